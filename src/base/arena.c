@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A list of chunks, the newest first; memory is cut off the newest one. Chunks double in size up
+ * to CHUNK_MAX, so that a small document costs one small chunk and a large one few. What does not
+ * fit gets a new chunk, and the rest of the old one is lost: that is at most CHUNK_MAX per large
+ * request, since a request larger than a chunk gets one of its own, put behind the newest.
+ */
+
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MIN 1024u
+#define CHUNK_MAX 65536u
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size; /* of bytes */
+	size_t used;
+	alignas(max_align_t) char bytes[];
+};
+
+void arena_init(struct arena *arena, size_t cap)
+{
+	*arena = (struct arena){.cap = cap};
+}
+
+static void free_chunks(struct arena_chunk *chunk)
+{
+	while (chunk) {
+		struct arena_chunk *next = chunk->next;
+		free(chunk);
+		chunk = next;
+	}
+}
+
+void arena_deinit(struct arena *arena)
+{
+	free_chunks(arena->chunks);
+	arena_init(arena, arena->cap);
+}
+
+void arena_reset(struct arena *arena)
+{
+	struct arena_chunk *kept = arena->chunks;
+	if (!kept)
+		return;
+	free_chunks(kept->next);
+	kept->next = NULL;
+	kept->used = 0;
+	arena->allocated = kept->size;
+}
+
+/* Where the next request starts in a chunk; at most its size. */
+static size_t aligned_start(const struct arena_chunk *chunk)
+{
+	size_t mask = alignof(max_align_t) - 1;
+	size_t start = (chunk->used + mask) & ~mask;
+	return start < chunk->size ? start : chunk->size;
+}
+
+static size_t next_chunk_size(const struct arena *arena)
+{
+	size_t size = arena->chunks ? 2 * arena->chunks->size : CHUNK_MIN;
+	return size < CHUNK_MAX ? size : CHUNK_MAX;
+}
+
+static struct arena_chunk *add_chunk(struct arena *arena, size_t wanted)
+{
+	/* arena_join() may have brought more than the cap. */
+	size_t room = arena->allocated < arena->cap ? arena->cap - arena->allocated : 0;
+	size_t size = next_chunk_size(arena);
+	if (wanted > size)
+		size = wanted;
+	else if (size > room)
+		size = room;
+	if (size < wanted || size > room)
+		return NULL;
+	struct arena_chunk *chunk;
+	size_t total;
+	if (__builtin_add_overflow(sizeof(*chunk), size, &total))
+		return NULL;
+	chunk = malloc(total);
+	if (!chunk)
+		return NULL;
+	*chunk = (struct arena_chunk){.size = size};
+	arena->allocated += size;
+	/* One that is filled by this request leaves the present chunk in service. */
+	if (arena->chunks && size == wanted) {
+		chunk->next = arena->chunks->next;
+		arena->chunks->next = chunk;
+	} else {
+		chunk->next = arena->chunks;
+		arena->chunks = chunk;
+	}
+	return chunk;
+}
+
+static char *cut(struct arena *arena, size_t size, bool align)
+{
+	struct arena_chunk *chunk = arena->chunks;
+	size_t start = 0;
+	if (chunk)
+		start = align ? aligned_start(chunk) : chunk->used;
+	if (!chunk || chunk->size - start < size) {
+		chunk = add_chunk(arena, size);
+		if (!chunk)
+			return NULL;
+		start = 0;
+	}
+	chunk->used = start + size;
+	return chunk->bytes + start;
+}
+
+void *arena_alloc(struct arena *arena, size_t n, size_t size)
+{
+	static max_align_t nothing;
+	size_t total;
+	if (__builtin_mul_overflow(n, size, &total))
+		return NULL;
+	if (total == 0)
+		return &nothing;
+	char *memory = cut(arena, total, true);
+	return memory ? memset(memory, 0, total) : NULL;
+}
+
+bool arena_copy(struct arena *arena, struct view bytes, struct view *ret)
+{
+	if (bytes.len == SIZE_MAX)
+		return false;
+	char *copy = cut(arena, bytes.len + 1, false);
+	if (!copy)
+		return false;
+	if (bytes.len)
+		memcpy(copy, bytes.ptr, bytes.len);
+	copy[bytes.len] = '\0';
+	*ret = (struct view){copy, bytes.len};
+	return true;
+}
+
+void arena_join(struct arena *to, struct arena *from)
+{
+	assert(to != from);
+	struct arena_chunk **end = &to->chunks;
+	while (*end)
+		end = &(*end)->next;
+	*end = from->chunks;
+	to->allocated += from->allocated;
+	arena_init(from, from->cap);
+}

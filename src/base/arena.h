@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * arena - memory for one document or one computation, freed as a whole.
+ *
+ * Threads: owner.
+ * Limits:  the sum of all chunks stays at or below the cap given at init.
+ */
+
+#include "base/error.h"
+#include "base/view.h"
+
+struct arena_chunk;
+
+struct arena {
+	struct arena_chunk *chunks;
+	size_t allocated; /* bytes in chunks */
+	size_t cap;
+};
+
+/* Makes an empty arena. Allocates nothing. */
+void arena_init(struct arena *arena, size_t cap);
+/* Frees everything; the arena is as after arena_init(). Accepts a zeroed object. For CLEANUP. */
+void arena_deinit(struct arena *arena);
+/* Forgets everything but keeps one chunk for reuse. */
+void arena_reset(struct arena *arena);
+/*
+ * Zeroed memory for n objects of `size` bytes, aligned for any type; NULL when the cap or memory
+ * ran out or n * size overflows. n or size 0 gives a valid unusable pointer.
+ */
+void *arena_alloc(struct arena *arena, size_t n, size_t size);
+/* Copies bytes (plus a NUL behind them, not counted). False: no room, *ret untouched. */
+bool arena_copy(struct arena *arena, struct view bytes, struct view *ret);
+/* Moves all memory of *from into *to; *from is empty afterwards. Pointers stay valid. */
+void arena_join(struct arena *to, struct arena *from);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * option - a program's settings from its command line and environment, by one table that also
+ * makes --help and the table in the README.
+ *
+ * A program's table is a .def file, included twice:
+ *
+ *	settings.def	SETTING(listen, "listen", TEXT, ":8443", 0, 0, "Address that reports arrive at.")
+ *			SETTING(stale_ms, "stale-after", DURATION, "2m", 1000, 3600000, "...")
+ *	struct		#define SETTING(field, name, type, ...) OPTION_CTYPE_##type field;
+ *	rows		#define SETTING(field, name, type, text, low, high, help) \
+ *				{name, OPTION_##type, offsetof(struct settings, field), text, low, high, help},
+ *
+ * A flag wins over the environment, the environment over the default. Accepted are --name=value,
+ * --name value, -name, and --name for a true bool; --no-name is not. A name in the environment is
+ * GPU_ATTRIBUTION_ and the flag's in upper case with '_' for '-'; an empty value there counts as
+ * not set.
+ *
+ * Threads: the main thread before others start; settings are then read-only.
+ */
+
+#include "base/sbuf.h"
+
+enum option_type {
+	OPTION_TEXT,     /* const char *; borrowed from argv, environment or table */
+	OPTION_PATH,     /* const char *; the same, an absolute path or empty */
+	OPTION_INT,      /* int64_t */
+	OPTION_BOOL,     /* bool; "true", "false", "1", "0" */
+	OPTION_DURATION, /* int64_t in ms; "500ms", "10s", "5m", "1h", "1h30m", "0" */
+	OPTION_BYTES,    /* int64_t; "4096", "64KiB", "16MiB", "1GiB" */
+};
+
+#define OPTION_CTYPE_TEXT const char *
+#define OPTION_CTYPE_PATH const char *
+#define OPTION_CTYPE_INT int64_t
+#define OPTION_CTYPE_BOOL bool
+#define OPTION_CTYPE_DURATION int64_t
+#define OPTION_CTYPE_BYTES int64_t
+
+struct option_row {
+	const char *name; /* lower case and '-', without leading dashes */
+	enum option_type type;
+	size_t offset;    /* in the settings struct */
+	const char *text; /* the default, as it would be typed */
+	int64_t low;      /* bounds of INT, DURATION (ms) and BYTES, both included; */
+	int64_t high;     /* both 0: any value that is not negative */
+	const char *help; /* a sentence */
+};
+
+struct option_program {
+	const char *name;    /* as typed */
+	const char *purpose; /* a sentence */
+	const char *version;
+	const struct option_row *rows;
+	size_t n_rows;
+};
+
+enum option_outcome {
+	OPTION_RUN,     /* settings are filled in */
+	OPTION_HELP,    /* --help was given: print option_render_help() and end */
+	OPTION_VERSION, /* --version was given */
+};
+
+/*
+ * Fills the settings struct. environment is a NULL-terminated list of "NAME=value" (environ).
+ * Fails with ERROR_REJECTED: an unknown flag (the text names the nearest one), a missing or bad
+ * value, an argument that is no flag. settings is then unspecified.
+ */
+MUST_USE int option_parse(const struct option_program *program, char *const *argv,
+			  char *const *environment, void *settings,
+			  enum option_outcome *ret_outcome, struct error *err);
+/* Appends what --help shows. Failure is the buffer's. */
+void option_render_help(const struct option_program *program, struct sbuf *buf);
+/* Appends the table as markdown, for the documentation check. Failure is the buffer's. */
+void option_render_markdown(const struct option_program *program, struct sbuf *buf);
+
+/* The parsers of values, for values that arrive otherwise. False leaves *ret untouched. */
+bool option_parse_duration(struct view text, int64_t *ret_ms);
+bool option_parse_bytes(struct view text, int64_t *ret_bytes);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The hash is SipHash-1-3 (https://www.aumasson.jp/siphash/): keys of our tables come from outside
+ * (pod names, report bodies), and whoever can choose keys must not be able to choose collisions.
+ * The key is drawn once, before main(), so that hashing needs no check and no lock.
+ */
+
+#include "base/view.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/prng.h"
+
+static uint64_t hash_key[2];
+
+__attribute__((constructor)) static void draw_hash_key(void)
+{
+	hash_key[0] = prng_entropy();
+	hash_key[1] = prng_entropy();
+}
+
+struct view view_from(const char *text)
+{
+	return (struct view){text, text ? strlen(text) : 0};
+}
+
+bool view_equal(struct view a, struct view b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+int view_compare(struct view a, struct view b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+	if (order != 0)
+		return order;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+bool view_equal_ignoring_case(struct view a, struct view b)
+{
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++) {
+		if (lower(a.ptr[i]) != lower(b.ptr[i]))
+			return false;
+	}
+	return true;
+}
+
+bool view_starts_with(struct view v, struct view prefix)
+{
+	return v.len >= prefix.len && view_equal((struct view){v.ptr, prefix.len}, prefix);
+}
+
+bool view_ends_with(struct view v, struct view suffix)
+{
+	return v.len >= suffix.len && view_equal(view_from_offset(v, v.len - suffix.len), suffix);
+}
+
+struct view view_from_offset(struct view v, size_t from)
+{
+	assert(from <= v.len);
+	/* NULL + 0 is undefined in C. */
+	return from == 0 ? v : (struct view){v.ptr + from, v.len - from};
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct view view_trim(struct view v)
+{
+	while (v.len > 0 && is_blank(v.ptr[v.len - 1]))
+		v.len--;
+	size_t blanks = 0;
+	while (blanks < v.len && is_blank(v.ptr[blanks]))
+		blanks++;
+	return view_from_offset(v, blanks);
+}
+
+bool view_cut(struct view v, struct view separator, struct view *ret_left, struct view *ret_right)
+{
+	assert(separator.len > 0);
+	const char *found = v.len ? memmem(v.ptr, v.len, separator.ptr, separator.len) : NULL;
+	if (!found) {
+		*ret_left = v;
+		*ret_right = (struct view){NULL, 0};
+		return false;
+	}
+	size_t at = (size_t)(found - v.ptr);
+	*ret_left = (struct view){v.ptr, at};
+	*ret_right = view_from_offset(v, at + separator.len);
+	return true;
+}
+
+ptrdiff_t view_find_char(struct view v, char c)
+{
+	const char *found = v.len ? memchr(v.ptr, c, v.len) : NULL;
+	return found ? found - v.ptr : -1;
+}
+
+bool view_parse_u64(struct view v, uint64_t *ret)
+{
+	uint64_t value = 0;
+	if (v.len == 0)
+		return false;
+	for (size_t i = 0; i < v.len; i++) {
+		if (v.ptr[i] < '0' || v.ptr[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(value, 10u, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(v.ptr[i] - '0'), &value))
+			return false;
+	}
+	*ret = value;
+	return true;
+}
+
+bool view_parse_i64(struct view v, int64_t *ret)
+{
+	bool negative = v.len > 0 && v.ptr[0] == '-';
+	uint64_t magnitude;
+	if (!view_parse_u64(negative ? view_from_offset(v, 1) : v, &magnitude))
+		return false;
+	if (magnitude > (uint64_t)INT64_MAX + negative)
+		return false;
+	/* Negated as unsigned: INT64_MIN has no positive counterpart. */
+	*ret = (int64_t)(negative ? 0 - magnitude : magnitude);
+	return true;
+}
+
+static uint64_t rotate(uint64_t x, unsigned bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[static 4])
+{
+	v[0] += v[1];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[3];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[2] = rotate(v[2], 32);
+}
+
+static void sip_word(uint64_t v[static 4], uint64_t word)
+{
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+}
+
+uint32_t view_hash(struct view bytes)
+{
+	uint64_t v[4] = {
+		hash_key[0] ^ 0x736f6d6570736575u,
+		hash_key[1] ^ 0x646f72616e646f6du,
+		hash_key[0] ^ 0x6c7967656e657261u,
+		hash_key[1] ^ 0x7465646279746573u,
+	};
+	const char *p = bytes.ptr;
+	uint64_t word;
+	for (size_t rest = bytes.len; rest >= 8; rest -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		sip_word(v, word);
+	}
+	word = 0;
+	if (bytes.len % 8)
+		memcpy(&word, p, bytes.len % 8);
+	sip_word(v, word | (uint64_t)bytes.len << 56);
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	uint64_t hash = v[0] ^ v[1] ^ v[2] ^ v[3];
+	return (uint32_t)(hash ^ hash >> 32);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * view - a borrowed run of bytes, passed by value. ptr may be NULL only when len is 0. Views are
+ * not NUL-terminated; text in them is UTF-8 unless its origin says otherwise.
+ *
+ * Threads: any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+struct view {
+	const char *ptr;
+	size_t len;
+};
+
+/* A view of a string literal. */
+#define VIEW(literal) ((struct view){(literal), sizeof(literal) - 1})
+#define VIEW_INIT(literal) {(literal), sizeof(literal) - 1}
+
+/* For printf: "%.*s", VIEW_ARG(v). */
+#define VIEW_ARG(v) (int)(v).len, (v).ptr ? (v).ptr : ""
+
+/* A view of a C string; of nothing for NULL. */
+struct view view_from(const char *text);
+bool view_equal(struct view a, struct view b);
+/* Bytewise order, a shorter prefix first: <0, 0, >0. */
+int view_compare(struct view a, struct view b);
+bool view_equal_ignoring_case(struct view a, struct view b); /* ASCII only */
+bool view_starts_with(struct view v, struct view prefix);
+bool view_ends_with(struct view v, struct view suffix);
+/* The part from byte `from` (at most v.len) on. */
+struct view view_from_offset(struct view v, size_t from);
+/* Without leading and trailing ASCII blanks and line ends. */
+struct view view_trim(struct view v);
+/*
+ * Splits at the first separator. True and both parts where there is one; else false, *ret_left is
+ * all of v and *ret_right empty.
+ */
+bool view_cut(struct view v, struct view separator, struct view *ret_left, struct view *ret_right);
+/* Index of the first c, or -1. */
+ptrdiff_t view_find_char(struct view v, char c);
+/* Decimal digits only, no sign, no overflow. False leaves *ret untouched. */
+bool view_parse_u64(struct view v, uint64_t *ret);
+/* As view_parse_u64() with an optional '-'. */
+bool view_parse_i64(struct view v, int64_t *ret);
+/* A hash for tables in this process; seeded per process against chosen keys. */
+uint32_t view_hash(struct view v);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <stdalign.h>
+
+#include "base/arena.h"
+
+static void memory_is_zeroed_and_aligned(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 1u << 20);
+	for (size_t size = 1; size < 3000; size += 7) {
+		unsigned char *memory = arena_alloc(&arena, 1, size);
+		assert_non_null(memory);
+		assert_int_equal((uintptr_t)memory % alignof(max_align_t), 0);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(memory[i], 0);
+		memset(memory, 0xff, size);
+	}
+}
+
+static void memory_is_zeroed_again_after_a_reset(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 1u << 20);
+	memset(arena_alloc(&arena, 1, 500), 0xff, 500);
+	arena_reset(&arena);
+	const unsigned char *memory = arena_alloc(&arena, 1, 500);
+	for (size_t i = 0; i < 500; i++)
+		assert_int_equal(memory[i], 0);
+}
+
+static void pieces_do_not_overlap(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 16u << 20);
+	static const size_t sizes[] = {1, 16, 17, 900, 5000, 1, 70000, 3, 65536, 1024};
+	unsigned char *pieces[200];
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		size_t size = sizes[i % ARRAY_SIZE(sizes)];
+		pieces[i] = arena_alloc(&arena, size, 1);
+		assert_non_null(pieces[i]);
+		memset(pieces[i], (int)(i + 1), size);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		size_t size = sizes[i % ARRAY_SIZE(sizes)];
+		assert_int_equal(pieces[i][0], i + 1);
+		assert_int_equal(pieces[i][size - 1], i + 1);
+	}
+}
+
+static void the_cap_holds_and_what_fits_is_given(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 10000);
+	assert_null(arena_alloc(&arena, 1, 10001));
+	assert_non_null(arena_alloc(&arena, 1, 4000));
+	assert_non_null(arena_alloc(&arena, 1, 6000));
+	assert_null(arena_alloc(&arena, 1, 64));
+	assert_true(arena.allocated <= 10000);
+	struct view copy = VIEW("kept");
+	assert_false(arena_copy(&arena, VIEW("does not fit any more, for it is too long"), &copy));
+	assert_true(view_equal(copy, VIEW("kept")));
+}
+
+static void overflowing_products_are_refused(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, SIZE_MAX);
+	assert_null(arena_alloc(&arena, SIZE_MAX / 2, 3));
+	assert_null(arena_alloc(&arena, SIZE_MAX, 1));
+	assert_false(arena_copy(&arena, (struct view){"", SIZE_MAX}, NULL));
+}
+
+static void nothing_is_a_valid_pointer_and_costs_nothing(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 0);
+	assert_non_null(arena_alloc(&arena, 0, 8));
+	assert_non_null(arena_alloc(&arena, 8, 0));
+	assert_int_equal(arena.allocated, 0);
+}
+
+static void copies_end_in_a_nul_and_may_be_empty(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 1u << 16);
+	struct view copy;
+	assert_true(arena_copy(&arena, VIEW("a\0b"), &copy));
+	assert_true(view_equal(copy, VIEW("a\0b")));
+	assert_int_equal(copy.ptr[3], '\0');
+	assert_true(arena_copy(&arena, (struct view){NULL, 0}, &copy));
+	assert_string_equal(copy.ptr, "");
+}
+
+static void reset_keeps_one_chunk_and_deinit_none(void **state)
+{
+	(void)state;
+	struct arena arena;
+	arena_init(&arena, 1u << 20);
+	for (int i = 0; i < 1000; i++)
+		assert_non_null(arena_alloc(&arena, 1, 512));
+	arena_reset(&arena);
+	size_t kept = arena.allocated;
+	assert_in_range(kept, 1, 65536);
+	failing_malloc_at(1);
+	assert_non_null(arena_alloc(&arena, 1, 512));
+	assert_false(failing_malloc_off());
+	arena_deinit(&arena);
+	assert_int_equal(arena.allocated, 0);
+	arena_deinit(&arena);
+	arena_reset(&arena);
+}
+
+static void joined_memory_stays_where_it_is(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena to;
+	struct arena from;
+	arena_init(&to, 4096);
+	arena_init(&from, 1u << 20);
+	struct view a, b;
+	assert_true(arena_copy(&to, VIEW("first"), &a));
+	assert_true(arena_copy(&from, VIEW("second"), &b));
+	assert_non_null(arena_alloc(&from, 1, 100000));
+	arena_join(&to, &from);
+	assert_int_equal(from.allocated, 0);
+	assert_null(from.chunks);
+	arena_deinit(&from);
+	assert_true(view_equal(a, VIEW("first")));
+	assert_true(view_equal(b, VIEW("second")));
+	/* The join took it over its cap: it holds what it has and takes no more chunks. */
+	assert_null(arena_alloc(&to, 1, 4000));
+	arena_join(&to, &from);
+}
+
+static void lack_of_memory_leaves_the_arena_usable(void **state)
+{
+	(void)state;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 1u << 20);
+	failing_malloc_at(1);
+	assert_null(arena_alloc(&arena, 1, 10));
+	assert_true(failing_malloc_off());
+	assert_int_equal(arena.allocated, 0);
+	assert_non_null(arena_alloc(&arena, 1, 10));
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(memory_is_zeroed_and_aligned),
+	cmocka_unit_test(memory_is_zeroed_again_after_a_reset),
+	cmocka_unit_test(pieces_do_not_overlap),
+	cmocka_unit_test(the_cap_holds_and_what_fits_is_given),
+	cmocka_unit_test(overflowing_products_are_refused),
+	cmocka_unit_test(nothing_is_a_valid_pointer_and_costs_nothing),
+	cmocka_unit_test(copies_end_in_a_nul_and_may_be_empty),
+	cmocka_unit_test(reset_keeps_one_chunk_and_deinit_none),
+	cmocka_unit_test(joined_memory_stays_where_it_is),
+	cmocka_unit_test(lack_of_memory_leaves_the_arena_usable),
+};
+TEST_MAIN(tests)

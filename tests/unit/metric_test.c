@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "base/metric.h"
+
+enum {
+	REPORTS,
+	SYNCED,
+	DEPTH,
+	LATENCY,
+};
+
+static const struct metric_row rows[] = {
+	{"app_reports", METRIC_COUNTER, "", "Reports by answer.",
+	 METRIC_LABELS("code=\"200\"", "code=\"400\""), NULL},
+	{"app_synced", METRIC_GAUGE, "", "1 when synced.", NULL, NULL},
+	{"app_size_bytes", METRIC_GAUGE, "bytes", "Size by kind.", METRIC_LABELS("kind=\"a\""), NULL},
+	{"app_latency_seconds", METRIC_HISTOGRAM, "seconds", "Time taken.", METRIC_LABELS("op=\"x\""),
+	 METRIC_BUCKETS(0.001, 0.5, 1, 10)},
+};
+
+static struct metric_registry *new_registry(void)
+{
+	struct metric_registry *registry;
+	struct error err;
+	assert_int_equal(metric_registry_new(rows, ARRAY_SIZE(rows), &registry, &err), 0);
+	return registry;
+}
+
+static void every_series_is_there_at_zero(void **state)
+{
+	(void)state;
+	CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	sbuf_init(&buf, 10000);
+	metric_render(registry, &buf);
+	assert_string_equal(sbuf_text(&buf),
+			    "# TYPE app_reports counter\n"
+			    "# HELP app_reports Reports by answer.\n"
+			    "app_reports_total{code=\"200\"} 0\n"
+			    "app_reports_total{code=\"400\"} 0\n"
+			    "# TYPE app_synced gauge\n"
+			    "# HELP app_synced 1 when synced.\n"
+			    "app_synced 0\n"
+			    "# TYPE app_size_bytes gauge\n"
+			    "# UNIT app_size_bytes bytes\n"
+			    "# HELP app_size_bytes Size by kind.\n"
+			    "app_size_bytes{kind=\"a\"} 0\n"
+			    "# TYPE app_latency_seconds histogram\n"
+			    "# UNIT app_latency_seconds seconds\n"
+			    "# HELP app_latency_seconds Time taken.\n"
+			    "app_latency_seconds_bucket{op=\"x\",le=\"0.001\"} 0\n"
+			    "app_latency_seconds_bucket{op=\"x\",le=\"0.5\"} 0\n"
+			    "app_latency_seconds_bucket{op=\"x\",le=\"1.0\"} 0\n"
+			    "app_latency_seconds_bucket{op=\"x\",le=\"10.0\"} 0\n"
+			    "app_latency_seconds_bucket{op=\"x\",le=\"+Inf\"} 0\n"
+			    "app_latency_seconds_count{op=\"x\"} 0\n"
+			    "app_latency_seconds_sum{op=\"x\"} 0\n"
+			    "# EOF\n");
+}
+
+static void updates_reach_their_own_series_only(void **state)
+{
+	(void)state;
+	CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	sbuf_init(&buf, 10000);
+	metric_increment(registry, REPORTS, 1);
+	metric_add(registry, REPORTS, 1, 9999999999);
+	metric_set(registry, SYNCED, 0, 1);
+	metric_set(registry, DEPTH, 0, -2.5);
+	metric_render(registry, &buf);
+	const char *text = sbuf_text(&buf);
+	assert_non_null(strstr(text, "app_reports_total{code=\"200\"} 0\n"));
+	assert_non_null(strstr(text, "app_reports_total{code=\"400\"} 10000000000\n"));
+	assert_non_null(strstr(text, "app_synced 1\n"));
+	assert_non_null(strstr(text, "app_size_bytes{kind=\"a\"} -2.5\n"));
+	assert_non_null(strstr(text, "app_latency_seconds_count{op=\"x\"} 0\n"));
+	assert_true(metric_value(registry, REPORTS, 1) >= 1e10);
+	assert_true(metric_value(registry, REPORTS, 0) <= 0);
+}
+
+static void observations_fall_into_the_bucket_whose_bound_includes_them(void **state)
+{
+	(void)state;
+	static const double values[] = {0, 0.001, 0.0011, 0.5, 1, 1.5, 10, 10.5, INFINITY};
+	CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	sbuf_init(&buf, 10000);
+	for (size_t i = 0; i < ARRAY_SIZE(values) - 1; i++)
+		metric_observe(registry, LATENCY, 0, values[i]);
+	metric_render(registry, &buf);
+	assert_non_null(strstr(sbuf_text(&buf),
+			       "app_latency_seconds_bucket{op=\"x\",le=\"0.001\"} 2\n"
+			       "app_latency_seconds_bucket{op=\"x\",le=\"0.5\"} 4\n"
+			       "app_latency_seconds_bucket{op=\"x\",le=\"1.0\"} 5\n"
+			       "app_latency_seconds_bucket{op=\"x\",le=\"10.0\"} 7\n"
+			       "app_latency_seconds_bucket{op=\"x\",le=\"+Inf\"} 8\n"
+			       "app_latency_seconds_count{op=\"x\"} 8\n"
+			       "app_latency_seconds_sum{op=\"x\"} 23.5021\n"));
+	metric_observe(registry, LATENCY, 0, INFINITY);
+	assert_true(metric_value(registry, LATENCY, 0) >= 9);
+}
+
+static void odd_numbers_are_written_as_the_format_wants(void **state)
+{
+	(void)state;
+	static const struct {
+		double value;
+		const char *text;
+	} numbers[] = {
+		{0.1, "app_synced 0.1\n"},
+		{1.0 / 3, "app_synced 0.3333333333333333\n"},
+		{1e300, "app_synced 1e+300\n"},
+		{1767323045.678, "app_synced 1767323045.678\n"},
+		{INFINITY, "app_synced +Inf\n"},
+		{-INFINITY, "app_synced -Inf\n"},
+		{NAN, "app_synced NaN\n"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+		CLEANUP(sbuf_deinit) struct sbuf buf;
+		sbuf_init(&buf, 10000);
+		metric_set(registry, SYNCED, 0, numbers[i].value);
+		metric_render(registry, &buf);
+		assert_non_null(strstr(sbuf_text(&buf), numbers[i].text));
+	}
+}
+
+static void *count_up(void *registry)
+{
+	for (int i = 0; i < 10000; i++) {
+		metric_increment(registry, REPORTS, 0);
+		metric_observe(registry, LATENCY, 0, 0.25);
+	}
+	return NULL;
+}
+
+static void threads_lose_no_update(void **state)
+{
+	(void)state;
+	CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	sbuf_init(&buf, 10000);
+	pthread_t threads[3];
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, count_up, registry), 0);
+	metric_render(registry, &buf);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	sbuf_clear(&buf);
+	metric_render(registry, &buf);
+	assert_non_null(strstr(sbuf_text(&buf), "app_reports_total{code=\"200\"} 30000\n"));
+	assert_non_null(strstr(sbuf_text(&buf), "app_latency_seconds_count{op=\"x\"} 30000\n"
+						"app_latency_seconds_sum{op=\"x\"} 7500\n"));
+}
+
+static void the_table_becomes_documentation(void **state)
+{
+	(void)state;
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	sbuf_init(&buf, 10000);
+	metric_render_markdown(rows, 2, &buf);
+	assert_string_equal(sbuf_text(&buf), "| metric | type | meaning |\n|---|---|---|\n"
+					     "| `app_reports_total` | counter | Reports by answer. |\n"
+					     "| `app_synced` | gauge | 1 when synced. |\n");
+}
+
+static void lack_of_memory_is_told(void **state)
+{
+	(void)state;
+	bool failed = true;
+	for (unsigned k = 1; failed; k++) {
+		struct metric_registry *registry = NULL;
+		struct error err;
+		failing_malloc_at(k);
+		int result = metric_registry_new(rows, ARRAY_SIZE(rows), &registry, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_true(failed == (registry == NULL));
+		metric_registry_free(registry);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_series_is_there_at_zero),
+	cmocka_unit_test(updates_reach_their_own_series_only),
+	cmocka_unit_test(observations_fall_into_the_bucket_whose_bound_includes_them),
+	cmocka_unit_test(odd_numbers_are_written_as_the_format_wants),
+	cmocka_unit_test(threads_lose_no_update),
+	cmocka_unit_test(the_table_becomes_documentation),
+	cmocka_unit_test(lack_of_memory_is_told),
+};
+TEST_MAIN(tests)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "base/prng.h"
+#include "base/table.h"
+
+#define N_RECORDS 1000
+
+struct record {
+	struct table_node node;
+	char key[24];
+	bool added;
+};
+
+static struct view key_of(const struct table_node *node)
+{
+	return view_from(CONTAINER_OF(node, struct record, node)->key);
+}
+
+static void make_records(struct record *records, size_t n)
+{
+	memset(records, 0, n * sizeof(*records));
+	for (size_t i = 0; i < n; i++)
+		snprintf(records[i].key, sizeof(records[i].key), "%zu", i);
+}
+
+static void add(struct table *table, struct record *record)
+{
+	struct error err;
+	assert_int_equal(table_add(table, &record->node, &err), 0);
+	record->added = true;
+}
+
+static void an_empty_table_finds_nothing(void **state)
+{
+	(void)state;
+	CLEANUP(table_deinit) struct table table;
+	table_init(&table, key_of);
+	assert_null(table_find(&table, VIEW("0")));
+	assert_null(table_next(&table, NULL));
+}
+
+static void random_changes_agree_with_a_plain_array(void **state)
+{
+	(void)state;
+	static struct record records[N_RECORDS];
+	make_records(records, N_RECORDS);
+	struct prng prng;
+	prng_init(&prng, 7);
+	CLEANUP(table_deinit) struct table table;
+	table_init(&table, key_of);
+	for (int step = 0; step < 20000; step++) {
+		struct record *record = &records[prng_between(&prng, 0, N_RECORDS - 1)];
+		struct table_node *found = table_find(&table, view_from(record->key));
+		assert_ptr_equal(found, record->added ? &record->node : NULL);
+		if (record->added)
+			table_remove(&table, &record->node);
+		else
+			add(&table, record);
+		record->added = !found;
+	}
+	size_t n_added = 0;
+	for (size_t i = 0; i < N_RECORDS; i++)
+		n_added += records[i].added;
+	assert_int_equal(table.count, n_added);
+}
+
+static void a_walk_meets_each_record_once(void **state)
+{
+	(void)state;
+	static struct record records[N_RECORDS];
+	make_records(records, N_RECORDS);
+	CLEANUP(table_deinit) struct table table;
+	table_init(&table, key_of);
+	for (size_t i = 0; i < N_RECORDS; i++)
+		add(&table, &records[i]);
+	size_t met = 0;
+	for (struct table_node *n = table_next(&table, NULL); n; n = table_next(&table, n)) {
+		struct record *record = CONTAINER_OF(n, struct record, node);
+		assert_true(record->added);
+		record->added = false;
+		met++;
+	}
+	assert_int_equal(met, N_RECORDS);
+}
+
+static void a_walk_survives_removal_of_what_it_returned(void **state)
+{
+	(void)state;
+	static struct record records[N_RECORDS];
+	make_records(records, N_RECORDS);
+	CLEANUP(table_deinit) struct table table;
+	table_init(&table, key_of);
+	for (size_t i = 0; i < N_RECORDS; i++)
+		add(&table, &records[i]);
+	struct table_node *node = table_next(&table, NULL);
+	while (node) {
+		struct table_node *next = table_next(&table, node);
+		table_remove(&table, node);
+		node = next;
+	}
+	assert_int_equal(table.count, 0);
+	assert_null(table_next(&table, NULL));
+}
+
+static void lack_of_memory_changes_nothing(void **state)
+{
+	(void)state;
+	static struct record records[N_RECORDS];
+	make_records(records, N_RECORDS);
+	CLEANUP(table_deinit) struct table table;
+	table_init(&table, key_of);
+	for (size_t i = 0; i < N_RECORDS; i++) {
+		struct error err = {0};
+		failing_malloc_at(1);
+		int result = table_add(&table, &records[i].node, &err);
+		if (failing_malloc_off()) {
+			assert_int_equal(result, -1);
+			assert_int_equal(err.kind, ERROR_NO_MEMORY);
+			assert_int_equal(table.count, i);
+			assert_null(table_find(&table, view_from(records[i].key)));
+			add(&table, &records[i]);
+		}
+		assert_ptr_equal(table_find(&table, view_from(records[i].key)), &records[i].node);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_empty_table_finds_nothing),
+	cmocka_unit_test(random_changes_agree_with_a_plain_array),
+	cmocka_unit_test(a_walk_meets_each_record_once),
+	cmocka_unit_test(a_walk_survives_removal_of_what_it_returned),
+	cmocka_unit_test(lack_of_memory_changes_nothing),
+};
+TEST_MAIN(tests)
