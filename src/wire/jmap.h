@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * jmap - JSON documents as tables: one row per field says where it is in the document, what type
+ * it has and where it lies in a C struct. The same rows decode, encode, and are compared with the
+ * CustomResourceDefinition by a test.
+ *
+ * Decoding refuses what is not JSON (RFC 8259), a member given twice, too deep nesting, wrong
+ * types, texts and arrays over their row's limit, missing required members, and texts with U+0000
+ * or half of a surrogate pair, with the path of the member in the error ("devices[3].uuid: not a
+ * string"). Unknown members are checked to be JSON and otherwise ignored, whatever they hold. An
+ * absent or null optional member leaves the struct's zero.
+ *
+ * Threads: any.
+ * Limits:  depth as given; a text's and an array's in its row, and no such row is without one; a
+ *          table has at most 64 rows.
+ */
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/sbuf.h"
+
+enum jmap_type {
+	JMAP_TEXT,   /* struct view, copied into the arena */
+	JMAP_I64,    /* int64_t; with a `limit` only 0 to limit is accepted, without one any value */
+	JMAP_BOOL,   /* bool */
+	JMAP_ENUM,   /* int, an index into names[]; see JMAP_LENIENT */
+	JMAP_TIME,   /* int64_t, ms since 1970, from and to RFC 3339 UTC; 0 = absent */
+	JMAP_OBJECT, /* a struct in place, by `rows` */
+	JMAP_ARRAY,  /* struct array of structs of `element_size`, by `rows` */
+	JMAP_TEXTS,  /* struct array of struct view */
+	JMAP_TOGGLE, /* int from and to a bool: 0 = absent, 1 = true, 2 = false */
+};
+
+enum jmap_flag {
+	JMAP_REQUIRED = 1u << 0,
+	JMAP_LENIENT = 1u << 1,     /* JMAP_ENUM: an unknown name decodes to 0 instead of an error */
+	JMAP_KEEP_ZERO = 1u << 2,   /* encode 0, false, "" and empty arrays that are `present` */
+	JMAP_DECODE_ONLY = 1u << 3, /* never written */
+	JMAP_OR_MINUS_ONE = 1u << 4, /* JMAP_I64: absent is -1, and -1 is not written; 0 is */
+};
+
+struct jmap_row {
+	const char *key;              /* of the member; NULL ends a table */
+	enum jmap_type type;
+	uint32_t flags;
+	size_t offset;                /* of the value in the struct */
+	size_t limit;                 /* bytes of a text (each, for TEXTS), elements of ARRAY, top of I64 */
+	size_t max_items;             /* TEXTS: elements */
+	const struct jmap_row *rows;  /* OBJECT, ARRAY */
+	size_t element_size;          /* ARRAY */
+	const char *const *names;     /* ENUM, NULL-terminated; names[0] is the zero value */
+	size_t present_offset;        /* OBJECT: 1 + offset of a bool that says it was there; 0 = none */
+};
+
+/* For a row: where a member of a struct lies. */
+#define JMAP_AT(type, member) .offset = offsetof(struct type, member)
+
+/*
+ * Decodes text into *ret (a zeroed struct that `rows` describes). Texts and arrays lie in arena.
+ * Fails with ERROR_REJECTED, ERROR_LIMIT or ERROR_NO_MEMORY; *ret is then zeroed again.
+ */
+MUST_USE int jmap_decode(struct view text, unsigned max_depth, const struct jmap_row *rows,
+			 struct arena *arena, void *ret, size_t ret_size, struct error *err);
+
+/*
+ * Appends the struct as one JSON object, members in the table's order. Optional members with zero
+ * values are left out (see JMAP_KEEP_ZERO), an object without a `present` bool if all its members
+ * are zero. Failure is the buffer's.
+ */
+void jmap_encode(const struct jmap_row *rows, const void *object, struct sbuf *buf);
+
+/*
+ * True when both structs have the same values in every row. Arrays compare in order; rows with
+ * JMAP_DECODE_ONLY are not compared.
+ */
+bool jmap_equal(const struct jmap_row *rows, const void *a, const void *b);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * jout - writes JSON into an sbuf: commas, quotes and escapes are its business, the order of keys
+ * the caller's. Text that is not UTF-8 is written with U+FFFD in place of the bad bytes.
+ *
+ * Failure is the sbuf's, sticky: check once at the end with sbuf_check().
+ * Threads: owner.
+ * Limits:  nesting of at most 32; more is a programming error.
+ */
+
+#include "base/sbuf.h"
+
+struct jout {
+	struct sbuf *buf;
+	uint32_t filled; /* bit n: the container at depth n has a member already */
+	uint8_t depth;
+	bool after_key;
+};
+
+void jout_init(struct jout *out, struct sbuf *buf);
+void jout_object(struct jout *out);
+void jout_object_end(struct jout *out);
+void jout_array(struct jout *out);
+void jout_array_end(struct jout *out);
+void jout_key(struct jout *out, const char *key);
+void jout_text(struct jout *out, struct view text);
+void jout_i64(struct jout *out, int64_t value);
+void jout_u64(struct jout *out, uint64_t value);
+void jout_bool(struct jout *out, bool value);
+void jout_null(struct jout *out);
+/* A value that is JSON already. */
+void jout_raw(struct jout *out, struct view json);
+/* jout_key() and the value in one. */
+void jout_member_text(struct jout *out, const char *key, struct view text);
+void jout_member_i64(struct jout *out, const char *key, int64_t value);
+void jout_member_bool(struct jout *out, const char *key, bool value);
+/* Writes nothing for an empty text. */
+void jout_member_text_if(struct jout *out, const char *key, struct view text);
