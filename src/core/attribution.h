@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * attribution - the status of one GPUAttribution as plain values: what is published about one
+ * physical device. The document form is in schema/attribution_doc.h, field by field the same;
+ * what each field means to a reader is said in the CustomResourceDefinition.
+ *
+ * Enumerations start with the value of an absent field. All texts and arrays are borrowed from
+ * whoever made the object; instants are ms since 1970, 0 = absent.
+ *
+ * Threads: any; immutable once made.
+ */
+
+#include "base/array.h"
+#include "base/view.h"
+
+enum attribution_mode {
+	ATTRIBUTION_MODE_UNSET,
+	ATTRIBUTION_MODE_UNKNOWN,
+	ATTRIBUTION_MODE_EXCLUSIVE,
+	ATTRIBUTION_MODE_TIME_SLICED,
+	ATTRIBUTION_MODE_MPS,
+	ATTRIBUTION_MODE_MIG,
+	ATTRIBUTION_MODE_MIG_TIME_SLICED,
+};
+
+enum attribution_phase {
+	ATTRIBUTION_PHASE_UNSET,
+	ATTRIBUTION_PHASE_PENDING,     /* the kubelet names it, the API server does not know it yet */
+	ATTRIBUTION_PHASE_UNRESOLVED,  /* and has not known it for the stated time */
+	ATTRIBUTION_PHASE_STARTING,    /* admitted, the container does not run yet */
+	ATTRIBUTION_PHASE_RUNNING,
+	ATTRIBUTION_PHASE_RESERVED,    /* an init container that is done keeps its devices */
+	ATTRIBUTION_PHASE_TERMINATING, /* in its grace period */
+};
+
+enum attribution_confidence {
+	ATTRIBUTION_CONFIDENCE_UNSET,
+	ATTRIBUTION_CONFIDENCE_CONFIRMED,
+	ATTRIBUTION_CONFIDENCE_NAME_ONLY,
+	ATTRIBUTION_CONFIDENCE_UNCONFIRMED,
+};
+
+enum attribution_health {
+	ATTRIBUTION_HEALTH_UNSET,
+	ATTRIBUTION_HEALTH_HEALTHY,
+	ATTRIBUTION_HEALTH_DEGRADED,
+	ATTRIBUTION_HEALTH_UNHEALTHY,
+	ATTRIBUTION_HEALTH_UNKNOWN,
+};
+
+enum attribution_recovery {
+	ATTRIBUTION_RECOVERY_UNSET,
+	ATTRIBUTION_RECOVERY_NONE,
+	ATTRIBUTION_RECOVERY_RESET,
+	ATTRIBUTION_RECOVERY_REBOOT,
+	ATTRIBUTION_RECOVERY_DRAIN_P2P,
+	ATTRIBUTION_RECOVERY_DRAIN_AND_RESET,
+	ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN,
+	ATTRIBUTION_RECOVERY_UNKNOWN,
+};
+
+enum attribution_activity {
+	ATTRIBUTION_ACTIVITY_UNSET,
+	ATTRIBUTION_ACTIVITY_ACTIVE,
+	ATTRIBUTION_ACTIVITY_IDLE,
+	ATTRIBUTION_ACTIVITY_UNKNOWN,
+};
+
+enum attribution_scope {
+	ATTRIBUTION_SCOPE_UNSET,
+	ATTRIBUTION_SCOPE_DEVICE,
+	ATTRIBUTION_SCOPE_PARTITION,
+};
+
+enum attribution_intent {
+	ATTRIBUTION_INTENT_UNSET,
+	ATTRIBUTION_INTENT_IN_SYNC,
+	ATTRIBUTION_INTENT_DRIFTED,
+	ATTRIBUTION_INTENT_SETTLING,
+	ATTRIBUTION_INTENT_UNMANAGED,
+	ATTRIBUTION_INTENT_UNKNOWN,
+};
+
+enum attribution_severity {
+	ATTRIBUTION_SEVERITY_UNSET,
+	ATTRIBUTION_SEVERITY_INFO,
+	ATTRIBUTION_SEVERITY_WARNING,
+	ATTRIBUTION_SEVERITY_CRITICAL,
+};
+
+enum condition_status {
+	CONDITION_UNSET,
+	CONDITION_TRUE,
+	CONDITION_FALSE,
+	CONDITION_UNKNOWN,
+};
+
+struct attribution_device {
+	int64_t index; /* -1 in a report that lacks it */
+	int64_t minor;
+	struct view pci_bus_id;
+	struct view model; /* blanks as dashes, as the field's labels write it */
+	int64_t memory_mib;
+	struct view serial;
+	struct view compute_capability;
+	struct view driver_version;
+	struct view cuda_version;
+};
+
+struct attribution_sharing {
+	int mode;              /* enum attribution_mode */
+	int64_t replicas;      /* shares of the device, or of each partition; 1 = not shared */
+	struct array evidence; /* struct view, what the mode rests on */
+};
+
+struct attribution_slots {
+	int64_t total;       /* -1: not known */
+	int64_t allocated;   /* -1: not known */
+	struct view summary; /* "3/4" */
+};
+
+struct attribution_partition {
+	struct view uuid;
+	struct view profile;
+	int64_t gpu_instance_id;     /* -1: not known */
+	int64_t compute_instance_id; /* -1: not known */
+	int64_t memory_mib;
+	int64_t slots; /* 0: not known, or not advertised */
+};
+
+struct attribution_workload {
+	bool present;
+	struct view kind;
+	struct view name;
+};
+
+struct attribution_tenant {
+	struct view pod_uid;
+	struct view container;
+	struct view pod_namespace; /* empty while the pod is not known by name */
+	struct view pod_name;
+	struct attribution_workload workload;
+	struct view resource;
+	int64_t slots;
+	struct array partitions; /* struct view, UUIDs */
+	int phase;               /* enum attribution_phase */
+	int confidence;          /* enum attribution_confidence */
+	struct array witnesses;  /* struct view: "PodResources", "Checkpoint", ... */
+	bool system;
+	int64_t since;
+	int64_t memory_mib;      /* 0: not known */
+	int64_t processes;       /* 0: not known */
+};
+
+struct attribution_user {
+	struct view pod_uid;
+	struct view pod_namespace;
+	struct view pod_name;
+	struct view process; /* "python3[4711]" */
+	int64_t memory_mib;
+	int64_t since;
+};
+
+struct attribution_past_tenant {
+	struct view pod_uid;
+	struct view pod_namespace;
+	struct view pod_name;
+	struct view container;
+	int64_t since;
+	int64_t until;
+};
+
+struct attribution_activity_state {
+	int state; /* enum attribution_activity */
+	int64_t since;
+	int scope; /* enum attribution_scope */
+};
+
+struct attribution_health_event {
+	int64_t xid;
+	int64_t time;
+	struct view meaning;
+	struct array tenants; /* struct view, pod UIDs */
+};
+
+struct attribution_health_state {
+	int state;            /* enum attribution_health */
+	int recovery_action;  /* enum attribution_recovery */
+	struct array reasons; /* struct view */
+	struct array events;  /* struct attribution_health_event, newest first */
+};
+
+struct attribution_drift {
+	struct view type;
+	int severity; /* enum attribution_severity */
+	struct view intended;
+	struct view observed;
+	int64_t since;
+	struct view message;
+};
+
+struct attribution_intent_state {
+	int state; /* enum attribution_intent */
+	struct view policy;
+	struct array drifts; /* struct attribution_drift */
+};
+
+struct condition {
+	struct view type;
+	int status; /* enum condition_status */
+	int64_t observed_generation;
+	int64_t last_transition_time;
+	struct view reason;
+	struct view message;
+};
+
+struct attribution_status {
+	int64_t observed_generation;
+	struct view node_name;
+	struct attribution_device device;
+	struct attribution_sharing sharing;
+	struct attribution_slots slots;
+	struct array partitions; /* struct attribution_partition, by uuid */
+	struct array tenants;    /* struct attribution_tenant, by podUID then container */
+	int64_t tenant_count;     /* -1: not known, which is never shown as none */
+	int64_t tenants_left_out; /* beyond the schema's bound */
+	struct view tenant_summary;
+	struct array unallocated_users; /* struct attribution_user */
+	struct array recent_tenants;    /* struct attribution_past_tenant, newest first */
+	struct attribution_activity_state activity;
+	struct attribution_health_state health;
+	struct attribution_intent_state intent;
+	struct array conditions; /* struct condition, by type */
+};
+
+/* One object as the API server has it, or, with an empty resource_version, as it shall be created. */
+struct attribution {
+	struct view name; /* the UUID in lower case */
+	struct view uid;
+	struct view resource_version;
+	int64_t generation;
+	bool deleting;
+	struct view uuid; /* spec.uuid */
+	struct attribution_status status;
+};
+
+/* The condition of that type, or NULL. */
+const struct condition *attribution_find_condition(const struct attribution_status *status,
+						   struct view type);
+/* The tenant with that key, or NULL. */
+const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
+							 struct view pod_uid, struct view container);

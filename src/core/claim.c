@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/claim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct claim {
+	struct table_node link;
+	struct place *places[CLAIM_MAX_PLACES];
+	unsigned n_places;
+	struct view name; /* in the same block */
+};
+
+static struct view claim_key(const struct table_node *node)
+{
+	return CONTAINER_OF(node, struct claim, link)->name;
+}
+
+void claim_book_init(struct claim_book *book)
+{
+	table_init(&book->by_name, claim_key);
+}
+
+void claim_book_deinit(struct claim_book *book)
+{
+	assert(book->by_name.count == 0);
+	table_deinit(&book->by_name);
+}
+
+struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SIZE])
+{
+	size_t len = uuid.len < CLAIM_NAME_SIZE ? uuid.len : CLAIM_NAME_SIZE;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = uuid.ptr[i];
+
+		buffer[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+	}
+	return (struct view){buffer, len};
+}
+
+static struct claim *find(const struct claim_book *book, struct view object_name)
+{
+	struct table_node *node = table_find(&book->by_name, object_name);
+
+	return node ? CONTAINER_OF(node, struct claim, link) : NULL;
+}
+
+static struct claim *ensure(struct claim_book *book, struct view object_name, struct error *err)
+{
+	struct claim *claim = find(book, object_name);
+	char *text;
+
+	if (claim)
+		return claim;
+	claim = calloc(1, sizeof(*claim) + object_name.len);
+	if (!claim) {
+		error_no_memory(err);
+		return NULL;
+	}
+	text = (char *)(claim + 1);
+	memcpy(text, object_name.ptr, object_name.len);
+	claim->name = (struct view){text, object_name.len};
+	if (table_add(&book->by_name, &claim->link, err) < 0) {
+		free(claim);
+		return NULL;
+	}
+	return claim;
+}
+
+static bool has(const struct claim *claim, const struct place *place)
+{
+	for (unsigned i = 0; i < claim->n_places; i++)
+		if (claim->places[i] == place)
+			return true;
+	return false;
+}
+
+int claim_add(struct claim_book *book, struct place *place, const struct report *report,
+	      struct error *err)
+{
+	for (uint32_t i = 0; i < report->devices.count; i++) {
+		const struct report_device *device =
+			ARRAY_AT(report->devices, struct report_device, i);
+		char buffer[CLAIM_NAME_SIZE];
+		struct claim *claim = ensure(book, claim_object_name(device->uuid, buffer), err);
+
+		if (!claim)
+			return -1;
+		if (!has(claim, place) && claim->n_places < CLAIM_MAX_PLACES)
+			claim->places[claim->n_places++] = place;
+	}
+	return 0;
+}
+
+static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
+{
+	for (unsigned i = 0; i < claim->n_places; i++)
+		if (claim->places[i] == place)
+			claim->places[i--] = claim->places[--claim->n_places];
+	if (claim->n_places == 0) {
+		table_remove(&book->by_name, &claim->link);
+		free(claim);
+	}
+}
+
+void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
+		const struct report *keep)
+{
+	for (uint32_t i = 0; report && i < report->devices.count; i++) {
+		const struct report_device *device =
+			ARRAY_AT(report->devices, struct report_device, i);
+		char buffer[CLAIM_NAME_SIZE];
+		struct view name = claim_object_name(device->uuid, buffer);
+		struct claim *claim = find(book, name);
+
+		if (claim && !(keep && place_reports_device(keep, name)))
+			drop(book, claim, place);
+	}
+}
+
+struct place *claim_place(const struct claim_book *book, struct view object_name, unsigned i)
+{
+	const struct claim *claim = find(book, object_name);
+
+	return claim && i < claim->n_places ? claim->places[i] : NULL;
+}
+
+int64_t claim_age(const struct claim_book *book, struct view object_name,
+		  const struct place *except, uint64_t now_ms)
+{
+	int64_t youngest = -1;
+	const struct place *place;
+
+	for (unsigned i = 0; (place = claim_place(book, object_name, i)); i++) {
+		int64_t age = (int64_t)(now_ms - place->report_at);
+
+		if (place != except && (youngest < 0 || age < youngest))
+			youngest = age;
+	}
+	return youngest;
+}

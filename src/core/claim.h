@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * claim - "the report of this node names the device of that UUID": how an object without a
+ * nodeName, or with another's, finds the nodes that want a join when it changes, and how two nodes
+ * that report the same device find each other.
+ *
+ * Threads: the loop thread.
+ * Limits:  four nodes a device; further ones are not told of it.
+ */
+
+#include "core/place.h"
+
+#define CLAIM_MAX_PLACES 4u
+#define CLAIM_NAME_SIZE 253u
+
+struct claim_book {
+	struct table by_name; /* by the object's name */
+};
+
+void claim_book_init(struct claim_book *book);
+/* All claims must have been dropped. */
+void claim_book_deinit(struct claim_book *book);
+
+/* The object's name of a device: its UUID in lower case, borrowed from buffer. */
+struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SIZE]);
+/* Notes all that the report says of its devices. Fails with ERROR_NO_MEMORY, perhaps half done. */
+MUST_USE int claim_add(struct claim_book *book, struct place *place, const struct report *report,
+		       struct error *err);
+/* Drops what the report (may be NULL) claims and `keep` (may be NULL) does not. */
+void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
+		const struct report *keep);
+/* The i-th place whose report names the device of the object, or NULL. */
+struct place *claim_place(const struct claim_book *book, struct view object_name, unsigned i);
+/* Age in ms of the youngest report of a place other than `except` that names it; -1: none does. */
+int64_t claim_age(const struct claim_book *book, struct view object_name,
+		  const struct place *except, uint64_t now_ms);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * condition - the five conditions of a GPUAttribution: Attributed, Drifted, Healthy, Ready and
+ * ReportFresh, each by an ordered chain of rules of which the first that fits decides.
+ *
+ * Threads: any.
+ */
+
+#include "core/health.h"
+
+struct condition_facts {
+	bool is_fresh;         /* the node's last report is recent */
+	bool is_duplicate;     /* another node reports the same device */
+	bool is_book_readable; /* one of the kubelet's books could be read, and the tenants are known */
+	const struct tenants *tenants;
+	const struct health *health;
+	int intent;            /* enum attribution_intent */
+};
+
+/*
+ * Makes the conditions, in the order of their types. The time of the last transition is carried
+ * over from published (NULL: none) where the status is the same. The result lies in arena. Fails
+ * with ERROR_NO_MEMORY.
+ */
+MUST_USE int condition_make(const struct condition_facts *facts,
+			    const struct attribution_status *published, int64_t generation,
+			    int64_t now_wall_ms, struct arena *arena, struct array *ret_conditions,
+			    struct error *err);
+/*
+ * The conditions as they were published, but for what follows from no report having arrived for
+ * long (is_fresh false): Ready and ReportFresh. As condition_make() otherwise.
+ */
+MUST_USE int condition_carry(bool is_fresh, const struct attribution_status *published,
+			     int64_t generation, int64_t now_wall_ms, struct arena *arena,
+			     struct array *ret_conditions, struct error *err);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Everything that speaks against the device is a finding with a state. The worst one gives the
+ * state and the condition's reason; all of them are listed. What is known to be wrong is worse than
+ * not knowing: a device that fell off the bus stays Unhealthy when NVML then stops listing it.
+ */
+
+#include "core/health.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "core/xid.h"
+
+/* The findings that are no error events, and each kind of error event once. */
+#define MAX_FINDINGS (LIMIT_HEALTH_EVENTS + 3)
+
+struct finding {
+	int state;    /* enum attribution_health */
+	int recovery; /* enum attribution_recovery */
+	int64_t xid;  /* 0: it is no error event */
+	struct view reason;
+	struct view message;
+};
+
+struct judge {
+	const struct holdings *holdings;
+	const struct slots *slots;
+	const struct roster_device *device;
+	const struct attribution_status *published; /* NULL: none */
+	size_t index;
+	struct arena *arena;
+	struct finding findings[MAX_FINDINGS];
+	size_t n_findings;
+	struct attribution_health_event *events; /* newest first */
+	uint32_t n_events;
+};
+
+static const struct view not_advertised = VIEW_INIT("NotAdvertised");
+
+/* Events */
+
+static bool has_event(const struct judge *judge, int64_t time, int64_t code)
+{
+	for (uint32_t i = 0; i < judge->n_events; i++) {
+		if (judge->events[i].time == time && judge->events[i].xid == code)
+			return true;
+	}
+	return false;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct attribution_health_event *x = a, *y = b;
+	if (x->time != y->time)
+		return x->time > y->time ? -1 : 1;
+	return (x->xid > y->xid) - (x->xid < y->xid);
+}
+
+/* The UIDs of the pods that hold the device, each once; tenants are in the order of their UIDs. */
+static int list_pods(struct judge *judge, const struct tenants *tenants, struct array *ret_uids,
+		     struct error *err)
+{
+	struct view *uids = arena_alloc(judge->arena, LIMIT_EVENT_TENANTS, sizeof(*uids));
+	uint32_t n = 0;
+	if (!uids)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < tenants->listed.count && n < LIMIT_EVENT_TENANTS; i++) {
+		struct view uid = ARRAY_AT(tenants->listed, struct attribution_tenant, i)->pod_uid;
+		if (n == 0 || !view_equal(uids[n - 1], uid))
+			uids[n++] = uid;
+	}
+	*ret_uids = (struct array){n > 0 ? uids : NULL, n, true};
+	return 0;
+}
+
+static bool is_about(const struct judge *judge, const struct report_event *event)
+{
+	return event->type == REPORT_EVENT_XID &&
+	       roster_find(judge->holdings->roster, event->uuid).device == judge->device;
+}
+
+static int add_event(struct judge *judge, const struct report_event *event,
+		     const struct tenants *tenants, struct array *uids, struct error *err)
+{
+	if (!is_about(judge, event) || has_event(judge, event->time, event->code))
+		return 0;
+	if (!uids->present && list_pods(judge, tenants, uids, err) < 0)
+		return -1;
+	judge->events[judge->n_events++] = (struct attribution_health_event){
+		.xid = event->code,
+		.time = event->time,
+		.meaning = xid_look_up(event->code).meaning,
+		.tenants = *uids,
+	};
+	return 0;
+}
+
+/* Those that were published, and the report's new ones. */
+static int collect_events(struct judge *judge, const struct tenants *tenants, struct error *err)
+{
+	const struct report *report = judge->holdings->input->report;
+	const struct array new = report ? report->events : (struct array){0};
+	const struct join_previous *previous = judge->device->previous;
+	const struct array kept = previous ? previous->object->status.health.events
+					   : (struct array){0};
+	struct array uids = {0};
+
+	judge->events = arena_alloc(judge->arena, kept.count + new.count, sizeof(*judge->events));
+	if (!judge->events)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < kept.count; i++)
+		judge->events[judge->n_events++] =
+			*ARRAY_AT(kept, struct attribution_health_event, i);
+	for (uint32_t i = 0; i < new.count; i++) {
+		if (add_event(judge, ARRAY_AT(new, struct report_event, i), tenants, &uids, err) < 0)
+			return -1;
+	}
+	qsort(judge->events, judge->n_events, sizeof(*judge->events), by_time);
+	if (judge->n_events > LIMIT_HEALTH_EVENTS)
+		judge->n_events = LIMIT_HEALTH_EVENTS;
+	return 0;
+}
+
+/* Findings */
+
+static void find(struct judge *judge, struct finding finding)
+{
+	assert(judge->n_findings < MAX_FINDINGS);
+	judge->findings[judge->n_findings++] = finding;
+}
+
+static bool has_found(const struct judge *judge, int64_t xid)
+{
+	for (size_t i = 0; i < judge->n_findings; i++) {
+		if (judge->findings[i].xid == xid)
+			return true;
+	}
+	return false;
+}
+
+static int find_xid(struct judge *judge, int64_t code, struct error *err)
+{
+	struct xid xid = xid_look_up(code);
+	struct finding finding = {.xid = code, .state = ATTRIBUTION_HEALTH_UNHEALTHY};
+	char reason[LIMIT_TEXT_WORD], message[LIMIT_TEXT_MEANING + 32];
+	int reason_len, message_len;
+
+	switch (xid.class) {
+	case XID_INFORMATIONAL:
+	case XID_APPLICATION:
+		return 0;
+	case XID_LOOK_CLOSER:
+		finding.state = ATTRIBUTION_HEALTH_DEGRADED;
+		finding.recovery = ATTRIBUTION_RECOVERY_UNKNOWN;
+		break;
+	case XID_NEEDS_RESET:
+		finding.recovery = ATTRIBUTION_RECOVERY_RESET;
+		break;
+	case XID_NEEDS_REBOOT:
+		finding.recovery = ATTRIBUTION_RECOVERY_REBOOT;
+		break;
+	}
+	reason_len = snprintf(reason, sizeof(reason), "XID%" PRId64, code);
+	message_len = snprintf(message, sizeof(message), "XID %" PRId64 ": %.*s", code,
+			       VIEW_ARG(xid.meaning));
+	if (!arena_copy(judge->arena, (struct view){reason, (size_t)reason_len}, &finding.reason) ||
+	    !arena_copy(judge->arena, (struct view){message, (size_t)message_len},
+			&finding.message))
+		return error_no_memory(err);
+	find(judge, finding);
+	return 0;
+}
+
+static int by_code(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+	return (x->xid > y->xid) - (x->xid < y->xid);
+}
+
+static int find_xids(struct judge *judge, struct error *err)
+{
+	for (uint32_t i = 0; i < judge->n_events; i++) {
+		if (!has_found(judge, judge->events[i].xid) &&
+		    find_xid(judge, judge->events[i].xid, err) < 0)
+			return -1;
+	}
+	qsort(judge->findings, judge->n_findings, sizeof(judge->findings[0]), by_code);
+	return 0;
+}
+
+static bool was_withdrawn(const struct attribution_status *published)
+{
+	const struct array reasons = published->health.reasons;
+	for (uint32_t i = 0; i < reasons.count; i++) {
+		if (view_equal(*ARRAY_AT(reasons, struct view, i), not_advertised))
+			return true;
+	}
+	return false;
+}
+
+static bool is_offered(const struct judge *judge)
+{
+	size_t n;
+	const struct slot *slots = slot_items(judge->slots, judge->index, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (slots[i].is_offered)
+			return true;
+	}
+	return false;
+}
+
+/* It was on offer once, and no source that can be believed has it on offer now. */
+static bool is_withdrawn(const struct judge *judge)
+{
+	const struct holdings *holdings = judge->holdings;
+	const struct attribution_status *published = judge->published;
+
+	if (!published || !judge->slots->is_offer_known || is_offered(judge))
+		return false;
+	if (was_withdrawn(published))
+		return true;
+	return published->slots.total > 0 && !holdings->is_settling &&
+	       (holdings->list == HOLDING_BOOK_OK || holdings->checkpoint == HOLDING_BOOK_OK);
+}
+
+static void find_others(struct judge *judge)
+{
+	bool is_listed = judge->device->reported != NULL;
+	bool is_nvml_ok = judge->holdings->roster->nvml == ROSTER_NVML_OK;
+
+	if (is_nvml_ok && !is_listed)
+		find(judge, (struct finding){
+				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
+				    .reason = VIEW("DeviceMissing"),
+				    .message = VIEW("NVML no longer lists the device"),
+			    });
+	else if (is_withdrawn(judge))
+		find(judge, (struct finding){
+				    .state = ATTRIBUTION_HEALTH_DEGRADED,
+				    .reason = not_advertised,
+				    .message = VIEW("the device plugin no longer offers the device"),
+			    });
+	if (!is_nvml_ok)
+		find(judge, (struct finding){
+				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
+				    .reason = VIEW("NVMLUnavailable"),
+				    .message = VIEW("the node's agent cannot read NVML"),
+			    });
+}
+
+/* How bad a state is. */
+static int rank_state(int state)
+{
+	switch (state) {
+	case ATTRIBUTION_HEALTH_UNHEALTHY:
+		return 3;
+	case ATTRIBUTION_HEALTH_DEGRADED:
+		return 2;
+	case ATTRIBUTION_HEALTH_UNKNOWN:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int rank_recovery(int recovery)
+{
+	switch (recovery) {
+	case ATTRIBUTION_RECOVERY_REBOOT:
+		return 3;
+	case ATTRIBUTION_RECOVERY_RESET:
+		return 2;
+	case ATTRIBUTION_RECOVERY_UNKNOWN:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static bool is_worse(const struct finding *a, const struct finding *b)
+{
+	if (rank_state(a->state) != rank_state(b->state))
+		return rank_state(a->state) > rank_state(b->state);
+	return rank_recovery(a->recovery) > rank_recovery(b->recovery);
+}
+
+static struct finding find_worst(const struct judge *judge)
+{
+	struct finding worst = {
+		.state = ATTRIBUTION_HEALTH_HEALTHY,
+		.recovery = ATTRIBUTION_RECOVERY_NONE,
+		.reason = VIEW("NothingFound"),
+		.message = VIEW("nothing speaks against the device"),
+	};
+	for (size_t i = 0; i < judge->n_findings; i++) {
+		if (is_worse(&judge->findings[i], &worst))
+			worst = judge->findings[i];
+	}
+	return worst;
+}
+
+static int list_reasons(const struct judge *judge, struct array *ret_reasons, struct error *err)
+{
+	struct view *reasons = arena_alloc(judge->arena, judge->n_findings, sizeof(*reasons));
+	uint32_t n = 0;
+	if (!reasons)
+		return error_no_memory(err);
+	for (size_t i = 0; i < judge->n_findings && n < LIMIT_HEALTH_REASONS; i++)
+		reasons[n++] = judge->findings[i].reason;
+	*ret_reasons = (struct array){n > 0 ? reasons : NULL, n, true};
+	return 0;
+}
+
+int health_judge(const struct slots *slots, const struct holdings *holdings, size_t device,
+		 const struct tenants *tenants, struct arena *arena, struct health *ret_health,
+		 struct error *err)
+{
+	const struct roster_device *roster_device = &holdings->roster->devices[device];
+	struct judge judge = {
+		.holdings = holdings,
+		.slots = slots,
+		.device = roster_device,
+		.published = roster_published(roster_device),
+		.index = device,
+		.arena = arena,
+	};
+	struct array reasons;
+
+	if (collect_events(&judge, tenants, err) < 0 || find_xids(&judge, err) < 0)
+		return -1;
+	find_others(&judge);
+	if (list_reasons(&judge, &reasons, err) < 0)
+		return -1;
+	struct finding worst = find_worst(&judge);
+	*ret_health = (struct health){
+		.state = {.state = worst.state,
+			  .recovery_action = worst.recovery,
+			  .reasons = reasons,
+			  .events = {judge.n_events > 0 ? judge.events : NULL, judge.n_events,
+				     true}},
+		.reason = worst.reason,
+		.message = worst.message,
+	};
+	return 0;
+}

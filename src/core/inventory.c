@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/inventory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/attribution_set.h"
+#include "core/claim.h"
+#include "core/node_set.h"
+#include "core/place.h"
+#include "core/pod_set.h"
+#include "core/policy_set.h"
+
+/*
+ * Objects come in by name and are asked for by node. So every record hangs on a place, and each
+ * kind has a set that knows its records; here they are put together, and what is the same for all
+ * of them is done once.
+ */
+
+struct inventory {
+	struct place_book places;
+	struct claim_book claims;
+	struct pod_set pods;
+	struct node_set nodes;
+	struct policy_set policies;
+	struct attribution_set attributions;
+	struct store *stores[INVENTORY_N_KINDS]; /* those of the sets */
+	bool synced[INVENTORY_N_KINDS];
+	uint64_t nodes_synced_at;
+	uint64_t started_at;
+};
+
+int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err)
+{
+	struct inventory *inventory = calloc(1, sizeof(*inventory));
+
+	if (!inventory)
+		return error_no_memory(err);
+	place_book_init(&inventory->places);
+	claim_book_init(&inventory->claims);
+	pod_set_init(&inventory->pods, &inventory->places);
+	node_set_init(&inventory->nodes, &inventory->places);
+	policy_set_init(&inventory->policies);
+	attribution_set_init(&inventory->attributions, &inventory->places, &inventory->claims);
+	inventory->stores[INVENTORY_PODS] = &inventory->pods.store;
+	inventory->stores[INVENTORY_NODES] = &inventory->nodes.store;
+	inventory->stores[INVENTORY_POLICIES] = &inventory->policies.store;
+	inventory->stores[INVENTORY_ATTRIBUTIONS] = &inventory->attributions.store;
+	inventory->started_at = now_ms;
+	*ret_inventory = inventory;
+	return 0;
+}
+
+void inventory_freep(struct inventory **inventory)
+{
+	inventory_free(*inventory);
+}
+
+void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner)
+{
+	inventory->places.touch = touch;
+	inventory->places.touch_owner = owner;
+}
+
+/* One kind or all */
+
+static bool is_initial(const struct inventory *inventory, enum inventory_kind kind)
+{
+	return !inventory->synced[kind];
+}
+
+int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
+		      enum store_change change, uint64_t version, uint64_t now_ms,
+		      struct error *err)
+{
+	return pod_set_put(&inventory->pods, fields, change, version, now_ms,
+			   is_initial(inventory, INVENTORY_PODS), err);
+}
+
+int inventory_put_node(struct inventory *inventory, const struct node_fields *fields,
+		       enum store_change change, uint64_t version, struct error *err)
+{
+	return node_set_put(&inventory->nodes, fields, change, version,
+			    is_initial(inventory, INVENTORY_NODES), err);
+}
+
+int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
+			 enum store_change change, uint64_t version, struct error *err)
+{
+	bool changed;
+
+	if (policy_set_put(&inventory->policies, policy, change, version, &changed, err) < 0)
+		return -1;
+	if (changed)
+		place_touch_all(&inventory->places, is_initial(inventory, INVENTORY_POLICIES));
+	return 0;
+}
+
+int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,
+			      struct arena *take_arena, enum store_change change,
+			      uint64_t version, struct error *err)
+{
+	return attribution_set_put(&inventory->attributions, attribution, take_arena, change,
+				   version, is_initial(inventory, INVENTORY_ATTRIBUTIONS), err);
+}
+
+static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
+			 struct store_entry *entry, uint64_t now_ms)
+{
+	switch (kind) {
+	case INVENTORY_PODS:
+		pod_set_remove(&inventory->pods, entry, now_ms);
+		break;
+	case INVENTORY_NODES:
+		node_set_remove(&inventory->nodes, entry, now_ms);
+		break;
+	case INVENTORY_POLICIES:
+		policy_set_remove(&inventory->policies, entry);
+		place_touch_all(&inventory->places, is_initial(inventory, kind));
+		break;
+	case INVENTORY_ATTRIBUTIONS:
+		attribution_set_remove(&inventory->attributions, entry);
+		break;
+	default:
+		assert(kind < INVENTORY_N_KINDS);
+	}
+}
+
+bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
+		     enum store_change change, uint64_t version)
+{
+	struct store *store = inventory->stores[kind];
+	struct store_entry *entry = store_find(store, key);
+	bool newer;
+
+	if (!entry || version == 0)
+		return true;
+	newer = change == STORE_LISTED ? version != entry->version : version > entry->version;
+	if (!newer)
+		(void)store_judge(store, key, change, version, &entry); /* it is there: noted */
+	return newer;
+}
+
+void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
+		      uint64_t version, uint64_t now_ms)
+{
+	struct store_entry *entry;
+
+	if (store_judge(inventory->stores[kind], key, STORE_DELETE, version, &entry) ==
+	    STORE_REMOVE)
+		remove_entry(inventory, kind, entry, now_ms);
+}
+
+void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind)
+{
+	store_begin_replace(inventory->stores[kind]);
+}
+
+void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind,
+			   uint64_t now_ms)
+{
+	bool first = !inventory->synced[kind];
+	struct store_entry *entry;
+
+	while ((entry = store_sweep(inventory->stores[kind])))
+		remove_entry(inventory, kind, entry, now_ms);
+	inventory->synced[kind] = true;
+	if (!first)
+		return;
+	if (kind == INVENTORY_POLICIES)
+		inventory->policies.intent.known = true;
+	if (kind == INVENTORY_NODES)
+		inventory->nodes_synced_at = now_ms;
+	/* What is known to be absent from now on may change every node's result. */
+	place_touch_all(&inventory->places, true);
+}
+
+void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
+{
+	inventory_begin_replace(inventory, kind);
+	inventory_end_replace(inventory, kind, inventory->started_at);
+}
+
+bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind)
+{
+	return inventory->synced[kind];
+}
+
+size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind)
+{
+	return inventory->stores[kind]->table.count;
+}
+
+const struct attribution *inventory_find_attribution(const struct inventory *inventory,
+						     struct view name)
+{
+	const struct attribution_record *record =
+		attribution_set_find(&inventory->attributions, name);
+
+	return record ? &record->attribution : NULL;
+}
+
+const struct attribution *inventory_next_attribution(const struct inventory *inventory,
+						     const struct attribution *attribution)
+{
+	return attribution_set_next(&inventory->attributions, attribution);
+}
+
+/* Reports */
+
+static const struct attribution_record *object_of(const struct inventory *inventory,
+						  const struct report *report, uint32_t i)
+{
+	const struct report_device *device = ARRAY_AT(report->devices, struct report_device, i);
+	char buffer[CLAIM_NAME_SIZE];
+
+	return attribution_set_find(&inventory->attributions,
+				    claim_object_name(device->uuid, buffer));
+}
+
+/* The objects of devices that a report names, or no longer names, may change hands. */
+static void touch_holders(const struct inventory *inventory, const struct place *place,
+			  const struct report *report)
+{
+	for (uint32_t i = 0; report && i < report->devices.count; i++) {
+		const struct attribution_record *record = object_of(inventory, report, i);
+
+		if (record && record->place != place)
+			place_touch(&inventory->places, record->place, false);
+	}
+}
+
+int inventory_put_report(struct inventory *inventory, const struct report *report,
+			 inventory_release_fn release, void *owner, uint64_t now_ms,
+			 struct error *err)
+{
+	struct place *place = place_ensure(&inventory->places, report->node, err);
+
+	if (!place)
+		return -1;
+	if (claim_add(&inventory->claims, place, report, err) < 0) {
+		claim_drop(&inventory->claims, place, report, place->report);
+		place_release(&inventory->places, place);
+		return -1;
+	}
+	claim_drop(&inventory->claims, place, place->report, report);
+	touch_holders(inventory, place, place->report);
+	touch_holders(inventory, place, report);
+	place_release_report(place);
+	place->report = report;
+	place->release = release;
+	place->release_owner = owner;
+	place->report_at = now_ms;
+	place_touch(&inventory->places, place, false);
+	return 0;
+}
+
+bool inventory_refresh_report(struct inventory *inventory, struct view node_name,
+			      uint64_t now_ms)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (!place || !place->report)
+		return false;
+	place->report_at = now_ms;
+	return true;
+}
+
+int inventory_set_ended(struct inventory *inventory, struct view node_name,
+			const struct view *ended, size_t n_ended, uint64_t now_ms,
+			struct error *err)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (!place)
+		return 0;
+	for (size_t i = 0; i < n_ended; i++)
+		if (place_remember_ended(place, ended[i], now_ms, err) < 0)
+			return -1;
+	place_forget_ended(place, now_ms);
+	return 0;
+}
+
+/* Gathering */
+
+static size_t count_links(const struct list *head)
+{
+	size_t n = 0;
+
+	for (const struct list *l = head->next; l != head; l = l->next)
+		n++;
+	return n;
+}
+
+static int gather_pods(const struct place *place, struct arena *arena, struct join_input *input,
+		       struct error *err)
+{
+	size_t n = count_links(&place->pods);
+	const struct pod **pods = arena_alloc(arena, n, sizeof(*pods));
+
+	if (!pods)
+		return error_no_memory(err);
+	input->pods = pods;
+	input->n_pods = n;
+	for (struct list *l = place->pods.next; l != &place->pods; l = l->next)
+		*pods++ = CONTAINER_OF(l, struct pod_record, link)->pod;
+	return 0;
+}
+
+static int gather_ended(const struct place *place, struct arena *arena, struct join_input *input,
+			struct error *err)
+{
+	struct view *uids = arena_alloc(arena, place->n_ended, sizeof(*uids));
+
+	if (!uids)
+		return error_no_memory(err);
+	input->ended = uids;
+	input->n_ended = place->n_ended;
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
+		*uids++ = CONTAINER_OF(l, struct place_ended, link)->uid;
+	return 0;
+}
+
+static int gather_elsewhere(const struct inventory *inventory, const struct place *place,
+			    struct arena *arena, struct join_input *input, struct error *err)
+{
+	const struct array entries =
+		place->report ? place->report->checkpoint.entries : (struct array){0};
+	struct view *uids = arena_alloc(arena, entries.count, sizeof(*uids));
+
+	if (!uids)
+		return error_no_memory(err);
+	input->elsewhere = uids;
+	for (uint32_t i = 0; i < entries.count; i++) {
+		struct view uid = ARRAY_AT(entries, struct report_checkpoint_entry, i)->pod_uid;
+		const struct place *other = pod_set_place_of(&inventory->pods, uid);
+
+		if (other && other != place)
+			uids[input->n_elsewhere++] = uid;
+	}
+	return 0;
+}
+
+static struct join_previous previous_of(const struct inventory *inventory,
+					const struct attribution_record *record,
+					const struct place *place, uint64_t now_ms)
+{
+	return (struct join_previous){
+		.object = &record->attribution,
+		.claimed_age_ms = claim_age(&inventory->claims, record->attribution.name, place,
+					    now_ms),
+	};
+}
+
+static int gather_previous(const struct inventory *inventory, const struct place *place,
+			   uint64_t now_ms, struct arena *arena, struct join_input *input,
+			   struct error *err)
+{
+	uint32_t n_devices = place->report ? place->report->devices.count : 0;
+	struct join_previous *previous = arena_alloc(
+		arena, n_devices + count_links(&place->attributions), sizeof(*previous));
+
+	if (!previous)
+		return error_no_memory(err);
+	input->previous = previous;
+	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next)
+		previous[input->n_previous++] =
+			previous_of(inventory, CONTAINER_OF(l, struct attribution_record, link),
+				    place, now_ms);
+	for (uint32_t i = 0; i < n_devices; i++) {
+		const struct attribution_record *record = object_of(inventory, place->report, i);
+
+		if (record && record->place != place)
+			previous[input->n_previous++] =
+				previous_of(inventory, record, place, now_ms);
+	}
+	return 0;
+}
+
+static int64_t gone_for(const struct inventory *inventory, const struct place *place,
+			uint64_t now_ms)
+{
+	uint64_t since = inventory->nodes_synced_at;
+
+	if (place->node || !inventory->synced[INVENTORY_NODES])
+		return 0;
+	if (place->gone_at > since)
+		since = place->gone_at;
+	return (int64_t)(now_ms - since);
+}
+
+int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
+		     struct arena *arena, struct join_input *ret_input, struct error *err)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+	struct join_input input = {.node_name = node_name, .intent = &inventory->policies.intent};
+
+	if (!place) {
+		*ret_input = input;
+		return 0;
+	}
+	input.node = place->node;
+	input.node_gone_for_ms = gone_for(inventory, place, now_ms);
+	input.report = place->report;
+	input.report_age_ms =
+		(int64_t)(now_ms - (place->report ? place->report_at : inventory->started_at));
+	if (gather_pods(place, arena, &input, err) < 0 ||
+	    gather_ended(place, arena, &input, err) < 0 ||
+	    gather_elsewhere(inventory, place, arena, &input, err) < 0 ||
+	    gather_previous(inventory, place, now_ms, arena, &input, err) < 0)
+		return -1;
+	*ret_input = input;
+	return 0;
+}
+
+/* The end */
+
+static void free_reports(struct inventory *inventory)
+{
+	struct table_node *node = table_next(&inventory->places.by_name, NULL);
+
+	while (node) {
+		struct place *place = CONTAINER_OF(node, struct place, link);
+
+		node = table_next(&inventory->places.by_name, node);
+		claim_drop(&inventory->claims, place, place->report, NULL);
+		place_release_report(place);
+		place_release(&inventory->places, place);
+	}
+}
+
+static void free_kind(struct inventory *inventory, enum inventory_kind kind)
+{
+	struct table *table = &inventory->stores[kind]->table;
+	struct table_node *node = table_next(table, NULL);
+
+	while (node) {
+		struct store_entry *entry = CONTAINER_OF(node, struct store_entry, node);
+
+		node = table_next(table, node);
+		remove_entry(inventory, kind, entry, 0);
+	}
+}
+
+void inventory_free(struct inventory *inventory)
+{
+	if (!inventory)
+		return;
+	inventory->places.touch = NULL;
+	free_reports(inventory);
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		free_kind(inventory, (enum inventory_kind)i);
+	attribution_set_deinit(&inventory->attributions);
+	policy_set_deinit(&inventory->policies);
+	node_set_deinit(&inventory->nodes);
+	pod_set_deinit(&inventory->pods);
+	claim_book_deinit(&inventory->claims);
+	place_book_deinit(&inventory->places);
+	free(inventory);
+}

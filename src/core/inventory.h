@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * inventory - everything the controller knows of the cluster, kept up to date by lists and
+ * watches and by reports, and indexed by node, which is what the join asks by.
+ *
+ * Each change says which node's result it may alter, or none. Changes that the join cannot see (a
+ * pod without GPU whose phase changes, a node's heartbeat) alter none.
+ *
+ * Threads: the loop thread.
+ */
+
+#include "base/intern.h"
+#include "base/store.h"
+#include "core/join.h"
+
+struct inventory; /* opaque */
+
+/* Frees a report and its memory; called once by the inventory when a newer one replaces it. */
+typedef void (*inventory_release_fn)(void *owner);
+
+/* now_ms: monotonic, here and below. Fails with ERROR_NO_MEMORY. */
+MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err);
+/* Accepts NULL. */
+void inventory_free(struct inventory *inventory);
+
+/* Told after a change: this node wants a join. The view is borrowed for the call. */
+typedef void (*inventory_touch_fn)(void *owner, struct view node_name, bool initial);
+/* initial: the change is an item of a first list, so that live events may overtake it. */
+void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner);
+
+enum inventory_kind {
+	INVENTORY_PODS,
+	INVENTORY_NODES,
+	INVENTORY_POLICIES,
+	INVENTORY_ATTRIBUTIONS,
+	INVENTORY_N_KINDS,
+};
+
+/* A complete state of one kind begins, and has arrived: what it did not contain is gone. */
+void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind);
+void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms);
+/* True once the first complete state of this kind has arrived (or the kind is known absent). */
+bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind);
+/* The kind does not exist on this server (its CRD is not installed): known, and empty. */
+void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
+/* Number of records of a kind. */
+size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
+
+/*
+ * True when an object of this key and version must be decoded and put; false when it is older than
+ * or the same as what is there. For pods the key is "namespace/name", else the name.
+ */
+bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
+		     enum store_change change, uint64_t version);
+
+/*
+ * Each put copies what it is given; change is STORE_LISTED or STORE_UPSERT. Fails with
+ * ERROR_NO_MEMORY or ERROR_LIMIT; the record then keeps its contents.
+ */
+MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
+			       enum store_change change, uint64_t version, uint64_t now_ms,
+			       struct error *err);
+MUST_USE int inventory_put_node(struct inventory *inventory, const struct node_fields *fields,
+				enum store_change change, uint64_t version, struct error *err);
+MUST_USE int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
+				  enum store_change change, uint64_t version, struct error *err);
+/*
+ * The attribution and all it points to lie in *take_arena, which the inventory takes over (it is
+ * empty afterwards). Also for the answers of own writes.
+ */
+MUST_USE int inventory_put_attribution(struct inventory *inventory,
+				       const struct attribution *attribution,
+				       struct arena *take_arena, enum store_change change,
+				       uint64_t version, struct error *err);
+/* Removes a record because a watch said DELETED; an unknown or newer one is left. */
+void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
+		      uint64_t version, uint64_t now_ms);
+
+/*
+ * The last accepted report of its node. The inventory keeps the pointer and calls release(owner)
+ * when it is replaced or the inventory ends.
+ */
+MUST_USE int inventory_put_report(struct inventory *inventory, const struct report *report,
+				  inventory_release_fn release, void *owner, uint64_t now_ms,
+				  struct error *err);
+/* An unchanged report arrived: only its age starts anew. False: no report of that node is kept. */
+bool inventory_refresh_report(struct inventory *inventory, struct view node_name, uint64_t now_ms);
+
+/*
+ * Fills *ret_input with all that is known of a node; arrays lie in arena, the rest is borrowed
+ * until the next change of the inventory. limits and now_wall_ms are the caller's to set. Fails
+ * with ERROR_NO_MEMORY or ERROR_LIMIT.
+ */
+MUST_USE int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
+			      struct arena *arena, struct join_input *ret_input, struct error *err);
+/*
+ * Takes over the ended UIDs of a join. The inventory adds those of pods that it saw deleted, and
+ * forgets one when no join has named it for two minutes: a report that was on its way when the pod
+ * was deleted must still find it. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int inventory_set_ended(struct inventory *inventory, struct view node_name,
+				 const struct view *ended, size_t n_ended, uint64_t now_ms,
+				 struct error *err);
+/* The same for CLEANUP. */
+void inventory_freep(struct inventory **inventory);
+/* The object of that name, or NULL; borrowed until the next change. */
+const struct attribution *inventory_find_attribution(const struct inventory *inventory,
+						     struct view name);
+/* Walks all attributions: the first for NULL; NULL at the end. For metrics. */
+const struct attribution *inventory_next_attribution(const struct inventory *inventory,
+						     const struct attribution *attribution);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One join is: which devices (roster), who holds what by the kubelet's books (holding), which slots
+ * there are (slot); and then for each device its tenants, its sharing, its layout, its health and
+ * its conditions, each in a module of its own. What is decided here is whether this node may speak
+ * for a device at all, and whether anything is to be written.
+ *
+ * Without any report since the start nothing is known that is newer than what was published, but
+ * for what the API server says of pods: the published status stays, and tenancies may end.
+ */
+
+#include "core/join.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/condition.h"
+#include "core/health.h"
+#include "core/layout.h"
+#include "core/sharing.h"
+#include "core/status_equal.h"
+#include "core/tenant.h"
+
+struct joiner {
+	const struct join_input *input;
+	struct arena *arena;
+	struct roster roster;
+	struct holdings holdings;
+	struct slots slots;
+	struct join_result *result;
+	bool is_fresh; /* the last report is recent */
+};
+
+static void look_again_in(struct joiner *joiner, int64_t ms)
+{
+	if (ms >= 0 && (joiner->result->again_in_ms < 0 || ms < joiner->result->again_in_ms))
+		joiner->result->again_in_ms = ms;
+}
+
+static bool is_claimed_elsewhere(const struct joiner *joiner, const struct roster_device *device)
+{
+	int64_t age = device->previous ? device->previous->claimed_age_ms : -1;
+	return age >= 0 && age < joiner->input->limits->report_stale_ms;
+}
+
+/* What is published of one device */
+
+static int intent_of(const struct join_input *input)
+{
+	const struct intent *intent = input->intent;
+	return intent && intent->known && intent->n_policies == 0 ? ATTRIBUTION_INTENT_UNMANAGED
+								  : ATTRIBUTION_INTENT_UNKNOWN;
+}
+
+static int scope_of(int mode)
+{
+	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED
+		       ? ATTRIBUTION_SCOPE_PARTITION
+		       : ATTRIBUTION_SCOPE_DEVICE;
+}
+
+static int64_t generation_of(const struct roster_device *device)
+{
+	return device->previous ? device->previous->object->generation : 1;
+}
+
+static void set_tenants(const struct tenants *tenants, struct attribution_status *status)
+{
+	status->tenants = tenants->listed;
+	status->tenant_count = tenants->count;
+	status->tenants_left_out = tenants->left_out;
+	status->tenant_summary = tenants->summary;
+	status->recent_tenants = tenants->recent;
+}
+
+static int compute_layout(struct joiner *joiner, size_t index, const struct tenants *tenants,
+			  struct attribution_status *status, struct error *err)
+{
+	if (layout_describe(&joiner->holdings, index, joiner->arena, &status->device, err) < 0 ||
+	    layout_partition(&joiner->holdings, &joiner->slots, index, joiner->arena,
+			     &status->partitions, err) < 0 ||
+	    layout_count(&joiner->holdings, &joiner->slots, index, tenants, joiner->arena,
+			 &status->slots, err) < 0)
+		return -1;
+	return sharing_conclude(&joiner->holdings, &joiner->slots, index, joiner->arena,
+				&status->sharing, err);
+}
+
+static int compute_conditions(struct joiner *joiner, const struct roster_device *device,
+			      const struct tenants *tenants, const struct health *health,
+			      struct attribution_status *status, struct error *err)
+{
+	const struct condition_facts facts = {
+		.is_fresh = joiner->is_fresh,
+		.is_duplicate = is_claimed_elsewhere(joiner, device),
+		.is_book_readable = tenants->count >= 0 &&
+				    (joiner->holdings.list == HOLDING_BOOK_OK ||
+				     joiner->holdings.checkpoint == HOLDING_BOOK_OK),
+		.tenants = tenants,
+		.health = health,
+		.intent = status->intent.state,
+	};
+	return condition_make(&facts, roster_published(device), status->observed_generation,
+			      joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
+}
+
+/* From a report, however old: what it says is the last that is known. */
+static int compute_status(struct joiner *joiner, size_t index, struct attribution_status *status,
+			  struct error *err)
+{
+	const struct roster_device *device = &joiner->roster.devices[index];
+	struct tenants tenants;
+	struct health health;
+
+	*status = (struct attribution_status){
+		.observed_generation = generation_of(device),
+		.node_name = joiner->input->node_name,
+		.intent = {.state = intent_of(joiner->input)},
+	};
+	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &tenants, err) < 0 ||
+	    health_judge(&joiner->slots, &joiner->holdings, index, &tenants, joiner->arena, &health,
+			 err) < 0 ||
+	    compute_layout(joiner, index, &tenants, status, err) < 0)
+		return -1;
+	set_tenants(&tenants, status);
+	status->activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
+	status->health = health.state;
+	look_again_in(joiner, tenants.again_in_ms);
+	return compute_conditions(joiner, device, &tenants, &health, status, err);
+}
+
+/* Without any report: what was published, less the tenants whose end the API server knows of. */
+static int carry_status(struct joiner *joiner, size_t index, struct attribution_status *status,
+			struct error *err)
+{
+	const struct roster_device *device = &joiner->roster.devices[index];
+	const struct attribution_status *published = roster_published(device);
+	struct tenants tenants;
+
+	assert(published); /* only a report names further devices */
+	*status = *published;
+	status->observed_generation = generation_of(device);
+	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &tenants, err) < 0 ||
+	    layout_count(&joiner->holdings, &joiner->slots, index, &tenants, joiner->arena,
+			 &status->slots, err) < 0)
+		return -1;
+	set_tenants(&tenants, status);
+	return condition_carry(joiner->is_fresh, published, status->observed_generation,
+			       joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
+}
+
+/* May this node speak for the device? */
+
+/*
+ * A card may have been moved here. That it is here is shown by a report that is recent and says so,
+ * while no recent one of another node does.
+ */
+static bool may_take(const struct joiner *joiner, const struct roster_device *device)
+{
+	return joiner->is_fresh && device->reported && !is_claimed_elsewhere(joiner, device);
+}
+
+static bool may_write(const struct joiner *joiner, const struct roster_device *device)
+{
+	if (device->is_taken)
+		return may_take(joiner, device);
+	/* The other node is about to take it: it lists it, this one does not. */
+	return device->reported || !is_claimed_elsewhere(joiner, device);
+}
+
+static struct join_device keep(const struct roster_device *device)
+{
+	const struct attribution *object = device->previous->object;
+	return (struct join_device){
+		.action = JOIN_KEEP,
+		.name = object->name,
+		.uuid = object->uuid,
+		.previous = object,
+		.status = object->status,
+	};
+}
+
+static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_name,
+		     struct error *err)
+{
+	char *bytes = arena_alloc(joiner->arena, uuid.len, 1);
+	if (!bytes)
+		return error_no_memory(err);
+	for (size_t i = 0; i < uuid.len; i++) {
+		char c = uuid.ptr[i];
+		bytes[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+	}
+	*ret_name = (struct view){bytes, uuid.len};
+	return 0;
+}
+
+static int join_one(struct joiner *joiner, size_t index, struct join_device *ret_device,
+		    struct error *err)
+{
+	const struct roster_device *device = &joiner->roster.devices[index];
+	struct join_device joined = {.action = JOIN_WRITE, .uuid = device->uuid};
+	int failed;
+
+	if (is_claimed_elsewhere(joiner, device))
+		look_again_in(joiner, joiner->input->limits->report_stale_ms -
+					      device->previous->claimed_age_ms);
+	if (!may_write(joiner, device)) {
+		*ret_device = keep(device);
+		return 0;
+	}
+	failed = joiner->input->report ? compute_status(joiner, index, &joined.status, err)
+				       : carry_status(joiner, index, &joined.status, err);
+	if (failed)
+		return -1;
+	if (device->previous) {
+		joined.previous = device->previous->object;
+		joined.name = joined.previous->name;
+		if (status_equal(&joined.previous->status, &joined.status))
+			joined.action = JOIN_KEEP;
+	} else if (make_name(joiner, device->uuid, &joined.name, err) < 0) {
+		return -1;
+	}
+	*ret_device = joined;
+	return 0;
+}
+
+/* The node */
+
+static bool is_node_gone(const struct join_input *input)
+{
+	return !input->node && input->node_gone_for_ms >= input->limits->node_gone_ms;
+}
+
+/* Nothing is created for it either, or object after object would come and go. */
+static void bury(struct joiner *joiner)
+{
+	struct join_result *result = joiner->result;
+	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
+		const struct roster_device *device = &joiner->roster.devices[i];
+		struct join_device *joined;
+		if (!device->previous)
+			continue;
+		joined = &result->devices[result->n_devices++];
+		*joined = keep(device);
+		if (is_claimed_elsewhere(joiner, device))
+			look_again_in(joiner, joiner->input->limits->report_stale_ms -
+						      device->previous->claimed_age_ms);
+		else if (device->is_ours && !device->previous->object->deleting)
+			joined->action = JOIN_DELETE;
+	}
+}
+
+static void watch_the_time(struct joiner *joiner)
+{
+	const struct join_input *input = joiner->input;
+	if (joiner->roster.n_devices == 0)
+		return;
+	if (joiner->is_fresh)
+		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
+	if (!input->node)
+		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
+	look_again_in(joiner, joiner->holdings.settles_in_ms);
+}
+
+static int join_devices(struct joiner *joiner, struct error *err)
+{
+	struct join_result *result = joiner->result;
+	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
+		if (join_one(joiner, i, &result->devices[i], err) < 0)
+			return -1;
+	}
+	result->n_devices = joiner->roster.n_devices;
+	watch_the_time(joiner);
+	return 0;
+}
+
+static int read_input(struct joiner *joiner, struct error *err)
+{
+	if (roster_make(joiner->input, joiner->arena, &joiner->roster, err) < 0 ||
+	    holding_read(joiner->input, &joiner->roster, joiner->arena, &joiner->holdings, err) <
+		    0 ||
+	    slot_collect(&joiner->holdings, joiner->arena, &joiner->slots, err) < 0)
+		return -1;
+	joiner->result->devices = arena_alloc(joiner->arena, joiner->roster.n_devices,
+					      sizeof(*joiner->result->devices));
+	return joiner->result->devices ? 0 : error_no_memory(err);
+}
+
+/* Without a report there is no telling which UIDs the next one names: all stay known. */
+static int set_ended(struct joiner *joiner, struct error *err)
+{
+	const struct join_input *input = joiner->input;
+	struct join_result *result = joiner->result;
+
+	result->ended = joiner->holdings.ended;
+	result->n_ended = joiner->holdings.n_ended;
+	if (input->report)
+		return 0;
+	result->ended = arena_alloc(joiner->arena, input->n_ended, sizeof(*result->ended));
+	if (!result->ended)
+		return error_no_memory(err);
+	result->n_ended = input->n_ended;
+	if (input->n_ended > 0)
+		memcpy(result->ended, input->ended, input->n_ended * sizeof(*result->ended));
+	return 0;
+}
+
+int join_node(const struct join_input *input, struct arena *arena, struct join_result *ret_result,
+	      struct error *err)
+{
+	struct join_result result = {.again_in_ms = -1};
+	struct joiner joiner = {
+		.input = input,
+		.arena = arena,
+		.result = &result,
+		.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
+	};
+
+	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)
+		return -1;
+	result.claims_refused = joiner.holdings.claims_refused;
+	result.ids_unknown = joiner.holdings.ids_unknown + joiner.slots.ids_unknown;
+	if (is_node_gone(input))
+		bury(&joiner);
+	else if (join_devices(&joiner, err) < 0)
+		return -1;
+	*ret_result = result;
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * join - the heart: from what is known of one node, the status of each of its devices. A pure
+ * function; the same input gives the same output.
+ *
+ * What is published is what the evidence bears out: a tenant is (pod UID, container); a tenant
+ * never goes because a List was short; a source that went quiet changes freshness, not tenancy.
+ *
+ * Threads: any.
+ */
+
+#include "base/arena.h"
+#include "core/attribution.h"
+#include "core/node.h"
+#include "core/pod.h"
+#include "core/policy.h"
+#include "core/report.h"
+
+/* Times after which silence means something. */
+struct join_limits {
+	int64_t report_stale_ms;   /* a report older than this is not fresh */
+	int64_t pending_ms;        /* a holder unknown to the API server becomes Unresolved */
+	int64_t settling_ms;       /* after a kubelet restart Lists may be short for this long */
+	int64_t node_gone_ms;      /* a node absent from the API this long has its objects deleted */
+};
+
+/* An object whose status names this node, or one of the report's devices, wherever it is. */
+struct join_previous {
+	const struct attribution *object;
+	int64_t claimed_age_ms; /* age of the youngest report of another node that names the device; */
+				/* -1: no other node's report does */
+};
+
+struct join_input {
+	struct view node_name;
+	const struct node *node;   /* NULL: the API server has no node of that name */
+	int64_t node_gone_for_ms;  /* how long it has been so, by the monotonic clock; 0 if it is there */
+	const struct pod *const *pods; /* every pod that the API server places on the node */
+	size_t n_pods;
+	const struct report *report;   /* the last accepted one; NULL: none since the start */
+	int64_t report_age_ms;         /* since it arrived, or, without one, since the start */
+	int64_t report_held_ms;        /* since its content arrived: heartbeats do not count; 0 without */
+	const struct view *ended;      /* UIDs of pods that the API server had on this node and deleted, */
+	size_t n_ended;                /* while a report still names them */
+	const struct view *elsewhere;  /* UIDs that the report names and the API server places on */
+	size_t n_elsewhere;            /* another node */
+	const struct join_previous *previous;
+	size_t n_previous;
+	const struct intent *intent;
+	const struct join_limits *limits;
+	int64_t now_wall_ms;
+};
+
+enum join_action {
+	JOIN_KEEP,   /* the published status is right: write nothing */
+	JOIN_WRITE,  /* publish `status` (create the object first when previous is NULL) */
+	JOIN_DELETE, /* the object's node has been gone for the stated time */
+};
+
+struct join_device {
+	enum join_action action;
+	struct view name;                   /* of the object */
+	struct view uuid;                   /* spec.uuid */
+	const struct attribution *previous; /* from the input, or NULL */
+	struct attribution_status status;   /* JOIN_WRITE and JOIN_KEEP: what is so now */
+};
+
+struct join_result {
+	struct join_device *devices;
+	size_t n_devices;
+	struct view *ended;       /* UIDs that the next joins of this node must know as ended, */
+	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
+	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
+	uint32_t claims_refused;  /* entries about pods that the API server places elsewhere */
+	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
+};
+
+/*
+ * Computes *ret_result. Everything in it lies in arena or is borrowed from the input. Fails with
+ * ERROR_NO_MEMORY or ERROR_LIMIT when the arena is full.
+ */
+MUST_USE int join_node(const struct join_input *input, struct arena *arena,
+		       struct join_result *ret_result, struct error *err);

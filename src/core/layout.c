@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A slot is counted once however many name it. Slots of tenants that are carried over without a
+ * book naming them have no IDs any more: their number is added, and so may come to more than there
+ * are in all when such a slot has been given to somebody else since; the total is the bound then.
+ */
+
+#include "core/layout.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The device */
+
+static int put_dashes(struct view text, struct arena *arena, struct view *ret, struct error *err)
+{
+	char *bytes;
+	if (view_find_char(text, ' ') < 0) {
+		*ret = text;
+		return 0;
+	}
+	bytes = arena_alloc(arena, text.len, 1);
+	if (!bytes)
+		return error_no_memory(err);
+	for (size_t i = 0; i < text.len; i++)
+		bytes[i] = text.ptr[i] == ' ' ? '-' : text.ptr[i];
+	*ret = (struct view){bytes, text.len};
+	return 0;
+}
+
+static void describe_driver(const struct report *report, struct attribution_device *device)
+{
+	if (report && report->driver_version.len > 0)
+		device->driver_version = report->driver_version;
+	if (report && report->cuda_version.len > 0)
+		device->cuda_version = report->cuda_version;
+}
+
+int layout_describe(const struct holdings *holdings, size_t device, struct arena *arena,
+		    struct attribution_device *ret_device, struct error *err)
+{
+	const struct roster_device *roster_device = &holdings->roster->devices[device];
+	const struct attribution_status *published = roster_published(roster_device);
+	const struct report_device *reported = roster_device->reported;
+	struct attribution_device described = {.index = -1, .minor = -1};
+
+	if (published)
+		described = published->device;
+	if (reported) {
+		described.index = reported->index;
+		described.minor = reported->minor;
+		described.pci_bus_id = reported->pci_bus_id;
+		described.memory_mib = reported->memory_mib;
+		described.serial = reported->serial;
+		described.compute_capability = reported->compute_capability;
+		if (put_dashes(view_trim(reported->model), arena, &described.model, err) < 0)
+			return -1;
+	}
+	describe_driver(holdings->input->report, &described);
+	*ret_device = described;
+	return 0;
+}
+
+/* Partitions */
+
+static int64_t count_partition(const struct slot *slots, size_t n_slots, struct view uuid)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < n_slots; i++)
+		n += view_equal(slots[i].partition, uuid);
+	return n;
+}
+
+static const struct attribution_partition *
+find_partition(const struct attribution_status *published, struct view uuid)
+{
+	for (uint32_t i = 0; published && i < published->partitions.count; i++) {
+		const struct attribution_partition *p =
+			ARRAY_AT(published->partitions, struct attribution_partition, i);
+		if (view_equal(p->uuid, uuid))
+			return p;
+	}
+	return NULL;
+}
+
+static int64_t carried_slots(const struct attribution_status *published, struct view uuid)
+{
+	const struct attribution_partition *before = find_partition(published, uuid);
+	return before ? before->slots : 0;
+}
+
+static int by_uuid(const void *a, const void *b)
+{
+	const struct attribution_partition *x = a, *y = b;
+	return view_compare(x->uuid, y->uuid);
+}
+
+static void copy_reported(struct array from, struct attribution_partition *to)
+{
+	for (uint32_t i = 0; i < from.count; i++) {
+		const struct report_partition *p = ARRAY_AT(from, struct report_partition, i);
+		to[i] = (struct attribution_partition){
+			.uuid = p->uuid,
+			.profile = p->profile,
+			.gpu_instance_id = p->gpu_instance_id,
+			.compute_instance_id = p->compute_instance_id,
+			.memory_mib = p->memory_mib,
+		};
+	}
+}
+
+/* What is on offer is not known, or may be short. */
+static bool is_offer_vague(const struct holdings *holdings, const struct slots *slots)
+{
+	return !slots->is_offer_known || holdings->is_settling;
+}
+
+int layout_partition(const struct holdings *holdings, const struct slots *slots, size_t device,
+		     struct arena *arena, struct array *ret_partitions, struct error *err)
+{
+	const struct roster_device *roster_device = &holdings->roster->devices[device];
+	const struct attribution_status *published = roster_published(roster_device);
+	struct array from = {0};
+	size_t n_slots;
+	const struct slot *own = slot_items(slots, device, &n_slots);
+
+	if (roster_device->reported)
+		from = roster_device->reported->partitions;
+	else if (published)
+		from = published->partitions;
+	struct attribution_partition *to = arena_alloc(arena, from.count, sizeof(*to));
+	if (!to)
+		return error_no_memory(err);
+	if (roster_device->reported)
+		copy_reported(from, to);
+	else if (from.count > 0)
+		memcpy(to, from.items, from.count * sizeof(*to));
+	uint32_t n = from.count < LIMIT_PARTITIONS ? from.count : LIMIT_PARTITIONS;
+	qsort(to, from.count, sizeof(*to), by_uuid);
+	for (uint32_t i = 0; i < n; i++) {
+		to[i].slots = count_partition(own, n_slots, to[i].uuid);
+		if (is_offer_vague(holdings, slots))
+			to[i].slots = max(to[i].slots, carried_slots(published, to[i].uuid));
+	}
+	*ret_partitions = (struct array){n > 0 ? to : NULL, n, true};
+	return 0;
+}
+
+/* Slots */
+
+static int64_t count_held(const struct slot *slots, size_t n_slots)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < n_slots; i++)
+		n += slots[i].is_held;
+	return n;
+}
+
+static int summarise(struct attribution_slots *slots, struct arena *arena, struct error *err)
+{
+	char text[2 * LIMIT_TEXT_SLOTS + 1];
+	int len;
+	if (slots->total < 0 || slots->allocated < 0)
+		return 0;
+	len = snprintf(text, sizeof(text), "%" PRId64 "/%" PRId64, slots->allocated, slots->total);
+	assert(len > 0 && (size_t)len < sizeof(text));
+	return arena_copy(arena, (struct view){text, (size_t)len}, &slots->summary)
+		       ? 0
+		       : error_no_memory(err);
+}
+
+/* No book says anything: what was given out still is, but for tenants that ended. */
+static int64_t carry_allocated(const struct attribution_status *published,
+			       const struct tenants *tenants)
+{
+	if (!published || published->slots.allocated < 0)
+		return tenants->slots_kept > 0 ? tenants->slots_kept : -1;
+	return max(published->slots.allocated - tenants->slots_ended, tenants->slots_kept);
+}
+
+int layout_count(const struct holdings *holdings, const struct slots *slots, size_t device,
+		 const struct tenants *tenants, struct arena *arena,
+		 struct attribution_slots *ret_slots, struct error *err)
+{
+	const struct attribution_status *published =
+		roster_published(&holdings->roster->devices[device]);
+	bool has_books = holdings->list != HOLDING_BOOK_NONE ||
+			 holdings->checkpoint != HOLDING_BOOK_NONE;
+	struct attribution_slots counted = {.total = -1, .allocated = -1};
+	size_t n_slots;
+	const struct slot *own = slot_items(slots, device, &n_slots);
+
+	if (slots->is_offer_known)
+		counted.total = (int64_t)n_slots;
+	if (is_offer_vague(holdings, slots) && published)
+		counted.total = max(counted.total, published->slots.total);
+	if (has_books && tenants->count >= 0)
+		counted.allocated = count_held(own, n_slots) + tenants->slots_kept;
+	else if (!has_books)
+		counted.allocated = carry_allocated(published, tenants);
+	if (counted.total >= 0)
+		counted.total = max(counted.total, max(count_held(own, n_slots), tenants->slots_kept));
+	if (counted.total >= 0 && counted.allocated > counted.total)
+		counted.allocated = counted.total;
+	if (summarise(&counted, arena, err) < 0)
+		return -1;
+	*ret_slots = counted;
+	return 0;
+}

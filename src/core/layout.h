@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * layout - what one device is and how it is cut: NVML's description, its MIG partitions, and how
+ * many slots there are and are given out. What no source tells now is what was published.
+ *
+ * Threads: any.
+ * Limits:  LIMIT_PARTITIONS partitions.
+ */
+
+#include "core/slot.h"
+#include "core/tenant.h"
+
+/* Each lies in arena or is borrowed from what is given, and fails with ERROR_NO_MEMORY. */
+
+MUST_USE int layout_describe(const struct holdings *holdings, size_t device, struct arena *arena,
+			     struct attribution_device *ret_device, struct error *err);
+/* struct attribution_partition, by UUID. */
+MUST_USE int layout_partition(const struct holdings *holdings, const struct slots *slots,
+			      size_t device, struct arena *arena, struct array *ret_partitions,
+			      struct error *err);
+MUST_USE int layout_count(const struct holdings *holdings, const struct slots *slots,
+			  size_t device, const struct tenants *tenants, struct arena *arena,
+			  struct attribution_slots *ret_slots, struct error *err);

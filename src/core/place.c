@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDED_KEEP_MS 120000u
+#define MAX_ENDED 1024u
+
+static struct view place_key(const struct table_node *node)
+{
+	return CONTAINER_OF(node, struct place, link)->name;
+}
+
+void place_book_init(struct place_book *book)
+{
+	*book = (struct place_book){0};
+	table_init(&book->by_name, place_key);
+}
+
+void place_book_deinit(struct place_book *book)
+{
+	assert(book->by_name.count == 0);
+	table_deinit(&book->by_name);
+}
+
+struct place *place_find(const struct place_book *book, struct view name)
+{
+	struct table_node *node = table_find(&book->by_name, name);
+
+	return node ? CONTAINER_OF(node, struct place, link) : NULL;
+}
+
+struct place *place_ensure(struct place_book *book, struct view name, struct error *err)
+{
+	struct place *place = place_find(book, name);
+	char *text;
+
+	if (place)
+		return place;
+	place = calloc(1, sizeof(*place) + name.len);
+	if (!place) {
+		error_no_memory(err);
+		return NULL;
+	}
+	text = (char *)(place + 1);
+	memcpy(text, name.ptr, name.len);
+	place->name = (struct view){text, name.len};
+	list_init(&place->pods);
+	list_init(&place->attributions);
+	list_init(&place->ended);
+	if (table_add(&book->by_name, &place->link, err) < 0) {
+		free(place);
+		return NULL;
+	}
+	return place;
+}
+
+static struct place_ended *ended_at(struct list *link)
+{
+	return CONTAINER_OF(link, struct place_ended, link);
+}
+
+static void forget_first(struct place *place)
+{
+	struct place_ended *ended = ended_at(place->ended.next);
+
+	list_remove(&ended->link);
+	place->n_ended--;
+	free(ended);
+}
+
+void place_release(struct place_book *book, struct place *place)
+{
+	if (!place || place->node || place->report || !list_is_empty(&place->pods) ||
+	    !list_is_empty(&place->attributions))
+		return;
+	while (!list_is_empty(&place->ended))
+		forget_first(place);
+	table_remove(&book->by_name, &place->link);
+	free(place);
+}
+
+void place_touch(const struct place_book *book, const struct place *place, bool initial)
+{
+	if (book->touch && place && (place->report || !list_is_empty(&place->attributions)))
+		book->touch(book->touch_owner, place->name, initial);
+}
+
+void place_touch_all(const struct place_book *book, bool initial)
+{
+	struct table_node *node = NULL;
+
+	while ((node = table_next(&book->by_name, node)))
+		place_touch(book, CONTAINER_OF(node, struct place, link), initial);
+}
+
+bool place_reports_uid(const struct place *place, struct view uid)
+{
+	const struct array entries =
+		place->report ? place->report->checkpoint.entries : (struct array){0};
+
+	for (uint32_t i = 0; i < entries.count; i++)
+		if (view_equal(ARRAY_AT(entries, struct report_checkpoint_entry, i)->pod_uid, uid))
+			return true;
+	return false;
+}
+
+bool place_reports_name(const struct place *place, struct view namespace, struct view name)
+{
+	const struct array entries =
+		place->report ? place->report->pod_resources : (struct array){0};
+
+	for (uint32_t i = 0; i < entries.count; i++) {
+		const struct report_pod_resource *entry =
+			ARRAY_AT(entries, struct report_pod_resource, i);
+
+		if (view_equal(entry->name, name) && view_equal(entry->namespace, namespace))
+			return true;
+	}
+	return false;
+}
+
+bool place_reports_device(const struct report *report, struct view object_name)
+{
+	for (uint32_t i = 0; i < report->devices.count; i++)
+		if (view_equal_ignoring_case(
+			    ARRAY_AT(report->devices, struct report_device, i)->uuid, object_name))
+			return true;
+	return false;
+}
+
+void place_release_report(struct place *place)
+{
+	if (place->report)
+		place->release(place->release_owner);
+	place->report = NULL;
+}
+
+static struct place_ended *find_ended(const struct place *place, struct view uid)
+{
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
+		if (view_equal(ended_at(l)->uid, uid))
+			return ended_at(l);
+	return NULL;
+}
+
+static struct place_ended *add_ended(struct place *place, struct view uid)
+{
+	struct place_ended *ended = calloc(1, sizeof(*ended) + uid.len);
+	char *text;
+
+	if (!ended)
+		return NULL;
+	text = (char *)(ended + 1);
+	memcpy(text, uid.ptr, uid.len);
+	ended->uid = (struct view){text, uid.len};
+	list_init(&ended->link);
+	place->n_ended++;
+	return ended;
+}
+
+int place_remember_ended(struct place *place, struct view uid, uint64_t now_ms,
+			 struct error *err)
+{
+	struct place_ended *ended = find_ended(place, uid);
+
+	if (!ended && !(ended = add_ended(place, uid)))
+		return error_no_memory(err);
+	ended->at = now_ms;
+	list_remove(&ended->link);
+	list_append(&place->ended, &ended->link);
+	if (place->n_ended > MAX_ENDED)
+		forget_first(place);
+	return 0;
+}
+
+void place_forget_ended(struct place *place, uint64_t now_ms)
+{
+	while (!list_is_empty(&place->ended) &&
+	       now_ms - ended_at(place->ended.next)->at > ENDED_KEEP_MS)
+		forget_first(place);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * place - what the inventory knows of one node name, whether or not the API server has a Node of
+ * that name: its pods, its objects, its last report, and the pods that ended there a while ago. A
+ * place lives as long as anything hangs on it.
+ *
+ * Threads: the loop thread.
+ * Limits:  1024 ended UIDs a place; the oldest is forgotten for a further one.
+ */
+
+#include "base/list.h"
+#include "base/table.h"
+#include "core/report.h"
+
+struct node;
+
+struct place {
+	struct table_node link; /* by name */
+	struct view name;
+	struct list pods;         /* struct pod_record (core/pod_set.h) */
+	struct list attributions; /* struct attribution_record (core/attribution_set.h) */
+	const struct node *node;  /* owned by core/node_set.h; NULL: the API server has none */
+	uint64_t gone_at;         /* when it went, ms; 0: it was never there */
+	const struct report *report; /* the last accepted one, or NULL */
+	void (*release)(void *owner); /* frees it */
+	void *release_owner;
+	uint64_t report_at; /* ms */
+	struct list ended;  /* struct place_ended, the longest unnamed first */
+	size_t n_ended;
+};
+
+/* The UID of a pod that the API server had on this node and no longer has. */
+struct place_ended {
+	struct list link;
+	uint64_t at; /* last named or deleted, ms */
+	struct view uid;
+};
+
+/* Told after a change: this node wants a join. The view is borrowed for the call. */
+typedef void (*place_touch_fn)(void *owner, struct view node_name, bool initial);
+
+struct place_book {
+	struct table by_name;
+	place_touch_fn touch; /* NULL: nobody is told */
+	void *touch_owner;
+};
+
+void place_book_init(struct place_book *book);
+/* All places must have been released. */
+void place_book_deinit(struct place_book *book);
+
+/* The place of that name, or NULL. */
+struct place *place_find(const struct place_book *book, struct view name);
+/* The place of that name, made if need be; NULL with ERROR_NO_MEMORY. */
+MUST_USE struct place *place_ensure(struct place_book *book, struct view name, struct error *err);
+/* Frees the place if nothing hangs on it any more. Accepts NULL. */
+void place_release(struct place_book *book, struct place *place);
+/*
+ * Says that the node wants a join; not for a node without report and without objects, as a join
+ * could change nothing there. Accepts NULL.
+ */
+void place_touch(const struct place_book *book, const struct place *place, bool initial);
+void place_touch_all(const struct place_book *book, bool initial);
+
+/* True when the report of the place names the pod of that UID, or of that namespace and name. */
+bool place_reports_uid(const struct place *place, struct view uid);
+bool place_reports_name(const struct place *place, struct view namespace, struct view name);
+/* True when the report names the device of the object with that name. */
+bool place_reports_device(const struct report *report, struct view object_name);
+/* Gives the report back to its owner. */
+void place_release_report(struct place *place);
+
+/* Notes that the pod of that UID has ended, or is still named. Fails with ERROR_NO_MEMORY. */
+MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t now_ms,
+				  struct error *err);
+/* Forgets those that were not noted for two minutes. */
+void place_forget_ended(struct place *place, uint64_t now_ms);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * pod - the few facts about a pod that the join needs, in one small allocation. A cluster has far
+ * more pods without GPUs than with; for those only identity, node and phase are kept.
+ *
+ * Threads: the loop thread; immutable once made.
+ */
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/view.h"
+
+enum pod_phase {
+	POD_PHASE_UNKNOWN,
+	POD_PHASE_PENDING,
+	POD_PHASE_RUNNING,
+	POD_PHASE_SUCCEEDED,
+	POD_PHASE_FAILED,
+};
+
+enum pod_container_kind {
+	POD_CONTAINER_MAIN,
+	POD_CONTAINER_INIT,    /* runs to its end before the main ones */
+	POD_CONTAINER_SIDECAR, /* an init container with restartPolicy Always */
+};
+
+enum pod_container_state {
+	POD_CONTAINER_UNKNOWN, /* no status yet */
+	POD_CONTAINER_WAITING,
+	POD_CONTAINER_RUNNING,
+	POD_CONTAINER_TERMINATED,
+};
+
+struct pod_container {
+	struct view name;
+	enum pod_container_kind kind;
+	enum pod_container_state state;
+	bool wants_gpu; /* its limits name a resource that may be a GPU's */
+};
+
+#define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out */
+
+/*
+ * What a decoder found; all borrowed from the document. Containers are given only for a pod that
+ * wants a GPU.
+ */
+struct pod_fields {
+	struct view namespace;
+	struct view name;
+	struct view uid;
+	struct view node;            /* empty: not scheduled */
+	struct view config_hash;     /* of a static pod's mirror, else empty */
+	struct view owner_kind;      /* of the controlling owner, else empty */
+	struct view owner_name;
+	enum pod_phase phase;
+	bool deleting;               /* metadata.deletionTimestamp is set */
+	bool admission_failed;       /* status.reason is UnexpectedAdmissionError */
+	bool wants_gpu;              /* any container does */
+	bool containers_terminated;  /* each container with a status is terminated */
+	bool system;                 /* one of the GPU operator's validation pods, by its label `app` */
+	struct pod_container containers[POD_MAX_CONTAINERS];
+	uint32_t n_containers;
+	uint32_t containers_left_out;
+};
+
+struct pod; /* opaque: a compact copy */
+
+/*
+ * Copies fields into a new record that belongs to the caller. The node's name is interned.
+ * Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when a text is longer than Kubernetes allows.
+ */
+MUST_USE int pod_new(struct intern *intern, const struct pod_fields *fields, struct pod **ret_pod,
+		     struct error *err);
+/* Accepts NULL. */
+void pod_free(struct intern *intern, struct pod *pod);
+
+/* All views are borrowed while the pod lives. */
+struct view pod_key(const struct pod *pod); /* "namespace/name" */
+struct view pod_namespace(const struct pod *pod);
+struct view pod_name(const struct pod *pod);
+struct view pod_uid(const struct pod *pod);
+struct view pod_node(const struct pod *pod);
+struct view pod_config_hash(const struct pod *pod);
+struct view pod_owner_kind(const struct pod *pod);
+struct view pod_owner_name(const struct pod *pod);
+enum pod_phase pod_phase(const struct pod *pod);
+bool pod_is_deleting(const struct pod *pod);
+bool pod_is_admission_failed(const struct pod *pod);
+bool pod_wants_gpu(const struct pod *pod);
+bool pod_is_system(const struct pod *pod);
+/*
+ * True when the pod cannot hold a device any more: it failed admission, or its phase is Succeeded
+ * or Failed and no container is known to run.
+ */
+bool pod_is_over(const struct pod *pod);
+/* The container of that name, or NULL (also for pods that want no GPU). */
+const struct pod_container *pod_find_container(const struct pod *pod, struct view name);
+/* Number of containers kept, and the i-th. */
+uint32_t pod_count_containers(const struct pod *pod);
+const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i);
+/* True when both say the same in every fact: an event between them needs no reconcile. */
+bool pod_equal(const struct pod *a, const struct pod *b);

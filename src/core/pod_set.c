@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/pod_set.h"
+
+#include <stdlib.h>
+
+static struct view record_key(const struct table_node *node)
+{
+	return pod_key(CONTAINER_OF(node, struct pod_record, entry.node)->pod);
+}
+
+static struct view record_uid(const struct table_node *node)
+{
+	return pod_uid(CONTAINER_OF(node, struct pod_record, by_uid)->pod);
+}
+
+static struct pod_record *record_of(struct store_entry *entry)
+{
+	return CONTAINER_OF(entry, struct pod_record, entry);
+}
+
+void pod_set_init(struct pod_set *set, struct place_book *places)
+{
+	store_init(&set->store, record_key);
+	table_init(&set->by_uid, record_uid);
+	intern_init(&set->intern);
+	set->places = places;
+}
+
+void pod_set_deinit(struct pod_set *set)
+{
+	assert(set->store.table.count == 0);
+	store_deinit(&set->store);
+	table_deinit(&set->by_uid);
+	intern_deinit(&set->intern);
+}
+
+static void place_pod(struct pod_record *record, struct place *place)
+{
+	record->place = place;
+	if (place)
+		list_append(&place->pods, &record->link);
+}
+
+/* Whether a join of the place can see the pod. */
+static bool matters(const struct place *place, const struct pod *pod)
+{
+	if (!place)
+		return false;
+	return pod_wants_gpu(pod) || place_reports_uid(place, pod_uid(pod)) ||
+	       place_reports_name(place, pod_namespace(pod), pod_name(pod)) ||
+	       (pod_config_hash(pod).len > 0 && place_reports_uid(place, pod_config_hash(pod)));
+}
+
+/*
+ * A pod that a report may still name for a while is remembered as ended. Without memory for that a
+ * late report shows it as Pending for a while: the pod is gone all the same.
+ */
+static void remember(struct pod_record *record, uint64_t now_ms)
+{
+	struct view hash = pod_config_hash(record->pod);
+	struct error ignored = {0};
+
+	if (!matters(record->place, record->pod))
+		return;
+	if (place_remember_ended(record->place, pod_uid(record->pod), now_ms, &ignored) < 0 ||
+	    hash.len == 0)
+		return;
+	int failed = place_remember_ended(record->place, hash, now_ms, &ignored);
+
+	(void)failed;
+}
+
+void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms)
+{
+	struct pod_record *record = record_of(entry);
+
+	if (matters(record->place, record->pod))
+		place_touch(set->places, record->place, false);
+	remember(record, now_ms);
+	store_remove(&set->store, entry);
+	table_remove(&set->by_uid, &record->by_uid);
+	list_remove(&record->link);
+	place_release(set->places, record->place);
+	pod_free(&set->intern, record->pod);
+	free(record);
+}
+
+/* Takes pod over on success. */
+static int insert(struct pod_set *set, struct pod *pod, struct place *place, uint64_t version,
+		  struct error *err)
+{
+	struct pod_record *record = calloc(1, sizeof(*record));
+
+	if (!record)
+		return error_no_memory(err);
+	record->pod = pod;
+	list_init(&record->link);
+	if (store_add(&set->store, &record->entry, version, err) < 0) {
+		free(record);
+		return -1;
+	}
+	if (table_add(&set->by_uid, &record->by_uid, err) < 0) {
+		store_remove(&set->store, &record->entry);
+		free(record);
+		return -1;
+	}
+	place_pod(record, place);
+	return 0;
+}
+
+/* A table that a record was just taken out of has room for it: this cannot fail. */
+static void put_back(struct table *table, struct table_node *node)
+{
+	struct error error = {0};
+	int failed = table_add(table, node, &error);
+
+	assert(!failed);
+	(void)failed;
+}
+
+/* The key is equal, but lies in the pod: the record is taken out while that changes. */
+static void change_pod(struct pod_set *set, struct pod_record *record, struct pod *pod,
+		       struct place *place)
+{
+	struct place *old_place = record->place;
+
+	table_remove(&set->store.table, &record->entry.node);
+	table_remove(&set->by_uid, &record->by_uid);
+	pod_free(&set->intern, record->pod);
+	record->pod = pod;
+	put_back(&set->store.table, &record->entry.node);
+	put_back(&set->by_uid, &record->by_uid);
+	if (old_place == place)
+		return;
+	list_remove(&record->link);
+	place_pod(record, place);
+	place_release(set->places, old_place);
+}
+
+/* Takes pod over on success. */
+static int update(struct pod_set *set, struct pod_record *record, struct pod *pod,
+		  uint64_t now_ms, bool initial, struct error *err)
+{
+	struct place *place = NULL;
+
+	if (pod_equal(record->pod, pod)) {
+		pod_free(&set->intern, pod);
+		return 0;
+	}
+	if (pod_node(pod).len > 0 && !(place = place_ensure(set->places, pod_node(pod), err)))
+		return -1;
+	if (matters(record->place, record->pod))
+		place_touch(set->places, record->place, initial);
+	/* A pod of the same name and another UID is another pod: the old one has ended. */
+	if (!view_equal(pod_uid(record->pod), pod_uid(pod)))
+		remember(record, now_ms);
+	change_pod(set, record, pod, place);
+	if (matters(place, pod))
+		place_touch(set->places, place, initial);
+	return 0;
+}
+
+/* Takes pod over on success. */
+static int add(struct pod_set *set, struct pod *pod, uint64_t version, bool initial,
+	       struct error *err)
+{
+	struct place *place = NULL;
+
+	if (pod_node(pod).len > 0 && !(place = place_ensure(set->places, pod_node(pod), err)))
+		return -1;
+	if (insert(set, pod, place, version, err) < 0) {
+		place_release(set->places, place);
+		return -1;
+	}
+	if (matters(place, pod))
+		place_touch(set->places, place, initial);
+	return 0;
+}
+
+int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store_change change,
+		uint64_t version, uint64_t now_ms, bool initial, struct error *err)
+{
+	struct store_entry *entry;
+	struct pod *pod;
+	int failed = 0;
+
+	if (pod_new(&set->intern, fields, &pod, err) < 0)
+		return -1;
+	switch (store_judge(&set->store, pod_key(pod), change, version, &entry)) {
+	case STORE_INSERT:
+		failed = add(set, pod, version, initial, err);
+		break;
+	case STORE_UPDATE:
+		failed = update(set, record_of(entry), pod, now_ms, initial, err);
+		break;
+	default:
+		failed = 1; /* nothing new in it */
+		break;
+	}
+	if (failed)
+		pod_free(&set->intern, pod);
+	return failed < 0 ? -1 : 0;
+}
+
+const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)
+{
+	struct table_node *node = table_find(&set->by_uid, uid);
+
+	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->place : NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * pod_set - all pods of the cluster: by name for the watch, by UID for reports, by place for the
+ * join.
+ *
+ * Threads: the loop thread.
+ */
+
+#include "base/intern.h"
+#include "base/store.h"
+#include "core/place.h"
+#include "core/pod.h"
+
+struct pod_record {
+	struct store_entry entry; /* by "namespace/name" */
+	struct table_node by_uid;
+	struct pod *pod;     /* owned */
+	struct place *place; /* NULL: not scheduled */
+	struct list link;    /* in place->pods */
+};
+
+struct pod_set {
+	struct store store;
+	struct table by_uid;
+	struct intern intern; /* node names */
+	struct place_book *places;
+};
+
+/* places is borrowed and must outlive the set. */
+void pod_set_init(struct pod_set *set, struct place_book *places);
+/* All pods must have been removed. */
+void pod_set_deinit(struct pod_set *set);
+/*
+ * Adds or changes the pod, if it is newer; touches the nodes that may care. change and initial as
+ * in core/inventory.h. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; a present record stays.
+ */
+MUST_USE int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
+			 enum store_change change, uint64_t version, uint64_t now_ms, bool initial,
+			 struct error *err);
+/* Removes and frees the record of an entry of the store; its UID is remembered as ended. */
+void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms);
+/* The pod's place by its UID; NULL: no such pod, or not scheduled. */
+const struct place *pod_set_place_of(const struct pod_set *set, struct view uid);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A node has few devices, so a device is found by walking over all of them; UUIDs differ in their
+ * first bytes. Letters of a UUID may come in either case (an object's name is in lower case), which
+ * only a second walk takes into account.
+ *
+ * The parent of a MIG device is known from NVML while the MIG device exists. Afterwards it is known
+ * from what was published: the partitions as of then, and the partitions of tenants, which stay as
+ * long as the tenant does.
+ */
+
+#include "core/roster.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+
+static bool names_partition(struct array partitions, struct view uuid)
+{
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		if (view_equal(*ARRAY_AT(partitions, struct view, i), uuid))
+			return true;
+	}
+	return false;
+}
+
+static bool has_reported_partition(const struct roster_device *device, struct view uuid)
+{
+	if (!device->reported)
+		return false;
+	const struct array partitions = device->reported->partitions;
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		if (view_equal(ARRAY_AT(partitions, struct report_partition, i)->uuid, uuid))
+			return true;
+	}
+	return false;
+}
+
+static bool had_partition(const struct roster_device *device, struct view uuid)
+{
+	const struct attribution_status *status = roster_published(device);
+	if (!status)
+		return false;
+	for (uint32_t i = 0; i < status->partitions.count; i++) {
+		if (view_equal(ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
+			       uuid))
+			return true;
+	}
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		if (names_partition(ARRAY_AT(status->tenants, struct attribution_tenant, i)
+					    ->partitions,
+				    uuid))
+			return true;
+	}
+	return false;
+}
+
+static const struct roster_device *find_parent(const struct roster *roster, struct view uuid)
+{
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		if (has_reported_partition(&roster->devices[i], uuid))
+			return &roster->devices[i];
+	}
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		if (had_partition(&roster->devices[i], uuid))
+			return &roster->devices[i];
+	}
+	return NULL;
+}
+
+static struct roster_device *find_uuid(const struct roster *roster, struct view uuid)
+{
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		if (view_equal(roster->devices[i].uuid, uuid))
+			return &roster->devices[i];
+	}
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		if (view_equal_ignoring_case(roster->devices[i].uuid, uuid))
+			return &roster->devices[i];
+	}
+	return NULL;
+}
+
+static int64_t minor_of(const struct roster *roster, const struct roster_device *device)
+{
+	if (device->reported)
+		return device->reported->minor;
+	const struct attribution_status *status = roster_published(device);
+	/* A device that NVML no longer lists has no device file. */
+	return status && roster->nvml != ROSTER_NVML_OK ? status->device.minor : -1;
+}
+
+static const struct roster_device *find_minor(const struct roster *roster, int64_t minor)
+{
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		if (minor_of(roster, &roster->devices[i]) == minor)
+			return &roster->devices[i];
+	}
+	return NULL;
+}
+
+/* The partition that is made of that GPU instance; of several, the first compute instance's. */
+static struct view partition_at(const struct roster_device *device, const struct device_id *id)
+{
+	const struct report_partition *found = NULL;
+	const struct array partitions = device->reported ? device->reported->partitions
+							 : (struct array){0};
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		const struct report_partition *p =
+			ARRAY_AT(partitions, struct report_partition, i);
+		if (p->gpu_instance_id != id->gpu_instance ||
+		    (id->compute_instance >= 0 && p->compute_instance_id != id->compute_instance))
+			continue;
+		if (!found || p->compute_instance_id < found->compute_instance_id)
+			found = p;
+	}
+	return found ? found->uuid : (struct view){0};
+}
+
+static struct view without_replica(struct view text)
+{
+	struct view base, replica;
+	view_cut(text, VIEW("::"), &base, &replica);
+	return base;
+}
+
+struct roster_place roster_find(const struct roster *roster, struct view device_id)
+{
+	struct roster_place place = {.id = device_id_parse(device_id)};
+	switch (place.id.form) {
+	case DEVICE_ID_UNKNOWN:
+		break;
+	case DEVICE_ID_GPU:
+		place.device = find_uuid(roster, place.id.uuid);
+		break;
+	case DEVICE_ID_MIG:
+		place.device = find_parent(roster, place.id.uuid);
+		place.partition = place.id.uuid;
+		break;
+	case DEVICE_ID_MIG_OLD:
+		place.device = find_uuid(roster, place.id.uuid);
+		place.partition = without_replica(device_id);
+		break;
+	case DEVICE_ID_MINOR:
+		place.device = find_minor(roster, place.id.minor);
+		if (place.device && place.id.gpu_instance >= 0)
+			place.partition = partition_at(place.device, &place.id);
+		break;
+	}
+	return place;
+}
+
+const struct attribution_status *roster_published(const struct roster_device *device)
+{
+	return device->is_ours ? &device->previous->object->status : NULL;
+}
+
+static const struct join_previous *find_previous(const struct join_input *input, struct view uuid)
+{
+	for (size_t i = 0; i < input->n_previous; i++) {
+		if (view_equal_ignoring_case(input->previous[i].object->uuid, uuid))
+			return &input->previous[i];
+	}
+	return NULL;
+}
+
+static struct roster_device *add(struct roster *roster, struct view uuid,
+				 const struct join_previous *previous, struct view node_name)
+{
+	struct roster_device *device = &roster->devices[roster->n_devices++];
+	*device = (struct roster_device){.uuid = uuid, .previous = previous};
+	if (previous) {
+		struct view holder = previous->object->status.node_name;
+		device->uuid = previous->object->uuid;
+		device->is_ours = view_equal(holder, node_name);
+		device->is_taken = holder.len > 0 && !device->is_ours;
+	}
+	return device;
+}
+
+static enum roster_nvml judge_nvml(const struct report *report)
+{
+	if (!report || !report->devices.present)
+		return ROSTER_NVML_NONE;
+	return report->sources.nvml.state == REPORT_SOURCE_OK ? ROSTER_NVML_OK : ROSTER_NVML_DATED;
+}
+
+static void add_named(struct roster *roster, const struct join_input *input, struct array ids,
+		      size_t *room)
+{
+	for (uint32_t i = 0; i < ids.count && *room > 0; i++) {
+		struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
+		struct view uuid = id.uuid;
+		if (id.form != DEVICE_ID_GPU || find_uuid(roster, uuid))
+			continue;
+		add(roster, uuid, find_previous(input, uuid), input->node_name);
+		--*room;
+	}
+}
+
+/* Without NVML the kubelet's books still name devices: those must not look as if they were gone. */
+static void add_from_books(struct roster *roster, const struct join_input *input, size_t room)
+{
+	const struct report *report = input->report;
+	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
+	for (size_t l = 0; l < ARRAY_SIZE(lists); l++) {
+		for (uint32_t i = 0; i < lists[l].count; i++)
+			add_named(roster, input,
+				  ARRAY_AT(lists[l], struct report_resource_devices, i)->device_ids,
+				  &room);
+	}
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		add_named(roster, input,
+			  ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids,
+			  &room);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		add_named(roster, input,
+			  ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
+				  ->device_ids,
+			  &room);
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static int by_uuid(const void *a, const void *b)
+{
+	struct view x = ((const struct roster_device *)a)->uuid;
+	struct view y = ((const struct roster_device *)b)->uuid;
+	for (size_t i = 0; i < x.len && i < y.len; i++) {
+		if (lower(x.ptr[i]) != lower(y.ptr[i]))
+			return lower(x.ptr[i]) < lower(y.ptr[i]) ? -1 : 1;
+	}
+	return (x.len > y.len) - (x.len < y.len);
+}
+
+int roster_make(const struct join_input *input, struct arena *arena, struct roster *ret_roster,
+		struct error *err)
+{
+	const struct report *report = input->report;
+	struct roster roster = {.nvml = judge_nvml(report)};
+	uint32_t n_reported = roster.nvml != ROSTER_NVML_NONE ? report->devices.count : 0;
+	size_t room = report && roster.nvml != ROSTER_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
+
+	roster.devices = arena_alloc(arena, n_reported + input->n_previous + room,
+				     sizeof(*roster.devices));
+	if (!roster.devices)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < n_reported; i++) {
+		const struct report_device *reported =
+			ARRAY_AT(report->devices, struct report_device, i);
+		if (find_uuid(&roster, reported->uuid))
+			continue;
+		add(&roster, reported->uuid, find_previous(input, reported->uuid),
+		    input->node_name)
+			->reported = reported;
+	}
+	for (size_t i = 0; i < input->n_previous; i++) {
+		const struct attribution *object = input->previous[i].object;
+		if (view_equal(object->status.node_name, input->node_name) &&
+		    !find_uuid(&roster, object->uuid))
+			add(&roster, object->uuid, &input->previous[i], input->node_name);
+	}
+	if (room > 0)
+		add_from_books(&roster, input, room);
+	qsort(roster.devices, roster.n_devices, sizeof(*roster.devices), by_uuid);
+	*ret_roster = roster;
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * roster - the devices that a join is about, and which of them a device ID means: those that the
+ * report lists, those whose published status names the node, and, while NVML does not answer,
+ * those that the kubelet's books name by their full UUID.
+ *
+ * Threads: any.
+ * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices.
+ */
+
+#include "core/device_id.h"
+#include "core/join.h"
+
+struct roster_device {
+	struct view uuid;
+	const struct report_device *reported; /* NULL: the report does not list it */
+	const struct join_previous *previous; /* NULL: it has no object */
+	bool is_ours;                         /* the object's status names this node */
+	bool is_taken;                        /* the object's status names another node */
+};
+
+/* What NVML's part of a report is worth. */
+enum roster_nvml {
+	ROSTER_NVML_NONE,  /* there is no list of devices */
+	ROSTER_NVML_DATED, /* the last good list: nothing follows from a device not being in it */
+	ROSTER_NVML_OK,
+};
+
+struct roster {
+	enum roster_nvml nvml;
+	struct roster_device *devices; /* by UUID in lower case */
+	size_t n_devices;
+};
+
+/* Where a device ID points to. */
+struct roster_place {
+	const struct roster_device *device; /* NULL: to no device of the roster */
+	struct device_id id;
+	struct view partition;              /* UUID of the MIG device, or empty */
+};
+
+/* Lists the devices. The result lies in arena and borrows from input. ERROR_NO_MEMORY. */
+MUST_USE int roster_make(const struct join_input *input, struct arena *arena,
+			 struct roster *ret_roster, struct error *err);
+/* Finds the device of a raw device ID. */
+struct roster_place roster_find(const struct roster *roster, struct view device_id);
+/* The status that this node's device was last published with; NULL: none, or another node's. */
+const struct attribution_status *roster_published(const struct roster_device *device);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The form of the device IDs decides first: whether they name the device or MIG devices, and
+ * whether they end in a replica number. Between MPS and time-slicing it cannot decide. That is what
+ * the rows of `clues` are for: each is a question whose answer speaks for one of the two. The first
+ * that speaks decides, unless a stronger one speaks for the other.
+ *
+ * Only what decides is given as evidence: processes come and go, and a line that came and went with
+ * them would be a change of the status without a change of its meaning.
+ */
+
+#include "core/sharing.h"
+
+#define MAX_EVIDENCE 2
+
+enum form {
+	FORM_GPU = 1u << 0,
+	FORM_GPU_REPLICA = 1u << 1,
+	FORM_MIG = 1u << 2,
+	FORM_MIG_REPLICA = 1u << 3,
+	FORM_HAMI = 1u << 4,
+};
+
+struct findings {
+	const struct holdings *holdings;
+	const struct roster_device *device;
+	const struct attribution_sharing *published; /* NULL: none */
+	unsigned forms;                              /* of enum form */
+	unsigned mps;                                /* of enum holding_mps */
+	int64_t replicas;
+	bool is_offer_known;
+	int mode;
+	struct view evidence[MAX_EVIDENCE];
+	uint32_t n_evidence;
+};
+
+static void conclude(struct findings *f, int mode, struct view evidence)
+{
+	f->mode = mode;
+	f->evidence[f->n_evidence++] = evidence;
+}
+
+static void contradict(struct findings *f, struct view one, struct view other)
+{
+	conclude(f, ATTRIBUTION_MODE_UNKNOWN, one);
+	f->evidence[f->n_evidence++] = other;
+}
+
+/* MPS or time-slicing? */
+
+enum clue { CLUE_NONE, CLUE_MPS, CLUE_TIME_SLICED };
+
+static enum clue ask_allocation_with(const struct findings *f)
+{
+	return f->mps & HOLDING_MPS_USED ? CLUE_MPS : CLUE_NONE;
+}
+
+static enum clue ask_allocation_without(const struct findings *f)
+{
+	return f->mps & HOLDING_MPS_NOT_USED ? CLUE_TIME_SLICED : CLUE_NONE;
+}
+
+static int compute_mode_of(const struct findings *f)
+{
+	return f->device->reported ? f->device->reported->compute_mode : REPORT_COMPUTE_UNKNOWN;
+}
+
+static enum clue ask_exclusive_process(const struct findings *f)
+{
+	return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS ? CLUE_MPS : CLUE_NONE;
+}
+
+static enum clue ask_processes(const struct findings *f)
+{
+	const struct array processes = f->device->reported ? f->device->reported->processes
+							   : (struct array){0};
+	for (uint32_t i = 0; i < processes.count; i++) {
+		if (ARRAY_AT(processes, struct report_process, i)->kind == REPORT_PROCESS_MPS)
+			return CLUE_MPS;
+	}
+	return CLUE_NONE;
+}
+
+static enum clue ask_default_mode(const struct findings *f)
+{
+	return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT ? CLUE_TIME_SLICED : CLUE_NONE;
+}
+
+static bool is_labelled(const struct findings *f, struct view value)
+{
+	const struct node *node = f->holdings->input->node;
+	struct view label;
+	return node && compute_mode_of(f) == REPORT_COMPUTE_UNKNOWN &&
+	       node_label(node, VIEW("gpu.sharing-strategy"), &label) && view_equal(label, value);
+}
+
+static enum clue ask_label_mps(const struct findings *f)
+{
+	return is_labelled(f, VIEW("mps")) ? CLUE_MPS : CLUE_NONE;
+}
+
+static enum clue ask_label_time_slicing(const struct findings *f)
+{
+	return is_labelled(f, VIEW("time-slicing")) ? CLUE_TIME_SLICED : CLUE_NONE;
+}
+
+#define WITH_PIPE VIEW_INIT("an allocation response has the MPS pipe")
+#define WITHOUT_PIPE VIEW_INIT("an allocation response has no MPS pipe")
+
+static const struct view with_pipe = WITH_PIPE;
+static const struct view without_pipe = WITHOUT_PIPE;
+
+static const struct {
+	enum clue (*ask)(const struct findings *f);
+	struct view evidence;
+	bool is_weak; /* contradicts nothing: it is only asked when nothing else spoke */
+} clues[] = {
+	{ask_allocation_with, WITH_PIPE, false},
+	{ask_allocation_without, WITHOUT_PIPE, false},
+	{ask_exclusive_process, VIEW_INIT("compute mode is ExclusiveProcess"), false},
+	{ask_processes, VIEW_INIT("an MPS process is on the device"), false},
+	{ask_default_mode, VIEW_INIT("compute mode is Default"), true},
+	{ask_label_mps, VIEW_INIT("node label gpu.sharing-strategy is mps"), true},
+	{ask_label_time_slicing, VIEW_INIT("node label gpu.sharing-strategy is time-slicing"), true},
+};
+
+static bool is_from_allocation(struct view evidence)
+{
+	return view_equal(evidence, with_pipe) || view_equal(evidence, without_pipe);
+}
+
+/* The checkpoint, which told MPS from time-slicing, is silent: nothing has changed by that. */
+static bool carry_over(struct findings *f)
+{
+	const struct attribution_sharing *published = f->published;
+	if (f->holdings->checkpoint != HOLDING_BOOK_NONE || !published ||
+	    published->evidence.count != 1 ||
+	    (published->mode != ATTRIBUTION_MODE_MPS &&
+	     published->mode != ATTRIBUTION_MODE_TIME_SLICED))
+		return false;
+	struct view evidence = *ARRAY_AT(published->evidence, struct view, 0);
+	if (!is_from_allocation(evidence))
+		return false;
+	conclude(f, published->mode, evidence);
+	return true;
+}
+
+static void tell_replicas_apart(struct findings *f)
+{
+	enum clue first = CLUE_NONE;
+	if (carry_over(f))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(clues); i++) {
+		enum clue clue = clues[i].ask(f);
+		if (clue == CLUE_NONE || clue == first)
+			continue;
+		if (first == CLUE_NONE) {
+			first = clue;
+			conclude(f, clue == CLUE_MPS ? ATTRIBUTION_MODE_MPS
+						     : ATTRIBUTION_MODE_TIME_SLICED,
+				 clues[i].evidence);
+		} else if (!clues[i].is_weak) {
+			f->mode = ATTRIBUTION_MODE_UNKNOWN;
+			f->evidence[f->n_evidence++] = clues[i].evidence;
+			return;
+		}
+	}
+	if (first == CLUE_NONE)
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("device IDs end in a replica number"));
+}
+
+/* From the form of the IDs */
+
+static const struct view mig_ids = VIEW_INIT("device IDs name MIG devices");
+static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device");
+static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
+
+static bool is_mig_on(const struct findings *f)
+{
+	const struct report_device *reported = f->device->reported;
+	return reported && reported->mig.present && reported->mig.current;
+}
+
+static void conclude_without_ids(struct findings *f)
+{
+	if (is_mig_on(f))
+		conclude(f, ATTRIBUTION_MODE_MIG, VIEW("MIG mode is on"));
+	else
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("no device ID is known"));
+}
+
+static void conclude_from_forms(struct findings *f)
+{
+	switch (f->forms) {
+	case FORM_GPU:
+		conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
+		break;
+	case FORM_GPU_REPLICA:
+		tell_replicas_apart(f);
+		break;
+	case FORM_MIG:
+		conclude(f, ATTRIBUTION_MODE_MIG, mig_ids);
+		break;
+	case FORM_MIG_REPLICA:
+		conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
+		f->evidence[f->n_evidence++] = replica_ids;
+		break;
+	default:
+		if (f->forms & FORM_HAMI)
+			conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("device IDs are HAMi's"));
+		else if ((f->forms & (FORM_GPU | FORM_GPU_REPLICA)) &&
+			 (f->forms & (FORM_MIG | FORM_MIG_REPLICA)))
+			contradict(f, gpu_ids, mig_ids);
+		else
+			contradict(f, f->forms & FORM_GPU ? gpu_ids : mig_ids, replica_ids);
+		break;
+	}
+}
+
+/* Reading the device's slots and holdings */
+
+static enum form form_of(const struct slot *slot)
+{
+	if (slot->is_hami)
+		return FORM_HAMI;
+	if (slot->is_mig)
+		return slot->is_replica ? FORM_MIG_REPLICA : FORM_MIG;
+	return slot->is_replica ? FORM_GPU_REPLICA : FORM_GPU;
+}
+
+/* Slots are in the order of their IDs, so those of one partition lie side by side. */
+static void read_slots(struct findings *f, const struct slot *slots, size_t n_slots)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < n_slots; i++) {
+		bool is_next = i > 0 && slots[i].is_replica && slots[i - 1].is_replica &&
+			       view_equal(slots[i].partition, slots[i - 1].partition);
+		f->forms |= form_of(&slots[i]);
+		n = is_next ? n + 1 : 1;
+		if (n > f->replicas)
+			f->replicas = n;
+	}
+}
+
+static void read_holdings(struct findings *f, const struct holding *items, size_t n_items)
+{
+	for (size_t i = 0; i < n_items; i++)
+		f->mps |= items[i].mps;
+}
+
+/* What is known of the IDs says nothing, for nobody spoke, or too little, for the List is short. */
+static bool is_unheard(const struct findings *f)
+{
+	return f->holdings->is_settling || (f->forms == 0 && !f->is_offer_known);
+}
+
+/* With none on offer the held ones are what is left of them. */
+static void complete_replicas(struct findings *f)
+{
+	if (!f->is_offer_known && f->published && f->published->mode == f->mode &&
+	    f->published->replicas > f->replicas)
+		f->replicas = f->published->replicas;
+}
+
+int sharing_conclude(const struct holdings *holdings, const struct slots *slots, size_t device,
+		     struct arena *arena, struct attribution_sharing *ret_sharing,
+		     struct error *err)
+{
+	const struct roster_device *roster_device = &holdings->roster->devices[device];
+	const struct attribution_status *published = roster_published(roster_device);
+	struct findings f = {
+		.holdings = holdings,
+		.device = roster_device,
+		.published = published ? &published->sharing : NULL,
+		.is_offer_known = slots->is_offer_known,
+	};
+	size_t n_slots, n_items;
+	const struct slot *own_slots = slot_items(slots, device, &n_slots);
+	const struct holding *items = holding_items(holdings, device, &n_items);
+
+	read_slots(&f, own_slots, n_slots);
+	read_holdings(&f, items, n_items);
+	if (is_unheard(&f) && f.published && f.published->mode != ATTRIBUTION_MODE_UNSET) {
+		*ret_sharing = *f.published;
+		return 0;
+	}
+	if (f.forms == 0)
+		conclude_without_ids(&f);
+	else
+		conclude_from_forms(&f);
+	complete_replicas(&f);
+	struct view *evidence = arena_alloc(arena, f.n_evidence, sizeof(*evidence));
+	if (!evidence)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < f.n_evidence; i++)
+		evidence[i] = f.evidence[i];
+	*ret_sharing = (struct attribution_sharing){
+		.mode = f.mode,
+		.replicas = f.replicas,
+		.evidence = {evidence, f.n_evidence, true},
+	};
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * sharing - how one device is divided among containers, concluded from what was seen on it: the
+ * form of its device IDs, MIG mode, what allocation responses carried, compute mode, processes, and
+ * only then the node's label.
+ *
+ * Threads: any.
+ * Limits:  evidence is at most 2 lines.
+ */
+
+#include "core/slot.h"
+
+/*
+ * Concludes mode, replicas and evidence of the device at that index of the roster. With no device
+ * ID known and sources that failed it is what was published. The evidence's texts are static or
+ * borrowed from what is given, their array lies in arena. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
+			      size_t device, struct arena *arena,
+			      struct attribution_sharing *ret_sharing, struct error *err);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Everything that names an ID is noted, then sorted and folded. */
+
+#include "core/slot.h"
+
+#include <stdlib.h>
+
+static size_t count_ids(struct array lists)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < lists.count; i++)
+		n += ARRAY_AT(lists, struct report_resource_devices, i)->device_ids.count;
+	return n;
+}
+
+static bool add(const struct roster *roster, struct slots *slots, struct view id, bool is_held)
+{
+	struct roster_place place = roster_find(roster, id);
+	if (!place.device)
+		return false;
+	slots->items[slots->n_items++] = (struct slot){
+		.device = (size_t)(place.device - roster->devices),
+		.id = id,
+		.partition = place.partition,
+		.is_replica = place.id.is_replica,
+		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.form == DEVICE_ID_MIG_OLD ||
+			  place.id.gpu_instance >= 0,
+		.is_hami = place.id.is_hami,
+		.is_held = is_held,
+		.is_offered = !is_held,
+	};
+	return true;
+}
+
+static void add_offer(const struct roster *roster, struct slots *slots, struct array lists)
+{
+	for (uint32_t i = 0; i < lists.count; i++) {
+		const struct array ids =
+			ARRAY_AT(lists, struct report_resource_devices, i)->device_ids;
+		for (uint32_t j = 0; j < ids.count; j++) {
+			if (!add(roster, slots, *ARRAY_AT(ids, struct view, j), false))
+				slots->ids_unknown++;
+		}
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+	int order = (x->device > y->device) - (x->device < y->device);
+	return order ? order : view_compare(x->id, y->id);
+}
+
+static void fold(struct slots *slots)
+{
+	size_t n = 0;
+	qsort(slots->items, slots->n_items, sizeof(*slots->items), by_place);
+	for (size_t i = 0; i < slots->n_items; i++) {
+		struct slot *last = n > 0 ? &slots->items[n - 1] : NULL;
+		const struct slot *slot = &slots->items[i];
+		if (last && by_place(last, slot) == 0) {
+			last->is_held |= slot->is_held;
+			last->is_offered |= slot->is_offered;
+		} else {
+			slots->items[n++] = *slot;
+		}
+	}
+	slots->n_items = n;
+}
+
+int slot_collect(const struct holdings *holdings, struct arena *arena, struct slots *ret_slots,
+		 struct error *err)
+{
+	const struct report *report = holdings->input->report;
+	struct slots slots = {0};
+
+	if (report) {
+		size_t n = holdings->n_items + count_ids(report->allocatable) +
+			   count_ids(report->checkpoint.registered);
+		slots.items = arena_alloc(arena, n, sizeof(*slots.items));
+		if (!slots.items)
+			return error_no_memory(err);
+		for (size_t i = 0; i < holdings->n_items; i++)
+			add(holdings->roster, &slots, holdings->items[i].id, true);
+		add_offer(holdings->roster, &slots, report->allocatable);
+		add_offer(holdings->roster, &slots, report->checkpoint.registered);
+		fold(&slots);
+		slots.is_offer_known =
+			report->allocatable.present || (report->checkpoint.present &&
+							report->checkpoint.registered.present);
+	}
+	*ret_slots = slots;
+	return 0;
+}
+
+const struct slot *slot_items(const struct slots *slots, size_t device, size_t *ret_n)
+{
+	size_t first = 0, n = 0;
+	while (first < slots->n_items && slots->items[first].device < device)
+		first++;
+	while (first + n < slots->n_items && slots->items[first + n].device == device)
+		n++;
+	*ret_n = n;
+	return n > 0 ? &slots->items[first] : NULL;
+}

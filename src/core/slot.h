@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * slot - the device IDs that exist: each ID that is advertised, registered or held is one slot of
+ * its device, however often it is named.
+ *
+ * Threads: any.
+ */
+
+#include "core/holding.h"
+
+struct slot {
+	size_t device;         /* index in the roster */
+	struct view id;        /* raw */
+	struct view partition; /* UUID of the MIG device, or empty */
+	bool is_replica;
+	bool is_mig;
+	bool is_hami;    /* the plugin may have given another device than the ID says */
+	bool is_held;
+	bool is_offered; /* advertised or registered */
+};
+
+struct slots {
+	struct slot *items; /* by device, then ID */
+	size_t n_items;
+	bool is_offer_known;  /* some source says which IDs are on offer */
+	uint32_t ids_unknown; /* offered IDs that are no device's of the roster */
+};
+
+/* Collects the slots. The result lies in arena and borrows from what is given. ERROR_NO_MEMORY. */
+MUST_USE int slot_collect(const struct holdings *holdings, struct arena *arena,
+			  struct slots *ret_slots, struct error *err);
+/* The slots of a device: *ret_n elements from the returned one on. */
+const struct slot *slot_items(const struct slots *slots, size_t device, size_t *ret_n);

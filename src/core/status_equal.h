@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * status_equal - do two statuses say the same to a reader? If so, nothing is written.
+ *
+ * Threads: any.
+ */
+
+#include "core/attribution.h"
+
+/* True when every published field is the same; an empty array is the same as an absent one. */
+bool status_equal(const struct attribution_status *a, const struct attribution_status *b);

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The holdings of a device, sorted by holder, fall into one group a container: its tenants. What
+ * was published before is then gone through for tenants that no book names now:
+ *
+ *	the API server says that its pod is gone or over	it ended
+ *	both books are good, the List is complete, and
+ *	neither has it						it ended
+ *	otherwise						it stays as it was
+ *
+ * A holder that the API server has never known cannot end by its word: it goes when the checkpoint
+ * no longer has it.
+ */
+
+#include "core/tenant.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+
+#define UID_SHOWN 8 /* bytes of a UID in a summary */
+
+struct resolver {
+	const struct holdings *holdings;
+	const struct join_input *input;
+	const struct roster_device *device;
+	const struct attribution_status *published; /* NULL: nothing to carry over */
+	struct arena *arena;
+	struct attribution_tenant *tenants;
+	size_t n_tenants;
+	struct attribution_past_tenant *ended; /* just now */
+	size_t n_ended;
+	int64_t left_out_before; /* those that were not listed, when nothing is known of them now */
+	struct tenants result;
+};
+
+static const struct view witness_checkpoint = VIEW_INIT("Checkpoint");
+static const struct view witness_list = VIEW_INIT("PodResources");
+
+static bool is_unknown_pod(const struct attribution_tenant *tenant)
+{
+	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
+	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
+}
+
+static bool has_books(const struct holdings *holdings)
+{
+	return holdings->list != HOLDING_BOOK_NONE || holdings->checkpoint != HOLDING_BOOK_NONE;
+}
+
+/* One tenant from its holdings */
+
+static int phase_of_container(const struct pod *pod, struct view name)
+{
+	const struct pod_container *c = pod_find_container(pod, name);
+	if (!c)
+		return pod_phase(pod) == POD_PHASE_RUNNING ? ATTRIBUTION_PHASE_RUNNING
+							   : ATTRIBUTION_PHASE_STARTING;
+	switch (c->state) {
+	case POD_CONTAINER_RUNNING:
+		return ATTRIBUTION_PHASE_RUNNING;
+	case POD_CONTAINER_TERMINATED:
+		return ATTRIBUTION_PHASE_RESERVED;
+	case POD_CONTAINER_UNKNOWN:
+	case POD_CONTAINER_WAITING:
+		break;
+	}
+	return ATTRIBUTION_PHASE_STARTING;
+}
+
+static int phase_of(const struct pod *pod, struct view container)
+{
+	return pod_is_deleting(pod) ? ATTRIBUTION_PHASE_TERMINATING
+				    : phase_of_container(pod, container);
+}
+
+static void describe_pod(const struct pod *pod, struct attribution_tenant *tenant)
+{
+	tenant->pod_namespace = pod_namespace(pod);
+	tenant->pod_name = pod_name(pod);
+	tenant->workload.kind = pod_owner_kind(pod);
+	tenant->workload.name = pod_owner_name(pod);
+	tenant->workload.present = tenant->workload.kind.len > 0;
+	tenant->system = pod_is_system(pod);
+	tenant->phase = phase_of(pod, tenant->container);
+}
+
+/* As the tenant was published, also under the UID that only the kubelet uses for a static pod. */
+static const struct attribution_tenant *find_published(const struct resolver *resolver,
+						       const struct holding_owner *owner)
+{
+	const struct attribution_tenant *found;
+	if (!resolver->published)
+		return NULL;
+	found = attribution_find_tenant(resolver->published, owner->pod_uid, owner->container);
+	if (found || !owner->pod || pod_config_hash(owner->pod).len == 0)
+		return found;
+	return attribution_find_tenant(resolver->published, pod_config_hash(owner->pod),
+				       owner->container);
+}
+
+static void wait_for_pod(struct resolver *resolver, struct attribution_tenant *tenant)
+{
+	int64_t now = resolver->input->now_wall_ms;
+	int64_t *again = &resolver->result.again_in_ms;
+
+	/* The clock was set back: better to wait once more than until it has caught up. */
+	if (tenant->since > now)
+		tenant->since = now;
+	int64_t left = resolver->input->limits->pending_ms - (now - tenant->since);
+	tenant->confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED;
+	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
+	if (left > 0 && (*again < 0 || left < *again))
+		*again = left;
+}
+
+static bool holds_the_same(const struct attribution_tenant *a, const struct attribution_tenant *b)
+{
+	if (a->slots != b->slots || a->partitions.count != b->partitions.count)
+		return false;
+	for (uint32_t i = 0; i < a->partitions.count; i++) {
+		if (!view_equal(*ARRAY_AT(a->partitions, struct view, i),
+				*ARRAY_AT(b->partitions, struct view, i)))
+			return false;
+	}
+	return true;
+}
+
+/* A name alone confirms nothing; but what the checkpoint confirmed stays so while it is silent. */
+static int confidence_of(const struct resolver *resolver, unsigned witnesses,
+			 const struct attribution_tenant *tenant,
+			 const struct attribution_tenant *before)
+{
+	if (witnesses & HOLDING_CHECKPOINT)
+		return ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	if (before && before->confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED &&
+	    resolver->holdings->checkpoint != HOLDING_BOOK_OK && holds_the_same(before, tenant))
+		return ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	return ATTRIBUTION_CONFIDENCE_NAME_ONLY;
+}
+
+static bool was_witnessed(const struct attribution_tenant *before, struct view witness)
+{
+	for (uint32_t i = 0; before && i < before->witnesses.count; i++) {
+		if (view_equal(*ARRAY_AT(before->witnesses, struct view, i), witness))
+			return true;
+	}
+	return false;
+}
+
+static int set_witnesses(struct resolver *resolver, unsigned witnesses,
+			 struct attribution_tenant *tenant, struct error *err)
+{
+	struct view *texts = arena_alloc(resolver->arena, 2, sizeof(*texts));
+	uint32_t n = 0;
+	if (!texts)
+		return error_no_memory(err);
+	if (witnesses & HOLDING_CHECKPOINT)
+		texts[n++] = witness_checkpoint;
+	if (witnesses & HOLDING_LIST)
+		texts[n++] = witness_list;
+	tenant->witnesses = (struct array){texts, n, true};
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+static int set_partitions(struct resolver *resolver, const struct holding *group, size_t n_group,
+			  struct attribution_tenant *tenant, struct error *err)
+{
+	struct view *texts = arena_alloc(resolver->arena, n_group, sizeof(*texts));
+	uint32_t n = 0, n_unique = 0;
+	if (!texts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < n_group; i++) {
+		if (group[i].partition.len > 0)
+			texts[n++] = group[i].partition;
+	}
+	qsort(texts, n, sizeof(*texts), by_text);
+	for (uint32_t i = 0; i < n && n_unique < LIMIT_PARTITIONS; i++) {
+		if (n_unique == 0 || !view_equal(texts[n_unique - 1], texts[i]))
+			texts[n_unique++] = texts[i];
+	}
+	tenant->partitions = (struct array){n_unique > 0 ? texts : NULL, n_unique, true};
+	return 0;
+}
+
+static unsigned witnesses_of(const struct resolver *resolver, const struct holding *group,
+			     size_t n_group, const struct attribution_tenant *before)
+{
+	unsigned witnesses = 0;
+	for (size_t i = 0; i < n_group; i++)
+		witnesses |= group[i].witnesses;
+	if (resolver->holdings->is_settling && was_witnessed(before, witness_list))
+		witnesses |= HOLDING_LIST;
+	return witnesses;
+}
+
+static struct view lowest_resource(const struct holding *group, size_t n_group)
+{
+	struct view lowest = group[0].owner->resource;
+	for (size_t i = 1; i < n_group; i++) {
+		if (view_compare(group[i].owner->resource, lowest) < 0)
+			lowest = group[i].owner->resource;
+	}
+	return lowest;
+}
+
+static int add_group(struct resolver *resolver, const struct holding *group, size_t n_group,
+		     struct error *err)
+{
+	const struct holding_owner *owner = group[0].owner;
+	const struct attribution_tenant *before = find_published(resolver, owner);
+	unsigned witnesses = witnesses_of(resolver, group, n_group, before);
+	struct attribution_tenant *tenant = &resolver->tenants[resolver->n_tenants++];
+
+	*tenant = (struct attribution_tenant){
+		.pod_uid = owner->pod_uid,
+		.container = owner->container,
+		.resource = lowest_resource(group, n_group),
+		.slots = (int64_t)n_group,
+		.since = before && before->since ? before->since : resolver->input->now_wall_ms,
+	};
+	if (set_partitions(resolver, group, n_group, tenant, err) < 0 ||
+	    set_witnesses(resolver, witnesses, tenant, err) < 0)
+		return -1;
+	if (owner->pod) {
+		describe_pod(owner->pod, tenant);
+		tenant->confidence = confidence_of(resolver, witnesses, tenant, before);
+	} else {
+		wait_for_pod(resolver, tenant);
+	}
+	return 0;
+}
+
+static bool is_same_owner(const struct holding *a, const struct holding *b)
+{
+	return view_equal(a->owner->pod_uid, b->owner->pod_uid) &&
+	       view_equal(a->owner->container, b->owner->container);
+}
+
+/* IDs whose holder is not known come first: they have no UID. */
+static int add_groups(struct resolver *resolver, const struct holding *items, size_t n_items,
+		      struct error *err)
+{
+	size_t first = 0, n;
+	while (first < n_items && items[first].owner->pod_uid.len == 0)
+		first++;
+	resolver->result.slots_nameless = (int64_t)first;
+	for (; first < n_items; first += n) {
+		n = 1;
+		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
+			n++;
+		if (add_group(resolver, &items[first], n, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Tenants that no book names now */
+
+static void end_tenant(struct resolver *resolver, const struct attribution_tenant *tenant)
+{
+	resolver->result.slots_ended += tenant->slots;
+	if (is_unknown_pod(tenant))
+		return; /* nobody ever knew that pod: there is nothing to remember */
+	resolver->ended[resolver->n_ended++] = (struct attribution_past_tenant){
+		.pod_uid = tenant->pod_uid,
+		.pod_namespace = tenant->pod_namespace,
+		.pod_name = tenant->pod_name,
+		.container = tenant->container,
+		.since = tenant->since,
+		.until = resolver->input->now_wall_ms,
+	};
+}
+
+static struct attribution_tenant *keep_tenant(struct resolver *resolver,
+					      const struct attribution_tenant *tenant)
+{
+	struct attribution_tenant *kept = &resolver->tenants[resolver->n_tenants++];
+	*kept = *tenant;
+	resolver->result.slots_kept += tenant->slots;
+	return kept;
+}
+
+static bool is_gone_from_books(const struct resolver *resolver)
+{
+	const struct holdings *holdings = resolver->holdings;
+	bool is_missing = holdings->roster->nvml == ROSTER_NVML_OK && !resolver->device->reported;
+	return holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete && !is_missing;
+}
+
+/* A holder that the API server did not know: only the checkpoint ever named it. */
+static void carry_unknown(struct resolver *resolver, const struct attribution_tenant *tenant)
+{
+	const struct holdings *holdings = resolver->holdings;
+	const struct pod *pod = holding_find_pod(resolver->input, tenant->pod_uid);
+	bool is_list_good = holdings->list == HOLDING_BOOK_OK && !holdings->is_settling;
+
+	if (holdings->checkpoint != HOLDING_BOOK_NONE || is_list_good || (pod && pod_is_over(pod))) {
+		end_tenant(resolver, tenant);
+	} else if (pod) {
+		struct attribution_tenant *kept = keep_tenant(resolver, tenant);
+		kept->pod_uid = pod_uid(pod);
+		kept->confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
+		describe_pod(pod, kept);
+	} else {
+		struct attribution_tenant *kept = keep_tenant(resolver, tenant);
+		if (resolver->input->report)
+			wait_for_pod(resolver, kept);
+	}
+}
+
+static void carry_known(struct resolver *resolver, const struct attribution_tenant *tenant)
+{
+	const struct pod *pod = holding_find_pod(resolver->input, tenant->pod_uid);
+
+	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver))
+		end_tenant(resolver, tenant);
+	else
+		keep_tenant(resolver, tenant)->phase = phase_of(pod, tenant->container);
+}
+
+static bool has_tenant(const struct resolver *resolver, size_t n,
+		       const struct attribution_tenant *tenant)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (view_equal(resolver->tenants[i].pod_uid, tenant->pod_uid) &&
+		    view_equal(resolver->tenants[i].container, tenant->container))
+			return true;
+	}
+	return false;
+}
+
+/* A static pod that was published under the kubelet's UID is there under the API server's now. */
+static bool is_renamed(const struct resolver *resolver, size_t n,
+		       const struct attribution_tenant *tenant)
+{
+	const struct pod *pod = holding_find_pod(resolver->input, tenant->pod_uid);
+	struct attribution_tenant renamed = *tenant;
+	if (!pod || view_equal(pod_uid(pod), tenant->pod_uid))
+		return false;
+	renamed.pod_uid = pod_uid(pod);
+	return has_tenant(resolver, n, &renamed);
+}
+
+static void carry_tenants(struct resolver *resolver)
+{
+	size_t n_named = resolver->n_tenants;
+	const struct array published = resolver->published ? resolver->published->tenants
+							   : (struct array){0};
+	for (uint32_t i = 0; i < published.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(published, struct attribution_tenant, i);
+		if (has_tenant(resolver, n_named, tenant) ||
+		    (is_unknown_pod(tenant) && is_renamed(resolver, n_named, tenant)))
+			continue;
+		if (is_unknown_pod(tenant))
+			carry_unknown(resolver, tenant);
+		else
+			carry_known(resolver, tenant);
+	}
+	if (resolver->published && !has_books(resolver->holdings))
+		resolver->left_out_before = resolver->published->tenants_left_out;
+}
+
+/* A card that came from another node: whoever held it there does so no longer. */
+static void end_elsewhere(struct resolver *resolver)
+{
+	const struct array tenants = resolver->device->previous->object->status.tenants;
+	for (uint32_t i = 0; i < tenants.count; i++)
+		end_tenant(resolver, ARRAY_AT(tenants, struct attribution_tenant, i));
+	resolver->result.slots_ended = 0;
+}
+
+/* Those that left */
+
+static int set_recent(struct resolver *resolver, struct error *err)
+{
+	const struct join_previous *previous = resolver->device->previous;
+	const struct array before = previous ? previous->object->status.recent_tenants
+					     : (struct array){0};
+	struct attribution_past_tenant *recent;
+	uint32_t n = 0;
+
+	if (resolver->n_ended == 0) {
+		resolver->result.recent = before;
+		return 0;
+	}
+	recent = arena_alloc(resolver->arena, LIMIT_RECENT_TENANTS, sizeof(*recent));
+	if (!recent)
+		return error_no_memory(err);
+	for (size_t i = 0; i < resolver->n_ended && n < LIMIT_RECENT_TENANTS; i++)
+		recent[n++] = resolver->ended[i];
+	for (uint32_t i = 0; i < before.count && n < LIMIT_RECENT_TENANTS; i++)
+		recent[n++] = *ARRAY_AT(before, struct attribution_past_tenant, i);
+	resolver->result.recent = (struct array){recent, n, true};
+	return 0;
+}
+
+/* Counting and summing up */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct attribution_tenant *x = a, *y = b;
+	int order = view_compare(x->pod_uid, y->pod_uid);
+	return order ? order : view_compare(x->container, y->container);
+}
+
+static void count_tenant(struct tenants *result, const struct attribution_tenant *tenant)
+{
+	result->count += !tenant->system;
+	if (tenant->phase == ATTRIBUTION_PHASE_PENDING)
+		result->slots_pending += tenant->slots;
+	if (is_unknown_pod(tenant))
+		result->slots_unresolved += tenant->slots;
+}
+
+/* The number of pods that are no system pods, and the first of them. */
+static size_t count_pods(const struct resolver *resolver,
+			 const struct attribution_tenant **ret_first)
+{
+	const struct attribution_tenant *last = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < resolver->n_tenants; i++) {
+		const struct attribution_tenant *tenant = &resolver->tenants[i];
+		if (tenant->system || (last && view_equal(last->pod_uid, tenant->pod_uid)))
+			continue;
+		last = tenant;
+		if (n++ == 0)
+			*ret_first = tenant;
+	}
+	return n;
+}
+
+static int set_summary(struct resolver *resolver, struct error *err)
+{
+	const struct attribution_tenant *first = NULL;
+	size_t n = count_pods(resolver, &first) + (size_t)resolver->left_out_before;
+	char text[LIMIT_TEXT_TENANTS + 1];
+	struct view name, namespace;
+	int len;
+
+	if (!first)
+		return 0;
+	namespace = first->pod_name.len > 0 ? first->pod_namespace : VIEW("uid");
+	name = first->pod_name.len > 0 ? first->pod_name : first->pod_uid;
+	if (first->pod_name.len == 0 && name.len > UID_SHOWN)
+		name.len = UID_SHOWN;
+	len = snprintf(text, sizeof(text), "%.*s/%.*s", VIEW_ARG(namespace), VIEW_ARG(name));
+	if (n > 1)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%zu", n - 1);
+	assert(len > 0 && (size_t)len < sizeof(text));
+	if (!arena_copy(resolver->arena, (struct view){text, (size_t)len},
+			&resolver->result.summary))
+		return error_no_memory(err);
+	return 0;
+}
+
+static bool is_count_known(const struct resolver *resolver)
+{
+	const struct holdings *holdings = resolver->holdings;
+	return resolver->n_tenants > 0 || holdings->checkpoint != HOLDING_BOOK_NONE ||
+	       (holdings->list != HOLDING_BOOK_NONE && !holdings->is_settling) ||
+	       (resolver->published && resolver->published->tenant_count >= 0);
+}
+
+static int sum_up(struct resolver *resolver, struct error *err)
+{
+	struct tenants *result = &resolver->result;
+	size_t n = resolver->n_tenants;
+
+	qsort(resolver->tenants, n, sizeof(*resolver->tenants), by_key);
+	for (size_t i = 0; i < n; i++)
+		count_tenant(result, &resolver->tenants[i]);
+	result->slots_unresolved += result->slots_nameless;
+	result->count += resolver->left_out_before;
+	if (!is_count_known(resolver))
+		result->count = -1;
+	if (set_summary(resolver, err) < 0)
+		return -1;
+	result->left_out = resolver->left_out_before;
+	if (n > LIMIT_TENANTS) {
+		result->left_out += (int64_t)(n - LIMIT_TENANTS);
+		n = LIMIT_TENANTS;
+	}
+	result->listed = (struct array){n > 0 ? resolver->tenants : NULL, (uint32_t)n, true};
+	return 0;
+}
+
+static int make_room(struct resolver *resolver, const struct holding *items, size_t n_items,
+		     struct error *err)
+{
+	const struct join_previous *previous = resolver->device->previous;
+	size_t n_before = previous ? previous->object->status.tenants.count : 0;
+	size_t n_groups = 0;
+
+	for (size_t i = 0; i < n_items; i++)
+		n_groups += i == 0 || !is_same_owner(&items[i - 1], &items[i]);
+	resolver->tenants = arena_alloc(resolver->arena, n_groups + n_before,
+					sizeof(*resolver->tenants));
+	resolver->ended = arena_alloc(resolver->arena, n_before, sizeof(*resolver->ended));
+	return resolver->tenants && resolver->ended ? 0 : error_no_memory(err);
+}
+
+int tenant_resolve(const struct holdings *holdings, size_t device, struct arena *arena,
+		   struct tenants *ret_tenants, struct error *err)
+{
+	size_t n_items;
+	const struct holding *items = holding_items(holdings, device, &n_items);
+	struct resolver resolver = {
+		.holdings = holdings,
+		.input = holdings->input,
+		.device = &holdings->roster->devices[device],
+		.published = roster_published(&holdings->roster->devices[device]),
+		.arena = arena,
+		.result = {.again_in_ms = -1},
+	};
+
+	if (make_room(&resolver, items, n_items, err) < 0 ||
+	    add_groups(&resolver, items, n_items, err) < 0)
+		return -1;
+	carry_tenants(&resolver);
+	if (resolver.device->is_taken)
+		end_elsewhere(&resolver);
+	if (set_recent(&resolver, err) < 0 || sum_up(&resolver, err) < 0)
+		return -1;
+	*ret_tenants = resolver.result;
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "core/device_id.h"
+
+#define UUID "11ba558d-3437-2335-2fd8-a78c8502f87f"
+
+struct row {
+	const char *text;
+	enum device_id_form form;
+	const char *uuid;
+	int64_t minor, gi, ci, replica;
+	bool is_replica, is_hami;
+};
+
+static void check(const struct row *row)
+{
+	struct device_id id = device_id_parse(view_from(row->text));
+
+	if (id.form != row->form)
+		fail_msg("%s: form %d", row->text, (int)id.form);
+	assert_true(view_equal(id.uuid, view_from(row->uuid)));
+	assert_int_equal(id.minor, row->minor);
+	assert_int_equal(id.gpu_instance, row->gi);
+	assert_int_equal(id.compute_instance, row->ci);
+	assert_int_equal(id.replica, row->replica);
+	assert_int_equal(id.is_replica, row->is_replica);
+	assert_int_equal(id.is_hami, row->is_hami);
+}
+
+static void every_known_form_is_taken_apart(void **state)
+{
+	static const struct row rows[] = {
+		{"GPU-" UUID, DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 0, false, false},
+		{"GPU-" UUID "::0", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 0, true, false},
+		{"GPU-" UUID "::47", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 47, true, false},
+		{"GPU-" UUID "-3", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 3, true, true},
+		{"MIG-" UUID, DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 0, false, false},
+		{"MIG-" UUID "::2", DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 2, true, false},
+		{"MIG-GPU-" UUID "/7/0", DEVICE_ID_MIG_OLD, "GPU-" UUID, -1, 7, 0, 0, false, false},
+		{"nvidia0", DEVICE_ID_MINOR, NULL, 0, -1, -1, 0, false, false},
+		{"nvidia12/gi5", DEVICE_ID_MINOR, NULL, 12, 5, -1, 0, false, false},
+		{"nvidia1/vgpu3", DEVICE_ID_MINOR, NULL, 1, -1, -1, 3, true, false},
+		{"nvidia1/gi2/vgpu0", DEVICE_ID_MINOR, NULL, 1, 2, -1, 0, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check(&rows[i]);
+}
+
+static void anything_else_is_unknown_and_names_nothing(void **state)
+{
+	static const char *const texts[] = {
+		"", "::", "::1", "GPU-", "GPU-" UUID "::", "GPU-" UUID "::x", "GPU-" UUID "::-1",
+		"GPU-" UUID "-", "GPU-" UUID "-a", "GPU-" UUID "0", "gpu-" UUID, UUID,
+		"GPU-11ba558d-3437-2335-2fd8-a78c8502f87g", "MIG-GPU-" UUID, "MIG-GPU-" UUID "/1",
+		"MIG-GPU-" UUID "/1/x", "MIG-GPU-" UUID "//", "nvidia", "nvidia-1", "nvidia1/",
+		"nvidia1/x", "nvidia1/gi", "nvidia1/gi1/", "nvidia1/vgpu", "nvidia1/gi1/vgpu1x",
+		"nvidia1::2", "all", "0", "GPU-" UUID "-1::2",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct row row = {texts[i], DEVICE_ID_UNKNOWN, NULL, -1, -1, -1, 0, false, false};
+
+		check(&row);
+	}
+}
+
+static void uuids_are_told_from_what_looks_like_them(void **state)
+{
+	(void)state;
+	assert_true(device_id_is_gpu_uuid(VIEW("GPU-" UUID)));
+	assert_false(device_id_is_gpu_uuid(VIEW("MIG-" UUID)));
+	assert_false(device_id_is_gpu_uuid(VIEW("GPU-" UUID "::1")));
+	assert_true(device_id_is_mig_uuid(VIEW("MIG-" UUID)));
+	assert_true(device_id_is_mig_uuid(VIEW("MIG-GPU-" UUID "/1/2")));
+	assert_false(device_id_is_mig_uuid(VIEW("GPU-" UUID)));
+	assert_false(device_id_is_mig_uuid(VIEW("MIG-GPU-" UUID)));
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_known_form_is_taken_apart),
+	cmocka_unit_test(anything_else_is_unknown_and_names_nothing),
+	cmocka_unit_test(uuids_are_told_from_what_looks_like_them),
+};
+
+TEST_MAIN(tests)

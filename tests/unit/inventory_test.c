@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "core/inventory.h"
+
+#define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
+
+/* An inventory, and which nodes it touched since the last look. */
+struct world {
+	struct inventory *inventory;
+	char touched[256];
+	bool initial;
+	unsigned released;
+};
+
+static void on_touch(void *owner, struct view node_name, bool initial)
+{
+	struct world *world = owner;
+	size_t len = strlen(world->touched);
+
+	world->initial = initial;
+	snprintf(world->touched + len, sizeof(world->touched) - len, "%.*s ", VIEW_ARG(node_name));
+}
+
+static void assert_touched(struct world *world, const char *nodes)
+{
+	assert_string_equal(world->touched, nodes);
+	world->touched[0] = '\0';
+}
+
+static int set_up(void **state)
+{
+	static struct world world;
+	struct error err;
+
+	world = (struct world){0};
+	if (inventory_new(1000, &world.inventory, &err) < 0)
+		return -1;
+	inventory_on_touch(world.inventory, on_touch, &world);
+	*state = &world;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	inventory_free(((struct world *)*state)->inventory);
+	return 0;
+}
+
+static void count_release(void *owner)
+{
+	((struct world *)owner)->released++;
+}
+
+static void sync_all(struct world *world, uint64_t now)
+{
+	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++) {
+		inventory_begin_replace(world->inventory, (enum inventory_kind)kind);
+		inventory_end_replace(world->inventory, (enum inventory_kind)kind, now);
+	}
+	world->touched[0] = '\0';
+}
+
+static void put_pod_at(struct world *world, const char *name, const char *uid, const char *node,
+		       bool gpu, uint64_t version, uint64_t now)
+{
+	struct error err;
+	const struct pod_fields fields = {
+		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(uid),
+		.node = view_from(node), .phase = POD_PHASE_RUNNING, .wants_gpu = gpu,
+	};
+
+	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now,
+					   &err), 0);
+}
+
+static void put_pod(struct world *world, const char *name, const char *uid, bool gpu,
+		    uint64_t version)
+{
+	put_pod_at(world, name, uid, "gpu-a", gpu, version, 1000);
+}
+
+static void put_node(struct world *world, const char *name, const char *boot_id, uint64_t version)
+{
+	struct error err;
+	const struct node_fields fields = {
+		.name = view_from(name), .uid = VIEW("n1"), .boot_id = view_from(boot_id),
+	};
+
+	assert_int_equal(inventory_put_node(world->inventory, &fields, STORE_UPSERT, version, &err),
+			 0);
+}
+
+static void put_attribution(struct world *world, const char *node, uint64_t version)
+{
+	struct arena arena;
+	struct error err;
+	const struct attribution attribution = {
+		.name = VIEW(NAME_A), .uuid = VIEW(UUID_A), .status.node_name = view_from(node),
+	};
+
+	arena_init(&arena, 4096);
+	assert_int_equal(inventory_put_attribution(world->inventory, &attribution, &arena,
+						   STORE_UPSERT, version, &err), 0);
+	arena_deinit(&arena);
+}
+
+static struct report_device device_a = {.uuid = VIEW_INIT(UUID_A)};
+static struct report_checkpoint_entry entries[2];
+
+static struct report report_of(const char *node, bool has_device, const char *uid)
+{
+	struct report report = {.version = 1, .node = view_from(node)};
+
+	if (has_device)
+		report.devices = (struct array){&device_a, 1, true};
+	if (uid) {
+		entries[0].pod_uid = view_from(uid);
+		report.checkpoint.entries = (struct array){entries, 1, true};
+	}
+	return report;
+}
+
+/* The inventory keeps the pointer until after the test: so it gets one to a copy. */
+static void put_report(struct world *world, const struct report *report, uint64_t now)
+{
+	static struct report kept[4];
+	static unsigned next;
+	struct report *copy = &kept[next++ % ARRAY_SIZE(kept)];
+	struct error err;
+
+	*copy = *report;
+	assert_int_equal(inventory_put_report(world->inventory, copy, count_release, world, now,
+					      &err), 0);
+}
+
+static struct join_input gather(struct world *world, const char *node, uint64_t now)
+{
+	static struct arena arena;
+	struct join_input input;
+	struct error err;
+
+	arena_deinit(&arena);
+	arena_init(&arena, 1 << 20);
+	assert_int_equal(inventory_gather(world->inventory, view_from(node), now, &arena, &input,
+					  &err), 0);
+	return input;
+}
+
+static void a_node_has_the_pods_that_the_api_places_on_it(void **state)
+{
+	struct world *world = *state;
+
+	put_pod_at(world, "a", "u1", "gpu-a", true, 1, 0);
+	put_pod_at(world, "b", "u2", "gpu-a", false, 2, 0);
+	put_pod_at(world, "c", "u3", "gpu-b", true, 3, 0);
+	put_pod_at(world, "d", "u4", "", true, 4, 0);
+	assert_int_equal(gather(world, "gpu-a", 0).n_pods, 2);
+	assert_int_equal(gather(world, "gpu-b", 0).n_pods, 1);
+	assert_int_equal(gather(world, "nowhere", 0).n_pods, 0);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 4);
+}
+
+static void a_pod_that_is_scheduled_later_comes_to_its_node(void **state)
+{
+	struct world *world = *state;
+
+	put_pod_at(world, "a", "u1", "", true, 1, 0);
+	put_pod_at(world, "a", "u1", "gpu-a", true, 2, 0);
+	assert_int_equal(gather(world, "gpu-a", 0).n_pods, 1);
+}
+
+static void only_nodes_with_a_report_or_objects_are_touched(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_pod(world, "a", "u1", true, 1);
+	put_node(world, "gpu-a", "b1", 1);
+	assert_touched(world, "");
+	put_report(world, &report, 1000);
+	assert_touched(world, "gpu-a ");
+	put_pod(world, "a2", "u2", true, 2);
+	assert_touched(world, "gpu-a ");
+}
+
+static void a_pod_without_gpu_touches_its_node_only_if_the_report_names_it(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, "u7");
+
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	put_pod(world, "a", "u1", false, 1);
+	assert_touched(world, "");
+	put_pod(world, "b", "u7", false, 2);
+	assert_touched(world, "gpu-a ");
+}
+
+static void an_event_that_changes_no_fact_touches_nothing(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	put_node(world, "gpu-a", "b1", 1);
+	world->touched[0] = '\0';
+	put_pod(world, "a", "u1", true, 2);
+	put_node(world, "gpu-a", "b1", 2);
+	assert_touched(world, "");
+	put_node(world, "gpu-a", "b2", 3);
+	assert_touched(world, "gpu-a ");
+}
+
+static void an_older_event_never_overwrites_a_newer_one(void **state)
+{
+	struct world *world = *state;
+
+	put_pod(world, "a", "u2", true, 9);
+	put_pod(world, "a", "u1", true, 5);
+	assert_true(view_equal(pod_uid(gather(world, "gpu-a", 0).pods[0]), VIEW("u2")));
+	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 5));
+	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_LISTED, 9));
+	assert_true(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_LISTED, 8));
+	assert_true(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 10));
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 7, 0);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+}
+
+static void what_a_complete_list_lacks_is_gone(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	sync_all(world, 1000);
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	put_pod(world, "b", "u2", true, 2);
+	world->touched[0] = '\0';
+	inventory_begin_replace(world->inventory, INVENTORY_PODS);
+	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/b"), STORE_LISTED, 2));
+	inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
+	assert_touched(world, "gpu-a ");
+	struct join_input input = gather(world, "gpu-a", 2000);
+	assert_int_equal(input.n_pods, 1);
+	assert_true(view_equal(pod_uid(input.pods[0]), VIEW("u2")));
+}
+
+static void a_list_that_breaks_off_removes_nothing(void **state)
+{
+	struct world *world = *state;
+
+	sync_all(world, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	inventory_begin_replace(world->inventory, INVENTORY_PODS);
+	inventory_begin_replace(world->inventory, INVENTORY_PODS);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+}
+
+static void the_uid_of_a_deleted_pod_is_remembered_as_ended(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, "u1");
+
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 2, 5000);
+	struct join_input input = gather(world, "gpu-a", 5000);
+	assert_int_equal(input.n_ended, 1);
+	assert_true(view_equal(input.ended[0], VIEW("u1")));
+}
+
+static void a_new_uid_under_the_same_name_ends_the_old_one(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	put_pod(world, "a", "u2", true, 2);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	assert_int_equal(input.n_pods, 1);
+	assert_int_equal(input.n_ended, 1);
+	assert_true(view_equal(input.ended[0], VIEW("u1")));
+}
+
+static void an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	const struct view named = VIEW("u1");
+	struct error err;
+
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	put_pod(world, "b", "u2", true, 2);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/b"), 4, 1000);
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121000,
+					     &err), 0);
+	assert_int_equal(gather(world, "gpu-a", 121000).n_ended, 2);
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121001,
+					     &err), 0);
+	struct join_input input = gather(world, "gpu-a", 121001);
+	assert_int_equal(input.n_ended, 1);
+	assert_true(view_equal(input.ended[0], named));
+}
+
+static void a_report_is_released_when_a_newer_one_replaces_it(void **state)
+{
+	struct world *world = *state;
+	struct report first = report_of("gpu-a", true, NULL), second = first;
+
+	second.sequence = 2;
+	put_report(world, &first, 1000);
+	assert_int_equal(world->released, 0);
+	put_report(world, &second, 2000);
+	assert_int_equal(world->released, 1);
+	assert_int_equal(gather(world, "gpu-a", 2500).report->sequence, 2);
+	assert_int_equal(gather(world, "gpu-a", 2500).report_age_ms, 500);
+	inventory_free(world->inventory);
+	world->inventory = NULL;
+	assert_int_equal(world->released, 2);
+}
+
+static void an_unchanged_report_only_starts_its_age_anew(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 1500));
+	assert_int_equal(gather(world, "gpu-a", 1500).report_age_ms, 0);
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 3000));
+	assert_touched(world, "");
+	assert_int_equal(gather(world, "gpu-a", 3500).report_age_ms, 500);
+}
+
+static void without_a_report_its_age_counts_from_the_start(void **state)
+{
+	struct world *world = *state;
+
+	put_attribution(world, "gpu-a", 1);
+	assert_int_equal(gather(world, "gpu-a", 4000).report_age_ms, 3000);
+	assert_null(gather(world, "gpu-a", 4000).report);
+}
+
+static void a_uid_that_the_api_places_on_another_node_is_elsewhere(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, "u1");
+
+	put_pod_at(world, "a", "u1", "gpu-b", true, 1, 0);
+	put_report(world, &report, 1000);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	assert_int_equal(input.n_elsewhere, 1);
+	assert_true(view_equal(input.elsewhere[0], VIEW("u1")));
+}
+
+static void an_object_touches_its_holder_and_those_that_report_the_device(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-b", true, NULL);
+
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	put_attribution(world, "", 1);
+	assert_touched(world, "gpu-b ");
+	put_attribution(world, "gpu-a", 2);
+	assert_touched(world, "gpu-b gpu-a gpu-b ");
+	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 1);
+	assert_int_equal(gather(world, "gpu-b", 1000).n_previous, 1);
+	assert_int_equal(gather(world, "gpu-a", 1700).previous[0].claimed_age_ms, 700);
+	assert_int_equal(gather(world, "gpu-b", 1700).previous[0].claimed_age_ms, -1);
+}
+
+static void a_device_that_is_no_longer_reported_is_no_longer_claimed(void **state)
+{
+	struct world *world = *state;
+	struct report with = report_of("gpu-b", true, NULL), without = report_of("gpu-b", false, NULL);
+
+	put_attribution(world, "gpu-a", 1);
+	put_report(world, &with, 1000);
+	world->touched[0] = '\0';
+	put_report(world, &without, 2000);
+	assert_touched(world, "gpu-a gpu-b ");
+	assert_int_equal(gather(world, "gpu-a", 2000).previous[0].claimed_age_ms, -1);
+	assert_int_equal(gather(world, "gpu-b", 2000).n_previous, 0);
+}
+
+static void a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync(void **state)
+{
+	struct world *world = *state;
+
+	put_attribution(world, "gpu-a", 1);
+	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 0);
+	sync_all(world, 2000);
+	put_attribution(world, "gpu-a", 1);
+	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 7000);
+	put_node(world, "gpu-a", "b1", 1);
+	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 0);
+	assert_non_null(gather(world, "gpu-a", 9000).node);
+	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 2, 8000);
+	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 1000);
+	assert_null(gather(world, "gpu-a", 9000).node);
+}
+
+static void the_oldest_policy_counts_then_the_lowest_name(void **state)
+{
+	struct world *world = *state;
+	static const struct policy policies[] = {
+		{.name = VIEW_INIT("young"), .created_at = 30},
+		{.name = VIEW_INIT("b"), .created_at = 10},
+		{.name = VIEW_INIT("a"), .created_at = 10},
+	};
+	struct error err;
+
+	assert_false(gather(world, "x", 0).intent->known);
+	sync_all(world, 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+		assert_int_equal(inventory_put_policy(world->inventory, &policies[i], STORE_UPSERT,
+						      i + 1, &err), 0);
+	const struct intent *intent = gather(world, "x", 0).intent;
+	assert_true(intent->known);
+	assert_int_equal(intent->n_policies, 3);
+	assert_true(view_equal(intent->policy->name, VIEW("a")));
+	inventory_remove(world->inventory, INVENTORY_POLICIES, VIEW("a"), 9, 1000);
+	assert_true(view_equal(intent->policy->name, VIEW("b")));
+}
+
+static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
+{
+	struct world *world = *state;
+
+	inventory_set_absent(world->inventory, INVENTORY_POLICIES);
+	assert_true(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
+	assert_true(gather(world, "x", 0).intent->known);
+	assert_int_equal(gather(world, "x", 0).intent->n_policies, 0);
+}
+
+static void what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	assert_true(world->initial);
+	sync_all(world, 1000);
+	put_pod(world, "b", "u2", true, 2);
+	assert_false(world->initial);
+}
+
+/* Everything once; returns how far it came. */
+static bool fill(struct inventory *inventory, struct world *world)
+{
+	const struct pod_fields pod = {.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
+				       .node = VIEW("gpu-a"), .wants_gpu = true};
+	const struct node_fields node = {.name = VIEW("gpu-a")};
+	const struct policy policy = {.name = VIEW("p")};
+	const struct attribution object = {.name = VIEW(NAME_A), .uuid = VIEW(UUID_A),
+					   .status.node_name = VIEW("gpu-b")};
+	static struct report report;
+	struct arena arena;
+	struct error err;
+	bool filled;
+
+	report = report_of("gpu-a", true, "u1");
+	arena_init(&arena, 4096);
+	filled = inventory_put_pod(inventory, &pod, STORE_UPSERT, 1, 0, &err) == 0 &&
+		 inventory_put_node(inventory, &node, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put_policy(inventory, &policy, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put_attribution(inventory, &object, &arena, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put_report(inventory, &report, count_release, world, 0, &err) == 0;
+	arena_deinit(&arena);
+	return filled;
+}
+
+static void without_memory_nothing_leaks_and_nothing_is_half_there(void **state)
+{
+	struct world *world = *state;
+	bool failed = true;
+	struct error err;
+
+	for (unsigned k = 1; failed; k++) {
+		struct inventory *inventory = NULL;
+
+		failing_malloc_at(k);
+		bool filled = inventory_new(0, &inventory, &err) == 0 && fill(inventory, world);
+		failed = failing_malloc_off();
+		assert_int_equal(filled, !failed);
+		inventory_free(inventory);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_node_has_the_pods_that_the_api_places_on_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_is_scheduled_later_comes_to_its_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_nodes_with_a_report_or_objects_are_touched, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_without_gpu_touches_its_node_only_if_the_report_names_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_that_changes_no_fact_touches_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_older_event_never_overwrites_a_newer_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_complete_list_lacks_is_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_breaks_off_removes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_uid_of_a_deleted_pod_is_remembered_as_ended, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_new_uid_under_the_same_name_ends_the_old_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_is_released_when_a_newer_one_replaces_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unchanged_report_only_starts_its_age_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_its_age_counts_from_the_start, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_uid_that_the_api_places_on_another_node_is_elsewhere, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_touches_its_holder_and_those_that_report_the_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_is_no_longer_reported_is_no_longer_claimed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_oldest_policy_counts_then_the_lowest_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_kind_that_does_not_exist_is_known_and_empty, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_nothing_leaks_and_nothing_is_half_there, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "core/pod.h"
+
+static struct pod_fields plain(void)
+{
+	return (struct pod_fields){
+		.namespace = VIEW("ml"), .name = VIEW("train-0"), .uid = VIEW("uid-1"),
+		.node = VIEW("gpu-a"), .phase = POD_PHASE_RUNNING,
+	};
+}
+
+static struct pod_fields with_gpu(void)
+{
+	struct pod_fields fields = plain();
+
+	fields.wants_gpu = true;
+	fields.owner_kind = VIEW("Job");
+	fields.owner_name = VIEW("train");
+	fields.config_hash = VIEW("0123456789abcdef");
+	fields.n_containers = 2;
+	fields.containers[0] = (struct pod_container){
+		VIEW("load"), POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, true};
+	fields.containers[1] = (struct pod_container){
+		VIEW("main"), POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true};
+	return fields;
+}
+
+static struct pod *make(struct intern *intern, const struct pod_fields *fields)
+{
+	struct pod *pod;
+	struct error err;
+
+	assert_int_equal(pod_new(intern, fields, &pod, &err), 0);
+	return pod;
+}
+
+static void a_record_says_what_it_was_made_from(void **state)
+{
+	struct pod_fields fields = with_gpu();
+	struct intern intern;
+
+	(void)state;
+	intern_init(&intern);
+	struct pod *pod = make(&intern, &fields);
+	assert_true(view_equal(pod_key(pod), VIEW("ml/train-0")));
+	assert_true(view_equal(pod_namespace(pod), VIEW("ml")));
+	assert_true(view_equal(pod_name(pod), VIEW("train-0")));
+	assert_true(view_equal(pod_uid(pod), VIEW("uid-1")));
+	assert_true(view_equal(pod_node(pod), VIEW("gpu-a")));
+	assert_true(view_equal(pod_config_hash(pod), VIEW("0123456789abcdef")));
+	assert_true(view_equal(pod_owner_kind(pod), VIEW("Job")));
+	assert_true(view_equal(pod_owner_name(pod), VIEW("train")));
+	assert_int_equal(pod_count_containers(pod), 2);
+	assert_int_equal(pod_find_container(pod, VIEW("load"))->kind, POD_CONTAINER_INIT);
+	assert_null(pod_find_container(pod, VIEW("nobody")));
+	pod_free(&intern, pod);
+	intern_deinit(&intern);
+}
+
+static void a_pod_without_gpu_keeps_no_containers_and_no_owner(void **state)
+{
+	struct pod_fields fields = with_gpu();
+	struct intern intern;
+
+	(void)state;
+	fields.wants_gpu = false;
+	intern_init(&intern);
+	struct pod *pod = make(&intern, &fields);
+	assert_int_equal(pod_count_containers(pod), 0);
+	assert_int_equal(pod_owner_kind(pod).len, 0);
+	pod_free(&intern, pod);
+	intern_deinit(&intern);
+}
+
+static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
+{
+	static const struct {
+		enum pod_phase phase;
+		bool terminated, refused, over;
+	} rows[] = {
+		{POD_PHASE_RUNNING, false, false, false}, {POD_PHASE_RUNNING, true, false, false},
+		{POD_PHASE_FAILED, false, false, false},  {POD_PHASE_FAILED, true, false, true},
+		{POD_PHASE_SUCCEEDED, true, false, true}, {POD_PHASE_FAILED, false, true, true},
+		{POD_PHASE_PENDING, true, false, false},
+	};
+	struct intern intern;
+
+	(void)state;
+	intern_init(&intern);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = plain();
+
+		fields.phase = rows[i].phase;
+		fields.containers_terminated = rows[i].terminated;
+		fields.admission_failed = rows[i].refused;
+		struct pod *pod = make(&intern, &fields);
+		assert_int_equal(pod_is_over(pod), rows[i].over);
+		pod_free(&intern, pod);
+	}
+	intern_deinit(&intern);
+}
+
+/* Each changes one fact. */
+static void change_uid(struct pod_fields *f) { f->uid = VIEW("uid-2"); }
+static void change_name(struct pod_fields *f) { f->name = VIEW("train-1"); }
+static void change_namespace(struct pod_fields *f) { f->namespace = VIEW("mm"); }
+static void change_node(struct pod_fields *f) { f->node = VIEW("gpu-b"); }
+static void change_phase(struct pod_fields *f) { f->phase = POD_PHASE_FAILED; }
+static void change_deleting(struct pod_fields *f) { f->deleting = true; }
+static void change_refused(struct pod_fields *f) { f->admission_failed = true; }
+static void change_terminated(struct pod_fields *f) { f->containers_terminated = true; }
+static void change_system(struct pod_fields *f) { f->system = true; }
+static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
+static void change_owner(struct pod_fields *f) { f->owner_name = VIEW("other"); }
+static void change_kind(struct pod_fields *f) { f->owner_kind = VIEW("ReplicaSet"); }
+static void change_state(struct pod_fields *f) { f->containers[1].state = POD_CONTAINER_WAITING; }
+static void change_count(struct pod_fields *f) { f->n_containers = 1; }
+
+static void two_pods_are_equal_only_in_every_fact(void **state)
+{
+	static void (*const changes[])(struct pod_fields *) = {
+		change_uid, change_name, change_namespace, change_node, change_phase,
+		change_deleting, change_refused, change_terminated, change_system, change_hash,
+		change_owner, change_kind, change_state, change_count,
+	};
+	struct pod_fields fields = with_gpu();
+	struct intern intern;
+
+	(void)state;
+	intern_init(&intern);
+	struct pod *pod = make(&intern, &fields);
+	struct pod *same = make(&intern, &fields);
+	assert_true(pod_equal(pod, same));
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		struct pod_fields changed = with_gpu();
+
+		changes[i](&changed);
+		struct pod *other = make(&intern, &changed);
+		if (pod_equal(pod, other))
+			fail_msg("change %zu is not seen", i);
+		pod_free(&intern, other);
+	}
+	pod_free(&intern, pod);
+	pod_free(&intern, same);
+	intern_deinit(&intern);
+}
+
+static void names_over_the_limit_are_refused(void **state)
+{
+	static char long_name[600];
+	struct pod_fields fields = plain();
+	struct intern intern;
+	struct pod *pod = NULL;
+	struct error err;
+
+	(void)state;
+	memset(long_name, 'a', sizeof(long_name));
+	fields.name = (struct view){long_name, sizeof(long_name)};
+	intern_init(&intern);
+	assert_int_equal(pod_new(&intern, &fields, &pod, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_null(pod);
+	intern_deinit(&intern);
+}
+
+static void without_memory_nothing_is_left_behind(void **state)
+{
+	struct pod_fields fields = with_gpu();
+	struct intern intern;
+	struct pod *pod = NULL;
+	struct error err;
+	bool failed = true;
+
+	(void)state;
+	intern_init(&intern);
+	for (unsigned k = 1; failed; k++) {
+		failing_malloc_at(k);
+		int result = pod_new(&intern, &fields, &pod, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		if (failed)
+			assert_null(pod);
+	}
+	pod_free(&intern, pod);
+	intern_deinit(&intern);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_record_says_what_it_was_made_from),
+	cmocka_unit_test(a_pod_without_gpu_keeps_no_containers_and_no_owner),
+	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),
+	cmocka_unit_test(two_pods_are_equal_only_in_every_fact),
+	cmocka_unit_test(names_over_the_limit_are_refused),
+	cmocka_unit_test(without_memory_nothing_is_left_behind),
+};
+
+TEST_MAIN(tests)
