@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One table says everything about the document: crds/gpuattributions.yaml must agree with it, row
+ * by row. Members that the schema does not require may be missing, for the first status that is
+ * read is the schema's default, and anybody may have written a part of it.
+ *
+ * A PUT is used and not a patch: with a merge patch a member that disappears would have to be
+ * written as null, at every depth, and that needs the previous status; an apply patch costs the
+ * API server more. The resource version makes the PUT safe against other writers.
+ */
+
+#include "schema/attribution_doc.h"
+
+#include <assert.h>
+
+#include "base/limits.h"
+#include "wire/jmap.h"
+
+static const char *const mode_names[] = {
+	"", "Unknown", "Exclusive", "TimeSliced", "MPS", "MIG", "MIGTimeSliced", NULL,
+};
+
+static const char *const phase_names[] = {
+	"", "Pending", "Unresolved", "Starting", "Running", "Reserved", "Terminating", NULL,
+};
+
+static const char *const confidence_names[] = {"", "Confirmed", "NameOnly", "Unconfirmed", NULL};
+
+static const char *const health_names[] = {
+	"", "Healthy", "Degraded", "Unhealthy", "Unknown", NULL,
+};
+
+static const char *const recovery_names[] = {
+	"",         "None",          "Reset",             "Reboot",
+	"DrainP2P", "DrainAndReset", "RecoverIMEXDomain", "Unknown",
+	NULL,
+};
+
+static const char *const activity_names[] = {"", "Active", "Idle", "Unknown", NULL};
+
+static const char *const scope_names[] = {"", "Device", "Partition", NULL};
+
+static const char *const intent_names[] = {
+	"", "InSync", "Drifted", "Settling", "Unmanaged", "Unknown", NULL,
+};
+
+static const char *const severity_names[] = {"", "Info", "Warning", "Critical", NULL};
+
+static const char *const condition_names[] = {"", "True", "False", "Unknown", NULL};
+
+/* Each word stands at its enumerator's place, and none is missing. */
+static_assert(ARRAY_SIZE(mode_names) == ATTRIBUTION_MODE_MIG_TIME_SLICED + 2, "modes");
+static_assert(ARRAY_SIZE(phase_names) == ATTRIBUTION_PHASE_TERMINATING + 2, "phases");
+static_assert(ARRAY_SIZE(confidence_names) == ATTRIBUTION_CONFIDENCE_UNCONFIRMED + 2, "confidence");
+static_assert(ARRAY_SIZE(health_names) == ATTRIBUTION_HEALTH_UNKNOWN + 2, "health");
+static_assert(ARRAY_SIZE(recovery_names) == ATTRIBUTION_RECOVERY_UNKNOWN + 2, "recovery");
+static_assert(ARRAY_SIZE(activity_names) == ATTRIBUTION_ACTIVITY_UNKNOWN + 2, "activity");
+static_assert(ARRAY_SIZE(scope_names) == ATTRIBUTION_SCOPE_PARTITION + 2, "scopes");
+static_assert(ARRAY_SIZE(intent_names) == ATTRIBUTION_INTENT_UNKNOWN + 2, "intent");
+static_assert(ARRAY_SIZE(severity_names) == ATTRIBUTION_SEVERITY_CRITICAL + 2, "severities");
+static_assert(ARRAY_SIZE(condition_names) == CONDITION_UNKNOWN + 2, "condition status");
+
+/* clang-format off: a row is one line, or one and its bounds */
+
+static const struct jmap_row device_rows[] = {
+	{"index", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_device, index),
+	 .limit = LIMIT_NUMBER_INDEX},
+	{"minor", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_device, minor),
+	 .limit = LIMIT_NUMBER_MINOR},
+	{"pciBusID", JMAP_TEXT, 0, JMAP_AT(attribution_device, pci_bus_id),
+	 .limit = LIMIT_TEXT_PCI},
+	{"model", JMAP_TEXT, 0, JMAP_AT(attribution_device, model), .limit = LIMIT_TEXT_MODEL},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_device, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"serial", JMAP_TEXT, 0, JMAP_AT(attribution_device, serial), .limit = LIMIT_TEXT_SERIAL},
+	{"computeCapability", JMAP_TEXT, 0, JMAP_AT(attribution_device, compute_capability),
+	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(attribution_device, driver_version),
+	 .limit = LIMIT_TEXT_VERSION},
+	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(attribution_device, cuda_version),
+	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	{0},
+};
+
+static const struct jmap_row sharing_rows[] = {
+	{"mode", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_sharing, mode), .names = mode_names},
+	{"replicas", JMAP_I64, 0, JMAP_AT(attribution_sharing, replicas),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{"evidence", JMAP_TEXTS, 0, JMAP_AT(attribution_sharing, evidence),
+	 .limit = LIMIT_TEXT_EVIDENCE, .max_items = LIMIT_EVIDENCE},
+	{0},
+};
+
+static const struct jmap_row slots_rows[] = {
+	{"total", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_slots, total),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{"allocated", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_slots, allocated),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{"summary", JMAP_TEXT, 0, JMAP_AT(attribution_slots, summary), .limit = LIMIT_TEXT_SLOTS},
+	{0},
+};
+
+static const struct jmap_row partition_rows[] = {
+	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_partition, uuid),
+	 .limit = LIMIT_TEXT_UUID},
+	{"profile", JMAP_TEXT, 0, JMAP_AT(attribution_partition, profile),
+	 .limit = LIMIT_TEXT_PROFILE},
+	{"gpuInstanceID", JMAP_I64, JMAP_OR_MINUS_ONE,
+	 JMAP_AT(attribution_partition, gpu_instance_id), .limit = LIMIT_NUMBER_INSTANCE},
+	{"computeInstanceID", JMAP_I64, JMAP_OR_MINUS_ONE,
+	 JMAP_AT(attribution_partition, compute_instance_id), .limit = LIMIT_NUMBER_INSTANCE},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_partition, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"slots", JMAP_I64, 0, JMAP_AT(attribution_partition, slots),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{0},
+};
+
+static const struct jmap_row workload_rows[] = {
+	{"kind", JMAP_TEXT, 0, JMAP_AT(attribution_workload, kind), .limit = LIMIT_TEXT_LABEL},
+	{"name", JMAP_TEXT, 0, JMAP_AT(attribution_workload, name), .limit = LIMIT_TEXT_NAME},
+	{0},
+};
+
+static const struct jmap_row tenant_rows[] = {
+	{"podUID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_tenant, pod_uid),
+	 .limit = LIMIT_TEXT_UID},
+	{"container", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_tenant, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podNamespace", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, pod_namespace),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, pod_name), .limit = LIMIT_TEXT_NAME},
+	{"workload", JMAP_OBJECT, 0, JMAP_AT(attribution_tenant, workload), .rows = workload_rows,
+	 .present_offset = 1 + offsetof(struct attribution_tenant, workload.present)},
+	{"resource", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, resource),
+	 .limit = LIMIT_TEXT_RESOURCE},
+	{"slots", JMAP_I64, 0, JMAP_AT(attribution_tenant, slots), .limit = LIMIT_NUMBER_COUNT},
+	{"partitions", JMAP_TEXTS, 0, JMAP_AT(attribution_tenant, partitions),
+	 .limit = LIMIT_TEXT_UUID, .max_items = LIMIT_PARTITIONS},
+	{"phase", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_tenant, phase),
+	 .names = phase_names},
+	{"confidence", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_tenant, confidence),
+	 .names = confidence_names},
+	{"witnesses", JMAP_TEXTS, 0, JMAP_AT(attribution_tenant, witnesses),
+	 .limit = LIMIT_TEXT_WITNESS, .max_items = LIMIT_WITNESSES},
+	{"system", JMAP_BOOL, 0, JMAP_AT(attribution_tenant, system)},
+	{"since", JMAP_TIME, 0, JMAP_AT(attribution_tenant, since)},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_tenant, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"processes", JMAP_I64, 0, JMAP_AT(attribution_tenant, processes),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{0},
+};
+
+static const struct jmap_row user_rows[] = {
+	{"podUID", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_uid), .limit = LIMIT_TEXT_UID},
+	{"podNamespace", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_namespace),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_name), .limit = LIMIT_TEXT_NAME},
+	{"process", JMAP_TEXT, 0, JMAP_AT(attribution_user, process), .limit = LIMIT_TEXT_PROCESS},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_user, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"since", JMAP_TIME, 0, JMAP_AT(attribution_user, since)},
+	{0},
+};
+
+static const struct jmap_row past_tenant_rows[] = {
+	{"podUID", JMAP_TEXT, 0, JMAP_AT(attribution_past_tenant, pod_uid),
+	 .limit = LIMIT_TEXT_UID},
+	{"podNamespace", JMAP_TEXT, 0, JMAP_AT(attribution_past_tenant, pod_namespace),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_past_tenant, pod_name),
+	 .limit = LIMIT_TEXT_NAME},
+	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_past_tenant, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"since", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, since)},
+	{"until", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, until)},
+	{0},
+};
+
+static const struct jmap_row activity_rows[] = {
+	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_activity_state, state),
+	 .names = activity_names},
+	{"since", JMAP_TIME, 0, JMAP_AT(attribution_activity_state, since)},
+	{"scope", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_activity_state, scope),
+	 .names = scope_names},
+	{0},
+};
+
+static const struct jmap_row health_event_rows[] = {
+	{"xid", JMAP_I64, 0, JMAP_AT(attribution_health_event, xid), .limit = LIMIT_NUMBER_XID},
+	{"time", JMAP_TIME, 0, JMAP_AT(attribution_health_event, time)},
+	{"meaning", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, meaning),
+	 .limit = LIMIT_TEXT_MEANING},
+	{"tenants", JMAP_TEXTS, 0, JMAP_AT(attribution_health_event, tenants),
+	 .limit = LIMIT_TEXT_UID, .max_items = LIMIT_EVENT_TENANTS},
+	{0},
+};
+
+static const struct jmap_row health_rows[] = {
+	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_health_state, state),
+	 .names = health_names},
+	{"recoveryAction", JMAP_ENUM, JMAP_LENIENT,
+	 JMAP_AT(attribution_health_state, recovery_action), .names = recovery_names},
+	{"reasons", JMAP_TEXTS, 0, JMAP_AT(attribution_health_state, reasons),
+	 .limit = LIMIT_TEXT_WORD, .max_items = LIMIT_HEALTH_REASONS},
+	{"events", JMAP_ARRAY, 0, JMAP_AT(attribution_health_state, events),
+	 .limit = LIMIT_HEALTH_EVENTS, .rows = health_event_rows,
+	 .element_size = sizeof(struct attribution_health_event)},
+	{0},
+};
+
+static const struct jmap_row drift_rows[] = {
+	{"type", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_drift, type),
+	 .limit = LIMIT_TEXT_WORD},
+	{"severity", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_drift, severity),
+	 .names = severity_names},
+	{"intended", JMAP_TEXT, 0, JMAP_AT(attribution_drift, intended),
+	 .limit = LIMIT_TEXT_SETTING},
+	{"observed", JMAP_TEXT, 0, JMAP_AT(attribution_drift, observed),
+	 .limit = LIMIT_TEXT_SETTING},
+	{"since", JMAP_TIME, 0, JMAP_AT(attribution_drift, since)},
+	{"message", JMAP_TEXT, 0, JMAP_AT(attribution_drift, message), .limit = LIMIT_TEXT_MESSAGE},
+	{0},
+};
+
+static const struct jmap_row intent_rows[] = {
+	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_intent_state, state),
+	 .names = intent_names},
+	{"policy", JMAP_TEXT, 0, JMAP_AT(attribution_intent_state, policy),
+	 .limit = LIMIT_TEXT_NAME},
+	{"drifts", JMAP_ARRAY, 0, JMAP_AT(attribution_intent_state, drifts),
+	 .limit = LIMIT_DRIFTS, .rows = drift_rows,
+	 .element_size = sizeof(struct attribution_drift)},
+	{0},
+};
+
+static const struct jmap_row condition_rows[] = {
+	{"type", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(condition, type),
+	 .limit = LIMIT_TEXT_CONDITION_TYPE},
+	{"status", JMAP_ENUM, JMAP_REQUIRED, JMAP_AT(condition, status), .names = condition_names},
+	{"observedGeneration", JMAP_I64, 0, JMAP_AT(condition, observed_generation),
+	 .limit = INT64_MAX},
+	{"lastTransitionTime", JMAP_TIME, JMAP_REQUIRED, JMAP_AT(condition, last_transition_time)},
+	{"reason", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(condition, reason),
+	 .limit = LIMIT_TEXT_CONDITION_REASON},
+	{"message", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(condition, message),
+	 .limit = LIMIT_TEXT_CONDITION_MESSAGE},
+	{0},
+};
+
+static const struct jmap_row status_rows[] = {
+	{"observedGeneration", JMAP_I64, 0, JMAP_AT(attribution_status, observed_generation),
+	 .limit = INT64_MAX},
+	{"nodeName", JMAP_TEXT, 0, JMAP_AT(attribution_status, node_name),
+	 .limit = LIMIT_TEXT_NAME},
+	{"device", JMAP_OBJECT, 0, JMAP_AT(attribution_status, device), .rows = device_rows},
+	{"sharing", JMAP_OBJECT, 0, JMAP_AT(attribution_status, sharing), .rows = sharing_rows},
+	{"slots", JMAP_OBJECT, 0, JMAP_AT(attribution_status, slots), .rows = slots_rows},
+	{"partitions", JMAP_ARRAY, 0, JMAP_AT(attribution_status, partitions),
+	 .limit = LIMIT_PARTITIONS, .rows = partition_rows,
+	 .element_size = sizeof(struct attribution_partition)},
+	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, tenants),
+	 .limit = LIMIT_TENANTS, .rows = tenant_rows,
+	 .element_size = sizeof(struct attribution_tenant)},
+	{"tenantCount", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_status, tenant_count),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{"tenantsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_status, tenants_left_out),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{"tenantSummary", JMAP_TEXT, 0, JMAP_AT(attribution_status, tenant_summary),
+	 .limit = LIMIT_TEXT_TENANTS},
+	{"unallocatedUsers", JMAP_ARRAY, 0, JMAP_AT(attribution_status, unallocated_users),
+	 .limit = LIMIT_UNALLOCATED_USERS, .rows = user_rows,
+	 .element_size = sizeof(struct attribution_user)},
+	{"recentTenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, recent_tenants),
+	 .limit = LIMIT_RECENT_TENANTS, .rows = past_tenant_rows,
+	 .element_size = sizeof(struct attribution_past_tenant)},
+	{"activity", JMAP_OBJECT, 0, JMAP_AT(attribution_status, activity), .rows = activity_rows},
+	{"health", JMAP_OBJECT, 0, JMAP_AT(attribution_status, health), .rows = health_rows},
+	{"intent", JMAP_OBJECT, 0, JMAP_AT(attribution_status, intent), .rows = intent_rows},
+	{"conditions", JMAP_ARRAY, 0, JMAP_AT(attribution_status, conditions),
+	 .limit = LIMIT_CONDITIONS, .rows = condition_rows,
+	 .element_size = sizeof(struct condition)},
+	{0},
+};
+
+static const struct jmap_row spec_rows[] = {
+	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution, uuid),
+	 .limit = LIMIT_TEXT_GPU_UUID},
+	{0},
+};
+
+static const struct jmap_row body_rows[] = {
+	{"spec", JMAP_OBJECT, JMAP_REQUIRED, .offset = 0, .rows = spec_rows},
+	{"status", JMAP_OBJECT, 0, JMAP_AT(attribution, status), .rows = status_rows},
+	{0},
+};
+
+/* The object with what stands around it; metadata and spec are not structs of their own in C. */
+struct document {
+	struct view api_version;
+	struct view kind;
+	int64_t deleted_at;
+	struct attribution object;
+};
+
+static const struct jmap_row metadata_rows[] = {
+	{"name", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(document, object.name),
+	 .limit = LIMIT_TEXT_NAME},
+	{"uid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(document, object.uid), .limit = LIMIT_TEXT_UID},
+	{"resourceVersion", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(document, object.resource_version),
+	 .limit = LIMIT_TEXT_UID},
+	{"generation", JMAP_I64, JMAP_DECODE_ONLY, JMAP_AT(document, object.generation),
+	 .limit = INT64_MAX},
+	{"deletionTimestamp", JMAP_TIME, JMAP_DECODE_ONLY, JMAP_AT(document, deleted_at)},
+	{0},
+};
+
+static const struct jmap_row new_metadata_rows[] = {
+	{"name", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(document, object.name),
+	 .limit = LIMIT_TEXT_NAME},
+	{0},
+};
+
+static const struct jmap_row document_rows[] = {
+	{"apiVersion", JMAP_TEXT, 0, JMAP_AT(document, api_version), .limit = LIMIT_TEXT_RESOURCE},
+	{"kind", JMAP_TEXT, 0, JMAP_AT(document, kind), .limit = LIMIT_TEXT_LABEL},
+	{"metadata", JMAP_OBJECT, JMAP_REQUIRED, .offset = 0, .rows = metadata_rows},
+	{"spec", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(document, object), .rows = spec_rows},
+	{"status", JMAP_OBJECT, 0, JMAP_AT(document, object.status), .rows = status_rows},
+	{0},
+};
+
+static const struct jmap_row new_document_rows[] = {
+	{"apiVersion", JMAP_TEXT, 0, JMAP_AT(document, api_version), .limit = LIMIT_TEXT_RESOURCE},
+	{"kind", JMAP_TEXT, 0, JMAP_AT(document, kind), .limit = LIMIT_TEXT_LABEL},
+	{"metadata", JMAP_OBJECT, JMAP_REQUIRED, .offset = 0, .rows = new_metadata_rows},
+	{"spec", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(document, object), .rows = spec_rows},
+	{0},
+};
+
+/* clang-format on */
+
+/* metadata.managedFields nests deeper than the object itself. */
+#define DOCUMENT_DEPTH 64u
+
+/* An item of a list may leave apiVersion and kind to the list. */
+static bool is_or_empty(struct view text, struct view expected)
+{
+	return text.len == 0 || view_equal(text, expected);
+}
+
+int attribution_doc_decode(struct view json, struct arena *arena,
+			   struct attribution *ret_attribution, struct error *err)
+{
+	struct document document = {0};
+	if (jmap_decode(json, DOCUMENT_DEPTH, document_rows, arena, &document, sizeof(document),
+			err) != 0)
+		return -1;
+	if (!is_or_empty(document.api_version, VIEW(ATTRIBUTION_DOC_API_VERSION)) ||
+	    !is_or_empty(document.kind, VIEW(ATTRIBUTION_DOC_KIND)))
+		return error_set(err, ERROR_REJECTED, 0, "%.*s %.*s: not a %s of %s",
+				 VIEW_ARG(document.api_version), VIEW_ARG(document.kind),
+				 ATTRIBUTION_DOC_KIND, ATTRIBUTION_DOC_API_VERSION);
+	*ret_attribution = document.object;
+	ret_attribution->deleting = document.deleted_at != 0;
+	return 0;
+}
+
+void attribution_doc_encode_new(const struct attribution *attribution, struct sbuf *buf)
+{
+	struct document document = {
+		.api_version = VIEW(ATTRIBUTION_DOC_API_VERSION),
+		.kind = VIEW(ATTRIBUTION_DOC_KIND),
+		.object = {.name = attribution->name, .uuid = attribution->uuid},
+	};
+	jmap_encode(new_document_rows, &document, buf);
+}
+
+void attribution_doc_encode_status(const struct attribution *object,
+				   const struct attribution_status *status, struct sbuf *buf)
+{
+	struct document document = {
+		.api_version = VIEW(ATTRIBUTION_DOC_API_VERSION),
+		.kind = VIEW(ATTRIBUTION_DOC_KIND),
+		.object = {.name = object->name,
+			   .uid = object->uid,
+			   .resource_version = object->resource_version,
+			   .uuid = object->uuid,
+			   .status = *status},
+	};
+	assert(object->resource_version.len > 0);
+	jmap_encode(document_rows, &document, buf);
+}
+
+bool attribution_doc_same_status(const struct attribution_status *a,
+				 const struct attribution_status *b)
+{
+	return jmap_equal(status_rows, a, b);
+}
+
+const struct jmap_row *attribution_doc_rows(void)
+{
+	return body_rows;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * attribution_doc - GPUAttribution objects of gpuattribution.dev/v1alpha1 from and to JSON.
+ *
+ * Threads: any.
+ * Limits:  those of crds/gpuattributions.yaml, with which a test compares the rows.
+ */
+
+#include "base/arena.h"
+#include "core/attribution.h"
+
+struct jmap_row;
+struct sbuf;
+
+#define ATTRIBUTION_DOC_API_VERSION "gpuattribution.dev/v1alpha1"
+#define ATTRIBUTION_DOC_KIND "GPUAttribution"
+
+/*
+ * Decodes one object as the API server sends it. What it points to lies in arena. Words that this
+ * version does not know become UNSET, unknown members are ignored: objects that a newer version
+ * wrote can be read. Fails with ERROR_REJECTED (also for another kind or version), ERROR_LIMIT or
+ * ERROR_NO_MEMORY; *ret_attribution is then untouched.
+ */
+MUST_USE int attribution_doc_decode(struct view json, struct arena *arena,
+				    struct attribution *ret_attribution, struct error *err);
+
+/*
+ * Appends the body of a POST that creates the object: its name and spec. The API server drops the
+ * status of a new object, so it is not sent. Failure is the buffer's.
+ */
+void attribution_doc_encode_new(const struct attribution *attribution, struct sbuf *buf);
+
+/*
+ * Appends the body of a PUT to the object's /status that replaces the status as a whole. The API
+ * server takes nothing but the status from it (labels, annotations and spec stay as they are) and
+ * answers 409 when the object's UID or resource version is no longer that of `object`. Failure is
+ * the buffer's.
+ */
+void attribution_doc_encode_status(const struct attribution *object,
+				   const struct attribution_status *status, struct sbuf *buf);
+
+/* True when both would be written the same. */
+bool attribution_doc_same_status(const struct attribution_status *a,
+				 const struct attribution_status *b);
+
+/* The rows of spec and status, for the test that compares them with the schema. */
+const struct jmap_row *attribution_doc_rows(void);

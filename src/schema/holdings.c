@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A flat list of (holder, resource, device) is sorted; then a run of equal holders and resources is
+ * one element of the result, and equal neighbours in it are duplicates. Simpler than a tree of
+ * tables, and n log n for any input.
+ */
+
+#include "schema/holdings.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "core/device_id.h"
+#include "core/report.h"
+#include "schema/gpu_resource.h"
+
+#define FIRST_ITEMS 64u
+
+void holdings_deinit(struct holdings *holdings)
+{
+	free(holdings->items);
+	*holdings = (struct holdings){0};
+}
+
+static bool may_be_gpu(const struct holding *holding)
+{
+	return gpu_resource_is_known(holding->resource) ||
+	       device_id_parse(holding->device_id).form != DEVICE_ID_UNKNOWN;
+}
+
+static bool is_too_long(const struct holding *holding)
+{
+	return holding->namespace.len > LIMIT_TEXT_LABEL || holding->pod.len > LIMIT_TEXT_NAME ||
+	       holding->container.len > LIMIT_TEXT_LABEL ||
+	       holding->resource.len > LIMIT_TEXT_RESOURCE ||
+	       holding->device_id.len > LIMIT_TEXT_DEVICE_ID;
+}
+
+static int grow(struct holdings *holdings, struct error *err)
+{
+	uint32_t n = holdings->allocated ? 2 * holdings->allocated : FIRST_ITEMS;
+
+	if (holdings->count == HOLDINGS_MAX)
+		return error_set(err, ERROR_LIMIT, 0, "more than %u devices", HOLDINGS_MAX);
+	struct holding *items = reallocarray(holdings->items, n, sizeof(*items));
+	if (!items)
+		return error_no_memory(err);
+	holdings->items = items;
+	holdings->allocated = n;
+	return 0;
+}
+
+int holdings_add(struct holdings *holdings, const struct holding *holding, struct error *err)
+{
+	if (!may_be_gpu(holding))
+		return 0;
+	if (is_too_long(holding))
+		return error_set(err, ERROR_LIMIT, 0, "too long: a name of %.*s of %.*s",
+				 VIEW_ARG(holding->resource), VIEW_ARG(holding->pod));
+	if (holdings->count == holdings->allocated && grow(holdings, err) != 0)
+		return -1;
+	holdings->items[holdings->count++] = *holding;
+	return 0;
+}
+
+/* By holder and resource. */
+static int compare_holders(const struct holding *a, const struct holding *b)
+{
+	int order = view_compare(a->namespace, b->namespace);
+	if (order == 0)
+		order = view_compare(a->pod, b->pod);
+	if (order == 0)
+		order = view_compare(a->container, b->container);
+	if (order == 0)
+		order = view_compare(a->resource, b->resource);
+	return order;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct holding *a = left, *b = right;
+	int order = compare_holders(a, b);
+	return order ? order : view_compare(a->device_id, b->device_id);
+}
+
+/* The devices of one holder and resource. */
+struct run {
+	const struct holding *items;
+	uint32_t count;
+};
+
+/* The next run after position *at, which is advanced. False at the end. */
+static bool next_run(const struct holdings *holdings, uint32_t *at, struct run *ret)
+{
+	if (*at == holdings->count)
+		return false;
+	*ret = (struct run){.items = &holdings->items[*at]};
+	while (*at < holdings->count &&
+	       compare_holders(ret->items, &holdings->items[*at]) == 0) {
+		(*at)++;
+		ret->count++;
+	}
+	return true;
+}
+
+/* Sorts, and makes an array for one element a run. */
+static int make_elements(struct holdings *holdings, struct arena *arena, size_t element_size,
+			 struct array *ret, struct error *err)
+{
+	struct array elements = {.present = true};
+	struct run run;
+	uint32_t at = 0;
+
+	if (holdings->count > 0)
+		qsort(holdings->items, holdings->count, sizeof(*holdings->items), compare);
+	while (next_run(holdings, &at, &run))
+		elements.count++;
+	if (elements.count > LIMIT_REPORT_HOLDINGS)
+		return error_set(err, ERROR_LIMIT, 0, "more than %u holders of devices",
+				 LIMIT_REPORT_HOLDINGS);
+	if (elements.count > 0)
+		elements.items = arena_alloc(arena, elements.count, element_size);
+	if (elements.count > 0 && !elements.items)
+		return error_no_memory(err);
+	*ret = elements;
+	return 0;
+}
+
+static bool is_new_device(const struct run *run, uint32_t i)
+{
+	return run->items[i].device_id.len > 0 &&
+	       (i == 0 || !view_equal(run->items[i].device_id, run->items[i - 1].device_id));
+}
+
+/* The run's devices, each once, as an array of texts in arena. */
+static int copy_devices(const struct run *run, struct arena *arena, struct array *ret,
+			struct error *err)
+{
+	struct array ids = {.present = true};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run->count; i++)
+		n += is_new_device(run, i);
+	if (n > LIMIT_REPORT_DEVICE_IDS)
+		return error_set(err, ERROR_LIMIT, 0, "more than %u devices of %.*s",
+				 LIMIT_REPORT_DEVICE_IDS, VIEW_ARG(run->items[0].resource));
+	ids.items = n ? arena_alloc(arena, n, sizeof(struct view)) : NULL;
+	if (n && !ids.items)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < run->count; i++) {
+		if (is_new_device(run, i) && !arena_copy(arena, run->items[i].device_id,
+							 ARRAY_AT(ids, struct view, ids.count++)))
+			return error_no_memory(err);
+	}
+	*ret = ids;
+	return 0;
+}
+
+static bool has_mps(const struct run *run)
+{
+	bool mps = false;
+	for (uint32_t i = 0; i < run->count; i++)
+		mps |= run->items[i].mps;
+	return mps;
+}
+
+int holdings_to_pod_resources(struct holdings *holdings, struct arena *arena, struct array *ret,
+			      struct error *err)
+{
+	struct array elements;
+	struct run run;
+	uint32_t at = 0;
+
+	if (make_elements(holdings, arena, sizeof(struct report_pod_resource), &elements, err) != 0)
+		return -1;
+	for (uint32_t i = 0; next_run(holdings, &at, &run); i++) {
+		struct report_pod_resource *element =
+			ARRAY_AT(elements, struct report_pod_resource, i);
+		if (!arena_copy(arena, run.items[0].namespace, &element->namespace) ||
+		    !arena_copy(arena, run.items[0].pod, &element->name) ||
+		    !arena_copy(arena, run.items[0].container, &element->container) ||
+		    !arena_copy(arena, run.items[0].resource, &element->resource))
+			return error_no_memory(err);
+		if (copy_devices(&run, arena, &element->device_ids, err) != 0)
+			return -1;
+	}
+	*ret = elements;
+	return 0;
+}
+
+int holdings_to_checkpoint_entries(struct holdings *holdings, struct arena *arena,
+				   struct array *ret, struct error *err)
+{
+	struct array elements;
+	struct run run;
+	uint32_t at = 0;
+
+	if (make_elements(holdings, arena, sizeof(struct report_checkpoint_entry), &elements,
+			  err) != 0)
+		return -1;
+	for (uint32_t i = 0; next_run(holdings, &at, &run); i++) {
+		struct report_checkpoint_entry *element =
+			ARRAY_AT(elements, struct report_checkpoint_entry, i);
+		element->mps = has_mps(&run);
+		if (!arena_copy(arena, run.items[0].pod, &element->pod_uid) ||
+		    !arena_copy(arena, run.items[0].container, &element->container) ||
+		    !arena_copy(arena, run.items[0].resource, &element->resource))
+			return error_no_memory(err);
+		if (copy_devices(&run, arena, &element->device_ids, err) != 0)
+			return -1;
+	}
+	*ret = elements;
+	return 0;
+}
+
+int holdings_to_resource_devices(struct holdings *holdings, struct arena *arena, struct array *ret,
+				 struct error *err)
+{
+	struct array elements;
+	struct run run;
+	uint32_t at = 0;
+
+	if (make_elements(holdings, arena, sizeof(struct report_resource_devices), &elements,
+			  err) != 0)
+		return -1;
+	for (uint32_t i = 0; next_run(holdings, &at, &run); i++) {
+		struct report_resource_devices *element =
+			ARRAY_AT(elements, struct report_resource_devices, i);
+		if (!arena_copy(arena, run.items[0].resource, &element->resource))
+			return error_no_memory(err);
+		if (copy_devices(&run, arena, &element->device_ids, err) != 0)
+			return -1;
+	}
+	*ret = elements;
+	return 0;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each message is walked once, and what is not needed (most of a pod) is skipped by its length:
+ * the cost is that of the fields' heads, not of their contents. In a large cluster nearly all pods
+ * want no GPU; for those the statuses of the containers are not looked at.
+ *
+ * Field numbers: k8s.io/api/core/v1/generated.proto and
+ * k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
+ */
+
+#include "schema/pod_doc.h"
+
+#include "schema/gpu_resource.h"
+#include "schema/map_entry.h"
+#include "wire/pbscan.h"
+
+enum { POD_METADATA = 1, POD_SPEC = 2, POD_STATUS = 3 };
+enum {
+	METADATA_NAME = 1,
+	METADATA_NAMESPACE = 3,
+	METADATA_UID = 5,
+	METADATA_DELETION_TIMESTAMP = 9,
+	METADATA_LABELS = 11,
+	METADATA_ANNOTATIONS = 12,
+	METADATA_OWNER_REFERENCES = 13,
+};
+enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_CONTROLLER = 6 };
+enum { SPEC_CONTAINERS = 2, SPEC_NODE_NAME = 10, SPEC_INIT_CONTAINERS = 20 };
+enum { CONTAINER_NAME = 1, CONTAINER_RESOURCES = 8, CONTAINER_RESTART_POLICY = 24 };
+enum { RESOURCES_LIMITS = 1 };
+enum {
+	STATUS_PHASE = 1,
+	STATUS_REASON = 4,
+	STATUS_CONTAINERS = 8,
+	STATUS_INIT_CONTAINERS = 10,
+};
+enum { CONTAINER_STATUS_NAME = 1, CONTAINER_STATUS_STATE = 2 };
+enum { STATE_WAITING = 1, STATE_RUNNING = 2, STATE_TERMINATED = 3 };
+
+/* Pods of the GPU operator that take a device to try it out. */
+static const struct view system_apps[] = {
+	VIEW_INIT("nvidia-device-plugin-validator"),
+	VIEW_INIT("nvidia-cuda-validator"),
+};
+
+static const struct {
+	struct view name;
+	enum pod_phase phase;
+} phases[] = {
+	{VIEW_INIT("Pending"), POD_PHASE_PENDING},
+	{VIEW_INIT("Running"), POD_PHASE_RUNNING},
+	{VIEW_INIT("Succeeded"), POD_PHASE_SUCCEEDED},
+	{VIEW_INIT("Failed"), POD_PHASE_FAILED},
+};
+
+static bool is_system_app(struct view app)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_apps); i++) {
+		if (view_equal(app, system_apps[i]))
+			return true;
+	}
+	return false;
+}
+
+static enum pod_phase find_phase(struct view name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(phases); i++) {
+		if (view_equal(name, phases[i].name))
+			return phases[i].phase;
+	}
+	return POD_PHASE_UNKNOWN;
+}
+
+static int decode_label(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct map_entry label;
+
+	if (map_entry_decode(message, &label, err) != 0)
+		return -1;
+	if (view_equal(label.key, VIEW("app")))
+		fields->system = is_system_app(label.value);
+	return 0;
+}
+
+/*
+ * Anybody may write the hash of another pod on his own; that a pod is a mirror is said by a second
+ * annotation, which the API server lets nobody add later.
+ */
+static int decode_annotation(struct view message, struct pod_fields *fields, bool *is_mirror,
+			     struct error *err)
+{
+	struct map_entry annotation;
+
+	if (map_entry_decode(message, &annotation, err) != 0)
+		return -1;
+	if (view_equal(annotation.key, VIEW("kubernetes.io/config.hash")))
+		fields->config_hash = annotation.value;
+	else if (view_equal(annotation.key, VIEW("kubernetes.io/config.mirror")))
+		*is_mirror = true;
+	return 0;
+}
+
+static int decode_owner(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct view kind = {0}, name = {0};
+	bool is_controller = false;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == OWNER_KIND && field.wire == PBSCAN_BYTES)
+			kind = field.bytes;
+		else if (field.number == OWNER_NAME && field.wire == PBSCAN_BYTES)
+			name = field.bytes;
+		else if (field.number == OWNER_CONTROLLER && field.wire == PBSCAN_VARINT)
+			is_controller = field.value != 0;
+	}
+	if (pbscan_check(&scan, "owner", err) != 0)
+		return -1;
+	if (is_controller) {
+		fields->owner_kind = kind;
+		fields->owner_name = name;
+	}
+	return 0;
+}
+
+static int decode_metadata_field(const struct pbscan_field *field, struct pod_fields *fields,
+				 bool *is_mirror, struct error *err)
+{
+	switch (field->number) {
+	case METADATA_NAME:
+		fields->name = field->bytes;
+		return 0;
+	case METADATA_NAMESPACE:
+		fields->namespace = field->bytes;
+		return 0;
+	case METADATA_UID:
+		fields->uid = field->bytes;
+		return 0;
+	case METADATA_DELETION_TIMESTAMP:
+		fields->deleting = true;
+		return 0;
+	case METADATA_LABELS:
+		return decode_label(field->bytes, fields, err);
+	case METADATA_ANNOTATIONS:
+		return decode_annotation(field->bytes, fields, is_mirror, err);
+	case METADATA_OWNER_REFERENCES:
+		return decode_owner(field->bytes, fields, err);
+	default:
+		return 0;
+	}
+}
+
+static int decode_metadata(struct view message, struct pod_fields *fields, struct error *err)
+{
+	bool is_mirror = false;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire == PBSCAN_BYTES &&
+		    decode_metadata_field(&field, fields, &is_mirror, err) != 0)
+			return -1;
+	}
+	if (!is_mirror)
+		fields->config_hash = (struct view){0};
+	return pbscan_check(&scan, "metadata", err);
+}
+
+/* A GPU is an extended resource: it always has a limit, and that equals the request. */
+static int decode_resources(struct view message, bool *wants_gpu, struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		struct map_entry limit;
+		if (field.number != RESOURCES_LIMITS || field.wire != PBSCAN_BYTES)
+			continue;
+		if (map_entry_decode(field.bytes, &limit, err) != 0)
+			return -1;
+		if (gpu_resource_is_known(limit.key))
+			*wants_gpu = true;
+	}
+	return pbscan_check(&scan, "resources", err);
+}
+
+static void add_container(struct pod_fields *fields, const struct pod_container *container)
+{
+	fields->wants_gpu |= container->wants_gpu;
+	if (fields->n_containers < POD_MAX_CONTAINERS)
+		fields->containers[fields->n_containers++] = *container;
+	else
+		fields->containers_left_out++;
+}
+
+static int decode_container(struct view message, enum pod_container_kind kind,
+			    struct pod_fields *fields, struct error *err)
+{
+	struct pod_container container = {.kind = kind};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire != PBSCAN_BYTES)
+			continue;
+		if (field.number == CONTAINER_NAME)
+			container.name = field.bytes;
+		else if (field.number == CONTAINER_RESTART_POLICY && kind == POD_CONTAINER_INIT &&
+			 view_equal(field.bytes, VIEW("Always")))
+			container.kind = POD_CONTAINER_SIDECAR;
+		else if (field.number == CONTAINER_RESOURCES &&
+			 decode_resources(field.bytes, &container.wants_gpu, err) != 0)
+			return -1;
+	}
+	if (pbscan_check(&scan, "container", err) != 0)
+		return -1;
+	add_container(fields, &container);
+	return 0;
+}
+
+static int decode_spec(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire != PBSCAN_BYTES)
+			continue;
+		if (field.number == SPEC_NODE_NAME)
+			fields->node = field.bytes;
+		else if (field.number == SPEC_CONTAINERS &&
+			 decode_container(field.bytes, POD_CONTAINER_MAIN, fields, err) != 0)
+			return -1;
+		else if (field.number == SPEC_INIT_CONTAINERS &&
+			 decode_container(field.bytes, POD_CONTAINER_INIT, fields, err) != 0)
+			return -1;
+	}
+	if (!fields->wants_gpu) {
+		fields->n_containers = 0;
+		fields->containers_left_out = 0;
+	}
+	return pbscan_check(&scan, "spec", err);
+}
+
+/* Of the three members one is set; none of them means waiting. */
+static int decode_state(struct view message, enum pod_container_state *ret_state, struct error *err)
+{
+	enum pod_container_state state = POD_CONTAINER_WAITING;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == STATE_RUNNING)
+			state = POD_CONTAINER_RUNNING;
+		else if (field.number == STATE_TERMINATED)
+			state = POD_CONTAINER_TERMINATED;
+		else if (field.number == STATE_WAITING)
+			state = POD_CONTAINER_WAITING;
+	}
+	if (pbscan_check(&scan, "state", err) != 0)
+		return -1;
+	*ret_state = state;
+	return 0;
+}
+
+static void set_state(struct pod_fields *fields, struct view name, enum pod_container_state state)
+{
+	for (uint32_t i = 0; i < fields->n_containers; i++) {
+		if (view_equal(fields->containers[i].name, name))
+			fields->containers[i].state = state;
+	}
+	fields->containers_terminated &= state == POD_CONTAINER_TERMINATED;
+}
+
+static int decode_container_status(struct view message, struct pod_fields *fields,
+				   struct error *err)
+{
+	struct view name = {0};
+	enum pod_container_state state = POD_CONTAINER_WAITING;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire != PBSCAN_BYTES)
+			continue;
+		if (field.number == CONTAINER_STATUS_NAME)
+			name = field.bytes;
+		else if (field.number == CONTAINER_STATUS_STATE &&
+			 decode_state(field.bytes, &state, err) != 0)
+			return -1;
+	}
+	if (pbscan_check(&scan, "container status", err) != 0)
+		return -1;
+	set_state(fields, name, state);
+	return 0;
+}
+
+static int decode_status(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	fields->containers_terminated = fields->wants_gpu;
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire != PBSCAN_BYTES)
+			continue;
+		if (field.number == STATUS_PHASE)
+			fields->phase = find_phase(field.bytes);
+		else if (field.number == STATUS_REASON)
+			fields->admission_failed =
+				view_equal(field.bytes, VIEW("UnexpectedAdmissionError"));
+		else if (fields->wants_gpu &&
+			 (field.number == STATUS_CONTAINERS ||
+			  field.number == STATUS_INIT_CONTAINERS) &&
+			 decode_container_status(field.bytes, fields, err) != 0)
+			return -1;
+	}
+	return pbscan_check(&scan, "status", err);
+}
+
+/* The spec says which containers a status is about, so the parts are found before they are read. */
+static int find_parts(struct view message, struct view parts[static POD_STATUS + 1],
+		      struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number <= POD_STATUS && field.wire == PBSCAN_BYTES)
+			parts[field.number] = field.bytes;
+	}
+	return pbscan_check(&scan, "pod", err);
+}
+
+int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct error *err)
+{
+	struct view parts[POD_STATUS + 1] = {0};
+	struct pod_fields fields = {0};
+
+	if (find_parts(message, parts, err) != 0 ||
+	    decode_metadata(parts[POD_METADATA], &fields, err) != 0)
+		return -1;
+	if (fields.name.len == 0 || fields.uid.len == 0)
+		return error_set(err, ERROR_REJECTED, 0, "pod: no name or no UID");
+	if (decode_spec(parts[POD_SPEC], &fields, err) != 0 ||
+	    decode_status(parts[POD_STATUS], &fields, err) != 0)
+		return error_wrap(err, "pod %.*s/%.*s", VIEW_ARG(fields.namespace),
+				  VIEW_ARG(fields.name));
+	*ret_fields = fields;
+	return 0;
+}

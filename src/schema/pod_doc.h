@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * pod_doc - a core/v1 Pod in Kubernetes' protobuf encoding, reduced to what core/pod.h keeps.
+ *
+ * Threads: any.
+ * Limits:  POD_MAX_CONTAINERS containers; further ones are counted.
+ */
+
+#include "core/pod.h"
+
+/*
+ * Decodes one Pod message (without the envelope of a single object). All texts are borrowed from
+ * it. For a pod that wants no GPU no containers are given. Unknown fields are skipped. Fails with
+ * ERROR_REJECTED when the message is malformed or names no pod; *ret_fields is then untouched.
+ */
+MUST_USE int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct error *err);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * policy_doc - the GPU operator's ClusterPolicy (nvidia.com/v1) from JSON, reduced to what
+ * core/policy.h keeps.
+ *
+ * Threads: any.
+ */
+
+#include "base/arena.h"
+#include "core/policy.h"
+
+/*
+ * Decodes one object as the API server sends it; texts lie in arena. What the object leaves open
+ * is unset: the operator's defaults are not put in. Fails with ERROR_REJECTED, ERROR_LIMIT or
+ * ERROR_NO_MEMORY; *ret_policy is then untouched.
+ */
+MUST_USE int policy_doc_decode(struct view json, struct arena *arena, struct policy *ret_policy,
+			       struct error *err);

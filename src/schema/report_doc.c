@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A table decodes and encodes; what a table cannot say is checked afterwards: that identifiers are
+ * what they claim to be, that none comes twice, that events ascend.
+ *
+ * Two members of a report change each time though nothing happened: the sequence number, and the
+ * times of reading. A second table without them tells whether two reports say the same.
+ */
+
+#include "schema/report_doc.h"
+
+#include <assert.h>
+
+#include "base/limits.h"
+#include "core/device_id.h"
+#include "wire/jmap.h"
+
+static const char *const source_state_names[] = {"", "ok", "error", "absent", NULL};
+
+static const char *const compute_mode_names[] = {
+	"", "Default", "ExclusiveProcess", "Prohibited", NULL,
+};
+
+static const char *const process_kind_names[] = {"", "Compute", "Graphics", "MPS", NULL};
+
+static const char *const event_type_names[] = {"", "XID", NULL};
+
+/* Each word stands at its enumerator's place, and none is missing. */
+static_assert(ARRAY_SIZE(source_state_names) == REPORT_SOURCE_ABSENT + 2, "source states");
+static_assert(ARRAY_SIZE(compute_mode_names) == REPORT_COMPUTE_PROHIBITED + 2, "compute modes");
+static_assert(ARRAY_SIZE(process_kind_names) == REPORT_PROCESS_MPS + 2, "process kinds");
+static_assert(ARRAY_SIZE(event_type_names) == REPORT_EVENT_XID + 2, "event types");
+
+/* clang-format off: a row is one line, or one and its bounds */
+
+static const struct jmap_row source_rows[] = {
+	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
+	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
+	{"observedAt", JMAP_TIME, 0, JMAP_AT(report_source, observed_at)},
+	{0},
+};
+
+static const struct jmap_row source_evidence_rows[] = {
+	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
+	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
+	{0},
+};
+
+static const struct jmap_row sources_rows[] = {
+	{"podResources", JMAP_OBJECT, 0, JMAP_AT(report_sources, pod_resources),
+	 .rows = source_rows},
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report_sources, checkpoint), .rows = source_rows},
+	{"nvml", JMAP_OBJECT, 0, JMAP_AT(report_sources, nvml), .rows = source_rows},
+	{"processes", JMAP_OBJECT, 0, JMAP_AT(report_sources, processes), .rows = source_rows},
+	{"dcgm", JMAP_OBJECT, 0, JMAP_AT(report_sources, dcgm), .rows = source_rows},
+	{0},
+};
+
+static const struct jmap_row sources_evidence_rows[] = {
+	{"podResources", JMAP_OBJECT, 0, JMAP_AT(report_sources, pod_resources),
+	 .rows = source_evidence_rows},
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report_sources, checkpoint),
+	 .rows = source_evidence_rows},
+	{"nvml", JMAP_OBJECT, 0, JMAP_AT(report_sources, nvml), .rows = source_evidence_rows},
+	{"processes", JMAP_OBJECT, 0, JMAP_AT(report_sources, processes),
+	 .rows = source_evidence_rows},
+	{"dcgm", JMAP_OBJECT, 0, JMAP_AT(report_sources, dcgm), .rows = source_evidence_rows},
+	{0},
+};
+
+static const struct jmap_row partition_rows[] = {
+	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_partition, uuid),
+	 .limit = LIMIT_TEXT_UUID},
+	{"profile", JMAP_TEXT, 0, JMAP_AT(report_partition, profile), .limit = LIMIT_TEXT_PROFILE},
+	{"gpuInstanceID", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_partition, gpu_instance_id),
+	 .limit = LIMIT_NUMBER_INSTANCE},
+	{"computeInstanceID", JMAP_I64, JMAP_OR_MINUS_ONE,
+	 JMAP_AT(report_partition, compute_instance_id), .limit = LIMIT_NUMBER_INSTANCE},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(report_partition, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{0},
+};
+
+static const struct jmap_row process_rows[] = {
+	{"pid", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_process, pid), .limit = LIMIT_NUMBER_PID},
+	{"kind", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_process, kind),
+	 .names = process_kind_names},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(report_process, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"partition", JMAP_TEXT, 0, JMAP_AT(report_process, partition), .limit = LIMIT_TEXT_UUID},
+	{"podUID", JMAP_TEXT, 0, JMAP_AT(report_process, pod_uid), .limit = LIMIT_TEXT_UID},
+	{"containerID", JMAP_TEXT, 0, JMAP_AT(report_process, container_id),
+	 .limit = LIMIT_TEXT_UID},
+	{"command", JMAP_TEXT, 0, JMAP_AT(report_process, command), .limit = LIMIT_TEXT_PROCESS},
+	{0},
+};
+
+static const struct jmap_row mig_rows[] = {
+	{"current", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_mig, current)},
+	{"pending", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_mig, pending)},
+	{0},
+};
+
+static const struct jmap_row device_rows[] = {
+	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_device, uuid), .limit = LIMIT_TEXT_UUID},
+	{"index", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_device, index),
+	 .limit = LIMIT_NUMBER_INDEX},
+	{"minor", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_device, minor),
+	 .limit = LIMIT_NUMBER_MINOR},
+	{"pciBusID", JMAP_TEXT, 0, JMAP_AT(report_device, pci_bus_id), .limit = LIMIT_TEXT_PCI},
+	{"model", JMAP_TEXT, 0, JMAP_AT(report_device, model), .limit = LIMIT_TEXT_MODEL},
+	{"memoryMiB", JMAP_I64, 0, JMAP_AT(report_device, memory_mib),
+	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"serial", JMAP_TEXT, 0, JMAP_AT(report_device, serial), .limit = LIMIT_TEXT_SERIAL},
+	{"computeCapability", JMAP_TEXT, 0, JMAP_AT(report_device, compute_capability),
+	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	{"computeMode", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_device, compute_mode),
+	 .names = compute_mode_names},
+	{"mig", JMAP_OBJECT, 0, JMAP_AT(report_device, mig),
+	 .rows = mig_rows, .present_offset = 1 + offsetof(struct report_device, mig.present)},
+	{"partitions", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_device, partitions),
+	 .limit = LIMIT_REPORT_PARTITIONS, .rows = partition_rows,
+	 .element_size = sizeof(struct report_partition)},
+	{"processes", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_device, processes),
+	 .limit = LIMIT_REPORT_PROCESSES, .rows = process_rows,
+	 .element_size = sizeof(struct report_process)},
+	{0},
+};
+
+static const struct jmap_row pod_resource_rows[] = {
+	{"namespace", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_pod_resource, namespace),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"name", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_pod_resource, name),
+	 .limit = LIMIT_TEXT_NAME},
+	{"container", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_pod_resource, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"resource", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_pod_resource, resource),
+	 .limit = LIMIT_TEXT_RESOURCE},
+	{"deviceIDs", JMAP_TEXTS, JMAP_REQUIRED, JMAP_AT(report_pod_resource, device_ids),
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS},
+	{0},
+};
+
+static const struct jmap_row resource_devices_rows[] = {
+	{"resource", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_resource_devices, resource),
+	 .limit = LIMIT_TEXT_RESOURCE},
+	{"deviceIDs", JMAP_TEXTS, JMAP_REQUIRED, JMAP_AT(report_resource_devices, device_ids),
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS},
+	{0},
+};
+
+static const struct jmap_row entry_rows[] = {
+	{"podUID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_checkpoint_entry, pod_uid),
+	 .limit = LIMIT_TEXT_UID},
+	{"container", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_checkpoint_entry, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"resource", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_checkpoint_entry, resource),
+	 .limit = LIMIT_TEXT_RESOURCE},
+	{"deviceIDs", JMAP_TEXTS, JMAP_REQUIRED, JMAP_AT(report_checkpoint_entry, device_ids),
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS},
+	{"mps", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_checkpoint_entry, mps)},
+	{0},
+};
+
+static const struct jmap_row checkpoint_rows[] = {
+	{"entries", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_checkpoint, entries),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = entry_rows,
+	 .element_size = sizeof(struct report_checkpoint_entry)},
+	{"registered", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_checkpoint, registered),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
+	 .element_size = sizeof(struct report_resource_devices)},
+	{0},
+};
+
+static const struct jmap_row event_rows[] = {
+	{"sequence", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_event, sequence), .limit = INT64_MAX},
+	{"time", JMAP_TIME, 0, JMAP_AT(report_event, time)},
+	{"uuid", JMAP_TEXT, 0, JMAP_AT(report_event, uuid), .limit = LIMIT_TEXT_UUID},
+	{"type", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_event, type), .names = event_type_names},
+	{"code", JMAP_I64, JMAP_KEEP_ZERO, JMAP_AT(report_event, code), .limit = LIMIT_NUMBER_XID},
+	{0},
+};
+
+static const struct jmap_row kubelet_rows[] = {
+	{"restartedAt", JMAP_TIME, 0, JMAP_AT(report, kubelet_restarted_at)},
+	{0},
+};
+
+static const struct jmap_row report_rows[] = {
+	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
+	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME},
+	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID},
+	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX},
+	{"sequence", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, sequence), .limit = INT64_MAX},
+	{"observedAt", JMAP_TIME, JMAP_REQUIRED, JMAP_AT(report, observed_at)},
+	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
+	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),
+	 .limit = LIMIT_TEXT_VERSION},
+	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),
+	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
+	{"sources", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(report, sources), .rows = sources_rows},
+	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),
+	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,
+	 .element_size = sizeof(struct report_device)},
+	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows,
+	 .element_size = sizeof(struct report_pod_resource)},
+	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
+	 .element_size = sizeof(struct report_resource_devices)},
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint),
+	 .rows = checkpoint_rows,
+	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
+	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
+	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
+	 .element_size = sizeof(struct report_event)},
+	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
+	{0},
+};
+
+/* A report without what changes at rest. */
+static const struct jmap_row evidence_rows[] = {
+	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
+	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME},
+	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID},
+	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX},
+	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
+	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),
+	 .limit = LIMIT_TEXT_VERSION},
+	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),
+	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
+	{"sources", JMAP_OBJECT, 0, JMAP_AT(report, sources), .rows = sources_evidence_rows},
+	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),
+	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,
+	 .element_size = sizeof(struct report_device)},
+	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows,
+	 .element_size = sizeof(struct report_pod_resource)},
+	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
+	 .element_size = sizeof(struct report_resource_devices)},
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint),
+	 .rows = checkpoint_rows,
+	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
+	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
+	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
+	 .element_size = sizeof(struct report_event)},
+	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
+	{0},
+};
+
+static const struct jmap_row version_rows[] = {
+	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
+	{0},
+};
+
+/* clang-format on */
+
+static int refuse_version(int64_t version, struct error *err)
+{
+	return error_set(err, ERROR_REJECTED, 0,
+			 "version: this is version %lld of the report, understood is version %d",
+			 (long long)version, REPORT_VERSION);
+}
+
+/*
+ * A report of another version may fail anywhere: its version is what its sender must be told.
+ * Whatever this second look finds beside the version does not matter.
+ */
+static int explain_failure(struct view json, struct arena *arena, struct error *err)
+{
+	struct report head = {0};
+	struct error ignored;
+	if (err->kind == ERROR_REJECTED &&
+	    jmap_decode(json, LIMIT_REPORT_DEPTH, version_rows, arena, &head, sizeof(head),
+			&ignored) == 0 &&
+	    head.version != REPORT_VERSION)
+		return refuse_version(head.version, err);
+	return -1;
+}
+
+/* The text lies in the arena that it was just copied into: nobody else holds it yet. */
+static void clean_text(const struct view *text)
+{
+	char *bytes = (char *)(uintptr_t)text->ptr;
+	for (size_t i = 0; i < text->len; i++) {
+		if ((unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f)
+			bytes[i] = '?';
+	}
+}
+
+/* Replaces control characters in all texts: whoever prints one must not be steered by it. */
+static void clean_texts(const struct jmap_row *rows, const char *object)
+{
+	for (const struct jmap_row *row = rows; row->key; row++) {
+		const void *value = object + row->offset;
+		if (row->type == JMAP_TEXT) {
+			clean_text(value);
+		} else if (row->type == JMAP_OBJECT) {
+			clean_texts(row->rows, value);
+		} else if (row->type == JMAP_TEXTS) {
+			const struct array *texts = value;
+			for (uint32_t i = 0; i < texts->count; i++)
+				clean_text(ARRAY_AT(*texts, struct view, i));
+		} else if (row->type == JMAP_ARRAY) {
+			const struct array *items = value;
+			for (uint32_t i = 0; i < items->count; i++)
+				clean_texts(row->rows,
+					    (const char *)items->items + i * row->element_size);
+		}
+	}
+}
+
+static int check_partitions(const struct report_device *device, uint32_t d, struct error *err)
+{
+	const struct array *parts = &device->partitions;
+	for (uint32_t i = 0; i < parts->count; i++) {
+		struct view uuid = ARRAY_AT(*parts, struct report_partition, i)->uuid;
+		if (!device_id_is_mig_uuid(uuid))
+			return error_set(err, ERROR_REJECTED, 0,
+					 "devices[%u].partitions[%u].uuid: not a MIG UUID", d, i);
+		for (uint32_t j = 0; j < i; j++) {
+			if (view_equal(uuid, ARRAY_AT(*parts, struct report_partition, j)->uuid))
+				return error_set(err, ERROR_REJECTED, 0,
+						 "devices[%u].partitions[%u].uuid: as in [%u]", d,
+						 i, j);
+		}
+	}
+	return 0;
+}
+
+static int check_processes(const struct report_device *device, uint32_t d, struct error *err)
+{
+	for (uint32_t i = 0; i < device->processes.count; i++) {
+		struct view uuid =
+			ARRAY_AT(device->processes, struct report_process, i)->partition;
+		if (uuid.len > 0 && !device_id_is_mig_uuid(uuid))
+			return error_set(err, ERROR_REJECTED, 0,
+					 "devices[%u].processes[%u].partition: not a MIG UUID", d,
+					 i);
+	}
+	return 0;
+}
+
+static int check_devices(const struct report *report, struct error *err)
+{
+	for (uint32_t i = 0; i < report->devices.count; i++) {
+		const struct report_device *device =
+			ARRAY_AT(report->devices, struct report_device, i);
+		if (!device_id_is_gpu_uuid(device->uuid))
+			return error_set(err, ERROR_REJECTED, 0, "devices[%u].uuid: not a GPU UUID",
+					 i);
+		for (uint32_t j = 0; j < i; j++) {
+			if (view_equal_ignoring_case(
+				    device->uuid,
+				    ARRAY_AT(report->devices, struct report_device, j)->uuid))
+				return error_set(err, ERROR_REJECTED, 0,
+						 "devices[%u].uuid: as in devices[%u]", i, j);
+		}
+		if (check_partitions(device, i, err) != 0 || check_processes(device, i, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_events(const struct report *report, struct error *err)
+{
+	int64_t before = -1;
+	for (uint32_t i = 0; i < report->events.count; i++) {
+		const struct report_event *event = ARRAY_AT(report->events, struct report_event, i);
+		if (event->sequence <= before)
+			return error_set(err, ERROR_REJECTED, 0,
+					 "events[%u].sequence: not ascending", i);
+		if (event->uuid.len > 0 && !device_id_is_gpu_uuid(event->uuid) &&
+		    !device_id_is_mig_uuid(event->uuid))
+			return error_set(err, ERROR_REJECTED, 0, "events[%u].uuid: not a UUID", i);
+		before = event->sequence;
+	}
+	return 0;
+}
+
+static int check_report(const struct report *report, struct error *err)
+{
+	if (report->version != REPORT_VERSION)
+		return refuse_version(report->version, err);
+	if (report->node.len == 0)
+		return error_set(err, ERROR_REJECTED, 0, "node: empty");
+	if (report->boot_id.len == 0)
+		return error_set(err, ERROR_REJECTED, 0, "bootID: empty");
+	if (check_devices(report, err) != 0)
+		return -1;
+	return check_events(report, err);
+}
+
+int report_doc_decode(struct view json, struct arena *arena, struct report *ret_report,
+		      struct error *err)
+{
+	struct report report = {0};
+	if (json.len > LIMIT_REPORT_BYTES)
+		return error_set(err, ERROR_LIMIT, 0, "%zu bytes: more than %u", json.len,
+				 LIMIT_REPORT_BYTES);
+	if (jmap_decode(json, LIMIT_REPORT_DEPTH, report_rows, arena, &report, sizeof(report),
+			err) != 0)
+		return explain_failure(json, arena, err);
+	clean_texts(report_rows, (const char *)&report);
+	if (check_report(&report, err) != 0)
+		return -1;
+	*ret_report = report;
+	return 0;
+}
+
+void report_doc_encode(const struct report *report, struct sbuf *buf)
+{
+	jmap_encode(report_rows, report, buf);
+}
+
+bool report_doc_same_evidence(const struct report *a, const struct report *b)
+{
+	return jmap_equal(evidence_rows, a, b);
+}
+
+const struct jmap_row *report_doc_rows(void)
+{
+	return report_rows;
+}

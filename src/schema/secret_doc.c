@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schema/secret_doc.h"
+
+#include <stddef.h>
+
+#include "base/limits.h"
+#include "wire/base64.h"
+#include "wire/jmap.h"
+#include "wire/jout.h"
+
+/* The document: values are base64. */
+struct document {
+	struct view resource_version;
+	struct view values[4];
+};
+
+static const struct {
+	const char *key;
+	size_t offset; /* in struct secret_doc */
+} values[] = {
+	{"ca.crt", offsetof(struct secret_doc, ca_cert)},
+	{"ca.key", offsetof(struct secret_doc, ca_key)},
+	{"tls.crt", offsetof(struct secret_doc, cert)},
+	{"tls.key", offsetof(struct secret_doc, key)},
+};
+
+#define VALUE_ROW(name, i)                                                                        \
+	{                                                                                         \
+		.key = name, .type = JMAP_TEXT, .offset = (i) * sizeof(struct view),              \
+		.limit = 2 * LIMIT_FILE_BYTES                                                     \
+	}
+
+static const struct jmap_row data_rows[] = {
+	VALUE_ROW("ca.crt", 0), VALUE_ROW("ca.key", 1),
+	VALUE_ROW("tls.crt", 2), VALUE_ROW("tls.key", 3),
+	{0},
+};
+
+static const struct jmap_row metadata_rows[] = {
+	{.key = "resourceVersion", .type = JMAP_TEXT, .flags = JMAP_REQUIRED, .limit = 64},
+	{0},
+};
+
+static const struct jmap_row rows[] = {
+	{.key = "metadata", .type = JMAP_OBJECT, .flags = JMAP_REQUIRED,
+	 .offset = offsetof(struct document, resource_version), .rows = metadata_rows},
+	{.key = "data", .type = JMAP_OBJECT, .offset = offsetof(struct document, values),
+	 .rows = data_rows},
+	{0},
+};
+
+static struct view *value_at(struct secret_doc *secret, size_t i)
+{
+	return (struct view *)(void *)((char *)secret + values[i].offset);
+}
+
+static int decode_value(struct view text, const char *key, struct arena *arena,
+			struct view *ret_value, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf buf = {0};
+
+	sbuf_init(&buf, LIMIT_FILE_BYTES);
+	if (!base64_decode(text, &buf))
+		return error_set(err, ERROR_REJECTED, 0, "data.%s: not base64", key);
+	if (sbuf_check(&buf, key, err) < 0)
+		return -1;
+	if (!arena_copy(arena, sbuf_view(&buf), ret_value))
+		return error_no_memory(err);
+	return 0;
+}
+
+int secret_doc_decode(struct view json, struct arena *arena, struct secret_doc *ret_secret,
+		      struct error *err)
+{
+	struct document document = {0};
+	struct secret_doc secret = {0};
+
+	if (jmap_decode(json, 32, rows, arena, &document, sizeof(document), err) < 0)
+		return -1;
+	secret.resource_version = document.resource_version;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (decode_value(document.values[i], values[i].key, arena, value_at(&secret, i),
+				 err) < 0)
+			return -1;
+	*ret_secret = secret;
+	return 0;
+}
+
+void secret_doc_encode_patch(const struct secret_doc *secret, struct sbuf *buf)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text = {0};
+	struct secret_doc copy = *secret;
+	struct jout out;
+
+	sbuf_init(&text, 2 * LIMIT_FILE_BYTES);
+	jout_init(&out, buf);
+	jout_object(&out);
+	jout_key(&out, "metadata");
+	jout_object(&out);
+	jout_member_text(&out, "resourceVersion", secret->resource_version);
+	jout_object_end(&out);
+	jout_key(&out, "data");
+	jout_object(&out);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		sbuf_clear(&text);
+		base64_encode(*value_at(&copy, i), &text);
+		jout_member_text(&out, values[i].key, sbuf_view(&text));
+	}
+	jout_object_end(&out);
+	jout_object_end(&out);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Whatever is accepted as a pod has an identity, and texts that lie in the message. */
+
+#include <assert.h>
+
+#include "schema/pod_doc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_inside(struct view message, struct view text)
+{
+	assert(text.len == 0 || (text.ptr >= message.ptr && text.len <= message.len &&
+				 text.ptr <= message.ptr + message.len - text.len));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct view message = {(const char *)data, size};
+	struct pod_fields fields;
+	struct error err;
+
+	if (pod_doc_decode(message, &fields, &err) != 0)
+		return 0;
+	assert(fields.name.len > 0 && fields.uid.len > 0);
+	assert(fields.wants_gpu || fields.n_containers == 0);
+	assert(fields.n_containers <= POD_MAX_CONTAINERS);
+	check_inside(message, fields.name);
+	check_inside(message, fields.uid);
+	check_inside(message, fields.namespace);
+	check_inside(message, fields.node);
+	check_inside(message, fields.config_hash);
+	check_inside(message, fields.owner_kind);
+	check_inside(message, fields.owner_name);
+	for (uint32_t i = 0; i < fields.n_containers; i++)
+		check_inside(message, fields.containers[i].name);
+	return 0;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/sbuf.h"
+#include "lib/failing_malloc.h"
+#include "lib/golden.h"
+#include "schema/report_doc.h"
+
+#define assert_text(view_, text_) assert_true(view_equal(view_, view_from(text_)))
+
+#define G0 "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define G1 "GPU-6e027708-5f1c-4c0e-9d0a-0a1b2c3d4e5f"
+#define M0 "MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f"
+#define HEAD                                                                     \
+	"\"version\":1,\"node\":\"gpu-a\",\"bootID\":\"b\",\"instance\":1,"      \
+	"\"sequence\":2,\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{}"
+#define WITH(members) "{" HEAD "," members "}"
+
+struct fixture {
+	struct arena arena;
+	struct sbuf buf;
+};
+
+static int setup(void **state)
+{
+	static struct fixture fixture;
+	arena_init(&fixture.arena, 16 * LIMIT_MIB);
+	sbuf_init(&fixture.buf, 4 * LIMIT_MIB);
+	*state = &fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+	arena_deinit(&fixture->arena);
+	sbuf_deinit(&fixture->buf);
+	return 0;
+}
+
+static struct report decode(struct fixture *fixture, struct view json)
+{
+	struct report report;
+	struct error err;
+	if (report_doc_decode(json, &fixture->arena, &report, &err) != 0)
+		fail_msg("%s", err.text);
+	return report;
+}
+
+static void the_protocols_own_example_is_understood(void **state)
+{
+	struct view json = golden_read("report_v1.json");
+	struct report report = decode(*state, json);
+
+	assert_int_equal(report.version, 1);
+	assert_text(report.node, "gpu-a");
+	assert_text(report.boot_id, "1d0f5f7c-6d0e-4b36-9c1b-3f1d6e3d2a10");
+	assert_int_equal(report.instance, 812345);
+	assert_int_equal(report.sequence, 42);
+	assert_int_equal(report.observed_at, INT64_C(1767323045678));
+	assert_text(report.driver_version, "580.65.06");
+	assert_int_equal(report.kubelet_restarted_at, INT64_C(1767225600000));
+	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_OK);
+	assert_int_equal(report.sources.processes.state, REPORT_SOURCE_ABSENT);
+	assert_text(report.sources.processes.message, "host PIDs are not visible");
+	assert_int_equal(report.sources.dcgm.state, REPORT_SOURCE_UNKNOWN);
+
+	assert_int_equal(report.devices.count, 1);
+	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+	assert_text(device->uuid, G0);
+	assert_int_equal(device->index, 0);
+	assert_int_equal(device->memory_mib, 40960);
+	assert_int_equal(device->compute_mode, REPORT_COMPUTE_DEFAULT);
+	assert_true(device->mig.present && device->mig.current && device->mig.pending);
+	const struct report_partition *partition =
+		ARRAY_AT(device->partitions, struct report_partition, 0);
+	assert_int_equal(partition->gpu_instance_id, 7);
+	assert_int_equal(partition->compute_instance_id, 0);
+	const struct report_process *process =
+		ARRAY_AT(device->processes, struct report_process, 0);
+	assert_int_equal(process->pid, 4711);
+	assert_int_equal(process->kind, REPORT_PROCESS_COMPUTE);
+	assert_text(process->command, "python3");
+
+	const struct report_pod_resource *holding =
+		ARRAY_AT(report.pod_resources, struct report_pod_resource, 0);
+	assert_text(holding->name, "train-0");
+	assert_text(*ARRAY_AT(holding->device_ids, struct view, 0), G0 "::3");
+	assert_true(report.checkpoint.present);
+	assert_int_equal(report.checkpoint.entries.count, 1);
+	assert_int_equal(report.checkpoint.registered.count, 1);
+	assert_int_equal(report.allocatable.count, 1);
+	assert_int_equal(ARRAY_AT(report.events, struct report_event, 0)->code, 79);
+	golden_free(json);
+}
+
+static void what_is_written_is_read_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct view json = golden_read("report_v1.json");
+	struct report report = decode(fixture, json);
+	report_doc_encode(&report, &fixture->buf);
+	struct report again = decode(fixture, sbuf_view(&fixture->buf));
+	assert_true(report_doc_same_evidence(&report, &again));
+	assert_int_equal(again.sequence, report.sequence);
+	assert_int_equal(again.observed_at, report.observed_at);
+	assert_int_equal(again.sources.nvml.observed_at, report.sources.nvml.observed_at);
+	golden_free(json);
+}
+
+static void an_empty_list_and_a_missing_one_are_told_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	struct report empty = decode(
+		fixture, VIEW(WITH("\"podResources\":[],\"checkpoint\":{\"entries\":[]}")));
+	assert_true(empty.pod_resources.present);
+	assert_int_equal(empty.pod_resources.count, 0);
+	assert_true(empty.checkpoint.present && empty.checkpoint.entries.present);
+	assert_false(empty.checkpoint.registered.present || empty.allocatable.present);
+
+	struct report missing = decode(fixture, VIEW("{" HEAD "}"));
+	assert_false(missing.pod_resources.present || missing.checkpoint.present);
+	assert_false(report_doc_same_evidence(&empty, &missing));
+
+	report_doc_encode(&empty, &fixture->buf);
+	struct report again = decode(fixture, sbuf_view(&fixture->buf));
+	assert_true(again.pod_resources.present && again.checkpoint.entries.present);
+	assert_false(again.allocatable.present || again.checkpoint.registered.present);
+}
+
+static void numbers_that_a_device_lacks_are_minus_one(void **state)
+{
+	struct report report =
+		decode(*state, VIEW(WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"minor\":0}]")));
+	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+	assert_int_equal(device->index, -1);
+	assert_int_equal(device->minor, 0);
+	assert_false(device->mig.present);
+}
+
+static void control_characters_in_texts_are_replaced(void **state)
+{
+	struct report report = decode(
+		*state,
+		VIEW(WITH("\"agentVersion\":\"a\\u001b[2Jb\\n\",\"devices\":[{\"uuid\":\"" G0
+			  "\",\"processes\":[{\"pid\":1,\"command\":\"x\\ty\\u007f\"}]}],"
+			  "\"allocatable\":[{\"resource\":\"r\",\"deviceIDs\":[\"a\\rb\"]}]")));
+	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+	assert_text(report.agent_version, "a?[2Jb?");
+	assert_text(ARRAY_AT(device->processes, struct report_process, 0)->command, "x?y?");
+	assert_text(*ARRAY_AT(ARRAY_AT(report.allocatable, struct report_resource_devices, 0)
+				      ->device_ids,
+			      struct view, 0),
+		    "a?b");
+}
+
+static void what_is_no_report_is_refused_by_the_members_path_and_changes_nothing(void **state)
+{
+	static const struct {
+		const char *json, *message;
+		enum error_kind kind;
+	} rows[] = {
+		{"", "", ERROR_REJECTED},
+		{"null", "", ERROR_REJECTED},
+		{"[]", "document: not an object", ERROR_REJECTED},
+		{"{" HEAD, "", ERROR_REJECTED},
+		{"{" HEAD "}x", "", ERROR_REJECTED},
+		{"{" HEAD ",}", "", ERROR_REJECTED},
+		{"{" HEAD ",\"node\":\"b\"}", "node: given twice", ERROR_REJECTED},
+		{"{\"version\":1}", "node: missing", ERROR_REJECTED},
+		{"{\"node\":\"n\"}", "version: missing", ERROR_REJECTED},
+		{"{\"version\":\"1\"}", "version: not an integer", ERROR_REJECTED},
+		{"{\"version\":2,\"node\":[]}",
+		 "version: this is version 2 of the report, understood is version 1",
+		 ERROR_REJECTED},
+		{"{\"version\":2}",
+		 "version: this is version 2 of the report, understood is version 1",
+		 ERROR_REJECTED},
+		{"{\"version\":0," "\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":1,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{}}",
+		 "version: this is version 0 of the report, understood is version 1",
+		 ERROR_REJECTED},
+		{WITH("\"devices\":{}"), "devices: not an array", ERROR_REJECTED},
+		{WITH("\"devices\":[{}]"), "devices[0].uuid: missing", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":7}]"), "devices[0].uuid: not a string",
+		 ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\"},{\"uuid\":\"GPU-1\"}]"),
+		 "devices[1].uuid: not a GPU UUID", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" M0 "\"}]"), "devices[0].uuid: not a GPU UUID",
+		 ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\"},{\"uuid\":\"" G1 "\"},{\"uuid\":\"" G0 "\"}]"),
+		 "devices[2].uuid: as in devices[0]", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\"},"
+		      "{\"uuid\":\"GPU-11BA558D-3437-2335-2fd8-a78c8502f87f\"}]"),
+		 "devices[1].uuid: as in devices[0]", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"partitions\":[{\"uuid\":\"" G1 "\"}]}]"),
+		 "devices[0].partitions[0].uuid: not a MIG UUID", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"partitions\":[{\"uuid\":\"" M0
+		      "\"},{\"uuid\":\"" M0 "\"}]}]"),
+		 "devices[0].partitions[1].uuid: as in [0]", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0
+		      "\",\"processes\":[{\"pid\":1,\"partition\":\"x\"}]}]"),
+		 "devices[0].processes[0].partition: not a MIG UUID", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"processes\":[{\"pid\":-1}]}]"),
+		 "devices[0].processes[0].pid: out of range", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"memoryMiB\":1e3}]"),
+		 "devices[0].memoryMiB: not an integer", ERROR_REJECTED},
+		{WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"memoryMiB\":99999999999999999999}]"),
+		 "devices[0].memoryMiB: out of range", ERROR_REJECTED},
+		{WITH("\"podResources\":[{\"namespace\":\"a\",\"name\":\"b\",\"container\":\"c\","
+		      "\"resource\":\"r\"}]"),
+		 "podResources[0].deviceIDs: missing", ERROR_REJECTED},
+		{WITH("\"checkpoint\":{\"entries\":[{\"podUID\":\"u\",\"container\":\"c\","
+		      "\"resource\":\"r\",\"deviceIDs\":[1]}]}"),
+		 "checkpoint.entries[0].deviceIDs[0]: not a string", ERROR_REJECTED},
+		{WITH("\"events\":[{\"sequence\":7},{\"sequence\":7}]"),
+		 "events[1].sequence: not ascending", ERROR_REJECTED},
+		{WITH("\"events\":[{\"sequence\":7,\"uuid\":\"x\"}]"), "events[0].uuid: not a UUID",
+		 ERROR_REJECTED},
+		{WITH("\"events\":[{\"sequence\":7,\"time\":\"now\"}]"),
+		 "events[0].time: not an RFC 3339 time", ERROR_REJECTED},
+		{"{\"version\":1,\"node\":\"\",\"bootID\":\"b\",\"instance\":1,\"sequence\":1,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{}}",
+		 "node: empty", ERROR_REJECTED},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":-1}",
+		 "sequence: out of range", ERROR_REJECTED},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":1,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{\"nvml\":{\"state\":\"fine\"}}}",
+		 "sources.nvml.state: not one of the known values", ERROR_REJECTED},
+		{WITH("\"x\":[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]"), "", ERROR_LIMIT},
+	};
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report read, before;
+		struct error err;
+		memset(&read, 0xa5, sizeof(read));
+		memset(&before, 0xa5, sizeof(before));
+		if (report_doc_decode(view_from(rows[i].json), &fixture->arena, &read, &err) == 0)
+			fail_msg("accepted: %s", rows[i].json);
+		assert_memory_equal(&read, &before, sizeof(read));
+		if (err.kind != rows[i].kind || !strstr(err.text, rows[i].message))
+			fail_msg("%s: %s", rows[i].json, err.text);
+	}
+}
+
+/* Appends n elements; the running number between before and after has four digits, as a UUID needs. */
+static void append_items(struct sbuf *buf, unsigned n, const char *before, const char *after)
+{
+	for (unsigned i = 0; i < n; i++)
+		sbuf_printf(buf, "%s%s%04x%s", i ? "," : "", before, i, after);
+}
+
+static void each_list_ends_at_its_limit(void **state)
+{
+	static const struct {
+		const char *start, *before, *after, *end, *path;
+		unsigned limit;
+	} rows[] = {
+		{"\"devices\":[", "{\"uuid\":\"GPU-11ba558d-3437-2335-2fd8-a78c8502", "\"}", "]",
+		 "devices: too many", LIMIT_REPORT_DEVICES},
+		{"\"devices\":[{\"uuid\":\"" G0 "\",\"partitions\":[",
+		 "{\"uuid\":\"MIG-11ba558d-3437-2335-2fd8-a78c8502", "\"}", "]}]",
+		 "devices[0].partitions: too many", LIMIT_REPORT_PARTITIONS},
+		{"\"devices\":[{\"uuid\":\"" G0 "\",\"processes\":[", "{\"pid\":1,\"command\":\"",
+		 "\"}", "]}]", "devices[0].processes: too many", LIMIT_REPORT_PROCESSES},
+		{"\"allocatable\":[", "{\"resource\":\"", "\",\"deviceIDs\":[]}", "]",
+		 "allocatable: too many", LIMIT_REPORT_HOLDINGS},
+		{"\"allocatable\":[{\"resource\":\"r\",\"deviceIDs\":[", "\"", "\"", "]}]",
+		 "allocatable[0].deviceIDs: too many", LIMIT_REPORT_DEVICE_IDS},
+	};
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (unsigned more = 0; more < 2; more++) {
+			struct report report;
+			struct error err;
+			sbuf_clear(&fixture->buf);
+			arena_reset(&fixture->arena);
+			sbuf_printf(&fixture->buf, "{%s,%s", HEAD, rows[i].start);
+			append_items(&fixture->buf, rows[i].limit + more, rows[i].before,
+				     rows[i].after);
+			sbuf_printf(&fixture->buf, "%s}", rows[i].end);
+			int result = report_doc_decode(sbuf_view(&fixture->buf), &fixture->arena,
+						       &report, &err);
+			if (more == 0 && result != 0)
+				fail_msg("%s at its limit: %s", rows[i].path, err.text);
+			if (more == 1) {
+				assert_int_equal(result, -1);
+				assert_int_equal(err.kind, ERROR_LIMIT);
+				assert_non_null(strstr(err.text, rows[i].path));
+			}
+		}
+	}
+}
+
+static void more_than_a_mebibyte_is_refused_unread(void **state)
+{
+	struct fixture *fixture = *state;
+	struct report report;
+	struct error err;
+	sbuf_printf(&fixture->buf, "{%s}", HEAD);
+	while (fixture->buf.len < LIMIT_REPORT_BYTES)
+		sbuf_append_char(&fixture->buf, ' ');
+	decode(fixture, sbuf_view(&fixture->buf));
+	sbuf_append_char(&fixture->buf, ' ');
+	assert_int_equal(report_doc_decode(sbuf_view(&fixture->buf), &fixture->arena, &report, &err),
+			 -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+static void members_and_words_of_a_newer_agent_are_passed_over(void **state)
+{
+	struct report report = decode(
+		*state, VIEW(WITH("\"future\":{\"a\":[1,{}]},\"devices\":[{\"uuid\":\"" G0
+				  "\",\"computeMode\":\"Shared\",\"nvlink\":[1]}],"
+				  "\"events\":[{\"sequence\":1,\"type\":\"Thermal\"}]")));
+	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+	assert_int_equal(device->compute_mode, REPORT_COMPUTE_UNKNOWN);
+	assert_int_equal(ARRAY_AT(report.events, struct report_event, 0)->type,
+			 REPORT_EVENT_UNKNOWN);
+}
+
+static void sequence_and_times_of_reading_are_no_evidence_everything_else_is(void **state)
+{
+	static const struct {
+		const char *json;
+		bool same;
+	} rows[] = {
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":9,"
+		 "\"observedAt\":\"2027-01-02T03:04:05Z\",\"sources\":{\"nvml\":{\"state\":\"ok\","
+		 "\"observedAt\":\"2027-01-02T03:04:05Z\"}},\"events\":[{\"sequence\":1}]}",
+		 true},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":2,\"sequence\":2,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{\"nvml\":{\"state\":\"ok\"}},"
+		 "\"events\":[{\"sequence\":1}]}",
+		 false},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":2,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{\"nvml\":{\"state\":\"error\"}},"
+		 "\"events\":[{\"sequence\":1}]}",
+		 false},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":2,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{\"nvml\":{\"state\":\"ok\"}},"
+		 "\"events\":[{\"sequence\":2}]}",
+		 false},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":2,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{\"nvml\":{\"state\":\"ok\"}},"
+		 "\"kubelet\":{\"restartedAt\":\"2026-01-02T03:04:05Z\"},"
+		 "\"events\":[{\"sequence\":1}]}",
+		 false},
+	};
+	struct fixture *fixture = *state;
+	struct report first = decode(
+		fixture, VIEW("{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,"
+			      "\"sequence\":2,\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":"
+			      "{\"nvml\":{\"state\":\"ok\"}},\"events\":[{\"sequence\":1}]}"));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report other = decode(fixture, view_from(rows[i].json));
+		assert_int_equal(report_doc_same_evidence(&first, &other), rows[i].same);
+		assert_int_equal(report_doc_same_evidence(&other, &first), rows[i].same);
+	}
+}
+
+static void a_report_cut_anywhere_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+	struct view json = golden_read("report_v1.json");
+	struct view whole = view_trim(json);
+	for (size_t len = 0; len < whole.len; len++) {
+		struct view cut = golden_copy((struct view){whole.ptr, len});
+		struct report report;
+		struct error err;
+		arena_reset(&fixture->arena);
+		assert_int_equal(report_doc_decode(cut, &fixture->arena, &report, &err), -1);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+		golden_free(cut);
+	}
+	golden_free(json);
+}
+
+static void running_out_of_memory_anywhere_changes_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	struct view json = golden_read("report_v1.json");
+	bool failed = true;
+	for (unsigned k = 1; failed; k++) {
+		struct report read, before;
+		struct error err;
+		memset(&read, 0xa5, sizeof(read));
+		memset(&before, 0xa5, sizeof(before));
+		arena_deinit(&fixture->arena);
+		failing_malloc_at(k);
+		int result = report_doc_decode(json, &fixture->arena, &read, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		if (failed) {
+			assert_int_equal(err.kind, ERROR_NO_MEMORY);
+			assert_memory_equal(&read, &before, sizeof(read));
+		}
+	}
+	golden_free(json);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(the_protocols_own_example_is_understood, setup, teardown),
+	cmocka_unit_test_setup_teardown(what_is_written_is_read_again, setup, teardown),
+	cmocka_unit_test_setup_teardown(an_empty_list_and_a_missing_one_are_told_apart, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(numbers_that_a_device_lacks_are_minus_one, setup, teardown),
+	cmocka_unit_test_setup_teardown(control_characters_in_texts_are_replaced, setup, teardown),
+	cmocka_unit_test_setup_teardown(
+		what_is_no_report_is_refused_by_the_members_path_and_changes_nothing, setup,
+		teardown),
+	cmocka_unit_test_setup_teardown(each_list_ends_at_its_limit, setup, teardown),
+	cmocka_unit_test_setup_teardown(more_than_a_mebibyte_is_refused_unread, setup, teardown),
+	cmocka_unit_test_setup_teardown(members_and_words_of_a_newer_agent_are_passed_over, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(
+		sequence_and_times_of_reading_are_no_evidence_everything_else_is, setup, teardown),
+	cmocka_unit_test_setup_teardown(a_report_cut_anywhere_is_refused, setup, teardown),
+	cmocka_unit_test_setup_teardown(running_out_of_memory_anywhere_changes_nothing, setup,
+					teardown),
+};
+
+TEST_MAIN(tests)
