@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * callers - how many connections each client address has, and no more than it may have. An IPv4
+ * address is the same whether it came over an IPv4 or an IPv6 socket.
+ *
+ * Threads: owner.
+ */
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/table.h"
+
+/* Room for any address as text. */
+#define CALLERS_TEXT_SIZE 46
+
+struct caller; /* one address that has connections */
+
+struct callers {
+	struct table table;
+	uint32_t cap; /* connections of one address */
+};
+
+void callers_init(struct callers *callers, uint32_t cap);
+/* Every connection must have been removed. */
+void callers_deinit(struct callers *callers);
+/* Counts a connection; NULL: its address has too many, or memory ran out. */
+struct caller *callers_add(struct callers *callers, const struct sockaddr_storage *address);
+/* One connection less; caller may be gone when this returns. */
+void callers_remove(struct callers *callers, struct caller *caller);
+/* The address as text, ending in NUL. */
+void callers_write(const struct caller *caller, char ret[static CALLERS_TEXT_SIZE]);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * fetch - HTTP requests on a loop, many at a time: libcurl's multi interface. Bodies are handed on
+ * as they arrive. Redirects are never followed, nothing is decompressed, proxies from the
+ * environment are not used, TLS verification cannot be switched off but by the caller's explicit
+ * `insecure`.
+ *
+ * The only file that includes libcurl is fetch.c.
+ *
+ * Threads: the loop's.
+ * Limits:  a response head of 64 KiB.
+ */
+
+#include "base/error.h"
+#include "base/sbuf.h"
+#include "base/view.h"
+#include "io/loop.h"
+
+struct fetcher; /* shares connections and TLS sessions among its fetches */
+
+MUST_USE int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *err);
+/* Ends all fetches without calling back; not from a handler. Accepts NULL. */
+void fetcher_free(struct fetcher *fetcher);
+
+enum fetch_protocol {
+	FETCH_HTTP1,
+	FETCH_HTTP2,                 /* over TLS, by ALPN, many requests on one connection; falls back
+					to HTTP/1.1 */
+	FETCH_HTTP2_PRIOR_KNOWLEDGE, /* in clear, for gRPC */
+};
+
+/* All borrowed until fetch_start() returns; texts end in NUL. */
+struct fetch_request {
+	const char *method;
+	const char *url;
+	const char *unix_socket;     /* path, or NULL */
+	const char *const *headers;  /* "Name: value", NULL-terminated; may be NULL */
+	struct view body;            /* copied; without one, POST, PUT and PATCH send an empty body */
+	enum fetch_protocol protocol;
+	bool fresh_connection;       /* no reuse, neither before nor after */
+	uint32_t connect_timeout_ms; /* until TLS stands; 0: 10 s */
+	uint32_t total_timeout_ms;   /* 0: none */
+	uint32_t idle_timeout_ms;    /* no byte for this long: failed; 0: none */
+	/* TLS, for https URLs: 1.2 or newer. Connections are shared only where all of this is equal. */
+	struct view ca_pem;          /* the only authorities believed; empty: the system's */
+	const char *server_name;     /* to verify and for SNI when it is not the URL's host, or NULL */
+	struct view client_cert_pem;
+	struct view client_key_pem;
+	bool insecure;
+};
+
+struct fetch; /* one request under way */
+
+struct fetch_result {
+	int status;               /* HTTP status; 0 when none came */
+	uint32_t retry_after_ms;  /* from Retry-After, 0 if absent */
+	int grpc_status;          /* trailer grpc-status; -1 if absent */
+	struct view grpc_message; /* raw, borrowed for the call */
+	struct view content_type; /* borrowed for the call */
+	bool failed;              /* the transfer did not complete: *error says why */
+	struct error error;
+};
+
+struct fetch_handler {
+	void *owner;
+	/* The status line and headers are in; may be NULL. */
+	void (*head)(void *owner, const struct fetch_result *head);
+	/* Bytes of the body, borrowed. -1 ends the fetch, which then fails with *err. */
+	int (*body)(void *owner, struct view bytes, struct error *err);
+	/* Exactly once, last; not after fetch_cancel(). The fetch is gone when it returns. */
+	void (*done)(void *owner, const struct fetch_result *result);
+};
+
+/*
+ * Starts a request; also from a handler. Fails with ERROR_NO_MEMORY, or ERROR_REJECTED for an
+ * unusable URL and for control characters in method or headers.
+ *
+ * How a transfer fails: ERROR_REJECTED (unusable certificate, key or CA given), ERROR_DENIED (the
+ * server's certificate is not to be believed), ERROR_LIMIT (head too large), ERROR_NO_MEMORY,
+ * ERROR_RETRY for all else (no connection, time-out, answer cut short).
+ */
+MUST_USE int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
+			 const struct fetch_handler *handler, struct fetch **ret_fetch,
+			 struct error *err);
+/* Ends a request without calling back; also from a handler, its own included. Accepts NULL. */
+void fetch_cancel(struct fetch *fetch);

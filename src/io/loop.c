@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * libevent without locks: nothing but loop_stop() may be called from another thread, and that only
+ * writes to an eventfd which the loop watches.
+ *
+ * A turn is one pass of event_base_loop(EVLOOP_ONCE): the time is forgotten before it and read by
+ * the first callback that asks, so that all that happens in one turn happens at one time, and a
+ * turn in which nobody asks costs no system call.
+ */
+
+#include "io/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+struct loop {
+	struct event_base *base;
+	int stop_fd;
+	struct event stop_event;
+	bool running;
+	bool stopping;
+	uint64_t now_ms; /* 0: not read in this turn */
+	size_t n_registered;
+};
+
+struct loop_timer {
+	struct loop *loop;
+	struct event event;
+	loop_timer_fn fire;
+	void *owner;
+};
+
+struct loop_watch {
+	struct loop *loop;
+	struct event event;
+	loop_watch_fn ready;
+	void *owner;
+};
+
+struct loop_signal {
+	struct loop *loop;
+	struct event event;
+	loop_signal_fn fire;
+	void *owner;
+};
+
+static void on_stop(evutil_socket_t fd, short what, void *arg)
+{
+	(void)what;
+	struct loop *loop = arg;
+	uint64_t count;
+	if (read(fd, &count, sizeof(count)) < 0)
+		return;
+	loop->stopping = true;
+	event_base_loopbreak(loop->base);
+}
+
+/* libevent would write to stderr what we return as errors. */
+static void say_nothing(int severity, const char *text)
+{
+	(void)severity;
+	(void)text;
+}
+
+static struct event_base *make_base(void)
+{
+	struct event_config *config = event_config_new();
+	if (!config)
+		return NULL;
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	struct event_base *base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
+static void loop_freep(struct loop **loop)
+{
+	loop_free(*loop);
+}
+
+int loop_new(struct loop **ret_loop, struct error *err)
+{
+	CLEANUP(loop_freep) struct loop *loop = calloc(1, sizeof(*loop));
+	if (!loop)
+		return error_no_memory(err);
+	event_set_log_callback(say_nothing);
+	loop->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (loop->stop_fd < 0)
+		return error_set(err, ERROR_RETRY, errno, "make an eventfd");
+	loop->base = make_base();
+	if (!loop->base)
+		return error_set(err, ERROR_RETRY, errno, "make an event loop");
+	if (event_assign(&loop->stop_event, loop->base, loop->stop_fd, EV_READ | EV_PERSIST,
+			 on_stop, loop) != 0 ||
+	    event_add(&loop->stop_event, NULL) != 0)
+		return error_set(err, ERROR_RETRY, errno, "watch an eventfd");
+	*ret_loop = TAKE(loop);
+	return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	assert(loop->n_registered == 0 && "something is still registered");
+	if (event_initialized(&loop->stop_event))
+		event_del(&loop->stop_event);
+	if (loop->base)
+		event_base_free(loop->base);
+	if (loop->stop_fd >= 0)
+		close(loop->stop_fd);
+	free(loop);
+}
+
+int loop_run(struct loop *loop, struct error *err)
+{
+	int result = 0;
+	assert(!loop->running);
+	loop->running = true;
+	while (result == 0 && !loop->stopping) {
+		loop->now_ms = 0;
+		result = event_base_loop(loop->base, EVLOOP_ONCE);
+	}
+	loop->running = false;
+	loop->stopping = false;
+	if (result < 0)
+		return error_set(err, ERROR_RETRY, errno, "wait for events");
+	return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	uint64_t one = 1;
+	/* It can only fail when the counter is at its end: then the loop is about to stop anyway. */
+	if (write(loop->stop_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+uint64_t loop_now_ms(struct loop *loop)
+{
+	if (!loop->running)
+		return clock_monotonic_ms();
+	if (loop->now_ms == 0)
+		loop->now_ms = clock_monotonic_ms();
+	return loop->now_ms;
+}
+
+struct event_base *loop_event_base(struct loop *loop)
+{
+	return loop->base;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	struct loop_timer *timer = arg;
+	timer->fire(timer->owner);
+}
+
+int loop_timer_new(struct loop *loop, loop_timer_fn fire, void *owner,
+		   struct loop_timer **ret_timer, struct error *err)
+{
+	struct loop_timer *timer = malloc(sizeof(*timer));
+	if (!timer)
+		return error_no_memory(err);
+	*timer = (struct loop_timer){.loop = loop, .fire = fire, .owner = owner};
+	evtimer_assign(&timer->event, loop->base, on_timer, timer);
+	loop->n_registered++;
+	*ret_timer = timer;
+	return 0;
+}
+
+void loop_timer_free(struct loop_timer *timer)
+{
+	if (!timer)
+		return;
+	event_del(&timer->event);
+	timer->loop->n_registered--;
+	free(timer);
+}
+
+void loop_timer_set(struct loop_timer *timer, uint64_t ms)
+{
+	/* A month is as good as for ever, and fits into any time_t with the clock added. */
+	const uint64_t month = 30ull * 24 * 3600 * 1000;
+	if (ms > month)
+		ms = month;
+	struct timeval wait = {.tv_sec = (time_t)(ms / 1000),
+			       .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+	int result = event_add(&timer->event, &wait);
+	/* libevent makes room in its heap when an event is added the first time: event_add() of a
+	 * timer fails only without memory, and a lost timer would be a silent stall. */
+	if (result != 0)
+		abort();
+}
+
+void loop_timer_clear(struct loop_timer *timer)
+{
+	event_del(&timer->event);
+}
+
+bool loop_timer_is_set(const struct loop_timer *timer)
+{
+	return evtimer_pending(&timer->event, NULL) != 0;
+}
+
+static void on_ready(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	struct loop_watch *watch = arg;
+	watch->ready(watch->owner, (what & EV_READ) != 0, (what & EV_WRITE) != 0);
+}
+
+int loop_watch_new(struct loop *loop, int fd, bool want_read, bool want_write, loop_watch_fn ready,
+		   void *owner, struct loop_watch **ret_watch, struct error *err)
+{
+	struct loop_watch *watch = malloc(sizeof(*watch));
+	if (!watch)
+		return error_no_memory(err);
+	*watch = (struct loop_watch){.loop = loop, .ready = ready, .owner = owner};
+	short what =
+		(short)(EV_PERSIST | (want_read ? EV_READ : 0) | (want_write ? EV_WRITE : 0));
+	if (event_assign(&watch->event, loop->base, fd, what, on_ready, watch) != 0 ||
+	    event_add(&watch->event, NULL) != 0) {
+		free(watch);
+		return error_set(err, ERROR_RETRY, errno, "watch a file descriptor");
+	}
+	loop->n_registered++;
+	*ret_watch = watch;
+	return 0;
+}
+
+void loop_watch_free(struct loop_watch *watch)
+{
+	if (!watch)
+		return;
+	event_del(&watch->event);
+	watch->loop->n_registered--;
+	free(watch);
+}
+
+static void on_signal(evutil_socket_t number, short what, void *arg)
+{
+	(void)what;
+	struct loop_signal *signal = arg;
+	signal->fire(signal->owner, (int)number);
+}
+
+int loop_signal_new(struct loop *loop, int number, loop_signal_fn fire, void *owner,
+		    struct loop_signal **ret_signal, struct error *err)
+{
+	struct loop_signal *signal = malloc(sizeof(*signal));
+	if (!signal)
+		return error_no_memory(err);
+	*signal = (struct loop_signal){.loop = loop, .fire = fire, .owner = owner};
+	if (evsignal_assign(&signal->event, loop->base, number, on_signal, signal) != 0 ||
+	    event_add(&signal->event, NULL) != 0) {
+		free(signal);
+		return error_set(err, ERROR_RETRY, errno, "catch signal %d", number);
+	}
+	loop->n_registered++;
+	*ret_signal = signal;
+	return 0;
+}
+
+void loop_signal_free(struct loop_signal *signal)
+{
+	if (!signal)
+		return;
+	event_del(&signal->event);
+	signal->loop->n_registered--;
+	free(signal);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * server - an HTTP/1.1 server on a loop, over TLS 1.3 or in clear. Made for few small endpoints that
+ * face hostile clients: every phase of a connection has a deadline that no byte prolongs, every size
+ * a limit, only Content-Length bodies are taken, and requests that could be read in two ways are
+ * refused and the connection closed (wire/httpmsg.h).
+ *
+ * A request is decided in two steps: by its head, before a byte of its body is asked for, and as a
+ * whole. Either may be done later than it was asked for. The next request of a connection is read
+ * only after the answer.
+ *
+ * Nothing is counted on SIGPIPE: the thread of the loop must ignore or block it.
+ *
+ * Threads: the loop's.
+ * Limits:  a head as in wire/httpmsg.h; body, connections and deadlines as configured.
+ */
+
+#include "base/error.h"
+#include "base/view.h"
+#include "io/loop.h"
+#include "io/tls.h"
+
+struct server;
+struct server_request;
+
+struct server_config {
+	const char *address;            /* "0.0.0.0:8443", "[::]:8443", ":8443" */
+	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
+	size_t max_body;
+	/* When all are in use the connection idle for longest makes room; if none is, a new one is
+	 * closed at once. */
+	uint32_t max_connections;
+	uint32_t max_connections_per_address;
+	uint32_t handshake_timeout_ms;
+	uint32_t head_timeout_ms;       /* from the first byte (or handshake) to the end of the head */
+	uint32_t body_timeout_ms;       /* from server_proceed() to the end of the body */
+	uint32_t write_timeout_ms;
+	uint32_t idle_timeout_ms;       /* between requests of a kept connection */
+};
+
+/* What became of connections, for metrics; each only rises, but for open. */
+struct server_counters {
+	uint64_t accepted;
+	uint64_t refused_limit;    /* closed at once: too many */
+	uint64_t evicted;          /* closed while idle, to make room */
+	uint64_t handshake_failed;
+	uint64_t timed_out;        /* in another phase than idle */
+	uint64_t malformed;        /* heads refused */
+	uint64_t requests;         /* handed to the handler */
+	uint64_t pauses;           /* of the listener, for want of file descriptors */
+	uint64_t open;
+};
+
+struct server_head {
+	struct view method;
+	struct view path;          /* without the query */
+	struct view query;
+	struct view authorization; /* value of the header, or empty */
+	struct view content_type;
+	struct view peer;          /* the client's IP address as text */
+	int64_t content_length;    /* -1: absent */
+};
+
+struct server_handler {
+	void *owner;
+	/*
+	 * The head is in, the body not yet. To be followed, now or later, by server_proceed() or
+	 * server_answer(). head is borrowed for the call.
+	 */
+	void (*head)(void *owner, struct server_request *request, const struct server_head *head);
+	/*
+	 * A whole request. To be answered, now or later, by server_answer(). head and body are
+	 * borrowed until then.
+	 */
+	void (*request)(void *owner, struct server_request *request, const struct server_head *head,
+			struct view body);
+};
+
+/* Opens the port and starts. Fails with ERROR_REJECTED (address), ERROR_RETRY (in use) or
+ * ERROR_NO_MEMORY. */
+MUST_USE int server_new(struct loop *loop, const struct server_config *config,
+			const struct server_handler *handler, struct server **ret_server,
+			struct error *err);
+/* Closes the port and all connections; requests are gone with it. Not from a handler. Accepts NULL. */
+void server_free(struct server *server);
+/* The port it listens on (useful with port 0). */
+uint16_t server_port(const struct server *server);
+struct server_counters server_counters(const struct server *server);
+
+struct server_answer {
+	int status;
+	const char *content_type; /* static text */
+	struct view body;         /* copied */
+	uint32_t retry_after_s;   /* header Retry-After, 0: none */
+	struct view location;     /* header Location, empty: none */
+	const char *allow;        /* header Allow, for 405; NULL: none */
+	bool close;               /* close the connection afterwards */
+};
+
+/* Lets the body come; the handler's request() is called when it is here. Once, after head(). */
+void server_proceed(struct server_request *request);
+/*
+ * Answers a request, which is gone when this returns. A request stays valid until it is answered,
+ * also when its client has gone. A body that was not let in is skipped if it is here already, else
+ * the connection is closed.
+ */
+void server_answer(struct server_request *request, const struct server_answer *answer);
+/* The client's IP address as text, borrowed from the request. */
+struct view server_request_peer(const struct server_request *request);
+/* A pointer for the handler's use with this request, NULL at first. */
+void server_request_set_data(struct server_request *request, void *data);
+void *server_request_data(const struct server_request *request);

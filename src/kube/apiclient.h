@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * apiclient - the API server over the network: addresses, credentials, TLS and the wiring of
+ * reflectors and single requests to io/fetch. The only file of kube/ that does I/O.
+ *
+ * Credentials are read again when their files change, and after a 401. Watches, writes and the
+ * lease have connections of their own.
+ *
+ * Threads: the loop's.
+ */
+
+#include "base/error.h"
+#include "io/loop.h"
+#include "kube/kubeconfig.h"
+#include "kube/reflector.h"
+
+struct apiclient;
+
+/* config is taken over: its files are read from time to time. */
+MUST_USE int apiclient_new(struct loop *loop, struct kubeconfig *take_config, const char *user_agent,
+			   struct apiclient **ret_client, struct error *err);
+/* Cancels all that is under way. Accepts NULL. */
+void apiclient_free(struct apiclient *client);
+
+/* Runs a reflector over the network until the client ends; the reflector stays the caller's. */
+MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector,
+			   struct error *err);
+
+struct apiclient_call {
+	const char *method;
+	const char *path;         /* with the query; copied */
+	const char *content_type; /* of body; static text */
+	struct view body;         /* copied */
+	uint32_t timeout_ms;      /* 0: 10 s */
+};
+
+/*
+ * error is NULL for any 2xx. Otherwise its kind says what to do (CONFLICT for 409, NOT_FOUND for
+ * 404, EXPIRED for 410, DENIED for 401 and 403, REJECTED for 400 and 422, THROTTLED for 429 and
+ * 503 with Retry-After, RETRY for the rest and for no answer) and its text holds the server's
+ * message. status is the HTTP status, 0 when none came. body is borrowed for the call.
+ */
+typedef void (*apiclient_answer_fn)(void *owner, int status, struct view body,
+				    const struct error *error);
+
+struct apiclient_request; /* under way */
+/*
+ * Sends one request; answer is called exactly once, unless it is cancelled. Not retried here, but
+ * for one repetition with fresh credentials after a 401.
+ */
+MUST_USE int apiclient_send(struct apiclient *client, const struct apiclient_call *call,
+			    apiclient_answer_fn answer, void *owner,
+			    struct apiclient_request **ret_request, struct error *err);
+/* Ends a request without calling back; what the server did of it is unknown. Accepts NULL. */
+void apiclient_cancel(struct apiclient_request *request);
+
+/* Requests by outcome, for rest_client_requests_total; rise only. */
+struct apiclient_counters {
+	uint64_t by_code[6]; /* no answer, 1xx, 2xx, 3xx, 4xx, 5xx */
+	uint64_t conflicts, throttled, credential_reloads;
+};
+struct apiclient_counters apiclient_counters(const struct apiclient *client);

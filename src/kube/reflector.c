@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * `kind` is what the present request asks for, or the next one when none is under way:
+ *
+ *	LIST --> PAGE --> WATCH        PAGE only while the server gives a continue token
+ *	STREAM ---------> WATCH        on the same answer, at the bookmark that ends the initial events
+ *
+ * An answer ends in one of a few ways, and each sets `kind` and `wait_until` for the next request:
+ *
+ *	list complete             WATCH at once
+ *	watch ended               WATCH at once; after a back-off if it had lived less than a second
+ *	                          without an event (a server that hangs up must not make us spin)
+ *	no connection, 5xx, 429   the same again, after a back-off
+ *	401, 403                  the same again, after a back-off, with advice in `trouble`
+ *	410, version too large    the first state again: at once if the watch had made progress; and if
+ *	                          that is refused for the same reason, with the newest version there is
+ *	404                       the resource does not exist: look again every absent_retry_ms
+ *	other refusals, objects   the first state again, after a back-off
+ *	over the limit
+ *
+ * A server whose etcd was restored to an older state accepts a watch from a version that it has not
+ * reached, and says nothing, not even bookmarks, until it gets there. So two watches in a row that
+ * brought no event and no bookmark although they had time for it lead to a list, which such a
+ * server refuses as "too large".
+ *
+ * The version moves forward only: a replayed event is handed on (the sink knows what is newer) and
+ * changes nothing here. Only a complete list may set it back. Objects that cannot be decoded are
+ * counted and skipped, and the version moves past them if they have one.
+ *
+ * Behaviour that was checked against client-go's tools/cache/reflector.go is listed in
+ * tests/unit/reflector_test.c.
+ */
+
+#include "kube/reflector.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/backoff.h"
+#include "base/limits.h"
+#include "base/prng.h"
+#include "kube/answer.h"
+#include "kube/list_query.h"
+#include "kube/list_stream.h"
+#include "kube/watch_stream.h"
+
+#define BACKOFF_BASE_MS 800u
+#define BACKOFF_CAP_MS 30000u
+#define BACKOFF_QUIET_MS 120000u /* without a failure: the next one is the first again */
+#define WATCH_MIN_S 300u
+#define WATCH_MAX_S 600u
+#define WATCH_GRACE_MS 30000u  /* for the server to end a watch by itself */
+#define SILENCE_MS 75000u      /* of a list, or before a head: API servers give up after 60 s */
+#define BOOKMARKS_MS 180000u   /* three times what lies between two bookmarks */
+#define SHORT_WATCH_MS 1000u
+#define SILENT_WATCHES 2u
+#define ERROR_BODY_CAP (64u * LIMIT_KIB)
+#define QUERY_CAP (64u * LIMIT_KIB) /* continue tokens are long */
+#define VERSION_CAP 256u
+
+struct reflector {
+	struct reflector_config config;
+	struct reflector_sink sink;
+	struct prng prng;
+	struct backoff backoff;
+	enum list_query_kind kind;
+	struct sbuf path;
+	struct sbuf version; /* of the last complete state or event; empty: none yet */
+	struct sbuf continue_token;
+	bool newest; /* the next list asks for the newest state */
+	bool whole;  /* a page has expired: the next list is without pages */
+
+	/* of the request under way */
+	bool busy;
+	bool answered;
+	int status;
+	uint32_t retry_after_ms;
+	uint32_t timeout_s;
+	uint64_t started_at;
+	uint64_t answered_at;
+	uint64_t last_byte_at;
+	struct sbuf error_body;
+	struct list_stream list;
+	struct watch_stream watch;
+	bool heard;          /* this watch brought an event or a bookmark */
+	bool progress;       /* this watch moved the version */
+	struct error broken; /* why the rest of the body is of no use; ERROR_NONE: it is */
+
+	uint64_t wait_until;
+	uint64_t last_failure_at; /* or the end of the wait that followed */
+	bool progress_since_list;
+	unsigned silent_watches; /* in a row */
+	bool bookmarks_seen;     /* ever */
+	bool synced;
+	bool absent;
+	struct error trouble; /* text only */
+	struct reflector_counters counters;
+};
+
+static void reflector_freep(struct reflector **reflector)
+{
+	reflector_free(*reflector);
+}
+
+static enum list_query_kind first_kind(const struct reflector *r)
+{
+	return r->config.initial == REFLECTOR_STREAM ? LIST_QUERY_STREAM : LIST_QUERY_LIST;
+}
+
+int reflector_new(const struct reflector_config *config, const struct reflector_sink *sink,
+		  struct reflector **ret_reflector, struct error *err)
+{
+	CLEANUP(reflector_freep) struct reflector *r = calloc(1, sizeof(*r));
+	if (!r)
+		return error_no_memory(err);
+	assert(config->page_size > 0 || config->initial != REFLECTOR_PAGES);
+	r->config = *config;
+	r->sink = *sink;
+	r->kind = first_kind(r);
+	prng_init(&r->prng, config->seed);
+	backoff_init(&r->backoff, BACKOFF_BASE_MS, BACKOFF_CAP_MS);
+	sbuf_init(&r->path, QUERY_CAP);
+	sbuf_init(&r->version, VERSION_CAP);
+	sbuf_init(&r->continue_token, QUERY_CAP);
+	sbuf_init(&r->error_body, ERROR_BODY_CAP);
+	list_stream_init(&r->list, config->resource->encoding, LIMIT_OBJECT_BYTES);
+	watch_stream_init(&r->watch, config->resource->encoding, LIMIT_OBJECT_BYTES);
+	*ret_reflector = TAKE(r);
+	return 0;
+}
+
+void reflector_free(struct reflector *r)
+{
+	if (!r)
+		return;
+	sbuf_deinit(&r->path);
+	sbuf_deinit(&r->version);
+	sbuf_deinit(&r->continue_token);
+	sbuf_deinit(&r->error_body);
+	list_stream_deinit(&r->list);
+	watch_stream_deinit(&r->watch);
+	free(r);
+}
+
+/* Requests. */
+
+static bool is_watch(const struct reflector *r)
+{
+	return r->kind == LIST_QUERY_WATCH || r->kind == LIST_QUERY_STREAM;
+}
+
+/* The version to ask for. Pages are of the newest state: from a cache they would come as one. */
+static struct view wanted_version(const struct reflector *r)
+{
+	if (r->kind == LIST_QUERY_WATCH)
+		return sbuf_view(&r->version);
+	if (r->newest)
+		return (struct view){NULL, 0};
+	if (r->version.len > 0)
+		return sbuf_view(&r->version);
+	return r->config.initial == REFLECTOR_PAGES ? (struct view){NULL, 0} : VIEW("0");
+}
+
+static const char *build_path(struct reflector *r)
+{
+	struct list_query query = {
+		.kind = r->kind,
+		.version = wanted_version(r),
+		.continue_token = sbuf_view(&r->continue_token),
+		.timeout_s = r->timeout_s,
+	};
+	/* A given version is served from the cache of the API server, which knows no pages. */
+	if (r->kind == LIST_QUERY_PAGE ||
+	    (r->config.initial == REFLECTOR_PAGES && !r->whole && query.version.len == 0))
+		query.limit = r->config.page_size;
+	sbuf_clear(&r->path);
+	list_query_append(&query, r->config.resource, &r->path);
+	return sbuf_text(&r->path);
+}
+
+static void begin_request(struct reflector *r, uint64_t now)
+{
+	r->busy = true;
+	r->answered = false;
+	r->status = 0;
+	r->retry_after_ms = 0;
+	r->started_at = now;
+	r->last_byte_at = now;
+	r->heard = false;
+	r->progress = false;
+	error_clear(&r->broken);
+	sbuf_clear(&r->error_body);
+	if (is_watch(r)) {
+		r->counters.watches++;
+		watch_stream_reset(&r->watch);
+	} else {
+		r->counters.lists++;
+		list_stream_reset(&r->list);
+	}
+}
+
+/* When to give up on the answer under way, as things are. */
+static uint64_t deadline(const struct reflector *r)
+{
+	uint64_t silent = r->last_byte_at + SILENCE_MS;
+	uint64_t end = r->started_at + r->timeout_s * 1000ull + WATCH_GRACE_MS;
+	if (!is_watch(r) || !r->answered || r->kind == LIST_QUERY_STREAM)
+		return silent;
+	if (!r->bookmarks_seen)
+		return end;
+	silent = r->last_byte_at + BOOKMARKS_MS;
+	return silent < end ? silent : end;
+}
+
+enum reflector_step reflector_next(struct reflector *r, uint64_t now,
+				   struct reflector_request *ret_request)
+{
+	*ret_request = (struct reflector_request){.wait_until = r->wait_until};
+	if (r->busy) {
+		ret_request->wait_until = deadline(r);
+		return now < ret_request->wait_until ? REFLECTOR_BUSY : REFLECTOR_GIVE_UP;
+	}
+	if (now < r->wait_until)
+		return REFLECTOR_WAIT;
+	r->timeout_s = (uint32_t)prng_between(&r->prng, WATCH_MIN_S, WATCH_MAX_S);
+	const char *path = build_path(r);
+	if (!path) { /* no memory: as if the server were away for a moment */
+		r->wait_until = now + BACKOFF_BASE_MS;
+		ret_request->wait_until = r->wait_until;
+		return REFLECTOR_WAIT;
+	}
+	begin_request(r, now);
+	ret_request->path = path;
+	ret_request->accept = resource_media_type(r->config.resource);
+	ret_request->is_watch = is_watch(r);
+	return REFLECTOR_REQUEST;
+}
+
+/* What went wrong, and when to go on. */
+
+static const char *verb(const struct reflector *r)
+{
+	return is_watch(r) ? "watch" : "list";
+}
+
+static void set_trouble(struct reflector *r, const struct error *why)
+{
+	const struct resource *resource = r->config.resource;
+	if (why->kind == ERROR_DENIED && r->status == 403)
+		error_set(&r->trouble, why->kind, 0,
+			  "may not %s %s%s%s: grant this verb on it in the ClusterRole (%s)",
+			  verb(r), resource->plural, resource->group[0] ? "." : "",
+			  resource->group, why->text);
+	else if (why->kind == ERROR_DENIED && r->status == 401)
+		error_set(&r->trouble, why->kind, 0,
+			  "%s %s: the API server does not accept our token or certificate (%s)",
+			  verb(r), resource->plural, why->text);
+	else
+		error_set(&r->trouble, why->kind, 0, "%s %s: %s", verb(r), resource->plural,
+			  why->text);
+}
+
+/* The next request is of `kind`, after a back-off and not before what the server asked for. */
+static void back_off(struct reflector *r, enum list_query_kind kind, const struct error *why,
+		     uint64_t now)
+{
+	set_trouble(r, why);
+	r->counters.failures++;
+	if (now > r->last_failure_at + BACKOFF_QUIET_MS)
+		backoff_reset(&r->backoff);
+	uint32_t wait = backoff_next(&r->backoff, &r->prng);
+	if (wait < why->retry_after_ms)
+		wait = why->retry_after_ms;
+	r->kind = kind;
+	r->wait_until = now + wait;
+	r->last_failure_at = r->wait_until;
+}
+
+static void go_on(struct reflector *r, enum list_query_kind kind, uint64_t now)
+{
+	r->kind = kind;
+	r->wait_until = now;
+}
+
+/* The position of the watch is lost. Without progress since the last list this would go round. */
+static void list_again(struct reflector *r, const struct error *why, uint64_t now)
+{
+	r->counters.relists_expired++;
+	if (r->progress_since_list)
+		go_on(r, first_kind(r), now);
+	else
+		back_off(r, first_kind(r), why, now);
+	r->progress_since_list = false;
+}
+
+/* Who has no handler for it cannot do without the resource: that is trouble, not a state. */
+static void become_absent(struct reflector *r, uint64_t now)
+{
+	const struct resource *resource = r->config.resource;
+	uint32_t wait = r->config.absent_retry_ms;
+	error_clear(&r->trouble);
+	if (!r->sink.absent)
+		error_set(&r->trouble, ERROR_NOT_FOUND, 0,
+			  "the API server has no %s%s%s of version %s: install the definition",
+			  resource->plural, resource->group[0] ? "." : "", resource->group,
+			  resource->version);
+	else if (!r->absent)
+		r->sink.absent(r->sink.owner);
+	r->synced = r->sink.absent != NULL;
+	r->absent = true;
+	r->newest = false;
+	sbuf_clear(&r->version);
+	r->kind = first_kind(r);
+	r->wait_until = now + wait + prng_between(&r->prng, 0, wait / 10);
+}
+
+/* Versions. */
+
+static void set_version(struct reflector *r, struct view version)
+{
+	uint64_t number = object_meta_version(version);
+	if (number != 0 && number < r->counters.last_version)
+		r->counters.stale_rewinds++;
+	sbuf_clear(&r->version);
+	sbuf_append(&r->version, version);
+	r->counters.last_version = number;
+}
+
+static void advance(struct reflector *r, const struct object_meta *meta)
+{
+	r->heard = true;
+	if (r->kind == LIST_QUERY_STREAM)
+		return; /* initial events come in no order */
+	if (view_equal(meta->resource_version, sbuf_view(&r->version)))
+		return;
+	if (meta->version != 0 && meta->version < r->counters.last_version) {
+		r->counters.stale_rewinds++;
+		return;
+	}
+	r->progress = true;
+	r->progress_since_list = true;
+	set_version(r, meta->resource_version);
+}
+
+/* A complete state of this version has arrived. */
+static void synchronise(struct reflector *r, struct view version, uint64_t now)
+{
+	set_version(r, version);
+	r->sink.replace_end(r->sink.owner);
+	r->synced = true;
+	r->newest = false;
+	r->whole = false;
+	r->silent_watches = 0;
+	r->progress_since_list = false;
+	error_clear(&r->trouble);
+	go_on(r, LIST_QUERY_WATCH, now);
+}
+
+/* Heads. */
+
+static bool has_expected_type(const struct reflector *r, struct view content_type)
+{
+	return view_starts_with(content_type,
+				view_from(resource_media_type(r->config.resource)));
+}
+
+/* From now on nothing of the body is of use. */
+static int break_off(struct reflector *r, const struct error *err)
+{
+	r->broken = *err;
+	return -1;
+}
+
+static void begin_objects(struct reflector *r)
+{
+	r->absent = false;
+	if (r->kind == LIST_QUERY_WATCH) {
+		error_clear(&r->trouble);
+	} else if (r->kind != LIST_QUERY_PAGE) {
+		r->sink.replace_begin(r->sink.owner);
+	}
+}
+
+void reflector_answered(struct reflector *r, int status, uint32_t retry_after_ms,
+			struct view content_type, uint64_t now)
+{
+	assert(r->busy && !r->answered);
+	r->answered = true;
+	r->status = status;
+	r->retry_after_ms = retry_after_ms;
+	r->answered_at = now;
+	r->last_byte_at = now;
+	if (status != 200)
+		return;
+	if (has_expected_type(r, content_type))
+		begin_objects(r);
+	else
+		error_set(&r->broken, ERROR_REJECTED, 0, "answered with %.*s, not %s",
+			  VIEW_ARG(content_type), resource_media_type(r->config.resource));
+}
+
+/* Bodies of lists. */
+
+static bool is_expected_list(const struct reflector *r)
+{
+	struct view kind = sbuf_view(&r->list.kind);
+	const struct view suffix = VIEW("List");
+	if (!view_ends_with(kind, suffix))
+		return false;
+	kind.len -= suffix.len;
+	return view_equal(kind, view_from(r->config.resource->kind)) &&
+	       resource_has_version(r->config.resource, sbuf_view(&r->list.api_version));
+}
+
+static void take_listed(struct reflector *r, struct view object)
+{
+	struct error ignored;
+	struct object_meta meta;
+	if (object_meta_read(r->config.resource->encoding, object, &meta, &ignored) != 0 ||
+	    meta.name.len == 0 ||
+	    r->sink.object(r->sink.owner, REFLECTOR_LISTED, &meta, object, &ignored) != 0)
+		r->counters.objects_refused++;
+}
+
+static int feed_list(struct reflector *r, struct view input, struct error *err)
+{
+	struct view object;
+	for (;;) {
+		switch (list_stream_next(&r->list, &input, &object, err)) {
+		case LIST_STREAM_MORE:
+			return 0;
+		case LIST_STREAM_OBJECT:
+			/* In protobuf it is known before the first object of what they are. */
+			if (r->list.kind.len > 0 && !is_expected_list(r))
+				return error_set(err, ERROR_REJECTED, 0, "not a list of %s",
+						 r->config.resource->plural);
+			take_listed(r, object);
+			break;
+		case LIST_STREAM_FAILED:
+			return -1;
+		}
+	}
+}
+
+/* A list has arrived to its end: is it whole, is it what we asked for? */
+static int check_list(const struct reflector *r, struct error *err)
+{
+	if (list_stream_end(&r->list, err) != 0)
+		return -1;
+	if (!is_expected_list(r) || r->list.resource_version.len == 0)
+		return error_set(err, ERROR_REJECTED, 0, "not a list of %s but %.*s",
+				 r->config.resource->plural, VIEW_ARG(sbuf_view(&r->list.kind)));
+	return 0;
+}
+
+static void end_list(struct reflector *r, const struct error *error, uint64_t now)
+{
+	struct error err;
+	if (error || check_list(r, &err) != 0) {
+		back_off(r, LIST_QUERY_LIST, error ? error : &err, now);
+		return;
+	}
+	if (r->list.continue_token.len > 0) {
+		sbuf_clear(&r->continue_token);
+		sbuf_append(&r->continue_token, sbuf_view(&r->list.continue_token));
+		go_on(r, LIST_QUERY_PAGE, now);
+		return;
+	}
+	synchronise(r, sbuf_view(&r->list.resource_version), now);
+}
+
+/* Bodies of watches. */
+
+static bool is_expected_object(const struct reflector *r, const struct watch_event *event)
+{
+	return view_equal(event->kind, view_from(r->config.resource->kind)) &&
+	       resource_has_version(r->config.resource, event->api_version);
+}
+
+static void take_bookmark(struct reflector *r, const struct object_meta *meta, uint64_t now)
+{
+	r->counters.bookmarks++;
+	r->bookmarks_seen = true;
+	if (r->kind == LIST_QUERY_STREAM && meta->initial_events_end) {
+		synchronise(r, meta->resource_version, now);
+		r->progress = true;
+	}
+	advance(r, meta);
+}
+
+static void take_object(struct reflector *r, const struct watch_event *event,
+			const struct object_meta *meta)
+{
+	struct error ignored;
+	enum reflector_change change = REFLECTOR_UPSERT;
+	if (event->type == WATCH_EVENT_DELETED)
+		change = REFLECTOR_DELETE;
+	else if (event->type == WATCH_EVENT_ADDED && r->kind == LIST_QUERY_STREAM)
+		change = REFLECTOR_LISTED;
+	r->counters.events++;
+	if (meta->name.len == 0 ||
+	    r->sink.object(r->sink.owner, change, meta, event->object, &ignored) != 0)
+		r->counters.objects_refused++;
+	advance(r, meta);
+}
+
+static int take_event(struct reflector *r, const struct watch_event *event, uint64_t now,
+		      struct error *err)
+{
+	struct error ignored;
+	struct object_meta meta;
+	if (event->type == WATCH_EVENT_ERROR) {
+		answer_judge_status(r->config.resource->encoding, event->object, err);
+		return -1;
+	}
+	if (event->type == WATCH_EVENT_UNKNOWN || !is_expected_object(r, event) ||
+	    object_meta_read(r->config.resource->encoding, event->object, &meta, &ignored) != 0)
+		r->counters.objects_refused++;
+	else if (event->type == WATCH_EVENT_BOOKMARK)
+		take_bookmark(r, &meta, now);
+	else
+		take_object(r, event, &meta);
+	return 0;
+}
+
+static int feed_watch(struct reflector *r, struct view input, uint64_t now, struct error *err)
+{
+	struct watch_event event;
+	for (;;) {
+		switch (watch_stream_next(&r->watch, &input, &event, err)) {
+		case WATCH_STREAM_MORE:
+			return 0;
+		case WATCH_STREAM_EVENT:
+			if (take_event(r, &event, now, err) != 0)
+				return -1;
+			break;
+		case WATCH_STREAM_FAILED:
+			return -1;
+		}
+	}
+}
+
+int reflector_feed(struct reflector *r, struct view bytes, uint64_t now, struct error *err)
+{
+	assert(r->busy && r->answered);
+	r->last_byte_at = now;
+	if (r->broken.kind != ERROR_NONE) {
+		*err = r->broken;
+		return -1;
+	}
+	if (r->status != 200) {
+		size_t room = r->error_body.cap - r->error_body.len;
+		bytes.len = bytes.len < room ? bytes.len : room;
+		sbuf_append(&r->error_body, bytes);
+		return 0;
+	}
+	int result = is_watch(r) ? feed_watch(r, bytes, now, err) : feed_list(r, bytes, err);
+	return result == 0 ? 0 : break_off(r, err);
+}
+
+/* Ends. */
+
+/* A watch was answered and has ended by itself, or was cut: it makes no difference. */
+static void end_watch(struct reflector *r, const struct error *error, uint64_t now)
+{
+	struct error err;
+	uint64_t lived = now - r->answered_at;
+	if (r->progress || lived >= SHORT_WATCH_MS)
+		r->progress_since_list = true;
+	if (!r->progress && lived < SHORT_WATCH_MS) {
+		error_set(&err, ERROR_RETRY, 0, "ended at once");
+		back_off(r, LIST_QUERY_WATCH, error ? error : &err, now);
+		return;
+	}
+	if (r->heard)
+		r->silent_watches = 0;
+	else if (lived >= BOOKMARKS_MS)
+		r->silent_watches++;
+	if (r->silent_watches < SILENT_WATCHES) {
+		go_on(r, LIST_QUERY_WATCH, now);
+		return;
+	}
+	r->silent_watches = 0;
+	error_set(&err, ERROR_EXPIRED, 0, "nothing came from the server for long");
+	list_again(r, &err, now);
+}
+
+/* A watch was broken off, by an ERROR event or by what we could not take. */
+static void end_broken_watch(struct reflector *r, uint64_t now)
+{
+	if (r->broken.kind == ERROR_EXPIRED)
+		list_again(r, &r->broken, now);
+	else if (r->broken.kind == ERROR_THROTTLED)
+		back_off(r, LIST_QUERY_WATCH, &r->broken, now);
+	else
+		back_off(r, first_kind(r), &r->broken, now);
+}
+
+static void end_stream(struct reflector *r, const struct error *error, uint64_t now)
+{
+	struct error err;
+	error_set(&err, ERROR_RETRY, 0, "ended before all objects had come");
+	if (r->broken.kind == ERROR_EXPIRED)
+		r->newest = true;
+	/* What a server streams and we do not take, it may list. */
+	enum list_query_kind kind = r->broken.kind == ERROR_REJECTED ? LIST_QUERY_LIST
+								     : LIST_QUERY_STREAM;
+	back_off(r, kind, error ? error : &err, now);
+}
+
+static void end_answer(struct reflector *r, const struct error *error, uint64_t now)
+{
+	if (r->kind == LIST_QUERY_STREAM)
+		end_stream(r, error, now);
+	else if (r->kind != LIST_QUERY_WATCH)
+		end_list(r, error, now);
+	else if (r->broken.kind != ERROR_NONE)
+		end_broken_watch(r, now);
+	else
+		end_watch(r, error, now);
+}
+
+static void refuse_watch(struct reflector *r, const struct error *why, uint64_t now)
+{
+	switch (why->kind) {
+	case ERROR_EXPIRED:
+		list_again(r, why, now);
+		break;
+	case ERROR_NOT_FOUND:
+		back_off(r, first_kind(r), why, now);
+		break;
+	case ERROR_REJECTED:
+		/* It may be the version that the server does not take. */
+		r->newest = true;
+		back_off(r, first_kind(r), why, now);
+		break;
+	default:
+		back_off(r, LIST_QUERY_WATCH, why, now);
+		break;
+	}
+}
+
+/* The version we asked for cannot be had: once, at once, the newest instead. */
+static void refuse_version(struct reflector *r, const struct error *why, uint64_t now)
+{
+	bool was_page = r->kind == LIST_QUERY_PAGE;
+	enum list_query_kind kind = was_page ? LIST_QUERY_LIST : r->kind;
+	if (was_page ? r->whole : r->newest)
+		back_off(r, kind, why, now);
+	else
+		go_on(r, kind, now);
+	r->newest = true;
+	r->whole |= was_page;
+}
+
+static void refuse_first(struct reflector *r, const struct error *why, uint64_t now)
+{
+	switch (why->kind) {
+	case ERROR_EXPIRED:
+		refuse_version(r, why, now);
+		break;
+	case ERROR_NOT_FOUND:
+		become_absent(r, now);
+		break;
+	case ERROR_REJECTED:
+		/* A server that cannot stream can list; a page whose token it does not take, too. */
+		if (r->kind == LIST_QUERY_STREAM)
+			go_on(r, LIST_QUERY_LIST, now);
+		else
+			back_off(r, LIST_QUERY_LIST, why, now);
+		break;
+	default:
+		back_off(r, r->kind, why, now);
+		break;
+	}
+}
+
+void reflector_ended(struct reflector *r, const struct error *error, uint64_t now)
+{
+	assert(r->busy);
+	r->busy = false;
+	if (!r->answered) {
+		assert(error);
+		back_off(r, r->kind, error, now);
+		return;
+	}
+	if (r->status == 200) {
+		end_answer(r, r->broken.kind != ERROR_NONE ? &r->broken : error, now);
+		return;
+	}
+	struct error why;
+	const struct answer answer = {r->status, r->retry_after_ms, sbuf_view(&r->error_body)};
+	answer_judge(&answer, &why);
+	if (r->kind == LIST_QUERY_WATCH)
+		refuse_watch(r, &why, now);
+	else
+		refuse_first(r, &why, now);
+}
+
+bool reflector_is_synced(const struct reflector *r)
+{
+	return r->synced;
+}
+
+const char *reflector_trouble(const struct reflector *r)
+{
+	return r->trouble.text;
+}
+
+struct reflector_counters reflector_counters(const struct reflector *r)
+{
+	return r->counters;
+}

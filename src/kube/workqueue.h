@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * workqueue - which keys want work, in what order and when: each key once, higher priority first,
+ * first in first out within a priority, never before its delay; a key added while it is worked on
+ * runs once more afterwards; failures back off per key. Time is given, nothing waits.
+ * Semantics of client-go's queue and controller-runtime's priority queue.
+ *
+ * Threads: owner.
+ */
+
+#include "base/error.h"
+#include "base/prng.h"
+#include "base/view.h"
+
+enum workqueue_priority {
+	WORKQUEUE_LOW,  /* initial lists, periodic looks */
+	WORKQUEUE_HIGH, /* live events, reports */
+};
+
+struct workqueue;
+
+MUST_USE int workqueue_new(uint64_t seed, struct workqueue **ret_queue, struct error *err);
+/* Accepts NULL. */
+void workqueue_free(struct workqueue *queue);
+/*
+ * Wants work on key at `at` (ms) or before. Of several adds the earliest time and the highest
+ * priority count. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int workqueue_add(struct workqueue *queue, struct view key,
+			   enum workqueue_priority priority, uint64_t at, struct error *err);
+/*
+ * The next key that is due, which is then being worked on until workqueue_done(); false when none
+ * is due. The view is borrowed until then.
+ */
+bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key);
+/* The work on a key has ended well: its failures are forgotten. */
+void workqueue_done(struct workqueue *queue, struct view key, uint64_t now);
+/*
+ * The work failed: done, and wanted again after a back-off (5 ms doubling to 1000 s), or after
+ * retry_after_ms when that is longer.
+ */
+void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_after_ms,
+		      uint64_t now);
+/* When workqueue_take() may next succeed: 0 = now, UINT64_MAX = no key waits. */
+uint64_t workqueue_next_due(const struct workqueue *queue);
+/* Keys that are due or waiting, and being worked on. */
+size_t workqueue_depth(const struct workqueue *queue);
+
+/* Rise only. */
+struct workqueue_counters {
+	uint64_t adds, retries;
+};
+struct workqueue_counters workqueue_counters(const struct workqueue *queue);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * fake_apiclient - kube/apiclient.h without a network: requests are kept until the test answers
+ * them. One source file of a test program includes lib/fake_apiclient.inc, whose symbols then take
+ * the place of the real ones at the link.
+ *
+ * Threads: the test's.
+ */
+
+#include "kube/apiclient.h"
+
+#define FAKE_APICLIENT_MAX 64
+
+struct apiclient_request {
+	char method[8];
+	char path[256];
+	char body[8192];
+	apiclient_answer_fn answer;
+	void *owner;
+	bool open;
+};
+
+extern struct apiclient_request fake_requests[FAKE_APICLIENT_MAX];
+extern unsigned n_fake_requests; /* since the last reset */
+
+/* Forgets all requests. */
+void fake_apiclient_reset(void);
+/* Answers the i-th request with 2xx and a body. */
+void fake_apiclient_answer(unsigned i, const char *body);
+/* Answers the i-th request with an error of this kind. */
+void fake_apiclient_fail(unsigned i, enum error_kind kind);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Connections are a list of a read buffer and a loop_watch. The end of a request is seen by its
+ * Content-Length, or in HTTP/2 by the first frame with END_STREAM.
+ */
+
+#include "lib/script_server.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/sbuf.h"
+
+#define RECEIVED_CAP (16u << 20)
+
+struct connection {
+	struct connection *next;
+	struct script_server *server;
+	struct loop_watch *watch;
+	struct loop_timer *later;
+	const struct script_answer *answer; /* whose second part is due */
+	struct sbuf in;
+	int fd;
+};
+
+struct script_server {
+	struct loop *loop;
+	struct script_server_config config;
+	struct loop_watch *watch;
+	struct connection *connections;
+	struct sbuf received;
+	size_t next_answer;
+	unsigned n_connections, n_requests;
+	int fd;
+	char url[64];
+};
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	perror(what);
+	abort();
+}
+
+static void hang_up(struct connection *connection, bool reset)
+{
+	const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+	if (connection->fd < 0)
+		return;
+	if (reset)
+		setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	loop_watch_free(connection->watch);
+	connection->watch = NULL;
+	close(connection->fd);
+	connection->fd = -1;
+}
+
+static void send_bytes(struct connection *connection, struct view bytes)
+{
+	if (bytes.len == 0 || connection->fd < 0)
+		return;
+	ssize_t sent = send(connection->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	must(sent < 0 || (size_t)sent == bytes.len, "an answer larger than a socket's buffer");
+}
+
+static void end_answer(struct connection *connection)
+{
+	const struct script_answer *answer = connection->answer;
+	if (answer->close || answer->reset)
+		hang_up(connection, answer->reset);
+}
+
+static void send_later(void *owner)
+{
+	struct connection *connection = owner;
+	send_bytes(connection, connection->answer->later);
+	end_answer(connection);
+}
+
+static void answer_request(struct connection *connection)
+{
+	struct script_server *server = connection->server;
+	server->n_requests++;
+	if (server->next_answer == server->config.n_answers)
+		return;
+	connection->answer = &server->config.answers[server->next_answer++];
+	send_bytes(connection, connection->answer->bytes);
+	if (connection->answer->later.len > 0)
+		loop_timer_set(connection->later, 1);
+	else
+		end_answer(connection);
+}
+
+/* Length of the whole request at the front of in, 0 when it is not whole. */
+static size_t http1_request_size(struct view in)
+{
+	struct view head, body, before, after;
+	uint64_t length = 0;
+	if (!view_cut(in, VIEW("\r\n\r\n"), &head, &body))
+		return 0;
+	if (view_cut(head, VIEW("Content-Length: "), &before, &after)) {
+		struct view number, rest;
+		view_cut(after, VIEW("\r\n"), &number, &rest);
+		must(view_parse_u64(number, &length), "Content-Length");
+	}
+	return body.len < length ? 0 : head.len + 4 + (size_t)length;
+}
+
+static size_t http2_request_size(struct view in)
+{
+	const size_t preface = 24, frame_head = 9;
+	for (size_t at = preface; at + frame_head <= in.len;) {
+		const unsigned char *frame = (const unsigned char *)in.ptr + at;
+		size_t size = frame_head + ((size_t)frame[0] << 16 | (size_t)frame[1] << 8 | frame[2]);
+		bool is_data_or_headers = frame[3] <= 1;
+		at += size;
+		if (at <= in.len && is_data_or_headers && (frame[4] & 1))
+			return at;
+	}
+	return 0;
+}
+
+static void read_requests(void *owner, bool readable, bool writable)
+{
+	(void)readable;
+	(void)writable;
+	struct connection *connection = owner;
+	struct script_server *server = connection->server;
+	char bytes[65536];
+	ssize_t n = recv(connection->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	if (n <= 0) {
+		hang_up(connection, false);
+		return;
+	}
+	sbuf_append(&connection->in, (struct view){bytes, (size_t)n});
+	sbuf_append(&server->received, (struct view){bytes, (size_t)n});
+	for (;;) {
+		struct view in = sbuf_view(&connection->in);
+		size_t size = server->config.http2 ? http2_request_size(in) : http1_request_size(in);
+		if (size == 0 || connection->fd < 0)
+			break;
+		sbuf_consume(&connection->in, size);
+		answer_request(connection);
+	}
+}
+
+static void accept_connection(void *owner, bool readable, bool writable)
+{
+	(void)readable;
+	(void)writable;
+	struct script_server *server = owner;
+	struct error err;
+	struct connection *connection = calloc(1, sizeof(*connection));
+	must(connection, "memory");
+	connection->fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
+	must(connection->fd >= 0, "accept");
+	connection->server = server;
+	connection->next = server->connections;
+	server->connections = connection;
+	server->n_connections++;
+	sbuf_init(&connection->in, RECEIVED_CAP);
+	must(loop_watch_new(server->loop, connection->fd, true, false, read_requests, connection,
+			    &connection->watch, &err) == 0 &&
+		     loop_timer_new(server->loop, send_later, connection, &connection->later,
+				    &err) == 0,
+	     "watch a connection");
+}
+
+static int listen_tcp(struct script_server *server)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	must(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
+		     getsockname(fd, (struct sockaddr *)&address, &size) == 0,
+	     "bind to loopback");
+	snprintf(server->url, sizeof(server->url), "http://127.0.0.1:%u",
+		 (unsigned)ntohs(address.sin_port));
+	return fd;
+}
+
+static int listen_unix(struct script_server *server, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	must(strlen(path) < sizeof(address.sun_path), "a path for a unix socket");
+	memcpy(address.sun_path, path, strlen(path));
+	unlink(path);
+	must(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0,
+	     "bind to a unix socket");
+	snprintf(server->url, sizeof(server->url), "http://localhost");
+	return fd;
+}
+
+struct script_server *script_server_new(struct loop *loop,
+					const struct script_server_config *config)
+{
+	struct error err;
+	struct script_server *server = calloc(1, sizeof(*server));
+	must(server, "memory");
+	server->loop = loop;
+	server->config = *config;
+	sbuf_init(&server->received, RECEIVED_CAP);
+	server->fd = config->unix_path ? listen_unix(server, config->unix_path)
+				       : listen_tcp(server);
+	must(listen(server->fd, 16) == 0, "listen");
+	must(loop_watch_new(loop, server->fd, true, false, accept_connection, server,
+			    &server->watch, &err) == 0,
+	     "watch the port");
+	return server;
+}
+
+void script_server_free(struct script_server *server)
+{
+	if (!server)
+		return;
+	while (server->connections) {
+		struct connection *connection = server->connections;
+		server->connections = connection->next;
+		hang_up(connection, false);
+		loop_timer_free(connection->later);
+		sbuf_deinit(&connection->in);
+		free(connection);
+	}
+	loop_watch_free(server->watch);
+	close(server->fd);
+	if (server->config.unix_path)
+		unlink(server->config.unix_path);
+	sbuf_deinit(&server->received);
+	free(server);
+}
+
+const char *script_server_url(const struct script_server *server)
+{
+	return server->url;
+}
+
+const char *script_server_received(struct script_server *server)
+{
+	const char *text = sbuf_text(&server->received);
+	must(text, "memory");
+	return text;
+}
+
+unsigned script_server_requests(const struct script_server *server)
+{
+	return server->n_requests;
+}
+
+unsigned script_server_connections(const struct script_server *server)
+{
+	return server->n_connections;
+}

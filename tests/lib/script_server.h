@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * script_server - a server on loopback or a unix socket that answers each request with the next
+ * entry of a script, byte for byte, whatever was asked; on the loop of the test.
+ *
+ * Threads: the loop's.
+ * Limits:  an answer must fit into a socket's buffer.
+ */
+
+#include "base/view.h"
+#include "io/loop.h"
+
+struct script_answer {
+	struct view bytes;
+	bool close;        /* close the connection afterwards */
+	bool reset;        /* with an RST instead of a FIN */
+	struct view later; /* sent when the loop has turned once more after bytes */
+};
+
+struct script_server_config {
+	const char *unix_path; /* NULL: TCP on 127.0.0.1 */
+	bool http2;            /* with prior knowledge: a request ends with END_STREAM */
+	const struct script_answer *answers; /* borrowed; when used up, nothing is answered */
+	size_t n_answers;
+};
+
+struct script_server;
+
+/* Never fails: it asserts. */
+struct script_server *script_server_new(struct loop *loop,
+					const struct script_server_config *config);
+/* Accepts NULL. */
+void script_server_free(struct script_server *server);
+/* "http://127.0.0.1:1234", borrowed. */
+const char *script_server_url(const struct script_server *server);
+/* What clients sent, one request after the other, as a C string; borrowed. */
+const char *script_server_received(struct script_server *server);
+unsigned script_server_requests(const struct script_server *server);
+unsigned script_server_connections(const struct script_server *server);

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/sbuf.h"
+#include "io/fetch.h"
+#include "lib/script_server.h"
+
+static struct error err;
+
+/* What a handler saw: "head 200 text/plain;body hello;done 200;". */
+struct client {
+	struct loop *loop;
+	struct fetcher *fetcher;
+	struct script_server *server;
+	struct sbuf journal;
+	struct fetch *fetch;
+	struct fetch_result result; /* of the last done; its views are not to be used */
+	unsigned n_expected;        /* the loop stops after so many done */
+	bool refuse_body;
+	bool cancel_in_body;
+	const char *follow_up; /* URL of a request to start from body, once */
+};
+
+static void start(struct client *client, const struct fetch_request *request);
+
+static void saw_head(void *owner, const struct fetch_result *head)
+{
+	struct client *client = owner;
+	sbuf_printf(&client->journal, "head %d %.*s retry %u;", head->status,
+		    VIEW_ARG(head->content_type), head->retry_after_ms);
+}
+
+static int saw_body(void *owner, struct view bytes, struct error *body_err)
+{
+	struct client *client = owner;
+	sbuf_printf(&client->journal, "body %.*s;", VIEW_ARG(bytes));
+	if (client->follow_up) {
+		struct fetch_request request = {.method = "GET", .url = client->follow_up};
+		client->follow_up = NULL;
+		start(client, &request);
+	}
+	if (client->cancel_in_body) {
+		fetch_cancel(client->fetch);
+		loop_stop(client->loop);
+	}
+	if (client->refuse_body)
+		return error_set(body_err, ERROR_LIMIT, 0, "enough of it");
+	return 0;
+}
+
+static void saw_done(void *owner, const struct fetch_result *result)
+{
+	struct client *client = owner;
+	client->result = *result;
+	sbuf_printf(&client->journal, "done %d", result->status);
+	if (result->grpc_status >= 0)
+		sbuf_printf(&client->journal, " grpc %d %.*s", result->grpc_status,
+			    VIEW_ARG(result->grpc_message));
+	sbuf_printf(&client->journal, "%s;", result->failed ? " failed" : "");
+	if (--client->n_expected == 0)
+		loop_stop(client->loop);
+}
+
+static void start(struct client *client, const struct fetch_request *request)
+{
+	const struct fetch_handler handler = {client, saw_head, saw_body, saw_done};
+	assert_int_equal(fetch_start(client->fetcher, request, &handler, &client->fetch, &err), 0);
+	client->n_expected++;
+}
+
+static void run(struct client *client)
+{
+	assert_int_equal(loop_run(client->loop, &err), 0);
+}
+
+static void expect_journal(struct client *client, const char *expected)
+{
+	assert_string_equal(sbuf_text(&client->journal), expected);
+	sbuf_clear(&client->journal);
+}
+
+static void new_client(struct client *client, const struct script_server_config *config)
+{
+	*client = (struct client){0};
+	sbuf_init(&client->journal, 1 << 20);
+	assert_int_equal(loop_new(&client->loop, &err), 0);
+	assert_int_equal(fetcher_new(client->loop, &client->fetcher, &err), 0);
+	client->server = script_server_new(client->loop, config);
+}
+
+static void free_client(struct client *client)
+{
+	fetcher_free(client->fetcher);
+	script_server_free(client->server);
+	loop_free(client->loop);
+	sbuf_deinit(&client->journal);
+}
+
+#define SCRIPT(answers) (&(struct script_server_config){NULL, false, answers, ARRAY_SIZE(answers)})
+
+static void get(struct client *client)
+{
+	start(client, &(struct fetch_request){.method = "GET",
+					      .url = script_server_url(client->server)});
+	run(client);
+}
+
+static void an_answer_arrives_as_head_body_and_done(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+				    "Content-Length: 5\r\n\r\nhello")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "head 200 text/plain retry 0;body hello;done 200;");
+	free_client(&client);
+}
+
+static void a_body_is_handed_on_as_it_arrives(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"),
+		 .later = VIEW_INIT("2\r\nde\r\n0\r\n\r\n")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "head 200  retry 0;body abc;body de;done 200;");
+	free_client(&client);
+}
+
+static void statuses_and_retry_after_are_results_not_failures(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 503 Down\r\nRetry-After: 999999999\r\n"
+				    "Content-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 No\r\n"
+				    "Content-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "head 429  retry 7000;done 429;");
+	get(&client);
+	expect_journal(&client, "head 503  retry 3600000;done 503;");
+	get(&client);
+	expect_journal(&client, "head 404  retry 0;done 404;");
+	assert_int_equal(script_server_connections(client.server), 1);
+	free_client(&client);
+}
+
+static void a_redirect_is_never_followed(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
+				    "Content-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "head 302  retry 0;done 302;");
+	assert_int_equal(script_server_requests(client.server), 1);
+	free_client(&client);
+}
+
+static void nothing_is_decompressed(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
+				    "Content-Length: 3\r\n\r\nraw")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "head 200  retry 0;body raw;done 200;");
+	assert_null(strstr(script_server_received(client.server), "Accept-Encoding"));
+	free_client(&client);
+}
+
+static void proxies_of_the_environment_are_not_used(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	setenv("http_proxy", "http://127.0.0.1:1", 1);
+	setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "head 200  retry 0;done 200;");
+	unsetenv("http_proxy");
+	unsetenv("ALL_PROXY");
+	free_client(&client);
+}
+
+static void a_request_carries_its_method_headers_and_body_and_nothing_unasked(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+	};
+	static const char *const headers[] = {"Content-Type: a/b", "Authorization: Bearer x",
+					      "User-Agent: test", NULL};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	start(&client, &(struct fetch_request){.method = "PATCH",
+					       .url = script_server_url(client.server),
+					       .headers = headers,
+					       .body = VIEW("{}")});
+	run(&client);
+	const char *sent = script_server_received(client.server);
+	assert_non_null(strstr(sent, "PATCH / HTTP/1.1\r\n"));
+	assert_non_null(strstr(sent, "Content-Type: a/b\r\n"));
+	assert_non_null(strstr(sent, "Authorization: Bearer x\r\n"));
+	assert_non_null(strstr(sent, "Content-Length: 2\r\n\r\n{}"));
+	assert_null(strstr(sent, "Expect"));
+	size_t first = strlen(sent);
+	start(&client, &(struct fetch_request){.method = "POST",
+					       .url = script_server_url(client.server)});
+	run(&client);
+	sent = script_server_received(client.server) + first;
+	assert_non_null(strstr(sent, "Content-Length: 0\r\n"));
+	assert_null(strstr(sent, "Content-Type"));
+	free_client(&client);
+}
+
+static void a_connection_is_kept_unless_a_fresh_one_is_asked_for(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	get(&client);
+	assert_int_equal(script_server_connections(client.server), 1);
+	start(&client, &(struct fetch_request){.method = "GET",
+					       .url = script_server_url(client.server),
+					       .fresh_connection = true});
+	run(&client);
+	assert_int_equal(script_server_connections(client.server), 2);
+	free_client(&client);
+}
+
+static void a_cut_answer_fails_for_another_try(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"), .close = true},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"),
+		 .close = true},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 O"), .reset = true},
+		{.bytes = VIEW_INIT("SSH-2.0-x\r\n"), .close = true},
+	};
+	static const char *const expected[] = {
+		"head 200  retry 0;body hel;done 200 failed;",
+		"head 200  retry 0;body abc;done 200 failed;",
+		NULL,
+		"done 0 failed;",
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		get(&client);
+		if (expected[i])
+			expect_journal(&client, expected[i]);
+		sbuf_clear(&client.journal);
+		assert_true(client.result.failed);
+		assert_int_equal(client.result.error.kind, ERROR_RETRY);
+		assert_true(client.result.error.text[0] != '\0');
+	}
+	free_client(&client);
+}
+
+static void a_head_without_end_is_given_up(void **state)
+{
+	(void)state;
+	struct sbuf head;
+	sbuf_init(&head, 1 << 20);
+	sbuf_printf(&head, "HTTP/1.1 200 OK\r\n");
+	for (int i = 0; i < 3000; i++)
+		sbuf_printf(&head, "X-Header-%d: some text of middling length\r\n", i);
+	struct script_answer answers[] = {{.bytes = sbuf_view(&head)}};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	expect_journal(&client, "done 200 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_LIMIT);
+	free_client(&client);
+	sbuf_deinit(&head);
+}
+
+static void the_bodys_reader_can_end_the_request_with_its_own_error(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhel")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	client.refuse_body = true;
+	get(&client);
+	expect_journal(&client, "head 200  retry 0;body hel;done 200 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_LIMIT);
+	assert_string_equal(client.result.error.text, "enough of it");
+	free_client(&client);
+}
+
+static void a_request_can_be_cancelled_from_its_own_body_handler(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhel")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	client.cancel_in_body = true;
+	get(&client);
+	expect_journal(&client, "head 200  retry 0;body hel;");
+	free_client(&client);
+}
+
+static void a_request_can_be_started_from_a_body_handler(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	client.follow_up = script_server_url(client.server);
+	get(&client);
+	expect_journal(&client, "head 200  retry 0;body a;done 200;"
+				"head 200  retry 0;body b;done 200;");
+	free_client(&client);
+}
+
+static void cancelling_calls_nobody_back(void **state)
+{
+	(void)state;
+	struct client client;
+	new_client(&client, &(struct script_server_config){0});
+	start(&client, &(struct fetch_request){.method = "GET",
+					       .url = script_server_url(client.server)});
+	fetch_cancel(client.fetch);
+	fetch_cancel(NULL);
+	loop_stop(client.loop);
+	run(&client);
+	expect_journal(&client, "");
+	free_client(&client);
+}
+
+static void freeing_the_fetcher_ends_requests_without_calling_back(void **state)
+{
+	(void)state;
+	struct client client;
+	new_client(&client, &(struct script_server_config){0});
+	for (int i = 0; i < 3; i++)
+		start(&client, &(struct fetch_request){.method = "GET",
+						       .idle_timeout_ms = 1000,
+						       .url = script_server_url(client.server)});
+	free_client(&client);
+}
+
+static void silence_ends_a_request(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	start(&client, &(struct fetch_request){.method = "GET",
+					       .idle_timeout_ms = 20,
+					       .url = script_server_url(client.server)});
+	run(&client);
+	expect_journal(&client, "head 200  retry 0;body hel;done 200 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	assert_non_null(strstr(client.result.error.text, "no byte"));
+	start(&client, &(struct fetch_request){.method = "GET",
+					       .total_timeout_ms = 20,
+					       .url = script_server_url(client.server)});
+	run(&client);
+	expect_journal(&client, "done 0 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	free_client(&client);
+}
+
+static void a_server_that_never_speaks_tls_runs_into_the_connect_deadline(void **state)
+{
+	(void)state;
+	struct client client;
+	struct sbuf url;
+	new_client(&client, &(struct script_server_config){0});
+	sbuf_init(&url, 100);
+	sbuf_printf(&url, "https%s", script_server_url(client.server) + strlen("http"));
+	start(&client, &(struct fetch_request){.method = "GET",
+					       .connect_timeout_ms = 20,
+					       .url = sbuf_text(&url)});
+	run(&client);
+	expect_journal(&client, "done 0 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	sbuf_deinit(&url);
+	free_client(&client);
+}
+
+static void a_refused_connection_is_worth_another_try(void **state)
+{
+	(void)state;
+	struct client client;
+	new_client(&client, &(struct script_server_config){0});
+	start(&client, &(struct fetch_request){.method = "GET", .url = "http://127.0.0.1:1/"});
+	run(&client);
+	expect_journal(&client, "done 0 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	free_client(&client);
+}
+
+static void unusable_requests_are_refused_at_once(void **state)
+{
+	(void)state;
+	static const char *const split[] = {"A: b\r\nC: d", NULL};
+	static const struct fetch_request requests[] = {
+		{.method = "GET", .url = ""},
+		{.method = "GET", .url = "http://a b/"},
+		{.method = "GET", .url = "file:///etc/hostname"},
+		{.method = "GET", .url = "a/b"},
+		{.method = "GET", .url = "http://a/\r\nx"},
+		{.method = "GET\n", .url = "http://a/"},
+		{.method = "", .url = "http://a/"},
+		{.method = "GET", .url = "http://a/", .headers = split},
+		{.method = "GET", .url = "https://a/", .server_name = "not a name"},
+	};
+	struct client client;
+	const struct fetch_handler handler = {&client, saw_head, saw_body, saw_done};
+	new_client(&client, &(struct script_server_config){0});
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		assert_int_equal(fetch_start(client.fetcher, &requests[i], &handler, &client.fetch,
+					     &err),
+				 -1);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+		assert_null(client.fetch);
+	}
+	free_client(&client);
+}
+
+/* SETTINGS; HEADERS of stream 1; DATA; HEADERS with END_STREAM, HPACK without Huffman. */
+#define H2_SETTINGS "\0\0\0\4\0\0\0\0\0"
+#define H2_HEAD "\0\0\24\1\4\0\0\0\1\x88\x0f\x10\x10" "application/grpc"
+#define H2_DATA "\0\0\7\0\0\0\0\0\1" "\0\0\0\0\2hi"
+#define H2_TRAILERS_OK "\0\0\17\1\5\0\0\0\1\0\x0bgrpc-status\1" "0"
+#define H2_TRAILERS_BAD                                                       \
+	"\0\0\x22\1\5\0\0\0\1\0\x0bgrpc-status\1" "8\0\x0cgrpc-message\4" "full"
+
+static void grpc_over_a_unix_socket_delivers_its_trailers(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT(H2_SETTINGS H2_HEAD H2_DATA H2_TRAILERS_OK)},
+		{.bytes = VIEW_INIT(H2_SETTINGS H2_HEAD), .later = VIEW_INIT(H2_TRAILERS_BAD)},
+	};
+	static const char *const headers[] = {"Content-Type: application/grpc", "TE: trailers",
+					      NULL};
+	char path[] = "/tmp/fetch_test.XXXXXX";
+	assert_non_null(mkdtemp(path));
+	struct sbuf socket_path;
+	sbuf_init(&socket_path, 100);
+	sbuf_printf(&socket_path, "%s/socket", path);
+	const struct script_server_config config = {sbuf_text(&socket_path), true, answers,
+						    ARRAY_SIZE(answers)};
+	struct client client;
+	new_client(&client, &config);
+	struct fetch_request request = {.method = "POST",
+					.url = "http://localhost/v1.PodResourcesLister/List",
+					.unix_socket = sbuf_text(&socket_path),
+					.headers = headers,
+					.body = VIEW("\0\0\0\0\0"),
+					.protocol = FETCH_HTTP2_PRIOR_KNOWLEDGE,
+					.fresh_connection = true};
+	start(&client, &request);
+	run(&client);
+	assert_int_equal(client.result.grpc_status, 0);
+	assert_false(client.result.failed);
+	sbuf_clear(&client.journal);
+	start(&client, &request);
+	run(&client);
+	expect_journal(&client, "head 200 application/grpc retry 0;done 200 grpc 8 full;");
+	free_client(&client);
+	sbuf_deinit(&socket_path);
+	rmdir(path);
+}
+
+static void a_missing_unix_socket_is_worth_another_try(void **state)
+{
+	(void)state;
+	struct client client;
+	new_client(&client, &(struct script_server_config){0});
+	start(&client, &(struct fetch_request){.method = "GET",
+					       .url = "http://localhost/",
+					       .unix_socket = "/nonexistent/socket"});
+	run(&client);
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	free_client(&client);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_answer_arrives_as_head_body_and_done),
+	cmocka_unit_test(a_body_is_handed_on_as_it_arrives),
+	cmocka_unit_test(statuses_and_retry_after_are_results_not_failures),
+	cmocka_unit_test(a_redirect_is_never_followed),
+	cmocka_unit_test(nothing_is_decompressed),
+	cmocka_unit_test(proxies_of_the_environment_are_not_used),
+	cmocka_unit_test(a_request_carries_its_method_headers_and_body_and_nothing_unasked),
+	cmocka_unit_test(a_connection_is_kept_unless_a_fresh_one_is_asked_for),
+	cmocka_unit_test(a_cut_answer_fails_for_another_try),
+	cmocka_unit_test(a_head_without_end_is_given_up),
+	cmocka_unit_test(the_bodys_reader_can_end_the_request_with_its_own_error),
+	cmocka_unit_test(a_request_can_be_cancelled_from_its_own_body_handler),
+	cmocka_unit_test(a_request_can_be_started_from_a_body_handler),
+	cmocka_unit_test(cancelling_calls_nobody_back),
+	cmocka_unit_test(freeing_the_fetcher_ends_requests_without_calling_back),
+	cmocka_unit_test(silence_ends_a_request),
+	cmocka_unit_test(a_server_that_never_speaks_tls_runs_into_the_connect_deadline),
+	cmocka_unit_test(a_refused_connection_is_worth_another_try),
+	cmocka_unit_test(unusable_requests_are_refused_at_once),
+	cmocka_unit_test(grpc_over_a_unix_socket_delivers_its_trailers),
+	cmocka_unit_test(a_missing_unix_socket_is_worth_another_try),
+};
+TEST_MAIN(tests)
