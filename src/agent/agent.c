@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One timer drives all: after everything that happens, advance() does what is due and sets the
+ * timer for what comes next. What happens is a change in the kubelet's folders, an XID error, the
+ * end of a reading, the answer to a report, or time.
+ *
+ * The order of a sample matters. The checkpoint is read first and the List asked for afterwards:
+ * the kubelet writes the checkpoint before it lets a pod start, and its List tells the pods it has
+ * admitted, so a List that was asked for after the checkpoint was read has every living pod that
+ * the checkpoint names. A pod in the checkpoint but not in the List has ended; the other way round
+ * nobody could tell it from one that has just begun. The driver is asked before both, because it
+ * may take long, and nothing may pass between those two.
+ *
+ * While a kubelet hangs, reports go on with what was last known: that is what they say.
+ */
+
+#include "agent/agent.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/checkpoint.h"
+#include "agent/evidence.h"
+#include "agent/hardware.h"
+#include "agent/podres.h"
+#include "agent/reporter.h"
+#include "agent/schedule.h"
+#include "agent/watchdog.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "io/file.h"
+#include "io/filewatch.h"
+#include "wire/jindent.h"
+
+#define PRINT_CAP (4u * LIMIT_REPORT_BYTES)
+
+struct agent {
+	const struct agent_settings *settings;
+	char boot_id[LIMIT_TEXT_UUID];
+	size_t boot_id_len;
+
+	struct loop *loop;
+	struct loop_timer *timer;  /* for advance() */
+	struct loop_timer *events; /* for XID errors */
+	struct loop_signal *terminated;
+	struct loop_signal *interrupted;
+	struct watchdog *watchdog; /* NULL: switched off */
+	struct fetcher *fetcher;
+	struct filewatch *plugins_folder;
+	struct filewatch *socket_folder;
+
+	struct checkpoint checkpoint;
+	struct podres *podres;
+	struct hardware hardware;
+	struct event_queue queue;
+
+	struct schedule schedule;
+	struct delivery delivery;
+	struct reporter *reporter;
+	bool is_sampling;
+	bool is_news;      /* found by the sample under way */
+	bool has_sample;   /* the first one has ended */
+	unsigned last_loss; /* enum evidence_loss of the last report */
+	enum delivery_verdict last_verdict;
+
+	bool failed; /* --once did not succeed; error says why */
+	struct error error;
+};
+
+static void advance(struct agent *agent);
+
+/* Making a report. */
+
+static struct report tell(struct agent *agent, int64_t sequence)
+{
+	struct report report = {
+		.version = REPORT_VERSION,
+		.node = view_from(agent->settings->node_name),
+		.boot_id = {agent->boot_id, agent->boot_id_len},
+		.instance = agent->delivery.instance,
+		.sequence = sequence,
+		.observed_at = clock_wall_ms(),
+		.agent_version = VIEW(GPU_ATTRIBUTION_VERSION),
+		.sources.processes = {.state = REPORT_SOURCE_ABSENT,
+				      .message = VIEW("host PIDs are not visible")},
+		.events = event_queue_events(&agent->queue),
+		.events_dropped = agent->queue.dropped,
+	};
+	checkpoint_tell(&agent->checkpoint, &report);
+	podres_tell(agent->podres, &report);
+	hardware_tell(&agent->hardware, &report);
+	return report;
+}
+
+static void log_loss(struct agent *agent, unsigned loss)
+{
+	if (loss != 0 && loss != agent->last_loss)
+		LOG_WARN("Report too large, parts are left out",
+			 LOG_BOOL("processes", (loss & EVIDENCE_PROCESSES) != 0),
+			 LOG_BOOL("advertised", (loss & EVIDENCE_ADVERTISED) != 0),
+			 LOG_BOOL("podResources", (loss & EVIDENCE_POD_RESOURCES) != 0));
+	agent->last_loss = loss;
+}
+
+static int encode(struct agent *agent, int64_t sequence, struct sbuf *buf, struct error *err)
+{
+	unsigned loss;
+	const struct report report = tell(agent, sequence);
+	if (evidence_encode(&report, buf, &loss, err) < 0)
+		return -1;
+	log_loss(agent, loss);
+	return 0;
+}
+
+/* Posting it. */
+
+static void log_refusal(struct agent *agent, enum delivery_verdict verdict, const struct error *err)
+{
+	const char *advice = delivery_advice(verdict);
+	uint64_t wait = delivery_next_at(&agent->delivery) - loop_now_ms(agent->loop);
+	if (advice)
+		LOG_ERROR("Report not accepted", LOG_ERROR_FIELD(err),
+			  LOG_TEXT("controller", view_from(agent->settings->controller)),
+			  LOG_TEXT("advice", view_from(advice)), LOG_U64("retry_ms", wait));
+	else
+		LOG_INFO("Report not accepted yet", LOG_ERROR_FIELD(err), LOG_U64("retry_ms", wait));
+}
+
+static void log_verdict(struct agent *agent, enum delivery_verdict verdict, const struct error *err)
+{
+	if (verdict != DELIVERY_ACCEPTED)
+		log_refusal(agent, verdict, err);
+	else if (agent->last_verdict != DELIVERY_ACCEPTED)
+		LOG_INFO("Report accepted", LOG_I64("sequence", agent->delivery.sequence));
+	agent->last_verdict = verdict;
+}
+
+static void end_once(struct agent *agent, const struct error *err)
+{
+	agent->failed = err != NULL;
+	if (err)
+		agent->error = *err;
+	loop_stop(agent->loop);
+}
+
+static void answered(void *owner, const struct reporter_answer *answer)
+{
+	struct agent *agent = owner;
+	enum delivery_verdict verdict = delivery_end(&agent->delivery, &answer->delivery,
+						     loop_now_ms(agent->loop), clock_boot_ms());
+	if (verdict == DELIVERY_ACCEPTED)
+		event_queue_acknowledge(&agent->queue, answer->acknowledged_events);
+	if (agent->settings->once) {
+		end_once(agent, verdict == DELIVERY_ACCEPTED ? NULL : &answer->error);
+		return;
+	}
+	log_verdict(agent, verdict, &answer->error);
+	advance(agent);
+}
+
+/* Posts the newest state. What cannot even be sent counts as an answer that did not come. */
+static void post(struct agent *agent)
+{
+	CLEANUP(sbuf_deinit) struct sbuf body;
+	struct reporter_answer none = {.acknowledged_events = -1};
+	sbuf_init(&body, LIMIT_REPORT_BYTES);
+	int64_t sequence = delivery_begin(&agent->delivery);
+	if (encode(agent, sequence, &body, &none.error) < 0 ||
+	    reporter_post(agent->reporter, sbuf_view(&body), &none.error) < 0)
+		answered(agent, &none);
+}
+
+/* Printing it. */
+
+static bool has_any_source(const struct agent *agent)
+{
+	struct report report = {0};
+	checkpoint_tell(&agent->checkpoint, &report);
+	podres_tell(agent->podres, &report);
+	hardware_tell(&agent->hardware, &report);
+	return report.sources.checkpoint.state == REPORT_SOURCE_OK ||
+	       report.sources.pod_resources.state == REPORT_SOURCE_OK ||
+	       report.sources.nvml.state == REPORT_SOURCE_OK;
+}
+
+static int print(struct agent *agent, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf body;
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&body, LIMIT_REPORT_BYTES);
+	sbuf_init(&text, PRINT_CAP);
+	if (encode(agent, delivery_begin(&agent->delivery), &body, err) < 0)
+		return -1;
+	jindent(sbuf_view(&body), &text);
+	if (sbuf_check(&text, "report", err) < 0)
+		return -1;
+	if (fwrite(text.ptr, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
+		return error_set(err, ERROR_RETRY, 0, "standard output takes no more");
+	return has_any_source(agent) ? 0
+				     : error_set(err, ERROR_RETRY, 0,
+						 "no source answered: see `sources` in the report");
+}
+
+/* Sampling. */
+
+static void end_sample(void *owner, const struct podres_outcome *outcome)
+{
+	struct agent *agent = owner;
+	uint64_t now = loop_now_ms(agent->loop);
+	agent->is_sampling = false;
+	schedule_kubelet_answered(&agent->schedule, outcome->throttled, now);
+	if (outcome->is_news || agent->is_news || !agent->has_sample)
+		delivery_changed(&agent->delivery, now);
+	agent->has_sample = true;
+	if (agent->settings->print) {
+		struct error err;
+		end_once(agent, print(agent, &err) < 0 ? &err : NULL);
+		return;
+	}
+	advance(agent);
+}
+
+static void look_at_socket(struct agent *agent)
+{
+	if (!podres_socket_changed(agent->podres))
+		return;
+	LOG_INFO("The kubelet has a new socket");
+	agent->is_news = true;
+	schedule_kubelet_restarted(&agent->schedule, loop_now_ms(agent->loop));
+}
+
+static void sample(struct agent *agent, unsigned parts)
+{
+	int64_t wall_now = clock_wall_ms();
+	agent->is_sampling = true;
+	agent->is_news = false;
+	look_at_socket(agent);
+	if (parts & SCHEDULE_HARDWARE) {
+		agent->is_news |= hardware_read(&agent->hardware, wall_now);
+		agent->is_news |= hardware_read_events(&agent->hardware, wall_now, &agent->queue);
+		wall_now = clock_wall_ms();
+	}
+	agent->is_news |= checkpoint_read(&agent->checkpoint, wall_now);
+	podres_read(agent->podres, (parts & SCHEDULE_ADVERTISED) != 0);
+}
+
+static uint64_t next_at(const struct agent *agent)
+{
+	uint64_t sample_at = agent->is_sampling ? SCHEDULE_NEVER : schedule_next_at(&agent->schedule);
+	uint64_t report_at = delivery_next_at(&agent->delivery);
+	return sample_at < report_at ? sample_at : report_at;
+}
+
+static void advance(struct agent *agent)
+{
+	uint64_t now = loop_now_ms(agent->loop);
+	unsigned parts = agent->is_sampling ? 0 : schedule_take_due(&agent->schedule, now);
+	if (parts)
+		sample(agent, parts);
+	if (delivery_next_at(&agent->delivery) <= now)
+		post(agent);
+	uint64_t next = next_at(agent);
+	if (next == SCHEDULE_NEVER)
+		loop_timer_clear(agent->timer);
+	else
+		loop_timer_set(agent->timer, next > now ? next - now : 0);
+}
+
+/* What happens. */
+
+static void on_time(void *owner)
+{
+	advance(owner);
+}
+
+static void on_events_due(void *owner)
+{
+	struct agent *agent = owner;
+	uint64_t now = loop_now_ms(agent->loop);
+	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
+	if (!hardware_read_events(&agent->hardware, clock_wall_ms(), &agent->queue))
+		return;
+	delivery_changed(&agent->delivery, now);
+	schedule_node_changed(&agent->schedule, now);
+	advance(agent);
+}
+
+static struct view file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return view_from(slash ? slash + 1 : path);
+}
+
+/* The checkpoint is moved in under its name; other names are the plugins' sockets. */
+static void on_plugins_folder(void *owner, enum filewatch_change change, struct view name)
+{
+	struct agent *agent = owner;
+	uint64_t now = loop_now_ms(agent->loop);
+	if (view_equal(name, file_name(agent->settings->checkpoint_file))) {
+		if (change == FILEWATCH_APPEARED)
+			schedule_checkpoint_written(&agent->schedule, now);
+	} else if (!view_starts_with(name, VIEW("."))) {
+		schedule_node_changed(&agent->schedule, now);
+	}
+	advance(agent);
+}
+
+static void on_socket_folder(void *owner, enum filewatch_change change, struct view name)
+{
+	struct agent *agent = owner;
+	bool is_socket = view_equal(name, file_name(agent->settings->pod_resources_socket));
+	if (change != FILEWATCH_RESET && !is_socket)
+		return;
+	schedule_node_changed(&agent->schedule, loop_now_ms(agent->loop));
+	advance(agent);
+}
+
+static void on_signal(void *owner, int number)
+{
+	struct agent *agent = owner;
+	(void)number;
+	LOG_INFO("Ends on a signal");
+	loop_stop(agent->loop);
+}
+
+/* Beginning and end. */
+
+static int read_boot_id(struct agent *agent, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf file;
+	sbuf_init(&file, sizeof(agent->boot_id));
+	if (file_read(agent->settings->boot_id_file, &file, err) < 0)
+		return error_wrap(err, "boot ID");
+	struct view id = view_trim(sbuf_view(&file));
+	if (id.len == 0)
+		return error_set(err, ERROR_REJECTED, 0, "boot ID: %s is empty",
+				 agent->settings->boot_id_file);
+	memcpy(agent->boot_id, id.ptr, id.len);
+	agent->boot_id_len = id.len;
+	return 0;
+}
+
+static int open_loop(struct agent *agent, struct error *err)
+{
+	struct loop *loop;
+	if (loop_new(&agent->loop, err) < 0)
+		return -1;
+	loop = agent->loop;
+	if (loop_timer_new(loop, on_time, agent, &agent->timer, err) < 0 ||
+	    loop_timer_new(loop, on_events_due, agent, &agent->events, err) < 0 ||
+	    loop_signal_new(loop, SIGTERM, on_signal, agent, &agent->terminated, err) < 0 ||
+	    loop_signal_new(loop, SIGINT, on_signal, agent, &agent->interrupted, err) < 0)
+		return -1;
+	if (agent->settings->watchdog_ms > 0 &&
+	    watchdog_new(loop, agent->settings->watchdog_ms, &agent->watchdog, err) < 0)
+		return -1;
+	return fetcher_new(loop, &agent->fetcher, err);
+}
+
+/* Watches the folder that the path is in. */
+static int watch_folder_of(struct agent *agent, const char *path, filewatch_fn changed,
+			   struct filewatch **ret_watch, struct error *err)
+{
+	char folder[4096];
+	struct view name = file_name(path);
+	size_t len = (size_t)(name.ptr - path);
+	if (len == 0 || len >= sizeof(folder))
+		return error_set(err, ERROR_REJECTED, 0, "%s is not an absolute path", path);
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	return filewatch_new(agent->loop, folder, changed, agent, ret_watch, err);
+}
+
+static int watch_folders(struct agent *agent, struct error *err)
+{
+	if (agent->settings->once)
+		return 0;
+	if (watch_folder_of(agent, agent->settings->checkpoint_file, on_plugins_folder,
+			    &agent->plugins_folder, err) < 0)
+		return -1;
+	return watch_folder_of(agent, agent->settings->pod_resources_socket, on_socket_folder,
+			       &agent->socket_folder, err);
+}
+
+static int open_sources(struct agent *agent, struct error *err)
+{
+	const struct agent_settings *settings = agent->settings;
+	const struct podres_config podres = {
+		.socket = settings->pod_resources_socket,
+		.timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
+	};
+	checkpoint_init(&agent->checkpoint, settings->checkpoint_file);
+	if (podres_new(agent->loop, agent->fetcher, &podres, end_sample, agent, &agent->podres,
+		       err) < 0)
+		return -1;
+	/* The socket that is there now is the one to compare with. */
+	podres_socket_changed(agent->podres);
+	return hardware_init(&agent->hardware, settings->nvml_library, err);
+}
+
+static int open_reporter(struct agent *agent, struct error *err)
+{
+	const struct agent_settings *settings = agent->settings;
+	const struct reporter_config config = {
+		.controller = settings->controller,
+		.ca_file = settings->controller_ca_file,
+		.server_name = settings->controller_server_name,
+		.token_file = settings->token_file,
+		.timeout_ms = (uint32_t)settings->report_timeout_ms,
+	};
+	return reporter_new(agent->fetcher, &config, answered, agent, &agent->reporter, err);
+}
+
+static void plan(struct agent *agent)
+{
+	const struct agent_settings *settings = agent->settings;
+	const struct schedule_config schedule = {
+		.interval_ms = (uint32_t)settings->sample_interval_ms,
+		.debounce_ms = (uint32_t)settings->debounce_ms,
+	};
+	const struct delivery_config delivery = {
+		.heartbeat_ms = (uint32_t)settings->heartbeat_ms,
+		.instance = (int64_t)clock_boot_ms(),
+	};
+	schedule_init(&agent->schedule, &schedule, loop_now_ms(agent->loop), prng_entropy());
+	delivery_init(&agent->delivery, &delivery, prng_entropy());
+	/* Numbers that rise from one agent of a boot to the next: there is less than one XID a ms. */
+	event_queue_init(&agent->queue, delivery.instance);
+	agent->last_verdict = DELIVERY_UNREACHABLE;
+}
+
+static void freep(struct agent **agent)
+{
+	agent_free(*agent);
+}
+
+int agent_new(const struct agent_settings *settings, struct agent **ret_agent, struct error *err)
+{
+	CLEANUP(freep) struct agent *agent = calloc(1, sizeof(*agent));
+	if (!agent)
+		return error_no_memory(err);
+	agent->settings = settings;
+	if (read_boot_id(agent, err) < 0 || open_loop(agent, err) < 0 ||
+	    open_sources(agent, err) < 0 || open_reporter(agent, err) < 0 ||
+	    watch_folders(agent, err) < 0)
+		return -1;
+	plan(agent);
+	*ret_agent = TAKE(agent);
+	return 0;
+}
+
+int agent_run(struct agent *agent, struct error *err)
+{
+	if (!agent->settings->once)
+		LOG_INFO("Starts", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
+			 LOG_TEXT("node", view_from(agent->settings->node_name)),
+			 LOG_TEXT("controller", view_from(agent->settings->controller)),
+			 LOG_I64("instance", agent->delivery.instance));
+	loop_timer_set(agent->timer, 0);
+	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
+	if (loop_run(agent->loop, err) < 0)
+		return -1;
+	if (!agent->failed)
+		return 0;
+	*err = agent->error;
+	return -1;
+}
+
+void agent_free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	filewatch_free(agent->socket_folder);
+	filewatch_free(agent->plugins_folder);
+	reporter_free(agent->reporter);
+	podres_free(agent->podres);
+	hardware_deinit(&agent->hardware);
+	checkpoint_deinit(&agent->checkpoint);
+	fetcher_free(agent->fetcher);
+	watchdog_free(agent->watchdog);
+	loop_signal_free(agent->interrupted);
+	loop_signal_free(agent->terminated);
+	loop_timer_free(agent->events);
+	loop_timer_free(agent->timer);
+	loop_free(agent->loop);
+	free(agent);
+}

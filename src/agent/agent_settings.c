@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "agent/agent_settings.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+
+static const struct option_row rows[] = {
+#define SETTING(field, name, type, text, low, high, help) \
+	{name, OPTION_##type, offsetof(struct agent_settings, field), text, low, high, help},
+#include "agent/agent_settings.def"
+#undef SETTING
+};
+
+const struct option_program agent_settings_program = {
+	.name = "gpu-attribution-agent",
+	.purpose = "Reports which pods hold which GPUs of this node, as its kubelet and driver know it.",
+	.version = GPU_ATTRIBUTION_VERSION,
+	.rows = rows,
+	.n_rows = ARRAY_SIZE(rows),
+};
+
+/* The name that manifests usually give to spec.nodeName. */
+static const char *find_node_name(char *const *environment)
+{
+	const struct view prefix = VIEW("NODE_NAME=");
+	for (; *environment; environment++) {
+		if (view_starts_with(view_from(*environment), prefix))
+			return *environment + prefix.len;
+	}
+	return "";
+}
+
+/* A bare server: what stands behind host and port would be dropped silently. */
+static bool is_server_url(struct view url)
+{
+	struct view scheme, rest;
+	return view_cut(url, VIEW("://"), &scheme, &rest) && view_equal(scheme, VIEW("https")) &&
+	       rest.len > 0 && url.len <= LIMIT_URL / 2 && view_find_char(rest, '/') < 0 &&
+	       view_find_char(rest, '?') < 0 && view_find_char(rest, '#') < 0 &&
+	       view_find_char(rest, '@') < 0;
+}
+
+static int check_log(const struct agent_settings *settings, struct error *err)
+{
+	enum log_level level;
+	enum log_format format;
+	if (!log_level_parse(view_from(settings->log_level), &level))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--log-level: %s is none of debug, info, warn, error",
+				 settings->log_level);
+	if (!log_format_parse(view_from(settings->log_format), &format))
+		return error_set(err, ERROR_REJECTED, 0, "--log-format: %s is not logfmt or json",
+				 settings->log_format);
+	log_set_level(level);
+	log_set_format(format);
+	return 0;
+}
+
+static int check(const struct agent_settings *settings, struct error *err)
+{
+	size_t name_len = view_from(settings->node_name).len;
+	if (name_len == 0)
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--node-name or NODE_NAME must be the name of this Node (spec.nodeName)");
+	if (name_len > LIMIT_TEXT_NAME)
+		return error_set(err, ERROR_REJECTED, 0, "--node-name: longer than %u bytes",
+				 LIMIT_TEXT_NAME);
+	if (!is_server_url(view_from(settings->controller)))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--controller: %s is not of the form https://HOST[:PORT]",
+				 settings->controller);
+	if (settings->print && !settings->once)
+		return error_set(err, ERROR_REJECTED, 0, "--print goes with --once");
+	return check_log(settings, err);
+}
+
+int agent_settings_parse(char *const *argv, char *const *environment,
+			 struct agent_settings *ret_settings, enum option_outcome *ret_outcome,
+			 struct error *err)
+{
+	if (option_parse(&agent_settings_program, argv, environment, ret_settings, ret_outcome,
+			 err) < 0)
+		return -1;
+	if (*ret_outcome != OPTION_RUN)
+		return 0;
+	if (!ret_settings->node_name[0])
+		ret_settings->node_name = find_node_name(environment);
+	return check(ret_settings, err);
+}

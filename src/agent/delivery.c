@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Redirects are answered by trying the configured address again, never by following Location: the
+ * token must not go anywhere that an operator did not name. Behind a Service another try reaches
+ * another replica, and the caller closes its connection so that it does.
+ *
+ * After a 409 the reports get a new instance number, the present time since boot. That heals an
+ * instance number that is too low for whatever reason (a machine restored from an image goes back
+ * in time within one boot). Two agents on one node would take turns, at the pace of the back-off,
+ * both telling the truth, until one of them ends.
+ */
+
+#include "agent/delivery.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+enum {
+	BACKOFF_BASE_MS = 500,
+	BACKOFF_CAP_MS = 30000,
+	RETRY_AFTER_CAP_MS = 300000,
+	HEARTBEAT_LOW_S = 1,
+	HEARTBEAT_HIGH_S = 3600,
+};
+
+void delivery_init(struct delivery *delivery, const struct delivery_config *config, uint64_t seed)
+{
+	*delivery = (struct delivery){
+		.instance = config->instance,
+		.heartbeat_ms = config->heartbeat_ms,
+		.due_at = DELIVERY_NEVER,
+	};
+	prng_init(&delivery->prng, seed);
+	backoff_init(&delivery->backoff, BACKOFF_BASE_MS, BACKOFF_CAP_MS);
+}
+
+void delivery_changed(struct delivery *delivery, uint64_t now)
+{
+	delivery->changed = true;
+	delivery->due_at = now;
+}
+
+uint64_t delivery_next_at(const struct delivery *delivery)
+{
+	if (delivery->under_way)
+		return DELIVERY_NEVER;
+	return delivery->due_at > delivery->open_at ? delivery->due_at : delivery->open_at;
+}
+
+int64_t delivery_begin(struct delivery *delivery)
+{
+	assert(!delivery->under_way);
+	delivery->under_way = true;
+	delivery->changed = false;
+	return ++delivery->sequence;
+}
+
+static const struct {
+	int status;
+	enum delivery_verdict verdict;
+} verdicts[] = {
+	{0, DELIVERY_UNREACHABLE},  {200, DELIVERY_ACCEPTED},    {301, DELIVERY_ELSEWHERE},
+	{302, DELIVERY_ELSEWHERE},  {307, DELIVERY_ELSEWHERE},   {308, DELIVERY_ELSEWHERE},
+	{400, DELIVERY_MALFORMED},  {401, DELIVERY_NO_IDENTITY}, {403, DELIVERY_WRONG_NODE},
+	{405, DELIVERY_MALFORMED},  {409, DELIVERY_OUTDATED},    {411, DELIVERY_MALFORMED},
+	{413, DELIVERY_TOO_LARGE},  {415, DELIVERY_MALFORMED},   {429, DELIVERY_THROTTLED},
+	{503, DELIVERY_NOT_READY},
+};
+
+static enum delivery_verdict judge(int status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		if (verdicts[i].status == status)
+			return verdicts[i].verdict;
+	}
+	return DELIVERY_UNEXPECTED;
+}
+
+static void adopt_heartbeat(struct delivery *delivery, int64_t seconds)
+{
+	if (seconds <= 0)
+		return;
+	if (seconds < HEARTBEAT_LOW_S)
+		seconds = HEARTBEAT_LOW_S;
+	if (seconds > HEARTBEAT_HIGH_S)
+		seconds = HEARTBEAT_HIGH_S;
+	delivery->heartbeat_ms = (uint32_t)seconds * 1000;
+}
+
+static void accept(struct delivery *delivery, int64_t heartbeat_s, uint64_t now)
+{
+	adopt_heartbeat(delivery, heartbeat_s);
+	backoff_reset(&delivery->backoff);
+	uint64_t tenth = delivery->heartbeat_ms / 10;
+	delivery->open_at = now;
+	delivery->due_at = delivery->changed
+				   ? now
+				   : now + prng_between(&delivery->prng, delivery->heartbeat_ms - tenth,
+							delivery->heartbeat_ms + tenth);
+}
+
+/* A wait the server asked for is spread over a quarter more, or all its agents come at once. */
+static uint64_t wait_after_refusal(struct delivery *delivery, uint32_t retry_after_ms)
+{
+	uint32_t wait = backoff_next(&delivery->backoff, &delivery->prng);
+	if (retry_after_ms == 0)
+		return wait;
+	if (retry_after_ms > RETRY_AFTER_CAP_MS)
+		retry_after_ms = RETRY_AFTER_CAP_MS;
+	return retry_after_ms + prng_between(&delivery->prng, 0, retry_after_ms / 4);
+}
+
+static void renumber(struct delivery *delivery, uint64_t boot_now_ms)
+{
+	int64_t now = (int64_t)boot_now_ms;
+	delivery->instance = now > delivery->instance ? now : delivery->instance + 1;
+	delivery->sequence = 0;
+}
+
+enum delivery_verdict delivery_end(struct delivery *delivery, const struct delivery_answer *answer,
+				   uint64_t now, uint64_t boot_now_ms)
+{
+	assert(delivery->under_way);
+	enum delivery_verdict verdict = judge(answer->status);
+	delivery->under_way = false;
+	if (verdict == DELIVERY_ACCEPTED) {
+		accept(delivery, answer->heartbeat_s, now);
+		return verdict;
+	}
+	if (verdict == DELIVERY_OUTDATED)
+		renumber(delivery, boot_now_ms);
+	delivery->due_at = now;
+	delivery->open_at = now + wait_after_refusal(delivery, answer->retry_after_ms);
+	return verdict;
+}
+
+const char *delivery_advice(enum delivery_verdict verdict)
+{
+	switch (verdict) {
+	case DELIVERY_ACCEPTED:
+	case DELIVERY_THROTTLED:
+	case DELIVERY_NOT_READY:
+	case DELIVERY_ELSEWHERE:
+		return NULL;
+	case DELIVERY_UNREACHABLE:
+		return "see that a controller runs, that --controller names it and its certificate, and "
+		       "that no NetworkPolicy stands between";
+	case DELIVERY_OUTDATED:
+		return "see that no second agent runs on this node";
+	case DELIVERY_NO_IDENTITY:
+		return "see that --token-file is a projected service account token and that its audience "
+		       "and service account are those of the controller's --audience and "
+		       "--agent-service-account";
+	case DELIVERY_WRONG_NODE:
+		return "see that --node-name comes from spec.nodeName of this very pod";
+	case DELIVERY_TOO_LARGE:
+		return "see why this node's report is larger than the protocol allows: --once --print "
+		       "shows it";
+	case DELIVERY_MALFORMED:
+		return "see that agent and controller are of versions that fit each other";
+	case DELIVERY_UNEXPECTED:
+		return "see that --controller names a gpu-attribution-controller";
+	}
+	return NULL;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * delivery - when to post a report, under which number, and what its answer means. Decides, does
+ * nothing: it is told what happened and what time it is.
+ *
+ * One report is under way at a time, always made from the newest state: while the controller is
+ * away nothing is queued.
+ *
+ * Threads: any; an object belongs to its caller.
+ * Times:   monotonic milliseconds.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/backoff.h"
+
+#define DELIVERY_NEVER UINT64_MAX
+
+struct delivery_config {
+	uint32_t heartbeat_ms; /* until the controller says otherwise */
+	int64_t instance;      /* ms since boot at which the agent started */
+};
+
+struct delivery {
+	struct prng prng;
+	struct backoff backoff;
+	int64_t instance;      /* of the next report */
+	int64_t sequence;      /* of the last report made */
+	uint32_t heartbeat_ms;
+	uint64_t due_at;       /* the next report, or DELIVERY_NEVER before the first sample */
+	uint64_t open_at;      /* nothing is posted before: back-off or Retry-After */
+	bool under_way;
+	bool changed;          /* since the report that is under way was made */
+};
+
+/* What came back. */
+struct delivery_answer {
+	int status;              /* HTTP status, 0: none, the transfer failed */
+	uint32_t retry_after_ms; /* 0: not said */
+	int64_t heartbeat_s;     /* of a 200; 0: not said */
+};
+
+/* What an answer asks of the people who run this, and of the caller. */
+enum delivery_verdict {
+	DELIVERY_ACCEPTED,
+	DELIVERY_UNREACHABLE, /* no answer */
+	DELIVERY_NOT_READY,   /* 503: not leading, or not synced */
+	DELIVERY_THROTTLED,   /* 429 */
+	DELIVERY_ELSEWHERE,   /* 307 and other redirects: another replica leads */
+	DELIVERY_OUTDATED,    /* 409: a newer report of this boot is known; renumbered */
+	DELIVERY_NO_IDENTITY, /* 401: the token is not good */
+	DELIVERY_WRONG_NODE,  /* 403: the token is another's */
+	DELIVERY_TOO_LARGE,   /* 413 */
+	DELIVERY_MALFORMED,   /* 400, 405, 411, 415: the two programs do not understand each other */
+	DELIVERY_UNEXPECTED,  /* anything else */
+};
+
+/* Nothing is due until delivery_changed(). seed is for the jitter. */
+void delivery_init(struct delivery *delivery, const struct delivery_config *config, uint64_t seed);
+
+/* There is something new to say; it is due at once, or when a back-off ends. */
+void delivery_changed(struct delivery *delivery, uint64_t now);
+
+/* When the next report is to be made; DELIVERY_NEVER while one is under way. */
+uint64_t delivery_next_at(const struct delivery *delivery);
+
+/* A report is being made now: its sequence number. None may be under way. */
+int64_t delivery_begin(struct delivery *delivery);
+
+/*
+ * The answer to it. boot_now_ms is the time since boot, for a new instance number after a 409.
+ * Sets when the next report is due: the heartbeat after a success, Retry-After or a back-off up to
+ * 30 s after all else.
+ */
+enum delivery_verdict delivery_end(struct delivery *delivery, const struct delivery_answer *answer,
+				   uint64_t now, uint64_t boot_now_ms);
+
+/* What to do about a verdict, one sentence; NULL where there is nothing to be done. */
+const char *delivery_advice(enum delivery_verdict verdict);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * device_reader - asks the driver's library for everything it knows of one device
+ *
+ * Each datum is one optional call. A device or library without the feature is normal and leaves the
+ * datum empty; a lost device is given up as a whole; any other failure is noted in the message.
+ *
+ * Threads: owner.
+ * Limits:  LIMIT_REPORT_PARTITIONS, LIMIT_REPORT_PROCESSES; the message LIMIT_REPORT_MESSAGE bytes.
+ */
+
+#include "agent/nvml_library.h"
+#include "base/arena.h"
+#include "base/limits.h"
+#include "core/report.h"
+
+/* Room for the answers of one device, kept by the owner from one reading to the next. */
+struct device_reader_scratch {
+	struct nvml_abi_process raw[LIMIT_REPORT_PROCESSES]; /* of one call */
+	struct report_process found[LIMIT_REPORT_PROCESSES]; /* of the device, so far */
+	uint32_t n_found;
+};
+
+/* Set up by its owner for one reading of the node; all pointers are borrowed. */
+struct device_reader {
+	const struct nvml_library *library;
+	struct device_reader_scratch *scratch;
+	struct arena *arena;                     /* of texts and arrays */
+	bool no_memory;                          /* the arena could not hold everything */
+	char message[LIMIT_REPORT_MESSAGE + 1];  /* what went wrong, parts joined by "; " */
+};
+
+/* Adds a part to the message; what does not fit is cut. */
+PRINTF_LIKE(2, 3) void device_reader_note(struct device_reader *reader, const char *format, ...);
+
+/* Copies a text into the arena, or sets no_memory. */
+void device_reader_keep(struct device_reader *reader, const char *text, struct view *ret);
+
+/*
+ * Fills all of *ret but uuid and index for the device behind handle, which messages call label.
+ * False, with a note, if the device got lost: *ret is then to be thrown away.
+ */
+bool device_reader_read(struct device_reader *reader, struct nvml_abi_device *handle,
+			const char *label, struct report_device *ret);

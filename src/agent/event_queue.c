@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A plain run of events that is moved down when its front goes: XID errors are rare, and 256 of
+ * them are moved in less time than the report that carries them takes. Each event's UUID has the
+ * same place as its event, so moving events means setting their views anew.
+ */
+
+#include "agent/event_queue.h"
+
+#include <string.h>
+
+void event_queue_init(struct event_queue *queue, int64_t last_sequence)
+{
+	queue->count = 0;
+	queue->dropped = 0;
+	queue->last_sequence = last_sequence;
+}
+
+static void remove_front(struct event_queue *queue, uint32_t n)
+{
+	queue->count -= n;
+	memmove(queue->events, queue->events + n, queue->count * sizeof(queue->events[0]));
+	memmove(queue->uuids, queue->uuids + n, queue->count * sizeof(queue->uuids[0]));
+	for (uint32_t i = 0; i < queue->count; i++)
+		queue->events[i].uuid.ptr = queue->uuids[i];
+}
+
+void event_queue_add_xid(struct event_queue *queue, int64_t wall_now, struct view uuid, int64_t xid)
+{
+	if (queue->count == LIMIT_REPORT_EVENTS) {
+		remove_front(queue, 1);
+		queue->dropped++;
+	}
+	uint32_t i = queue->count++;
+	size_t len = uuid.len < LIMIT_TEXT_UUID ? uuid.len : LIMIT_TEXT_UUID;
+	if (len > 0)
+		memcpy(queue->uuids[i], uuid.ptr, len);
+	queue->events[i] = (struct report_event){
+		.sequence = ++queue->last_sequence,
+		.time = wall_now,
+		.uuid = {queue->uuids[i], len},
+		.type = REPORT_EVENT_XID,
+		.code = xid,
+	};
+}
+
+void event_queue_acknowledge(struct event_queue *queue, int64_t sequence)
+{
+	uint32_t n = 0;
+	while (n < queue->count && queue->events[n].sequence <= sequence)
+		n++;
+	if (n > 0)
+		remove_front(queue, n);
+}
+
+struct array event_queue_events(struct event_queue *queue)
+{
+	return (struct array){queue->count ? queue->events : NULL, queue->count, true};
+}

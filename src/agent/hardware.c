@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A reading is made in an arena of its own and takes the place of the last one only when it is
+ * good, so that a driver in trouble leaves the last good devices standing.
+ *
+ * "News" is judged by the report's own table of evidence. The memory of processes is taken out
+ * before, in copies of the devices that live as long as the comparison: a training job must not
+ * cause a report every few seconds.
+ */
+
+#include "agent/hardware.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "core/device_id.h"
+#include "schema/report_doc.h"
+
+#define READING_CAP (4u * LIMIT_MIB)
+
+int hardware_init(struct hardware *hardware, const char *library_name, struct error *err)
+{
+	*hardware = (struct hardware){0};
+	arena_init(&hardware->arena, READING_CAP);
+	return nvml_new(library_name, &hardware->nvml, err);
+}
+
+void hardware_deinit(struct hardware *hardware)
+{
+	nvml_free(hardware->nvml);
+	hardware->nvml = NULL;
+	arena_deinit(&hardware->arena);
+	hardware->reading = (struct nvml_reading){0};
+}
+
+/* A copy of an array's items in the arena. False: no memory. */
+static bool copy_items(struct array *array, size_t item_size, struct arena *arena)
+{
+	void *items = arena_alloc(arena, array->count, item_size);
+	if (!items)
+		return false;
+	if (array->count > 0)
+		memcpy(items, array->items, array->count * item_size);
+	array->items = items;
+	return true;
+}
+
+/* The devices without what moves all the time, in the arena. False: no memory. */
+static bool still_devices(struct array *devices, struct arena *arena)
+{
+	if (!copy_items(devices, sizeof(struct report_device), arena))
+		return false;
+	for (uint32_t i = 0; i < devices->count; i++) {
+		struct array *processes =
+			&ARRAY_AT(*devices, struct report_device, i)->processes;
+		if (!copy_items(processes, sizeof(struct report_process), arena))
+			return false;
+		for (uint32_t j = 0; j < processes->count; j++)
+			ARRAY_AT(*processes, struct report_process, j)->memory_mib = 0;
+	}
+	return true;
+}
+
+static bool is_same(const struct nvml_reading *a, const struct nvml_reading *b)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 2 * READING_CAP);
+	struct report left = {.driver_version = a->driver_version,
+			      .cuda_version = a->cuda_version,
+			      .devices = a->devices};
+	struct report right = {.driver_version = b->driver_version,
+			       .cuda_version = b->cuda_version,
+			       .devices = b->devices};
+	return still_devices(&left.devices, &arena) && still_devices(&right.devices, &arena) &&
+	       report_doc_same_evidence(&left, &right);
+}
+
+/* Takes over a good reading. True when it says something new. */
+static bool adopt(struct hardware *hardware, const struct nvml_reading *reading,
+		  struct arena *take_arena)
+{
+	bool is_news = !is_same(&hardware->reading, reading);
+	arena_deinit(&hardware->arena);
+	hardware->arena = *take_arena;
+	arena_init(take_arena, READING_CAP);
+	hardware->reading = *reading;
+	return is_news;
+}
+
+bool hardware_read(struct hardware *hardware, int64_t wall_now)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	struct nvml_reading reading;
+	struct error err;
+	arena_init(&arena, READING_CAP);
+	if (nvml_read(hardware->nvml, wall_now, &arena, &reading, &err) < 0)
+		return source_state_fail(&hardware->source, &err);
+	if (reading.source.state == REPORT_SOURCE_ABSENT)
+		return source_state_vanish(&hardware->source, reading.source.message);
+	if (reading.source.state != REPORT_SOURCE_OK) {
+		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(reading.source.message));
+		return source_state_fail(&hardware->source, &err);
+	}
+	bool is_news = source_state_succeed(&hardware->source, wall_now, reading.source.message);
+	return adopt(hardware, &reading, &arena) || is_news;
+}
+
+bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue)
+{
+	struct nvml_event event;
+	bool any = false;
+	while (nvml_next_event(hardware->nvml, &event)) {
+		struct view uuid = view_from(event.uuid);
+		LOG_WARN("XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));
+		/* What no report can carry must not cost the ones that can. */
+		if (event.xid > LIMIT_NUMBER_XID || !device_id_is_gpu_uuid(uuid))
+			continue;
+		event_queue_add_xid(queue, wall_now, uuid, (int64_t)event.xid);
+		any = true;
+	}
+	return any;
+}
+
+void hardware_tell(const struct hardware *hardware, struct report *report)
+{
+	report->sources.nvml = hardware->source.said;
+	report->driver_version = hardware->reading.driver_version;
+	report->cuda_version = hardware->reading.cuda_version;
+	report->devices = hardware->reading.devices;
+}

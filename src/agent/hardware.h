@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * hardware - the driver as a source of evidence: the last good reading, kept and dated, and the
+ * XID errors since.
+ *
+ * Threads: owner. Calls into the driver take as long as it does.
+ * Limits:  those of nvml.h; a reading is at most 4 MiB.
+ */
+
+#include "agent/event_queue.h"
+#include "agent/nvml.h"
+#include "agent/source_state.h"
+
+struct hardware {
+	struct nvml *nvml;
+	struct source_state source;
+	struct arena arena; /* of `reading` */
+	struct nvml_reading reading;
+};
+
+/* Prepares a reader of the library of this name; loads nothing. Fails with ERROR_NO_MEMORY. */
+MUST_USE int hardware_init(struct hardware *hardware, const char *library_name, struct error *err);
+/* Accepts a zeroed object. */
+void hardware_deinit(struct hardware *hardware);
+/*
+ * Reads everything. True when that was news: anything but the memory that processes use, which
+ * moves all the time and goes out with whatever report comes next. A failure is the source's state
+ * and leaves the devices as they were last read.
+ */
+bool hardware_read(struct hardware *hardware, int64_t wall_now);
+/* Moves XID errors to the queue. True when there were any. */
+bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue);
+/* Puts the driver's part into the report, borrowed until the next reading. */
+void hardware_tell(const struct hardware *hardware, struct report *report);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/log.h"
+
+#define HELP_CAP 65536u
+
+static int print_help(void)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&text, HELP_CAP);
+	option_render_help(&agent_settings_program, &text);
+	return fwrite(text.ptr, 1, text.len, stdout) == text.len ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run(const struct agent_settings *settings)
+{
+	struct agent *agent;
+	struct error err;
+	if (agent_new(settings, &agent, &err) < 0) {
+		LOG_ERROR("Cannot start", LOG_ERROR_FIELD(&err));
+		return EXIT_FAILURE;
+	}
+	int failed = agent_run(agent, &err);
+	if (failed)
+		LOG_ERROR("Failed", LOG_ERROR_FIELD(&err));
+	agent_free(agent);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct agent_settings settings;
+	enum option_outcome outcome;
+	struct error err;
+	(void)argc;
+	if (agent_settings_parse(argv, environ, &settings, &outcome, &err) < 0) {
+		fprintf(stderr, "%s: %s\n", agent_settings_program.name, err.text);
+		return 2;
+	}
+	if (outcome == OPTION_HELP)
+		return print_help();
+	if (outcome == OPTION_VERSION)
+		return printf("%s %s\n", agent_settings_program.name,
+			      agent_settings_program.version) < 0;
+	return run(&settings);
+}

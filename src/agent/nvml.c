@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/nvml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/device_reader.h"
+#include "agent/nvml_library.h"
+
+/*
+ * How it works: a session is the library loaded and started, plus an event set on which every
+ * device seen is registered once. It lives from one reading to the next, because events are only
+ * recorded while it does. A failure of the whole node (driver gone, versions that do not match)
+ * ends the session and unloads the library, so that the next reading starts with the files of the
+ * driver that is then installed.
+ *
+ * A lost device does not tell its UUID any more, so the session remembers handles and UUIDs by
+ * index: XID 79 arrives when the device has already gone. For the same reason a session in which no
+ * device answers ends only at the reading after: its events can be fetched until then.
+ */
+
+struct known_device {
+	struct nvml_abi_device *handle; /* NULL: never seen in this session */
+	char uuid[NVML_ABI_UUID_SIZE];
+	bool has_events; /* registered on the event set */
+};
+
+struct nvml {
+	struct nvml_library library; /* loaded exactly while the session lives */
+	bool is_started;
+	bool is_barren; /* no device answered at the last reading */
+	struct nvml_abi_event_set *events;
+	int event_failure;   /* code of the wait that failed, or 0; told by the next reading */
+	int64_t observed_at; /* last good reading */
+	struct known_device known[LIMIT_REPORT_DEVICES];
+	struct device_reader_scratch scratch;
+	char library_name[];
+};
+
+/* One nvml_read() under way. */
+struct reading {
+	struct nvml *nvml;
+	struct device_reader reader;
+	struct nvml_reading result;
+};
+
+static const char *meaning(const struct nvml *nvml, int code)
+{
+	return nvml_library_meaning(&nvml->library, code);
+}
+
+static void end_session(struct nvml *nvml)
+{
+	if (nvml->events)
+		(void)NVML_LIBRARY_CALL(&nvml->library, event_set_free, nvml->events);
+	nvml->events = NULL;
+	if (nvml->is_started && nvml->library.shutdown)
+		(void)nvml->library.shutdown();
+	nvml->is_started = false;
+	nvml->is_barren = false;
+	nvml_library_unload(&nvml->library);
+	memset(nvml->known, 0, sizeof(nvml->known));
+}
+
+/* A failure of the whole node. */
+static void fail_source(struct reading *reading, const char *what, int code)
+{
+	device_reader_note(&reading->reader, "%s: %s", what, meaning(reading->nvml, code));
+	reading->result.source.state = REPORT_SOURCE_ERROR;
+	end_session(reading->nvml);
+}
+
+/* A node whose last GPU has gone still has a driver: ask it in the way that allows that. */
+static int start_library(const struct nvml_library *library)
+{
+	if (library->init_with_flags)
+		return library->init_with_flags(NVML_ABI_INIT_NO_GPUS);
+	return library->init();
+}
+
+static bool begin_session(struct reading *reading)
+{
+	struct nvml *nvml = reading->nvml;
+	struct error err;
+	if (nvml->is_barren)
+		end_session(nvml);
+	if (nvml->is_started)
+		return true;
+	if (nvml_library_load(nvml->library_name, &nvml->library, &err) < 0) {
+		device_reader_note(&reading->reader, "%s", err.text);
+		reading->result.source.state = REPORT_SOURCE_ABSENT;
+		return false;
+	}
+	int code = start_library(&nvml->library);
+	nvml->is_started = code == NVML_ABI_SUCCESS;
+	if (!nvml->is_started)
+		fail_source(reading, "start", code);
+	return nvml->is_started;
+}
+
+/* Makes the event set if there is none; says so when XID errors are or were not watched. */
+static void open_events(struct reading *reading)
+{
+	struct nvml *nvml = reading->nvml;
+	if (nvml->event_failure)
+		device_reader_note(&reading->reader, "XID errors may be missing: %s",
+				   meaning(nvml, nvml->event_failure));
+	nvml->event_failure = NVML_ABI_SUCCESS;
+	if (nvml->events)
+		return;
+	int code = NVML_ABI_FUNCTION_NOT_FOUND;
+	if (nvml->library.event_wait)
+		code = NVML_LIBRARY_CALL(&nvml->library, event_set_create, &nvml->events);
+	if (code != NVML_ABI_SUCCESS)
+		device_reader_note(&reading->reader, "XID errors are not watched: %s",
+				   meaning(nvml, code));
+}
+
+static void watch_events(struct reading *reading, struct known_device *known)
+{
+	struct nvml *nvml = reading->nvml;
+	if (!nvml->events || known->has_events)
+		return;
+	int code = NVML_LIBRARY_CALL(&nvml->library, register_events, known->handle,
+				     NVML_ABI_EVENT_XID, nvml->events);
+	known->has_events = code == NVML_ABI_SUCCESS;
+	if (!known->has_events)
+		device_reader_note(&reading->reader, "%s: XID errors are not watched: %s",
+				   known->uuid, meaning(nvml, code));
+}
+
+static void read_versions(struct reading *reading)
+{
+	const struct nvml_library *library = &reading->nvml->library;
+	char text[NVML_ABI_VERSION_SIZE] = "";
+	int cuda = 0;
+	if (NVML_LIBRARY_CALL(library, driver_version, text, sizeof(text)) == NVML_ABI_SUCCESS)
+		device_reader_keep(&reading->reader, text, &reading->result.driver_version);
+	if (NVML_LIBRARY_CALL(library, cuda_version, &cuda) == NVML_ABI_SUCCESS) {
+		snprintf(text, sizeof(text), "%d.%d", cuda / 1000, cuda % 1000 / 10);
+		device_reader_keep(&reading->reader, text, &reading->result.cuda_version);
+	}
+}
+
+/* Handle and UUID. False, with a note, if the device cannot be named. */
+static bool identify(struct reading *reading, unsigned index, struct known_device *known)
+{
+	const struct nvml_library *library = &reading->nvml->library;
+	struct known_device now = {.has_events = known->has_events};
+	int code = library->handle(index, &now.handle);
+	if (code == NVML_ABI_SUCCESS)
+		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
+	if (code != NVML_ABI_SUCCESS) {
+		device_reader_note(&reading->reader, "device %u%s%s: %s", index,
+				   known->handle ? " " : "", known->uuid,
+				   nvml_library_meaning(library, code));
+		return false;
+	}
+	if (now.handle != known->handle)
+		now.has_events = false;
+	*known = now;
+	return true;
+}
+
+/* False if the device is to be left out; the message then says why. */
+static bool read_device(struct reading *reading, unsigned index, struct report_device *ret)
+{
+	struct known_device *known = &reading->nvml->known[index];
+	if (!identify(reading, index, known))
+		return false;
+	*ret = (struct report_device){.index = index, .minor = -1};
+	device_reader_keep(&reading->reader, known->uuid, &ret->uuid);
+	if (!device_reader_read(&reading->reader, known->handle, known->uuid, ret))
+		return false;
+	watch_events(reading, known);
+	return true;
+}
+
+/* "No devices" would be an answer; of devices that are all silent it would be a wrong one. */
+static void read_devices(struct reading *reading, unsigned n)
+{
+	struct report_device *items = arena_alloc(reading->reader.arena, n, sizeof(*items));
+	uint32_t count = 0;
+	if (!items) {
+		reading->reader.no_memory = true;
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		count += read_device(reading, i, &items[count]);
+	reading->nvml->is_barren = n > 0 && count == 0;
+	if (reading->nvml->is_barren)
+		reading->result.source.state = REPORT_SOURCE_ERROR;
+	else
+		reading->result.devices = (struct array){items, count, true};
+}
+
+static void read_node(struct reading *reading)
+{
+	unsigned n = 0;
+	int code = reading->nvml->library.count(&n);
+	if (code != NVML_ABI_SUCCESS) {
+		fail_source(reading, "count of devices", code);
+		return;
+	}
+	if (n > LIMIT_REPORT_DEVICES) {
+		device_reader_note(&reading->reader, "only the first %u of %u devices are told",
+				   LIMIT_REPORT_DEVICES, n);
+		n = LIMIT_REPORT_DEVICES;
+	}
+	open_events(reading);
+	read_versions(reading);
+	read_devices(reading, n);
+}
+
+int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
+	      struct nvml_reading *ret_reading, struct error *err)
+{
+	struct reading reading = {
+		.nvml = nvml,
+		.reader = {.library = &nvml->library, .scratch = &nvml->scratch, .arena = arena},
+		.result.source.state = REPORT_SOURCE_OK,
+	};
+	struct report_source *source = &reading.result.source;
+	if (begin_session(&reading))
+		read_node(&reading);
+	device_reader_keep(&reading.reader, reading.reader.message, &source->message);
+	if (reading.reader.no_memory)
+		return error_no_memory(err);
+	if (source->state == REPORT_SOURCE_OK)
+		nvml->observed_at = wall_now;
+	source->observed_at = nvml->observed_at;
+	*ret_reading = reading.result;
+	return 0;
+}
+
+/* The set is of no use any more; the next reading says so and makes a new one. */
+static void drop_events(struct nvml *nvml, int code)
+{
+	(void)NVML_LIBRARY_CALL(&nvml->library, event_set_free, nvml->events);
+	nvml->events = NULL;
+	nvml->event_failure = code;
+	for (size_t i = 0; i < ARRAY_SIZE(nvml->known); i++)
+		nvml->known[i].has_events = false;
+}
+
+static const struct known_device *find_known(const struct nvml *nvml,
+					     const struct nvml_abi_device *handle)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(nvml->known); i++)
+		if (nvml->known[i].handle == handle)
+			return &nvml->known[i];
+	return NULL;
+}
+
+bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
+{
+	while (nvml->events) {
+		struct nvml_abi_event raw = {.type = 0};
+		int code = nvml->library.event_wait(nvml->events, &raw, 0);
+		if (code == NVML_ABI_TIMEOUT)
+			return false;
+		if (code != NVML_ABI_SUCCESS) {
+			drop_events(nvml, code);
+			return false;
+		}
+		const struct known_device *known = find_known(nvml, raw.device);
+		if (raw.type != NVML_ABI_EVENT_XID || !known)
+			continue;
+		ret_event->xid = raw.data;
+		memcpy(ret_event->uuid, known->uuid, sizeof(ret_event->uuid));
+		return true;
+	}
+	return false;
+}
+
+void nvml_release(struct nvml *nvml)
+{
+	end_session(nvml);
+}
+
+int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err)
+{
+	size_t size = strlen(library_name) + 1;
+	struct nvml *nvml = calloc(1, sizeof(*nvml) + size);
+	if (!nvml)
+		return error_no_memory(err);
+	memcpy(nvml->library_name, library_name, size);
+	*ret_nvml = nvml;
+	return 0;
+}
+
+void nvml_free(struct nvml *nvml)
+{
+	if (!nvml)
+		return;
+	end_session(nvml);
+	free(nvml);
+}
+
+void nvml_freep(struct nvml **nvml)
+{
+	nvml_free(*nvml);
+}

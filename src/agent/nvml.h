@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * nvml - the hardware's witness: which devices this node has, how they are divided, and which
+ * processes and XID errors the driver sees on them
+ *
+ * The library behind it may be absent, old, or in trouble: that is an answer, not an error. What
+ * cannot be read is left out, and the source's message says so.
+ *
+ * Threads: owner. Calls go into the driver and take as long as it does, usually milliseconds.
+ * Limits:  LIMIT_REPORT_DEVICES devices, LIMIT_REPORT_PARTITIONS and LIMIT_REPORT_PROCESSES each.
+ */
+
+#include "agent/nvml_abi.h"
+#include "base/arena.h"
+#include "core/report.h"
+
+/* The name under which the driver installs its library. */
+#define NVML_LIBRARY_NAME "libnvidia-ml.so.1"
+
+struct nvml;
+
+/* What one look at the node gave. Texts and arrays lie in the arena given to nvml_read(). */
+struct nvml_reading {
+	struct report_source source;
+	struct view driver_version; /* empty: not known */
+	struct view cuda_version;   /* "13.0"; empty: not known */
+	struct array devices;       /* struct report_device; present only if source is OK */
+};
+
+/* An XID error. */
+struct nvml_event {
+	char uuid[NVML_ABI_UUID_SIZE]; /* of the physical device */
+	uint64_t xid;
+};
+
+/*
+ * Makes a reader that will load the library of this name (copied; a name or a path). Loads nothing
+ * yet. *ret_nvml belongs to the caller. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err);
+
+/* Shuts the library down and frees the reader. Accepts NULL. */
+void nvml_free(struct nvml *nvml);
+
+/* nvml_free() for CLEANUP. */
+void nvml_freep(struct nvml **nvml);
+
+/*
+ * Reads everything once; loads and starts the library if it is not running. wall_now goes into
+ * observed_at, which for a failed source is the time of the last good reading (0: none).
+ *
+ * source.state is ABSENT when there is no such library, ERROR when the driver does not answer for
+ * the node as a whole, else OK. A device that is lost or cannot be named is left out of devices and
+ * named in the message; a datum that a device or library does not have is empty, 0, or for numbers
+ * where 0 means something, -1. In a device's `partitions` and `processes`, `present` tells "none"
+ * from "not known". podUID, containerID and command of processes are left empty.
+ *
+ * Fails with ERROR_NO_MEMORY only (the arena's cap counts as such); *ret_reading is then untouched.
+ */
+MUST_USE int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
+		       struct nvml_reading *ret_reading, struct error *err);
+
+/*
+ * The next XID error since the first nvml_read() that saw its device; call it until it returns
+ * false. Never waits. An XID is told once. False also when events cannot be watched, which the
+ * next reading's message then says.
+ */
+bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);
+
+/*
+ * Lets go of the driver until the next nvml_read(). A running library holds the device files open,
+ * and drivers cannot be unloaded nor GPUs reset meanwhile. Events in between are not seen.
+ */
+void nvml_release(struct nvml *nvml);

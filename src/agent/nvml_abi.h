@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * nvml_abi - the part of NVML's binary interface that this project speaks
+ *
+ * Declared here from the documented numbers, names and layouts, because the vendor's header is
+ * not in Debian main and an optional library cannot be a build dependency. Layouts are those of
+ * LP64 (x86-64, arm64), each pinned by an assertion. Symbols carry their version suffix: that is
+ * what dlsym() needs.
+ *
+ * Threads: any (declarations only).
+ */
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum nvml_abi_return {
+	NVML_ABI_SUCCESS = 0,
+	NVML_ABI_UNINITIALIZED = 1,
+	NVML_ABI_INVALID_ARGUMENT = 2,
+	NVML_ABI_NOT_SUPPORTED = 3,
+	NVML_ABI_NO_PERMISSION = 4,
+	NVML_ABI_NOT_FOUND = 6,
+	NVML_ABI_INSUFFICIENT_SIZE = 7,
+	NVML_ABI_DRIVER_NOT_LOADED = 9,
+	NVML_ABI_TIMEOUT = 10,
+	NVML_ABI_LIBRARY_NOT_FOUND = 12,
+	NVML_ABI_FUNCTION_NOT_FOUND = 13,
+	NVML_ABI_GPU_IS_LOST = 15,
+	NVML_ABI_RESET_REQUIRED = 16,
+	NVML_ABI_OPERATING_SYSTEM = 17,
+	NVML_ABI_LIB_RM_VERSION_MISMATCH = 18,
+	NVML_ABI_MEMORY = 20,
+	NVML_ABI_ARGUMENT_VERSION_MISMATCH = 25,
+	NVML_ABI_NOT_READY = 27,
+	NVML_ABI_GPU_NOT_FOUND = 28,
+	NVML_ABI_UNKNOWN = 999,
+};
+
+/* Sizes of the text buffers that callers hand in, terminator included. */
+enum {
+	NVML_ABI_VERSION_SIZE = 80,
+	NVML_ABI_NAME_SIZE = 96,
+	NVML_ABI_UUID_SIZE = 96,
+	NVML_ABI_SERIAL_SIZE = 30,
+};
+
+/* nvmlInitWithFlags: a node whose last GPU has gone still has a driver to ask. */
+enum { NVML_ABI_INIT_NO_GPUS = 1 };
+
+enum nvml_abi_compute_mode {
+	NVML_ABI_COMPUTE_DEFAULT = 0,
+	NVML_ABI_COMPUTE_PROHIBITED = 2,
+	NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS = 3,
+};
+
+/* Event types are bits of one 64-bit mask. */
+#define NVML_ABI_EVENT_SINGLE_BIT_ECC UINT64_C(0x1)
+#define NVML_ABI_EVENT_DOUBLE_BIT_ECC UINT64_C(0x2)
+#define NVML_ABI_EVENT_XID UINT64_C(0x8)
+#define NVML_ABI_EVENT_MIG_CONFIG UINT64_C(0x100)
+#define NVML_ABI_EVENT_GPU_UNAVAILABLE UINT64_C(0x4000)
+#define NVML_ABI_EVENT_RECOVERY_ACTION UINT64_C(0x8000)
+
+/* Instance IDs that mean "none", and the memory of a process that NVML does not tell. */
+#define NVML_ABI_NO_INSTANCE UINT32_C(0xFFFFFFFF)
+#define NVML_ABI_NO_MEMORY UINT64_MAX
+
+/* Opaque: handles are only passed back to the library that gave them. */
+struct nvml_abi_device;
+struct nvml_abi_event_set;
+
+struct nvml_abi_pci_info {
+	char bus_id_legacy[16]; /* four-digit domain */
+	uint32_t domain;
+	uint32_t bus;
+	uint32_t device;
+	uint32_t pci_device_id;
+	uint32_t pci_subsystem_id;
+	char bus_id[32]; /* eight-digit domain, "00000000:3B:00.0" */
+};
+
+struct nvml_abi_memory { /* bytes */
+	uint64_t total;
+	uint64_t free;
+	uint64_t used;
+};
+
+struct nvml_abi_attributes {
+	uint32_t multiprocessors;
+	uint32_t copy_engines;
+	uint32_t decoders;
+	uint32_t encoders;
+	uint32_t jpegs;
+	uint32_t ofas;
+	uint32_t gpu_instance_slices;
+	uint32_t compute_instance_slices;
+	uint64_t memory_mib;
+};
+
+struct nvml_abi_process { /* of the _v2 and _v3 calls */
+	uint32_t pid;	      /* in the PID namespace of the host */
+	uint64_t used_memory; /* bytes, or NVML_ABI_NO_MEMORY */
+	uint32_t gpu_instance;
+	uint32_t compute_instance;
+};
+
+struct nvml_abi_event {
+	struct nvml_abi_device *device; /* always the physical device */
+	uint64_t type;
+	uint64_t data; /* the XID of an XID event */
+	uint32_t gpu_instance;
+	uint32_t compute_instance;
+};
+
+static_assert(sizeof(void *) == 8, "the layouts below are those of LP64");
+static_assert(sizeof(struct nvml_abi_pci_info) == 68, "nvmlPciInfo_t");
+static_assert(offsetof(struct nvml_abi_pci_info, bus_id) == 36, "nvmlPciInfo_t.busId");
+static_assert(sizeof(struct nvml_abi_memory) == 24, "nvmlMemory_t");
+static_assert(sizeof(struct nvml_abi_attributes) == 40, "nvmlDeviceAttributes_t");
+static_assert(offsetof(struct nvml_abi_attributes, memory_mib) == 32, "memorySizeMB");
+static_assert(sizeof(struct nvml_abi_process) == 24, "nvmlProcessInfo_t");
+static_assert(offsetof(struct nvml_abi_process, gpu_instance) == 16, "gpuInstanceId");
+static_assert(sizeof(struct nvml_abi_event) == 32, "nvmlEventData_t");
+static_assert(offsetof(struct nvml_abi_event, gpu_instance) == 24, "gpuInstanceId");

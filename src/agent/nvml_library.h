@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * nvml_library - the vendor's management library, loaded while the program runs
+ *
+ * Every function is optional: the libraries of older drivers lack the younger ones.
+ *
+ * Threads: owner.
+ */
+
+#include "agent/nvml_abi.h"
+#include "base/error.h"
+
+/* member, symbol, arguments; all return enum nvml_abi_return as an int */
+#define NVML_LIBRARY_FUNCTIONS(X)                                                                  \
+	X(init, nvmlInit_v2, (void))                                                               \
+	X(init_with_flags, nvmlInitWithFlags, (unsigned))                                          \
+	X(shutdown, nvmlShutdown, (void))                                                          \
+	X(driver_version, nvmlSystemGetDriverVersion, (char *, unsigned))                          \
+	X(cuda_version, nvmlSystemGetCudaDriverVersion_v2, (int *))                                \
+	X(count, nvmlDeviceGetCount_v2, (unsigned *))                                              \
+	X(handle, nvmlDeviceGetHandleByIndex_v2, (unsigned, struct nvml_abi_device **))            \
+	X(uuid, nvmlDeviceGetUUID, (struct nvml_abi_device *, char *, unsigned))                   \
+	X(name, nvmlDeviceGetName, (struct nvml_abi_device *, char *, unsigned))                   \
+	X(serial, nvmlDeviceGetSerial, (struct nvml_abi_device *, char *, unsigned))               \
+	X(minor, nvmlDeviceGetMinorNumber, (struct nvml_abi_device *, unsigned *))                 \
+	X(pci_info, nvmlDeviceGetPciInfo_v3,                                                       \
+	  (struct nvml_abi_device *, struct nvml_abi_pci_info *))                                  \
+	X(compute_capability, nvmlDeviceGetCudaComputeCapability,                                  \
+	  (struct nvml_abi_device *, int *, int *))                                                \
+	X(compute_mode, nvmlDeviceGetComputeMode, (struct nvml_abi_device *, int *))               \
+	X(memory, nvmlDeviceGetMemoryInfo, (struct nvml_abi_device *, struct nvml_abi_memory *))   \
+	X(mig_mode, nvmlDeviceGetMigMode, (struct nvml_abi_device *, unsigned *, unsigned *))      \
+	X(max_mig_count, nvmlDeviceGetMaxMigDeviceCount, (struct nvml_abi_device *, unsigned *))   \
+	X(mig_handle, nvmlDeviceGetMigDeviceHandleByIndex,                                         \
+	  (struct nvml_abi_device *, unsigned, struct nvml_abi_device **))                         \
+	X(gpu_instance, nvmlDeviceGetGpuInstanceId, (struct nvml_abi_device *, unsigned *))        \
+	X(compute_instance, nvmlDeviceGetComputeInstanceId,                                        \
+	  (struct nvml_abi_device *, unsigned *))                                                  \
+	X(attributes, nvmlDeviceGetAttributes_v2,                                                  \
+	  (struct nvml_abi_device *, struct nvml_abi_attributes *))                                \
+	X(mps_processes, nvmlDeviceGetMPSComputeRunningProcesses_v3,                               \
+	  (struct nvml_abi_device *, unsigned *, struct nvml_abi_process *))                       \
+	X(compute_processes, nvmlDeviceGetComputeRunningProcesses_v3,                              \
+	  (struct nvml_abi_device *, unsigned *, struct nvml_abi_process *))                       \
+	X(graphics_processes, nvmlDeviceGetGraphicsRunningProcesses_v3,                            \
+	  (struct nvml_abi_device *, unsigned *, struct nvml_abi_process *))                       \
+	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \
+	X(event_set_free, nvmlEventSetFree, (struct nvml_abi_event_set *))                         \
+	X(register_events, nvmlDeviceRegisterEvents,                                               \
+	  (struct nvml_abi_device *, unsigned long long, struct nvml_abi_event_set *))             \
+	X(event_wait, nvmlEventSetWait_v2,                                                         \
+	  (struct nvml_abi_event_set *, struct nvml_abi_event *, unsigned))
+
+struct nvml_library {
+	void *object; /* of dlopen(); NULL when not loaded, and all functions are */
+#define NVML_LIBRARY_MEMBER(member, symbol, arguments) int(*member) arguments;
+	NVML_LIBRARY_FUNCTIONS(NVML_LIBRARY_MEMBER)
+#undef NVML_LIBRARY_MEMBER
+	const char *(*error_text)(int code);
+};
+
+/* Calls an optional function; one that the library does not have is FUNCTION_NOT_FOUND. */
+#define NVML_LIBRARY_CALL(library, function, ...)                   \
+	((library)->function ? (library)->function(__VA_ARGS__)     \
+			     : (int)NVML_ABI_FUNCTION_NOT_FOUND)
+
+/*
+ * Loads the shared library `name` and looks up what it has. *ret_library is released with
+ * nvml_library_unload(). Fails with ERROR_NOT_FOUND when there is no such library or it cannot be
+ * loaded, ERROR_REJECTED when it lacks a function without which no device can be named.
+ */
+MUST_USE int nvml_library_load(const char *name, struct nvml_library *ret_library,
+			       struct error *err);
+
+/* Lets the library go; it is as zeroed afterwards. Accepts one that is not loaded. */
+void nvml_library_unload(struct nvml_library *library);
+
+/* What a return code means in a few words, static or borrowed from the library. */
+const char *nvml_library_meaning(const struct nvml_library *library, int code);

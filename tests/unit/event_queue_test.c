@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "agent/event_queue.h"
+
+static const struct report_event *event(struct event_queue *queue, uint32_t i)
+{
+	return ARRAY_AT(event_queue_events(queue), struct report_event, i);
+}
+
+static void an_empty_queue_says_that_nothing_happened(void **state)
+{
+	(void)state;
+	struct event_queue queue;
+	event_queue_init(&queue, 100);
+	struct array events = event_queue_events(&queue);
+	assert_int_equal(events.count, 0);
+	assert_true(events.present);
+	event_queue_acknowledge(&queue, 1000);
+	assert_int_equal(queue.dropped, 0);
+}
+
+static void numbers_go_on_from_where_they_were_started(void **state)
+{
+	(void)state;
+	struct event_queue queue;
+	event_queue_init(&queue, 100);
+	event_queue_add_xid(&queue, 5, VIEW("GPU-a"), 79);
+	event_queue_add_xid(&queue, 6, VIEW("GPU-b"), 13);
+	assert_int_equal(event(&queue, 0)->sequence, 101);
+	assert_int_equal(event(&queue, 1)->sequence, 102);
+	assert_int_equal(event(&queue, 0)->type, REPORT_EVENT_XID);
+	assert_int_equal(event(&queue, 0)->code, 79);
+	assert_int_equal(event(&queue, 1)->time, 6);
+	assert_true(view_equal(event(&queue, 1)->uuid, VIEW("GPU-b")));
+}
+
+static void acknowledged_events_go_and_the_rest_keeps_its_place(void **state)
+{
+	(void)state;
+	struct event_queue queue;
+	char uuid[] = "GPU-0";
+	event_queue_init(&queue, 0);
+	for (int i = 0; i < 5; i++) {
+		uuid[4] = (char)('0' + i);
+		event_queue_add_xid(&queue, i, view_from(uuid), i);
+	}
+	event_queue_acknowledge(&queue, 2);
+	assert_int_equal(event_queue_events(&queue).count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		uuid[4] = (char)('2' + (int)i);
+		assert_int_equal(event(&queue, i)->sequence, i + 3);
+		assert_true(view_equal(event(&queue, i)->uuid, view_from(uuid)));
+	}
+	event_queue_acknowledge(&queue, 1);
+	event_queue_acknowledge(&queue, -1);
+	assert_int_equal(event_queue_events(&queue).count, 3);
+	event_queue_acknowledge(&queue, INT64_MAX);
+	assert_int_equal(event_queue_events(&queue).count, 0);
+	event_queue_add_xid(&queue, 0, VIEW("x"), 1);
+	assert_int_equal(event(&queue, 0)->sequence, 6);
+}
+
+static void a_full_queue_drops_the_oldest_and_counts_it(void **state)
+{
+	(void)state;
+	struct event_queue queue;
+	event_queue_init(&queue, 0);
+	for (int i = 0; i < 300; i++)
+		event_queue_add_xid(&queue, i, VIEW("GPU-a"), i);
+	assert_int_equal(event_queue_events(&queue).count, LIMIT_REPORT_EVENTS);
+	assert_int_equal(queue.dropped, 300 - LIMIT_REPORT_EVENTS);
+	assert_int_equal(event(&queue, 0)->sequence, 300 - LIMIT_REPORT_EVENTS + 1);
+	assert_int_equal(event(&queue, LIMIT_REPORT_EVENTS - 1)->sequence, 300);
+}
+
+static void a_long_uuid_is_cut(void **state)
+{
+	(void)state;
+	struct event_queue queue;
+	char uuid[200];
+	memset(uuid, 'u', sizeof(uuid));
+	event_queue_init(&queue, 0);
+	event_queue_add_xid(&queue, 0, (struct view){uuid, sizeof(uuid)}, 1);
+	assert_int_equal(event(&queue, 0)->uuid.len, LIMIT_TEXT_UUID);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_empty_queue_says_that_nothing_happened),
+	cmocka_unit_test(numbers_go_on_from_where_they_were_started),
+	cmocka_unit_test(acknowledged_events_go_and_the_rest_keeps_its_place),
+	cmocka_unit_test(a_full_queue_drops_the_oldest_and_counts_it),
+	cmocka_unit_test(a_long_uuid_is_cut),
+};
+TEST_MAIN(tests)

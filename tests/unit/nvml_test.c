@@ -1,0 +1,847 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The agent's NVML reader against the stand-in library of tests/fake. A test sets up a device file,
+ * reads, changes the file, reads again. The file is replaced by a rename, as its users do it.
+ */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/nvml.h"
+#include "base/limits.h"
+
+#define GPU_A "GPU-11111111-1111-4111-8111-111111111111"
+#define GPU_B "GPU-22222222-2222-4222-8222-222222222222"
+#define MIG_1 "MIG-aaaaaaaa-aaaa-5aaa-8aaa-aaaaaaaaaaa1"
+#define MIG_2 "MIG-aaaaaaaa-aaaa-5aaa-8aaa-aaaaaaaaaaa2"
+
+#define NODE(devices, rest)                                                     \
+	"{\"driverVersion\": \"580.65.06\", \"cudaVersion\": \"13.0\", " rest   \
+	" \"devices\": [" devices "]}"
+
+#define DEVICE(uuid, minor, rest)                                                             \
+	"{\"uuid\": \"" uuid "\", \"name\": \"NVIDIA A100-SXM4-40GB\", \"minor\": " minor     \
+	", \"pciBusID\": \"00000000:3B:0" minor ".0\", \"memoryMiB\": 40960, " rest           \
+	" \"computeCapability\": \"8.0\"}"
+
+#define MIG(uuid, profile, gi, memory, rest)                                            \
+	"{\"uuid\": \"" uuid "\", \"profile\": \"" profile "\", \"gpuInstanceID\": " gi \
+	", " rest " \"computeInstanceID\": 0, \"memoryMiB\": " memory "}"
+
+#define TWO_DEVICES DEVICE(GPU_A, "0", "") ", " DEVICE(GPU_B, "1", "")
+
+#define PROCESSES(list) "\"processes\": [" list "],"
+#define XID(sequence, uuid, code)                                   \
+	"{\"sequence\": " sequence ", \"uuid\": \"" uuid "\", "     \
+	"\"type\": \"XID\", \"code\": " code "}"
+#define PLAIN(pid) "{\"pid\": " pid ", \"kind\": \"Compute\"}"
+#define RUNNING(pid, instance)                                      \
+	"{\"pid\": " pid ", \"kind\": \"Compute\", "              \
+	"\"gpuInstanceID\": " instance ", \"computeInstanceID\": 0}"
+
+/* A reader, the file it depends on, and what the last reading gave. */
+struct fixture {
+	char folder[64];
+	char file[96];
+	struct nvml *nvml;
+	struct arena arena;
+	struct nvml_reading reading;
+	struct error err;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void set_world(const struct fixture *f, const char *text)
+{
+	char next[128];
+	snprintf(next, sizeof(next), "%s.next", f->file);
+	write_file(next, text);
+	assert_int_equal(rename(next, f->file), 0);
+}
+
+static void open_reader(struct fixture *f, const char *library)
+{
+	nvml_free(f->nvml);
+	assert_int_equal(nvml_new(library, &f->nvml, &f->err), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	snprintf(f->folder, sizeof(f->folder), "/tmp/nvml_test.XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	snprintf(f->file, sizeof(f->file), "%s/devices.json", f->folder);
+	assert_int_equal(setenv("FAKE_NVML_FILE", f->file, 1), 0);
+	arena_init(&f->arena, 16u << 20);
+	open_reader(f, FAKE_NVML);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	nvml_free(f->nvml);
+	arena_deinit(&f->arena);
+	unlink(f->file);
+	rmdir(f->folder);
+	free(f);
+	return 0;
+}
+
+static void read_at(struct fixture *f, int64_t wall_now)
+{
+	arena_reset(&f->arena);
+	assert_int_equal(nvml_read(f->nvml, wall_now, &f->arena, &f->reading, &f->err), 0);
+}
+
+static void read_world(struct fixture *f, const char *text)
+{
+	set_world(f, text);
+	read_at(f, 1000);
+}
+
+static const struct report_device *device_at(const struct fixture *f, uint32_t i)
+{
+	assert_true(i < f->reading.devices.count);
+	return ARRAY_AT(f->reading.devices, struct report_device, i);
+}
+
+static void assert_text(struct view actual, const char *expected)
+{
+	if (!view_equal(actual, view_from(expected)))
+		fail_msg("\"%.*s\" is not \"%s\"", VIEW_ARG(actual), expected);
+}
+
+static void assert_message_has(const struct fixture *f, const char *part)
+{
+	if (!strstr(f->reading.source.message.ptr, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, f->reading.source.message.ptr);
+}
+
+static void assert_ok(const struct fixture *f, uint32_t n_devices)
+{
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_OK);
+	assert_true(f->reading.devices.present);
+	assert_int_equal(f->reading.devices.count, n_devices);
+}
+
+static void an_absent_library_is_an_absent_source(void **state)
+{
+	struct fixture *f = *state;
+	open_reader(f, "/nonexistent/libnvidia-ml.so.1");
+	read_at(f, 1000);
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ABSENT);
+	assert_int_equal(f->reading.source.observed_at, 0);
+	assert_message_has(f, "/nonexistent/libnvidia-ml.so.1");
+	assert_false(f->reading.devices.present);
+}
+
+static void a_library_of_another_kind_is_an_absent_source(void **state)
+{
+	struct fixture *f = *state;
+	open_reader(f, "libc.so.6");
+	read_at(f, 1000);
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ABSENT);
+	assert_message_has(f, "libc.so.6 has no nvmlInit_v2");
+}
+
+static void a_library_that_is_of_no_use_is_not_kept(void **state)
+{
+	struct fixture *f = *state;
+	static const char name[] = "libjansson.so.4";
+	open_reader(f, name);
+	read_at(f, 1000);
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ABSENT);
+	assert_null(dlopen(name, RTLD_NOW | RTLD_NOLOAD));
+}
+
+static void a_library_that_appears_later_is_found(void **state)
+{
+	struct fixture *f = *state;
+	char place[128];
+	snprintf(place, sizeof(place), "%s/lib.so", f->folder);
+	open_reader(f, place);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ABSENT);
+	assert_int_equal(symlink(FAKE_NVML, place), 0);
+	read_at(f, 1001);
+	assert_ok(f, 2);
+	unlink(place);
+}
+
+static void everything_of_a_device_is_read(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "") ", " DEVICE(GPU_B, "1",
+			   "\"serial\": \"1322620012345\", \"computeMode\": \"ExclusiveProcess\","
+			   "\"mig\": {\"current\": false, \"pending\": true},"), ""));
+	assert_ok(f, 2);
+	assert_text(f->reading.source.message, "");
+	assert_int_equal(f->reading.source.observed_at, 1000);
+	assert_text(f->reading.driver_version, "580.65.06");
+	assert_text(f->reading.cuda_version, "13.0");
+	const struct report_device *device = device_at(f, 1);
+	assert_text(device->uuid, GPU_B);
+	assert_int_equal(device->index, 1);
+	assert_int_equal(device->minor, 1);
+	assert_text(device->pci_bus_id, "00000000:3B:01.0");
+	assert_text(device->model, "NVIDIA A100-SXM4-40GB");
+	assert_int_equal(device->memory_mib, 40960);
+	assert_text(device->serial, "1322620012345");
+	assert_text(device->compute_capability, "8.0");
+	assert_int_equal(device->compute_mode, REPORT_COMPUTE_EXCLUSIVE_PROCESS);
+	assert_true(device->mig.present && !device->mig.current && device->mig.pending);
+	assert_true(device->partitions.present && device->partitions.count == 0);
+	assert_true(device->processes.present && device->processes.count == 0);
+}
+
+static void a_device_without_mig_is_known_to_have_no_partitions(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	assert_false(device_at(f, 0)->mig.present);
+	assert_true(device_at(f, 0)->partitions.present);
+	assert_text(device_at(f, 0)->serial, "");
+}
+
+static void the_sample_files_are_read_whole(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *name;
+		uint32_t devices;
+		uint32_t partitions; /* of the first device */
+	} rows[] = {
+		{"exclusive", 2, 0},
+		{"time-sliced", 2, 0},
+		{"mig", 2, 4},
+		{"mig-single", 1, 3},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char path[512];
+		snprintf(path, sizeof(path), FAKE_NVML_DEVICES "/%s.json", rows[i].name);
+		setenv("FAKE_NVML_FILE", path, 1);
+		read_at(f, 1000);
+		assert_ok(f, rows[i].devices);
+		assert_text(f->reading.source.message, "");
+		assert_int_equal(device_at(f, 0)->partitions.count, rows[i].partitions);
+	}
+}
+
+static void a_node_without_devices_has_an_empty_list(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE("", ""));
+	assert_ok(f, 0);
+}
+
+static void partitions_have_profile_instances_and_memory(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["
+				  MIG(MIG_1, "3g.20gb", "2", "19968", "") ", "
+				  MIG(MIG_2, "1g.5gb+me", "9", "4864", "") "],"), ""));
+	assert_ok(f, 1);
+	const struct array *partitions = &device_at(f, 0)->partitions;
+	assert_true(device_at(f, 0)->mig.current && device_at(f, 0)->mig.pending);
+	assert_true(partitions->present);
+	assert_int_equal(partitions->count, 2);
+	const struct report_partition *second = ARRAY_AT(*partitions, struct report_partition, 1);
+	assert_text(ARRAY_AT(*partitions, struct report_partition, 0)->profile, "3g.20gb");
+	assert_text(second->uuid, MIG_2);
+	assert_text(second->profile, "1g.5gb+me");
+	assert_int_equal(second->gpu_instance_id, 9);
+	assert_int_equal(second->compute_instance_id, 0);
+	assert_int_equal(second->memory_mib, 4864);
+}
+
+#define NAMED_MIG(profile, memory, name)                                                \
+	NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["       \
+		    MIG(MIG_1, profile, "2", memory, "\"name\": \"" name "\",") "],"), "")
+
+static void a_profile_that_the_name_lacks_comes_from_the_attributes(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *world;
+		const char *profile;
+	} rows[] = {
+		{NAMED_MIG("1g.5gb", "4864", "some device"), "1g.5gb"},
+		{NAMED_MIG("2g.10gb", "9856", "MIG device"), "2g.10gb"},
+		{NAMED_MIG("3g.20gb", "19968", "A100 MIG 3g"), "3g.20gb"},
+		{NAMED_MIG("1c.3g.20gb", "19968", "A100 MIG"), "1c.3g.20gb"},
+		{NAMED_MIG("7g.40gb", "40192", ""), "7g.40gb"},
+		{NAMED_MIG("1g.5gb", "4864", "A100 MIG 1c.2g.10gb"), "1c.2g.10gb"},
+		{NAMED_MIG("1g.5gb", "4864", "MIG 4g.20gb-me"), "4g.20gb-me"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		read_world(f, rows[i].world);
+		const struct array *partitions = &device_at(f, 0)->partitions;
+		assert_int_equal(partitions->count, 1);
+		assert_text(ARRAY_AT(*partitions, struct report_partition, 0)->profile,
+			    rows[i].profile);
+	}
+}
+
+static void a_partition_that_cannot_be_named_makes_the_list_unknown(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["
+				  MIG(MIG_1, "1g.5gb", "2", "4864", "") ", "
+				  MIG(MIG_2, "1g.5gb", "9", "4864",
+				      "\"errors\": {\"nvmlDeviceGetUUID\": 999},") "],"), ""));
+	assert_ok(f, 1);
+	assert_false(device_at(f, 0)->partitions.present);
+	assert_false(device_at(f, 0)->processes.present);
+	assert_message_has(f, GPU_A ": MIG UUID: Unknown Error");
+}
+
+static const struct report_process *process_at(const struct fixture *f, uint32_t i)
+{
+	const struct array *processes = &device_at(f, 0)->processes;
+	assert_true(processes->present && i < processes->count);
+	return ARRAY_AT(*processes, struct report_process, i);
+}
+
+static void processes_have_kind_and_memory_and_are_told_once(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", PROCESSES(
+		"{\"pid\": 10, \"kind\": \"Compute\", \"memoryMiB\": 2048},"
+		"{\"pid\": 11, \"kind\": \"Graphics\"},"
+		"{\"pid\": 10, \"kind\": \"Graphics\", \"memoryMiB\": 5},"
+		"{\"pid\": 12, \"kind\": \"MPS\", \"memoryMiB\": 300},"
+		"{\"pid\": 12, \"kind\": \"Compute\", \"memoryMiB\": 300}")), ""));
+	assert_int_equal(device_at(f, 0)->processes.count, 3);
+	assert_int_equal(process_at(f, 0)->pid, 12);
+	assert_int_equal(process_at(f, 0)->kind, REPORT_PROCESS_MPS);
+	assert_int_equal(process_at(f, 1)->pid, 10);
+	assert_int_equal(process_at(f, 1)->kind, REPORT_PROCESS_COMPUTE);
+	assert_int_equal(process_at(f, 1)->memory_mib, 2048);
+	assert_text(process_at(f, 1)->partition, "");
+	assert_int_equal(process_at(f, 2)->pid, 11);
+	assert_int_equal(process_at(f, 2)->kind, REPORT_PROCESS_GRAPHICS);
+	assert_int_equal(process_at(f, 2)->memory_mib, 0);
+}
+
+static void processes_on_mig_have_their_partition(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["
+				  MIG(MIG_1, "1g.5gb", "7", "4864", "") ", "
+				  MIG(MIG_2, "1g.5gb", "9", "4864", "") "],"
+				  PROCESSES(RUNNING("10", "9") ", " RUNNING("10", "7"))), ""));
+	assert_int_equal(device_at(f, 0)->processes.count, 2);
+	assert_text(process_at(f, 0)->partition, MIG_1);
+	assert_text(process_at(f, 1)->partition, MIG_2);
+}
+
+static void processes_are_those_of_their_device(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", PROCESSES(PLAIN("10"))) ", "
+			   DEVICE(GPU_B, "1", PROCESSES(PLAIN("20"))), ""));
+	const struct array *second = &device_at(f, 1)->processes;
+	assert_int_equal(device_at(f, 0)->processes.count, 1);
+	assert_int_equal(second->count, 1);
+	assert_int_equal(ARRAY_AT(*second, struct report_process, 0)->pid, 20);
+}
+
+#define MIG_WITH_ERRORS(errors)                                                          \
+	NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["        \
+		    MIG(MIG_1, "1g.5gb", "2", "4864", "\"errors\": {" errors "},") "]," ) \
+	     ", " DEVICE(GPU_B, "1", ""), "")
+
+static void a_device_is_lost_with_its_partitions(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, MIG_WITH_ERRORS("\"nvmlDeviceGetAttributes_v2\": 15"));
+	assert_ok(f, 1);
+	assert_text(device_at(f, 0)->uuid, GPU_B);
+}
+
+static void processes_hidden_on_one_partition_are_not_known(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, MIG_WITH_ERRORS("\"nvmlDeviceGetComputeRunningProcesses_v3\": 4"));
+	assert_ok(f, 2);
+	assert_true(device_at(f, 0)->partitions.present);
+	assert_false(device_at(f, 0)->processes.present);
+	assert_message_has(f, MIG_1 ": processes: Insufficient Permissions");
+}
+
+static void processes_that_may_not_be_seen_are_not_known(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0",
+		"\"errors\": {\"nvmlDeviceGetComputeRunningProcesses_v3\": 4},"), ""));
+	assert_ok(f, 1);
+	assert_false(device_at(f, 0)->processes.present);
+	assert_message_has(f, GPU_A ": processes: Insufficient Permissions");
+}
+
+static void more_processes_than_the_limit_are_not_known(void **state)
+{
+	struct fixture *f = *state;
+	size_t size = 1u << 20;
+	char *text = malloc(size);
+	assert_non_null(text);
+	size_t used = (size_t)snprintf(text, size, "{\"driverVersion\": \"1.2\", \"cudaVersion\": "
+		"\"13.0\", \"devices\": [{\"uuid\": \"" GPU_A "\", \"name\": \"X\", \"minor\": 0, "
+		"\"pciBusID\": \"0000:01:00.0\", \"memoryMiB\": 1, \"processes\": [");
+	for (unsigned i = 0; i <= LIMIT_REPORT_PROCESSES; i++)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%s{\"pid\": %u, \"kind\": \"Compute\"}", i ? "," : "",
+					 i + 1);
+	snprintf(text + used, size - used, "]}]}");
+	read_world(f, text);
+	free(text);
+	assert_false(device_at(f, 0)->processes.present);
+	assert_message_has(f, "processes: Insufficient Size");
+}
+
+static void a_datum_that_fails_is_missing_alone(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const functions[] = {
+		"nvmlDeviceGetName", "nvmlDeviceGetSerial", "nvmlDeviceGetMinorNumber",
+		"nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetCudaComputeCapability",
+		"nvmlDeviceGetComputeMode", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMigMode",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		char world[1024];
+		snprintf(world, sizeof(world),
+			 NODE(DEVICE(GPU_A, "0", "\"serial\": \"17\", "
+						 "\"errors\": {\"%s\": 999},"), ""),
+			 functions[i]);
+		read_world(f, world);
+		assert_ok(f, 1);
+		const struct report_device *device = device_at(f, 0);
+		assert_text(device->uuid, GPU_A);
+		assert_message_has(f, "Unknown Error");
+		assert_int_equal(device->model.len == 0, i == 0);
+		assert_int_equal(device->serial.len == 0, i == 1);
+		assert_int_equal(device->minor == -1, i == 2);
+		assert_int_equal(device->pci_bus_id.len == 0, i == 3);
+		assert_int_equal(device->compute_capability.len == 0, i == 4);
+		assert_int_equal(device->compute_mode == REPORT_COMPUTE_UNKNOWN, i == 5);
+		assert_int_equal(device->memory_mib == 0, i == 6);
+		assert_int_equal(device->partitions.present, i != 7);
+	}
+}
+
+static void versions_that_fail_are_empty(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlSystemGetDriverVersion\": 999, "
+			   "\"nvmlSystemGetCudaDriverVersion_v2\": 12},"));
+	assert_ok(f, 2);
+	assert_text(f->reading.driver_version, "");
+	assert_text(f->reading.cuda_version, "");
+}
+
+static void an_old_library_tells_what_it_can(void **state)
+{
+	struct fixture *f = *state;
+	open_reader(f, FAKE_NVML_OLD);
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"serial\": \"17\", \"mig\": {\"current\": true},"
+				  PROCESSES(PLAIN("10"))), ""));
+	assert_ok(f, 1);
+	assert_text(device_at(f, 0)->uuid, GPU_A);
+	assert_text(device_at(f, 0)->serial, "");
+	assert_false(device_at(f, 0)->mig.present);
+	assert_false(device_at(f, 0)->partitions.present);
+	assert_int_equal(process_at(f, 0)->pid, 10);
+	assert_message_has(f, "XID errors are not watched");
+	struct nvml_event event;
+	assert_false(nvml_next_event(f->nvml, &event));
+}
+
+static void a_driver_that_is_not_loaded_is_an_error_until_it_is(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlInitWithFlags\": 9},"));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_text(f->reading.source.message, "start: Driver Not Loaded");
+	assert_false(f->reading.devices.present);
+	assert_int_equal(f->reading.source.observed_at, 0);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_ok(f, 2);
+}
+
+static void a_failed_source_is_dated_by_its_last_good_reading(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	set_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlDeviceGetCount_v2\": 18},"));
+	read_at(f, 5000);
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_int_equal(f->reading.source.observed_at, 1000);
+	assert_message_has(f, "count of devices");
+	assert_false(f->reading.devices.present);
+	set_world(f, NODE(TWO_DEVICES, ""));
+	read_at(f, 6000);
+	assert_ok(f, 2);
+	assert_int_equal(f->reading.source.observed_at, 6000);
+}
+
+static void a_lost_device_is_left_out_and_the_others_stay(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const losses[] = {
+		"\"lost\": true,",
+		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 28},",
+		"\"errors\": {\"nvmlDeviceGetUUID\": 15},",
+		"\"errors\": {\"nvmlDeviceGetName\": 15},",
+		"\"errors\": {\"nvmlDeviceGetMigMode\": 28},",
+		"\"errors\": {\"nvmlDeviceGetGraphicsRunningProcesses_v3\": 15},",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		char world[1024];
+		read_world(f, NODE(TWO_DEVICES, ""));
+		assert_ok(f, 2);
+		snprintf(world, sizeof(world),
+			 NODE(DEVICE(GPU_A, "0", "%s") ", " DEVICE(GPU_B, "1", ""), ""), losses[i]);
+		read_world(f, world);
+		assert_ok(f, 1);
+		assert_text(device_at(f, 0)->uuid, GPU_B);
+		assert_int_equal(device_at(f, 0)->index, 1);
+		assert_message_has(f, GPU_A ": ");
+	}
+}
+
+static void a_device_lost_from_the_start_is_named_by_its_index(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "") ", " DEVICE(GPU_B, "1", "\"lost\": true,"), ""));
+	assert_ok(f, 1);
+	assert_text(f->reading.source.message, "device 1: GPU is lost");
+}
+
+static void a_node_whose_devices_are_all_lost_has_not_answered(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_false(f->reading.devices.present);
+	assert_text(f->reading.source.message, "device 0 " GPU_A ": GPU is lost");
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	assert_ok(f, 1);
+	assert_text(f->reading.source.message, "");
+}
+
+static void a_silent_driver_is_started_anew(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), "\"errors\": {\"nvmlInitWithFlags\": 9},"));
+	assert_text(f->reading.source.message, "start: Driver Not Loaded");
+}
+
+static void a_file_that_changes_is_seen_at_the_next_reading(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	read_world(f, NODE(DEVICE(GPU_B, "0", "\"computeMode\": \"Prohibited\","), ""));
+	assert_ok(f, 1);
+	assert_text(device_at(f, 0)->uuid, GPU_B);
+	assert_int_equal(device_at(f, 0)->compute_mode, REPORT_COMPUTE_PROHIBITED);
+}
+
+static void texts_outlive_the_session(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	nvml_release(f->nvml);
+	nvml_free(f->nvml);
+	f->nvml = NULL;
+	assert_text(device_at(f, 0)->uuid, GPU_A);
+	assert_text(f->reading.driver_version, "580.65.06");
+}
+
+static void more_devices_than_the_limit_are_cut_and_said(void **state)
+{
+	struct fixture *f = *state;
+	size_t size = 1u << 16;
+	char *text = malloc(size);
+	assert_non_null(text);
+	size_t used = (size_t)snprintf(text, size, "{\"driverVersion\": \"1.2\", \"cudaVersion\": "
+				       "\"13.0\", \"devices\": [");
+	for (unsigned i = 0; i <= LIMIT_REPORT_DEVICES; i++)
+		used += (size_t)snprintf(text + used, size - used,
+			"%s{\"uuid\": \"GPU-%u\", \"name\": \"X\", \"minor\": %u, \"pciBusID\": "
+			"\"0000:%02x:00.0\", \"memoryMiB\": 1}", i ? "," : "", i, i, i);
+	snprintf(text + used, size - used, "]}");
+	read_world(f, text);
+	free(text);
+	assert_ok(f, LIMIT_REPORT_DEVICES);
+	assert_message_has(f, "only the first 64 of 65 devices");
+}
+
+static void a_long_message_is_cut_at_the_limit(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlDeviceGetName\": 999, "
+		"\"nvmlDeviceGetSerial\": 999, \"nvmlDeviceGetMinorNumber\": 999, "
+		"\"nvmlDeviceGetPciInfo_v3\": 999},"));
+	assert_ok(f, 2);
+	assert_int_equal(f->reading.source.message.len, LIMIT_REPORT_MESSAGE);
+}
+
+static void assert_event(struct fixture *f, const char *uuid, uint64_t xid)
+{
+	struct nvml_event event = {.xid = 0};
+	assert_true(nvml_next_event(f->nvml, &event));
+	assert_string_equal(event.uuid, uuid);
+	assert_int_equal(event.xid, xid);
+}
+
+static void assert_no_event(struct fixture *f)
+{
+	struct nvml_event event = {.xid = 4711};
+	assert_false(nvml_next_event(f->nvml, &event));
+	assert_int_equal(event.xid, 4711);
+}
+
+static void an_xid_is_told_once_and_older_ones_never(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("3", GPU_A, "13") "],"));
+	assert_no_event(f);
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("3", GPU_A, "13") ", "
+			  XID("4", GPU_B, "79") ", {\"sequence\": 5, \"uuid\": \"" GPU_A "\", "
+			  "\"type\": \"DoubleBitECC\"}, " XID("6", GPU_A, "94") "],"));
+	assert_event(f, GPU_B, 79);
+	assert_event(f, GPU_A, 94);
+	assert_no_event(f);
+	read_at(f, 2000);
+	assert_no_event(f);
+}
+
+static void a_device_that_takes_the_place_of_another_is_watched(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	read_world(f, NODE(DEVICE(GPU_B, "0", ""), ""));
+	set_world(f, NODE(DEVICE(GPU_B, "0", ""), "\"events\": [" XID("1", GPU_B, "48") "],"));
+	assert_event(f, GPU_B, 48);
+	assert_no_event(f);
+}
+
+static void devices_are_registered_for_events_once(void **state)
+{
+	struct fixture *f = *state;
+	set_world(f, NODE(TWO_DEVICES, ""));
+	for (unsigned i = 0; i < 100; i++) {
+		read_at(f, 1000);
+		assert_text(f->reading.source.message, "");
+	}
+}
+
+static void every_reader_gets_every_event(void **state)
+{
+	struct fixture *f = *state;
+	struct nvml *other = NULL;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_int_equal(nvml_new(FAKE_NVML, &other, &f->err), 0);
+	assert_int_equal(nvml_read(other, 1000, &f->arena, &f->reading, &f->err), 0);
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "31") "],"));
+	assert_event(f, GPU_A, 31);
+	struct nvml_event event;
+	assert_true(nvml_next_event(other, &event));
+	assert_false(nvml_next_event(other, &event));
+	nvml_free(other);
+}
+
+static void there_are_no_events_before_the_first_reading(void **state)
+{
+	struct fixture *f = *state;
+	assert_no_event(f);
+}
+
+static void the_last_xid_of_a_lost_device_names_it(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"),
+			   "\"events\": [" XID("1", GPU_A, "79") "],"));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_event(f, GPU_A, 79);
+	assert_no_event(f);
+}
+
+static void events_that_fail_are_said_and_watched_again(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	set_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlEventSetWait_v2\": 15},"));
+	assert_no_event(f);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_ok(f, 2);
+	assert_text(f->reading.source.message, "XID errors may be missing: GPU is lost");
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "79") "],"));
+	assert_event(f, GPU_A, 79);
+	read_at(f, 2000);
+	assert_text(f->reading.source.message, "");
+}
+
+static void a_device_without_events_is_said(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0",
+		"\"errors\": {\"nvmlDeviceRegisterEvents\": 4},"), ""));
+	assert_ok(f, 1);
+	assert_message_has(f, GPU_A ": XID errors are not watched: Insufficient Permissions");
+}
+
+static void a_released_driver_is_shut_down(void **state)
+{
+	struct fixture *f = *state;
+	int (*shutdown)(void);
+	void *library = dlopen(FAKE_NVML, RTLD_NOW);
+	assert_non_null(library);
+	void *address = dlsym(library, "nvmlShutdown");
+	memcpy(&shutdown, &address, sizeof(shutdown));
+	read_world(f, NODE(TWO_DEVICES, ""));
+	nvml_release(f->nvml);
+	assert_int_equal(shutdown(), NVML_ABI_UNINITIALIZED);
+	dlclose(library);
+}
+
+static void a_released_driver_is_started_again_by_the_next_reading(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	nvml_release(f->nvml);
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "79") "],"));
+	assert_no_event(f);
+	read_at(f, 2000);
+	assert_ok(f, 2);
+	assert_no_event(f);
+}
+
+static void without_memory_nothing_is_told(void **state)
+{
+	struct fixture *f = *state;
+	set_world(f, NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["
+				 MIG(MIG_1, "1g.5gb", "7", "4864", "") "],"
+				 PROCESSES(RUNNING("10", "7"))), ""));
+	size_t cap = 0;
+	int result = -1;
+	for (; result < 0; cap += 16) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct nvml_reading reading = {.driver_version = VIEW("untouched")};
+		arena_init(&arena, cap);
+		result = nvml_read(f->nvml, 1000, &arena, &reading, &f->err);
+		if (result < 0) {
+			assert_int_equal(f->err.kind, ERROR_NO_MEMORY);
+			assert_text(reading.driver_version, "untouched");
+			assert_false(reading.devices.present);
+		}
+	}
+	assert_true(cap > 500);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	struct fixture *f = *state;
+	bool failed = true;
+	set_world(f, NODE(TWO_DEVICES, ""));
+	for (unsigned k = 1; failed; k++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		CLEANUP(nvml_freep) struct nvml *nvml = NULL;
+		struct nvml_reading reading;
+		arena_init(&arena, 1u << 20);
+		failing_malloc_at(k);
+		int result = nvml_new(FAKE_NVML, &nvml, &f->err);
+		if (result == 0)
+			result = nvml_read(nvml, 1000, &arena, &reading, &f->err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(an_absent_library_is_an_absent_source, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_library_of_another_kind_is_an_absent_source, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_library_that_is_of_no_use_is_not_kept, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_library_that_appears_later_is_found, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(everything_of_a_device_is_read, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_without_mig_is_known_to_have_no_partitions, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_sample_files_are_read_whole, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_without_devices_has_an_empty_list, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_have_profile_instances_and_memory, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_profile_that_the_name_lacks_comes_from_the_attributes, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_that_cannot_be_named_makes_the_list_unknown, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		processes_have_kind_and_memory_and_are_told_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(processes_on_mig_have_their_partition, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(processes_are_those_of_their_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_is_lost_with_its_partitions, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		processes_hidden_on_one_partition_are_not_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		processes_that_may_not_be_seen_are_not_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		more_processes_than_the_limit_are_not_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_datum_that_fails_is_missing_alone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(versions_that_fail_are_empty, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_old_library_tells_what_it_can, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_driver_that_is_not_loaded_is_an_error_until_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_failed_source_is_dated_by_its_last_good_reading, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_lost_device_is_left_out_and_the_others_stay, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_lost_from_the_start_is_named_by_its_index, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_whose_devices_are_all_lost_has_not_answered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_silent_driver_is_started_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_file_that_changes_is_seen_at_the_next_reading, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(texts_outlive_the_session, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		more_devices_than_the_limit_are_cut_and_said, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_long_message_is_cut_at_the_limit, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_xid_is_told_once_and_older_ones_never, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_takes_the_place_of_another_is_watched, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(devices_are_registered_for_events_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_reader_gets_every_event, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		there_are_no_events_before_the_first_reading, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_last_xid_of_a_lost_device_names_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_that_fail_are_said_and_watched_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_without_events_is_said, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_released_driver_is_shut_down, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_released_driver_is_started_again_by_the_next_reading, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_nothing_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
+};
+
+TEST_MAIN(tests)
