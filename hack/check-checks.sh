@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: hack/check-checks.sh
+#
+# Plants a fault of each kind in a copy of the sources and shows that the check for it fails: a
+# check that can no longer fail protects nothing.
+set -euo pipefail
+hack=$(cd "$(dirname "$0")" && pwd)
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+failed=0
+
+# A small tree of the same shape, clean at first.
+fresh_tree() {
+	rm -rf "${copy:?}"/*
+	mkdir -p "$copy"/src/{base,wire,core,kube,agent,io} "$copy"/{controller,tests,hack}
+	cd "$copy"
+	local header=$'/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n'
+	printf '%s\nstruct view {\n\tconst char *ptr;\n};\n' "$header" >src/base/view.h
+	printf '%s\nvoid clock_read(void);\n' "$header" >src/base/clock.h
+	printf '%s\n#include "base/view.h"\n' "$header" >src/wire/jout.h
+	printf '%s\nint lease_renew(void);\n' "$header" >src/kube/lease.h
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "kube/lease.h"\n\nint lease_renew(void)\n{\n\treturn 0;\n}\n' >src/kube/lease.c
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/core/join.c
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/agent/agent.c
+}
+
+compile_lease() {
+	mkdir -p build/kube.dir/src/kube
+	gcc -std=c17 -Isrc -c src/kube/lease.c -o build/kube.dir/src/kube/lease.c.o
+}
+
+# expect pass|fail SENTENCE COMMAND...
+expect() {
+	local wanted=$1 sentence=$2 result=pass
+	shift 2
+	"$@" >output 2>&1 || result=fail
+	if [[ $result == "$wanted" ]]; then
+		echo "ok - $sentence"
+	else
+		echo "not ok - $sentence"
+		sed 's/^/  /' output
+		failed=1
+	fi
+}
+
+# caught SENTENCE FILE LINE COMMAND...: with the line added to the file, the command fails.
+caught() {
+	local sentence=$1 file=$2 line=$3
+	shift 3
+	fresh_tree
+	printf '%s\n' "$line" >>"$file"
+	expect fail "$sentence" "$@"
+}
+
+layers=("$hack/check-layers.py" "$copy")
+fresh_tree
+expect pass "a clean tree has clean layers" "${layers[@]}"
+expect pass "a clean tree has headers that stand on their own" "$hack/check-headers.sh" "$copy"
+expect pass "a clean tree is well formed" "$hack/fmt.sh" "$copy"
+compile_lease
+expect pass "a clean tree exports only names of its files" "$hack/check-symbols.sh" build
+
+caught "the agent includes the Kubernetes client" src/agent/agent.c '#include "kube/lease.h"' "${layers[@]}"
+caught "the model includes the Kubernetes client" src/core/join.c '#include "kube/lease.h"' "${layers[@]}"
+caught "a low layer includes a higher one" src/base/view.h '#include "wire/jout.h"' "${layers[@]}"
+caught "the model reads a clock" src/core/join.c '#include "base/clock.h"' "${layers[@]}"
+caught "the model includes <time.h>" src/core/join.c '#include <time.h>' "${layers[@]}"
+caught "a state machine does I/O" src/kube/lease.c '#include <sys/socket.h>' "${layers[@]}"
+caught "a second file includes libcurl" src/kube/lease.c '#  include <curl/curl.h>' "${layers[@]}"
+caught "an unknown library is included" src/io/x.c '#include <zmq/zmq.h>' "${layers[@]}"
+caught "a path does not start at src/" src/core/join.c '#include "../base/view.h"' "${layers[@]}"
+
+fresh_tree
+cp src/kube/lease.c src/io/lease.c
+expect fail "two files have one name" "${layers[@]}"
+
+caught "a header leans on its includer" src/wire/jout.h 'uint32_t jout_count(void);' \
+	"$hack/check-headers.sh" "$copy"
+fresh_tree
+sed -i '/pragma once/d' src/base/view.h
+expect fail "a header may not be included twice" "$hack/check-headers.sh" "$copy"
+
+fresh_tree
+printf 'int helper(void);\nint helper(void)\n{\n\treturn 1;\n}\n' >>src/kube/lease.c
+compile_lease
+expect fail "a file exports a name that is not its own" "$hack/check-symbols.sh" build
+fresh_tree
+mkdir build
+expect fail "nothing was built" "$hack/check-symbols.sh" build
+
+caught "a line ends in blanks" src/kube/lease.c 'int x; ' "$hack/fmt.sh" "$copy"
+caught "a line is indented with blanks" src/kube/lease.c '        int x;' "$hack/fmt.sh" "$copy"
+caught "a promise stands for code" src/kube/lease.c '/* TODO: later */' "$hack/fmt.sh" "$copy"
+caught "a line is far too long" src/kube/lease.c "$(printf 'x%.0s' {1..121})" "$hack/fmt.sh" "$copy"
+fresh_tree
+sed -i 1d src/kube/lease.c
+expect fail "the licence is missing" "$hack/fmt.sh" "$copy"
+
+exit "$failed"

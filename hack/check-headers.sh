@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: hack/check-headers.sh [folder of the tree]
+#
+# Each header compiles on its own and may be included twice. Prints the compiler's errors and fails
+# if there are any.
+set -euo pipefail
+root=${1:-$(dirname "$0")/..}
+cd "$root"
+
+# Without -DNDEBUG and with the warnings of the build that matter for declarations.
+export CC=${CC:-gcc}
+export FLAGS="-std=c17 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers \
+-Wstrict-prototypes -Werror -fsyntax-only -DTESTS_FOLDER=\"\" -Isrc -Itests -I."
+
+# shellcheck disable=SC2016 # the inner shell expands
+find src controller tests -name '*.h' -print0 2>/dev/null | sort -z |
+	xargs -0 -r -n 1 -P 2 bash -c '
+		include=${0#src/}
+		include=${include#tests/}
+		printf "#include \"%s\"\n#include \"%s\"\ntypedef int nothing_else;\n" "$include" "$include" |
+			$CC $FLAGS -x c - || { echo "$0: does not stand on its own" >&2; exit 1; }'

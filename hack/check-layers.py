@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: hack/check-layers.py [folder of the tree]
+
+Holds the #include lines of src/ and controller/ to the layering:
+  - a layer includes only the layers that stand before it;
+  - pure layers include nothing that reads a clock, does I/O, logs or starts threads;
+  - a third-party library is included by the files that are named here and by no other;
+  - a file is included by its path from src/ (or controller/), and stems are unique.
+Prints one line a violation and fails if there is any.
+"""
+
+import pathlib
+import re
+import sys
+
+# Which layers a layer may include, besides itself.
+MAY_INCLUDE = {
+    "base": [],
+    "wire": ["base"],
+    "core": ["base"],
+    "schema": ["base", "wire", "core"],
+    "io": ["base", "wire"],
+    "kube": ["base", "wire", "io"],
+    "agent": ["base", "wire", "core", "schema", "io"],
+    "controller": ["base", "wire", "core", "schema", "io", "kube"],
+}
+
+# Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the
+# files that feed them are excepted.
+PURE = {"wire", "core", "schema", "kube"}
+PURE_EXCEPT = {"kube/apiclient.c", "kube/kubeconfig.c", "kube/credentials.c"}
+IMPURE_SYSTEM = re.compile(
+    r"^(unistd|fcntl|poll|time|pthread|signal|threads|dirent|netdb|dlfcn|spawn|syslog|stdatomic)\.h$"
+    r"|^(sys|netinet|arpa|net|linux)/"
+)
+IMPURE_BASE = {f"base/{stem}.h" for stem in ("clock", "log", "handoff", "snapshot", "metric", "option")}
+
+# Library: how its headers begin, and who may include them.
+LIBRARIES = {
+    "libcurl": ("curl/", {"io/fetch.c"}),
+    "OpenSSL": ("openssl/", {"io/tls.c", "io/tls_session.c"}),
+    "libevent": ("event", {"io/loop.c", "io/fetch.c"}),
+    "liburcu": ("urcu", {"base/handoff.h", "base/snapshot.c"}),
+    "libyaml": ("yaml.h", {"kube/kubeconfig.c", "kube/kubeconfig_yaml.c"}),
+    "dlopen": ("dlfcn.h", {"agent/nvml_library.c"}),
+}
+# Folders of the C library and the kernel; any other folder in <...> is an unknown library.
+SYSTEM_FOLDERS = {"sys", "netinet", "arpa", "net", "linux"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
+
+
+def layer_of(path):
+    return path.split("/", 1)[0]
+
+
+def check_system(path, header):
+    layer = layer_of(path)
+    for library, (start, users) in LIBRARIES.items():
+        if header.startswith(start):
+            if path not in users:
+                yield f"{library} belongs to {', '.join(sorted(users))}"
+            return
+    if "/" in header and header.split("/", 1)[0] not in SYSTEM_FOLDERS:
+        yield f"unknown library <{header}>"
+    if layer in PURE and path not in PURE_EXCEPT and IMPURE_SYSTEM.search(header):
+        yield f"<{header}> in {layer}/, which is pure"
+
+
+def check_own(path, header, known):
+    layer, target = layer_of(path), layer_of(header)
+    if header not in known:
+        yield f'"{header}" is no path from src/ or controller/'
+    elif target != layer and target not in MAY_INCLUDE[layer]:
+        yield f"{layer}/ may not include {target}/"
+    elif layer in PURE and path not in PURE_EXCEPT and header in IMPURE_BASE:
+        yield f'"{header}" in {layer}/, which is pure'
+
+
+def sources(root):
+    """Yields (path with its layer in front, file)."""
+    for folder, prefix in ((root / "src", ""), (root / "controller", "controller/")):
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in (".c", ".h", ".def"):
+                yield prefix + file.relative_to(folder).as_posix(), file
+
+
+def check_stems(files):
+    seen = {}
+    for path, _ in files:
+        stem, _, suffix = path.rsplit("/", 1)[1].partition(".")
+        other = seen.setdefault((stem, suffix), path)
+        if other != path and stem != "main":
+            yield f"{path}: the name is taken by {other}"
+
+
+def violations(root):
+    files = list(sources(root))
+    known = {path for path, _ in files}
+    for path, file in files:
+        if layer_of(path) not in MAY_INCLUDE:
+            yield f"{path}: no such layer"
+            continue
+        text = file.read_text(encoding="utf-8")
+        for match in INCLUDE.finditer(text):
+            line = text.count("\n", 0, match.start(0)) + 1
+            system, own = match.groups()
+            faults = check_system(path, system) if system else check_own(path, own, known)
+            for fault in faults:
+                yield f"{path}:{line}: {fault}"
+    yield from check_stems(files)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    found = list(violations(root))
+    for violation in found:
+        print(violation)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: hack/lint.sh BUILD-FOLDER [FILE...]
+#
+# clang-tidy, with the checks of .clang-tidy, over the sources of the programs (or the named files).
+# The build folder is one that cmake has configured: it knows how each file is compiled.
+set -euo pipefail
+build=${1:?usage: hack/lint.sh BUILD-FOLDER [FILE...]}
+shift
+cd "$(dirname "$0")/.."
+
+command -v clang-tidy-14 >/dev/null || {
+	echo "clang-tidy-14 is missing; install it with: hack/deps build" >&2
+	exit 1
+}
+
+files=("$@")
+if [[ ${#files[@]} -eq 0 ]]; then
+	mapfile -t files < <(find src controller -name '*.c' | sort)
+fi
+# gcc's own warning options are not clang's.
+printf '%s\0' "${files[@]}" |
+	xargs -0 -n 4 -P 2 clang-tidy-14 -p "$build" --quiet \
+		--extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated' >&2)
