@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * certificates - the serving certificate of the report endpoint, in one of two ways: from files
+ * that somebody else keeps (cert-manager, say), looked at again every minute; or made here, with
+ * an authority of its own, kept in a Secret and renewed when a third of its life is left.
+ *
+ * Threads: the loop's.
+ */
+
+#include "base/error.h"
+#include "base/view.h"
+#include "io/loop.h"
+#include "kube/apiclient.h"
+
+struct certificates;
+
+struct certificates_config {
+	struct loop *loop;
+	struct apiclient *client;
+	const char *cert_file;   /* with key_file: the first way */
+	const char *key_file;
+	const char *secret;      /* with namespace and service: the second */
+	const char *namespace;
+	const char *service;     /* the certificate is for its names */
+	/* A pair to serve with, at first and after every change. Never called from _new(). */
+	void (*changed)(void *owner, struct view cert_pem, struct view key_pem);
+	void *owner;
+};
+
+/* Texts of the config are borrowed. Fails with ERROR_REJECTED when neither way is complete. */
+MUST_USE int certificates_new(const struct certificates_config *config,
+			      struct certificates **ret_certificates, struct error *err);
+/* Accepts NULL. */
+void certificates_free(struct certificates *certificates);
+/* Why there is no valid certificate yet, one line; "" when there is one. */
+const char *certificates_trouble(const struct certificates *certificates);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * identity - who holds a token: the rules by which the API server's review of it is judged, and a
+ * bounded memory of what was judged, by the token's SHA-256, so that tokens themselves are not kept.
+ *
+ * A verdict is believed no longer than the configured time, and an accepting one no longer than the
+ * token says it is valid: a token that is revoked (its pod or service account deleted) works until
+ * then at most. What a token says of itself is trusted for shortening that time and for nothing
+ * else.
+ *
+ * Threads: owner. Pure but for the digest: time is an argument.
+ * Limits:  as configured; accepting and refusing verdicts are bounded apart, so that a flood of bad
+ *          tokens forgets no good one.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/view.h"
+#include "io/tls.h"
+
+struct token_review;
+
+enum identity_outcome {
+	IDENTITY_ACCEPTED,
+	IDENTITY_UNAUTHENTICATED, /* 401: the API server does not know the token, or not for us */
+	IDENTITY_FORBIDDEN,       /* 403: it is known, and not an agent's on a known node */
+};
+
+/* Who may report. */
+struct identity_rules {
+	struct view audience;
+	struct view namespace;       /* of the service account */
+	struct view service_account;
+};
+
+struct identity {
+	enum identity_outcome outcome;
+	const char *reason; /* static, one line; "" when accepted */
+	uint16_t node_len;  /* accepted: the node that the token's pod runs on */
+	char node[LIMIT_TEXT_NAME];
+};
+
+struct view identity_node(const struct identity *identity);
+/* Judges a review. */
+struct identity identity_judge(const struct identity_rules *rules,
+			       const struct token_review *review);
+/*
+ * The token of an Authorization header's value, borrowed from it. False when that is no bearer
+ * token that an API server could have made (RFC 6750, at most LIMIT_TOKEN_BYTES).
+ */
+bool identity_parse_bearer(struct view authorization, struct view *ret_token);
+/* Seconds since 1970 at which a token says that it ends. False when it does not say so. */
+bool identity_token_end(struct view token, int64_t *ret_end);
+
+struct identity_cache;
+
+struct identity_cache_config {
+	size_t max_accepted;
+	size_t max_refused;
+	uint32_t accepted_ms; /* how long a verdict is believed; up to a tenth less, so that tokens */
+	uint32_t refused_ms;  /* that were reviewed together are not reviewed together again */
+};
+
+MUST_USE int identity_cache_new(const struct identity_cache_config *config,
+				struct identity_cache **ret_cache, struct error *err);
+/* Accepts NULL. */
+void identity_cache_free(struct identity_cache *cache);
+/* What is believed of a token, borrowed until the cache is called again; NULL: it must be reviewed. */
+const struct identity *identity_cache_find(struct identity_cache *cache,
+					   const unsigned char digest[static TLS_DIGEST_SIZE],
+					   uint64_t now_ms);
+/*
+ * Remembers a verdict; the one that was asked for longest ago makes room. valid_ms is how long the
+ * token says that it is still valid, UINT64_MAX when it does not say. Without memory it is not
+ * remembered, and the token will be reviewed again.
+ */
+void identity_cache_put(struct identity_cache *cache,
+			const unsigned char digest[static TLS_DIGEST_SIZE],
+			const struct identity *identity, uint64_t valid_ms, uint64_t now_ms);
+/* Forgets everything. */
+void identity_cache_clear(struct identity_cache *cache);
+/* Number of verdicts remembered. */
+size_t identity_cache_count(const struct identity_cache *cache);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * publisher - carries out what joins decided: creates objects, writes statuses, deletes objects,
+ * a bounded number of requests at a time. Every write of a status names the version it replaces,
+ * so that nothing written by somebody else in between is lost: a conflict makes it read the object
+ * again and report the plan as to be made anew.
+ *
+ * The server's answers go into the inventory at once, so that the next join compares with what was
+ * just written, not with what the watch has shown so far.
+ *
+ * Threads: the loop's.
+ */
+
+#include "base/error.h"
+#include "core/inventory.h"
+#include "core/join.h"
+#include "io/loop.h"
+#include "kube/apiclient.h"
+
+struct publisher;
+
+/*
+ * A plan has been carried out; error NULL: all of it. Otherwise its kind says what to do: make a
+ * new plan after a back-off, or (REJECTED) leave it. Never called from inside publisher_apply().
+ */
+typedef void (*publisher_done_fn)(void *owner, struct view node_name, const struct error *error);
+
+struct publisher_config {
+	struct loop *loop;
+	struct apiclient *client;
+	struct inventory *inventory;
+	uint32_t max_requests;   /* under way at a time */
+	bool (*may_write)(void *owner); /* asked before each request; NULL: always */
+	publisher_done_fn done;
+	void *owner;
+};
+
+/* What the config points to is borrowed and must outlive the publisher. */
+MUST_USE int publisher_new(const struct publisher_config *config,
+			   struct publisher **ret_publisher, struct error *err);
+/* Cancels what is under way, without calling back. Accepts NULL. */
+void publisher_free(struct publisher *publisher);
+
+/*
+ * Starts to carry out the devices' actions. *ret_writes is how many there are; with 0 there is
+ * nothing to do and done is not called. All that is needed is copied. Fails with ERROR_NO_MEMORY or
+ * ERROR_LIMIT: then nothing is started.
+ */
+MUST_USE int publisher_apply(struct publisher *publisher, struct view node_name,
+			     const struct join_device *devices, size_t n_devices,
+			     size_t *ret_writes, struct error *err);
+
+/* Rise only, but for waiting and under_way. */
+struct publisher_counters {
+	uint64_t created, updated, deleted, conflicts, rejected, failed;
+	uint64_t waiting, under_way;
+};
+struct publisher_counters publisher_counters(const struct publisher *publisher);

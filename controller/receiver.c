@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * By far the most reports say what the one before said, so there are two ways through. The short one
+ * (controller/likeness.h) knows a body again by its digest and reads only the sequence number. The
+ * long one decodes, and then compares: a report that differs only in its times of reading is
+ * unchanged too. Either way the loop learns only that the node was heard of, and not more often than
+ * it can tell apart.
+ *
+ * One exception: after its kubelet's restart what a node's pod resources say depends on how long ago
+ * they were read, so until that is settled a report that brings newer times goes whole.
+ *
+ * Between head and body of a request its node's record is only a pointer in the request: the record
+ * was used just now, so it outlives any body's deadline (controller/senders.h).
+ */
+
+#include "controller/receiver.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sbuf.h"
+#include "controller/senders.h"
+#include "schema/report_doc.h"
+#include "wire/jout.h"
+
+/* Decoded, a report is larger than its text: each short entry becomes a struct. */
+#define ARENA_CAP (16u * LIMIT_MIB)
+#define RETRY_AFTER_S 5u
+#define ERROR_TEXT 512u
+
+struct receiver {
+	struct loop *loop;
+	struct receiver_config config;
+	struct admission *admission;
+	struct loop_timer *review_timer;
+	struct senders senders;
+	uint32_t heartbeat_s;
+	char trouble[256];
+};
+
+void receiver_report_unref(void *owner)
+{
+	struct receiver_report *report = owner;
+	if (!report || atomic_fetch_sub_explicit(&report->references, 1, memory_order_acq_rel) > 1)
+		return;
+	arena_deinit(&report->arena);
+	free(report);
+}
+
+static void report_freep(struct receiver_report **report)
+{
+	receiver_report_unref(*report);
+}
+
+static void count(const struct receiver *receiver, enum receiver_outcome outcome)
+{
+	if (receiver->config.metrics)
+		metric_increment(receiver->config.metrics, receiver->config.metric, outcome);
+}
+
+/* How a report is refused. */
+struct refusal {
+	enum receiver_outcome outcome;
+	int status;
+	uint32_t retry_after_s;
+	const char *allow;
+	struct view reason;
+};
+
+static void refuse(struct receiver *receiver, struct server_request *request, struct view node,
+		   const struct refusal *refusal)
+{
+	CLEANUP(sbuf_deinit) struct sbuf body;
+	struct jout out;
+	sbuf_init(&body, 8 * ERROR_TEXT);
+	jout_init(&out, &body);
+	jout_object(&out);
+	jout_member_text(&out, "error", refusal->reason);
+	jout_object_end(&out);
+	count(receiver, refusal->outcome);
+	LOG_WARN("Report refused", LOG_I64("status", refusal->status),
+		 LOG_TEXT("reason", refusal->reason), LOG_TEXT("node", node),
+		 LOG_TEXT("peer", server_request_peer(request)));
+	server_answer(request, &(struct server_answer){
+				       .status = refusal->status,
+				       .content_type = "application/json",
+				       .body = sbuf_view(&body),
+				       .retry_after_s = refusal->retry_after_s,
+				       .allow = refusal->allow,
+			       });
+}
+
+static void refuse_unavailable(struct receiver *receiver, struct server_request *request,
+			       struct view node, const char *reason)
+{
+	refuse(receiver, request, node,
+	       &(struct refusal){RECEIVER_UNAVAILABLE, 503, RETRY_AFTER_S, NULL, view_from(reason)});
+}
+
+static void refuse_text(struct receiver *receiver, struct server_request *request,
+			struct view node, enum receiver_outcome outcome, int status,
+			const char *reason)
+{
+	refuse(receiver, request, node,
+	       &(struct refusal){outcome, status, 0, NULL, view_from(reason)});
+}
+
+/* The head */
+
+static bool is_json(struct view content_type)
+{
+	struct view type, parameters;
+	view_cut(content_type, VIEW(";"), &type, &parameters);
+	return view_equal_ignoring_case(view_trim(type), VIEW("application/json"));
+}
+
+/* False when it was refused. */
+static bool check_form(struct receiver *receiver, struct server_request *request,
+		       const struct server_head *head)
+{
+	const struct view none = {NULL, 0};
+	if (!view_equal(head->path, VIEW("/v1/report")))
+		refuse_text(receiver, request, none, RECEIVER_NOT_FOUND, 404, "no such path");
+	else if (!view_equal(head->method, VIEW("POST")))
+		refuse(receiver, request, none,
+		       &(struct refusal){RECEIVER_NOT_FOUND, 405, 0, "POST",
+					 VIEW("only POST is possible")});
+	else if (!is_json(head->content_type))
+		refuse_text(receiver, request, none, RECEIVER_MEDIA_TYPE, 415,
+			    "a report is application/json");
+	else if (head->content_length < 0)
+		refuse_text(receiver, request, none, RECEIVER_NO_LENGTH, 411,
+			    "a report needs a Content-Length");
+	else
+		return true;
+	return false;
+}
+
+static void admit(struct receiver *receiver, struct server_request *request,
+		  const struct identity *identity)
+{
+	uint64_t now_ms = loop_now_ms(receiver->loop);
+	struct view node = identity_node(identity);
+	if (identity->outcome == IDENTITY_UNAUTHENTICATED) {
+		refuse_text(receiver, request, node, RECEIVER_UNAUTHENTICATED, 401,
+			    identity->reason);
+		return;
+	}
+	if (identity->outcome == IDENTITY_FORBIDDEN) {
+		refuse_text(receiver, request, node, RECEIVER_FORBIDDEN, 403, identity->reason);
+		return;
+	}
+	struct sender *sender = senders_use(&receiver->senders, node, now_ms);
+	if (!sender) {
+		refuse_unavailable(receiver, request, node, "too many nodes report");
+	} else if (!senders_admit(&receiver->senders, sender, now_ms)) {
+		refuse(receiver, request, node,
+		       &(struct refusal){RECEIVER_THROTTLED, 429, 1, NULL,
+					 VIEW("this node reports too often")});
+	} else {
+		server_request_set_data(request, sender);
+		server_proceed(request);
+	}
+}
+
+/* A request need wait no longer for the review of its token. */
+static void on_decided(void *owner, void *request, const struct identity *identity)
+{
+	struct receiver *receiver = owner;
+	const struct view none = {NULL, 0};
+	if (identity)
+		admit(receiver, request, identity);
+	else
+		refuse_unavailable(receiver, request, none,
+				   "the token could not be reviewed: the API server does not answer");
+}
+
+static void set_review_timer(struct receiver *receiver, uint64_t next_ms, uint64_t now_ms)
+{
+	if (next_ms == UINT64_MAX)
+		loop_timer_clear(receiver->review_timer);
+	else
+		loop_timer_set(receiver->review_timer, next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
+static void on_review_timer(void *owner)
+{
+	struct receiver *receiver = owner;
+	uint64_t now_ms = loop_now_ms(receiver->loop);
+	set_review_timer(receiver, admission_expire(receiver->admission, now_ms), now_ms);
+}
+
+static void on_head(void *owner, struct server_request *request, const struct server_head *head)
+{
+	struct receiver *receiver = owner;
+	const struct view none = {NULL, 0};
+	uint64_t now_ms = loop_now_ms(receiver->loop);
+	const struct identity *identity;
+	struct view token;
+	if (!check_form(receiver, request, head))
+		return;
+	if (!identity_parse_bearer(head->authorization, &token)) {
+		refuse_text(receiver, request, none, RECEIVER_UNAUTHENTICATED, 401,
+			    "a bearer token is needed");
+		return;
+	}
+	if (receiver->trouble[0]) {
+		refuse_unavailable(receiver, request, none, receiver->trouble);
+		return;
+	}
+	switch (admission_ask(receiver->admission, token, request, now_ms, &identity)) {
+	case ADMISSION_KNOWN:
+		admit(receiver, request, identity);
+		break;
+	case ADMISSION_BUSY:
+		refuse_unavailable(receiver, request, none, "too many tokens are being reviewed");
+		break;
+	case ADMISSION_WAIT:
+		if (!loop_timer_is_set(receiver->review_timer))
+			loop_timer_set(receiver->review_timer,
+				       receiver->config.admission.timeout_ms);
+		break;
+	}
+}
+
+/* The body */
+
+static void answer_accepted(const struct receiver *receiver, struct server_request *request,
+			    const struct sender *sender)
+{
+	char body[96];
+	int len = snprintf(body, sizeof(body),
+			   "{\"heartbeatSeconds\":%u,\"acknowledgedEvents\":%lld}",
+			   receiver->heartbeat_s, (long long)sender->acknowledged);
+	assert(len > 0 && (size_t)len < sizeof(body));
+	server_answer(request, &(struct server_answer){.status = 200,
+						       .content_type = "application/json",
+						       .body = {body, (size_t)len}});
+}
+
+static void accept_unchanged(struct receiver *receiver, struct server_request *request,
+			     struct sender *sender)
+{
+	uint64_t now_ms = loop_now_ms(receiver->loop);
+	if (now_ms - sender->refreshed_at_ms >= receiver->config.refresh_ms) {
+		sender->refreshed_at_ms = now_ms;
+		receiver->config.refresh(receiver->config.owner, senders_name(sender));
+	}
+	count(receiver, RECEIVER_UNCHANGED);
+	answer_accepted(receiver, request, sender);
+}
+
+static void refuse_stale(struct receiver *receiver, struct server_request *request,
+			 const struct sender *sender, const struct report_order_mark *mark)
+{
+	char reason[ERROR_TEXT];
+	snprintf(reason, sizeof(reason),
+		 "older than what is known: instance %lld, sequence %lld of this boot came before",
+		 (long long)sender->order.instance, (long long)sender->order.sequence);
+	if (!report_order_is_instance(&sender->order, mark->boot_id, sender->order.instance))
+		snprintf(reason, sizeof(reason), "older than what is known: the node has booted since");
+	refuse_text(receiver, request, senders_name(sender), RECEIVER_STALE, 409, reason);
+}
+
+static void receive_alike(struct receiver *receiver, struct server_request *request,
+			  struct sender *sender, int64_t sequence)
+{
+	const struct report_order_mark mark = {
+		.boot_id = {sender->order.boot.id, sender->order.boot.len},
+		.instance = sender->order.instance,
+		.sequence = sequence,
+	};
+	if (!report_order_is_new(&sender->order, &mark)) {
+		refuse_stale(receiver, request, sender, &mark);
+		return;
+	}
+	report_order_accept(&sender->order, &mark);
+	accept_unchanged(receiver, request, sender);
+}
+
+static struct receiver_report *decode(struct view body, struct error *err)
+{
+	CLEANUP(report_freep) struct receiver_report *report = calloc(1, sizeof(*report));
+	if (!report) {
+		error_no_memory(err);
+		return NULL;
+	}
+	atomic_init(&report->references, 1);
+	arena_init(&report->arena, ARENA_CAP);
+	if (report_doc_decode(body, &report->arena, &report->report, err) != 0)
+		return NULL;
+	return TAKE(report);
+}
+
+static bool is_settling(const struct receiver *receiver, const struct report *report)
+{
+	return report->kubelet_restarted_at > 0 &&
+	       report->observed_at - report->kubelet_restarted_at <
+		       (int64_t)receiver->config.settling_ms;
+}
+
+static bool says_the_same(const struct receiver *receiver, const struct sender *sender,
+			  const struct report *report)
+{
+	return sender->last && !is_settling(receiver, report) &&
+	       report_doc_same_evidence(&sender->last->report, report);
+}
+
+/* Takes the report's place in the order; a new agent process numbers its events anew. */
+static void accept_order(struct sender *sender, const struct report_order_mark *mark)
+{
+	if (!report_order_is_instance(&sender->order, mark->boot_id, mark->instance))
+		sender->acknowledged = 0;
+	report_order_accept(&sender->order, mark);
+}
+
+/* A report that says something new. False: the loop has no room for it. */
+static bool hand_over(struct receiver *receiver, struct sender *sender,
+		      struct receiver_report *report)
+{
+	atomic_fetch_add_explicit(&report->references, 1, memory_order_relaxed);
+	if (!receiver->config.hand_over(receiver->config.owner, report)) {
+		receiver_report_unref(report);
+		return false;
+	}
+	receiver_report_unref(sender->last);
+	atomic_fetch_add_explicit(&report->references, 1, memory_order_relaxed);
+	sender->last = report;
+	sender->refreshed_at_ms = loop_now_ms(receiver->loop);
+	return true;
+}
+
+static void receive_decoded(struct receiver *receiver, struct server_request *request,
+			    struct sender *sender, struct receiver_report *received,
+			    struct view body)
+{
+	const struct report *report = &received->report;
+	const struct report_order_mark mark = {report->boot_id, report->instance, report->sequence};
+	if (!view_equal(report->node, senders_name(sender))) {
+		refuse_text(receiver, request, senders_name(sender), RECEIVER_FORBIDDEN, 403,
+			    "the token is bound to another node than the report is of");
+		return;
+	}
+	if (!report_order_is_new(&sender->order, &mark)) {
+		refuse_stale(receiver, request, sender, &mark);
+		return;
+	}
+	bool same = says_the_same(receiver, sender, report);
+	if (!same && !hand_over(receiver, sender, received)) {
+		refuse_unavailable(receiver, request, senders_name(sender),
+				   "too many reports wait to be looked at");
+		return;
+	}
+	accept_order(sender, &mark);
+	likeness_learn(&sender->likeness, body, report->sequence);
+	if (same) {
+		accept_unchanged(receiver, request, sender);
+		return;
+	}
+	count(receiver, RECEIVER_ACCEPTED);
+	answer_accepted(receiver, request, sender);
+}
+
+static void on_request(void *owner, struct server_request *request, const struct server_head *head,
+		       struct view body)
+{
+	(void)head;
+	struct receiver *receiver = owner;
+	struct sender *sender = server_request_data(request);
+	struct error err;
+	int64_t sequence;
+	if (sender->last && likeness_match(&sender->likeness, body, &sequence)) {
+		receive_alike(receiver, request, sender, sequence);
+		return;
+	}
+	CLEANUP(report_freep) struct receiver_report *report = decode(body, &err);
+	if (report)
+		receive_decoded(receiver, request, sender, report, body);
+	else if (err.kind == ERROR_NO_MEMORY)
+		refuse_unavailable(receiver, request, senders_name(sender), err.text);
+	else
+		refuse_text(receiver, request, senders_name(sender), RECEIVER_MALFORMED, 400,
+			    err.text);
+}
+
+/* The receiver */
+
+static void receiver_freep(struct receiver **receiver)
+{
+	receiver_free(*receiver);
+}
+
+int receiver_new(struct loop *loop, const struct receiver_config *config,
+		 struct receiver **ret_receiver, struct error *err)
+{
+	CLEANUP(receiver_freep) struct receiver *receiver = calloc(1, sizeof(*receiver));
+	if (!receiver)
+		return error_no_memory(err);
+	receiver->loop = loop;
+	receiver->config = *config;
+	senders_init(&receiver->senders, config->max_nodes, config->reports_per_second);
+	receiver_set_trouble(receiver, VIEW("starting"));
+	struct admission_config admission = config->admission;
+	admission.decided = on_decided;
+	admission.owner = receiver;
+	if (admission_new(&admission, &receiver->admission, err) != 0 ||
+	    loop_timer_new(loop, on_review_timer, receiver, &receiver->review_timer, err) != 0)
+		return -1;
+	*ret_receiver = TAKE(receiver);
+	return 0;
+}
+
+void receiver_free(struct receiver *receiver)
+{
+	if (!receiver)
+		return;
+	admission_free(receiver->admission);
+	loop_timer_free(receiver->review_timer);
+	senders_deinit(&receiver->senders);
+	free(receiver);
+}
+
+struct server_handler receiver_handler(struct receiver *receiver)
+{
+	return (struct server_handler){receiver, on_head, on_request};
+}
+
+void receiver_set_trouble(struct receiver *receiver, struct view trouble)
+{
+	size_t len = trouble.len < sizeof(receiver->trouble) ? trouble.len
+							      : sizeof(receiver->trouble) - 1;
+	memcpy(receiver->trouble, trouble.ptr ? trouble.ptr : "", len);
+	receiver->trouble[len] = '\0';
+}
+
+void receiver_set_heartbeat(struct receiver *receiver, uint32_t seconds)
+{
+	receiver->heartbeat_s = seconds;
+}
+
+void receiver_answer_review(struct receiver *receiver, uint64_t ticket,
+			    const struct identity *identity)
+{
+	admission_answer(receiver->admission, ticket, identity, loop_now_ms(receiver->loop),
+			 clock_wall_ms());
+}
+
+void receiver_forget(struct receiver *receiver, struct view node)
+{
+	if (node.len == 0) {
+		senders_forget_reports(&receiver->senders);
+		return;
+	}
+	struct sender *sender = senders_find(&receiver->senders, node);
+	if (sender)
+		senders_forget_report(sender);
+}
+
+void receiver_acknowledge(struct receiver *receiver,
+			  const struct receiver_acknowledgement *acknowledgement)
+{
+	struct sender *sender = senders_find(&receiver->senders, acknowledgement->node);
+	if (sender &&
+	    report_order_is_instance(&sender->order, acknowledgement->boot_id,
+				     acknowledgement->instance) &&
+	    acknowledgement->sequence > sender->acknowledged)
+		sender->acknowledged = acknowledgement->sequence;
+}
+
+size_t receiver_nodes(const struct receiver *receiver)
+{
+	return receiver->senders.table.count;
+}
+
+size_t receiver_tokens(const struct receiver *receiver)
+{
+	return admission_count(receiver->admission);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * receiver - POST /v1/report: decides about each report and says so to the agent. What is accepted
+ * is handed to the loop: a report whole, or, when it says what the last one of its node said, the
+ * news that the node was heard of.
+ *
+ * A request is decided in this order: path, method, media type, length; bearer token; whether we can
+ * take reports at all; whose token it is; how often that node reports. Only then its body is read:
+ * form, the node it speaks of, its place behind the reports before it.
+ *
+ * Threads: the front's, but for receiver_report_unref().
+ * Limits:  nodes as configured; those silent for ten minutes make room.
+ */
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/metric.h"
+#include "controller/admission.h"
+#include "core/report.h"
+#include "io/loop.h"
+#include "io/server.h"
+
+/* What became of a report; the order of the labels of metric RECEIVER_METRIC. */
+enum receiver_outcome {
+	RECEIVER_ACCEPTED,        /* 200, handed over */
+	RECEIVER_UNCHANGED,       /* 200, as the last one of its node */
+	RECEIVER_MALFORMED,       /* 400 */
+	RECEIVER_UNAUTHENTICATED, /* 401 */
+	RECEIVER_FORBIDDEN,       /* 403 */
+	RECEIVER_NOT_FOUND,       /* 404, 405 */
+	RECEIVER_STALE,           /* 409 */
+	RECEIVER_NO_LENGTH,       /* 411 */
+	RECEIVER_MEDIA_TYPE,      /* 415 */
+	RECEIVER_THROTTLED,       /* 429 */
+	RECEIVER_UNAVAILABLE,     /* 503 */
+	RECEIVER_N_OUTCOMES,
+};
+
+/* Label sets in that order, for a row of a metrics table. */
+#define RECEIVER_LABELS                                                                    \
+	METRIC_LABELS("outcome=\"accepted\"", "outcome=\"unchanged\"", "outcome=\"malformed\"", \
+		      "outcome=\"unauthenticated\"", "outcome=\"forbidden\"",                   \
+		      "outcome=\"not_found\"", "outcome=\"stale\"", "outcome=\"no_length\"",     \
+		      "outcome=\"media_type\"", "outcome=\"throttled\"",                        \
+		      "outcome=\"unavailable\"")
+
+/* An accepted report. Shared by receiver and loop, immutable. */
+struct receiver_report {
+	struct report report;
+	struct arena arena;      /* what the report points to */
+	atomic_uint references;
+};
+
+/* Gives up a reference; the last one frees. Any thread. For inventory_put_report(). */
+void receiver_report_unref(void *report);
+
+struct receiver_config {
+	struct admission_config admission; /* decided and owner are the receiver's to set */
+	uint32_t reports_per_second;       /* of one node, and so many at once */
+	size_t max_nodes;
+	uint32_t settling_ms;  /* this long after its kubelet's restart a node's reports go whole */
+	uint32_t refresh_ms;   /* a node is said to have been heard of at most once in this time */
+	struct metric_registry *metrics; /* NULL: none */
+	size_t metric;         /* the row of enum receiver_outcome */
+	/* Passes a report on; false: no room, the report is still the caller's. */
+	bool (*hand_over)(void *owner, struct receiver_report *take_report);
+	/* The node was heard of. */
+	void (*refresh)(void *owner, struct view node);
+	void *owner;           /* also of admission.review */
+};
+
+struct receiver;
+
+MUST_USE int receiver_new(struct loop *loop, const struct receiver_config *config,
+			  struct receiver **ret_receiver, struct error *err);
+/* Its server must be gone. Accepts NULL. */
+void receiver_free(struct receiver *receiver);
+/* For server_new(). */
+struct server_handler receiver_handler(struct receiver *receiver);
+
+/* Why no report can be taken, one line, copied; empty: they are taken. Not taken at the start. */
+void receiver_set_trouble(struct receiver *receiver, struct view trouble);
+/* What agents are told. */
+void receiver_set_heartbeat(struct receiver *receiver, uint32_t seconds);
+/* As admission_answer(). */
+void receiver_answer_review(struct receiver *receiver, uint64_t ticket,
+			    const struct identity *identity);
+/* The next report of the node, or with an empty view of each, is handed over whole. */
+void receiver_forget(struct receiver *receiver, struct view node);
+
+/* Events of one agent process that need not be sent again. */
+struct receiver_acknowledgement {
+	struct view node;
+	struct view boot_id;
+	int64_t instance;
+	int64_t sequence;
+};
+/* Ignored when the node's last report was of another process. */
+void receiver_acknowledge(struct receiver *receiver,
+			  const struct receiver_acknowledgement *acknowledgement);
+/* For metrics. */
+size_t receiver_nodes(const struct receiver *receiver);
+size_t receiver_tokens(const struct receiver *receiver);

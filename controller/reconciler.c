@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/reconciler.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+/*
+ * One key is one node. A node is taken from the queue, joined, and stays taken until its writes
+ * are answered: so no two plans of a node are ever under way, and what happens meanwhile leads to
+ * one more run afterwards.
+ *
+ * The queue is worked on from a timer and in small portions, so that watches and reports are read
+ * in between.
+ */
+
+#define RUNS_PER_TURN 32
+#define JOIN_ARENA_CAP (16u * LIMIT_MIB)
+#define REJECTED_RETRY_MS 300000u
+
+struct reconciler {
+	struct reconciler_config config;
+	struct workqueue *queue;
+	struct publisher *publisher;
+	struct loop_timer *timer;
+	struct arena arena;
+	struct reconciler_counters counters;
+};
+
+static void schedule(struct reconciler *reconciler)
+{
+	uint64_t due = workqueue_next_due(reconciler->queue);
+	uint64_t now = loop_now_ms(reconciler->config.loop);
+
+	if (due == UINT64_MAX || !reconciler->config.is_ready(reconciler->config.owner))
+		loop_timer_clear(reconciler->timer);
+	else
+		loop_timer_set(reconciler->timer, due > now ? due - now : 0);
+}
+
+static void add(struct reconciler *reconciler, struct view node_name,
+		enum workqueue_priority priority, uint64_t at)
+{
+	struct error error = {0};
+
+	if (workqueue_add(reconciler->queue, node_name, priority, at, &error) < 0)
+		LOG_ERROR("Node could not be queued", LOG_TEXT("node", node_name),
+			  LOG_ERROR_FIELD(&error));
+}
+
+static void touched(void *owner, struct view node_name, bool initial)
+{
+	struct reconciler *reconciler = owner;
+
+	add(reconciler, node_name, initial ? WORKQUEUE_LOW : WORKQUEUE_HIGH,
+	    loop_now_ms(reconciler->config.loop));
+	schedule(reconciler);
+}
+
+static void settle(struct reconciler *reconciler, struct view node_name,
+		   const struct error *error)
+{
+	uint64_t now = loop_now_ms(reconciler->config.loop);
+
+	if (!error) {
+		workqueue_done(reconciler->queue, node_name, now);
+	} else if (error->kind == ERROR_REJECTED) {
+		/* Trying at once would be refused again; after a while the schema may have changed. */
+		workqueue_failed(reconciler->queue, node_name, REJECTED_RETRY_MS, now);
+	} else {
+		reconciler->counters.errors += error->kind != ERROR_CONFLICT;
+		workqueue_failed(reconciler->queue, node_name, error->retry_after_ms, now);
+	}
+}
+
+static void published(void *owner, struct view node_name, const struct error *error)
+{
+	struct reconciler *reconciler = owner;
+
+	settle(reconciler, node_name, error);
+	schedule(reconciler);
+}
+
+/* Gathers and joins; the result lies in the arena. */
+static int decide(struct reconciler *reconciler, struct view node_name, struct join_result *ret,
+		  struct error *err)
+{
+	struct inventory *inventory = reconciler->config.inventory;
+	struct join_input input;
+
+	arena_reset(&reconciler->arena);
+	if (inventory_gather(inventory, node_name, loop_now_ms(reconciler->config.loop),
+			     &reconciler->arena, &input, err) < 0)
+		return -1;
+	input.limits = &reconciler->config.limits;
+	input.now_wall_ms = clock_wall_ms();
+	if (join_node(&input, &reconciler->arena, ret, err) < 0)
+		return -1;
+	return inventory_set_ended(inventory, node_name, ret->ended, ret->n_ended,
+				   loop_now_ms(reconciler->config.loop), err);
+}
+
+static void look_again(struct reconciler *reconciler, struct view node_name, int64_t in_ms)
+{
+	if (in_ms >= 0)
+		add(reconciler, node_name, WORKQUEUE_LOW,
+		    loop_now_ms(reconciler->config.loop) + (uint64_t)in_ms);
+}
+
+/* An object that is created now gets its status from the run after this one. */
+static bool has_creations(const struct join_result *result)
+{
+	for (size_t i = 0; i < result->n_devices; i++)
+		if (result->devices[i].action == JOIN_WRITE && !result->devices[i].previous)
+			return true;
+	return false;
+}
+
+static void run(struct reconciler *reconciler, struct view node_name)
+{
+	struct join_result result;
+	struct error error = {0};
+	size_t n_writes = 0;
+
+	reconciler->counters.runs++;
+	if (decide(reconciler, node_name, &result, &error) < 0 ||
+	    publisher_apply(reconciler->publisher, node_name, result.devices, result.n_devices,
+			    &n_writes, &error) < 0) {
+		LOG_ERROR("Node could not be reconciled", LOG_TEXT("node", node_name),
+			  LOG_ERROR_FIELD(&error));
+		settle(reconciler, node_name, &error);
+		return;
+	}
+	reconciler->counters.claims_refused += result.claims_refused;
+	reconciler->counters.ids_unknown += result.ids_unknown;
+	look_again(reconciler, node_name, has_creations(&result) ? 0 : result.again_in_ms);
+	if (n_writes == 0)
+		settle(reconciler, node_name, NULL);
+}
+
+static void work(void *owner)
+{
+	struct reconciler *reconciler = owner;
+	struct view node_name;
+
+	for (unsigned i = 0; i < RUNS_PER_TURN; i++) {
+		if (!reconciler->config.is_ready(reconciler->config.owner) ||
+		    !workqueue_take(reconciler->queue, loop_now_ms(reconciler->config.loop),
+				    &node_name))
+			break;
+		run(reconciler, node_name);
+	}
+	schedule(reconciler);
+}
+
+void reconciler_wake(struct reconciler *reconciler)
+{
+	schedule(reconciler);
+}
+
+static void reconciler_freep(struct reconciler **reconciler)
+{
+	reconciler_free(*reconciler);
+}
+
+int reconciler_new(const struct reconciler_config *config, struct reconciler **ret_reconciler,
+		   struct error *err)
+{
+	CLEANUP(reconciler_freep) struct reconciler *reconciler = calloc(1, sizeof(*reconciler));
+
+	if (!reconciler)
+		return error_no_memory(err);
+	reconciler->config = *config;
+	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
+	const struct publisher_config publisher = {
+		.loop = config->loop,
+		.client = config->client,
+		.inventory = config->inventory,
+		.max_requests = config->max_requests,
+		.done = published,
+		.owner = reconciler,
+	};
+	if (workqueue_new(config->seed, &reconciler->queue, err) < 0 ||
+	    publisher_new(&publisher, &reconciler->publisher, err) < 0 ||
+	    loop_timer_new(config->loop, work, reconciler, &reconciler->timer, err) < 0)
+		return -1;
+	inventory_on_touch(config->inventory, touched, reconciler);
+	*ret_reconciler = TAKE(reconciler);
+	return 0;
+}
+
+void reconciler_free(struct reconciler *reconciler)
+{
+	if (!reconciler)
+		return;
+	inventory_on_touch(reconciler->config.inventory, NULL, NULL);
+	publisher_free(reconciler->publisher);
+	workqueue_free(reconciler->queue);
+	loop_timer_free(reconciler->timer);
+	arena_deinit(&reconciler->arena);
+	free(reconciler);
+}
+
+struct reconciler_counters reconciler_counters(const struct reconciler *reconciler)
+{
+	struct reconciler_counters counters = reconciler->counters;
+
+	counters.depth = workqueue_depth(reconciler->queue);
+	counters.queue = workqueue_counters(reconciler->queue);
+	counters.writes = publisher_counters(reconciler->publisher);
+	return counters;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * reconciler - turns "something about this node changed" into published statuses: queue, gather,
+ * join, publish. Level-triggered: a run looks at all that is known of the node, whatever woke it.
+ *
+ * Nothing is joined before every source has synced.
+ *
+ * Threads: the loop's.
+ */
+
+#include "base/error.h"
+#include "core/inventory.h"
+#include "io/loop.h"
+#include "kube/apiclient.h"
+#include "kube/workqueue.h"
+#include "controller/publisher.h"
+
+struct reconciler;
+
+struct reconciler_config {
+	struct loop *loop;
+	struct apiclient *client;
+	struct inventory *inventory;
+	struct join_limits limits;
+	uint32_t max_requests;       /* writes under way at a time */
+	bool (*is_ready)(void *owner); /* every source has synced, and we lead */
+	void *owner;
+	uint64_t seed;
+};
+
+/* Registers for the inventory's touches. What the config points to must outlive the reconciler. */
+MUST_USE int reconciler_new(const struct reconciler_config *config,
+			    struct reconciler **ret_reconciler, struct error *err);
+/* Accepts NULL. */
+void reconciler_free(struct reconciler *reconciler);
+/* Something changed that is_ready() asks about: look at the queue. */
+void reconciler_wake(struct reconciler *reconciler);
+
+/* Rise only, but for depth. */
+struct reconciler_counters {
+	uint64_t runs, errors, claims_refused, ids_unknown;
+	uint64_t depth;
+	struct workqueue_counters queue;
+	struct publisher_counters writes;
+};
+struct reconciler_counters reconciler_counters(const struct reconciler *reconciler);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/settings.h"
+
+#include "base/log.h"
+
+#ifndef GPU_ATTRIBUTION_VERSION
+#define GPU_ATTRIBUTION_VERSION "0.1.0"
+#endif
+
+static const struct option_row rows[] = {
+#define SETTING(field, name, type, text, low, high, help)                                         \
+	{name, OPTION_##type, offsetof(struct settings, field), text, low, high, help},
+#include "controller/settings.def"
+#undef SETTING
+};
+
+const struct option_program settings_program = {
+	.name = "gpu-attribution-controller",
+	.purpose = "Says which pod is on which physical GPU, as GPUAttribution objects.",
+	.version = GPU_ATTRIBUTION_VERSION,
+	.rows = rows,
+	.n_rows = ARRAY_SIZE(rows),
+};
+
+static const struct {
+	struct view name;
+	enum reflector_initial initial;
+} initial_states[] = {
+	{VIEW_INIT("list"), REFLECTOR_LIST},
+	{VIEW_INIT("stream"), REFLECTOR_STREAM},
+	{VIEW_INIT("pages"), REFLECTOR_PAGES},
+};
+
+static bool parse_initial(struct view text, enum reflector_initial *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(initial_states); i++)
+		if (view_equal(text, initial_states[i].name)) {
+			*ret = initial_states[i].initial;
+			return true;
+		}
+	return false;
+}
+
+static int check(struct settings *settings, struct error *err)
+{
+	enum log_level level;
+	enum log_format format;
+
+	if (!parse_initial(view_from(settings->initial), &settings->initial_state))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--initial-state: %s is none of list, stream, pages",
+				 settings->initial);
+	if (!log_level_parse(view_from(settings->log_level), &level))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--log-level: %s is none of debug, info, warn, error",
+				 settings->log_level);
+	if (!log_format_parse(view_from(settings->log_format), &format))
+		return error_set(err, ERROR_REJECTED, 0, "--log-format: %s is not logfmt or json",
+				 settings->log_format);
+	if ((settings->tls_cert[0] != '\0') != (settings->tls_key[0] != '\0'))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--tls-cert and --tls-key belong together");
+	if (settings->stale_ms < 2 * settings->heartbeat_ms)
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--report-stale-after must be at least twice --heartbeat");
+	log_set_level(level);
+	log_set_format(format);
+	return 0;
+}
+
+int settings_parse(char *const *argv, char *const *environment, struct settings *ret_settings,
+		   enum option_outcome *ret_outcome, struct error *err)
+{
+	if (option_parse(&settings_program, argv, environment, ret_settings, ret_outcome, err) < 0)
+		return -1;
+	return *ret_outcome == OPTION_RUN ? check(ret_settings, err) : 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/watches.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/sbuf.h"
+#include "schema/attribution_doc.h"
+#include "schema/node_doc.h"
+#include "schema/pod_doc.h"
+#include "schema/policy_doc.h"
+
+/*
+ * One row a resource. What differs between them is how an object's bytes become a record; the
+ * order of events, versions and replaces is the same for all and is decided before decoding: an
+ * object that is older than what the inventory has is not even decoded.
+ *
+ * Pods without a node cannot hold a device, and the server spares us their events.
+ */
+
+struct follow;
+typedef int (*put_fn)(struct follow *follow, enum store_change change, uint64_t version,
+		      struct view document, struct error *err);
+
+struct kind {
+	const char *name;
+	struct resource resource;
+	put_fn put;
+};
+
+struct follow {
+	struct watches *watches;
+	const struct kind *kind;
+	enum inventory_kind inventory_kind;
+	struct reflector *reflector;
+	struct sbuf key; /* "namespace/name", used again for each object */
+};
+
+struct watches {
+	struct loop *loop;
+	struct inventory *inventory;
+	struct follow follows[INVENTORY_N_KINDS];
+};
+
+static int put_pod(struct follow *follow, enum store_change change, uint64_t version,
+		   struct view document, struct error *err)
+{
+	struct pod_fields fields;
+
+	if (pod_doc_decode(document, &fields, err) < 0)
+		return -1;
+	return inventory_put_pod(follow->watches->inventory, &fields, change, version,
+				 loop_now_ms(follow->watches->loop), err);
+}
+
+static int put_node(struct follow *follow, enum store_change change, uint64_t version,
+		    struct view document, struct error *err)
+{
+	struct node_fields fields;
+
+	if (node_doc_decode(document, &fields, err) < 0)
+		return -1;
+	return inventory_put_node(follow->watches->inventory, &fields, change, version, err);
+}
+
+static int put_policy(struct follow *follow, enum store_change change, uint64_t version,
+		      struct view document, struct error *err)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct policy policy;
+
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	if (policy_doc_decode(document, &arena, &policy, err) < 0)
+		return -1;
+	return inventory_put_policy(follow->watches->inventory, &policy, change, version, err);
+}
+
+static int put_attribution(struct follow *follow, enum store_change change, uint64_t version,
+			   struct view document, struct error *err)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct attribution attribution;
+
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	if (attribution_doc_decode(document, &arena, &attribution, err) < 0)
+		return -1;
+	return inventory_put_attribution(follow->watches->inventory, &attribution, &arena, change,
+					 version, err);
+}
+
+static const struct kind kinds[INVENTORY_N_KINDS] = {
+	[INVENTORY_PODS] = {
+		"pods",
+		{"", "v1", "pods", "Pod", RESOURCE_PROTOBUF, "spec.nodeName!="},
+		put_pod,
+	},
+	[INVENTORY_NODES] = {
+		"nodes",
+		{"", "v1", "nodes", "Node", RESOURCE_PROTOBUF, NULL},
+		put_node,
+	},
+	[INVENTORY_POLICIES] = {
+		"clusterpolicies",
+		{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", RESOURCE_JSON, NULL},
+		put_policy,
+	},
+	[INVENTORY_ATTRIBUTIONS] = {
+		"gpuattributions",
+		{"gpuattribution.dev", "v1alpha1", "gpuattributions", "GPUAttribution",
+		 RESOURCE_JSON, NULL},
+		put_attribution,
+	},
+};
+
+static const enum store_change changes[] = {
+	[REFLECTOR_LISTED] = STORE_LISTED,
+	[REFLECTOR_UPSERT] = STORE_UPSERT,
+	[REFLECTOR_DELETE] = STORE_DELETE,
+};
+
+static struct view key_of(struct follow *follow, const struct object_meta *meta)
+{
+	if (meta->namespace.len == 0)
+		return meta->name;
+	sbuf_clear(&follow->key);
+	sbuf_append(&follow->key, meta->namespace);
+	sbuf_append_char(&follow->key, '/');
+	sbuf_append(&follow->key, meta->name);
+	return sbuf_view(&follow->key);
+}
+
+static int take_object(void *owner, enum reflector_change change, const struct object_meta *meta,
+		       struct view document, struct error *err)
+{
+	struct follow *follow = owner;
+	struct inventory *inventory = follow->watches->inventory;
+	struct view key = key_of(follow, meta);
+
+	if (change == REFLECTOR_DELETE) {
+		inventory_remove(inventory, follow->inventory_kind, key, meta->version,
+				 loop_now_ms(follow->watches->loop));
+		return 0;
+	}
+	if (!inventory_wants(inventory, follow->inventory_kind, key, changes[change],
+			     meta->version))
+		return 0;
+	return follow->kind->put(follow, changes[change], meta->version, document, err);
+}
+
+static void begin_replace(void *owner)
+{
+	struct follow *follow = owner;
+
+	inventory_begin_replace(follow->watches->inventory, follow->inventory_kind);
+}
+
+static void end_replace(void *owner)
+{
+	struct follow *follow = owner;
+	struct inventory *inventory = follow->watches->inventory;
+
+	inventory_end_replace(inventory, follow->inventory_kind,
+			      loop_now_ms(follow->watches->loop));
+	LOG_INFO("Resource is synced", LOG_TEXT("resource", view_from(follow->kind->name)),
+		 LOG_I64("objects", (int64_t)inventory_count(inventory, follow->inventory_kind)));
+}
+
+static void set_absent(void *owner)
+{
+	struct follow *follow = owner;
+
+	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
+}
+
+static int follow_start(struct follow *follow, struct apiclient *client,
+			const struct watches_config *config, struct error *err)
+{
+	/* Without its own resource the controller cannot work: it waits, and readiness says so. */
+	bool may_be_absent = follow->inventory_kind == INVENTORY_POLICIES;
+	const struct reflector_config reflector = {
+		.resource = &follow->kind->resource,
+		.initial = config->initial,
+		.page_size = 500,
+		.absent_retry_ms = may_be_absent ? 30000 : 2000,
+		.seed = config->seed + (uint64_t)follow->inventory_kind,
+	};
+	const struct reflector_sink sink = {
+		.owner = follow,
+		.replace_begin = begin_replace,
+		.replace_end = end_replace,
+		.object = take_object,
+		.absent = may_be_absent ? set_absent : NULL,
+	};
+
+	if (reflector_new(&reflector, &sink, &follow->reflector, err) < 0)
+		return error_wrap(err, "follow %s", follow->kind->name);
+	return apiclient_run(client, follow->reflector, err);
+}
+
+static void watches_freep(struct watches **watches)
+{
+	watches_free(*watches);
+}
+
+int watches_new(struct loop *loop, struct apiclient *client, struct inventory *inventory,
+		const struct watches_config *config, struct watches **ret_watches,
+		struct error *err)
+{
+	CLEANUP(watches_freep) struct watches *watches = calloc(1, sizeof(*watches));
+
+	if (!watches)
+		return error_no_memory(err);
+	watches->loop = loop;
+	watches->inventory = inventory;
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		struct follow *follow = &watches->follows[i];
+
+		follow->watches = watches;
+		follow->kind = &kinds[i];
+		follow->inventory_kind = (enum inventory_kind)i;
+		sbuf_init(&follow->key, LIMIT_URL);
+		if (follow_start(follow, client, config, err) < 0)
+			return -1;
+	}
+	*ret_watches = TAKE(watches);
+	return 0;
+}
+
+void watches_free(struct watches *watches)
+{
+	if (!watches)
+		return;
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		reflector_free(watches->follows[i].reflector);
+		sbuf_deinit(&watches->follows[i].key);
+	}
+	free(watches);
+}
+
+bool watches_are_synced(const struct watches *watches)
+{
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (!inventory_is_synced(watches->inventory, (enum inventory_kind)i))
+			return false;
+	return true;
+}
+
+struct watches_state watches_state(const struct watches *watches, unsigned i)
+{
+	const struct follow *follow = &watches->follows[i];
+
+	assert(i < INVENTORY_N_KINDS);
+	return (struct watches_state){
+		.name = follow->kind->name,
+		.trouble = reflector_trouble(follow->reflector),
+		.synced = inventory_is_synced(watches->inventory, follow->inventory_kind),
+		.counters = reflector_counters(follow->reflector),
+	};
+}
