@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/backoff.h"
 #include "base/clock.h"
@@ -18,6 +19,10 @@
  * a new pair and write it on condition that nobody wrote meanwhile, then read again: with several
  * replicas all end with the same pair. The authority outlives the serving certificate by far; when
  * it is renewed the old one stays in ca.crt behind the new, until it ends.
+ *
+ * A Secret is also not good when its keys do not fit its certificates. What can be served with is
+ * served with until something better is there; and a Secret that does not keep what is written to
+ * it is tried again after a back-off, not at once.
  */
 
 #define FILES_PERIOD_MS 60000u
@@ -35,27 +40,66 @@ struct certificates {
 	struct apiclient_request *request;
 	struct backoff backoff;
 	struct prng prng;
-	struct sbuf cert; /* in force */
 	struct sbuf path;
-	bool valid;
+	bool written; /* a new pair, and no good one was read since */
+	unsigned char pair[TLS_DIGEST_SIZE]; /* of certificate and key in force */
+	int64_t end; /* of the certificate in force, s since 1970; 0: there is none */
 	struct error trouble;
 };
 
-static void serve(struct certificates *certificates, struct view cert, struct view key)
+static int64_t now_s(void)
 {
-	certificates->valid = true;
+	return clock_wall_ms() / 1000;
+}
+
+static void identity_freep(struct tls_identity **identity)
+{
+	tls_identity_free(*identity);
+}
+
+/* Whether one can serve with it, apart from its times. */
+static int check_pair(struct view cert, struct view key, struct error *err)
+{
+	CLEANUP(identity_freep) struct tls_identity *identity = NULL;
+
+	if (cert.len == 0 || key.len == 0)
+		return error_set(err, ERROR_REJECTED, 0, "no certificate or no key");
+	return tls_identity_new(cert, key, &identity, err);
+}
+
+static bool fits(struct view cert, struct view key)
+{
+	struct error ignored = {0};
+
+	return check_pair(cert, key, &ignored) == 0;
+}
+
+static int serve(struct certificates *certificates, struct view cert, struct view key,
+		 struct error *err)
+{
+	const struct view parts[] = {cert, key};
+	unsigned char pair[TLS_DIGEST_SIZE];
+	int64_t end;
+
+	if (check_pair(cert, key, err) < 0 || tls_certificate_end(cert, &end, err) < 0)
+		return -1;
+	if (end <= now_s())
+		return error_set(err, ERROR_DENIED, 0, "certificate has expired: renew it");
+	certificates->end = end;
 	error_clear(&certificates->trouble);
-	if (view_equal(cert, sbuf_view(&certificates->cert)))
-		return;
-	sbuf_clear(&certificates->cert);
-	sbuf_append(&certificates->cert, cert);
+	tls_digest_parts(parts, ARRAY_SIZE(parts), pair);
+	if (memcmp(pair, certificates->pair, sizeof(pair)) == 0)
+		return 0;
+	memcpy(certificates->pair, pair, sizeof(pair));
 	LOG_INFO("Serving certificate is in force");
 	certificates->config.changed(certificates->config.owner, cert, key);
+	return 0;
 }
 
 static void retry(struct certificates *certificates, const struct error *error)
 {
 	certificates->trouble = *error;
+	certificates->written = false;
 	LOG_WARN("Serving certificate could not be read or made", LOG_ERROR_FIELD(error));
 	loop_timer_set(certificates->timer,
 		       backoff_next(&certificates->backoff, &certificates->prng));
@@ -64,6 +108,7 @@ static void retry(struct certificates *certificates, const struct error *error)
 static void rest(struct certificates *certificates, uint64_t ms)
 {
 	backoff_reset(&certificates->backoff);
+	certificates->written = false;
 	loop_timer_set(certificates->timer, ms);
 }
 
@@ -72,18 +117,15 @@ static void rest(struct certificates *certificates, uint64_t ms)
 static int read_files(struct certificates *certificates, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf cert = {0}, key = {0};
-	int64_t end;
+	const struct certificates_config *config = &certificates->config;
 
 	sbuf_init(&cert, LIMIT_FILE_BYTES);
 	sbuf_init(&key, LIMIT_FILE_BYTES);
-	if (file_read(certificates->config.cert_file, &cert, err) < 0 ||
-	    file_read(certificates->config.key_file, &key, err) < 0 ||
-	    tls_certificate_end(sbuf_view(&cert), &end, err) < 0)
+	if (file_read(config->cert_file, &cert, err) < 0 ||
+	    file_read(config->key_file, &key, err) < 0)
 		return -1;
-	if (end <= clock_wall_ms() / 1000)
-		return error_set(err, ERROR_DENIED, 0, "certificate in %s has expired: renew it",
-				 certificates->config.cert_file);
-	serve(certificates, sbuf_view(&cert), sbuf_view(&key));
+	if (serve(certificates, sbuf_view(&cert), sbuf_view(&key), err) < 0)
+		return error_wrap(err, "%s with %s", config->cert_file, config->key_file);
 	return 0;
 }
 
@@ -105,13 +147,19 @@ static bool lasts(struct view cert, int64_t least_s)
 	int64_t end;
 
 	return cert.len > 0 && tls_certificate_end(cert, &end, &ignored) == 0 &&
-	       end > clock_wall_ms() / 1000 + least_s;
+	       end > now_s() + least_s;
 }
 
 static bool is_good(const struct secret_doc *secret)
 {
-	return secret->key.len > 0 && lasts(secret->cert, SERVING_LIFETIME_S / 3) &&
-	       secret->ca_key.len > 0 && lasts(secret->ca_cert, SERVING_LIFETIME_S);
+	return lasts(secret->cert, SERVING_LIFETIME_S / 3) && fits(secret->cert, secret->key) &&
+	       lasts(secret->ca_cert, SERVING_LIFETIME_S) &&
+	       fits(secret->ca_cert, secret->ca_key);
+}
+
+static bool may_sign(const struct secret_doc *secret)
+{
+	return lasts(secret->ca_cert, AUTHORITY_LEAST_S) && fits(secret->ca_cert, secret->ca_key);
 }
 
 static int make_authority(const struct secret_doc *old, struct sbuf *cert, struct sbuf *key,
@@ -119,7 +167,7 @@ static int make_authority(const struct secret_doc *old, struct sbuf *cert, struc
 {
 	const struct tls_certificate_request request = {
 		.common_name = "gpu-attribution-ca",
-		.now = clock_wall_ms() / 1000,
+		.now = now_s(),
 		.lifetime_s = AUTHORITY_LIFETIME_S,
 	};
 
@@ -138,7 +186,7 @@ static int make_serving(const struct certificates_config *config, struct view ca
 	const struct tls_certificate_request request = {
 		.common_name = "gpu-attribution-controller",
 		.dns_names = names,
-		.now = clock_wall_ms() / 1000,
+		.now = now_s(),
 		.lifetime_s = SERVING_LIFETIME_S,
 		.issuer_cert_pem = ca_cert,
 		.issuer_key_pem = ca_key,
@@ -152,19 +200,36 @@ static int make_serving(const struct certificates_config *config, struct view ca
 	return tls_make_certificate(&request, cert, key, err);
 }
 
+/* Says which Secret it is about, and what an operator can do. */
+static void explain(const struct certificates *certificates, struct error *error)
+{
+	const char *advice = "";
+
+	if (error->kind == ERROR_NOT_FOUND)
+		advice = " (create it, it may be empty)";
+	else if (error->kind == ERROR_DENIED)
+		advice = " (grant get and patch on it)";
+	error_wrap(error, "secret %s/%s%s", certificates->config.namespace,
+		   certificates->config.secret, advice);
+}
+
 static void look(void *owner);
 
 static void patched(void *owner, int status, struct view body, const struct error *error)
 {
 	struct certificates *certificates = owner;
+	struct error failure = {0};
 
 	(void)status;
 	(void)body;
 	certificates->request = NULL;
-	if (error && error->kind != ERROR_CONFLICT)
-		retry(certificates, error);
-	else
+	if (!error || error->kind == ERROR_CONFLICT) {
 		look(certificates);
+		return;
+	}
+	failure = *error;
+	explain(certificates, &failure);
+	retry(certificates, &failure);
 }
 
 static int send_patch(struct certificates *certificates, const struct secret_doc *secret,
@@ -182,6 +247,7 @@ static int send_patch(struct certificates *certificates, const struct secret_doc
 	if (sbuf_check(&body, "Secret", err) < 0)
 		return -1;
 	call.body = sbuf_view(&body);
+	certificates->written = true;
 	return apiclient_send(certificates->config.client, &call, patched, certificates,
 			      &certificates->request, err);
 }
@@ -196,7 +262,10 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 	sbuf_init(&ca_key, LIMIT_FILE_BYTES);
 	sbuf_init(&cert, LIMIT_FILE_BYTES);
 	sbuf_init(&key, LIMIT_FILE_BYTES);
-	if (old->ca_key.len == 0 || !lasts(old->ca_cert, AUTHORITY_LEAST_S)) {
+	if (certificates->written)
+		return error_set(err, ERROR_RETRY, 0,
+				 "does not hold what was written: does something else write it?");
+	if (!may_sign(old)) {
 		if (make_authority(old, &ca_cert, &ca_key, err) < 0)
 			return -1;
 		secret.ca_cert = sbuf_view(&ca_cert);
@@ -219,11 +288,13 @@ static int use_secret(struct certificates *certificates, struct view body, struc
 	arena_init(&arena, 8 * LIMIT_FILE_BYTES);
 	if (secret_doc_decode(body, &arena, &secret, err) < 0)
 		return -1;
+	int served = serve(certificates, secret.cert, secret.key, err);
+
 	if (!is_good(&secret))
 		return renew(certificates, &secret, err);
-	serve(certificates, secret.cert, secret.key);
-	rest(certificates, SECRET_PERIOD_MS);
-	return 0;
+	if (served == 0)
+		rest(certificates, SECRET_PERIOD_MS);
+	return served;
 }
 
 static void got(void *owner, int status, struct view body, const struct error *error)
@@ -237,8 +308,7 @@ static void got(void *owner, int status, struct view body, const struct error *e
 		failure = *error;
 	else if (use_secret(certificates, body, &failure) == 0)
 		return;
-	error_wrap(&failure, "secret %s/%s", certificates->config.namespace,
-		   certificates->config.secret);
+	explain(certificates, &failure);
 	retry(certificates, &failure);
 }
 
@@ -295,7 +365,6 @@ int certificates_new(const struct certificates_config *config,
 	certificates->config = *config;
 	backoff_init(&certificates->backoff, 500, 30000);
 	prng_init(&certificates->prng, prng_entropy());
-	sbuf_init(&certificates->cert, LIMIT_FILE_BYTES);
 	sbuf_init(&certificates->path, LIMIT_URL);
 	error_set(&certificates->trouble, ERROR_RETRY, 0, "no serving certificate yet");
 	if (!config->cert_file)
@@ -315,12 +384,11 @@ void certificates_free(struct certificates *certificates)
 		return;
 	apiclient_cancel(certificates->request);
 	loop_timer_free(certificates->timer);
-	sbuf_deinit(&certificates->cert);
 	sbuf_deinit(&certificates->path);
 	free(certificates);
 }
 
 const char *certificates_trouble(const struct certificates *certificates)
 {
-	return certificates->valid ? "" : certificates->trouble.text;
+	return certificates->end > now_s() ? "" : certificates->trouble.text;
 }

@@ -38,6 +38,7 @@ enum write_step {
 struct plan {
 	struct sbuf node_name;
 	size_t pending;
+	bool created;
 	struct error error; /* the worst so far */
 	struct loop_timer *finish;
 	struct publisher *publisher;
@@ -156,7 +157,7 @@ static void finish_plan(void *owner)
 	bool failed = plan->error.kind != ERROR_NONE;
 
 	list_remove(&plan->link);
-	publisher->config.done(publisher->config.owner, sbuf_view(&plan->node_name),
+	publisher->config.done(publisher->config.owner, sbuf_view(&plan->node_name), plan->created,
 			       failed ? &plan->error : NULL);
 	plan_free(plan);
 }
@@ -167,13 +168,25 @@ static bool is_worse(const struct error *a, const struct error *b)
 	return b->kind == ERROR_NONE || (b->kind == ERROR_REJECTED && a->kind != ERROR_REJECTED);
 }
 
+/* The longest wait that the server asked for counts, whichever error is the one to tell. */
+static void add_error(struct plan *plan, const struct error *error)
+{
+	uint32_t retry_after_ms = plan->error.retry_after_ms;
+
+	if (is_worse(error, &plan->error))
+		plan->error = *error;
+	if (error->retry_after_ms > retry_after_ms)
+		retry_after_ms = error->retry_after_ms;
+	plan->error.retry_after_ms = retry_after_ms;
+}
+
 static void end_write(struct write *write, const struct error *error)
 {
 	struct plan *plan = write->plan;
 	struct publisher *publisher = plan->publisher;
 
-	if (error && is_worse(error, &plan->error))
-		plan->error = *error;
+	if (error)
+		add_error(plan, error);
 	list_remove(&write->link);
 	publisher->counters.under_way--;
 	write_free(write);
@@ -240,6 +253,7 @@ static void succeed(struct write *write, struct view body)
 	struct error error = {0};
 
 	count_success(publisher, write->step);
+	write->plan->created |= write->step == WRITE_CREATE;
 	/* Of a deletion the watch tells, with the version that the object then has. */
 	if (write->step != WRITE_DELETE && learn(publisher, body, &error) == 0 &&
 	    write->step == WRITE_READ)
@@ -445,11 +459,13 @@ int publisher_apply(struct publisher *publisher, struct view node_name,
 		    struct error *err)
 {
 	CLEANUP(plan_freep) struct plan *plan = NULL;
+	size_t n_writes = count_actions(devices, n_devices);
 	struct list writes;
 
-	*ret_writes = count_actions(devices, n_devices);
-	if (*ret_writes == 0)
+	if (n_writes == 0) {
+		*ret_writes = 0;
 		return 0;
+	}
 	list_init(&writes);
 	if (plan_new(publisher, node_name, &plan, err) < 0)
 		return -1;
@@ -461,6 +477,7 @@ int publisher_apply(struct publisher *publisher, struct view node_name,
 	list_append(&publisher->plans, &plan->link);
 	list_append_all(&publisher->waiting, &writes);
 	plan = NULL;
+	*ret_writes = n_writes;
 	pump(publisher);
 	return 0;
 }

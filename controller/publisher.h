@@ -23,9 +23,11 @@ struct publisher;
 
 /*
  * A plan has been carried out; error NULL: all of it. Otherwise its kind says what to do: make a
- * new plan after a back-off, or (REJECTED) leave it. Never called from inside publisher_apply().
+ * new plan after a back-off, or (REJECTED) leave it. created: an object was made, whose status a
+ * new plan must write. Never called from inside publisher_apply().
  */
-typedef void (*publisher_done_fn)(void *owner, struct view node_name, const struct error *error);
+typedef void (*publisher_done_fn)(void *owner, struct view node_name, bool created,
+				  const struct error *error);
 
 struct publisher_config {
 	struct loop *loop;

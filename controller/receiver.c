@@ -168,6 +168,12 @@ static void admit(struct receiver *receiver, struct server_request *request,
 	}
 }
 
+static bool on_review(void *owner, uint64_t ticket, struct view token)
+{
+	struct receiver *receiver = owner;
+	return receiver->config.admission.review(receiver->config.owner, ticket, token);
+}
+
 /* A request need wait no longer for the review of its token. */
 static void on_decided(void *owner, void *request, const struct identity *identity)
 {
@@ -297,6 +303,7 @@ static struct receiver_report *decode(struct view body, struct error *err)
 	return TAKE(report);
 }
 
+/* What the loop has of the node is too young to be refreshed: it must see newer times. */
 static bool is_settling(const struct receiver *receiver, const struct report *report)
 {
 	return report->kubelet_restarted_at > 0 &&
@@ -307,7 +314,7 @@ static bool is_settling(const struct receiver *receiver, const struct report *re
 static bool says_the_same(const struct receiver *receiver, const struct sender *sender,
 			  const struct report *report)
 {
-	return sender->last && !is_settling(receiver, report) &&
+	return sender->last && !is_settling(receiver, &sender->last->report) &&
 	       report_doc_same_evidence(&sender->last->report, report);
 }
 
@@ -406,6 +413,7 @@ int receiver_new(struct loop *loop, const struct receiver_config *config,
 	senders_init(&receiver->senders, config->max_nodes, config->reports_per_second);
 	receiver_set_trouble(receiver, VIEW("starting"));
 	struct admission_config admission = config->admission;
+	admission.review = on_review;
 	admission.decided = on_decided;
 	admission.owner = receiver;
 	if (admission_new(&admission, &receiver->admission, err) != 0 ||

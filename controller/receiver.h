@@ -58,7 +58,8 @@ struct receiver_report {
 void receiver_report_unref(void *report);
 
 struct receiver_config {
-	struct admission_config admission; /* decided and owner are the receiver's to set */
+	struct admission_config admission; /* decided and owner are the receiver's to set; review is
+	                                      called with the owner below */
 	uint32_t reports_per_second;       /* of one node, and so many at once */
 	size_t max_nodes;
 	uint32_t settling_ms;  /* this long after its kubelet's restart a node's reports go whole */
@@ -69,7 +70,7 @@ struct receiver_config {
 	bool (*hand_over)(void *owner, struct receiver_report *take_report);
 	/* The node was heard of. */
 	void (*refresh)(void *owner, struct view node);
-	void *owner;           /* also of admission.review */
+	void *owner;
 };
 
 struct receiver;

@@ -2,9 +2,11 @@
 #include "controller/reconciler.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/log.h"
 
 /*
@@ -20,8 +22,15 @@
 #define JOIN_ARENA_CAP (16u * LIMIT_MIB)
 #define REJECTED_RETRY_MS 300000u
 
+/* Events that were joined and wait for their node's writes to be answered. */
+struct awaited_events {
+	struct list link;
+	struct reconciler_events events; /* texts in the same block */
+};
+
 struct reconciler {
 	struct reconciler_config config;
+	struct list awaited; /* struct awaited_events; few at a time: events are rare */
 	struct workqueue *queue;
 	struct publisher *publisher;
 	struct loop_timer *timer;
@@ -59,11 +68,56 @@ static void touched(void *owner, struct view node_name, bool initial)
 	schedule(reconciler);
 }
 
+/* Notes which events this run is about. Without memory the node just reports them again. */
+static void await_events(struct reconciler *reconciler, struct view node_name,
+			 const struct report *report)
+{
+	struct awaited_events *awaited;
+	char *text;
+
+	if (!report || report->events.count == 0 || !reconciler->config.events_published)
+		return;
+	awaited = calloc(1, sizeof(*awaited) + node_name.len + report->boot_id.len);
+	if (!awaited)
+		return;
+	text = (char *)(awaited + 1);
+	memcpy(text, node_name.ptr, node_name.len);
+	memcpy(text + node_name.len, report->boot_id.ptr, report->boot_id.len);
+	awaited->events = (struct reconciler_events){
+		.node_name = {text, node_name.len},
+		.boot_id = {text + node_name.len, report->boot_id.len},
+		.instance = report->instance,
+		.sequence = ARRAY_AT(report->events, struct report_event,
+				     report->events.count - 1)->sequence,
+	};
+	list_init(&awaited->link);
+	list_append(&reconciler->awaited, &awaited->link);
+}
+
+static void end_events(struct reconciler *reconciler, struct view node_name, bool published)
+{
+	struct list *next;
+
+	for (struct list *l = reconciler->awaited.next; l != &reconciler->awaited; l = next) {
+		struct awaited_events *awaited = CONTAINER_OF(l, struct awaited_events, link);
+
+		next = l->next;
+		if (!view_equal(awaited->events.node_name, node_name))
+			continue;
+		if (published)
+			reconciler->config.events_published(reconciler->config.owner,
+							    &awaited->events);
+		list_remove(l);
+		free(awaited);
+	}
+}
+
 static void settle(struct reconciler *reconciler, struct view node_name,
 		   const struct error *error)
 {
 	uint64_t now = loop_now_ms(reconciler->config.loop);
 
+	end_events(reconciler, node_name, !error);
 	if (!error) {
 		workqueue_done(reconciler->queue, node_name, now);
 	} else if (error->kind == ERROR_REJECTED) {
@@ -75,10 +129,19 @@ static void settle(struct reconciler *reconciler, struct view node_name,
 	}
 }
 
-static void published(void *owner, struct view node_name, const struct error *error)
+/*
+ * An object that was created gets its status, and the events in it, from one more run. Only a
+ * success leads to it: what the server refused waits for its back-off.
+ */
+static void published(void *owner, struct view node_name, bool created, const struct error *error)
 {
 	struct reconciler *reconciler = owner;
 
+	if (created && !error) {
+		end_events(reconciler, node_name, false);
+		add(reconciler, node_name, WORKQUEUE_HIGH,
+		    loop_now_ms(reconciler->config.loop));
+	}
 	settle(reconciler, node_name, error);
 	schedule(reconciler);
 }
@@ -94,6 +157,7 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	if (inventory_gather(inventory, node_name, loop_now_ms(reconciler->config.loop),
 			     &reconciler->arena, &input, err) < 0)
 		return -1;
+	await_events(reconciler, node_name, input.report);
 	input.limits = &reconciler->config.limits;
 	input.now_wall_ms = clock_wall_ms();
 	if (join_node(&input, &reconciler->arena, ret, err) < 0)
@@ -107,15 +171,6 @@ static void look_again(struct reconciler *reconciler, struct view node_name, int
 	if (in_ms >= 0)
 		add(reconciler, node_name, WORKQUEUE_LOW,
 		    loop_now_ms(reconciler->config.loop) + (uint64_t)in_ms);
-}
-
-/* An object that is created now gets its status from the run after this one. */
-static bool has_creations(const struct join_result *result)
-{
-	for (size_t i = 0; i < result->n_devices; i++)
-		if (result->devices[i].action == JOIN_WRITE && !result->devices[i].previous)
-			return true;
-	return false;
 }
 
 static void run(struct reconciler *reconciler, struct view node_name)
@@ -135,7 +190,7 @@ static void run(struct reconciler *reconciler, struct view node_name)
 	}
 	reconciler->counters.claims_refused += result.claims_refused;
 	reconciler->counters.ids_unknown += result.ids_unknown;
-	look_again(reconciler, node_name, has_creations(&result) ? 0 : result.again_in_ms);
+	look_again(reconciler, node_name, result.again_in_ms);
 	if (n_writes == 0)
 		settle(reconciler, node_name, NULL);
 }
@@ -173,6 +228,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	if (!reconciler)
 		return error_no_memory(err);
 	reconciler->config = *config;
+	list_init(&reconciler->awaited);
 	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
 	const struct publisher_config publisher = {
 		.loop = config->loop,
@@ -191,10 +247,21 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	return 0;
 }
 
+static void free_awaited(struct reconciler *reconciler)
+{
+	struct list *link;
+
+	while ((link = list_first(&reconciler->awaited))) {
+		list_remove(link);
+		free(CONTAINER_OF(link, struct awaited_events, link));
+	}
+}
+
 void reconciler_free(struct reconciler *reconciler)
 {
 	if (!reconciler)
 		return;
+	free_awaited(reconciler);
 	inventory_on_touch(reconciler->config.inventory, NULL, NULL);
 	publisher_free(reconciler->publisher);
 	workqueue_free(reconciler->queue);

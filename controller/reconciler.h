@@ -19,6 +19,14 @@
 
 struct reconciler;
 
+/* Events of one agent process up to `sequence` are in published statuses. All borrowed. */
+struct reconciler_events {
+	struct view node_name;
+	struct view boot_id;
+	int64_t instance;
+	int64_t sequence;
+};
+
 struct reconciler_config {
 	struct loop *loop;
 	struct apiclient *client;
@@ -26,6 +34,8 @@ struct reconciler_config {
 	struct join_limits limits;
 	uint32_t max_requests;       /* writes under way at a time */
 	bool (*is_ready)(void *owner); /* every source has synced, and we lead */
+	/* The node need not report these events again. NULL: nobody cares. */
+	void (*events_published)(void *owner, const struct reconciler_events *events);
 	void *owner;
 	uint64_t seed;
 };

@@ -120,15 +120,15 @@ static const enum store_change changes[] = {
 	[REFLECTOR_DELETE] = STORE_DELETE,
 };
 
-static struct view key_of(struct follow *follow, const struct object_meta *meta)
+static int make_key(struct follow *follow, const struct object_meta *meta, struct error *err)
 {
-	if (meta->namespace.len == 0)
-		return meta->name;
 	sbuf_clear(&follow->key);
-	sbuf_append(&follow->key, meta->namespace);
-	sbuf_append_char(&follow->key, '/');
+	if (meta->namespace.len > 0) {
+		sbuf_append(&follow->key, meta->namespace);
+		sbuf_append_char(&follow->key, '/');
+	}
 	sbuf_append(&follow->key, meta->name);
-	return sbuf_view(&follow->key);
+	return sbuf_check(&follow->key, "name", err);
 }
 
 static int take_object(void *owner, enum reflector_change change, const struct object_meta *meta,
@@ -136,8 +136,11 @@ static int take_object(void *owner, enum reflector_change change, const struct o
 {
 	struct follow *follow = owner;
 	struct inventory *inventory = follow->watches->inventory;
-	struct view key = key_of(follow, meta);
+	struct view key;
 
+	if (make_key(follow, meta, err) < 0)
+		return -1;
+	key = sbuf_view(&follow->key);
 	if (change == REFLECTOR_DELETE) {
 		inventory_remove(inventory, follow->inventory_kind, key, meta->version,
 				 loop_now_ms(follow->watches->loop));
@@ -247,6 +250,19 @@ bool watches_are_synced(const struct watches *watches)
 	return true;
 }
 
+/* A reflector that found no such resource is content; who cannot do without it is not. */
+static const char *trouble_of(const struct follow *follow)
+{
+	const char *trouble = reflector_trouble(follow->reflector);
+	bool absent = reflector_is_synced(follow->reflector) &&
+		      !inventory_is_synced(follow->watches->inventory, follow->inventory_kind);
+
+	if (trouble[0] == '\0' && absent)
+		return "the server does not know this resource: install its "
+		       "CustomResourceDefinition";
+	return trouble;
+}
+
 struct watches_state watches_state(const struct watches *watches, unsigned i)
 {
 	const struct follow *follow = &watches->follows[i];
@@ -254,7 +270,7 @@ struct watches_state watches_state(const struct watches *watches, unsigned i)
 	assert(i < INVENTORY_N_KINDS);
 	return (struct watches_state){
 		.name = follow->kind->name,
-		.trouble = reflector_trouble(follow->reflector),
+		.trouble = trouble_of(follow),
 		.synced = inventory_is_synced(watches->inventory, follow->inventory_kind),
 		.counters = reflector_counters(follow->reflector),
 	};

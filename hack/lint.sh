@@ -19,7 +19,7 @@ files=("$@")
 if [[ ${#files[@]} -eq 0 ]]; then
 	mapfile -t files < <(find src controller -name '*.c' | sort)
 fi
-# gcc's own warning options are not clang's.
+# One file at a time: with several, version 14 carries the state of va_lists from one to the next.
 printf '%s\0' "${files[@]}" |
-	xargs -0 -n 4 -P 2 clang-tidy-14 -p "$build" --quiet \
+	xargs -0 -n 1 -P 2 clang-tidy-14 -p "$build" --quiet \
 		--extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated' >&2)

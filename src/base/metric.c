@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One block of 64-bit cells: a counter has one per label set (an integer), a gauge one (a double's
- * bits), a histogram one per bucket, one for +Inf, and one for the sum (a double's bits). Where the
+ * One block of 64-bit cells: a counter has one per label set (an integer), a gauge or real counter one
+ * (a double's bits), a histogram one per bucket, one for +Inf, and one for the sum (a double's bits). Where the
  * cells of a row begin is worked out once. Histogram buckets are counted apart and summed up when
  * written, so that an observation touches two cells.
  */
@@ -22,6 +22,17 @@ struct metric_registry {
 	size_t *first; /* n_rows: the row's first cell */
 	_Atomic uint64_t cells[];
 };
+
+static bool is_counter(const struct metric_row *row)
+{
+	return row->type == METRIC_COUNTER || row->type == METRIC_COUNTER_REAL;
+}
+
+/* One double, set as a whole. */
+static bool is_real(const struct metric_row *row)
+{
+	return row->type == METRIC_GAUGE || row->type == METRIC_COUNTER_REAL;
+}
 
 static size_t count_labels(const struct metric_row *row)
 {
@@ -131,6 +142,13 @@ void metric_add(struct metric_registry *registry, size_t id, size_t label, uint6
 	atomic_fetch_add_explicit(&registry->cells[cell], n, memory_order_relaxed);
 }
 
+void metric_set_total(struct metric_registry *registry, size_t id, size_t label, uint64_t total)
+{
+	size_t cell = series(registry, id, label);
+	assert(registry->rows[id].type == METRIC_COUNTER);
+	atomic_store_explicit(&registry->cells[cell], total, memory_order_relaxed);
+}
+
 void metric_increment(struct metric_registry *registry, size_t id, size_t label)
 {
 	metric_add(registry, id, label, 1);
@@ -139,7 +157,7 @@ void metric_increment(struct metric_registry *registry, size_t id, size_t label)
 void metric_set(struct metric_registry *registry, size_t id, size_t label, double value)
 {
 	size_t cell = series(registry, id, label);
-	assert(registry->rows[id].type == METRIC_GAUGE);
+	assert(is_real(&registry->rows[id]));
 	atomic_store_explicit(&registry->cells[cell], bits_of(value), memory_order_relaxed);
 }
 
@@ -168,7 +186,7 @@ double metric_value(const struct metric_registry *registry, size_t id, size_t la
 {
 	size_t cell = series(registry, id, label);
 	const struct metric_row *row = &registry->rows[id];
-	if (row->type == METRIC_GAUGE)
+	if (is_real(row))
 		return double_of(load(registry, cell));
 	uint64_t count = 0;
 	for (size_t i = 0; i < (row->type == METRIC_COUNTER ? 1 : count_buckets(row) + 1); i++)
@@ -224,9 +242,9 @@ static void write_double(struct sbuf *buf, const char *name, const char *suffix,
 /* OpenMetrics wants bounds as floats: "1.0", not "1". */
 static void format_bound(double bound, char to[static 32])
 {
-	snprintf(to, 32, "%g", bound);
+	int len = snprintf(to, 32, "%g", bound);
 	if (!strpbrk(to, ".e"))
-		strcat(to, ".0");
+		snprintf(to + len, 32 - (size_t)len, ".0");
 }
 
 static void write_histogram(struct sbuf *buf, const struct metric_registry *registry, size_t cell,
@@ -249,6 +267,7 @@ static void write_histogram(struct sbuf *buf, const struct metric_registry *regi
 
 static const char *const type_names[] = {
 	[METRIC_COUNTER] = "counter",
+	[METRIC_COUNTER_REAL] = "counter",
 	[METRIC_GAUGE] = "gauge",
 	[METRIC_HISTOGRAM] = "histogram",
 };
@@ -265,8 +284,9 @@ static void write_row(struct sbuf *buf, const struct metric_registry *registry, 
 		size_t cell = series(registry, id, i);
 		if (row->type == METRIC_COUNTER)
 			write_count(buf, row->name, "_total", labels, load(registry, cell));
-		else if (row->type == METRIC_GAUGE)
-			write_double(buf, row->name, "", labels, double_of(load(registry, cell)));
+		else if (is_real(row))
+			write_double(buf, row->name, row->type == METRIC_GAUGE ? "" : "_total", labels,
+				     double_of(load(registry, cell)));
 		else
 			write_histogram(buf, registry, cell, row, labels);
 	}
@@ -284,6 +304,6 @@ void metric_render_markdown(const struct metric_row *rows, size_t n_rows, struct
 	sbuf_append(buf, VIEW("| metric | type | meaning |\n|---|---|---|\n"));
 	for (size_t i = 0; i < n_rows; i++)
 		sbuf_printf(buf, "| `%s%s` | %s | %s |\n", rows[i].name,
-			    rows[i].type == METRIC_COUNTER ? "_total" : "", type_names[rows[i].type],
+			    is_counter(&rows[i]) ? "_total" : "", type_names[rows[i].type],
 			    rows[i].help);
 }

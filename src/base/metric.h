@@ -21,6 +21,7 @@
 
 enum metric_type {
 	METRIC_COUNTER,
+	METRIC_COUNTER_REAL, /* with fractions, counted elsewhere: seconds of CPU */
 	METRIC_GAUGE,
 	METRIC_HISTOGRAM,
 };
@@ -50,7 +51,9 @@ void metric_registry_freep(struct metric_registry **registry);
 /* id is the index of the row, label the index of its label set (0 where it has none). */
 void metric_add(struct metric_registry *registry, size_t id, size_t label, uint64_t n);
 void metric_increment(struct metric_registry *registry, size_t id, size_t label);
-/* A gauge's value. */
+/* What a counter shows when somebody else counts; never less than before. */
+void metric_set_total(struct metric_registry *registry, size_t id, size_t label, uint64_t total);
+/* The value of a gauge or a real counter. */
 void metric_set(struct metric_registry *registry, size_t id, size_t label, double value);
 /* One value of a histogram, in the row's unit. */
 void metric_observe(struct metric_registry *registry, size_t id, size_t label, double value);

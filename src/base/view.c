@@ -143,48 +143,48 @@ static uint64_t rotate(uint64_t x, unsigned bits)
 	return x << bits | x >> (64 - bits);
 }
 
-static void sip_round(uint64_t v[static 4])
+static void sip_round(uint64_t s[static 4])
 {
-	v[0] += v[1];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[0] = rotate(v[0], 32);
-	v[2] += v[3];
-	v[3] = rotate(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = rotate(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[2] = rotate(v[2], 32);
+	s[0] += s[1];
+	s[1] = rotate(s[1], 13) ^ s[0];
+	s[0] = rotate(s[0], 32);
+	s[2] += s[3];
+	s[3] = rotate(s[3], 16) ^ s[2];
+	s[0] += s[3];
+	s[3] = rotate(s[3], 21) ^ s[0];
+	s[2] += s[1];
+	s[1] = rotate(s[1], 17) ^ s[2];
+	s[2] = rotate(s[2], 32);
 }
 
-static void sip_word(uint64_t v[static 4], uint64_t word)
+static void sip_word(uint64_t s[static 4], uint64_t word)
 {
-	v[3] ^= word;
-	sip_round(v);
-	v[0] ^= word;
+	s[3] ^= word;
+	sip_round(s);
+	s[0] ^= word;
 }
 
-uint32_t view_hash(struct view bytes)
+uint32_t view_hash(struct view v)
 {
-	uint64_t v[4] = {
+	uint64_t s[4] = {
 		hash_key[0] ^ 0x736f6d6570736575u,
 		hash_key[1] ^ 0x646f72616e646f6du,
 		hash_key[0] ^ 0x6c7967656e657261u,
 		hash_key[1] ^ 0x7465646279746573u,
 	};
-	const char *p = bytes.ptr;
+	const char *p = v.ptr;
 	uint64_t word;
-	for (size_t rest = bytes.len; rest >= 8; rest -= 8, p += 8) {
+	for (size_t rest = v.len; rest >= 8; rest -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		sip_word(v, word);
+		sip_word(s, word);
 	}
 	word = 0;
-	if (bytes.len % 8)
-		memcpy(&word, p, bytes.len % 8);
-	sip_word(v, word | (uint64_t)bytes.len << 56);
-	v[2] ^= 0xff;
+	if (v.len % 8)
+		memcpy(&word, p, v.len % 8);
+	sip_word(s, word | (uint64_t)v.len << 56);
+	s[2] ^= 0xff;
 	for (int i = 0; i < 3; i++)
-		sip_round(v);
-	uint64_t hash = v[0] ^ v[1] ^ v[2] ^ v[3];
+		sip_round(s);
+	uint64_t hash = s[0] ^ s[1] ^ s[2] ^ s[3];
 	return (uint32_t)(hash ^ hash >> 32);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The checkpoint is read first: each of its entries gets a standing, by what the API server knows
- * of its UID. Then each entry of the List is explained, by the first of these that fits:
+ * Each entry of the checkpoint has a standing, by what the API server knows of its UID. Each entry
+ * of the List is then explained, by the first of these that fits:
  *
  *	a pod that is over           nothing: kubelets before 1.34 list pods that ended
  *	the same pod's own entry in  it holds the IDs, and both books say so
@@ -23,144 +23,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum standing {
-	STANDING_LIVE,    /* the API server has the pod on this node, and it is not over */
-	STANDING_ENDED,   /* the API server had it, or has it as over */
-	STANDING_REFUSED, /* the API server has it on another node */
-	STANDING_UNKNOWN,
-};
-
-/* An entry of the checkpoint. */
-struct entry {
-	const struct report_checkpoint_entry *said;
-	struct holding_owner owner;
-	enum standing standing;
-	bool is_listed; /* an entry of the List that nothing else explains speaks of it */
-};
-
-struct id_ref {
-	struct view id;
-	uint32_t entry;
-};
+#include "core/book.h"
 
 struct reader {
 	const struct join_input *input;
 	const struct report *report;
 	struct holdings *holdings;
-	struct entry *entries;
-	uint32_t n_entries;
-	struct id_ref *refs; /* every ID of every entry, by ID */
-	size_t n_refs;
-	const struct pod **gpu_pods;
-	size_t n_gpu_pods;
-	struct holding_owner *owners; /* of the List's entries */
+	struct book book;
+	struct holding_owner *owners; /* of the entries of both books */
+	size_t n_owners;
 };
 
-/* Whose entry of the checkpoint has an ID that an entry of the List has in a container of the same
- * name. */
-struct match {
-	bool same_pod;
-	bool other_pod;
-	bool ended;
-	bool refused;
-	bool unknown;
-};
+static const struct holding_owner nobody;
 
-static bool is_pod(const struct pod *pod, struct view uid)
-{
-	struct view hash = pod_config_hash(pod);
-	return view_equal(pod_uid(pod), uid) || (hash.len > 0 && view_equal(hash, uid));
-}
-
-const struct pod *holding_find_pod(const struct join_input *input, struct view uid)
-{
-	for (size_t i = 0; i < input->n_pods; i++) {
-		if (is_pod(input->pods[i], uid))
-			return input->pods[i];
-	}
-	return NULL;
-}
-
-/* Nearly always it is one of the few pods that want a GPU. */
-static const struct pod *find_pod(const struct reader *reader, struct view uid)
-{
-	for (size_t i = 0; i < reader->n_gpu_pods; i++) {
-		if (is_pod(reader->gpu_pods[i], uid))
-			return reader->gpu_pods[i];
-	}
-	return holding_find_pod(reader->input, uid);
-}
-
-static bool is_called(const struct pod *pod, struct view namespace, struct view name)
-{
-	return view_equal(pod_name(pod), name) && view_equal(pod_namespace(pod), namespace);
-}
-
-static const struct pod *find_name(const struct reader *reader, struct view namespace,
-				   struct view name)
-{
-	for (size_t i = 0; i < reader->n_gpu_pods; i++) {
-		if (is_called(reader->gpu_pods[i], namespace, name))
-			return reader->gpu_pods[i];
-	}
-	for (size_t i = 0; i < reader->input->n_pods; i++) {
-		if (is_called(reader->input->pods[i], namespace, name))
-			return reader->input->pods[i];
-	}
-	return NULL;
-}
-
-static bool contains(const struct view *uids, size_t n, struct view uid)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (view_equal(uids[i], uid))
-			return true;
-	}
-	return false;
-}
-
-static bool was_tenant(const struct attribution_status *status, struct view uid)
-{
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *t =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		if (t->phase != ATTRIBUTION_PHASE_PENDING &&
-		    t->phase != ATTRIBUTION_PHASE_UNRESOLVED && view_equal(t->pod_uid, uid))
-			return true;
-	}
-	for (uint32_t i = 0; i < status->recent_tenants.count; i++) {
-		if (view_equal(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, i)
-				       ->pod_uid,
-			       uid))
-			return true;
-	}
-	return false;
-}
-
-/* Known to have been a pod of this node: what was published survives a restart of the controller. */
-static bool has_ended(const struct reader *reader, struct view uid)
-{
-	if (contains(reader->input->ended, reader->input->n_ended, uid))
-		return true;
-	for (size_t i = 0; i < reader->holdings->roster->n_devices; i++) {
-		const struct attribution_status *status =
-			roster_published(&reader->holdings->roster->devices[i]);
-		if (status && was_tenant(status, uid))
-			return true;
-	}
-	return false;
-}
-
-static enum standing judge(const struct reader *reader, struct view uid, const struct pod *pod)
-{
-	if (pod)
-		return pod_is_over(pod) ? STANDING_ENDED : STANDING_LIVE;
-	if (contains(reader->input->elsewhere, reader->input->n_elsewhere, uid))
-		return STANDING_REFUSED;
-	return has_ended(reader, uid) ? STANDING_ENDED : STANDING_UNKNOWN;
-}
-
-/* Setting up */
+/* How good are the books? */
 
 static enum holding_book judge_book(const struct report_source *source, bool present)
 {
@@ -169,137 +45,10 @@ static enum holding_book judge_book(const struct report_source *source, bool pre
 	return source->state == REPORT_SOURCE_OK ? HOLDING_BOOK_OK : HOLDING_BOOK_DATED;
 }
 
-static int collect_gpu_pods(struct reader *reader, struct arena *arena, struct error *err)
-{
-	const struct join_input *input = reader->input;
-	reader->gpu_pods = arena_alloc(arena, input->n_pods, sizeof(struct pod *));
-	if (!reader->gpu_pods)
-		return error_no_memory(err);
-	for (size_t i = 0; i < input->n_pods; i++) {
-		if (pod_wants_gpu(input->pods[i]))
-			reader->gpu_pods[reader->n_gpu_pods++] = input->pods[i];
-	}
-	return 0;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct id_ref *x = a, *y = b;
-	int order = view_compare(x->id, y->id);
-	return order ? order : (x->entry > y->entry) - (x->entry < y->entry);
-}
-
-static void index_ids(struct reader *reader)
-{
-	for (uint32_t i = 0; i < reader->n_entries; i++) {
-		const struct array ids = reader->entries[i].said->device_ids;
-		for (uint32_t j = 0; j < ids.count; j++)
-			reader->refs[reader->n_refs++] =
-				(struct id_ref){*ARRAY_AT(ids, struct view, j), i};
-	}
-	qsort(reader->refs, reader->n_refs, sizeof(*reader->refs), by_id);
-}
-
-static size_t count_held_ids(const struct report *report)
-{
-	size_t n = 0;
-	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		n += ARRAY_AT(report->pod_resources, struct report_pod_resource, i)
-			     ->device_ids.count;
-	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		n += ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
-			     ->device_ids.count;
-	return n;
-}
-
-static int make_room(struct reader *reader, struct arena *arena, struct error *err)
-{
-	const struct report *report = reader->report;
-	size_t n_held = count_held_ids(report);
-
-	reader->entries = arena_alloc(arena, report->checkpoint.entries.count,
-				      sizeof(*reader->entries));
-	reader->owners = arena_alloc(arena, report->pod_resources.count, sizeof(*reader->owners));
-	reader->refs = arena_alloc(arena, n_held, sizeof(*reader->refs));
-	reader->holdings->items = arena_alloc(arena, n_held, sizeof(struct holding));
-	reader->holdings->ended =
-		arena_alloc(arena, report->checkpoint.entries.count, sizeof(struct view));
-	if (!reader->entries || !reader->owners || !reader->refs || !reader->holdings->items ||
-	    !reader->holdings->ended)
-		return error_no_memory(err);
-	return collect_gpu_pods(reader, arena, err);
-}
-
-/* Reading the checkpoint */
-
-static void read_entry(struct reader *reader, const struct report_checkpoint_entry *said)
-{
-	struct holdings *holdings = reader->holdings;
-	struct entry *entry = &reader->entries[reader->n_entries++];
-	const struct pod *pod = find_pod(reader, said->pod_uid);
-
-	*entry = (struct entry){
-		.said = said,
-		.owner = {.pod_uid = pod ? pod_uid(pod) : said->pod_uid,
-			  .container = said->container,
-			  .resource = said->resource,
-			  .pod = pod},
-		.standing = judge(reader, said->pod_uid, pod),
-	};
-	if (entry->standing == STANDING_REFUSED)
-		holdings->claims_refused++;
-	if (entry->standing == STANDING_ENDED && !pod)
-		holdings->ended[holdings->n_ended++] = said->pod_uid;
-}
-
-static void read_checkpoint(struct reader *reader)
-{
-	const struct array entries = reader->report->checkpoint.entries;
-	for (uint32_t i = 0; i < entries.count; i++)
-		read_entry(reader, ARRAY_AT(entries, struct report_checkpoint_entry, i));
-	index_ids(reader);
-}
-
-/* Is the List complete? */
-
-static bool is_listed(const struct report *report, const struct pod *pod)
-{
-	for (uint32_t i = 0; i < report->pod_resources.count; i++) {
-		const struct report_pod_resource *said =
-			ARRAY_AT(report->pod_resources, struct report_pod_resource, i);
-		if (is_called(pod, said->namespace, said->name))
-			return true;
-	}
-	return false;
-}
-
-/* Lists never contain ordinary init containers. */
-static bool must_be_listed(const struct pod *pod)
-{
-	if (pod_is_over(pod))
-		return false;
-	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
-		const struct pod_container *c = pod_container_at(pod, i);
-		if (c->wants_gpu && c->kind != POD_CONTAINER_INIT)
-			return true;
-	}
-	return false;
-}
-
-static bool is_complete(const struct reader *reader)
-{
-	if (reader->holdings->list != HOLDING_BOOK_OK)
-		return false;
-	for (size_t i = 0; i < reader->n_gpu_pods; i++) {
-		if (must_be_listed(reader->gpu_pods[i]) &&
-		    !is_listed(reader->report, reader->gpu_pods[i]))
-			return false;
-	}
-	return true;
-}
-
-/* How long Lists may still be short; 0: they may not. The kubelet's start and the report's time
- * are of one clock; since the report's arrival it is the controller's. */
+/*
+ * How long Lists may still be short; 0: they may not. From the kubelet's start to the report it is
+ * the node's clock that counts, from the report's arrival on the controller's.
+ */
 static int64_t settles_in(const struct join_input *input)
 {
 	const struct report *report = input->report;
@@ -311,22 +60,38 @@ static int64_t settles_in(const struct join_input *input)
 	return since < input->limits->settling_ms ? input->limits->settling_ms - since : 0;
 }
 
-static void judge_list(struct reader *reader)
+static void judge_books(struct holdings *holdings)
 {
-	struct holdings *holdings = reader->holdings;
-	int64_t settles_in_ms = settles_in(reader->input);
+	const struct report *report = holdings->input->report;
+	int64_t settles_in_ms = settles_in(holdings->input);
 
-	holdings->is_complete = is_complete(reader);
+	holdings->list = judge_book(&report->sources.pod_resources, report->pod_resources.present);
+	holdings->checkpoint =
+		judge_book(&report->sources.checkpoint, report->checkpoint.present);
+	holdings->is_complete =
+		holdings->list == HOLDING_BOOK_OK && census_is_listed(&holdings->census);
 	holdings->is_settling = settles_in_ms > 0 && !holdings->is_complete;
-	holdings->settles_in_ms = holdings->is_settling ? settles_in_ms : -1;
+	if (holdings->is_settling)
+		holdings->settles_in_ms = settles_in_ms;
+}
+
+bool holding_has_books(const struct holdings *holdings)
+{
+	return holdings->list != HOLDING_BOOK_NONE || holdings->checkpoint != HOLDING_BOOK_NONE;
 }
 
 /* Noting who holds what */
 
+static const struct holding_owner *add_owner(struct reader *reader, struct holding_owner owner)
+{
+	struct holding_owner *added = &reader->owners[reader->n_owners++];
+	*added = owner;
+	return added;
+}
+
 static void note(struct reader *reader, const struct holding_owner *owner, struct view id,
 		 struct holding what)
 {
-	static const struct holding_owner nobody;
 	struct holdings *holdings = reader->holdings;
 	struct roster_place place = roster_find(holdings->roster, id);
 
@@ -342,119 +107,90 @@ static void note(struct reader *reader, const struct holding_owner *owner, struc
 	holdings->items[holdings->n_items++] = what;
 }
 
-static void note_entry(struct reader *reader, const struct entry *entry)
+/* The checkpoint */
+
+static void note_entry(struct reader *reader, const struct book_entry *entry)
 {
-	const struct array ids = entry->said->device_ids;
+	const struct report_checkpoint_entry *said = entry->said;
+	const struct holding_owner *owner =
+		add_owner(reader, (struct holding_owner){
+					  .pod_uid = entry->pod ? pod_uid(entry->pod)
+								: said->pod_uid,
+					  .container = said->container,
+					  .resource = said->resource,
+					  .pod = entry->pod,
+				  });
 	const struct holding what = {
 		.witnesses = HOLDING_CHECKPOINT,
-		.mps = entry->said->mps ? HOLDING_MPS_USED : HOLDING_MPS_NOT_USED,
+		.mps = said->mps ? HOLDING_MPS_USED : HOLDING_MPS_NOT_USED,
 	};
-	for (uint32_t i = 0; i < ids.count; i++)
-		note(reader, &entry->owner, *ARRAY_AT(ids, struct view, i), what);
+	for (uint32_t i = 0; i < said->device_ids.count; i++)
+		note(reader, owner, *ARRAY_AT(said->device_ids, struct view, i), what);
 }
 
 /* A left-over entry is one that a List which can be believed has nothing of. */
-static bool is_left_over(const struct reader *reader, const struct entry *entry)
+static bool is_left_over(const struct holdings *holdings, const struct book_entry *entry)
 {
-	return reader->holdings->list == HOLDING_BOOK_OK && !reader->holdings->is_settling &&
-	       !entry->is_listed;
+	return holdings->list == HOLDING_BOOK_OK && !holdings->is_settling && !entry->is_supported;
 }
 
-static void note_entries(struct reader *reader)
+static void read_entry(struct reader *reader, const struct book_entry *entry)
 {
-	for (uint32_t i = 0; i < reader->n_entries; i++) {
-		const struct entry *entry = &reader->entries[i];
-		if (entry->standing == STANDING_LIVE ||
-		    (entry->standing == STANDING_UNKNOWN && !is_left_over(reader, entry)))
-			note_entry(reader, entry);
-	}
-}
-
-/* Explaining the List */
-
-/* Index of the first reference to that ID. */
-static size_t find_refs(const struct reader *reader, struct view id)
-{
-	size_t low = 0, high = reader->n_refs;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (view_compare(reader->refs[middle].id, id) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Calls for each entry of the checkpoint that has the ID in a container of that name. */
-static struct entry *next_entry(struct reader *reader, const struct report_pod_resource *said,
-				struct view id, size_t *at)
-{
-	for (; *at < reader->n_refs && view_equal(reader->refs[*at].id, id); ++*at) {
-		struct entry *entry = &reader->entries[reader->refs[*at].entry];
-		if (view_equal(entry->owner.container, said->container)) {
-			++*at;
-			return entry;
-		}
-	}
-	return NULL;
-}
-
-static void match_entry(const struct entry *entry, const struct pod *pod, struct match *match)
-{
+	struct holdings *holdings = reader->holdings;
 	switch (entry->standing) {
-	case STANDING_LIVE:
-		if (entry->owner.pod == pod)
-			match->same_pod = true;
-		else
-			match->other_pod = true;
+	case BOOK_LIVE:
+		note_entry(reader, entry);
 		break;
-	case STANDING_ENDED:
-		match->ended = true;
+	case BOOK_ENDED:
+		if (!entry->pod)
+			holdings->ended[holdings->n_ended++] = entry->said->pod_uid;
 		break;
-	case STANDING_REFUSED:
-		match->refused = true;
+	case BOOK_REFUSED:
+		holdings->claims_refused++;
 		break;
-	case STANDING_UNKNOWN:
-		match->unknown = true;
+	default:
+		if (!is_left_over(holdings, entry))
+			note_entry(reader, entry);
 		break;
 	}
 }
 
-static struct match match_entries(struct reader *reader, const struct report_pod_resource *said,
-				  const struct pod *pod)
+/* The List */
+
+/* For each standing: whether an entry of it has an ID that the List has in a container of the same
+ * name. */
+struct match {
+	bool is_same_pod;
+	bool has[BOOK_N_STANDINGS]; /* of other pods */
+};
+
+static struct match match_entries(const struct reader *reader,
+				  const struct report_pod_resource *said, const struct pod *pod)
 {
 	struct match match = {0};
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
-		size_t at = find_refs(reader, id);
-		const struct entry *entry;
-		while ((entry = next_entry(reader, said, id, &at)))
-			match_entry(entry, pod, &match);
+		const struct book_entry *entry;
+		size_t at = 0;
+		while ((entry = book_next(&reader->book, id, said->container, &at))) {
+			if (pod && entry->pod == pod)
+				match.is_same_pod = true;
+			else
+				match.has[entry->standing] = true;
+		}
 	}
 	return match;
 }
 
-static void support_entries(struct reader *reader, const struct report_pod_resource *said)
+static void support_entries(const struct reader *reader, const struct report_pod_resource *said)
 {
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
-		size_t at = find_refs(reader, id);
-		struct entry *entry;
-		while ((entry = next_entry(reader, said, id, &at)))
-			entry->is_listed = true;
+		struct book_entry *entry;
+		size_t at = 0;
+		while ((entry = book_next(&reader->book, id, said->container, &at)))
+			entry->is_supported = true;
 	}
-}
-
-static bool is_in_checkpoint(const struct reader *reader, const struct pod *pod,
-			     struct view container)
-{
-	for (uint32_t i = 0; i < reader->n_entries; i++) {
-		const struct holding_owner *owner = &reader->entries[i].owner;
-		if (owner->pod == pod && view_equal(owner->container, container))
-			return true;
-	}
-	return false;
 }
 
 static bool has_started(const struct pod *pod, struct view container)
@@ -469,7 +205,7 @@ static bool has_started(const struct pod *pod, struct view container)
  */
 static bool is_meant(const struct reader *reader, const struct pod *pod, struct view container)
 {
-	return pod && has_started(pod, container) && !is_in_checkpoint(reader, pod, container);
+	return pod && has_started(pod, container) && !book_has(&reader->book, pod, container);
 }
 
 static bool is_same_name(struct view namespace, struct view name, struct view container,
@@ -527,7 +263,7 @@ static enum by_name judge_name(const struct reader *reader, const struct roster_
 static void note_by_name(struct reader *reader, const struct report_pod_resource *said,
 			 const struct holding_owner *owner)
 {
-	static const struct holding_owner nobody;
+	const struct holding what = {.witnesses = HOLDING_LIST};
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
 		struct roster_place place = roster_find(reader->holdings->roster, id);
@@ -535,47 +271,48 @@ static void note_by_name(struct reader *reader, const struct report_pod_resource
 			place.device ? judge_name(reader, place.device, said, owner->pod)
 				     : BY_NAME_UNKNOWN;
 		if (by_name != BY_NAME_NOBODY)
-			note(reader, by_name == BY_NAME_POD ? owner : &nobody, id,
-			     (struct holding){.witnesses = HOLDING_LIST});
+			note(reader, by_name == BY_NAME_POD ? owner : &nobody, id, what);
 	}
 }
 
 static void note_listed(struct reader *reader, const struct report_pod_resource *said,
 			const struct holding_owner *owner)
 {
+	const struct holding what = {.witnesses = HOLDING_LIST};
 	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		note(reader, owner, *ARRAY_AT(said->device_ids, struct view, i),
-		     (struct holding){.witnesses = HOLDING_LIST});
+		note(reader, owner, *ARRAY_AT(said->device_ids, struct view, i), what);
 }
 
-static void explain(struct reader *reader, const struct report_pod_resource *said,
-		    struct holding_owner *owner)
+/* An unknown UID in a checkpoint of some time ago can be long gone, in a good one it is new. */
+static bool is_by_unknown(const struct reader *reader, const struct match *match,
+			  const struct report_pod_resource *said, const struct pod *pod)
 {
-	const struct pod *pod = find_name(reader, said->namespace, said->name);
-	struct match match = match_entries(reader, said, pod);
+	return match->has[BOOK_UNKNOWN] && !(reader->holdings->checkpoint == HOLDING_BOOK_DATED &&
+					     is_meant(reader, pod, said->container));
+}
 
-	if (pod)
-		*owner = (struct holding_owner){pod_uid(pod), said->container, said->resource, pod};
+static void explain(struct reader *reader, const struct report_pod_resource *said)
+{
+	const struct pod *pod =
+		census_find_name(&reader->holdings->census, said->namespace, said->name);
+	struct match match = match_entries(reader, said, pod);
+	const struct holding_owner *owner = &nobody;
+
 	if (pod && pod_is_over(pod))
 		return;
-	if (match.same_pod)
+	if (pod)
+		owner = add_owner(reader, (struct holding_owner){pod_uid(pod), said->container,
+								 said->resource, pod});
+	if (match.is_same_pod)
 		note_listed(reader, said, owner);
-	else if (match.refused || (match.other_pod && !pod))
+	else if (match.has[BOOK_REFUSED] || (match.has[BOOK_LIVE] && !pod))
 		return;
-	else if (match.unknown && !(reader->holdings->checkpoint == HOLDING_BOOK_DATED &&
-				    is_meant(reader, pod, said->container)))
+	else if (is_by_unknown(reader, &match, said, pod))
 		support_entries(reader, said);
-	else if (match.ended && !is_meant(reader, pod, said->container))
+	else if (match.has[BOOK_ENDED] && !is_meant(reader, pod, said->container))
 		return;
 	else
 		note_by_name(reader, said, owner);
-}
-
-static void explain_list(struct reader *reader)
-{
-	const struct array list = reader->report->pod_resources;
-	for (uint32_t i = 0; i < list.count; i++)
-		explain(reader, ARRAY_AT(list, struct report_pod_resource, i), &reader->owners[i]);
 }
 
 /* Putting in order */
@@ -634,20 +371,43 @@ static void fold_ended(struct holdings *holdings)
 	holdings->n_ended = n;
 }
 
-static void read_books(struct reader *reader)
+static size_t count_listed_ids(struct array list)
 {
-	const struct report *report = reader->report;
-	struct holdings *holdings = reader->holdings;
+	size_t n = 0;
+	for (uint32_t i = 0; i < list.count; i++)
+		n += ARRAY_AT(list, struct report_pod_resource, i)->device_ids.count;
+	return n;
+}
 
-	holdings->list = judge_book(&report->sources.pod_resources, report->pod_resources.present);
-	holdings->checkpoint =
-		judge_book(&report->sources.checkpoint, report->checkpoint.present);
-	judge_list(reader);
-	read_checkpoint(reader);
-	explain_list(reader);
-	note_entries(reader);
+static int make_room(struct reader *reader, struct arena *arena, struct error *err)
+{
+	struct holdings *holdings = reader->holdings;
+	const struct array list = reader->report->pod_resources;
+	size_t n_entries = reader->book.n_entries;
+
+	reader->owners = arena_alloc(arena, list.count + n_entries, sizeof(*reader->owners));
+	holdings->items = arena_alloc(arena, count_listed_ids(list) + reader->book.n_refs,
+				      sizeof(*holdings->items));
+	holdings->ended = arena_alloc(arena, n_entries, sizeof(*holdings->ended));
+	return reader->owners && holdings->items && holdings->ended ? 0 : error_no_memory(err);
+}
+
+static int read_books(struct reader *reader, struct arena *arena, struct error *err)
+{
+	struct holdings *holdings = reader->holdings;
+	const struct array list = reader->report->pod_resources;
+
+	if (book_read(&holdings->census, holdings->roster, arena, &reader->book, err) < 0 ||
+	    make_room(reader, arena, err) < 0)
+		return -1;
+	judge_books(holdings);
+	for (uint32_t i = 0; i < list.count; i++)
+		explain(reader, ARRAY_AT(list, struct report_pod_resource, i));
+	for (uint32_t i = 0; i < reader->book.n_entries; i++)
+		read_entry(reader, &reader->book.entries[i]);
 	fold_items(holdings);
 	fold_ended(holdings);
+	return 0;
 }
 
 int holding_read(const struct join_input *input, const struct roster *roster, struct arena *arena,
@@ -656,11 +416,9 @@ int holding_read(const struct join_input *input, const struct roster *roster, st
 	struct holdings holdings = {.input = input, .roster = roster, .settles_in_ms = -1};
 	struct reader reader = {.input = input, .report = input->report, .holdings = &holdings};
 
-	if (input->report) {
-		if (make_room(&reader, arena, err) < 0)
-			return -1;
-		read_books(&reader);
-	}
+	if (census_take(input, arena, &holdings.census, err) < 0 ||
+	    (input->report && read_books(&reader, arena, err) < 0))
+		return -1;
 	*ret_holdings = holdings;
 	return 0;
 }

@@ -10,6 +10,7 @@
  * Threads: any.
  */
 
+#include "core/census.h"
 #include "core/roster.h"
 
 enum holding_witness {
@@ -23,7 +24,7 @@ enum holding_mps {
 	HOLDING_MPS_NOT_USED = 1u << 1,
 };
 
-/* A container of a pod, as one entry of a book names it. */
+/* A container of a pod. */
 struct holding_owner {
 	struct view pod_uid;   /* the API server's; the kubelet's for a pod it does not know; empty: */
 	struct view container; /* the holder could not be told */
@@ -51,14 +52,15 @@ enum holding_book {
 struct holdings {
 	const struct join_input *input;
 	const struct roster *roster;
+	struct census census;
 	enum holding_book list;
 	enum holding_book checkpoint;
-	bool is_settling;     /* the kubelet restarted lately, and its List is not complete yet */
-	bool is_complete;     /* the List holds every active pod of the node that must be in it */
+	bool is_settling;      /* the kubelet restarted lately, and its List is not complete yet */
+	bool is_complete;      /* the List holds every active pod of the node that must be in it */
 	int64_t settles_in_ms; /* -1: is not settling */
 	struct holding *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
-	struct view *ended; /* UIDs of gone pods that the checkpoint still names; sorted, each once */
+	struct view *ended;    /* UIDs of gone pods that the checkpoint still names; sorted, each once */
 	size_t n_ended;
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the roster */
@@ -67,7 +69,7 @@ struct holdings {
 /* Reads the books. The result lies in arena and borrows from input and roster. ERROR_NO_MEMORY. */
 MUST_USE int holding_read(const struct join_input *input, const struct roster *roster,
 			  struct arena *arena, struct holdings *ret_holdings, struct error *err);
+/* True when at least one of the books could be read, now or some time ago. */
+bool holding_has_books(const struct holdings *holdings);
 /* The items of a device: *ret_n elements from the returned one on. */
 const struct holding *holding_items(const struct holdings *holdings, size_t device, size_t *ret_n);
-/* The pod of this node with that UID, or with that config hash for a static pod; or NULL. */
-const struct pod *holding_find_pod(const struct join_input *input, struct view uid);

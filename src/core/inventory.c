@@ -307,6 +307,7 @@ static int gather_pods(const struct place *place, struct arena *arena, struct jo
 	return 0;
 }
 
+/* Copies: what a join says of them comes back as inventory_set_ended(), which changes the list. */
 static int gather_ended(const struct place *place, struct arena *arena, struct join_input *input,
 			struct error *err)
 {
@@ -317,7 +318,8 @@ static int gather_ended(const struct place *place, struct arena *arena, struct j
 	input->ended = uids;
 	input->n_ended = place->n_ended;
 	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
-		*uids++ = CONTAINER_OF(l, struct place_ended, link)->uid;
+		if (!arena_copy(arena, CONTAINER_OF(l, struct place_ended, link)->uid, uids++))
+			return error_no_memory(err);
 	return 0;
 }
 

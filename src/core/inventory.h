@@ -57,7 +57,8 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 
 /*
  * Each put copies what it is given; change is STORE_LISTED or STORE_UPSERT. Fails with
- * ERROR_NO_MEMORY or ERROR_LIMIT; the record then keeps its contents.
+ * ERROR_NO_MEMORY, ERROR_LIMIT, or ERROR_REJECTED for a pod with the UID of another; the record
+ * then keeps its contents.
  */
 MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 			       enum store_change change, uint64_t version, uint64_t now_ms,

@@ -195,8 +195,7 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 {
 	const struct attribution_status *published =
 		roster_published(&holdings->roster->devices[device]);
-	bool has_books = holdings->list != HOLDING_BOOK_NONE ||
-			 holdings->checkpoint != HOLDING_BOOK_NONE;
+	bool has_books = holding_has_books(holdings);
 	struct attribution_slots counted = {.total = -1, .allocated = -1};
 	size_t n_slots;
 	const struct slot *own = slot_items(slots, device, &n_slots);

@@ -275,7 +275,8 @@ static bool texts_equal(const struct pod *a, const struct pod *b)
 
 bool pod_equal(const struct pod *a, const struct pod *b)
 {
-	return a->node == b->node && a->phase == b->phase && a->deleting == b->deleting && a->admission_failed == b->admission_failed &&
+	return a->node == b->node && a->phase == b->phase && a->deleting == b->deleting &&
+	       a->admission_failed == b->admission_failed &&
 	       a->wants_gpu == b->wants_gpu &&
 	       a->containers_terminated == b->containers_terminated && a->system == b->system &&
 	       texts_equal(a, b) && view_equal(pod_owner_kind(a), pod_owner_kind(b)) &&

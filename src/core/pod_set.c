@@ -177,6 +177,18 @@ static int add(struct pod_set *set, struct pod *pod, uint64_t version, bool init
 	return 0;
 }
 
+/* No API server gives two pods one UID: what says so is not believed. */
+static int check_uid(const struct pod_set *set, const struct pod *pod, struct error *err)
+{
+	struct table_node *node = table_find(&set->by_uid, pod_uid(pod));
+
+	if (!node ||
+	    view_equal(pod_key(CONTAINER_OF(node, struct pod_record, by_uid)->pod), pod_key(pod)))
+		return 0;
+	return error_set(err, ERROR_REJECTED, 0, "pod %.*s has the UID of another one",
+			 VIEW_ARG(pod_key(pod)));
+}
+
 int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store_change change,
 		uint64_t version, uint64_t now_ms, bool initial, struct error *err)
 {
@@ -186,6 +198,10 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 
 	if (pod_new(&set->intern, fields, &pod, err) < 0)
 		return -1;
+	if (check_uid(set, pod, err) < 0) {
+		pod_free(&set->intern, pod);
+		return -1;
+	}
 	switch (store_judge(&set->store, pod_key(pod), change, version, &entry)) {
 	case STORE_INSERT:
 		failed = add(set, pod, version, initial, err);

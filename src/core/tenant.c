@@ -47,11 +47,6 @@ static bool is_unknown_pod(const struct attribution_tenant *tenant)
 	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
 }
 
-static bool has_books(const struct holdings *holdings)
-{
-	return holdings->list != HOLDING_BOOK_NONE || holdings->checkpoint != HOLDING_BOOK_NONE;
-}
-
 /* One tenant from its holdings */
 
 static int phase_of_container(const struct pod *pod, struct view name)
@@ -301,7 +296,7 @@ static bool is_gone_from_books(const struct resolver *resolver)
 static void carry_unknown(struct resolver *resolver, const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = resolver->holdings;
-	const struct pod *pod = holding_find_pod(resolver->input, tenant->pod_uid);
+	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 	bool is_list_good = holdings->list == HOLDING_BOOK_OK && !holdings->is_settling;
 
 	if (holdings->checkpoint != HOLDING_BOOK_NONE || is_list_good || (pod && pod_is_over(pod))) {
@@ -320,7 +315,7 @@ static void carry_unknown(struct resolver *resolver, const struct attribution_te
 
 static void carry_known(struct resolver *resolver, const struct attribution_tenant *tenant)
 {
-	const struct pod *pod = holding_find_pod(resolver->input, tenant->pod_uid);
+	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 
 	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver))
 		end_tenant(resolver, tenant);
@@ -343,7 +338,7 @@ static bool has_tenant(const struct resolver *resolver, size_t n,
 static bool is_renamed(const struct resolver *resolver, size_t n,
 		       const struct attribution_tenant *tenant)
 {
-	const struct pod *pod = holding_find_pod(resolver->input, tenant->pod_uid);
+	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 	struct attribution_tenant renamed = *tenant;
 	if (!pod || view_equal(pod_uid(pod), tenant->pod_uid))
 		return false;
@@ -367,7 +362,7 @@ static void carry_tenants(struct resolver *resolver)
 		else
 			carry_known(resolver, tenant);
 	}
-	if (resolver->published && !has_books(resolver->holdings))
+	if (resolver->published && !holding_has_books(resolver->holdings))
 		resolver->left_out_before = resolver->published->tenants_left_out;
 }
 

@@ -326,8 +326,10 @@ static enum step begin_request(struct connection *c)
 {
 	struct server *server = c->server;
 	struct server_head head;
-	if (body_size(c) > server->config.max_body)
+	if (body_size(c) > server->config.max_body) {
+		server->counters.too_large++;
 		return refuse(c, 413, "the body is too large");
+	}
 	enter(c, PHASE_DECIDE);
 	c->request = (struct server_request){.connection = c};
 	server->counters.requests++;
@@ -346,7 +348,10 @@ static enum step step_head(struct connection *c)
 	case HTTPMSG_HEAD:
 		return begin_request(c);
 	case HTTPMSG_REFUSED:
-		c->server->counters.malformed++;
+		if (c->msg.refusal == 413)
+			c->server->counters.too_large++;
+		else
+			c->server->counters.malformed++;
 		return refuse(c, c->msg.refusal, c->msg.reason);
 	default:
 		return fill(c);

@@ -48,6 +48,7 @@ struct server_counters {
 	uint64_t handshake_failed;
 	uint64_t timed_out;        /* in another phase than idle */
 	uint64_t malformed;        /* heads refused */
+	uint64_t too_large;        /* bodies refused by their length */
 	uint64_t requests;         /* handed to the handler */
 	uint64_t pauses;           /* of the listener, for want of file descriptors */
 	uint64_t open;

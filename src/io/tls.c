@@ -165,6 +165,14 @@ int tls_identity_new(struct view cert_pem, struct view key_pem, struct tls_ident
 	return 0;
 }
 
+void tls_identity_replace(struct tls_identity *identity, struct tls_identity *take_other)
+{
+	SSL_CTX *old = identity->context;
+	identity->context = take_other->context;
+	take_other->context = old;
+	tls_identity_free(take_other);
+}
+
 void tls_identity_free(struct tls_identity *identity)
 {
 	if (!identity)

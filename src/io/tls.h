@@ -26,6 +26,8 @@ MUST_USE int tls_identity_new(struct view cert_pem, struct view key_pem,
 /* Puts a new pair in force for new sessions; on failure the old one stays. Fails as above. */
 MUST_USE int tls_identity_update(struct tls_identity *identity, struct view cert_pem,
 				 struct view key_pem, struct error *err);
+/* Puts the pair of take_other in force for new sessions; take_other is gone. */
+void tls_identity_replace(struct tls_identity *identity, struct tls_identity *take_other);
 /* Running sessions go on. Accepts NULL. */
 void tls_identity_free(struct tls_identity *identity);
 /* For tls_session.c; NULL while there is no pair; borrowed until the next update. */

@@ -5,10 +5,11 @@
  * apiclient - the API server over the network: addresses, credentials, TLS and the wiring of
  * reflectors and single requests to io/fetch. The only file of kube/ that does I/O.
  *
- * Credentials are read again when their files change, and after a 401. Watches, writes and the
- * lease have connections of their own.
+ * Credentials are read again from time to time, and after a 401. Each watch has a connection of its
+ * own; single requests use kept connections, so that none waits for another.
  *
  * Threads: the loop's.
+ * Limits:  an answer to a single request is at most LIMIT_ANSWER_BYTES.
  */
 
 #include "base/error.h"
@@ -18,10 +19,14 @@
 
 struct apiclient;
 
-/* config is taken over: its files are read from time to time. */
+/*
+ * config is taken over, also on failure: its files are read now and from time to time. user_agent
+ * goes with every request. Fails with ERROR_REJECTED or as file_read() does when a file that config
+ * names cannot be used.
+ */
 MUST_USE int apiclient_new(struct loop *loop, struct kubeconfig *take_config, const char *user_agent,
 			   struct apiclient **ret_client, struct error *err);
-/* Cancels all that is under way. Accepts NULL. */
+/* Cancels all that is under way; not from a callback of it. Accepts NULL. */
 void apiclient_free(struct apiclient *client);
 
 /* Runs a reflector over the network until the client ends; the reflector stays the caller's. */
@@ -37,10 +42,10 @@ struct apiclient_call {
 };
 
 /*
- * error is NULL for any 2xx. Otherwise its kind says what to do (CONFLICT for 409, NOT_FOUND for
- * 404, EXPIRED for 410, DENIED for 401 and 403, REJECTED for 400 and 422, THROTTLED for 429 and
- * 503 with Retry-After, RETRY for the rest and for no answer) and its text holds the server's
- * message. status is the HTTP status, 0 when none came. body is borrowed for the call.
+ * error is NULL for any 2xx. Otherwise its kind says what to do, as in kube/answer.h, or why there
+ * was no answer, as in io/fetch.h (LIMIT also for an answer that is too large); its text names the
+ * request and holds the server's message. status is the HTTP status, 0 when none came. body is
+ * borrowed for the call.
  */
 typedef void (*apiclient_answer_fn)(void *owner, int status, struct view body,
 				    const struct error *error);
@@ -59,6 +64,7 @@ void apiclient_cancel(struct apiclient_request *request);
 /* Requests by outcome, for rest_client_requests_total; rise only. */
 struct apiclient_counters {
 	uint64_t by_code[6]; /* no answer, 1xx, 2xx, 3xx, 4xx, 5xx */
-	uint64_t conflicts, throttled, credential_reloads;
+	uint64_t conflicts, throttled;
+	uint64_t credential_reloads; /* files that had changed */
 };
 struct apiclient_counters apiclient_counters(const struct apiclient *client);

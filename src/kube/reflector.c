@@ -375,11 +375,10 @@ static int break_off(struct reflector *r, const struct error *err)
 static void begin_objects(struct reflector *r)
 {
 	r->absent = false;
-	if (r->kind == LIST_QUERY_WATCH) {
+	if (r->kind == LIST_QUERY_WATCH)
 		error_clear(&r->trouble);
-	} else if (r->kind != LIST_QUERY_PAGE) {
+	else if (r->kind != LIST_QUERY_PAGE)
 		r->sink.replace_begin(r->sink.owner);
-	}
 }
 
 void reflector_answered(struct reflector *r, int status, uint32_t retry_after_ms,

@@ -38,8 +38,9 @@ bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
 /* The work on a key has ended well: its failures are forgotten. */
 void workqueue_done(struct workqueue *queue, struct view key, uint64_t now);
 /*
- * The work failed: done, and wanted again after a back-off (5 ms doubling to 1000 s), or after
- * retry_after_ms when that is longer.
+ * The work failed: done, and wanted again with the same priority after a back-off (5 ms doubling
+ * to 1000 s, with jitter), or after retry_after_ms when that is longer; earlier if it was added
+ * meanwhile for an earlier time.
  */
 void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_after_ms,
 		      uint64_t now);

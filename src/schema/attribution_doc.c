@@ -32,8 +32,14 @@ static const char *const health_names[] = {
 };
 
 static const char *const recovery_names[] = {
-	"",         "None",          "Reset",             "Reboot",
-	"DrainP2P", "DrainAndReset", "RecoverIMEXDomain", "Unknown",
+	"",
+	"None",
+	"Reset",
+	"Reboot",
+	"DrainP2P",
+	"DrainAndReset",
+	"RecoverIMEXDomain",
+	"Unknown",
 	NULL,
 };
 
@@ -60,8 +66,6 @@ static_assert(ARRAY_SIZE(scope_names) == ATTRIBUTION_SCOPE_PARTITION + 2, "scope
 static_assert(ARRAY_SIZE(intent_names) == ATTRIBUTION_INTENT_UNKNOWN + 2, "intent");
 static_assert(ARRAY_SIZE(severity_names) == ATTRIBUTION_SEVERITY_CRITICAL + 2, "severities");
 static_assert(ARRAY_SIZE(condition_names) == CONDITION_UNKNOWN + 2, "condition status");
-
-/* clang-format off: a row is one line, or one and its bounds */
 
 static const struct jmap_row device_rows[] = {
 	{"index", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_device, index),
@@ -112,8 +116,7 @@ static const struct jmap_row partition_rows[] = {
 	 JMAP_AT(attribution_partition, compute_instance_id), .limit = LIMIT_NUMBER_INSTANCE},
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_partition, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
-	{"slots", JMAP_I64, 0, JMAP_AT(attribution_partition, slots),
-	 .limit = LIMIT_NUMBER_COUNT},
+	{"slots", JMAP_I64, 0, JMAP_AT(attribution_partition, slots), .limit = LIMIT_NUMBER_COUNT},
 	{0},
 };
 
@@ -230,9 +233,8 @@ static const struct jmap_row intent_rows[] = {
 	 .names = intent_names},
 	{"policy", JMAP_TEXT, 0, JMAP_AT(attribution_intent_state, policy),
 	 .limit = LIMIT_TEXT_NAME},
-	{"drifts", JMAP_ARRAY, 0, JMAP_AT(attribution_intent_state, drifts),
-	 .limit = LIMIT_DRIFTS, .rows = drift_rows,
-	 .element_size = sizeof(struct attribution_drift)},
+	{"drifts", JMAP_ARRAY, 0, JMAP_AT(attribution_intent_state, drifts), .limit = LIMIT_DRIFTS,
+	 .rows = drift_rows, .element_size = sizeof(struct attribution_drift)},
 	{0},
 };
 
@@ -261,9 +263,8 @@ static const struct jmap_row status_rows[] = {
 	{"partitions", JMAP_ARRAY, 0, JMAP_AT(attribution_status, partitions),
 	 .limit = LIMIT_PARTITIONS, .rows = partition_rows,
 	 .element_size = sizeof(struct attribution_partition)},
-	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, tenants),
-	 .limit = LIMIT_TENANTS, .rows = tenant_rows,
-	 .element_size = sizeof(struct attribution_tenant)},
+	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, tenants), .limit = LIMIT_TENANTS,
+	 .rows = tenant_rows, .element_size = sizeof(struct attribution_tenant)},
 	{"tenantCount", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_status, tenant_count),
 	 .limit = LIMIT_NUMBER_COUNT},
 	{"tenantsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_status, tenants_left_out),
@@ -339,8 +340,6 @@ static const struct jmap_row new_document_rows[] = {
 	{"spec", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(document, object), .rows = spec_rows},
 	{0},
 };
-
-/* clang-format on */
 
 /* metadata.managedFields nests deeper than the object itself. */
 #define DOCUMENT_DEPTH 64u

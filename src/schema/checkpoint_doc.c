@@ -13,7 +13,7 @@
 #include "schema/checkpoint_doc.h"
 
 #include "base/limits.h"
-#include "schema/holdings.h"
+#include "schema/holder_list.h"
 #include "schema/map_entry.h"
 #include "wire/base64.h"
 #include "wire/jlex.h"
@@ -25,8 +25,8 @@ enum { ALLOC_RESP_ENVS = 1 };
 
 struct reader {
 	struct arena texts; /* those that had to be unescaped */
-	struct holdings entries;
-	struct holdings registered;
+	struct holder_list entries;
+	struct holder_list registered;
 	uint32_t n_entries;
 	bool has_data;
 	bool has_entries;
@@ -36,8 +36,8 @@ struct reader {
 
 /* Where the devices of a list go. */
 struct target {
-	struct holdings *holdings;
-	struct holding holding;
+	struct holder_list *holders;
+	struct holder_device device;
 };
 
 /* One object of PodDeviceEntries. The parts may come in any order, so two are kept unread. */
@@ -55,8 +55,8 @@ typedef int (*element_fn)(struct reader *r, struct jlex *lex, void *to);
 static void reader_deinit(struct reader *r)
 {
 	arena_deinit(&r->texts);
-	holdings_deinit(&r->entries);
-	holdings_deinit(&r->registered);
+	holder_list_deinit(&r->entries);
+	holder_list_deinit(&r->registered);
 }
 
 static int unescape(struct reader *r, struct jlex_string string, struct view *ret)
@@ -129,9 +129,9 @@ static int each_element(struct reader *r, struct jlex *lex, element_fn visit, vo
 static int visit_device(struct reader *r, struct jlex *lex, void *to)
 {
 	struct target *target = to;
-	if (read_text(r, lex, &target->holding.device_id) != 0)
+	if (read_text(r, lex, &target->device.device_id) != 0)
 		return -1;
-	return holdings_add(target->holdings, &target->holding, r->err);
+	return holder_list_add(target->holders, &target->device, r->err);
 }
 
 /* The devices of one NUMA node. */
@@ -184,10 +184,9 @@ static int read_alloc_resp(struct reader *r, struct view json, bool *ret_mps)
 
 static int add_entry(struct reader *r, const struct entry *entry)
 {
-	struct target target = {&r->entries,
-				{.pod = entry->uid,
-				 .container = entry->container,
-				 .resource = entry->resource}};
+	struct target target = {
+		&r->entries,
+		{.pod = entry->uid, .container = entry->container, .resource = entry->resource}};
 	struct jlex lex;
 
 	if (entry->uid.len == 0 || entry->container.len == 0 || entry->resource.len == 0)
@@ -195,7 +194,7 @@ static int add_entry(struct reader *r, const struct entry *entry)
 				 "PodUID, ContainerName or ResourceName is missing");
 	if (entry->uid.len > LIMIT_TEXT_UID)
 		return error_set(r->err, ERROR_LIMIT, 0, "PodUID: too long");
-	if (read_alloc_resp(r, entry->alloc_resp, &target.holding.mps) != 0)
+	if (read_alloc_resp(r, entry->alloc_resp, &target.device.mps) != 0)
 		return -1;
 	jlex_init(&lex, entry->device_ids, MAX_DEPTH, r->err);
 	if (jlex_peek(&lex) == '[')
@@ -234,7 +233,7 @@ static int visit_registered(struct reader *r, struct jlex *lex, struct view reso
 {
 	struct target target = {&r->registered, {.resource = resource}};
 	(void)to;
-	if (holdings_add(target.holdings, &target.holding, r->err) != 0 ||
+	if (holder_list_add(target.holders, &target.device, r->err) != 0 ||
 	    each_element(r, lex, visit_device, &target) != 0)
 		return error_wrap(r->err, "RegisteredDevices");
 	return 0;
@@ -289,8 +288,8 @@ int checkpoint_doc_decode(struct view json, struct arena *arena,
 				 LIMIT_CHECKPOINT_BYTES);
 	arena_init(&r.texts, 2 * LIMIT_CHECKPOINT_BYTES);
 	if (read_file(&r, json) != 0 ||
-	    holdings_to_checkpoint_entries(&r.entries, arena, &checkpoint.entries, err) != 0 ||
-	    holdings_to_resource_devices(&r.registered, arena, &checkpoint.registered, err) != 0)
+	    holder_list_to_checkpoint_entries(&r.entries, arena, &checkpoint.entries, err) != 0 ||
+	    holder_list_to_resource_devices(&r.registered, arena, &checkpoint.registered, err) != 0)
 		return -1;
 	*ret_checkpoint = checkpoint;
 	return 0;

@@ -10,7 +10,7 @@
  * The kubelet replaces the file as a whole, so that what is half written fails as JSON.
  *
  * Threads: any.
- * Limits:  LIMIT_CHECKPOINT_BYTES; else those of schema/holdings.h.
+ * Limits:  LIMIT_CHECKPOINT_BYTES; else those of schema/holder_list.h.
  */
 
 #include "base/arena.h"

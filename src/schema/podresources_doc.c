@@ -3,14 +3,14 @@
 /*
  * In the kubelet's encoding names come before what they name, but protobuf does not promise that:
  * names are looked for first. The same resource comes in many ContainerDevices, mostly of one
- * device each, and a device once for each of its NUMA nodes; schema/holdings.h puts that right.
+ * device each, and a device once for each of its NUMA nodes; schema/holder_list.h puts that right.
  *
  * Field numbers: k8s.io/kubelet/pkg/apis/podresources/v1/api.proto.
  */
 
 #include "schema/podresources_doc.h"
 
-#include "schema/holdings.h"
+#include "schema/holder_list.h"
 #include "wire/pbscan.h"
 
 enum { LIST_PODS = 1 };
@@ -34,67 +34,67 @@ static struct view find_text(struct view message, uint32_t number)
 	return text;
 }
 
-/* ContainerDevices, of the holder in *holding. */
-static int decode_devices(struct view message, struct holding *holding, struct holdings *holdings,
-			  struct error *err)
+/* ContainerDevices, of the holder in *device. */
+static int decode_devices(struct view message, struct holder_device *device,
+			  struct holder_list *holders, struct error *err)
 {
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	holding->resource = find_text(message, DEVICES_RESOURCE);
-	if (holding->resource.len == 0)
+	device->resource = find_text(message, DEVICES_RESOURCE);
+	if (device->resource.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "devices without a resource");
 	/* That the resource is there is said even if it has no devices. */
-	holding->device_id = (struct view){0};
-	if (holdings_add(holdings, holding, err) != 0)
+	device->device_id = (struct view){0};
+	if (holder_list_add(holders, device, err) != 0)
 		return -1;
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number != DEVICES_IDS || field.wire != PBSCAN_BYTES)
 			continue;
-		holding->device_id = field.bytes;
-		if (holdings_add(holdings, holding, err) != 0)
+		device->device_id = field.bytes;
+		if (holder_list_add(holders, device, err) != 0)
 			return -1;
 	}
 	return pbscan_check(&scan, "devices", err);
 }
 
-static int decode_container(struct view message, struct holding *holding,
-			    struct holdings *holdings, struct error *err)
+static int decode_container(struct view message, struct holder_device *device,
+			    struct holder_list *holders, struct error *err)
 {
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	holding->container = find_text(message, CONTAINER_NAME);
+	device->container = find_text(message, CONTAINER_NAME);
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number != CONTAINER_DEVICES || field.wire != PBSCAN_BYTES)
 			continue;
-		if (holding->container.len == 0)
+		if (device->container.len == 0)
 			return error_set(err, ERROR_REJECTED, 0, "a container without a name");
-		if (decode_devices(field.bytes, holding, holdings, err) != 0)
+		if (decode_devices(field.bytes, device, holders, err) != 0)
 			return -1;
 	}
 	return pbscan_check(&scan, "container", err);
 }
 
-static int decode_pod(struct view message, struct holdings *holdings, struct error *err)
+static int decode_pod(struct view message, struct holder_list *holders, struct error *err)
 {
-	struct holding holding = {
+	struct holder_device device = {
 		.namespace = find_text(message, POD_NAMESPACE),
 		.pod = find_text(message, POD_NAME),
 	};
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	if (holding.namespace.len == 0 || holding.pod.len == 0)
+	if (device.namespace.len == 0 || device.pod.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "a pod without a name");
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == POD_CONTAINERS && field.wire == PBSCAN_BYTES &&
-		    decode_container(field.bytes, &holding, holdings, err) != 0)
-			return error_wrap(err, "%.*s/%.*s", VIEW_ARG(holding.namespace),
-					  VIEW_ARG(holding.pod));
+		    decode_container(field.bytes, &device, holders, err) != 0)
+			return error_wrap(err, "%.*s/%.*s", VIEW_ARG(device.namespace),
+					  VIEW_ARG(device.pod));
 	}
 	return pbscan_check(&scan, "pod", err);
 }
@@ -102,36 +102,36 @@ static int decode_pod(struct view message, struct holdings *holdings, struct err
 int podresources_doc_decode_list(struct view message, struct arena *arena,
 				 struct array *ret_pod_resources, struct error *err)
 {
-	CLEANUP(holdings_deinit) struct holdings holdings = {0};
+	CLEANUP(holder_list_deinit) struct holder_list holders = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
 
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == LIST_PODS && field.wire == PBSCAN_BYTES &&
-		    decode_pod(field.bytes, &holdings, err) != 0)
+		    decode_pod(field.bytes, &holders, err) != 0)
 			return -1;
 	}
 	if (pbscan_check(&scan, "list", err) != 0)
 		return -1;
-	return holdings_to_pod_resources(&holdings, arena, ret_pod_resources, err);
+	return holder_list_to_pod_resources(&holders, arena, ret_pod_resources, err);
 }
 
 int podresources_doc_decode_allocatable(struct view message, struct arena *arena,
 					struct array *ret_allocatable, struct error *err)
 {
-	CLEANUP(holdings_deinit) struct holdings holdings = {0};
-	struct holding holding = {0};
+	CLEANUP(holder_list_deinit) struct holder_list holders = {0};
+	struct holder_device device = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
 
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == ALLOCATABLE_DEVICES && field.wire == PBSCAN_BYTES &&
-		    decode_devices(field.bytes, &holding, &holdings, err) != 0)
+		    decode_devices(field.bytes, &device, &holders, err) != 0)
 			return -1;
 	}
 	if (pbscan_check(&scan, "allocatable", err) != 0)
 		return -1;
-	return holdings_to_resource_devices(&holdings, arena, ret_allocatable, err);
+	return holder_list_to_resource_devices(&holders, arena, ret_allocatable, err);
 }

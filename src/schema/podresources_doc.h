@@ -8,7 +8,7 @@
  * is random. Texts are copied, so that the answer need not be kept.
  *
  * Threads: any.
- * Limits:  those of schema/holdings.h.
+ * Limits:  those of schema/holder_list.h.
  */
 
 #include "base/arena.h"

@@ -10,8 +10,6 @@
 #include "base/limits.h"
 #include "wire/jmap.h"
 
-/* clang-format off: a row is one line, or one and its bounds */
-
 static const struct jmap_row metadata_rows[] = {
 	{"name", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(policy, name), .limit = LIMIT_TEXT_NAME},
 	{"uid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(policy, uid), .limit = LIMIT_TEXT_UID},
@@ -73,8 +71,6 @@ static const struct jmap_row policy_rows[] = {
 	{0},
 };
 
-/* clang-format on */
-
 /* Tolerations, affinities and managed fields nest deep. */
 #define DOCUMENT_DEPTH 64u
 
@@ -82,8 +78,8 @@ int policy_doc_decode(struct view json, struct arena *arena, struct policy *ret_
 		      struct error *err)
 {
 	struct policy policy = {0};
-	if (jmap_decode(json, DOCUMENT_DEPTH, policy_rows, arena, &policy, sizeof(policy),
-			err) != 0)
+	if (jmap_decode(json, DOCUMENT_DEPTH, policy_rows, arena, &policy, sizeof(policy), err) !=
+	    0)
 		return -1;
 	*ret_policy = policy;
 	return 0;

@@ -32,8 +32,6 @@ static_assert(ARRAY_SIZE(compute_mode_names) == REPORT_COMPUTE_PROHIBITED + 2, "
 static_assert(ARRAY_SIZE(process_kind_names) == REPORT_PROCESS_MPS + 2, "process kinds");
 static_assert(ARRAY_SIZE(event_type_names) == REPORT_EVENT_XID + 2, "event types");
 
-/* clang-format off: a row is one line, or one and its bounds */
-
 static const struct jmap_row source_rows[] = {
 	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
 	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
@@ -117,8 +115,8 @@ static const struct jmap_row device_rows[] = {
 	 .limit = LIMIT_TEXT_SHORT_VERSION},
 	{"computeMode", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_device, compute_mode),
 	 .names = compute_mode_names},
-	{"mig", JMAP_OBJECT, 0, JMAP_AT(report_device, mig),
-	 .rows = mig_rows, .present_offset = 1 + offsetof(struct report_device, mig.present)},
+	{"mig", JMAP_OBJECT, 0, JMAP_AT(report_device, mig), .rows = mig_rows,
+	 .present_offset = 1 + offsetof(struct report_device, mig.present)},
 	{"partitions", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_device, partitions),
 	 .limit = LIMIT_REPORT_PARTITIONS, .rows = partition_rows,
 	 .element_size = sizeof(struct report_partition)},
@@ -210,8 +208,7 @@ static const struct jmap_row report_rows[] = {
 	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
 	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
 	 .element_size = sizeof(struct report_resource_devices)},
-	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint),
-	 .rows = checkpoint_rows,
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows,
 	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
 	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
 	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
@@ -242,8 +239,7 @@ static const struct jmap_row evidence_rows[] = {
 	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
 	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
 	 .element_size = sizeof(struct report_resource_devices)},
-	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint),
-	 .rows = checkpoint_rows,
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows,
 	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
 	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
 	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
@@ -256,8 +252,6 @@ static const struct jmap_row version_rows[] = {
 	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
 	{0},
 };
-
-/* clang-format on */
 
 static int refuse_version(int64_t version, struct error *err)
 {
@@ -335,8 +329,7 @@ static int check_partitions(const struct report_device *device, uint32_t d, stru
 static int check_processes(const struct report_device *device, uint32_t d, struct error *err)
 {
 	for (uint32_t i = 0; i < device->processes.count; i++) {
-		struct view uuid =
-			ARRAY_AT(device->processes, struct report_process, i)->partition;
+		struct view uuid = ARRAY_AT(device->processes, struct report_process, i)->partition;
 		if (uuid.len > 0 && !device_id_is_mig_uuid(uuid))
 			return error_set(err, ERROR_REJECTED, 0,
 					 "devices[%u].processes[%u].partition: not a MIG UUID", d,
@@ -348,8 +341,8 @@ static int check_processes(const struct report_device *device, uint32_t d, struc
 static int check_devices(const struct report *report, struct error *err)
 {
 	for (uint32_t i = 0; i < report->devices.count; i++) {
-		const struct report_device *device =
-			ARRAY_AT(report->devices, struct report_device, i);
+		const struct report_device *device = ARRAY_AT(report->devices, struct report_device,
+							      i);
 		if (!device_id_is_gpu_uuid(device->uuid))
 			return error_set(err, ERROR_REJECTED, 0, "devices[%u].uuid: not a GPU UUID",
 					 i);

@@ -105,6 +105,9 @@ void secret_doc_encode_patch(const struct secret_doc *secret, struct sbuf *buf)
 		sbuf_clear(&text);
 		base64_encode(*value_at(&copy, i), &text);
 		jout_member_text(&out, values[i].key, sbuf_view(&text));
+		/* Half a key must not be written. */
+		if (text.failure != ERROR_NONE)
+			buf->failure = text.failure;
 	}
 	jout_object_end(&out);
 	jout_object_end(&out);

@@ -30,17 +30,15 @@ struct document {
 	struct extra extra;
 };
 
-/* clang-format off: a row is one line, or one and its bounds */
-
 static const struct jmap_row extra_rows[] = {
 	{"authentication.kubernetes.io/node-name", JMAP_TEXTS, 0,
 	 JMAP_AT(document, extra.node_name), .limit = LIMIT_TEXT_NAME, .max_items = MAX_TEXTS},
-	{"authentication.kubernetes.io/node-uid", JMAP_TEXTS, 0,
-	 JMAP_AT(document, extra.node_uid), .limit = LIMIT_TEXT_UID, .max_items = MAX_TEXTS},
-	{"authentication.kubernetes.io/pod-name", JMAP_TEXTS, 0,
-	 JMAP_AT(document, extra.pod_name), .limit = LIMIT_TEXT_NAME, .max_items = MAX_TEXTS},
-	{"authentication.kubernetes.io/pod-uid", JMAP_TEXTS, 0,
-	 JMAP_AT(document, extra.pod_uid), .limit = LIMIT_TEXT_UID, .max_items = MAX_TEXTS},
+	{"authentication.kubernetes.io/node-uid", JMAP_TEXTS, 0, JMAP_AT(document, extra.node_uid),
+	 .limit = LIMIT_TEXT_UID, .max_items = MAX_TEXTS},
+	{"authentication.kubernetes.io/pod-name", JMAP_TEXTS, 0, JMAP_AT(document, extra.pod_name),
+	 .limit = LIMIT_TEXT_NAME, .max_items = MAX_TEXTS},
+	{"authentication.kubernetes.io/pod-uid", JMAP_TEXTS, 0, JMAP_AT(document, extra.pod_uid),
+	 .limit = LIMIT_TEXT_UID, .max_items = MAX_TEXTS},
 	{0},
 };
 
@@ -53,8 +51,8 @@ static const struct jmap_row user_rows[] = {
 static const struct jmap_row status_rows[] = {
 	{"authenticated", JMAP_BOOL, 0, JMAP_AT(document, review.authenticated)},
 	{"user", JMAP_OBJECT, 0, .offset = 0, .rows = user_rows},
-	{"audiences", JMAP_TEXTS, 0, JMAP_AT(document, review.audiences),
-	 .limit = MAX_TEXT, .max_items = MAX_TEXTS},
+	{"audiences", JMAP_TEXTS, 0, JMAP_AT(document, review.audiences), .limit = MAX_TEXT,
+	 .max_items = MAX_TEXTS},
 	{"error", JMAP_TEXT, 0, JMAP_AT(document, review.error),
 	 .limit = LIMIT_TEXT_CONDITION_MESSAGE},
 	{0},
@@ -64,8 +62,6 @@ static const struct jmap_row document_rows[] = {
 	{"status", JMAP_OBJECT, JMAP_REQUIRED, .offset = 0, .rows = status_rows},
 	{0},
 };
-
-/* clang-format on */
 
 void token_review_doc_encode(struct view token, struct view audience, struct sbuf *buf)
 {

@@ -145,7 +145,7 @@ static int decode_bool(struct decoder *d, const struct path *path, bool *ret)
 static int peek_text(struct decoder *d, const struct path *path, char buffer[static MAX_KEY],
 		     struct view *ret)
 {
-	struct jlex_string string;
+	struct jlex_string string = {0};
 	if (jlex_peek(&d->lex) != '"')
 		return wrong_type(d, path, "not a string");
 	if (jlex_string(&d->lex, &string) != 0)
@@ -163,7 +163,7 @@ static int decode_enum(struct decoder *d, const struct jmap_row *row, const stru
 		       int *ret)
 {
 	char buffer[MAX_KEY];
-	struct view name;
+	struct view name = {0};
 	if (peek_text(d, path, buffer, &name) != 0)
 		return -1;
 	for (int i = 0; row->names[i]; i++) {
@@ -182,7 +182,7 @@ static int decode_enum(struct decoder *d, const struct jmap_row *row, const stru
 static int decode_time(struct decoder *d, const struct path *path, int64_t *ret)
 {
 	char buffer[MAX_KEY];
-	struct view text;
+	struct view text = {0};
 	if (peek_text(d, path, buffer, &text) != 0)
 		return -1;
 	return rfc3339_parse(text, ret) ? 0 : refuse(d, ERROR_REJECTED, path, "not an RFC 3339 time");

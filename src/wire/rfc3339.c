@@ -134,7 +134,11 @@ bool rfc3339_parse(struct view text, int64_t *ret_ms)
 	if (!take_date(&text, &days) || !take_char(&text, 'T') || !take_time(&text, &time) ||
 	    !take_offset(&text, &offset) || text.len != 0)
 		return false;
-	*ret_ms = days * DAY_MS + time - offset;
+	/* In UTC it may fall into a year that cannot be written. */
+	int64_t ms = days * DAY_MS + time - offset;
+	if (ms < YEAR_0000_MS || ms > YEAR_9999_END_MS)
+		return false;
+	*ret_ms = ms;
 	return true;
 }
 

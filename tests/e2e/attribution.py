@@ -355,7 +355,7 @@ def main():
     cluster = Cluster("e2e")
     run("hack/down", "--name", "e2e", timeout=120)
     try:
-        run("hack/up", "--name", "e2e", "--no-demo", timeout=3600)
+        run("hack/up", "--name", "e2e", "--no-tenants", timeout=3600)
         return tests.run(cluster)
     finally:
         run("hack/down", "--name", "e2e", timeout=120)

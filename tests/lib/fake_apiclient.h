@@ -12,11 +12,13 @@
 #include "kube/apiclient.h"
 
 #define FAKE_APICLIENT_MAX 64
+#define FAKE_APICLIENT_MAX_REFLECTORS 8
 
 struct apiclient_request {
 	char method[8];
 	char path[256];
-	char body[8192];
+	const char *content_type;
+	char body[16384];
 	apiclient_answer_fn answer;
 	void *owner;
 	bool open;
@@ -24,8 +26,13 @@ struct apiclient_request {
 
 extern struct apiclient_request fake_requests[FAKE_APICLIENT_MAX];
 extern unsigned n_fake_requests; /* since the last reset */
+extern enum error_kind fake_apiclient_refusal; /* of every call to come; ERROR_NONE: none */
 
-/* Forgets all requests. */
+/* What apiclient_run() was given; the test asks and feeds them. */
+extern struct reflector *fake_reflectors[FAKE_APICLIENT_MAX_REFLECTORS];
+extern unsigned n_fake_reflectors; /* since the last reset */
+
+/* Forgets all requests and reflectors. */
 void fake_apiclient_reset(void);
 /* Answers the i-th request with 2xx and a body. */
 void fake_apiclient_answer(unsigned i, const char *body);

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* HPACK without its tables: every header is a literal with a literal name (RFC 7541, 6.2.2). */
+/*
+ * HPACK without its tables: every header is written as a literal with a literal name (RFC 7541,
+ * 6.2.2). Requests are not decoded: their paths are Huffman-coded, and all else in the headers is
+ * the same, so the method with the longer name is the one with the longer HEADERS frame.
+ *
+ * Flow control is left to the client's generosity: libcurl opens windows of 32 MiB.
+ */
 
 #include "lib/fake_kubelet.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "wire/grpcmsg.h"
 
 enum { FRAME_DATA = 0, FRAME_HEADERS = 1, FRAME_SETTINGS = 4, END_STREAM = 1, END_HEADERS = 4 };
-enum { FRAME_MAX = 16384, CAP = 1 << 20 };
+enum { FRAME_MAX = 16384, CAP = 64 << 20 };
 
 static void write_frame(unsigned type, unsigned flags, unsigned stream, struct view payload,
 			struct sbuf *buf)
@@ -125,4 +136,199 @@ void fake_kubelet_pod(const char *namespace, const char *name, const char *conta
 	fake_kubelet_field(2, view_from(namespace), &pod);
 	fake_kubelet_field(3, sbuf_view(&holder), &pod);
 	fake_kubelet_field(1, sbuf_view(&pod), buf);
+}
+
+/* The server. */
+
+/* Between the sizes of the HEADERS frames of the two methods. */
+#define LONGEST_LIST_HEADERS 86u
+#define N_METHODS 2
+
+struct connection {
+	struct connection *next;
+	struct fake_kubelet *kubelet;
+	struct loop_watch *readable;
+	struct loop_watch *writable;
+	struct sbuf in;
+	struct sbuf out;
+	int fd;
+};
+
+struct fake_kubelet {
+	struct loop *loop;
+	struct loop_watch *watch;
+	struct connection *connections;
+	struct sbuf answers[N_METHODS];
+	unsigned calls[N_METHODS];
+	int fd;
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+};
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	perror(what);
+	abort();
+}
+
+static void hang_up(struct connection *connection)
+{
+	loop_watch_free(connection->readable);
+	loop_watch_free(connection->writable);
+	connection->readable = NULL;
+	connection->writable = NULL;
+	if (connection->fd >= 0)
+		close(connection->fd);
+	connection->fd = -1;
+}
+
+static void write_out(void *owner, bool readable, bool writable)
+{
+	(void)readable;
+	(void)writable;
+	struct connection *connection = owner;
+	struct view rest = sbuf_view(&connection->out);
+	ssize_t n = rest.len ? send(connection->fd, rest.ptr, rest.len, MSG_NOSIGNAL | MSG_DONTWAIT)
+			     : 0;
+	if (n > 0)
+		sbuf_consume(&connection->out, (size_t)n);
+	if (connection->out.len > 0)
+		return;
+	loop_watch_free(connection->writable);
+	connection->writable = NULL;
+}
+
+/* Size of the request's HEADERS frame once the stream has ended, else 0. */
+static size_t headers_size(struct view in)
+{
+	const size_t preface = 24, frame_head = 9;
+	size_t headers = 0;
+	for (size_t at = preface; at + frame_head <= in.len;) {
+		const unsigned char *frame = (const unsigned char *)in.ptr + at;
+		size_t size = (size_t)frame[0] << 16 | (size_t)frame[1] << 8 | frame[2];
+		at += frame_head + size;
+		if (frame[3] == FRAME_HEADERS)
+			headers = size;
+		if (at <= in.len && frame[3] <= FRAME_HEADERS && (frame[4] & END_STREAM))
+			return headers;
+	}
+	return 0;
+}
+
+static void answer_request(struct connection *connection, size_t headers)
+{
+	struct fake_kubelet *kubelet = connection->kubelet;
+	struct error err;
+	enum fake_kubelet_method method =
+		headers <= LONGEST_LIST_HEADERS ? FAKE_KUBELET_LIST : FAKE_KUBELET_ADVERTISED;
+	kubelet->calls[method]++;
+	sbuf_append(&connection->out, sbuf_view(&kubelet->answers[method]));
+	if (connection->out.len == 0)
+		return;
+	must(loop_watch_new(kubelet->loop, connection->fd, false, true, write_out, connection,
+			    &connection->writable, &err) == 0,
+	     "watch a connection");
+}
+
+static void read_in(void *owner, bool readable, bool writable)
+{
+	(void)readable;
+	(void)writable;
+	struct connection *connection = owner;
+	char bytes[16384];
+	ssize_t n = recv(connection->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	if (n <= 0) {
+		hang_up(connection);
+		return;
+	}
+	bool was_whole = headers_size(sbuf_view(&connection->in)) > 0;
+	sbuf_append(&connection->in, (struct view){bytes, (size_t)n});
+	size_t headers = headers_size(sbuf_view(&connection->in));
+	if (headers > 0 && !was_whole)
+		answer_request(connection, headers);
+}
+
+static void accept_connection(void *owner, bool readable, bool writable)
+{
+	(void)readable;
+	(void)writable;
+	struct fake_kubelet *kubelet = owner;
+	struct error err;
+	struct connection *connection = calloc(1, sizeof(*connection));
+	must(connection, "memory");
+	connection->fd = accept4(kubelet->fd, NULL, NULL, SOCK_CLOEXEC);
+	must(connection->fd >= 0, "accept");
+	connection->kubelet = kubelet;
+	connection->next = kubelet->connections;
+	kubelet->connections = connection;
+	sbuf_init(&connection->in, CAP);
+	sbuf_init(&connection->out, CAP);
+	must(loop_watch_new(kubelet->loop, connection->fd, true, false, read_in, connection,
+			    &connection->readable, &err) == 0,
+	     "watch a connection");
+}
+
+struct fake_kubelet *fake_kubelet_new(struct loop *loop, const char *path)
+{
+	struct error err;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct fake_kubelet *kubelet = calloc(1, sizeof(*kubelet));
+	must(kubelet && strlen(path) < sizeof(address.sun_path), "a path for a unix socket");
+	memcpy(address.sun_path, path, strlen(path));
+	memcpy(kubelet->path, path, strlen(path));
+	kubelet->loop = loop;
+	for (size_t i = 0; i < N_METHODS; i++) {
+		sbuf_init(&kubelet->answers[i], CAP);
+		fake_kubelet_set_message(kubelet, (enum fake_kubelet_method)i, VIEW(""));
+	}
+	kubelet->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unlink(path);
+	must(kubelet->fd >= 0 &&
+		     bind(kubelet->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+		     listen(kubelet->fd, 16) == 0,
+	     "listen on a unix socket");
+	must(loop_watch_new(loop, kubelet->fd, true, false, accept_connection, kubelet,
+			    &kubelet->watch, &err) == 0,
+	     "watch a socket");
+	return kubelet;
+}
+
+void fake_kubelet_free(struct fake_kubelet *kubelet)
+{
+	if (!kubelet)
+		return;
+	while (kubelet->connections) {
+		struct connection *connection = kubelet->connections;
+		kubelet->connections = connection->next;
+		hang_up(connection);
+		sbuf_deinit(&connection->in);
+		sbuf_deinit(&connection->out);
+		free(connection);
+	}
+	for (size_t i = 0; i < N_METHODS; i++)
+		sbuf_deinit(&kubelet->answers[i]);
+	loop_watch_free(kubelet->watch);
+	close(kubelet->fd);
+	unlink(kubelet->path);
+	free(kubelet);
+}
+
+void fake_kubelet_set(struct fake_kubelet *kubelet, enum fake_kubelet_method method,
+		      struct view bytes)
+{
+	sbuf_clear(&kubelet->answers[method]);
+	sbuf_append(&kubelet->answers[method], bytes);
+}
+
+void fake_kubelet_set_message(struct fake_kubelet *kubelet, enum fake_kubelet_method method,
+			      struct view message)
+{
+	sbuf_clear(&kubelet->answers[method]);
+	fake_kubelet_write_message(message, &kubelet->answers[method]);
+}
+
+unsigned fake_kubelet_calls(const struct fake_kubelet *kubelet, enum fake_kubelet_method method)
+{
+	return kubelet->calls[method];
 }

@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * fake_kubelet - the bytes that a kubelet's PodResources server sends over HTTP/2, whole or broken
- * in chosen ways, for script_server to play. Messages are written by hand as protobuf, so that
- * tests can write what no kubelet would.
+ * fake_kubelet - a kubelet's PodResources server on a loop, and the bytes that one sends over
+ * HTTP/2, whole or broken in chosen ways. Messages are written by hand as protobuf, so that tests
+ * can write what no kubelet would.
  *
- * Threads: any.
+ * Threads: the server the loop's, the rest any.
  */
 
 #include "base/sbuf.h"
+#include "io/loop.h"
 
 /* One answer of the server. */
 struct fake_kubelet_answer {
@@ -35,3 +36,23 @@ void fake_kubelet_devices(unsigned number, const char *resource, const char *dev
 /* Appends to a ListPodResourcesResponse a pod with one container that holds one device. */
 void fake_kubelet_pod(const char *namespace, const char *name, const char *container,
 		      const char *resource, const char *device_id, struct sbuf *buf);
+
+enum fake_kubelet_method {
+	FAKE_KUBELET_LIST,
+	FAKE_KUBELET_ADVERTISED, /* GetAllocatableResources */
+};
+
+struct fake_kubelet;
+
+/* Listens at the path; until told otherwise each method answers that there is nothing. */
+struct fake_kubelet *fake_kubelet_new(struct loop *loop, const char *path);
+/* Closes all and removes the socket. Accepts NULL. */
+void fake_kubelet_free(struct fake_kubelet *kubelet);
+/* From now on a method answers with these bytes (copied), none: it hangs. */
+void fake_kubelet_set(struct fake_kubelet *kubelet, enum fake_kubelet_method method,
+		      struct view bytes);
+/* The same with a good answer that holds this message. */
+void fake_kubelet_set_message(struct fake_kubelet *kubelet, enum fake_kubelet_method method,
+			      struct view message);
+/* Calls of a method so far. */
+unsigned fake_kubelet_calls(const struct fake_kubelet *kubelet, enum fake_kubelet_method method);

@@ -20,16 +20,20 @@ struct world {
 	struct publisher *publisher;
 	unsigned n_done;
 	enum error_kind kind; /* of the last plan */
+	bool created;
+	uint32_t retry_after_ms;
 	bool may_write;
 };
 
-static void plan_done(void *owner, struct view node_name, const struct error *error)
+static void plan_done(void *owner, struct view node_name, bool created, const struct error *error)
 {
 	struct world *world = owner;
 
 	assert_true(view_equal(node_name, VIEW("gpu-a")));
 	world->n_done++;
 	world->kind = error ? error->kind : ERROR_NONE;
+	world->retry_after_ms = error ? error->retry_after_ms : 0;
+	world->created = created;
 	loop_stop(world->loop);
 }
 

@@ -73,6 +73,9 @@ static void other_texts_are_refused_and_leave_the_output(void **state)
 		"2026-01-02T03:04:05Z ",
 		"+026-01-02T03:04:05Z",
 		"-026-01-02T03:04:05Z",
+		"0000-01-01T00:00:00+00:01",
+		"9999-12-31T23:59:59-00:01",
+		"9999-12-31T23:59:60Z",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		int64_t ms = 7;

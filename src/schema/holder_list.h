@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * holdings - collects who holds which device from what the kubelet says, and puts it in order.
+ * holder_list - collects who holds which device from what the kubelet says, and puts it in order.
  *
  * The kubelet walks hash maps: it lists the same state in another order each time, one device once
  * per NUMA node, one resource in many pieces. Here that becomes one sorted list without
@@ -12,16 +12,16 @@
  * whose IDs name a GPU.
  *
  * Threads: owner.
- * Limits:  HOLDINGS_MAX devices; texts, devices of a holder and holders as the report bounds them.
+ * Limits:  HOLDER_LIST_MAX devices; else as the report bounds texts, holders and their devices.
  */
 
 #include "base/arena.h"
 #include "base/array.h"
 
-#define HOLDINGS_MAX 131072u
+#define HOLDER_LIST_MAX 131072u
 
 /* One device of one holder. What does not apply is empty. */
-struct holding {
+struct holder_device {
 	struct view namespace;
 	struct view pod; /* name or UID, as the source has it */
 	struct view container;
@@ -30,20 +30,20 @@ struct holding {
 	bool mps;
 };
 
-struct holdings {
-	struct holding *items;
+struct holder_list {
+	struct holder_device *items;
 	uint32_t count;
 	uint32_t allocated;
 };
 
 /* Accepts a zeroed object, which is an empty collection. For CLEANUP. */
-void holdings_deinit(struct holdings *holdings);
+void holder_list_deinit(struct holder_list *list);
 /*
  * Adds one device, or leaves it out because it is no GPU's. Texts are borrowed while the
  * collection lives. Fails with ERROR_LIMIT or ERROR_NO_MEMORY; the collection is then unchanged.
  */
-MUST_USE int holdings_add(struct holdings *holdings, const struct holding *holding,
-			  struct error *err);
+MUST_USE int holder_list_add(struct holder_list *list, const struct holder_device *device,
+			     struct error *err);
 
 /*
  * These sort the collection and make an array of it, with all its texts in arena; each holder and
@@ -52,11 +52,11 @@ MUST_USE int holdings_add(struct holdings *holdings, const struct holding *holdi
  */
 
 /* struct report_pod_resource. */
-MUST_USE int holdings_to_pod_resources(struct holdings *holdings, struct arena *arena,
-				       struct array *ret, struct error *err);
-/* struct report_checkpoint_entry; `pod` is the UID. */
-MUST_USE int holdings_to_checkpoint_entries(struct holdings *holdings, struct arena *arena,
-					    struct array *ret, struct error *err);
-/* struct report_resource_devices; only resource and device_id matter. */
-MUST_USE int holdings_to_resource_devices(struct holdings *holdings, struct arena *arena,
+MUST_USE int holder_list_to_pod_resources(struct holder_list *list, struct arena *arena,
 					  struct array *ret, struct error *err);
+/* struct report_checkpoint_entry; `pod` is the UID. */
+MUST_USE int holder_list_to_checkpoint_entries(struct holder_list *list, struct arena *arena,
+					       struct array *ret, struct error *err);
+/* struct report_resource_devices; only resource and device_id matter. */
+MUST_USE int holder_list_to_resource_devices(struct holder_list *list, struct arena *arena,
+					     struct array *ret, struct error *err);

@@ -6,9 +6,8 @@
  * tables, and n log n for any input.
  */
 
-#include "schema/holdings.h"
+#include "schema/holder_list.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -18,55 +17,55 @@
 
 #define FIRST_ITEMS 64u
 
-void holdings_deinit(struct holdings *holdings)
+void holder_list_deinit(struct holder_list *list)
 {
-	free(holdings->items);
-	*holdings = (struct holdings){0};
+	free(list->items);
+	*list = (struct holder_list){0};
 }
 
-static bool may_be_gpu(const struct holding *holding)
+static bool may_be_gpu(const struct holder_device *device)
 {
-	return gpu_resource_is_known(holding->resource) ||
-	       device_id_parse(holding->device_id).form != DEVICE_ID_UNKNOWN;
+	return gpu_resource_is_known(device->resource) ||
+	       device_id_parse(device->device_id).form != DEVICE_ID_UNKNOWN;
 }
 
-static bool is_too_long(const struct holding *holding)
+static bool is_too_long(const struct holder_device *device)
 {
-	return holding->namespace.len > LIMIT_TEXT_LABEL || holding->pod.len > LIMIT_TEXT_NAME ||
-	       holding->container.len > LIMIT_TEXT_LABEL ||
-	       holding->resource.len > LIMIT_TEXT_RESOURCE ||
-	       holding->device_id.len > LIMIT_TEXT_DEVICE_ID;
+	return device->namespace.len > LIMIT_TEXT_LABEL || device->pod.len > LIMIT_TEXT_NAME ||
+	       device->container.len > LIMIT_TEXT_LABEL ||
+	       device->resource.len > LIMIT_TEXT_RESOURCE ||
+	       device->device_id.len > LIMIT_TEXT_DEVICE_ID;
 }
 
-static int grow(struct holdings *holdings, struct error *err)
+static int grow(struct holder_list *list, struct error *err)
 {
-	uint32_t n = holdings->allocated ? 2 * holdings->allocated : FIRST_ITEMS;
+	uint32_t n = list->allocated ? 2 * list->allocated : FIRST_ITEMS;
 
-	if (holdings->count == HOLDINGS_MAX)
-		return error_set(err, ERROR_LIMIT, 0, "more than %u devices", HOLDINGS_MAX);
-	struct holding *items = reallocarray(holdings->items, n, sizeof(*items));
+	if (list->count == HOLDER_LIST_MAX)
+		return error_set(err, ERROR_LIMIT, 0, "more than %u devices", HOLDER_LIST_MAX);
+	struct holder_device *items = reallocarray(list->items, n, sizeof(*items));
 	if (!items)
 		return error_no_memory(err);
-	holdings->items = items;
-	holdings->allocated = n;
+	list->items = items;
+	list->allocated = n;
 	return 0;
 }
 
-int holdings_add(struct holdings *holdings, const struct holding *holding, struct error *err)
+int holder_list_add(struct holder_list *list, const struct holder_device *device, struct error *err)
 {
-	if (!may_be_gpu(holding))
+	if (!may_be_gpu(device))
 		return 0;
-	if (is_too_long(holding))
+	if (is_too_long(device))
 		return error_set(err, ERROR_LIMIT, 0, "too long: a name of %.*s of %.*s",
-				 VIEW_ARG(holding->resource), VIEW_ARG(holding->pod));
-	if (holdings->count == holdings->allocated && grow(holdings, err) != 0)
+				 VIEW_ARG(device->resource), VIEW_ARG(device->pod));
+	if (list->count == list->allocated && grow(list, err) != 0)
 		return -1;
-	holdings->items[holdings->count++] = *holding;
+	list->items[list->count++] = *device;
 	return 0;
 }
 
 /* By holder and resource. */
-static int compare_holders(const struct holding *a, const struct holding *b)
+static int compare_holders(const struct holder_device *a, const struct holder_device *b)
 {
 	int order = view_compare(a->namespace, b->namespace);
 	if (order == 0)
@@ -80,25 +79,24 @@ static int compare_holders(const struct holding *a, const struct holding *b)
 
 static int compare(const void *left, const void *right)
 {
-	const struct holding *a = left, *b = right;
+	const struct holder_device *a = left, *b = right;
 	int order = compare_holders(a, b);
 	return order ? order : view_compare(a->device_id, b->device_id);
 }
 
 /* The devices of one holder and resource. */
 struct run {
-	const struct holding *items;
+	const struct holder_device *items;
 	uint32_t count;
 };
 
 /* The next run after position *at, which is advanced. False at the end. */
-static bool next_run(const struct holdings *holdings, uint32_t *at, struct run *ret)
+static bool next_run(const struct holder_list *list, uint32_t *at, struct run *ret)
 {
-	if (*at == holdings->count)
+	if (*at == list->count)
 		return false;
-	*ret = (struct run){.items = &holdings->items[*at]};
-	while (*at < holdings->count &&
-	       compare_holders(ret->items, &holdings->items[*at]) == 0) {
+	*ret = (struct run){.items = &list->items[*at]};
+	while (*at < list->count && compare_holders(ret->items, &list->items[*at]) == 0) {
 		(*at)++;
 		ret->count++;
 	}
@@ -106,16 +104,16 @@ static bool next_run(const struct holdings *holdings, uint32_t *at, struct run *
 }
 
 /* Sorts, and makes an array for one element a run. */
-static int make_elements(struct holdings *holdings, struct arena *arena, size_t element_size,
+static int make_elements(struct holder_list *list, struct arena *arena, size_t element_size,
 			 struct array *ret, struct error *err)
 {
 	struct array elements = {.present = true};
 	struct run run;
 	uint32_t at = 0;
 
-	if (holdings->count > 0)
-		qsort(holdings->items, holdings->count, sizeof(*holdings->items), compare);
-	while (next_run(holdings, &at, &run))
+	if (list->count > 0)
+		qsort(list->items, list->count, sizeof(*list->items), compare);
+	while (next_run(list, &at, &run))
 		elements.count++;
 	if (elements.count > LIMIT_REPORT_HOLDINGS)
 		return error_set(err, ERROR_LIMIT, 0, "more than %u holders of devices",
@@ -166,18 +164,18 @@ static bool has_mps(const struct run *run)
 	return mps;
 }
 
-int holdings_to_pod_resources(struct holdings *holdings, struct arena *arena, struct array *ret,
-			      struct error *err)
+int holder_list_to_pod_resources(struct holder_list *list, struct arena *arena, struct array *ret,
+				 struct error *err)
 {
 	struct array elements;
 	struct run run;
 	uint32_t at = 0;
 
-	if (make_elements(holdings, arena, sizeof(struct report_pod_resource), &elements, err) != 0)
+	if (make_elements(list, arena, sizeof(struct report_pod_resource), &elements, err) != 0)
 		return -1;
-	for (uint32_t i = 0; next_run(holdings, &at, &run); i++) {
-		struct report_pod_resource *element =
-			ARRAY_AT(elements, struct report_pod_resource, i);
+	for (uint32_t i = 0; next_run(list, &at, &run); i++) {
+		struct report_pod_resource *element = ARRAY_AT(elements, struct report_pod_resource,
+							       i);
 		if (!arena_copy(arena, run.items[0].namespace, &element->namespace) ||
 		    !arena_copy(arena, run.items[0].pod, &element->name) ||
 		    !arena_copy(arena, run.items[0].container, &element->container) ||
@@ -190,19 +188,18 @@ int holdings_to_pod_resources(struct holdings *holdings, struct arena *arena, st
 	return 0;
 }
 
-int holdings_to_checkpoint_entries(struct holdings *holdings, struct arena *arena,
-				   struct array *ret, struct error *err)
+int holder_list_to_checkpoint_entries(struct holder_list *list, struct arena *arena,
+				      struct array *ret, struct error *err)
 {
 	struct array elements;
 	struct run run;
 	uint32_t at = 0;
 
-	if (make_elements(holdings, arena, sizeof(struct report_checkpoint_entry), &elements,
-			  err) != 0)
+	if (make_elements(list, arena, sizeof(struct report_checkpoint_entry), &elements, err) != 0)
 		return -1;
-	for (uint32_t i = 0; next_run(holdings, &at, &run); i++) {
-		struct report_checkpoint_entry *element =
-			ARRAY_AT(elements, struct report_checkpoint_entry, i);
+	for (uint32_t i = 0; next_run(list, &at, &run); i++) {
+		struct report_checkpoint_entry *element = ARRAY_AT(
+			elements, struct report_checkpoint_entry, i);
 		element->mps = has_mps(&run);
 		if (!arena_copy(arena, run.items[0].pod, &element->pod_uid) ||
 		    !arena_copy(arena, run.items[0].container, &element->container) ||
@@ -215,19 +212,18 @@ int holdings_to_checkpoint_entries(struct holdings *holdings, struct arena *aren
 	return 0;
 }
 
-int holdings_to_resource_devices(struct holdings *holdings, struct arena *arena, struct array *ret,
-				 struct error *err)
+int holder_list_to_resource_devices(struct holder_list *list, struct arena *arena,
+				    struct array *ret, struct error *err)
 {
 	struct array elements;
 	struct run run;
 	uint32_t at = 0;
 
-	if (make_elements(holdings, arena, sizeof(struct report_resource_devices), &elements,
-			  err) != 0)
+	if (make_elements(list, arena, sizeof(struct report_resource_devices), &elements, err) != 0)
 		return -1;
-	for (uint32_t i = 0; next_run(holdings, &at, &run); i++) {
-		struct report_resource_devices *element =
-			ARRAY_AT(elements, struct report_resource_devices, i);
+	for (uint32_t i = 0; next_run(list, &at, &run); i++) {
+		struct report_resource_devices *element = ARRAY_AT(
+			elements, struct report_resource_devices, i);
 		if (!arena_copy(arena, run.items[0].resource, &element->resource))
 			return error_no_memory(err);
 		if (copy_devices(&run, arena, &element->device_ids, err) != 0)

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/daemon.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "controller/access.h"
+#include "controller/certificates.h"
+#include "controller/front.h"
+#include "controller/readiness.h"
+#include "controller/reconciler.h"
+#include "controller/reviewer.h"
+#include "controller/telemetry.h"
+#include "controller/watches.h"
+#include "core/inventory.h"
+#include "io/loop.h"
+#include "kube/apiclient.h"
+
+/*
+ * Started from the bottom up and freed from the top down: loop, client, inventory, then what works
+ * with them, the front last, as it lets the world in. Everything of the loop's side runs on this
+ * thread; what the front hands over is taken from its queue here.
+ *
+ * A pulse shows the front that the loop lives, and tells readiness and metrics; it beats fast until
+ * everything is synced, so that nobody waits for it, and slowly after that.
+ */
+
+#define PULSE_SYNCING_MS 20
+#define PULSE_MS 2000
+#define MAX_SILENT_MS 30000u
+#define MAX_NODES 20000u
+#define DEFAULT_NAMESPACE "gpu-attribution"
+#define MAX_NAMESPACE 64
+
+struct daemon {
+	const struct settings *settings;
+	char namespace[MAX_NAMESPACE];
+	const char *agent_namespace;
+	struct loop *loop;
+	struct loop_signal *signals[2];
+	struct loop_timer *pulse;
+	struct loop_watch *messages;
+	struct apiclient *client;
+	struct inventory *inventory;
+	struct watches *watches;
+	struct certificates *certificates;
+	struct reconciler *reconciler;
+	struct reviewer *reviewer;
+	struct telemetry *telemetry;
+	struct front *front;
+	struct readiness readiness;
+	bool synced;
+};
+
+static void on_signal(void *owner, int signal_number)
+{
+	struct daemon *daemon = owner;
+
+	LOG_INFO("Ending on a signal", LOG_I64("signal", signal_number));
+	loop_stop(daemon->loop);
+}
+
+/* From the front */
+
+static void take_report(struct daemon *daemon, struct receiver_report *report)
+{
+	struct error error = {0};
+
+	if (inventory_put_report(daemon->inventory, &report->report, receiver_report_unref, report,
+				 loop_now_ms(daemon->loop), &error) == 0)
+		return;
+	LOG_ERROR("Report could not be kept", LOG_TEXT("node", report->report.node),
+		  LOG_ERROR_FIELD(&error));
+	if (front_forget(daemon->front, report->report.node, &error) < 0)
+		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+	receiver_report_unref(report);
+}
+
+static void take_refresh(struct daemon *daemon, struct view node_name)
+{
+	struct error error = {0};
+
+	if (inventory_refresh_report(daemon->inventory, node_name, loop_now_ms(daemon->loop)))
+		return;
+	if (front_forget(daemon->front, node_name, &error) < 0)
+		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+}
+
+static void take_message(struct daemon *daemon, struct front_message *message)
+{
+	switch (message->kind) {
+	case FRONT_REVIEW:
+		reviewer_review(daemon->reviewer, message->ticket, message->text);
+		break;
+	case FRONT_REPORT:
+		take_report(daemon, TAKE(message->report));
+		break;
+	case FRONT_REFRESH:
+		take_refresh(daemon, message->text);
+		break;
+	}
+	front_message_free(message);
+}
+
+static void on_messages(void *owner, bool readable, bool writable)
+{
+	struct daemon *daemon = owner;
+	struct front_message *message;
+
+	(void)readable;
+	(void)writable;
+	while ((message = front_next(daemon->front)))
+		take_message(daemon, message);
+}
+
+/* To the front */
+
+static void on_certificate(void *owner, struct view cert_pem, struct view key_pem)
+{
+	struct daemon *daemon = owner;
+	struct error error = {0};
+
+	if (front_set_certificate(daemon->front, cert_pem, key_pem, &error) < 0)
+		LOG_ERROR("Serving certificate is of no use", LOG_ERROR_FIELD(&error));
+}
+
+static void on_events_published(void *owner, const struct reconciler_events *events)
+{
+	struct daemon *daemon = owner;
+	struct report_event last = {.sequence = events->sequence};
+	const struct report report = {
+		.node = events->node_name,
+		.boot_id = events->boot_id,
+		.instance = events->instance,
+		.events = {.items = &last, .count = 1, .present = true},
+	};
+	struct error error = {0};
+
+	if (front_acknowledge(daemon->front, &report, &error) < 0)
+		LOG_WARN("Events could not be acknowledged", LOG_ERROR_FIELD(&error));
+}
+
+static bool is_ready(void *owner)
+{
+	return ((struct daemon *)owner)->synced;
+}
+
+/* Publishes what changed in readiness. */
+static void tell_readiness(struct daemon *daemon)
+{
+	struct error error = {0};
+	struct front_state state = {
+		.heartbeat_s = (uint32_t)(daemon->settings->heartbeat_ms / 1000),
+	};
+
+	if (!readiness_look(&daemon->readiness, daemon->watches, daemon->certificates))
+		return;
+	state.trouble = daemon->synced ? (struct view){0} : VIEW("not synced yet");
+	state.checks = readiness_checks(&daemon->readiness, &state.n_checks);
+	if (front_publish(daemon->front, &state, &error) < 0) {
+		LOG_WARN("Readiness could not be told", LOG_ERROR_FIELD(&error));
+		readiness_forget(&daemon->readiness);
+	}
+}
+
+static void on_pulse(void *owner)
+{
+	struct daemon *daemon = owner;
+
+	front_beat(daemon->front);
+	if (!daemon->synced && watches_are_synced(daemon->watches)) {
+		daemon->synced = true;
+		LOG_INFO("All resources are synced");
+		readiness_forget(&daemon->readiness);
+		reconciler_wake(daemon->reconciler);
+	}
+	tell_readiness(daemon);
+	telemetry_collect(daemon->telemetry);
+	loop_timer_set(daemon->pulse, daemon->synced ? PULSE_MS : PULSE_SYNCING_MS);
+}
+
+/* Making */
+
+static int choose_namespaces(struct daemon *daemon, const struct kubeconfig *config,
+			     struct error *err)
+{
+	const struct settings *settings = daemon->settings;
+	struct view namespace = view_from(settings->namespace);
+
+	if (namespace.len == 0 && getenv("KUBERNETES_SERVICE_HOST"))
+		namespace = config->namespace;
+	if (namespace.len == 0)
+		namespace = VIEW(DEFAULT_NAMESPACE);
+	if (namespace.len >= sizeof(daemon->namespace))
+		return error_set(err, ERROR_REJECTED, 0, "--namespace is too long");
+	snprintf(daemon->namespace, sizeof(daemon->namespace), "%.*s", VIEW_ARG(namespace));
+	daemon->agent_namespace =
+		settings->agent_namespace[0] ? settings->agent_namespace : daemon->namespace;
+	return 0;
+}
+
+static int make_client(struct daemon *daemon, struct error *err)
+{
+	CLEANUP(kubeconfig_deinit) struct kubeconfig config = {0};
+	const struct settings *settings = daemon->settings;
+
+	if (access_load(settings->kubeconfig, settings->context, &config, err) < 0 ||
+	    choose_namespaces(daemon, &config, err) < 0)
+		return -1;
+	LOG_INFO("Talking to the API server", LOG_TEXT("server", config.server),
+		 LOG_TEXT("context", config.context),
+		 LOG_TEXT("namespace", view_from(daemon->namespace)));
+	return apiclient_new(daemon->loop, &config, "gpu-attribution-controller/"
+			     GPU_ATTRIBUTION_VERSION, &daemon->client, err);
+}
+
+static int make_front(struct daemon *daemon, struct error *err)
+{
+	const struct settings *settings = daemon->settings;
+	struct front_config config = front_config_default();
+
+	config.report_address = settings->report_address;
+	config.probe_address = settings->probe_address;
+	config.rules = (struct identity_rules){
+		.audience = view_from(settings->audience),
+		.namespace = view_from(daemon->agent_namespace),
+		.service_account = view_from(settings->agent_service_account),
+	};
+	config.token_ttl_ms = (uint32_t)settings->token_ttl_ms;
+	config.max_connections = (uint32_t)settings->max_connections;
+	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
+	config.reports_per_second = (uint32_t)settings->reports_per_second;
+	config.max_nodes = MAX_NODES;
+	config.settling_ms = (uint32_t)settings->settling_ms;
+	config.max_silent_ms = MAX_SILENT_MS;
+	config.metrics = telemetry_front_metrics(daemon->telemetry);
+	if (front_new(&config, &daemon->front, err) < 0)
+		return -1;
+	return loop_watch_new(daemon->loop, front_fd(daemon->front), true, false, on_messages,
+			      daemon, &daemon->messages, err);
+}
+
+static int make_certificates(struct daemon *daemon, struct error *err)
+{
+	const struct settings *settings = daemon->settings;
+	const struct certificates_config config = {
+		.loop = daemon->loop,
+		.client = daemon->client,
+		.cert_file = settings->tls_cert[0] ? settings->tls_cert : NULL,
+		.key_file = settings->tls_key[0] ? settings->tls_key : NULL,
+		.secret = settings->tls_secret,
+		.namespace = daemon->namespace,
+		.service = settings->tls_service,
+		.changed = on_certificate,
+		.owner = daemon,
+	};
+
+	return certificates_new(&config, &daemon->certificates, err);
+}
+
+static int make_reconciler(struct daemon *daemon, struct error *err)
+{
+	const struct settings *settings = daemon->settings;
+	const struct reconciler_config config = {
+		.loop = daemon->loop,
+		.client = daemon->client,
+		.inventory = daemon->inventory,
+		.limits = {
+			.report_stale_ms = settings->stale_ms,
+			.pending_ms = settings->pending_ms,
+			.settling_ms = settings->settling_ms,
+			.node_gone_ms = settings->node_gone_ms,
+		},
+		.max_requests = (uint32_t)settings->max_requests,
+		.is_ready = is_ready,
+		.events_published = on_events_published,
+		.owner = daemon,
+		.seed = prng_entropy(),
+	};
+
+	return reconciler_new(&config, &daemon->reconciler, err);
+}
+
+static int make_watches(struct daemon *daemon, struct error *err)
+{
+	const struct watches_config config = {
+		.initial = daemon->settings->initial_state,
+		.seed = prng_entropy(),
+	};
+
+	return watches_new(daemon->loop, daemon->client, daemon->inventory, &config,
+			   &daemon->watches, err);
+}
+
+static int make_telemetry(struct daemon *daemon, struct error *err)
+{
+	return telemetry_new(&daemon->telemetry, err);
+}
+
+static int make_loop(struct daemon *daemon, struct error *err)
+{
+	if (loop_new(&daemon->loop, err) < 0 ||
+	    loop_signal_new(daemon->loop, SIGTERM, on_signal, daemon, &daemon->signals[0], err) <
+		    0 ||
+	    loop_signal_new(daemon->loop, SIGINT, on_signal, daemon, &daemon->signals[1], err) < 0 ||
+	    loop_timer_new(daemon->loop, on_pulse, daemon, &daemon->pulse, err) < 0)
+		return -1;
+	return inventory_new(loop_now_ms(daemon->loop), &daemon->inventory, err);
+}
+
+static int make_reviewer(struct daemon *daemon, struct error *err)
+{
+	return reviewer_new(daemon->client, daemon->front, daemon->settings->audience,
+			    &daemon->reviewer, err);
+}
+
+static int make_all(struct daemon *daemon, struct error *err)
+{
+	static int (*const steps[])(struct daemon *, struct error *) = {
+		make_loop,       make_client,  make_telemetry, make_front,
+		make_reviewer,   make_certificates, make_reconciler, make_watches,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		if (steps[i](daemon, err) < 0)
+			return -1;
+	telemetry_watch(daemon->telemetry, &(struct telemetry_sources){
+		.client = daemon->client,
+		.inventory = daemon->inventory,
+		.watches = daemon->watches,
+		.reconciler = daemon->reconciler,
+	});
+	return 0;
+}
+
+int daemon_new(const struct settings *settings, struct daemon **ret_daemon, struct error *err)
+{
+	struct daemon *daemon = calloc(1, sizeof(*daemon));
+
+	if (!daemon)
+		return error_no_memory(err);
+	daemon->settings = settings;
+	if (make_all(daemon, err) < 0) {
+		daemon_free(daemon);
+		return -1;
+	}
+	*ret_daemon = daemon;
+	return 0;
+}
+
+int daemon_run(struct daemon *daemon, struct error *err)
+{
+	/* A client that goes away while it is written to is that connection's matter. */
+	signal(SIGPIPE, SIG_IGN);
+	if (front_start(daemon->front, err) < 0)
+		return -1;
+	LOG_INFO("Serving", LOG_TEXT("reports", view_from(daemon->settings->report_address)),
+		 LOG_TEXT("probes", view_from(daemon->settings->probe_address)));
+	loop_timer_set(daemon->pulse, 0);
+	return loop_run(daemon->loop, err);
+}
+
+void daemon_free(struct daemon *daemon)
+{
+	if (!daemon)
+		return;
+	if (daemon->front)
+		front_stop(daemon->front);
+	reconciler_free(daemon->reconciler);
+	certificates_free(daemon->certificates);
+	reviewer_free(daemon->reviewer);
+	/* The client runs the watches' reflectors: it goes before them. */
+	apiclient_free(daemon->client);
+	watches_free(daemon->watches);
+	loop_watch_free(daemon->messages);
+	front_free(daemon->front);
+	inventory_free(daemon->inventory);
+	telemetry_free(daemon->telemetry);
+	loop_timer_free(daemon->pulse);
+	for (size_t i = 0; i < ARRAY_SIZE(daemon->signals); i++)
+		loop_signal_free(daemon->signals[i]);
+	loop_free(daemon->loop);
+	free(daemon);
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Everything of the front is owned by its thread from front_start() to front_stop(), but for two
+ * queues, the loop's last sign of life, and the size of the reports that wait. What the loop wants
+ * changed travels as a command with its own memory; a certificate is parsed by the loop, so that it
+ * learns at once when a pair does not fit, and only the finished context is handed over.
+ *
+ * The thread blocks all signals: they are the loop's, and SIGPIPE is nobody's.
+ */
+
+#include "controller/front.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "core/report.h"
+#include "io/loop.h"
+#include "io/server.h"
+#include "io/tls.h"
+#include "schema/token_review_doc.h"
+
+#define MAX_MESSAGES 8192u
+#define MAX_COMMANDS 65536u
+#define MAX_WAITING_BYTES (64u * LIMIT_MIB)
+#define COMMAND_CAP (64u * LIMIT_KIB)
+#define N_CONNECTION_EVENTS 8u
+
+enum command_kind {
+	COMMAND_VERDICT,
+	COMMAND_CERTIFICATE,
+	COMMAND_STATE,
+	COMMAND_FORGET,
+	COMMAND_ACKNOWLEDGE,
+};
+
+struct command {
+	struct handoff_node node;
+	enum command_kind kind;
+	struct arena arena; /* of all texts below */
+	uint64_t ticket;
+	bool has_verdict;
+	struct identity verdict;
+	struct tls_identity *certificate;
+	struct front_state state;
+	struct receiver_acknowledgement acknowledgement;
+	struct view node_name;
+};
+
+struct front {
+	struct front_config config;
+	struct arena texts; /* of the config */
+	struct loop *loop;
+	struct tls_identity *certificate;
+	struct receiver *receiver;
+	struct probes *probes;
+	struct server *report_server;
+	struct server *probe_server;
+	struct handoff *messages; /* to the loop */
+	struct handoff *commands; /* from it */
+	struct loop_watch *command_watch;
+	uint64_t connection_events[N_CONNECTION_EVENTS]; /* as counted into the metrics already */
+	pthread_t thread;
+	bool is_running;
+	atomic_uint_fast64_t beat_ms;
+	atomic_size_t waiting_bytes; /* of reports in messages */
+};
+
+struct front_config front_config_default(void)
+{
+	return (struct front_config){
+		.token_ttl_ms = 120000,
+		.max_connections = 20000,
+		.max_connections_per_address = 256,
+		.reports_per_second = 500,
+		.max_nodes = 16384,
+		.settling_ms = 300000,
+		.max_silent_ms = 30000,
+	};
+}
+
+/* Messages: from the front's thread to the loop's */
+
+void front_message_free(struct front_message *message)
+{
+	if (!message)
+		return;
+	receiver_report_unref(message->report);
+	free(message);
+}
+
+static bool push_message(struct front *front, const struct front_message *template)
+{
+	struct error err;
+	struct front_message *message = malloc(sizeof(*message) + template->text.len);
+	if (!message)
+		return false;
+	*message = *template;
+	memcpy(message + 1, template->text.ptr ? template->text.ptr : "", template->text.len);
+	message->text.ptr = (const char *)(message + 1);
+	if (handoff_push(front->messages, &message->node, &err) == 0)
+		return true;
+	free(message);
+	return false;
+}
+
+static bool on_review(void *owner, uint64_t ticket, struct view token)
+{
+	return push_message(owner, &(struct front_message){.kind = FRONT_REVIEW, .ticket = ticket,
+							   .text = token});
+}
+
+/* Reports in a queue that the loop does not empty must not eat all memory. */
+static bool on_hand_over(void *owner, struct receiver_report *take_report)
+{
+	struct front *front = owner;
+	size_t size = take_report->arena.allocated;
+	if (atomic_fetch_add(&front->waiting_bytes, size) + size <= MAX_WAITING_BYTES &&
+	    push_message(front,
+			 &(struct front_message){.kind = FRONT_REPORT, .report = take_report}))
+		return true;
+	atomic_fetch_sub(&front->waiting_bytes, size);
+	return false;
+}
+
+/* A refresh that is lost is made good by the next one. */
+static void on_refresh(void *owner, struct view node)
+{
+	(void)push_message(owner, &(struct front_message){.kind = FRONT_REFRESH, .text = node});
+}
+
+int front_fd(const struct front *front)
+{
+	return handoff_fd(front->messages);
+}
+
+struct front_message *front_next(struct front *front)
+{
+	struct handoff_node *node = handoff_pop(front->messages);
+	if (!node)
+		return NULL;
+	struct front_message *message = CONTAINER_OF(node, struct front_message, node);
+	if (message->kind == FRONT_REPORT)
+		atomic_fetch_sub(&front->waiting_bytes, message->report->arena.allocated);
+	return message;
+}
+
+/* Commands: from the loop's thread to the front's */
+
+static void command_free(struct command *command)
+{
+	tls_identity_free(command->certificate);
+	arena_deinit(&command->arena);
+	free(command);
+}
+
+static struct command *command_new(enum command_kind kind, struct error *err)
+{
+	struct command *command = calloc(1, sizeof(*command));
+	if (!command) {
+		error_no_memory(err);
+		return NULL;
+	}
+	command->kind = kind;
+	arena_init(&command->arena, COMMAND_CAP);
+	return command;
+}
+
+/* Takes command over in any case. */
+static int push_command(struct front *front, struct command *command, struct error *err)
+{
+	if (handoff_push(front->commands, &command->node, err) == 0)
+		return 0;
+	command_free(command);
+	return -1;
+}
+
+static int drop_command(struct command *command, struct error *err)
+{
+	command_free(command);
+	return error_no_memory(err);
+}
+
+int front_answer_review(struct front *front, uint64_t ticket, const struct token_review *review,
+			struct error *err)
+{
+	struct command *command = command_new(COMMAND_VERDICT, err);
+	if (!command)
+		return -1;
+	command->ticket = ticket;
+	command->has_verdict = review != NULL;
+	if (review)
+		command->verdict = identity_judge(&front->config.rules, review);
+	return push_command(front, command, err);
+}
+
+int front_set_certificate(struct front *front, struct view cert_pem, struct view key_pem,
+			  struct error *err)
+{
+	struct command *command = command_new(COMMAND_CERTIFICATE, err);
+	if (!command)
+		return -1;
+	if (tls_identity_new(cert_pem, key_pem, &command->certificate, err) != 0) {
+		command_free(command);
+		return -1;
+	}
+	return push_command(front, command, err);
+}
+
+static bool copy_state(struct arena *arena, const struct front_state *state,
+		       struct front_state *ret)
+{
+	struct probes_check *checks = arena_alloc(arena, state->n_checks, sizeof(*checks));
+	*ret = *state;
+	ret->checks = checks;
+	bool done = checks && arena_copy(arena, state->trouble, &ret->trouble);
+	for (size_t i = 0; done && i < state->n_checks; i++)
+		done = arena_copy(arena, state->checks[i].name, &checks[i].name) &&
+		       arena_copy(arena, state->checks[i].trouble, &checks[i].trouble);
+	return done;
+}
+
+int front_publish(struct front *front, const struct front_state *state, struct error *err)
+{
+	struct command *command = command_new(COMMAND_STATE, err);
+	if (!command)
+		return -1;
+	if (!copy_state(&command->arena, state, &command->state))
+		return drop_command(command, err);
+	return push_command(front, command, err);
+}
+
+int front_forget(struct front *front, struct view node, struct error *err)
+{
+	struct command *command = command_new(COMMAND_FORGET, err);
+	if (!command)
+		return -1;
+	if (!arena_copy(&command->arena, node, &command->node_name))
+		return drop_command(command, err);
+	return push_command(front, command, err);
+}
+
+int front_acknowledge(struct front *front, const struct report *report, struct error *err)
+{
+	if (report->events.count == 0)
+		return 0;
+	const struct report_event *last =
+		ARRAY_AT(report->events, struct report_event, report->events.count - 1);
+	struct command *command = command_new(COMMAND_ACKNOWLEDGE, err);
+	if (!command)
+		return -1;
+	struct receiver_acknowledgement *acknowledgement = &command->acknowledgement;
+	acknowledgement->instance = report->instance;
+	acknowledgement->sequence = last->sequence;
+	if (!arena_copy(&command->arena, report->node, &acknowledgement->node) ||
+	    !arena_copy(&command->arena, report->boot_id, &acknowledgement->boot_id))
+		return drop_command(command, err);
+	return push_command(front, command, err);
+}
+
+static void apply_state(struct front *front, const struct front_state *state)
+{
+	receiver_set_trouble(front->receiver, state->trouble);
+	receiver_set_heartbeat(front->receiver, state->heartbeat_s);
+	probes_set(front->probes, state->checks, state->n_checks);
+}
+
+static void apply(struct front *front, struct command *command)
+{
+	switch (command->kind) {
+	case COMMAND_VERDICT:
+		receiver_answer_review(front->receiver, command->ticket,
+				       command->has_verdict ? &command->verdict : NULL);
+		break;
+	case COMMAND_CERTIFICATE:
+		tls_identity_replace(front->certificate, TAKE(command->certificate));
+		break;
+	case COMMAND_STATE:
+		apply_state(front, &command->state);
+		break;
+	case COMMAND_FORGET:
+		receiver_forget(front->receiver, command->node_name);
+		break;
+	case COMMAND_ACKNOWLEDGE:
+		receiver_acknowledge(front->receiver, &command->acknowledgement);
+		break;
+	}
+}
+
+static struct command *next_command(struct front *front)
+{
+	struct handoff_node *node = handoff_pop(front->commands);
+	return node ? CONTAINER_OF(node, struct command, node) : NULL;
+}
+
+static void on_commands(void *owner, bool readable, bool writable)
+{
+	(void)readable, (void)writable;
+	struct front *front = owner;
+	for (struct command *command = next_command(front); command;
+	     command = next_command(front)) {
+		apply(front, command);
+		command_free(command);
+	}
+}
+
+/* What probes ask for */
+
+static uint64_t silent_ms(void *owner)
+{
+	struct front *front = owner;
+	uint64_t beat_ms = atomic_load_explicit(&front->beat_ms, memory_order_relaxed);
+	uint64_t now_ms = clock_monotonic_ms();
+	return now_ms > beat_ms ? now_ms - beat_ms : 0;
+}
+
+static void collect(void *owner)
+{
+	struct front *front = owner;
+	const struct front_metrics *metrics = &front->config.metrics;
+	const struct server_counters counters = server_counters(front->report_server);
+	/* In the order of FRONT_CONNECTION_LABELS. */
+	const uint64_t events[N_CONNECTION_EVENTS] = {
+		counters.accepted,  counters.refused_limit, counters.evicted,
+		counters.handshake_failed, counters.timed_out, counters.malformed,
+		counters.too_large, counters.pauses,
+	};
+	for (size_t i = 0; i < N_CONNECTION_EVENTS; i++) {
+		metric_add(metrics->registry, metrics->connections, i,
+			   events[i] - front->connection_events[i]);
+		front->connection_events[i] = events[i];
+	}
+	metric_set(metrics->registry, metrics->open_connections, 0, (double)counters.open);
+	metric_set(metrics->registry, metrics->nodes, 0, (double)receiver_nodes(front->receiver));
+	metric_set(metrics->registry, metrics->tokens, 0, (double)receiver_tokens(front->receiver));
+}
+
+void front_beat(struct front *front)
+{
+	atomic_store_explicit(&front->beat_ms, clock_monotonic_ms(), memory_order_relaxed);
+}
+
+/* Start and end */
+
+static int make_receiver(struct front *front, struct error *err)
+{
+	const struct front_config *config = &front->config;
+	const struct receiver_config receiver = {
+		.admission = {
+			.cache = {
+				.max_accepted = 2 * config->max_nodes,
+				.max_refused = 1024,
+				.accepted_ms = config->token_ttl_ms,
+				.refused_ms = 10000,
+			},
+			.max_reviews = 64,
+			.max_waiting = 4096,
+			.timeout_ms = 10000,
+			.review = on_review,
+		},
+		.reports_per_second = config->reports_per_second,
+		.max_nodes = config->max_nodes,
+		.settling_ms = config->settling_ms,
+		.refresh_ms = 1000,
+		.metrics = config->metrics.registry,
+		.metric = config->metrics.reports,
+		.hand_over = on_hand_over,
+		.refresh = on_refresh,
+		.owner = front,
+	};
+	return receiver_new(front->loop, &receiver, &front->receiver, err);
+}
+
+static int make_probes(struct front *front, struct error *err)
+{
+	const struct probes_config probes = {
+		.silent_ms = silent_ms,
+		.collect = collect,
+		.owner = front,
+		.max_silent_ms = front->config.max_silent_ms,
+		.metrics = front->config.metrics.registry,
+	};
+	return probes_new(&probes, &front->probes, err);
+}
+
+static int make_servers(struct front *front, struct error *err)
+{
+	const struct front_config *config = &front->config;
+	const struct server_config reports = {
+		.address = config->report_address,
+		.tls = front->certificate,
+		.max_body = LIMIT_REPORT_BYTES,
+		.max_connections = config->max_connections,
+		.max_connections_per_address = config->max_connections_per_address,
+		.handshake_timeout_ms = 10000,
+		.head_timeout_ms = 10000,
+		.body_timeout_ms = 20000,
+		.write_timeout_ms = 10000,
+		.idle_timeout_ms = 90000,
+	};
+	const struct server_config probes = {
+		.address = config->probe_address,
+		.max_connections = 128,
+		.max_connections_per_address = 64,
+		.handshake_timeout_ms = 1000,
+		.head_timeout_ms = 5000,
+		.body_timeout_ms = 5000,
+		.write_timeout_ms = 10000,
+		.idle_timeout_ms = 60000,
+	};
+	const struct server_handler report_handler = receiver_handler(front->receiver);
+	const struct server_handler probe_handler = probes_handler(front->probes);
+	if (server_new(front->loop, &reports, &report_handler, &front->report_server, err) != 0)
+		return -1;
+	return server_new(front->loop, &probes, &probe_handler, &front->probe_server, err);
+}
+
+static int copy_rules(struct front *front, struct error *err)
+{
+	struct identity_rules *rules = &front->config.rules;
+	arena_init(&front->texts, 64 * LIMIT_KIB);
+	if (arena_copy(&front->texts, rules->audience, &rules->audience) &&
+	    arena_copy(&front->texts, rules->namespace, &rules->namespace) &&
+	    arena_copy(&front->texts, rules->service_account, &rules->service_account))
+		return 0;
+	return error_no_memory(err);
+}
+
+static int make_parts(struct front *front, struct error *err)
+{
+	const struct view none = {NULL, 0};
+	if (copy_rules(front, err) != 0 || loop_new(&front->loop, err) != 0 ||
+	    handoff_new(MAX_MESSAGES, &front->messages, err) != 0 ||
+	    handoff_new(MAX_COMMANDS, &front->commands, err) != 0 ||
+	    tls_identity_new(none, none, &front->certificate, err) != 0 ||
+	    make_receiver(front, err) != 0 || make_probes(front, err) != 0 ||
+	    make_servers(front, err) != 0)
+		return -1;
+	return loop_watch_new(front->loop, handoff_fd(front->commands), true, false, on_commands,
+			      front, &front->command_watch, err);
+}
+
+static void front_freep(struct front **front)
+{
+	front_free(*front);
+}
+
+int front_new(const struct front_config *config, struct front **ret_front, struct error *err)
+{
+	CLEANUP(front_freep) struct front *front = calloc(1, sizeof(*front));
+	if (!front)
+		return error_no_memory(err);
+	front->config = *config;
+	atomic_init(&front->beat_ms, clock_monotonic_ms());
+	atomic_init(&front->waiting_bytes, 0);
+	if (make_parts(front, err) != 0)
+		return -1;
+	*ret_front = TAKE(front);
+	return 0;
+}
+
+static void *run(void *owner)
+{
+	struct front *front = owner;
+	struct error err;
+	if (loop_run(front->loop, &err) != 0) {
+		/* Without a front the program is deaf: let it be started again. */
+		LOG_ERROR("The front stopped", LOG_ERROR_FIELD(&err));
+		abort();
+	}
+	return NULL;
+}
+
+int front_start(struct front *front, struct error *err)
+{
+	sigset_t all, before;
+	assert(!front->is_running);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int failure = pthread_create(&front->thread, NULL, run, front);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failure != 0)
+		return error_set(err, ERROR_RETRY, failure, "start the front's thread");
+	front->is_running = true;
+	front_beat(front);
+	return 0;
+}
+
+void front_stop(struct front *front)
+{
+	if (!front->is_running)
+		return;
+	loop_stop(front->loop);
+	pthread_join(front->thread, NULL);
+	front->is_running = false;
+}
+
+static void drain(struct front *front)
+{
+	if (front->messages) {
+		for (struct front_message *message = front_next(front); message;
+		     message = front_next(front))
+			front_message_free(message);
+	}
+	if (front->commands) {
+		for (struct command *command = next_command(front); command;
+		     command = next_command(front))
+			command_free(command);
+	}
+}
+
+void front_free(struct front *front)
+{
+	if (!front)
+		return;
+	assert(!front->is_running);
+	loop_watch_free(front->command_watch);
+	server_free(front->report_server);
+	server_free(front->probe_server);
+	receiver_free(front->receiver);
+	probes_free(front->probes);
+	tls_identity_free(front->certificate);
+	drain(front);
+	handoff_free(front->messages);
+	handoff_free(front->commands);
+	loop_free(front->loop);
+	arena_deinit(&front->texts);
+	free(front);
+}
+
+uint16_t front_report_port(const struct front *front)
+{
+	return server_port(front->report_server);
+}
+
+uint16_t front_probe_port(const struct front *front)
+{
+	return server_port(front->probe_server);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * front - the thread that faces the network: it ends TLS for reports, answers probes, decides about
+ * reports (controller/receiver.h), and exchanges whole objects with the loop thread over two queues.
+ *
+ * From front to loop go messages: "review this token", "this report was accepted", "this node was
+ * heard of". From loop to front go verdicts, certificates, readiness.
+ *
+ * Threads: as said at each function; "loop" is one thread, the one that is not the front's.
+ * Limits:  connections, nodes, tokens, waiting messages and their memory as configured.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/handoff.h"
+#include "base/metric.h"
+#include "base/view.h"
+#include "controller/identity.h"
+#include "controller/probes.h"
+#include "controller/receiver.h"
+
+struct token_review;
+struct front;
+
+/* Rows of the program's metrics table. */
+struct front_metrics {
+	struct metric_registry *registry; /* NULL: nothing is counted */
+	size_t reports;                   /* counter with RECEIVER_LABELS */
+	size_t connections;               /* counter with FRONT_CONNECTION_LABELS */
+	size_t open_connections;          /* gauge */
+	size_t nodes;                     /* gauge: nodes that reported */
+	size_t tokens;                    /* gauge: verdicts remembered */
+};
+
+/* Of the report endpoint. */
+#define FRONT_CONNECTION_LABELS                                                              \
+	METRIC_LABELS("event=\"accepted\"", "event=\"refused_limit\"", "event=\"evicted\"",      \
+		      "event=\"handshake_failed\"", "event=\"timed_out\"",                       \
+		      "event=\"malformed_request\"", "event=\"body_too_large\"",                 \
+		      "event=\"accept_paused\"")
+
+struct front_config {
+	const char *report_address;
+	const char *probe_address;
+	struct identity_rules rules;   /* texts copied */
+	uint32_t token_ttl_ms;         /* how long a review is believed */
+	uint32_t max_connections;
+	uint32_t max_connections_per_address;
+	uint32_t reports_per_second;   /* of one node */
+	size_t max_nodes;
+	uint32_t settling_ms;          /* as the join's */
+	uint32_t max_silent_ms;        /* of the loop, for /livez */
+	struct front_metrics metrics;
+};
+
+/* The defaults of what is not an operator's choice; the rest is zero. */
+struct front_config front_config_default(void);
+
+/* Opens both ports; nothing is answered yet. Any thread. Fails as server_new() does. */
+MUST_USE int front_new(const struct front_config *config, struct front **ret_front,
+		       struct error *err);
+/* Starts the thread. The caller is the loop from now on. Fails with ERROR_RETRY. */
+MUST_USE int front_start(struct front *front, struct error *err);
+/* Ends the thread and waits for it. Loop; nothing to do when it does not run. */
+void front_stop(struct front *front);
+/* Closes everything; messages not taken are freed. Stopped or never started. Accepts NULL. */
+void front_free(struct front *front);
+/* The ports in use. Any thread. */
+uint16_t front_report_port(const struct front *front);
+uint16_t front_probe_port(const struct front *front);
+
+enum front_kind {
+	FRONT_REVIEW,  /* review `text`, a token, and call front_answer_review() with the ticket */
+	FRONT_REPORT,  /* `report` was accepted */
+	FRONT_REFRESH, /* the node `text` was heard of; its last report holds */
+};
+
+struct front_message {
+	struct handoff_node node; /* the queue's */
+	enum front_kind kind;
+	uint64_t ticket;
+	struct receiver_report *report; /* a reference; TAKE() it, else it is given up with this */
+	struct view text;               /* borrowed from this */
+};
+
+/* Readable when messages wait. Loop. */
+int front_fd(const struct front *front);
+/* The oldest message, or NULL; ask until NULL. Belongs to the caller. Loop. */
+struct front_message *front_next(struct front *front);
+/* Accepts NULL. Loop. */
+void front_message_free(struct front_message *message);
+
+/* The following fail with ERROR_NO_MEMORY or ERROR_LIMIT; nothing has then changed. Loop. */
+
+/* What was said of the token with this ticket; NULL: it could not be found out. */
+MUST_USE int front_answer_review(struct front *front, uint64_t ticket,
+				 const struct token_review *review, struct error *err);
+/* Serves with this pair from now on. Fails also with ERROR_REJECTED. */
+MUST_USE int front_set_certificate(struct front *front, struct view cert_pem, struct view key_pem,
+				   struct error *err);
+
+/* What the loop knows and the front tells others. Borrowed for the call. */
+struct front_state {
+	struct view trouble;   /* why no report can be taken; empty: they are */
+	uint32_t heartbeat_s;  /* what agents are told */
+	const struct probes_check *checks; /* for /readyz */
+	size_t n_checks;
+};
+/* Replaces all of it. */
+MUST_USE int front_publish(struct front *front, const struct front_state *state,
+			   struct error *err);
+/*
+ * The loop does not have the node's report (any more): the next one shall come whole. An empty
+ * name: of every node.
+ */
+MUST_USE int front_forget(struct front *front, struct view node, struct error *err);
+/* The events of this report are safe and need not be sent again. */
+MUST_USE int front_acknowledge(struct front *front, const struct report *report,
+			       struct error *err);
+
+/* A sign of life for /livez; more often than max_silent_ms. Loop. Cannot fail. */
+void front_beat(struct front *front);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "controller/daemon.h"
+#include "controller/settings.h"
+
+#define USAGE_CAP 65536
+
+static int print_help(void)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text = {0};
+
+	sbuf_init(&text, USAGE_CAP);
+	option_render_help(&settings_program, &text);
+	fputs(sbuf_text(&text) ? sbuf_text(&text) : "", stdout);
+	return EXIT_SUCCESS;
+}
+
+static int run(const struct settings *settings)
+{
+	struct daemon *daemon;
+	struct error error = {0};
+	int failed;
+
+	if (daemon_new(settings, &daemon, &error) < 0) {
+		LOG_ERROR("Cannot start", LOG_ERROR_FIELD(&error));
+		return EXIT_FAILURE;
+	}
+	failed = daemon_run(daemon, &error);
+	if (failed)
+		LOG_ERROR("Stopped by a failure", LOG_ERROR_FIELD(&error));
+	daemon_free(daemon);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings;
+	enum option_outcome outcome;
+	struct error error = {0};
+
+	(void)argc;
+	if (settings_parse(argv, environ, &settings, &outcome, &error) < 0) {
+		fprintf(stderr, "%s: %s\n", settings_program.name, error.text);
+		return 2;
+	}
+	if (outcome == OPTION_HELP)
+		return print_help();
+	if (outcome == OPTION_VERSION)
+		return printf("%s %s\n", settings_program.name, settings_program.version) < 0;
+	return run(&settings);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * telemetry - the controller's metrics: the table is metrics.def. Modules count for themselves;
+ * here their counters are carried into the registry now and then, so that no module knows it.
+ *
+ * Threads: the loop's; the front renders the registry, whose values are atomic.
+ */
+
+#include "base/error.h"
+#include "controller/front.h"
+
+struct telemetry;
+
+/* What is looked at; borrowed. */
+struct telemetry_sources {
+	const struct apiclient *client;
+	const struct inventory *inventory;
+	const struct watches *watches;
+	const struct reconciler *reconciler;
+};
+
+MUST_USE int telemetry_new(struct telemetry **ret_telemetry, struct error *err);
+/* Nobody may render any more. Accepts NULL. */
+void telemetry_free(struct telemetry *telemetry);
+/* From now on these are looked at; they must outlive the last telemetry_collect(). */
+void telemetry_watch(struct telemetry *telemetry, const struct telemetry_sources *sources);
+/* Carries all counters and gauges over. */
+void telemetry_collect(struct telemetry *telemetry);
+/* The rows that the front counts in itself. */
+struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * census - the pods that the API server places on one node: which of them a UID or a name means,
+ * and whether a List of the kubelet's holds all that it must.
+ *
+ * Threads: any.
+ */
+
+#include "core/join.h"
+
+struct census {
+	const struct join_input *input;
+	const struct pod **gpu_pods; /* those that want a GPU */
+	size_t n_gpu_pods;
+};
+
+/* Fails with ERROR_NO_MEMORY. The result lies in arena and borrows from input. */
+MUST_USE int census_take(const struct join_input *input, struct arena *arena,
+			 struct census *ret_census, struct error *err);
+/* The pod with that UID, or with that config hash for a static pod; or NULL. */
+const struct pod *census_find_uid(const struct census *census, struct view uid);
+const struct pod *census_find_name(const struct census *census, struct view namespace,
+				   struct view name);
+/* True when the report's List has every pod that is not over and has a container it must show. */
+bool census_is_listed(const struct census *census);

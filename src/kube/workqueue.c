@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each key is one item, in one of three places: in the heap until its time, in the line of its
+ * priority when that has come, or with the caller. An item that is with the caller remembers
+ * whether it was added meanwhile; nobody else gets it before workqueue_done() or _failed(). An item
+ * exists as long as its key is wanted or worked on, so its failures live in it.
+ */
+
+#include "kube/workqueue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/backoff.h"
+#include "base/heap.h"
+#include "base/table.h"
+
+#define BACKOFF_BASE_MS 5u
+#define BACKOFF_CAP_MS 1000000u
+#define N_PRIORITIES 2
+
+enum place {
+	WAITING, /* in the heap */
+	READY,   /* in a line */
+	WORKING, /* with the caller */
+};
+
+struct item {
+	struct table_node node;
+	struct heap_node wait;
+	struct item *next; /* in its line */
+	struct item *previous;
+	enum place place;
+	enum workqueue_priority priority;
+	struct backoff backoff;
+	bool again; /* WORKING: was added meanwhile, for again_at */
+	uint64_t again_at;
+	size_t key_size;
+	char key[];
+};
+
+struct line {
+	struct item *first;
+	struct item *last;
+};
+
+struct workqueue {
+	struct table items;
+	struct heap waiting;
+	struct line lines[N_PRIORITIES];
+	struct prng prng;
+	struct workqueue_counters counters;
+};
+
+static struct view key_of(const struct table_node *node)
+{
+	const struct item *item = CONTAINER_OF(node, const struct item, node);
+	return (struct view){item->key, item->key_size};
+}
+
+int workqueue_new(uint64_t seed, struct workqueue **ret_queue, struct error *err)
+{
+	struct workqueue *queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return error_no_memory(err);
+	table_init(&queue->items, key_of);
+	heap_init(&queue->waiting);
+	prng_init(&queue->prng, seed);
+	*ret_queue = queue;
+	return 0;
+}
+
+void workqueue_free(struct workqueue *queue)
+{
+	if (!queue)
+		return;
+	struct table_node *node = table_next(&queue->items, NULL);
+	while (node) {
+		struct table_node *next = table_next(&queue->items, node);
+		free(CONTAINER_OF(node, struct item, node));
+		node = next;
+	}
+	table_deinit(&queue->items);
+	heap_deinit(&queue->waiting);
+	free(queue);
+}
+
+static void append(struct workqueue *queue, struct item *item)
+{
+	struct line *line = &queue->lines[item->priority];
+	item->place = READY;
+	item->next = NULL;
+	item->previous = line->last;
+	if (line->last)
+		line->last->next = item;
+	else
+		line->first = item;
+	line->last = item;
+}
+
+static void leave_line(struct workqueue *queue, struct item *item)
+{
+	struct line *line = &queue->lines[item->priority];
+	if (item->previous)
+		item->previous->next = item->next;
+	else
+		line->first = item->next;
+	if (item->next)
+		item->next->previous = item->previous;
+	else
+		line->last = item->previous;
+}
+
+static struct item *find(const struct workqueue *queue, struct view key)
+{
+	struct table_node *node = table_find(&queue->items, key);
+	return node ? CONTAINER_OF(node, struct item, node) : NULL;
+}
+
+static int add_new(struct workqueue *queue, struct view key, enum workqueue_priority priority,
+		   uint64_t at, struct error *err)
+{
+	struct item *item = malloc(sizeof(*item) + key.len);
+	if (!item)
+		return error_no_memory(err);
+	*item = (struct item){.place = WAITING, .priority = priority, .key_size = key.len};
+	if (key.len > 0)
+		memcpy(item->key, key.ptr, key.len);
+	backoff_init(&item->backoff, BACKOFF_BASE_MS, BACKOFF_CAP_MS);
+	if (heap_set(&queue->waiting, &item->wait, at, err) != 0) {
+		free(item);
+		return -1;
+	}
+	if (table_add(&queue->items, &item->node, err) != 0) {
+		heap_remove(&queue->waiting, &item->wait);
+		free(item);
+		return -1;
+	}
+	return 0;
+}
+
+static void raise_priority(struct workqueue *queue, struct item *item,
+			   enum workqueue_priority priority)
+{
+	if (priority <= item->priority)
+		return;
+	if (item->place == READY)
+		leave_line(queue, item);
+	item->priority = priority;
+	if (item->place == READY)
+		append(queue, item);
+}
+
+int workqueue_add(struct workqueue *queue, struct view key, enum workqueue_priority priority,
+		  uint64_t at, struct error *err)
+{
+	struct item *item = find(queue, key);
+	if (!item && add_new(queue, key, priority, at, err) != 0)
+		return -1;
+	queue->counters.adds++;
+	if (!item)
+		return 0;
+	raise_priority(queue, item, priority);
+	if (item->place == WORKING) {
+		item->again_at = item->again && item->again_at < at ? item->again_at : at;
+		item->again = true;
+	}
+	if (item->place == WAITING && at < item->wait.deadline)
+		return heap_set(&queue->waiting, &item->wait, at, err);
+	return 0;
+}
+
+/* Whose time has come goes into its line, in the order of their times. */
+static void call_up(struct workqueue *queue, uint64_t now)
+{
+	struct heap_node *first;
+	while ((first = heap_first(&queue->waiting)) && first->deadline <= now) {
+		heap_remove(&queue->waiting, first);
+		append(queue, CONTAINER_OF(first, struct item, wait));
+	}
+}
+
+bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
+{
+	call_up(queue, now);
+	for (int priority = N_PRIORITIES - 1; priority >= 0; priority--) {
+		struct item *item = queue->lines[priority].first;
+		if (!item)
+			continue;
+		leave_line(queue, item);
+		item->place = WORKING;
+		item->again = false;
+		*ret_key = key_of(&item->node);
+		return true;
+	}
+	return false;
+}
+
+static void want_again(struct workqueue *queue, struct item *item, uint64_t at)
+{
+	struct error ignored;
+	item->place = WAITING;
+	/* Without memory for the wait there is none: better too early than never. */
+	if (heap_set(&queue->waiting, &item->wait, at, &ignored) != 0)
+		append(queue, item);
+}
+
+static struct item *worked_on(const struct workqueue *queue, struct view key)
+{
+	struct item *item = find(queue, key);
+	assert(item && item->place == WORKING);
+	return item;
+}
+
+void workqueue_done(struct workqueue *queue, struct view key, uint64_t now)
+{
+	struct item *item = worked_on(queue, key);
+	(void)now;
+	backoff_reset(&item->backoff);
+	if (item->again) {
+		want_again(queue, item, item->again_at);
+		return;
+	}
+	table_remove(&queue->items, &item->node);
+	free(item);
+}
+
+void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_after_ms,
+		      uint64_t now)
+{
+	struct item *item = worked_on(queue, key);
+	uint32_t wait = backoff_next(&item->backoff, &queue->prng);
+	uint64_t at = now + (wait > retry_after_ms ? wait : retry_after_ms);
+	if (item->again && item->again_at < at)
+		at = item->again_at;
+	queue->counters.retries++;
+	want_again(queue, item, at);
+}
+
+uint64_t workqueue_next_due(const struct workqueue *queue)
+{
+	for (int priority = 0; priority < N_PRIORITIES; priority++) {
+		if (queue->lines[priority].first)
+			return 0;
+	}
+	const struct heap_node *first = heap_first(&queue->waiting);
+	return first ? first->deadline : UINT64_MAX;
+}
+
+size_t workqueue_depth(const struct workqueue *queue)
+{
+	return queue->items.count;
+}
+
+struct workqueue_counters workqueue_counters(const struct workqueue *queue)
+{
+	return queue->counters;
+}

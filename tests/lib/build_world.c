@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Everything lies in one arena that lives as long as the world, results of earlier joins too. */
+
+#include "lib/build_world.h"
+
+#include <stdarg.h>
+
+#include "lib/test_main.h"
+
+#define ARENA_CAP (256u * 1024 * 1024)
+
+static void *make(struct build_world *world, size_t n, size_t size)
+{
+	void *memory = arena_alloc(&world->arena, n, size);
+	assert_non_null(memory);
+	return memory;
+}
+
+static void describe_report(struct build_world *world)
+{
+	static const struct report_source ok = {.state = REPORT_SOURCE_OK};
+	world->allocatable = (struct report_resource_devices){
+		.resource = VIEW("nvidia.com/gpu"), .device_ids = {world->offered, 0, true}};
+	world->registered = (struct report_resource_devices){
+		.resource = VIEW("nvidia.com/gpu"), .device_ids = {world->registered_ids, 0, true}};
+	world->report = (struct report){
+		.version = REPORT_VERSION,
+		.node = VIEW("gpu-a"),
+		.observed_at = BUILD_WORLD_NOW - 1000,
+		.driver_version = VIEW("580.65.06"),
+		.cuda_version = VIEW("13.0"),
+		.sources = {.pod_resources = ok, .checkpoint = ok, .nvml = ok},
+		.devices = {world->devices, 0, true},
+		.pod_resources = {world->listed, 0, true},
+		.allocatable = {&world->allocatable, 1, true},
+		.checkpoint = {.present = true,
+			       .entries = {world->booked, 0, true},
+			       .registered = {&world->registered, 1, true}},
+		.events = {world->events, 0, true},
+	};
+}
+
+void build_world_init(struct build_world *world)
+{
+	memset(world, 0, sizeof(*world));
+	arena_init(&world->arena, ARENA_CAP);
+	intern_init(&world->intern);
+	describe_report(world);
+	world->node = (struct node){.name = VIEW("gpu-a"), .ready = NODE_READY_TRUE};
+	world->intent = (struct intent){.known = true};
+	world->limits = (struct join_limits){
+		.report_stale_ms = 120000,
+		.pending_ms = 60000,
+		.settling_ms = 300000,
+		.node_gone_ms = 600000,
+	};
+	world->input = (struct join_input){
+		.node_name = VIEW("gpu-a"),
+		.node = &world->node,
+		.pods = (const struct pod *const *)world->pods,
+		.report = &world->report,
+		.report_age_ms = 1000,
+		.report_held_ms = 1000,
+		.ended = world->ended,
+		.elsewhere = world->elsewhere,
+		.previous = world->previous,
+		.intent = &world->intent,
+		.limits = &world->limits,
+		.now_wall_ms = BUILD_WORLD_NOW,
+	};
+}
+
+void build_world_deinit(struct build_world *world)
+{
+	for (size_t i = 0; i < world->input.n_pods; i++)
+		pod_free(&world->intern, world->pods[i]);
+	for (size_t i = 0; i < world->n_retired; i++)
+		pod_free(&world->intern, world->retired[i]);
+	intern_deinit(&world->intern);
+	arena_deinit(&world->arena);
+}
+
+struct view build_world_text(struct build_world *world, const char *format, ...)
+{
+	char text[512];
+	struct view copy;
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	assert_true(len >= 0 && (size_t)len < sizeof(text));
+	assert_true(arena_copy(&world->arena, (struct view){text, (size_t)len}, &copy));
+	return copy;
+}
+
+struct view build_world_uuid(struct build_world *world, unsigned n)
+{
+	return build_world_text(world, "GPU-%08x-0000-4000-8000-0123456789ab", n);
+}
+
+struct view build_world_replica(struct build_world *world, unsigned n, unsigned replica)
+{
+	return build_world_text(world, "GPU-%08x-0000-4000-8000-0123456789ab::%u", n, replica);
+}
+
+struct view build_world_mig(struct build_world *world, unsigned n, unsigned partition)
+{
+	return build_world_text(world, "MIG-%08x-0000-4000-8000-%012x", n, partition);
+}
+
+struct report_device *build_world_device(struct build_world *world, unsigned n)
+{
+	assert_true(world->report.devices.count < BUILD_WORLD_MAX_DEVICES);
+	struct report_device *device = &world->devices[world->report.devices.count++];
+	*device = (struct report_device){
+		.uuid = build_world_uuid(world, n),
+		.index = n,
+		.minor = n,
+		.pci_bus_id = build_world_text(world, "00000000:%02X:00.0", n),
+		.model = VIEW("NVIDIA A100-SXM4-40GB"),
+		.memory_mib = 40960,
+		.serial = VIEW("1322620012345"),
+		.compute_capability = VIEW("8.0"),
+		.compute_mode = REPORT_COMPUTE_DEFAULT,
+		.partitions = {.present = true},
+		.processes = {.present = true},
+	};
+	return device;
+}
+
+void build_world_offer(struct build_world *world, struct view id)
+{
+	assert_true(world->allocatable.device_ids.count < BUILD_WORLD_MAX_IDS);
+	world->offered[world->allocatable.device_ids.count++] = id;
+	world->registered_ids[world->registered.device_ids.count++] = id;
+}
+
+void build_world_offer_nothing(struct build_world *world)
+{
+	world->allocatable.device_ids.count = 0;
+	world->registered.device_ids.count = 0;
+}
+
+struct report_device *build_world_exclusive(struct build_world *world, unsigned n)
+{
+	build_world_offer(world, build_world_uuid(world, n));
+	return build_world_device(world, n);
+}
+
+struct report_device *build_world_shared(struct build_world *world, unsigned n, unsigned replicas)
+{
+	for (unsigned i = 0; i < replicas; i++)
+		build_world_offer(world, build_world_replica(world, n, i));
+	return build_world_device(world, n);
+}
+
+struct report_device *build_world_cut(struct build_world *world, unsigned n, unsigned partitions)
+{
+	struct report_device *device = build_world_device(world, n);
+	struct report_partition *items = make(world, partitions, sizeof(*items));
+	for (unsigned i = 0; i < partitions; i++) {
+		items[i] = (struct report_partition){
+			.uuid = build_world_mig(world, n, i),
+			.profile = VIEW("1g.5gb"),
+			.gpu_instance_id = 7 + i,
+			.compute_instance_id = 0,
+			.memory_mib = 4864,
+		};
+		build_world_offer(world, items[i].uuid);
+	}
+	device->partitions = (struct array){items, partitions, true};
+	device->mig = (struct report_mig){.present = true, .current = true, .pending = true};
+	return device;
+}
+
+static struct view text_or(const char *text, const char *otherwise)
+{
+	return view_from(text ? text : otherwise);
+}
+
+static struct pod_container container_of(const struct build_pod *pod)
+{
+	struct pod_container container = {
+		.name = text_or(pod->container, "main"),
+		.kind = pod->kind,
+		.state = pod->state ? pod->state : POD_CONTAINER_RUNNING,
+		.wants_gpu = true,
+	};
+	if (pod->is_unseen)
+		container.state = POD_CONTAINER_UNKNOWN;
+	return container;
+}
+
+static void forget_pod(struct build_world *world, struct view uid)
+{
+	for (size_t i = 0; i < world->input.n_pods; i++) {
+		if (!view_equal(pod_uid(world->pods[i]), uid))
+			continue;
+		assert_true(world->n_retired < BUILD_WORLD_MAX);
+		world->retired[world->n_retired++] = world->pods[i];
+		world->pods[i] = world->pods[--world->input.n_pods];
+		return;
+	}
+}
+
+static bool is_terminal(enum pod_phase phase)
+{
+	return phase == POD_PHASE_SUCCEEDED || phase == POD_PHASE_FAILED;
+}
+
+const struct pod *build_world_pod(struct build_world *world, struct build_pod pod)
+{
+	const char *name = pod.name ? pod.name : "pod";
+	struct pod_fields fields = {
+		.namespace = text_or(pod.namespace, "ml"),
+		.name = view_from(name),
+		.uid = pod.uid ? view_from(pod.uid) : build_world_text(world, "uid-%s", name),
+		.node = VIEW("gpu-a"),
+		.config_hash = text_or(pod.hash, ""),
+		.owner_kind = text_or(pod.owner ? "Job" : "", ""),
+		.owner_name = text_or(pod.owner, ""),
+		.phase = pod.phase ? pod.phase : POD_PHASE_RUNNING,
+		.deleting = pod.deleting,
+		.admission_failed = pod.admission_failed,
+		.wants_gpu = !pod.wants_no_gpu,
+		.containers_terminated = is_terminal(pod.phase),
+		.system = pod.system,
+	};
+	struct error err;
+
+	if (!pod.wants_no_gpu)
+		fields.containers[fields.n_containers++] = container_of(&pod);
+	forget_pod(world, fields.uid);
+	assert_true(world->input.n_pods < BUILD_WORLD_MAX);
+	struct pod **slot = &world->pods[world->input.n_pods++];
+	assert_int_equal(pod_new(&world->intern, &fields, slot, &err), 0);
+	return *slot;
+}
+
+void build_world_remove_pod(struct build_world *world, const char *uid)
+{
+	forget_pod(world, view_from(uid));
+}
+
+static struct array one_id(struct build_world *world, struct view id)
+{
+	struct view *ids = make(world, 1, sizeof(*ids));
+	*ids = id;
+	return (struct array){ids, 1, true};
+}
+
+struct report_pod_resource *build_world_list(struct build_world *world, const char *name,
+					     const char *container, struct view id)
+{
+	assert_true(world->report.pod_resources.count < BUILD_WORLD_MAX);
+	struct report_pod_resource *entry =
+		&world->listed[world->report.pod_resources.count++];
+	*entry = (struct report_pod_resource){
+		.namespace = VIEW("ml"),
+		.name = view_from(name),
+		.container = view_from(container),
+		.resource = VIEW("nvidia.com/gpu"),
+		.device_ids = one_id(world, id),
+	};
+	return entry;
+}
+
+struct report_checkpoint_entry *build_world_book(struct build_world *world, const char *uid,
+						 const char *container, struct view id)
+{
+	assert_true(world->report.checkpoint.entries.count < BUILD_WORLD_MAX);
+	struct report_checkpoint_entry *entry =
+		&world->booked[world->report.checkpoint.entries.count++];
+	*entry = (struct report_checkpoint_entry){
+		.pod_uid = view_from(uid),
+		.container = view_from(container),
+		.resource = VIEW("nvidia.com/gpu"),
+		.device_ids = one_id(world, id),
+	};
+	return entry;
+}
+
+const struct pod *build_world_run(struct build_world *world, struct build_pod fields,
+				  struct view id)
+{
+	const struct pod *pod = build_world_pod(world, fields);
+	const char *container = fields.container ? fields.container : "main";
+	struct view uid = fields.hash ? view_from(fields.hash) : pod_uid(pod);
+	if (fields.kind != POD_CONTAINER_INIT)
+		build_world_list(world, fields.name ? fields.name : "pod", container, id);
+	build_world_book(world, "", container, id)->pod_uid =
+		build_world_text(world, "%.*s", VIEW_ARG(uid));
+	return pod;
+}
+
+void build_world_list_nothing(struct build_world *world)
+{
+	world->report.pod_resources.count = 0;
+}
+
+void build_world_book_nothing(struct build_world *world)
+{
+	world->report.checkpoint.entries.count = 0;
+}
+
+void build_world_event(struct build_world *world, struct view uuid, int64_t code, int64_t time)
+{
+	uint32_t n = world->report.events.count++;
+	assert_true(n < BUILD_WORLD_MAX);
+	world->events[n] = (struct report_event){
+		.sequence = n + 1, .time = time, .uuid = uuid, .type = REPORT_EVENT_XID, .code = code};
+}
+
+void build_world_end(struct build_world *world, const char *uid)
+{
+	world->ended[world->input.n_ended++] = view_from(uid);
+}
+
+void build_world_move_away(struct build_world *world, const char *uid)
+{
+	world->elsewhere[world->input.n_elsewhere++] = view_from(uid);
+}
+
+void build_world_fail_list(struct build_world *world)
+{
+	world->report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	world->report.pod_resources = (struct array){0};
+	world->report.allocatable = (struct array){0};
+}
+
+void build_world_fail_book(struct build_world *world)
+{
+	world->report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	world->report.checkpoint = (struct report_checkpoint){0};
+}
+
+void build_world_fail_nvml(struct build_world *world)
+{
+	world->report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	world->report.devices = (struct array){0};
+}
+
+void build_world_wait(struct build_world *world, int64_t ms)
+{
+	world->input.now_wall_ms += ms;
+	world->input.report_age_ms += ms;
+	world->input.report_held_ms += ms;
+	if (!world->input.node)
+		world->input.node_gone_for_ms += ms;
+}
+
+const struct join_result *build_world_join(struct build_world *world)
+{
+	struct error err = {0};
+	if (join_node(&world->input, &world->arena, &world->result, &err) < 0)
+		fail_msg("join: %s", err.text);
+	return &world->result;
+}
+
+static struct join_previous *find_previous(struct build_world *world, struct view uuid)
+{
+	for (size_t i = 0; i < world->input.n_previous; i++) {
+		if (view_equal(world->previous[i].object->uuid, uuid))
+			return &world->previous[i];
+	}
+	return NULL;
+}
+
+static void put_object(struct build_world *world, const struct join_device *joined)
+{
+	struct join_previous *previous = find_previous(world, joined->uuid);
+	struct attribution *object = make(world, 1, sizeof(*object));
+
+	if (!previous) {
+		assert_true(world->input.n_previous < BUILD_WORLD_MAX);
+		previous = &world->previous[world->input.n_previous++];
+		previous->claimed_age_ms = -1;
+	} else {
+		*object = *previous->object;
+	}
+	object->name = joined->name;
+	object->uuid = joined->uuid;
+	object->generation = object->generation ? object->generation : 1;
+	object->resource_version = build_world_text(world, "%lld",
+						    (long long)world->input.now_wall_ms);
+	object->status = joined->status;
+	previous->object = object;
+}
+
+static void drop_object(struct build_world *world, struct view uuid)
+{
+	struct join_previous *previous = find_previous(world, uuid);
+	assert_non_null(previous);
+	*previous = world->previous[--world->input.n_previous];
+}
+
+const struct join_result *build_world_publish(struct build_world *world)
+{
+	const struct join_result *result = build_world_join(world);
+	for (size_t i = 0; i < result->n_devices; i++) {
+		if (result->devices[i].action == JOIN_WRITE)
+			put_object(world, &result->devices[i]);
+		else if (result->devices[i].action == JOIN_DELETE)
+			drop_object(world, result->devices[i].uuid);
+	}
+	return result;
+}
+
+const struct join_device *build_world_joined(struct build_world *world, unsigned n)
+{
+	struct view uuid = build_world_uuid(world, n);
+	for (size_t i = 0; i < world->result.n_devices; i++) {
+		if (view_equal(world->result.devices[i].uuid, uuid))
+			return &world->result.devices[i];
+	}
+	return NULL;
+}
+
+const struct attribution_status *build_world_status(struct build_world *world, unsigned n)
+{
+	const struct join_device *joined = build_world_joined(world, n);
+	assert_non_null(joined);
+	return &joined->status;
+}
+
+unsigned build_world_count_writes(struct build_world *world)
+{
+	const struct join_result *result = build_world_join(world);
+	unsigned n = 0;
+	for (size_t i = 0; i < result->n_devices; i++)
+		n += result->devices[i].action != JOIN_KEEP;
+	return n;
+}
+
+struct join_previous *build_world_previous(struct build_world *world, unsigned n)
+{
+	return find_previous(world, build_world_uuid(world, n));
+}

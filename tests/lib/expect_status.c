@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Lists are compared as one text, so that a failure shows all of it. */
+
+#include "lib/expect_status.h"
+
+#include "lib/test_main.h"
+
+struct joined {
+	char text[4096];
+	size_t len;
+};
+
+static void join_text(struct joined *joined, struct view text, const char *separator)
+{
+	int len = snprintf(joined->text + joined->len, sizeof(joined->text) - joined->len,
+			   "%s%.*s", joined->len > 0 ? separator : "", VIEW_ARG(text));
+	assert_true(len >= 0 && (size_t)len < sizeof(joined->text) - joined->len);
+	joined->len += (size_t)len;
+}
+
+void expect_text(struct view text, const char *expected)
+{
+	struct joined joined = {0};
+	join_text(&joined, text, "");
+	assert_string_equal(joined.text, expected);
+}
+
+void expect_texts(struct array texts, const char *expected)
+{
+	struct joined joined = {0};
+	for (uint32_t i = 0; i < texts.count; i++)
+		join_text(&joined, *ARRAY_AT(texts, struct view, i), ",");
+	assert_string_equal(joined.text, expected);
+}
+
+void expect_condition(const struct attribution_status *status, const char *type, int condition,
+		      const char *reason)
+{
+	const struct condition *found = attribution_find_condition(status, view_from(type));
+	assert_non_null(found);
+	expect_text(found->reason, reason);
+	assert_int_equal(found->status, condition);
+}
+
+void expect_tenants(const struct attribution_status *status, const char *expected)
+{
+	struct joined joined = {0};
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *t =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+		join_text(&joined, t->pod_uid, ",");
+		joined.text[joined.len++] = '/';
+		join_text(&joined, t->container, "");
+	}
+	assert_string_equal(joined.text, expected);
+}
+
+void expect_recent(const struct attribution_status *status, const char *expected)
+{
+	struct joined joined = {0};
+	for (uint32_t i = 0; i < status->recent_tenants.count; i++)
+		join_text(&joined,
+			  ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, i)
+				  ->pod_uid,
+			  ",");
+	assert_string_equal(joined.text, expected);
+}
+
+const struct attribution_tenant *expect_tenant(const struct attribution_status *status,
+					       const char *uid, int phase, int confidence)
+{
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *t =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+		if (!view_equal(t->pod_uid, view_from(uid)))
+			continue;
+		assert_int_equal(t->phase, phase);
+		assert_int_equal(t->confidence, confidence);
+		return t;
+	}
+	fail_msg("%s is no tenant", uid);
+	return NULL;
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "controller/receiver.h"
+#include "lib/failing_malloc.h"
+#include "lib/fake_server.inc"
+
+#define MAX 64
+#define SETTLING_MS 300000
+
+struct fixture {
+	struct receiver *receiver;
+	struct metric_registry *registry;
+	uint64_t ticket;
+	unsigned n_reviews, n_reports, n_refreshes;
+	struct receiver_report *reports[MAX];
+	char refreshed[MAX][16];
+	bool full;
+};
+
+static const char *const labels[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", NULL};
+static const struct metric_row rows[] = {{"r", METRIC_COUNTER, "", "Reports.", labels, NULL}};
+static_assert(ARRAY_SIZE(labels) == RECEIVER_N_OUTCOMES + 1, "a label each");
+
+static bool on_review(void *owner, uint64_t ticket, struct view token)
+{
+	struct fixture *f = owner;
+	assert_true(token.len > 0);
+	f->ticket = ticket;
+	f->n_reviews++;
+	return true;
+}
+
+static bool on_hand_over(void *owner, struct receiver_report *take_report)
+{
+	struct fixture *f = owner;
+	if (f->full)
+		return false;
+	f->reports[f->n_reports++] = take_report;
+	return true;
+}
+
+static void on_refresh(void *owner, struct view node)
+{
+	struct fixture *f = owner;
+	snprintf(f->refreshed[f->n_refreshes++], sizeof(f->refreshed[0]), "%.*s", VIEW_ARG(node));
+}
+
+static void start(struct fixture *f)
+{
+	struct error err;
+	*f = (struct fixture){0};
+	assert_int_equal(metric_registry_new(rows, 1, &f->registry, &err), 0);
+	const struct receiver_config config = {
+		.admission = {.cache = {.max_accepted = 10, .max_refused = 10, .accepted_ms = 600000,
+					.refused_ms = 1000},
+			      .max_reviews = 4, .max_waiting = 4, .timeout_ms = 5000,
+			      .review = on_review},
+		.reports_per_second = 20,
+		.max_nodes = 2,
+		.settling_ms = SETTLING_MS,
+		.refresh_ms = 1000,
+		.metrics = f->registry,
+		.hand_over = on_hand_over,
+		.refresh = on_refresh,
+		.owner = f,
+	};
+	assert_int_equal(receiver_new(NULL, &config, &f->receiver, &err), 0);
+	receiver_set_trouble(f->receiver, (struct view){0});
+	receiver_set_heartbeat(f->receiver, 60);
+}
+
+static void stop(struct fixture *f)
+{
+	receiver_free(f->receiver);
+	for (unsigned i = 0; i < f->n_reports; i++)
+		receiver_report_unref(f->reports[i]);
+	metric_registry_free(f->registry);
+}
+
+static struct server_head head_of(struct view body)
+{
+	return (struct server_head){
+		.method = VIEW("POST"),
+		.path = VIEW("/v1/report"),
+		.authorization = VIEW("Bearer token-of-n"),
+		.content_type = VIEW("application/json"),
+		.content_length = (int64_t)body.len,
+	};
+}
+
+static struct identity of_node(const char *node)
+{
+	struct identity identity = {.outcome = IDENTITY_ACCEPTED, .reason = ""};
+	identity.node_len = (uint16_t)strlen(node);
+	memcpy(identity.node, node, identity.node_len);
+	return identity;
+}
+
+/* A whole request. Whoever asks for a review is told that the token is of node n. */
+static const struct server_request *send(struct fixture *f, const struct server_head *head,
+					 struct view body)
+{
+	static struct server_request request;
+	const struct server_handler handler = receiver_handler(f->receiver);
+	const struct identity identity = of_node("n");
+	unsigned n_reviews = f->n_reviews;
+	request = (struct server_request){0};
+	handler.head(handler.owner, &request, head);
+	if (f->n_reviews > n_reviews)
+		receiver_answer_review(f->receiver, f->ticket, &identity);
+	if (request.proceeded)
+		handler.request(handler.owner, &request, head, body);
+	assert_int_not_equal(request.status, 0);
+	return &request;
+}
+
+static const struct server_request *post(struct fixture *f, const char *text)
+{
+	/* An exact copy, which is gone afterwards: nothing of it may be kept. */
+	size_t len = strlen(text);
+	char *copy = malloc(len);
+	memcpy(copy, text, len);
+	const struct server_head head = head_of((struct view){copy, len});
+	const struct server_request *request = send(f, &head, (struct view){copy, len});
+	memset(copy, 'x', len);
+	free(copy);
+	return request;
+}
+
+static double counted(const struct fixture *f, enum receiver_outcome outcome)
+{
+	return metric_value(f->registry, 0, outcome);
+}
+
+struct parts {
+	const char *node, *boot, *time, *restarted;
+	int64_t instance, sequence, events, memory;
+};
+
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+
+static const char *make(const struct parts *parts)
+{
+	static char text[2048];
+	snprintf(text, sizeof(text),
+		 "{\"version\":1,\"node\":\"%s\",\"bootID\":\"%s\",\"instance\":%lld,"
+		 "\"sequence\":%lld,\"observedAt\":\"%s\",\"kubelet\":{\"restartedAt\":%s%s%s},"
+		 "\"sources\":{\"nvml\":{\"state\":\"ok\",\"observedAt\":\"%s\"}},"
+		 "\"devices\":[{\"uuid\":\"" UUID "\",\"memoryMiB\":%lld}],"
+		 "\"events\":[{\"sequence\":%lld,\"type\":\"XID\"}]}",
+		 parts->node ? parts->node : "n", parts->boot ? parts->boot : "boot",
+		 (long long)parts->instance, (long long)parts->sequence,
+		 parts->time ? parts->time : "2026-01-02T03:04:05Z", parts->restarted ? "\"" : "",
+		 parts->restarted ? parts->restarted : "null", parts->restarted ? "\"" : "",
+		 parts->time ? parts->time : "2026-01-02T03:04:05Z", (long long)parts->memory,
+		 (long long)parts->events);
+	return text;
+}
+
+#define REPORT(...) make(&(struct parts){__VA_ARGS__})
+
+static void a_new_report_is_handed_over_whole(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	const struct server_request *request = post(&f, REPORT(.sequence = 42, .memory = 7));
+	assert_int_equal(request->status, 200);
+	assert_string_equal(request->body, "{\"heartbeatSeconds\":60,\"acknowledgedEvents\":0}");
+	assert_string_equal(request->content_type, "application/json");
+	assert_int_equal(f.n_reports, 1);
+	const struct report *report = &f.reports[0]->report;
+	assert_true(view_equal(report->node, VIEW("n")));
+	assert_int_equal(report->sequence, 42);
+	assert_int_equal(ARRAY_AT(report->devices, struct report_device, 0)->memory_mib, 7);
+	assert_int_equal(counted(&f, RECEIVER_ACCEPTED), 1);
+	stop(&f);
+}
+
+static void an_unchanged_report_only_refreshes(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	fake_pass(1000);
+	/* The same bytes but for the number. */
+	assert_int_equal(post(&f, REPORT(.sequence = 2))->status, 200);
+	assert_int_equal(f.n_refreshes, 1);
+	assert_string_equal(f.refreshed[0], "n");
+	/* The same evidence, read later. */
+	fake_pass(1000);
+	assert_int_equal(post(&f, REPORT(.sequence = 3, .time = "2026-01-02T03:05:05Z"))->status, 200);
+	assert_int_equal(f.n_refreshes, 2);
+	assert_int_equal(f.n_reports, 1);
+	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 2);
+	/* A change is handed over, and the way back too. */
+	assert_int_equal(post(&f, REPORT(.sequence = 4, .memory = 9))->status, 200);
+	assert_int_equal(post(&f, REPORT(.sequence = 5))->status, 200);
+	assert_int_equal(f.n_reports, 3);
+	stop(&f);
+}
+
+static void the_loop_hears_of_a_node_no_more_often_than_it_can_tell(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	for (int64_t i = 2; i < 50; i++) {
+		fake_pass(100);
+		assert_int_equal(post(&f, REPORT(.sequence = i))->status, 200);
+	}
+	assert_int_equal(f.n_refreshes, 4);
+	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 48);
+	stop(&f);
+}
+
+static void while_a_kubelet_settles_newer_times_go_whole(void **state)
+{
+	(void)state;
+	static const char *const restarted = "2026-01-02T03:00:00Z";
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1, .restarted = restarted, .time = "2026-01-02T03:00:01Z"));
+	post(&f, REPORT(.sequence = 2, .restarted = restarted, .time = "2026-01-02T03:01:01Z"));
+	assert_int_equal(f.n_reports, 2);
+	/* The same times say nothing new. */
+	post(&f, REPORT(.sequence = 3, .restarted = restarted, .time = "2026-01-02T03:01:01Z"));
+	assert_int_equal(f.n_reports, 2);
+	/* The first report behind the end must be seen, those behind it need not. */
+	post(&f, REPORT(.sequence = 4, .restarted = restarted, .time = "2026-01-02T03:06:00Z"));
+	assert_int_equal(f.n_reports, 3);
+	post(&f, REPORT(.sequence = 5, .restarted = restarted, .time = "2026-01-02T03:07:00Z"));
+	assert_int_equal(f.n_reports, 3);
+	stop(&f);
+}
+
+static void what_is_not_newer_is_refused(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	assert_int_equal(post(&f, REPORT(.instance = 5, .sequence = 10))->status, 200);
+	/* The short way and the long way agree. */
+	assert_int_equal(post(&f, REPORT(.instance = 5, .sequence = 10))->status, 409);
+	assert_int_equal(post(&f, REPORT(.instance = 5, .sequence = 9))->status, 409);
+	assert_int_equal(post(&f, REPORT(.instance = 5, .sequence = 10, .memory = 1))->status, 409);
+	assert_int_equal(post(&f, REPORT(.instance = 4, .sequence = 11))->status, 409);
+	const struct server_request *request = post(&f, REPORT(.instance = 5, .sequence = 3));
+	assert_non_null(strstr(request->body, "sequence 10"));
+	assert_int_equal(post(&f, REPORT(.boot = "next", .sequence = 1))->status, 200);
+	request = post(&f, REPORT(.instance = 6, .sequence = 11));
+	assert_int_equal(request->status, 409);
+	assert_non_null(strstr(request->body, "booted since"));
+	assert_int_equal(f.n_reports, 2);
+	assert_int_equal(counted(&f, RECEIVER_STALE), 6);
+	stop(&f);
+}
+
+static void a_node_can_speak_only_for_itself(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	const struct server_request *request = post(&f, REPORT(.node = "m", .sequence = 1));
+	assert_int_equal(request->status, 403);
+	assert_int_equal(f.n_reports, 0);
+	assert_int_equal(counted(&f, RECEIVER_FORBIDDEN), 1);
+	/* It did not count as a report of node n. */
+	assert_int_equal(post(&f, REPORT(.sequence = 1))->status, 200);
+	stop(&f);
+}
+
+static void malformed_reports_are_refused_with_the_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *reason;
+	} bad[] = {
+		{"", ""},
+		{"{", ""},
+		{"[]", ""},
+		{"{\"version\":2}", "version"},
+		{"{\"version\":1,\"node\":\"n\",\"node\":\"n\"}", "node"},
+		{"{\"version\":\"1\"}", "version"},
+		{"{\"a\":\"\\u0000\xff\"}", ""},
+	};
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		const struct server_request *request = post(&f, bad[i].text);
+		assert_int_equal(request->status, 400);
+		assert_memory_equal(request->body, "{\"error\":\"", 10);
+		assert_non_null(strstr(request->body, bad[i].reason));
+		assert_null(strchr(request->body, '\n'));
+	}
+	assert_int_equal(f.n_reports, 1);
+	assert_int_equal(counted(&f, RECEIVER_MALFORMED), ARRAY_SIZE(bad));
+	/* What was known before still is. */
+	assert_int_equal(post(&f, REPORT(.sequence = 2))->status, 200);
+	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 1);
+	stop(&f);
+}
+
+static void a_head_that_does_not_fit_is_refused_before_the_body(void **state)
+{
+	(void)state;
+	static const struct {
+		struct server_head head;
+		int status;
+	} heads[] = {
+		{{.method = VIEW_INIT("POST"), .path = VIEW_INIT("/v1/reports")}, 404},
+		{{.method = VIEW_INIT("GET"), .path = VIEW_INIT("/v1/report")}, 405},
+		{{.method = VIEW_INIT("POST"), .path = VIEW_INIT("/v1/report"),
+		  .content_type = VIEW_INIT("text/plain"), .content_length = 1}, 415},
+		{{.method = VIEW_INIT("POST"), .path = VIEW_INIT("/v1/report"),
+		  .content_type = VIEW_INIT("application/json"), .content_length = -1}, 411},
+		{{.method = VIEW_INIT("POST"), .path = VIEW_INIT("/v1/report"),
+		  .content_type = VIEW_INIT("application/json"), .content_length = 1}, 401},
+		{{.method = VIEW_INIT("POST"), .path = VIEW_INIT("/v1/report"),
+		  .content_type = VIEW_INIT("application/json"), .content_length = 1,
+		  .authorization = VIEW_INIT("Basic abc")}, 401},
+	};
+	struct fixture f;
+	start(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		const struct server_request *request = send(&f, &heads[i].head, VIEW(""));
+		assert_int_equal(request->status, heads[i].status);
+		assert_false(request->proceeded);
+		assert_string_equal(request->allow, heads[i].status == 405 ? "POST" : "");
+	}
+	struct view body = view_from(REPORT(.sequence = 1));
+	struct server_head head = head_of(body);
+	head.content_type = VIEW("Application/JSON ; charset=utf-8");
+	assert_int_equal(send(&f, &head, body)->status, 200);
+	stop(&f);
+}
+
+static void nothing_is_taken_while_there_is_trouble(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	receiver_set_trouble(f.receiver, VIEW("not synced: \"pods\""));
+	const struct server_request *request = post(&f, REPORT(.sequence = 1));
+	assert_int_equal(request->status, 503);
+	assert_int_equal(request->retry_after_s, 5);
+	assert_string_equal(request->body, "{\"error\":\"not synced: \\\"pods\\\"\"}");
+	assert_int_equal(f.n_reviews, 0);
+	receiver_set_trouble(f.receiver, VIEW(""));
+	assert_int_equal(post(&f, REPORT(.sequence = 1))->status, 200);
+	stop(&f);
+}
+
+static void a_new_receiver_takes_nothing_yet(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	struct receiver *fresh = NULL;
+	struct error err;
+	const struct receiver_config config = {
+		.admission = {.cache = {1, 1, 1, 1}}, .reports_per_second = 1, .max_nodes = 1};
+	assert_int_equal(receiver_new(NULL, &config, &fresh, &err), 0);
+	struct receiver *first = f.receiver;
+	f.receiver = fresh;
+	assert_int_equal(post(&f, REPORT(.sequence = 1))->status, 503);
+	f.receiver = first;
+	receiver_free(fresh);
+	stop(&f);
+}
+
+static void the_verdict_on_a_token_decides(void **state)
+{
+	(void)state;
+	static const struct {
+		struct identity identity;
+		bool failed;
+		int status;
+	} verdicts[] = {
+		{{.outcome = IDENTITY_UNAUTHENTICATED, .reason = "bad"}, false, 401},
+		{{.outcome = IDENTITY_FORBIDDEN, .reason = "no agent"}, false, 403},
+		{{0}, true, 503},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		struct fixture f;
+		start(&f);
+		const struct server_handler handler = receiver_handler(f.receiver);
+		const struct server_head head = head_of(VIEW("x"));
+		struct server_request *request = calloc(2, sizeof(*request));
+		handler.head(handler.owner, &request[0], &head);
+		assert_int_equal(request[0].status, 0);
+		assert_false(request[0].proceeded);
+		receiver_answer_review(f.receiver, f.ticket,
+				       verdicts[i].failed ? NULL : &verdicts[i].identity);
+		assert_int_equal(request[0].status, verdicts[i].status);
+		/* A verdict is remembered, a failure is not. */
+		handler.head(handler.owner, &request[1], &head);
+		assert_int_equal(request[1].status, verdicts[i].failed ? 0 : verdicts[i].status);
+		assert_int_equal(f.n_reviews, verdicts[i].failed ? 2 : 1);
+		free(request);
+		stop(&f);
+	}
+}
+
+static void who_waits_too_long_for_a_verdict_is_sent_away(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	const struct server_handler handler = receiver_handler(f.receiver);
+	const struct server_head head = head_of(VIEW("x"));
+	struct server_request *request = calloc(1, sizeof(*request));
+	handler.head(handler.owner, request, &head);
+	fake_pass(4999);
+	assert_int_equal(request->status, 0);
+	fake_pass(1);
+	assert_int_equal(request->status, 503);
+	assert_int_equal(request->retry_after_s, 5);
+	free(request);
+	stop(&f);
+}
+
+static void a_node_that_reports_too_often_is_slowed_down(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	for (int64_t i = 0; i < 20; i++)
+		assert_int_equal(post(&f, REPORT(.sequence = i))->status, 200);
+	const struct server_request *request = post(&f, REPORT(.sequence = 20));
+	assert_int_equal(request->status, 429);
+	assert_int_equal(request->retry_after_s, 1);
+	assert_false(request->proceeded);
+	fake_pass(50);
+	assert_int_equal(post(&f, REPORT(.sequence = 20))->status, 200);
+	stop(&f);
+}
+
+static void when_the_loop_has_no_room_the_report_did_not_happen(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	f.full = true;
+	assert_int_equal(post(&f, REPORT(.sequence = 1))->status, 503);
+	f.full = false;
+	assert_int_equal(post(&f, REPORT(.sequence = 1))->status, 200);
+	assert_int_equal(f.n_reports, 1);
+	/* Nor does a refused change pass for what is known. */
+	f.full = true;
+	assert_int_equal(post(&f, REPORT(.sequence = 2, .memory = 5))->status, 503);
+	f.full = false;
+	assert_int_equal(post(&f, REPORT(.sequence = 2, .memory = 5))->status, 200);
+	assert_int_equal(f.n_reports, 2);
+	stop(&f);
+}
+
+static void a_forgotten_report_comes_whole_again(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	receiver_forget(f.receiver, VIEW("m"));
+	post(&f, REPORT(.sequence = 2));
+	assert_int_equal(f.n_reports, 1);
+	receiver_forget(f.receiver, VIEW("n"));
+	/* Its order is not forgotten with it. */
+	assert_int_equal(post(&f, REPORT(.sequence = 2))->status, 409);
+	assert_int_equal(post(&f, REPORT(.sequence = 3))->status, 200);
+	assert_int_equal(f.n_reports, 2);
+	receiver_forget(f.receiver, VIEW(""));
+	post(&f, REPORT(.sequence = 4));
+	assert_int_equal(f.n_reports, 3);
+	stop(&f);
+}
+
+static void events_are_acknowledged_for_the_process_that_sent_them(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.instance = 1, .sequence = 1, .events = 7));
+	receiver_acknowledge(f.receiver, &(struct receiver_acknowledgement){
+						 VIEW("n"), VIEW("boot"), 1, 7});
+	receiver_acknowledge(f.receiver, &(struct receiver_acknowledgement){
+						 VIEW("n"), VIEW("boot"), 1, 6});
+	receiver_acknowledge(f.receiver, &(struct receiver_acknowledgement){
+						 VIEW("m"), VIEW("boot"), 1, 9});
+	const struct server_request *request =
+		post(&f, REPORT(.instance = 1, .sequence = 2, .events = 7));
+	assert_non_null(strstr(request->body, "\"acknowledgedEvents\":7"));
+	/* A new process counts from the beginning. */
+	request = post(&f, REPORT(.instance = 2, .sequence = 1, .events = 1));
+	assert_non_null(strstr(request->body, "\"acknowledgedEvents\":0"));
+	receiver_acknowledge(f.receiver, &(struct receiver_acknowledgement){
+						 VIEW("n"), VIEW("boot"), 1, 8});
+	request = post(&f, REPORT(.instance = 2, .sequence = 2, .events = 1));
+	assert_non_null(strstr(request->body, "\"acknowledgedEvents\":0"));
+	stop(&f);
+}
+
+static void a_report_outlives_its_replacement_while_the_loop_holds_it(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1, .memory = 1));
+	post(&f, REPORT(.sequence = 2, .memory = 2));
+	assert_int_equal(f.reports[0]->references, 1);
+	assert_int_equal(f.reports[1]->references, 2);
+	receiver_free(f.receiver);
+	f.receiver = NULL;
+	assert_int_equal(f.reports[1]->references, 1);
+	assert_true(view_equal(f.reports[0]->report.node, VIEW("n")));
+	stop(&f);
+}
+
+static void without_memory_a_report_is_refused_and_changes_nothing(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	bool failed = true;
+	for (unsigned k = 1; failed; k++) {
+		struct view body = view_from(REPORT(.sequence = 2, .memory = 3));
+		const struct server_head head = head_of(body);
+		fake_pass(1000);
+		failing_malloc_at(k);
+		int status = send(&f, &head, body)->status;
+		failed = failing_malloc_off();
+		if (status != 200)
+			assert_int_equal(status, 503);
+		else
+			break;
+	}
+	assert_int_equal(f.n_reports, 2);
+	assert_int_equal(post(&f, REPORT(.sequence = 3, .memory = 3))->status, 200);
+	assert_int_equal(f.n_reports, 2);
+	stop(&f);
+}
+
+static int be_quiet(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERROR);
+	return 0;
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_new_report_is_handed_over_whole),
+	cmocka_unit_test(an_unchanged_report_only_refreshes),
+	cmocka_unit_test(the_loop_hears_of_a_node_no_more_often_than_it_can_tell),
+	cmocka_unit_test(while_a_kubelet_settles_newer_times_go_whole),
+	cmocka_unit_test(what_is_not_newer_is_refused),
+	cmocka_unit_test(a_node_can_speak_only_for_itself),
+	cmocka_unit_test(malformed_reports_are_refused_with_the_reason),
+	cmocka_unit_test(a_head_that_does_not_fit_is_refused_before_the_body),
+	cmocka_unit_test(nothing_is_taken_while_there_is_trouble),
+	cmocka_unit_test(a_new_receiver_takes_nothing_yet),
+	cmocka_unit_test(the_verdict_on_a_token_decides),
+	cmocka_unit_test(who_waits_too_long_for_a_verdict_is_sent_away),
+	cmocka_unit_test(a_node_that_reports_too_often_is_slowed_down),
+	cmocka_unit_test(when_the_loop_has_no_room_the_report_did_not_happen),
+	cmocka_unit_test(a_forgotten_report_comes_whole_again),
+	cmocka_unit_test(events_are_acknowledged_for_the_process_that_sent_them),
+	cmocka_unit_test(a_report_outlives_its_replacement_while_the_loop_holds_it),
+	cmocka_unit_test(without_memory_a_report_is_refused_and_changes_nothing),
+};
+TEST_MAIN_WITH(tests, be_quiet, NULL)

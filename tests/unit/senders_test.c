@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "controller/receiver.h"
+#include "controller/senders.h"
+
+static void a_node_has_one_record(void **state)
+{
+	(void)state;
+	struct senders senders;
+	senders_init(&senders, 10, 5);
+	struct sender *a = senders_use(&senders, VIEW("a"), 0);
+	assert_non_null(a);
+	assert_true(view_equal(senders_name(a), VIEW("a")));
+	assert_ptr_equal(senders_use(&senders, VIEW("a"), 1), a);
+	assert_ptr_equal(senders_find(&senders, VIEW("a")), a);
+	assert_null(senders_find(&senders, VIEW("b")));
+	assert_ptr_not_equal(senders_use(&senders, VIEW("b"), 1), a);
+	senders_deinit(&senders);
+}
+
+static void only_a_silent_node_makes_room(void **state)
+{
+	(void)state;
+	struct senders senders;
+	senders_init(&senders, 2, 5);
+	assert_non_null(senders_use(&senders, VIEW("a"), 0));
+	assert_non_null(senders_use(&senders, VIEW("b"), 10));
+	assert_null(senders_use(&senders, VIEW("c"), SENDERS_SILENT_MS - 1));
+	assert_non_null(senders_use(&senders, VIEW("a"), SENDERS_SILENT_MS - 1));
+	/* Now b has been silent for longest, and long enough ten milliseconds later. */
+	assert_null(senders_use(&senders, VIEW("c"), SENDERS_SILENT_MS + 9));
+	assert_non_null(senders_use(&senders, VIEW("c"), SENDERS_SILENT_MS + 10));
+	assert_null(senders_find(&senders, VIEW("b")));
+	assert_non_null(senders_find(&senders, VIEW("a")));
+	senders_deinit(&senders);
+}
+
+static unsigned admitted(const struct senders *senders, struct sender *sender, uint64_t now_ms)
+{
+	unsigned n = 0;
+	while (senders_admit(senders, sender, now_ms))
+		n++;
+	return n;
+}
+
+static void a_node_may_send_what_the_rate_says(void **state)
+{
+	(void)state;
+	struct senders senders;
+	senders_init(&senders, 2, 5);
+	struct sender *sender = senders_use(&senders, VIEW("a"), 100);
+	assert_int_equal(admitted(&senders, sender, 100), 5);
+	assert_int_equal(admitted(&senders, sender, 100), 0);
+	assert_int_equal(admitted(&senders, sender, 299), 0);
+	assert_int_equal(admitted(&senders, sender, 300), 1);
+	assert_int_equal(admitted(&senders, sender, 1300), 5);
+	/* Silence saves up no more than one second's worth. */
+	assert_int_equal(admitted(&senders, sender, 1000000000), 5);
+	unsigned n = 0;
+	for (uint64_t now_ms = 1000000000; now_ms < 1000010000; now_ms += 7)
+		n += admitted(&senders, sender, now_ms);
+	assert_in_range(n, 49, 50);
+	senders_deinit(&senders);
+}
+
+static struct receiver_report *new_report(void)
+{
+	struct receiver_report *report = calloc(1, sizeof(*report));
+	atomic_init(&report->references, 2);
+	return report;
+}
+
+static void forgetting_a_report_gives_up_the_reference(void **state)
+{
+	(void)state;
+	struct senders senders;
+	struct receiver_report *first = new_report(), *second = new_report();
+	senders_init(&senders, 2, 5);
+	senders_use(&senders, VIEW("a"), 0)->last = first;
+	struct sender *b = senders_use(&senders, VIEW("b"), 0);
+	b->last = second;
+	b->likeness.at = 7;
+	senders_forget_report(b);
+	assert_null(b->last);
+	assert_int_equal(b->likeness.at, 0);
+	assert_int_equal(second->references, 1);
+	senders_forget_reports(&senders);
+	assert_int_equal(first->references, 1);
+	senders_deinit(&senders);
+	receiver_report_unref(first);
+	receiver_report_unref(second);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_node_has_one_record),
+	cmocka_unit_test(only_a_silent_node_makes_room),
+	cmocka_unit_test(a_node_may_send_what_the_rate_says),
+	cmocka_unit_test(forgetting_a_report_gives_up_the_reference),
+};
+TEST_MAIN(tests)

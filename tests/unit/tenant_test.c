@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+
+#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
+#define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
+#define RUNNING ATTRIBUTION_PHASE_RUNNING
+#define PENDING ATTRIBUTION_PHASE_PENDING
+#define UNRESOLVED ATTRIBUTION_PHASE_UNRESOLVED
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+/* Device 0 is held by pod "a", and that is published. */
+static void publish_one_tenant(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+}
+
+static void a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a", .owner = "train"},
+			build_world_uuid(&world, 0));
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	expect_text(t->pod_namespace, "ml");
+	expect_text(t->pod_name, "a");
+	expect_text(t->container, "main");
+	expect_text(t->resource, "nvidia.com/gpu");
+	assert_true(t->workload.present);
+	expect_text(t->workload.kind, "Job");
+	expect_text(t->workload.name, "train");
+	assert_int_equal(t->slots, 1);
+	assert_int_equal(t->partitions.count, 0);
+	assert_false(t->system);
+	assert_true(t->since == BUILD_WORLD_NOW);
+	assert_int_equal(status->tenant_count, 1);
+	expect_text(status->tenant_summary, "ml/a");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(status, "Ready", CONDITION_TRUE, "Current");
+}
+
+static void a_pod_without_an_owner_has_no_workload(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	const struct attribution_tenant *t =
+		expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED);
+	assert_false(t->workload.present);
+}
+
+static void the_checkpoint_alone_confirms_too(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint");
+}
+
+static void a_pod_that_seems_to_want_no_gpu_can_hold_one(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a", .wants_no_gpu = true},
+			build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "other"});
+	expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	build_world_pod(&world, (struct build_pod){
+					.name = "a", .wants_no_gpu = true, .phase = POD_PHASE_PENDING});
+	expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
+}
+
+static void a_static_pod_is_found_by_its_hash_and_published_under_the_apis_uid(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "static", .hash = "c0ffee"},
+			build_world_uuid(&world, 0));
+	const struct attribution_tenant *t =
+		expect_tenant(publish(), "uid-static", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	expect_tenants(build_world_status(&world, 0), "uid-static/main");
+}
+
+static void a_static_pod_keeps_its_since_when_its_mirror_appears(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "c0ffee", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "static", "main", build_world_uuid(&world, 0));
+	expect_tenant(publish(), "c0ffee", PENDING, UNCONFIRMED);
+	build_world_wait(&world, 5000);
+	build_world_pod(&world, (struct build_pod){.name = "static", .hash = "c0ffee"});
+	const struct attribution_tenant *t =
+		expect_tenant(publish(), "uid-static", RUNNING, CONFIRMED);
+	assert_true(t->since == BUILD_WORLD_NOW);
+	expect_tenants(build_world_status(&world, 0), "uid-static/main");
+	expect_recent(build_world_status(&world, 0), "");
+}
+
+static void a_pod_on_another_node_is_refused_and_counted(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	build_world_move_away(&world, "uid-b");
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	assert_int_equal(world.result.claims_refused, 1);
+	assert_int_equal(status->slots.allocated, 0);
+}
+
+static void an_unknown_uid_is_pending_and_then_unresolved(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b-and-more", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t =
+		expect_tenant(status, "uid-b-and-more", PENDING, UNCONFIRMED);
+	assert_int_equal(t->pod_name.len, 0);
+	expect_texts(t->witnesses, "Checkpoint");
+	expect_text(status->tenant_summary, "uid/uid-b-an");
+	expect_text(status->slots.summary, "1/1");
+	assert_int_equal(status->tenant_count, 1);
+	expect_condition(status, "Attributed", CONDITION_FALSE, "Pending");
+	expect_condition(status, "Ready", CONDITION_FALSE, "Unresolved");
+	assert_int_equal(world.result.again_in_ms, world.limits.pending_ms);
+
+	build_world_wait(&world, world.limits.pending_ms - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	status = publish();
+	t = expect_tenant(status, "uid-b-and-more", UNRESOLVED, UNCONFIRMED);
+	assert_true(t->since == BUILD_WORLD_NOW);
+	expect_condition(status, "Attributed", CONDITION_FALSE, "Unresolved");
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "1 slot is held by a pod that the API server does not know");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_pending_holder_becomes_a_tenant_when_the_api_knows_its_pod(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	publish();
+	build_world_wait(&world, 10);
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-b", RUNNING, CONFIRMED);
+	assert_true(t->since == BUILD_WORLD_NOW);
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+static void a_clock_that_is_set_back_starts_the_wait_anew(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	publish();
+	world.input.now_wall_ms -= 3600000;
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-b", PENDING, UNCONFIRMED);
+	assert_true(t->since == world.input.now_wall_ms);
+	build_world_wait(&world, world.limits.pending_ms);
+	expect_tenant(publish(), "uid-b", UNRESOLVED, UNCONFIRMED);
+}
+
+static void an_unknown_uid_that_no_good_list_knows_of_is_a_left_over(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	expect_tenants(publish(), "");
+	expect_text(build_world_status(&world, 0)->slots.summary, "0/1");
+	build_world_fail_list(&world);
+	expect_tenant(publish(), "uid-b", PENDING, UNCONFIRMED);
+}
+
+static void an_unknown_holder_goes_when_the_checkpoint_is_rewritten_without_it(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	publish();
+	build_world_book_nothing(&world);
+	build_world_list_nothing(&world);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, ""); /* nobody ever knew that pod */
+}
+
+static void an_unknown_holder_stays_while_the_books_are_silent(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	publish();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	expect_tenant(publish(), "uid-b", PENDING, UNCONFIRMED);
+	assert_int_equal(world.result.again_in_ms, world.limits.pending_ms);
+	build_world_wait(&world, world.limits.pending_ms);
+	expect_tenant(publish(), "uid-b", UNRESOLVED, UNCONFIRMED);
+	/* Its pod turns up: the checkpoint did name that UID. */
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	expect_tenant(publish(), "uid-b", RUNNING, CONFIRMED);
+	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_FAILED});
+	expect_tenants(publish(), "");
+}
+
+static void a_pod_that_is_gone_ends_and_is_remembered(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_wait(&world, 1000);
+	build_world_remove_pod(&world, "uid-a");
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	const struct attribution_past_tenant *past =
+		ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, 0);
+	expect_text(past->pod_namespace, "ml");
+	expect_text(past->pod_name, "a");
+	expect_text(past->container, "main");
+	assert_true(past->since == BUILD_WORLD_NOW);
+	assert_true(past->until == BUILD_WORLD_NOW + 1000);
+	assert_int_equal(world.result.n_ended, 1);
+	expect_text(world.result.ended[0], "uid-a");
+	expect_text(status->slots.summary, "0/1");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	/* The books lag behind, and the controller may have restarted: it stays ended. */
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_book_nothing(&world);
+	build_world_list_nothing(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.n_ended, 0);
+}
+
+static void an_ended_uid_is_known_as_such_without_having_been_published(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	build_world_end(&world, "uid-b");
+	build_world_end(&world, "uid-not-named");
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_text(status->slots.summary, "0/1");
+	assert_int_equal(world.result.n_ended, 1);
+	expect_text(world.result.ended[0], "uid-b");
+}
+
+static void a_pod_that_is_over_is_no_tenant(void **state)
+{
+	(void)state;
+	static const struct build_pod pods[] = {
+		{.name = "a", .phase = POD_PHASE_SUCCEEDED},
+		{.name = "a", .phase = POD_PHASE_FAILED},
+		{.name = "a", .admission_failed = true},
+	};
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, pods[0], build_world_uuid(&world, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
+		build_world_pod(&world, pods[i]);
+		const struct attribution_status *status = publish();
+		expect_tenants(status, "");
+		expect_recent(status, "");
+		expect_text(status->slots.summary, "0/1");
+		expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	}
+}
+
+static void a_tenant_whose_pod_is_over_ends(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED});
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+}
+
+static void the_phase_follows_the_pod_and_its_container(void **state)
+{
+	(void)state;
+	static const struct {
+		struct build_pod pod;
+		int phase;
+	} rows[] = {
+		{{.name = "a", .is_unseen = true}, ATTRIBUTION_PHASE_STARTING},
+		{{.name = "a", .state = POD_CONTAINER_WAITING}, ATTRIBUTION_PHASE_STARTING},
+		{{.name = "a", .state = POD_CONTAINER_RUNNING}, ATTRIBUTION_PHASE_RUNNING},
+		{{.name = "a", .state = POD_CONTAINER_TERMINATED}, ATTRIBUTION_PHASE_RESERVED},
+		{{.name = "a", .kind = POD_CONTAINER_INIT, .state = POD_CONTAINER_TERMINATED},
+		 ATTRIBUTION_PHASE_RESERVED},
+		{{.name = "a", .kind = POD_CONTAINER_SIDECAR, .state = POD_CONTAINER_RUNNING},
+		 ATTRIBUTION_PHASE_RUNNING},
+		{{.name = "a", .deleting = true}, ATTRIBUTION_PHASE_TERMINATING},
+		{{.name = "a", .deleting = true, .state = POD_CONTAINER_TERMINATED},
+		 ATTRIBUTION_PHASE_TERMINATING},
+	};
+	publish_one_tenant();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_pod(&world, rows[i].pod);
+		expect_tenant(publish(), "uid-a", rows[i].phase, CONFIRMED);
+	}
+}
+
+static void an_init_container_is_a_tenant_though_no_list_has_it(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .container = "init",
+					   .kind = POD_CONTAINER_INIT,
+					   .state = POD_CONTAINER_TERMINATED},
+			build_world_uuid(&world, 0));
+	const struct attribution_tenant *t =
+		expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_RESERVED, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void several_replicas_in_one_container_are_one_tenant(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 2));
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->slots, 2);
+	assert_int_equal(status->tenant_count, 1);
+	expect_text(status->slots.summary, "2/4");
+}
+
+static void the_same_id_named_twice_is_one_slot(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0))->resource =
+		VIEW("a.example/gpu");
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->slots, 1);
+	expect_text(t->resource, "a.example/gpu");
+}
+
+static void a_partition_is_named_by_its_tenant_and_outlives_nvmls_word(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 1));
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->partitions, "MIG-00000000-0000-4000-8000-000000000001");
+	assert_int_equal(build_world_status(&world, 0)->partitions.count, 2);
+	device->partitions.count = 0;
+	build_world_offer_nothing(&world);
+	for (int i = 0; i < 2; i++) {
+		t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+		expect_texts(t->partitions, "MIG-00000000-0000-4000-8000-000000000001");
+		assert_int_equal(world.result.ids_unknown, 0);
+	}
+}
+
+static void a_name_alone_gives_name_only(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, NAME_ONLY);
+	expect_texts(t->witnesses, "PodResources");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	build_world_fail_book(&world);
+	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+}
+
+static void what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_fail_book(&world);
+	for (int i = 0; i < 2; i++) {
+		const struct attribution_tenant *t =
+			expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+		expect_texts(t->witnesses, "PodResources");
+	}
+}
+
+static void other_devices_than_those_confirmed_are_held_by_name_only(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	publish();
+	build_world_fail_book(&world);
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
+	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+}
+
+static void other_partitions_than_those_confirmed_are_held_by_name_only(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	publish();
+	build_world_fail_book(&world);
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", build_world_mig(&world, 0, 1));
+	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+}
+
+static void a_good_checkpoint_without_it_leaves_name_only(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_book_nothing(&world);
+	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+}
+
+static void a_name_that_no_pod_has_holds_a_slot_of_nobody(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_list(&world, "ghost", "main", build_world_uuid(&world, 0));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_text(status->tenant_summary, "");
+	expect_text(status->slots.summary, "1/1");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "1 slot is held by nobody who could be told");
+	expect_condition(status, "Ready", CONDITION_FALSE, "Unresolved");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_tenant_that_the_checkpoint_has_stays_when_the_list_is_short(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_list_nothing(&world);
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint");
+}
+
+static void a_tenant_stays_when_the_checkpoint_lacks_it_and_the_list_is_not_complete(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_book_nothing(&world);
+	build_world_list_nothing(&world);
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	expect_text(build_world_status(&world, 0)->slots.summary, "1/1");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_tenant_goes_when_a_complete_list_and_the_checkpoint_lack_it(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 1);
+	publish_one_tenant();
+	build_world_book_nothing(&world);
+	build_world_list_nothing(&world);
+	/* The kubelet gave the pod another device: the List has the pod, and so is complete. */
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 1));
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 1));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+static void everything_stays_while_both_books_are_silent(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	expect_text(status->slots.summary, "1/1");
+	assert_int_equal(status->tenant_count, 1);
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "SourcesFailed");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "SourcesFailed");
+	/* But the API server's word on pods counts. */
+	build_world_remove_pod(&world, "uid-a");
+	status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	expect_text(status->slots.summary, "0/1");
+}
+
+static void without_any_book_ever_nothing_is_known_and_none_is_not_said(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->tenant_count, -1);
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, -1);
+	expect_text(status->slots.summary, "");
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "SourcesFailed");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void system_pods_are_listed_and_not_counted(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a", .system = true},
+			build_world_replica(&world, 0, 0));
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->tenant_count, 0);
+	expect_text(status->tenant_summary, "");
+	expect_tenants(status, "uid-a/main");
+	expect_text(status->slots.summary, "1/3");
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	status = publish();
+	assert_int_equal(status->tenant_count, 1);
+	expect_text(status->tenant_summary, "ml/b");
+}
+
+static void the_summary_counts_pods_and_not_containers(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	build_world_book(&world, "uid-b", "second", build_world_replica(&world, 0, 1));
+	const struct attribution_status *status = publish();
+	expect_text(status->tenant_summary, "ml/b");
+	assert_int_equal(status->tenant_count, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 2));
+	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 3));
+	status = publish();
+	expect_text(status->tenant_summary, "ml/a +2");
+	expect_tenants(status, "uid-a/main,uid-b/main,uid-b/second,uid-c/main");
+}
+
+static void tenants_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_TENANTS + 3;
+	build_world_shared(&world, 0, n);
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = build_world_text(&world, "p%03u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name},
+				build_world_replica(&world, 0, i));
+	}
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->tenants.count, LIMIT_TENANTS);
+	assert_int_equal(status->tenants_left_out, 3);
+	assert_int_equal(status->tenant_count, n);
+	expect_text(status->tenant_summary, "ml/p000 +258");
+	expect_text(status->slots.summary, "259/259");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* While the books are silent those that are not listed are not forgotten. */
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	status = publish();
+	assert_int_equal(status->tenant_count, n);
+	assert_int_equal(status->tenants_left_out, 3);
+	expect_text(status->slots.summary, "259/259");
+}
+
+static void those_that_left_are_bounded_and_newest_first(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 20);
+	for (unsigned i = 0; i < 20; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name},
+				build_world_replica(&world, 0, i));
+	}
+	publish();
+	for (unsigned i = 0; i < 20; i++) {
+		build_world_wait(&world, 10);
+		build_world_remove_pod(&world, build_world_text(&world, "uid-p%02u", i).ptr);
+		publish();
+	}
+	const struct attribution_status *status = build_world_status(&world, 0);
+	assert_int_equal(status->recent_tenants.count, LIMIT_RECENT_TENANTS);
+	expect_text(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, 0)->pod_uid,
+		    "uid-p19");
+	expect_text(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, 15)->pod_uid,
+		    "uid-p04");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_new_pod_of_the_same_name_inherits_nothing(void **state)
+{
+	(void)state;
+	publish_one_tenant();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_pod(&world, (struct build_pod){
+					.name = "a", .uid = "uid-new", .phase = POD_PHASE_PENDING,
+					.is_unseen = true});
+	/* The kubelet has not seen the change yet: both books speak of the old one. */
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* It has: the checkpoint names the new one. */
+	build_world_wait(&world, 100);
+	build_world_book_nothing(&world);
+	build_world_book(&world, "uid-new", "main", build_world_uuid(&world, 0));
+	status = publish();
+	const struct attribution_tenant *t = expect_tenant(
+		status, "uid-new", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
+	assert_true(t->since == BUILD_WORLD_NOW + 100);
+	expect_tenants(status, "uid-new/main");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const struct CMUnitTest tests[] = {
+	TEST(a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant),
+	TEST(a_pod_without_an_owner_has_no_workload),
+	TEST(the_checkpoint_alone_confirms_too),
+	TEST(a_pod_that_seems_to_want_no_gpu_can_hold_one),
+	TEST(a_static_pod_is_found_by_its_hash_and_published_under_the_apis_uid),
+	TEST(a_static_pod_keeps_its_since_when_its_mirror_appears),
+	TEST(a_pod_on_another_node_is_refused_and_counted),
+	TEST(an_unknown_uid_is_pending_and_then_unresolved),
+	TEST(a_pending_holder_becomes_a_tenant_when_the_api_knows_its_pod),
+	TEST(a_clock_that_is_set_back_starts_the_wait_anew),
+	TEST(an_unknown_uid_that_no_good_list_knows_of_is_a_left_over),
+	TEST(an_unknown_holder_goes_when_the_checkpoint_is_rewritten_without_it),
+	TEST(an_unknown_holder_stays_while_the_books_are_silent),
+	TEST(a_pod_that_is_gone_ends_and_is_remembered),
+	TEST(an_ended_uid_is_known_as_such_without_having_been_published),
+	TEST(a_pod_that_is_over_is_no_tenant),
+	TEST(a_tenant_whose_pod_is_over_ends),
+	TEST(the_phase_follows_the_pod_and_its_container),
+	TEST(an_init_container_is_a_tenant_though_no_list_has_it),
+	TEST(several_replicas_in_one_container_are_one_tenant),
+	TEST(the_same_id_named_twice_is_one_slot),
+	TEST(a_partition_is_named_by_its_tenant_and_outlives_nvmls_word),
+	TEST(a_name_alone_gives_name_only),
+	TEST(what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent),
+	TEST(other_devices_than_those_confirmed_are_held_by_name_only),
+	TEST(other_partitions_than_those_confirmed_are_held_by_name_only),
+	TEST(a_good_checkpoint_without_it_leaves_name_only),
+	TEST(a_name_that_no_pod_has_holds_a_slot_of_nobody),
+	TEST(a_tenant_that_the_checkpoint_has_stays_when_the_list_is_short),
+	TEST(a_tenant_stays_when_the_checkpoint_lacks_it_and_the_list_is_not_complete),
+	TEST(a_tenant_goes_when_a_complete_list_and_the_checkpoint_lack_it),
+	TEST(everything_stays_while_both_books_are_silent),
+	TEST(without_any_book_ever_nothing_is_known_and_none_is_not_said),
+	TEST(system_pods_are_listed_and_not_counted),
+	TEST(the_summary_counts_pods_and_not_containers),
+	TEST(tenants_beyond_the_bound_are_counted),
+	TEST(those_that_left_are_bounded_and_newest_first),
+	TEST(a_new_pod_of_the_same_name_inherits_nothing),
+};
+
+TEST_MAIN(tests)
