@@ -234,7 +234,6 @@ static int make_front(struct daemon *daemon, struct error *err)
 	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
 	config.reports_per_second = (uint32_t)settings->reports_per_second;
 	config.max_nodes = MAX_NODES;
-	config.settling_ms = (uint32_t)settings->settling_ms;
 	config.max_silent_ms = MAX_SILENT_MS;
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
 	if (front_new(&config, &daemon->front, err) < 0)

@@ -77,11 +77,10 @@ struct front_config front_config_default(void)
 {
 	return (struct front_config){
 		.token_ttl_ms = 120000,
-		.max_connections = 20000,
+		.max_connections = 4096,
 		.max_connections_per_address = 256,
 		.reports_per_second = 500,
 		.max_nodes = 16384,
-		.settling_ms = 300000,
 		.max_silent_ms = 30000,
 	};
 }
@@ -367,7 +366,6 @@ static int make_receiver(struct front *front, struct error *err)
 		},
 		.reports_per_second = config->reports_per_second,
 		.max_nodes = config->max_nodes,
-		.settling_ms = config->settling_ms,
 		.refresh_ms = 1000,
 		.metrics = config->metrics.registry,
 		.metric = config->metrics.reports,
@@ -403,7 +401,7 @@ static int make_servers(struct front *front, struct error *err)
 		.head_timeout_ms = 10000,
 		.body_timeout_ms = 20000,
 		.write_timeout_ms = 10000,
-		.idle_timeout_ms = 90000,
+		.idle_timeout_ms = 30000,
 	};
 	const struct server_config probes = {
 		.address = config->probe_address,

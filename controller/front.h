@@ -53,7 +53,6 @@ struct front_config {
 	uint32_t max_connections_per_address;
 	uint32_t reports_per_second;   /* of one node */
 	size_t max_nodes;
-	uint32_t settling_ms;          /* as the join's */
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;
 };

@@ -7,8 +7,8 @@
  * unchanged too. Either way the loop learns only that the node was heard of, and not more often than
  * it can tell apart.
  *
- * One exception: after its kubelet's restart what a node's pod resources say depends on how long ago
- * they were read, so until that is settled a report that brings newer times goes whole.
+ * So the times in the loop's copy of a report are those of its first arrival. What depends on how
+ * long ago something was read must count from there by the controller's clock.
  *
  * Between head and body of a request its node's record is only a pointer in the request: the record
  * was used just now, so it outlives any body's deadline (controller/senders.h).
@@ -303,21 +303,6 @@ static struct receiver_report *decode(struct view body, struct error *err)
 	return TAKE(report);
 }
 
-/* What the loop has of the node is too young to be refreshed: it must see newer times. */
-static bool is_settling(const struct receiver *receiver, const struct report *report)
-{
-	return report->kubelet_restarted_at > 0 &&
-	       report->observed_at - report->kubelet_restarted_at <
-		       (int64_t)receiver->config.settling_ms;
-}
-
-static bool says_the_same(const struct receiver *receiver, const struct sender *sender,
-			  const struct report *report)
-{
-	return sender->last && !is_settling(receiver, &sender->last->report) &&
-	       report_doc_same_evidence(&sender->last->report, report);
-}
-
 /* Takes the report's place in the order; a new agent process numbers its events anew. */
 static void accept_order(struct sender *sender, const struct report_order_mark *mark)
 {
@@ -357,7 +342,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 		refuse_stale(receiver, request, sender, &mark);
 		return;
 	}
-	bool same = says_the_same(receiver, sender, report);
+	bool same = sender->last && report_doc_same_evidence(&sender->last->report, report);
 	if (!same && !hand_over(receiver, sender, received)) {
 		refuse_unavailable(receiver, request, senders_name(sender),
 				   "too many reports wait to be looked at");

@@ -62,7 +62,6 @@ struct receiver_config {
 	                                      called with the owner below */
 	uint32_t reports_per_second;       /* of one node, and so many at once */
 	size_t max_nodes;
-	uint32_t settling_ms;  /* this long after its kubelet's restart a node's reports go whole */
 	uint32_t refresh_ms;   /* a node is said to have been heard of at most once in this time */
 	struct metric_registry *metrics; /* NULL: none */
 	size_t metric;         /* the row of enum receiver_outcome */

@@ -250,19 +250,6 @@ bool watches_are_synced(const struct watches *watches)
 	return true;
 }
 
-/* A reflector that found no such resource is content; who cannot do without it is not. */
-static const char *trouble_of(const struct follow *follow)
-{
-	const char *trouble = reflector_trouble(follow->reflector);
-	bool absent = reflector_is_synced(follow->reflector) &&
-		      !inventory_is_synced(follow->watches->inventory, follow->inventory_kind);
-
-	if (trouble[0] == '\0' && absent)
-		return "the server does not know this resource: install its "
-		       "CustomResourceDefinition";
-	return trouble;
-}
-
 struct watches_state watches_state(const struct watches *watches, unsigned i)
 {
 	const struct follow *follow = &watches->follows[i];
@@ -270,7 +257,7 @@ struct watches_state watches_state(const struct watches *watches, unsigned i)
 	assert(i < INVENTORY_N_KINDS);
 	return (struct watches_state){
 		.name = follow->kind->name,
-		.trouble = trouble_of(follow),
+		.trouble = reflector_trouble(follow->reflector),
 		.synced = inventory_is_synced(watches->inventory, follow->inventory_kind),
 		.counters = reflector_counters(follow->reflector),
 	};

@@ -3,14 +3,7 @@
 /*
  * One timer drives all: after everything that happens, advance() does what is due and sets the
  * timer for what comes next. What happens is a change in the kubelet's folders, an XID error, the
- * end of a reading, the answer to a report, or time.
- *
- * The order of a sample matters. The checkpoint is read first and the List asked for afterwards:
- * the kubelet writes the checkpoint before it lets a pod start, and its List tells the pods it has
- * admitted, so a List that was asked for after the checkpoint was read has every living pod that
- * the checkpoint names. A pod in the checkpoint but not in the List has ended; the other way round
- * nobody could tell it from one that has just begun. The driver is asked before both, because it
- * may take long, and nothing may pass between those two.
+ * end of a sample, the answer to a report, or time.
  *
  * While a kubelet hangs, reports go on with what was last known: that is what they say.
  */
@@ -22,11 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/checkpoint.h"
 #include "agent/evidence.h"
-#include "agent/hardware.h"
-#include "agent/podres.h"
 #include "agent/reporter.h"
+#include "agent/sampler.h"
 #include "agent/schedule.h"
 #include "agent/watchdog.h"
 #include "base/clock.h"
@@ -52,17 +43,11 @@ struct agent {
 	struct filewatch *plugins_folder;
 	struct filewatch *socket_folder;
 
-	struct checkpoint checkpoint;
-	struct podres *podres;
-	struct hardware hardware;
-	struct event_queue queue;
-
 	struct schedule schedule;
+	struct sampler *sampler;
 	struct delivery delivery;
 	struct reporter *reporter;
-	bool is_sampling;
-	bool is_news;      /* found by the sample under way */
-	bool has_sample;   /* the first one has ended */
+	bool has_sample;    /* the first one has ended */
 	unsigned last_loss; /* enum evidence_loss of the last report */
 	enum delivery_verdict last_verdict;
 
@@ -84,14 +69,8 @@ static struct report tell(struct agent *agent, int64_t sequence)
 		.sequence = sequence,
 		.observed_at = clock_wall_ms(),
 		.agent_version = VIEW(GPU_ATTRIBUTION_VERSION),
-		.sources.processes = {.state = REPORT_SOURCE_ABSENT,
-				      .message = VIEW("host PIDs are not visible")},
-		.events = event_queue_events(&agent->queue),
-		.events_dropped = agent->queue.dropped,
 	};
-	checkpoint_tell(&agent->checkpoint, &report);
-	podres_tell(agent->podres, &report);
-	hardware_tell(&agent->hardware, &report);
+	sampler_tell(agent->sampler, &report);
 	return report;
 }
 
@@ -152,7 +131,7 @@ static void answered(void *owner, const struct reporter_answer *answer)
 	enum delivery_verdict verdict = delivery_end(&agent->delivery, &answer->delivery,
 						     loop_now_ms(agent->loop), clock_boot_ms());
 	if (verdict == DELIVERY_ACCEPTED)
-		event_queue_acknowledge(&agent->queue, answer->acknowledged_events);
+		sampler_acknowledge(agent->sampler, answer->acknowledged_events);
 	if (agent->settings->once) {
 		end_once(agent, verdict == DELIVERY_ACCEPTED ? NULL : &answer->error);
 		return;
@@ -175,12 +154,10 @@ static void post(struct agent *agent)
 
 /* Printing it. */
 
-static bool has_any_source(const struct agent *agent)
+static bool has_any_source(struct agent *agent)
 {
 	struct report report = {0};
-	checkpoint_tell(&agent->checkpoint, &report);
-	podres_tell(agent->podres, &report);
-	hardware_tell(&agent->hardware, &report);
+	sampler_tell(agent->sampler, &report);
 	return report.sources.checkpoint.state == REPORT_SOURCE_OK ||
 	       report.sources.pod_resources.state == REPORT_SOURCE_OK ||
 	       report.sources.nvml.state == REPORT_SOURCE_OK;
@@ -206,13 +183,16 @@ static int print(struct agent *agent, struct error *err)
 
 /* Sampling. */
 
-static void end_sample(void *owner, const struct podres_outcome *outcome)
+static void end_sample(void *owner, const struct sampler_outcome *outcome)
 {
 	struct agent *agent = owner;
 	uint64_t now = loop_now_ms(agent->loop);
-	agent->is_sampling = false;
 	schedule_kubelet_answered(&agent->schedule, outcome->throttled, now);
-	if (outcome->is_news || agent->is_news || !agent->has_sample)
+	if (outcome->restarted) {
+		LOG_INFO("The kubelet has a new socket");
+		schedule_kubelet_restarted(&agent->schedule, now);
+	}
+	if (outcome->is_news || !agent->has_sample)
 		delivery_changed(&agent->delivery, now);
 	agent->has_sample = true;
 	if (agent->settings->print) {
@@ -223,33 +203,10 @@ static void end_sample(void *owner, const struct podres_outcome *outcome)
 	advance(agent);
 }
 
-static void look_at_socket(struct agent *agent)
-{
-	if (!podres_socket_changed(agent->podres))
-		return;
-	LOG_INFO("The kubelet has a new socket");
-	agent->is_news = true;
-	schedule_kubelet_restarted(&agent->schedule, loop_now_ms(agent->loop));
-}
-
-static void sample(struct agent *agent, unsigned parts)
-{
-	int64_t wall_now = clock_wall_ms();
-	agent->is_sampling = true;
-	agent->is_news = false;
-	look_at_socket(agent);
-	if (parts & SCHEDULE_HARDWARE) {
-		agent->is_news |= hardware_read(&agent->hardware, wall_now);
-		agent->is_news |= hardware_read_events(&agent->hardware, wall_now, &agent->queue);
-		wall_now = clock_wall_ms();
-	}
-	agent->is_news |= checkpoint_read(&agent->checkpoint, wall_now);
-	podres_read(agent->podres, (parts & SCHEDULE_ADVERTISED) != 0);
-}
-
 static uint64_t next_at(const struct agent *agent)
 {
-	uint64_t sample_at = agent->is_sampling ? SCHEDULE_NEVER : schedule_next_at(&agent->schedule);
+	uint64_t sample_at = sampler_is_busy(agent->sampler) ? SCHEDULE_NEVER
+							     : schedule_next_at(&agent->schedule);
 	uint64_t report_at = delivery_next_at(&agent->delivery);
 	return sample_at < report_at ? sample_at : report_at;
 }
@@ -257,9 +214,11 @@ static uint64_t next_at(const struct agent *agent)
 static void advance(struct agent *agent)
 {
 	uint64_t now = loop_now_ms(agent->loop);
-	unsigned parts = agent->is_sampling ? 0 : schedule_take_due(&agent->schedule, now);
+	unsigned parts = sampler_is_busy(agent->sampler)
+				 ? 0
+				 : schedule_take_due(&agent->schedule, now);
 	if (parts)
-		sample(agent, parts);
+		sampler_start(agent->sampler, parts);
 	if (delivery_next_at(&agent->delivery) <= now)
 		post(agent);
 	uint64_t next = next_at(agent);
@@ -281,7 +240,7 @@ static void on_events_due(void *owner)
 	struct agent *agent = owner;
 	uint64_t now = loop_now_ms(agent->loop);
 	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
-	if (!hardware_read_events(&agent->hardware, clock_wall_ms(), &agent->queue))
+	if (!sampler_read_events(agent->sampler))
 		return;
 	delivery_changed(&agent->delivery, now);
 	schedule_node_changed(&agent->schedule, now);
@@ -385,20 +344,19 @@ static int watch_folders(struct agent *agent, struct error *err)
 			       &agent->socket_folder, err);
 }
 
-static int open_sources(struct agent *agent, struct error *err)
+static int open_sampler(struct agent *agent, struct error *err)
 {
 	const struct agent_settings *settings = agent->settings;
-	const struct podres_config podres = {
-		.socket = settings->pod_resources_socket,
-		.timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
+	const struct sampler_config config = {
+		.pod_resources_socket = settings->pod_resources_socket,
+		.checkpoint_file = settings->checkpoint_file,
+		.nvml_library = settings->nvml_library,
+		.kubelet_timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
+		/* Rises from one agent of a boot to the next: there is less than one XID a ms. */
+		.last_event = agent->delivery.instance,
 	};
-	checkpoint_init(&agent->checkpoint, settings->checkpoint_file);
-	if (podres_new(agent->loop, agent->fetcher, &podres, end_sample, agent, &agent->podres,
-		       err) < 0)
-		return -1;
-	/* The socket that is there now is the one to compare with. */
-	podres_socket_changed(agent->podres);
-	return hardware_init(&agent->hardware, settings->nvml_library, err);
+	return sampler_new(agent->loop, agent->fetcher, &config, end_sample, agent,
+			   &agent->sampler, err);
 }
 
 static int open_reporter(struct agent *agent, struct error *err)
@@ -427,8 +385,6 @@ static void plan(struct agent *agent)
 	};
 	schedule_init(&agent->schedule, &schedule, loop_now_ms(agent->loop), prng_entropy());
 	delivery_init(&agent->delivery, &delivery, prng_entropy());
-	/* Numbers that rise from one agent of a boot to the next: there is less than one XID a ms. */
-	event_queue_init(&agent->queue, delivery.instance);
 	agent->last_verdict = DELIVERY_UNREACHABLE;
 }
 
@@ -443,11 +399,12 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 	if (!agent)
 		return error_no_memory(err);
 	agent->settings = settings;
-	if (read_boot_id(agent, err) < 0 || open_loop(agent, err) < 0 ||
-	    open_sources(agent, err) < 0 || open_reporter(agent, err) < 0 ||
-	    watch_folders(agent, err) < 0)
+	if (read_boot_id(agent, err) < 0 || open_loop(agent, err) < 0)
 		return -1;
 	plan(agent);
+	if (open_sampler(agent, err) < 0 || open_reporter(agent, err) < 0 ||
+	    watch_folders(agent, err) < 0)
+		return -1;
 	*ret_agent = TAKE(agent);
 	return 0;
 }
@@ -476,9 +433,7 @@ void agent_free(struct agent *agent)
 	filewatch_free(agent->socket_folder);
 	filewatch_free(agent->plugins_folder);
 	reporter_free(agent->reporter);
-	podres_free(agent->podres);
-	hardware_deinit(&agent->hardware);
-	checkpoint_deinit(&agent->checkpoint);
+	sampler_free(agent->sampler);
 	fetcher_free(agent->fetcher);
 	watchdog_free(agent->watchdog);
 	loop_signal_free(agent->interrupted);

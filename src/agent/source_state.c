@@ -13,7 +13,7 @@ static bool update(struct source_state *source, enum report_source_state state, 
 		return false;
 	if (cut.len > 0)
 		memmove(source->text, cut.ptr, cut.len);
-	source->said.state = state;
+	source->said.state = (int)state;
 	source->said.message = (struct view){source->text, cut.len};
 	return true;
 }

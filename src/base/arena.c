@@ -120,7 +120,7 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size)
 {
 	static max_align_t nothing;
 	size_t total;
-	if (__builtin_mul_overflow(n, size, &total))
+	if (__builtin_mul_overflow(n, size, &total) || total > PTRDIFF_MAX)
 		return NULL;
 	if (total == 0)
 		return &nothing;

@@ -233,8 +233,7 @@ static void begin_line(struct line *line, enum log_level level, const char *mess
 		 (unsigned)(now.tv_nsec / 1000000) % 1000);
 	put(line, view_from(head));
 	put_text(line, "level", view_from(level_names[level]));
-	put_key(line, "msg");
-	put_quoted(line, view_from(message));
+	put_text(line, "msg", view_from(message));
 }
 
 static void end_line(struct line *line)

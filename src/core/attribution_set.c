@@ -7,7 +7,7 @@
 
 static struct attribution_record *record_of(struct store_entry *entry)
 {
-	return entry ? CONTAINER_OF(entry, struct attribution_record, entry) : NULL;
+	return CONTAINER_OF(entry, struct attribution_record, entry);
 }
 
 static struct view record_key(const struct table_node *node)
@@ -112,7 +112,9 @@ void attribution_set_remove(struct attribution_set *set, struct store_entry *ent
 struct attribution_record *attribution_set_find(const struct attribution_set *set,
 						struct view name)
 {
-	return record_of(store_find(&set->store, name));
+	struct store_entry *entry = store_find(&set->store, name);
+
+	return entry ? record_of(entry) : NULL;
 }
 
 const struct attribution *attribution_set_next(const struct attribution_set *set,

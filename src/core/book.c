@@ -153,11 +153,13 @@ struct book_entry *book_next(const struct book *book, struct view id, struct vie
 	return NULL;
 }
 
-bool book_has(const struct book *book, const struct pod *pod, struct view container)
+bool book_has(const struct book *book, const struct pod *pod, struct view container,
+	      bool supported)
 {
 	for (uint32_t i = 0; i < book->n_entries; i++) {
-		if (book->entries[i].pod == pod &&
-		    view_equal(book->entries[i].said->container, container))
+		const struct book_entry *entry = &book->entries[i];
+		if (entry->pod == pod && (entry->is_supported || !supported) &&
+		    view_equal(entry->said->container, container))
 			return true;
 	}
 	return false;

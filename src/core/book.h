@@ -50,5 +50,6 @@ MUST_USE int book_read(const struct census *census, const struct roster *roster,
  */
 struct book_entry *book_next(const struct book *book, struct view id, struct view container,
 			     size_t *at);
-/* True when an entry is about that container of that pod. */
-bool book_has(const struct book *book, const struct pod *pod, struct view container);
+/* True when an entry, or one that is supported, is about that container of that pod. */
+bool book_has(const struct book *book, const struct pod *pod, struct view container,
+	      bool supported);

@@ -203,29 +203,25 @@ static bool was_withdrawn(const struct attribution_status *published)
 	return false;
 }
 
-static bool is_offered(const struct judge *judge)
-{
-	size_t n;
-	const struct slot *slots = slot_items(judge->slots, judge->index, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (slots[i].is_offered)
-			return true;
-	}
-	return false;
-}
-
-/* It was on offer once, and no source that can be believed has it on offer now. */
+/* It was on offer once, as what is held must have been, and no good source has it on offer now. */
 static bool is_withdrawn(const struct judge *judge)
 {
 	const struct holdings *holdings = judge->holdings;
 	const struct attribution_status *published = judge->published;
+	size_t n_slots;
+	const struct slot *slots = slot_items(judge->slots, judge->index, &n_slots);
 
-	if (!published || !judge->slots->is_offer_known || is_offered(judge))
+	for (size_t i = 0; i < n_slots; i++) {
+		if (slots[i].is_offered)
+			return false;
+	}
+	if (!judge->slots->is_offer_known)
 		return false;
-	if (was_withdrawn(published))
+	if (published && was_withdrawn(published))
 		return true;
-	return published->slots.total > 0 && !holdings->is_settling &&
-	       (holdings->list == HOLDING_BOOK_OK || holdings->checkpoint == HOLDING_BOOK_OK);
+	return !holdings->is_settling &&
+	       (holdings->list == HOLDING_BOOK_OK || holdings->checkpoint == HOLDING_BOOK_OK) &&
+	       (n_slots > 0 || (published && published->slots.total > 0));
 }
 
 static void find_others(struct judge *judge)

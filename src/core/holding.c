@@ -160,7 +160,6 @@ static void read_entry(struct reader *reader, const struct book_entry *entry)
 /* For each standing: whether an entry of it has an ID that the List has in a container of the same
  * name. */
 struct match {
-	bool is_same_pod;
 	bool has[BOOK_N_STANDINGS]; /* of other pods */
 };
 
@@ -172,24 +171,22 @@ static struct match match_entries(const struct reader *reader,
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
 		const struct book_entry *entry;
 		size_t at = 0;
-		while ((entry = book_next(&reader->book, id, said->container, &at))) {
-			if (pod && entry->pod == pod)
-				match.is_same_pod = true;
-			else
-				match.has[entry->standing] = true;
-		}
+		while ((entry = book_next(&reader->book, id, said->container, &at)))
+			match.has[entry->standing] |= !pod || entry->pod != pod;
 	}
 	return match;
 }
 
-static void support_entries(const struct reader *reader, const struct report_pod_resource *said)
+/* The List speaks of those entries: of the pod's own, or without a pod of those that are unknown. */
+static void support_entries(const struct reader *reader, const struct report_pod_resource *said,
+			    const struct pod *pod)
 {
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
 		struct book_entry *entry;
 		size_t at = 0;
 		while ((entry = book_next(&reader->book, id, said->container, &at)))
-			entry->is_supported = true;
+			entry->is_supported |= entry->pod == pod;
 	}
 }
 
@@ -205,7 +202,7 @@ static bool has_started(const struct pod *pod, struct view container)
  */
 static bool is_meant(const struct reader *reader, const struct pod *pod, struct view container)
 {
-	return pod && has_started(pod, container) && !book_has(&reader->book, pod, container);
+	return pod && has_started(pod, container) && !book_has(&reader->book, pod, container, false);
 }
 
 static bool is_same_name(struct view namespace, struct view name, struct view container,
@@ -242,6 +239,19 @@ enum by_name {
 	BY_NAME_UNKNOWN, /* somebody that cannot be told */
 };
 
+/* By what was published, a List has spoken of the container before. */
+static bool was_listed(const struct attribution_status *status, struct view uid,
+		       struct view container)
+{
+	const struct attribution_tenant *tenant = attribution_find_tenant(status, uid, container);
+	for (uint32_t i = 0; tenant && i < tenant->witnesses.count; i++) {
+		if (view_equal(*ARRAY_AT(tenant->witnesses, struct view, i),
+			       VIEW(HOLDING_LIST_NAME)))
+			return true;
+	}
+	return false;
+}
+
 /* Who holds an ID of that device, when the name is all there is to go by. */
 static enum by_name judge_name(const struct reader *reader, const struct roster_device *device,
 			       const struct report_pod_resource *said, const struct pod *pod)
@@ -249,7 +259,7 @@ static enum by_name judge_name(const struct reader *reader, const struct roster_
 	const struct attribution_status *status = roster_published(device);
 	struct view uid = pod ? pod_uid(pod) : (struct view){0};
 
-	if (pod && status && attribution_find_tenant(status, uid, said->container))
+	if (pod && status && was_listed(status, uid, said->container))
 		return BY_NAME_POD;
 	if (status && had_namesake(status, said, uid) &&
 	    (!pod || !has_started(pod, said->container)))
@@ -303,16 +313,33 @@ static void explain(struct reader *reader, const struct report_pod_resource *sai
 	if (pod)
 		owner = add_owner(reader, (struct holding_owner){pod_uid(pod), said->container,
 								 said->resource, pod});
-	if (match.is_same_pod)
+	if (pod && book_has(&reader->book, pod, said->container, true))
 		note_listed(reader, said, owner);
 	else if (match.has[BOOK_REFUSED] || (match.has[BOOK_LIVE] && !pod))
 		return;
 	else if (is_by_unknown(reader, &match, said, pod))
-		support_entries(reader, said);
+		support_entries(reader, said, NULL);
 	else if (match.has[BOOK_ENDED] && !is_meant(reader, pod, said->container))
 		return;
 	else
 		note_by_name(reader, said, owner);
+}
+
+/* What the List says of a container is about one and the same pod: where a part of it agrees with
+ * the checkpoint, all of it is about the checkpoint's pod. So agreement is looked for first. */
+static void read_list(struct reader *reader)
+{
+	const struct array list = reader->report->pod_resources;
+	for (uint32_t i = 0; i < list.count; i++) {
+		const struct report_pod_resource *said =
+			ARRAY_AT(list, struct report_pod_resource, i);
+		const struct pod *pod = census_find_name(&reader->holdings->census,
+							 said->namespace, said->name);
+		if (pod)
+			support_entries(reader, said, pod);
+	}
+	for (uint32_t i = 0; i < list.count; i++)
+		explain(reader, ARRAY_AT(list, struct report_pod_resource, i));
 }
 
 /* Putting in order */
@@ -395,14 +422,12 @@ static int make_room(struct reader *reader, struct arena *arena, struct error *e
 static int read_books(struct reader *reader, struct arena *arena, struct error *err)
 {
 	struct holdings *holdings = reader->holdings;
-	const struct array list = reader->report->pod_resources;
 
 	if (book_read(&holdings->census, holdings->roster, arena, &reader->book, err) < 0 ||
 	    make_room(reader, arena, err) < 0)
 		return -1;
 	judge_books(holdings);
-	for (uint32_t i = 0; i < list.count; i++)
-		explain(reader, ARRAY_AT(list, struct report_pod_resource, i));
+	read_list(reader);
 	for (uint32_t i = 0; i < reader->book.n_entries; i++)
 		read_entry(reader, &reader->book.entries[i]);
 	fold_items(holdings);

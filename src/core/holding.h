@@ -18,6 +18,10 @@ enum holding_witness {
 	HOLDING_CHECKPOINT = 1u << 1,
 };
 
+/* As a tenant's witnesses. */
+#define HOLDING_LIST_NAME "PodResources"
+#define HOLDING_CHECKPOINT_NAME "Checkpoint"
+
 /* What allocation responses say of MPS. */
 enum holding_mps {
 	HOLDING_MPS_USED = 1u << 0,

@@ -38,8 +38,8 @@ struct resolver {
 	struct tenants result;
 };
 
-static const struct view witness_checkpoint = VIEW_INIT("Checkpoint");
-static const struct view witness_list = VIEW_INIT("PodResources");
+static const struct view witness_checkpoint = VIEW_INIT(HOLDING_CHECKPOINT_NAME);
+static const struct view witness_list = VIEW_INIT(HOLDING_LIST_NAME);
 
 static bool is_unknown_pod(const struct attribution_tenant *tenant)
 {

@@ -563,7 +563,7 @@ static int rename_server(struct fetch *fetch, CURLU *url, const char *server_nam
 {
 	CLEANUP(curl_textp) char *host = NULL;
 	CLEANUP(curl_textp) char *port = NULL;
-	CLEANUP(sbuf_deinit) struct sbuf line;
+	CLEANUP(sbuf_deinit) struct sbuf line = {0};
 	sbuf_init(&line, LIMIT_URL);
 	if (curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
 	    curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK)

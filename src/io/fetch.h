@@ -7,7 +7,8 @@
  * environment are not used, TLS verification cannot be switched off but by the caller's explicit
  * `insecure`.
  *
- * The only file that includes libcurl is fetch.c.
+ * The program must ignore SIGPIPE: TLS on a connection that the peer has closed raises it. The only
+ * file that includes libcurl is fetch.c.
  *
  * Threads: the loop's.
  * Limits:  a response head of 64 KiB.

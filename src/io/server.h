@@ -11,7 +11,8 @@
  * whole. Either may be done later than it was asked for. The next request of a connection is read
  * only after the answer.
  *
- * Nothing is counted on SIGPIPE: the thread of the loop must ignore or block it.
+ * A write to a TLS connection that its client has closed raises SIGPIPE: the thread of the loop must
+ * ignore or block that.
  *
  * Threads: the loop's.
  * Limits:  a head as in wire/httpmsg.h; body, connections and deadlines as configured.

@@ -223,7 +223,7 @@ static void judge(const struct status *status, uint32_t retry_after_ms, struct e
 
 void answer_judge(const struct answer *answer, struct error *err)
 {
-	CLEANUP(arena_deinit) struct arena arena;
+	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct status status = {0};
 	arena_init(&arena, LIMIT_MIB);
 	if (!read_body(answer->body, &arena, &status))
@@ -234,7 +234,7 @@ void answer_judge(const struct answer *answer, struct error *err)
 
 void answer_judge_status(enum resource_encoding encoding, struct view object, struct error *err)
 {
-	CLEANUP(arena_deinit) struct arena arena;
+	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct status status = {0};
 	arena_init(&arena, LIMIT_MIB);
 	bool readable = encoding == RESOURCE_PROTOBUF ? read_protobuf(object, &status)

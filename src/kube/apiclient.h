@@ -34,7 +34,7 @@ MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector
 			   struct error *err);
 
 struct apiclient_call {
-	const char *method;
+	const char *method;       /* static text */
 	const char *path;         /* with the query; copied */
 	const char *content_type; /* of body; static text */
 	struct view body;         /* copied */

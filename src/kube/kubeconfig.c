@@ -82,7 +82,7 @@ static int keep(struct reader *reader, struct view text, struct view *ret)
 
 static int keep_path(struct reader *reader, struct view text, struct view *ret)
 {
-	CLEANUP(sbuf_deinit) struct sbuf path;
+	CLEANUP(sbuf_deinit) struct sbuf path = {0};
 	if (text.len == 0 || text.ptr[0] == '/')
 		return keep(reader, text, ret);
 	sbuf_init(&path, LIMIT_KUBECONFIG_BYTES);
@@ -94,7 +94,7 @@ static int keep_path(struct reader *reader, struct view text, struct view *ret)
 
 static int keep_base64(struct reader *reader, const char *key, struct view text, struct view *ret)
 {
-	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	CLEANUP(sbuf_deinit) struct sbuf bytes = {0};
 	sbuf_init(&bytes, LIMIT_KUBECONFIG_BYTES);
 	if (!base64_decode(text, &bytes))
 		return error_set(reader->err, ERROR_REJECTED, 0, "kubeconfig: %s is not base64",
@@ -337,7 +337,7 @@ int kubeconfig_parse(struct view text, const char *folder, const char *context,
 static int keep_printed(struct reader *reader, struct view *ret, const char *a, const char *b,
 			const char *c)
 {
-	CLEANUP(sbuf_deinit) struct sbuf text;
+	CLEANUP(sbuf_deinit) struct sbuf text = {0};
 	sbuf_init(&text, LIMIT_URL);
 	sbuf_printf(&text, "%s%s%s", a, b, c);
 	if (sbuf_check(&text, "address of the API server", reader->err) != 0)
@@ -348,7 +348,7 @@ static int keep_printed(struct reader *reader, struct view *ret, const char *a, 
 static int set_in_cluster(struct reader *reader, const char *host, const char *port,
 			  struct kubeconfig *config)
 {
-	CLEANUP(sbuf_deinit) struct sbuf address;
+	CLEANUP(sbuf_deinit) struct sbuf address = {0};
 	bool is_ipv6 = strchr(host, ':') != NULL;
 	sbuf_init(&address, LIMIT_URL);
 	sbuf_printf(&address, "%s%s%s:%s", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);

@@ -393,12 +393,6 @@ void attribution_doc_encode_status(const struct attribution *object,
 	jmap_encode(document_rows, &document, buf);
 }
 
-bool attribution_doc_same_status(const struct attribution_status *a,
-				 const struct attribution_status *b)
-{
-	return jmap_equal(status_rows, a, b);
-}
-
 const struct jmap_row *attribution_doc_rows(void)
 {
 	return body_rows;

@@ -41,9 +41,5 @@ void attribution_doc_encode_new(const struct attribution *attribution, struct sb
 void attribution_doc_encode_status(const struct attribution *object,
 				   const struct attribution_status *status, struct sbuf *buf);
 
-/* True when both would be written the same. */
-bool attribution_doc_same_status(const struct attribution_status *a,
-				 const struct attribution_status *b);
-
 /* The rows of spec and status, for the test that compares them with the schema. */
 const struct jmap_row *attribution_doc_rows(void);

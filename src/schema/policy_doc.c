@@ -7,8 +7,12 @@
 
 #include "schema/policy_doc.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 #include "wire/jmap.h"
+
+static_assert(POLICY_UNSET == 0 && POLICY_ON == 1 && POLICY_OFF == 2, "as JMAP_TOGGLE decodes");
 
 static const struct jmap_row metadata_rows[] = {
 	{"name", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(policy, name), .limit = LIMIT_TEXT_NAME},

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
+#include "core/status_equal.h"
 #include "schema/attribution_doc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (sbuf_check(&text, "object", &err) == 0) {
 			int result = attribution_doc_decode(sbuf_view(&text), &arena, &again, &err);
 			assert(result == 0);
-			assert(attribution_doc_same_status(&object.status, &again.status));
+			assert(status_equal(&object.status, &again.status));
 		}
 	}
 	sbuf_deinit(&text);

@@ -398,6 +398,10 @@ static void drop_object(struct build_world *world, struct view uuid)
 const struct join_result *build_world_publish(struct build_world *world)
 {
 	const struct join_result *result = build_world_join(world);
+	assert_true(result->n_ended <= BUILD_WORLD_MAX);
+	if (result->n_ended > 0)
+		memmove(world->ended, result->ended, result->n_ended * sizeof(*result->ended));
+	world->input.n_ended = result->n_ended;
 	for (size_t i = 0; i < result->n_devices; i++) {
 		if (result->devices[i].action == JOIN_WRITE)
 			put_object(world, &result->devices[i]);

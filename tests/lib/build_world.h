@@ -115,7 +115,8 @@ void build_world_fail_nvml(struct build_world *world);
 void build_world_wait(struct build_world *world, int64_t ms);
 /* Joins; a failure ends the test. */
 const struct join_result *build_world_join(struct build_world *world);
-/* Joins, and does what the result says: objects appear, get the new status, and go. */
+/* Joins, and does what the result says: objects appear, get the new status, and go; the list of
+ * ended UIDs is taken over. */
 const struct join_result *build_world_publish(struct build_world *world);
 /* What the last join says of device n; NULL: nothing. */
 const struct join_device *build_world_joined(struct build_world *world, unsigned n);

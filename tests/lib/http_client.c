@@ -98,6 +98,12 @@ bool http_client_has_ticket(struct http_client *client)
 	return SSL_SESSION_has_ticket(SSL_get_session(client->ssl)) == 1;
 }
 
+void http_client_cork(struct http_client *client, bool on)
+{
+	const int value = on;
+	assert_int_equal(setsockopt(client->fd, IPPROTO_TCP, TCP_CORK, &value, sizeof(value)), 0);
+}
+
 bool http_client_send(struct http_client *client, struct view bytes)
 {
 	while (bytes.len > 0) {

@@ -33,6 +33,8 @@ const char *http_client_server_name(struct http_client *client);
 /* True when the server gave a ticket to resume with. */
 bool http_client_has_ticket(struct http_client *client);
 
+/* While on, what is sent stays here; it leaves together when it is off again. */
+void http_client_cork(struct http_client *client, bool on);
 /* False when the server has closed. */
 bool http_client_send(struct http_client *client, struct view bytes);
 /* Reads one answer; answers to HEAD have no body. False when the server closed before any byte. */

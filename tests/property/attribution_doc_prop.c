@@ -5,6 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
+#include "core/status_equal.h"
 #include "lib/random_rows.h"
 #include "schema/attribution_doc.h"
 
@@ -34,7 +35,7 @@ static void decoding_undoes_encoding(void **state)
 		if (sbuf_check(&text, "object", &err) != 0 ||
 		    attribution_doc_decode(sbuf_view(&text), &arena, &read, &err) != 0)
 			fail_msg("seed %u: %s", seed, err.text);
-		if (!attribution_doc_same_status(&object.status, &read.status) ||
+		if (!status_equal(&object.status, &read.status) ||
 		    !view_equal(object.uuid, read.uuid))
 			fail_msg("seed %u: %.*s", seed, VIEW_ARG(sbuf_view(&text)));
 	}

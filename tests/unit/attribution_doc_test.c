@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/status_equal.h"
 #include "lib/failing_malloc.h"
 #include "lib/golden.h"
 #include "schema/attribution_doc.h"
@@ -142,7 +143,7 @@ static void what_is_written_is_read_again(void **state)
 	assert_text(read.uid, "u-1");
 	assert_text(read.resource_version, "7");
 	assert_text(read.uuid, UUID);
-	assert_true(attribution_doc_same_status(&read.status, &status));
+	assert_true(status_equal(&read.status, &status));
 
 	struct sbuf again;
 	sbuf_init(&again, LIMIT_OBJECT_BYTES);
@@ -163,7 +164,7 @@ static void an_object_of_a_real_api_server_is_read(void **state)
 	assert_int_equal(read.uid.len, 36);
 	assert_int_equal(read.generation, 1);
 	assert_true(read.resource_version.len > 0);
-	assert_true(attribution_doc_same_status(&read.status, &status));
+	assert_true(status_equal(&read.status, &status));
 }
 
 static void running_out_of_memory_anywhere_changes_nothing(void **state)
@@ -263,7 +264,7 @@ static void an_empty_status_is_written_without_inventions(void **state)
 		    "\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"u-1\",\"resourceVersion\":\"7\"},"
 		    SPEC "}");
 	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
-	assert_true(attribution_doc_same_status(&read.status, &status));
+	assert_true(status_equal(&read.status, &status));
 }
 
 static void no_tenants_and_unknown_tenants_are_told_apart(void **state)
@@ -275,7 +276,7 @@ static void no_tenants_and_unknown_tenants_are_told_apart(void **state)
 	assert_int_equal(none.status.tenant_count, 0);
 	assert_int_equal(unknown.status.tenant_count, -1);
 	assert_int_equal(unknown.status.slots.allocated, -1);
-	assert_false(attribution_doc_same_status(&none.status, &unknown.status));
+	assert_false(status_equal(&none.status, &unknown.status));
 }
 
 static void the_schemas_default_status_is_read(void **state)

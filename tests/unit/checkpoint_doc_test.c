@@ -16,6 +16,9 @@
 #define M0 "MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f"
 #define WITH_ENTRIES(entries) \
 	"{\"Data\":{\"PodDeviceEntries\":" entries ",\"RegisteredDevices\":null},\"Checksum\":1}"
+/* 129 characters */
+#define TEN "0123456789"
+#define LONG_UID TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "012345678"
 #define ENTRY(rest) \
 	"{\"PodUID\":\"u\",\"ContainerName\":\"c\",\"ResourceName\":\"nvidia.com/gpu\"" rest "}"
 
@@ -176,6 +179,9 @@ static void what_is_no_checkpoint_is_refused_with_the_reason_and_changes_nothing
 		 "PodDeviceEntries[0]: AllocResp: not base64", ERROR_REJECTED},
 		{WITH_ENTRIES("[" ENTRY(",\"AllocResp\":\"Cv8=\"") "]"), "AllocResp",
 		 ERROR_REJECTED},
+		{WITH_ENTRIES("[{\"PodUID\":\"" LONG_UID "\",\"ContainerName\":\"c\","
+			      "\"ResourceName\":\"nvidia.com/gpu\"}]"),
+		 "PodDeviceEntries[0]: PodUID: too long", ERROR_LIMIT},
 		{"[[[[[[[[[[[[[[[[[[", "", ERROR_REJECTED},
 		{"{\"a\":[[[[[[[[[[[[[[[[[[", "deeper", ERROR_LIMIT},
 	};
@@ -190,6 +196,23 @@ static void what_is_no_checkpoint_is_refused_with_the_reason_and_changes_nothing
 		if (err.kind != rows[i].kind || !strstr(err.text, rows[i].message))
 			fail_msg("%s: %s", rows[i].json, err.text);
 	}
+}
+
+static void a_file_beyond_the_limit_is_refused_unread(void **state)
+{
+	static const char whole[] = WITH_ENTRIES("[]");
+	size_t len = LIMIT_CHECKPOINT_BYTES;
+	char *bytes = malloc(len + 1);
+	struct report_checkpoint read;
+	struct error err;
+	assert_non_null(bytes);
+	memset(bytes, ' ', len + 1);
+	memcpy(bytes, whole, sizeof(whole) - 1);
+	decode(*state, (struct view){bytes, len});
+	assert_int_equal(checkpoint_doc_decode((struct view){bytes, len + 1}, *state, &read, &err),
+			 -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	free(bytes);
 }
 
 static void a_half_written_file_is_refused_wherever_it_ends(void **state)
@@ -265,6 +288,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		what_is_no_checkpoint_is_refused_with_the_reason_and_changes_nothing, setup,
 		teardown),
+	cmocka_unit_test_setup_teardown(a_file_beyond_the_limit_is_refused_unread, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_half_written_file_is_refused_wherever_it_ends, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(any_changed_byte_is_survived, setup, teardown),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/checkpoint.h"
+#include "lib/own_folder.h"
 
 #define CHECKPOINT_FILE "checkpoint_test.json"
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -21,13 +22,6 @@
 #define GOOD WHOLE("[" ENTRY("{\"-1\":[\"" UUID "\"]}") "]")
 #define OLDER WHOLE("[" ENTRY("[\"" UUID "\"]") "]")
 #define EMPTY WHOLE("null")
-
-static int remove_file(void **state)
-{
-	(void)state;
-	unlink(CHECKPOINT_FILE);
-	return 0;
-}
 
 /* As the kubelet does it: another file, moved over. */
 static void write_checkpoint(const char *text, size_t len)
@@ -168,4 +162,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_file_that_was_never_there_is_an_absent_source),
 	cmocka_unit_test(a_file_that_vanished_is_an_error_and_its_contents_stay),
 };
-TEST_MAIN_WITH(tests, NULL, remove_file)
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

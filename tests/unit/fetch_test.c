@@ -2,11 +2,15 @@
 
 #include "lib/test_main.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sbuf.h"
 #include "io/fetch.h"
+#include "io/server.h"
+#include "io/tls.h"
 #include "lib/script_server.h"
 
 static struct error err;
@@ -522,6 +526,164 @@ static void a_missing_unix_socket_is_worth_another_try(void **state)
 	free_client(&client);
 }
 
+/* TLS. */
+
+/* A server whose certificate is for one name or one address only, and the authority behind it. */
+struct tls_world {
+	struct client client;
+	struct server *server;
+	struct tls_identity *identity;
+	struct sbuf ca_cert, ca_key, other_ca_cert, other_ca_key, url;
+};
+
+static void saw_request_head(void *owner, struct server_request *request,
+			     const struct server_head *request_head)
+{
+	(void)owner;
+	(void)request_head;
+	server_answer(request, &(struct server_answer){.status = 200, .body = VIEW("hi")});
+}
+
+static void make_authority(struct sbuf *cert, struct sbuf *key)
+{
+	sbuf_init(cert, 1 << 16);
+	sbuf_init(key, 1 << 16);
+	const struct tls_certificate_request request = {
+		.common_name = "ca", .now = clock_wall_ms() / 1000, .lifetime_s = 3600};
+	assert_int_equal(tls_make_certificate(&request, cert, key, &err), 0);
+}
+
+static void begin_tls_world(struct tls_world *world, const char *dns_name, const char *address)
+{
+	const char *const names[] = {dns_name, NULL}, *const addresses[] = {address, NULL};
+	struct sbuf cert, key;
+	*world = (struct tls_world){0};
+	new_client(&world->client, &(struct script_server_config){0});
+	make_authority(&world->ca_cert, &world->ca_key);
+	make_authority(&world->other_ca_cert, &world->other_ca_key);
+	sbuf_init(&cert, 1 << 16);
+	sbuf_init(&key, 1 << 16);
+	const struct tls_certificate_request request = {
+		.common_name = "server",
+		.dns_names = names,
+		.addresses = addresses,
+		.now = clock_wall_ms() / 1000,
+		.lifetime_s = 3600,
+		.issuer_cert_pem = sbuf_view(&world->ca_cert),
+		.issuer_key_pem = sbuf_view(&world->ca_key),
+	};
+	assert_int_equal(tls_make_certificate(&request, &cert, &key, &err), 0);
+	assert_int_equal(tls_identity_new(sbuf_view(&cert), sbuf_view(&key), &world->identity,
+					  &err),
+			 0);
+	const struct server_config config = {
+		.address = "127.0.0.1:0",
+		.tls = world->identity,
+		.max_body = 100,
+		.max_connections = 10,
+		.max_connections_per_address = 10,
+		.handshake_timeout_ms = 5000,
+		.head_timeout_ms = 5000,
+		.body_timeout_ms = 5000,
+		.write_timeout_ms = 5000,
+		.idle_timeout_ms = 5000,
+	};
+	const struct server_handler handler = {NULL, saw_request_head, NULL};
+	assert_int_equal(server_new(world->client.loop, &config, &handler, &world->server, &err),
+			 0);
+	sbuf_init(&world->url, 100);
+	sbuf_printf(&world->url, "https://127.0.0.1:%u/", (unsigned)server_port(world->server));
+	sbuf_deinit(&cert);
+	sbuf_deinit(&key);
+}
+
+static void end_tls_world(struct tls_world *world)
+{
+	server_free(world->server);
+	tls_identity_free(world->identity);
+	free_client(&world->client);
+	sbuf_deinit(&world->ca_cert);
+	sbuf_deinit(&world->ca_key);
+	sbuf_deinit(&world->other_ca_cert);
+	sbuf_deinit(&world->other_ca_key);
+	sbuf_deinit(&world->url);
+}
+
+/* Asks once; ERROR_NONE where the answer came. */
+static void expect_outcome(struct tls_world *world, struct fetch_request request,
+			   enum error_kind kind)
+{
+	request.method = "GET";
+	request.url = sbuf_text(&world->url);
+	start(&world->client, &request);
+	run(&world->client);
+	sbuf_clear(&world->client.journal);
+	assert_int_equal(world->client.result.failed, kind != ERROR_NONE);
+	assert_int_equal(world->client.result.error.kind, kind);
+	assert_int_equal(world->client.result.status, kind == ERROR_NONE ? 200 : 0);
+}
+
+static void only_the_given_authority_is_believed(void **state)
+{
+	(void)state;
+	struct tls_world world;
+	begin_tls_world(&world, NULL, "127.0.0.1");
+	expect_outcome(&world, (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert)},
+		       ERROR_NONE);
+	/* A kept connection does not serve somebody who believes another authority. */
+	expect_outcome(&world, (struct fetch_request){.ca_pem = sbuf_view(&world.other_ca_cert)},
+		       ERROR_DENIED);
+	expect_outcome(&world, (struct fetch_request){0}, ERROR_DENIED);
+	expect_outcome(&world, (struct fetch_request){.insecure = true}, ERROR_NONE);
+	expect_outcome(&world, (struct fetch_request){.ca_pem = VIEW("garbage")}, ERROR_REJECTED);
+	end_tls_world(&world);
+}
+
+static void the_name_in_the_certificate_must_be_the_one_asked_for(void **state)
+{
+	(void)state;
+	struct tls_world world;
+	begin_tls_world(&world, "name.test", NULL);
+	struct view ca = sbuf_view(&world.ca_cert);
+	expect_outcome(&world, (struct fetch_request){.ca_pem = ca}, ERROR_DENIED);
+	expect_outcome(&world, (struct fetch_request){.ca_pem = ca, .server_name = "name.test"},
+		       ERROR_NONE);
+	expect_outcome(&world, (struct fetch_request){.ca_pem = ca, .server_name = "other.test"},
+		       ERROR_DENIED);
+	assert_true(world.client.result.error.text[0] != '\0');
+	end_tls_world(&world);
+}
+
+static void an_unusable_client_certificate_fails_the_request(void **state)
+{
+	(void)state;
+	struct tls_world world;
+	begin_tls_world(&world, NULL, "127.0.0.1");
+	expect_outcome(&world,
+		       (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert),
+					      .client_cert_pem = VIEW("garbage"),
+					      .client_key_pem = VIEW("garbage")},
+		       ERROR_REJECTED);
+	expect_outcome(&world,
+		       (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert),
+					      .client_cert_pem = sbuf_view(&world.ca_cert),
+					      .client_key_pem = sbuf_view(&world.other_ca_key)},
+		       ERROR_REJECTED);
+	expect_outcome(&world,
+		       (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert),
+					      .client_cert_pem = sbuf_view(&world.ca_cert),
+					      .client_key_pem = sbuf_view(&world.ca_key)},
+		       ERROR_NONE);
+	end_tls_world(&world);
+}
+
+static int ignore_sigpipe(void **state)
+{
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_answer_arrives_as_head_body_and_done),
 	cmocka_unit_test(a_body_is_handed_on_as_it_arrives),
@@ -544,5 +706,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(unusable_requests_are_refused_at_once),
 	cmocka_unit_test(grpc_over_a_unix_socket_delivers_its_trailers),
 	cmocka_unit_test(a_missing_unix_socket_is_worth_another_try),
+	cmocka_unit_test(only_the_given_authority_is_believed),
+	cmocka_unit_test(the_name_in_the_certificate_must_be_the_one_asked_for),
+	cmocka_unit_test(an_unusable_client_certificate_fails_the_request),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, ignore_sigpipe, NULL)

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -121,6 +122,44 @@ static void nothing_is_lost_between_threads(void **state)
 	assert_int_equal(handoff_count(handoff), 0);
 }
 
+/* One object goes back and forth, so that each wake-up that is lost is the last. */
+struct table_tennis {
+	struct handoff *handoff;
+	struct object ball;
+	atomic_uint n_returned;
+};
+
+static void *serve(void *argument)
+{
+	struct table_tennis *game = argument;
+	for (unsigned i = 0; i < N_OBJECTS; i++) {
+		struct error err;
+		while (atomic_load(&game->n_returned) != i)
+			sched_yield();
+		game->ball.number = i;
+		assert_int_equal(handoff_push(game->handoff, &game->ball.node, &err), 0);
+	}
+	return NULL;
+}
+
+static void a_push_beside_the_last_pop_wakes_the_consumer(void **state)
+{
+	(void)state;
+	CLEANUP(handoff_freep) struct handoff *handoff = new_handoff(1);
+	struct table_tennis game = {.handoff = handoff};
+	pthread_t server;
+	assert_int_equal(pthread_create(&server, NULL, serve, &game), 0);
+	for (unsigned i = 0; i < N_OBJECTS;) {
+		if (handoff_pop(handoff)) {
+			assert_int_equal(game.ball.number, i);
+			atomic_store(&game.n_returned, ++i);
+		} else {
+			assert_true(is_readable(handoff, 10000));
+		}
+	}
+	pthread_join(server, NULL);
+}
+
 static void lack_of_memory_and_of_descriptors_is_told(void **state)
 {
 	(void)state;
@@ -146,6 +185,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(objects_come_out_in_order_and_the_fd_follows),
 	cmocka_unit_test(a_full_queue_refuses_and_takes_again_after_a_pop),
 	cmocka_unit_test(nothing_is_lost_between_threads),
+	cmocka_unit_test(a_push_beside_the_last_pop_wakes_the_consumer),
 	cmocka_unit_test(lack_of_memory_and_of_descriptors_is_told),
 };
 TEST_MAIN(tests)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/hardware.h"
+#include "lib/own_folder.h"
 
 #define DEVICES_FILE "hardware_test.json"
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -33,15 +34,7 @@ static void set_node(const char *text)
 
 static int setup(void **state)
 {
-	(void)state;
-	return setenv("FAKE_NVML_FILE", DEVICES_FILE, 1);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	unlink(DEVICES_FILE);
-	return 0;
+	return setenv("FAKE_NVML_FILE", DEVICES_FILE, 1) == 0 ? own_folder_enter(state) : -1;
 }
 
 static struct report tell(const struct hardware *hardware)
@@ -96,8 +89,8 @@ static void a_driver_in_trouble_leaves_the_last_good_devices_standing(void **sta
 	assert_int_equal(hardware_init(&hardware, FAKE_NVML, &err), 0);
 	set_node(NODE("Default", "", ""));
 	hardware_read(&hardware, 100);
-	set_node("{\"devices\":[],\"errors\":{\"nvmlDeviceGetCount_v2\":999,"
-		 "\"nvmlInitWithFlags\":9,\"nvmlInit_v2\":9}}");
+	set_node("{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
+		 "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
 	assert_true(hardware_read(&hardware, 200));
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ERROR);
@@ -167,4 +160,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(xid_errors_reach_the_queue_once),
 	cmocka_unit_test(an_xid_that_no_report_can_carry_is_left_out),
 };
-TEST_MAIN_WITH(tests, setup, teardown)
+TEST_MAIN_WITH(tests, setup, own_folder_leave)

@@ -498,6 +498,75 @@ static void without_memory_nothing_leaks_and_nothing_is_half_there(void **state)
 	}
 }
 
+/* The 1025th ended UID drives out one that the same list still names further behind. */
+static void ended_uids_that_a_join_borrowed_can_be_given_back(void **state)
+{
+	struct world *world = *state;
+	static char uids[1024][8];
+	static struct view ended[1024], back[1025];
+	struct report report = report_of("gpu-a", true, NULL);
+	struct error err;
+
+	put_report(world, &report, 1000);
+	for (unsigned i = 0; i < ARRAY_SIZE(ended); i++) {
+		snprintf(uids[i], sizeof(uids[i]), "u%u", i);
+		ended[i] = view_from(uids[i]);
+	}
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), ended, 1024, 1000,
+					     &err), 0);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	assert_int_equal(input.n_ended, 1024);
+	back[0] = VIEW("new");
+	memcpy(&back[1], input.ended, sizeof(ended));
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), back, 1025, 2000,
+					     &err), 0);
+	input = gather(world, "gpu-a", 2000);
+	assert_int_equal(input.n_ended, 1024);
+	assert_true(view_equal(input.ended[1023], VIEW("u1023")));
+}
+
+static void every_object_is_met_once_on_a_walk(void **state)
+{
+	struct world *world = *state;
+
+	assert_null(inventory_next_attribution(world->inventory, NULL));
+	put_attribution(world, "gpu-a", 1);
+	const struct attribution *object = inventory_next_attribution(world->inventory, NULL);
+	assert_true(view_equal(object->name, VIEW(NAME_A)));
+	assert_null(inventory_next_attribution(world->inventory, object));
+}
+
+static void without_memory_nothing_is_gathered(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, "u1");
+	const struct view named = VIEW("u9");
+	struct error err;
+	bool failed = true;
+
+	put_report(world, &report, 1000);
+	put_pod(world, "a", "u1", true, 1);
+	put_attribution(world, "gpu-a", 1);
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000,
+					     &err), 0);
+	for (size_t cap = 0; failed; cap += 8) {
+		struct join_input input = {.node_name = VIEW("before")};
+		struct arena arena;
+
+		arena_init(&arena, cap);
+		failed = inventory_gather(world->inventory, VIEW("gpu-a"), 1000, &arena, &input,
+					  &err) < 0;
+		arena_deinit(&arena);
+		assert_true(view_equal(input.node_name, failed ? VIEW("before") : VIEW("gpu-a")));
+		assert_int_equal(input.n_pods, failed ? 0 : 1);
+	}
+	failing_malloc_at(1);
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &(struct view){"n", 1},
+					     1, 1000, &err), -1);
+	assert_true(failing_malloc_off());
+	assert_int_equal(gather(world, "gpu-a", 1000).n_ended, 1);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_node_has_the_pods_that_the_api_places_on_it, set_up, tear_down),
@@ -543,6 +612,12 @@ static const struct CMUnitTest tests[] = {
 		what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_memory_nothing_leaks_and_nothing_is_half_there, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		ended_uids_that_a_join_borrowed_can_be_given_back, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		every_object_is_met_once_on_a_walk, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_nothing_is_gathered, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -131,6 +131,11 @@ static void readiness_is_unknown_unless_the_node_says_so(void **state)
 		{VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x10\x22\x0e\x0a\x05Ready\x12\x05"
 			   "False"),
 		 NODE_READY_FALSE},
+		/* Ready is True, and Other, which comes after it, is False. */
+		{VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x1f\x22\x0d\x0a\x05Ready\x12\x04True"
+			   "\x22\x0e\x0a\x05Other\x12\x05"
+			   "False"),
+		 NODE_READY_TRUE},
 		{VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x12\x22\x10\x0a\x05Ready\x12\x07Unknown"),
 		 NODE_READY_UNKNOWN},
 	};
@@ -158,6 +163,28 @@ static void labels_beyond_the_bound_are_left_out(void **state)
 	assert_text(fields.labels[NODE_MAX_LABELS - 1].key, "x");
 }
 
+/* "\x0a\x05" announces five bytes where none are left. */
+static void a_malformed_part_at_any_depth_is_refused(void **state)
+{
+	(void)state;
+	static const struct view rows[] = {
+		VIEW_INIT("\x0a\x05\x0a\x01n\x0a\x05"),                     /* metadata */
+		VIEW_INIT("\x0a\x07\x0a\x01n\x5a\x02\x0a\x05"),             /* a label */
+		VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x02\x0a\x05"),             /* status */
+		VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x04\x0a\x02\x0a\x05"),     /* a capacity */
+		VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x06\x0a\x04\x12\x02\x0a\x05"), /* its amount */
+		VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x04\x22\x02\x0a\x05"),     /* a condition */
+		VIEW_INIT("\x0a\x03\x0a\x01n\x1a\x04\x3a\x02\x0a\x05"),     /* nodeInfo */
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct node_fields fields;
+		struct error err;
+		if (node_doc_decode(rows[i], &fields, &err) == 0)
+			fail_msg("row %zu is accepted", i);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+	}
+}
+
 static void a_node_without_name_is_refused(void **state)
 {
 	(void)state;
@@ -174,6 +201,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(any_changed_byte_is_survived),
 	cmocka_unit_test(readiness_is_unknown_unless_the_node_says_so),
 	cmocka_unit_test(labels_beyond_the_bound_are_left_out),
+	cmocka_unit_test(a_malformed_part_at_any_depth_is_refused),
 	cmocka_unit_test(a_node_without_name_is_refused),
 };
 

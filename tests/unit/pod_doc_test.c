@@ -199,6 +199,96 @@ static void containers_beyond_the_bound_are_counted(void **state)
 	assert_true(fields.wants_gpu);
 }
 
+/* Rows of hand-made pods: metadata, then what is of interest. */
+#define HEAD "\x0a\x06\x0a\x01n\x2a\x01u"
+#define GPU_LIMIT "\x42\x12\x0a\x10\x0a\x0envidia.com/gpu"
+#define GPU_CONTAINER "\x12\x17\x0a\x01" "a" GPU_LIMIT
+
+static void only_restart_policy_always_makes_a_sidecar(void **state)
+{
+	(void)state;
+	/* Init containers b, Always, and c, Never. */
+	struct pod_fields fields = decode(
+		VIEW(HEAD "\x12\x36" GPU_CONTAINER "\xa2\x01\x0c\x0a\x01"
+			  "b\xc2\x01\x06"
+			  "Always\xa2\x01\x0b\x0a\x01"
+			  "c\xc2\x01\x05Never"));
+	assert_int_equal(find(&fields, "a")->kind, POD_CONTAINER_MAIN);
+	assert_int_equal(find(&fields, "b")->kind, POD_CONTAINER_SIDECAR);
+	assert_int_equal(find(&fields, "c")->kind, POD_CONTAINER_INIT);
+}
+
+static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
+{
+	(void)state;
+	static const struct view rows[] = {
+		VIEW_INIT("\x0a\x1a\x0a\x01n\x2a\x01u\x6a\x08\x0a\x01K\x1a\x01o\x30\x01"
+			  "\x6a\x08\x0a\x01X\x1a\x01x\x30\x00"),
+		VIEW_INIT("\x0a\x1a\x0a\x01n\x2a\x01u\x6a\x08\x0a\x01X\x1a\x01x\x30\x00"
+			  "\x6a\x08\x0a\x01K\x1a\x01o\x30\x01"),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(rows[i]);
+		assert_text(fields.owner_kind, "K");
+		assert_text(fields.owner_name, "o");
+	}
+}
+
+static void all_containers_are_terminated_only_if_each_is(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view message;
+		bool terminated;
+	} rows[] = {
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER), true},
+		/* a running, b terminated; the other way round; both terminated */
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x12\x00\x42\x07\x0a\x01"
+				"b\x12\x02\x1a\x00"),
+		 false},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x1a\x00\x42\x07\x0a\x01"
+				"b\x12\x02\x12\x00"),
+		 false},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x1a\x00\x42\x07\x0a\x01"
+				"b\x12\x02\x1a\x00"),
+		 true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(decode(rows[i].message).containers_terminated, rows[i].terminated);
+}
+
+/* "\x0a\x05" announces five bytes where none are left. */
+static void a_malformed_part_at_any_depth_is_refused(void **state)
+{
+	(void)state;
+	static const struct view rows[] = {
+		VIEW_INIT("\x0a\x08\x0a\x01n\x2a\x01u\x0a\x05"),         /* metadata */
+		VIEW_INIT("\x0a\x0a\x0a\x01n\x2a\x01u\x5a\x02\x0a\x05"), /* a label */
+		VIEW_INIT("\x0a\x0a\x0a\x01n\x2a\x01u\x62\x02\x0a\x05"), /* an annotation */
+		VIEW_INIT("\x0a\x0a\x0a\x01n\x2a\x01u\x6a\x02\x0a\x05"), /* an owner */
+		VIEW_INIT(HEAD "\x12\x02\x0a\x05"),                         /* spec */
+		VIEW_INIT(HEAD "\x12\x04\x12\x02\x0a\x05"),                 /* a container */
+		VIEW_INIT(HEAD "\x12\x05\xa2\x01\x02\x0a\x05"),             /* an init container */
+		VIEW_INIT(HEAD "\x12\x06\x12\x04\x42\x02\x0a\x05"),         /* its resources */
+		VIEW_INIT(HEAD "\x12\x08\x12\x06\x42\x04\x0a\x02\x0a\x05"), /* a limit */
+		VIEW_INIT(HEAD "\x1a\x02\x0a\x05"),                         /* status */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x04\x42\x02\x0a\x05"), /* a container's status */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x06\x42\x04\x12\x02\x0a\x05"), /* its state */
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields;
+		struct error err;
+		if (pod_doc_decode(rows[i], &fields, &err) == 0)
+			fail_msg("row %zu is accepted", i);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+	}
+}
+
 static void a_pod_without_name_or_uid_is_refused(void **state)
 {
 	(void)state;
@@ -233,6 +323,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_message_cut_anywhere_is_refused_or_lacks_parts),
 	cmocka_unit_test(any_changed_byte_is_survived),
 	cmocka_unit_test(containers_beyond_the_bound_are_counted),
+	cmocka_unit_test(only_restart_policy_always_makes_a_sidecar),
+	cmocka_unit_test(the_owner_is_the_controlling_one_wherever_it_stands),
+	cmocka_unit_test(all_containers_are_terminated_only_if_each_is),
+	cmocka_unit_test(a_malformed_part_at_any_depth_is_refused),
 	cmocka_unit_test(a_pod_without_name_or_uid_is_refused),
 	cmocka_unit_test(fields_of_another_wire_type_are_skipped),
 };

@@ -189,7 +189,31 @@ static void without_memory_nothing_is_left_behind(void **state)
 	intern_deinit(&intern);
 }
 
+static void every_flag_says_its_own(void **state)
+{
+	(void)state;
+	for (unsigned bits = 0; bits < 16; bits++) {
+		struct pod_fields fields = plain();
+		struct intern intern;
+
+		intern_init(&intern);
+		fields.deleting = bits & 1;
+		fields.admission_failed = bits & 2;
+		fields.wants_gpu = bits & 4;
+		fields.system = bits & 8;
+		struct pod *pod = make(&intern, &fields);
+		assert_int_equal(pod_is_deleting(pod), (bits & 1) != 0);
+		assert_int_equal(pod_is_admission_failed(pod), (bits & 2) != 0);
+		assert_int_equal(pod_wants_gpu(pod), (bits & 4) != 0);
+		assert_int_equal(pod_is_system(pod), (bits & 8) != 0);
+		assert_int_equal(pod_phase(pod), POD_PHASE_RUNNING);
+		pod_free(&intern, pod);
+		intern_deinit(&intern);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_flag_says_its_own),
 	cmocka_unit_test(a_record_says_what_it_was_made_from),
 	cmocka_unit_test(a_pod_without_gpu_keeps_no_containers_and_no_owner),
 	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),

@@ -7,6 +7,7 @@
 
 #include "agent/podres.h"
 #include "lib/fake_kubelet.h"
+#include "lib/own_folder.h"
 #include "wire/grpcmsg.h"
 
 #define SOCKET_PATH "podres_test.sock"
@@ -402,4 +403,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_socket_that_comes_later_is_a_start),
 	cmocka_unit_test(freeing_during_a_reading_does_not_call_back),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

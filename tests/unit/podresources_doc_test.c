@@ -134,7 +134,7 @@ static void devices_of_nobody_are_refused(void **state)
 		/* a pod with a name and no namespace */
 		VIEW_INIT("\x0a\x03\x0a\x01p"),
 		/* a container with devices and no name */
-		VIEW_INIT("\x0a\x0b\x0a\x01p\x12\x02ns\x1a\x02\x12\x00"),
+		VIEW_INIT("\x0a\x0e\x0a\x01p\x12\x02ns\x1a\x05\x12\x03\x0a\x01r"),
 		/* devices without a resource */
 		VIEW_INIT("\x0a\x0e\x0a\x01p\x12\x02ns\x1a\x05\x0a\x01"
 			  "c\x12\x00"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
 #include "controller/publisher.h"
@@ -256,6 +257,94 @@ static void an_end_in_the_middle_cancels_what_is_under_way(void **state)
 	assert_false(fake_requests[0].open);
 }
 
+static void a_plan_that_made_an_object_says_so_and_another_does_not(void **state)
+{
+	struct world *world = *state;
+	struct join_device create = device(JOIN_WRITE, NULL), update = device(JOIN_WRITE, &previous);
+
+	apply(world, &create, 1);
+	fake_apiclient_answer(0, OBJECT("1"));
+	wait_done(world);
+	assert_true(world->created);
+	apply(world, &update, 1);
+	fake_apiclient_answer(1, OBJECT("2"));
+	wait_done(world);
+	assert_false(world->created);
+	apply(world, &create, 1);
+	fake_apiclient_fail(2, ERROR_RETRY);
+	wait_done(world);
+	assert_false(world->created);
+}
+
+static void an_object_that_is_deleted_stays_known_until_the_watch_says_so(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = device(JOIN_WRITE, &previous), gone = device(JOIN_DELETE, &previous);
+
+	apply(world, &write, 1);
+	fake_apiclient_answer(0, OBJECT("8"));
+	wait_done(world);
+	apply(world, &gone, 1);
+	fake_apiclient_answer(1, "{}");
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_NONE);
+	assert_int_equal(publisher_counters(world->publisher).deleted, 1);
+	assert_non_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
+}
+
+static void the_longest_wait_that_the_server_asked_for_is_passed_on(void **state)
+{
+	struct world *world = *state;
+	struct join_device write[2] = {device(JOIN_WRITE, &previous), device(JOIN_WRITE, &previous)};
+	const struct error busy = {.kind = ERROR_THROTTLED, .retry_after_ms = 7000};
+
+	apply(world, write, 2);
+	fake_apiclient_fail(0, ERROR_RETRY);
+	fake_requests[1].answer(fake_requests[1].owner, 429, (struct view){0}, &busy);
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_RETRY);
+	assert_int_equal(world->retry_after_ms, 7000);
+}
+
+static void an_answer_that_is_no_object_of_ours_fails_the_plan(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = device(JOIN_WRITE, &previous);
+
+	apply(world, &write, 1);
+	fake_apiclient_answer(0, "<html>");
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_REJECTED);
+}
+
+static void without_memory_nothing_is_started_and_the_output_is_untouched(void **state)
+{
+	struct world *world = *state;
+	struct join_device write[2] = {device(JOIN_WRITE, &previous), device(JOIN_WRITE, NULL)};
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		size_t n_writes = 77;
+		struct error err = {0};
+
+		fake_apiclient_reset();
+		world->n_done = 0;
+		failing_malloc_at(k);
+		int result = publisher_apply(world->publisher, VIEW("gpu-a"), write, 2, &n_writes,
+					     &err);
+		failed = failing_malloc_off();
+		assert_int_equal(n_writes, result < 0 ? 77 : 2);
+		assert_int_equal(err.kind, result < 0 ? ERROR_NO_MEMORY : ERROR_NONE);
+		for (unsigned i = 0; i < n_fake_requests; i++)
+			fake_apiclient_fail(i, ERROR_RETRY);
+		if (result == 0)
+			wait_done(world);
+		assert_int_equal(world->n_done, result < 0 ? 0 : 1);
+		assert_int_equal(publisher_counters(world->publisher).waiting, 0);
+		assert_int_equal(publisher_counters(world->publisher).under_way, 0);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_plan_without_changes_sends_nothing_and_is_done_at_once, set_up, tear_down),
@@ -279,6 +368,16 @@ static const struct CMUnitTest tests[] = {
 		nothing_is_sent_while_writing_is_not_allowed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_end_in_the_middle_cancels_what_is_under_way, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_plan_that_made_an_object_says_so_and_another_does_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_that_is_deleted_stays_known_until_the_watch_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_longest_wait_that_the_server_asked_for_is_passed_on, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_answer_that_is_no_object_of_ours_fails_the_plan, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_nothing_is_started_and_the_output_is_untouched, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -11,7 +11,6 @@
 #include "lib/fake_server.inc"
 
 #define MAX 64
-#define SETTLING_MS 300000
 
 struct fixture {
 	struct receiver *receiver;
@@ -63,7 +62,6 @@ static void start(struct fixture *f)
 			      .review = on_review},
 		.reports_per_second = 20,
 		.max_nodes = 2,
-		.settling_ms = SETTLING_MS,
 		.refresh_ms = 1000,
 		.metrics = f->registry,
 		.hand_over = on_hand_over,
@@ -139,7 +137,7 @@ static double counted(const struct fixture *f, enum receiver_outcome outcome)
 }
 
 struct parts {
-	const char *node, *boot, *time, *restarted;
+	const char *node, *boot, *time;
 	int64_t instance, sequence, events, memory;
 };
 
@@ -150,14 +148,13 @@ static const char *make(const struct parts *parts)
 	static char text[2048];
 	snprintf(text, sizeof(text),
 		 "{\"version\":1,\"node\":\"%s\",\"bootID\":\"%s\",\"instance\":%lld,"
-		 "\"sequence\":%lld,\"observedAt\":\"%s\",\"kubelet\":{\"restartedAt\":%s%s%s},"
+		 "\"sequence\":%lld,\"observedAt\":\"%s\","
 		 "\"sources\":{\"nvml\":{\"state\":\"ok\",\"observedAt\":\"%s\"}},"
 		 "\"devices\":[{\"uuid\":\"" UUID "\",\"memoryMiB\":%lld}],"
 		 "\"events\":[{\"sequence\":%lld,\"type\":\"XID\"}]}",
 		 parts->node ? parts->node : "n", parts->boot ? parts->boot : "boot",
 		 (long long)parts->instance, (long long)parts->sequence,
-		 parts->time ? parts->time : "2026-01-02T03:04:05Z", parts->restarted ? "\"" : "",
-		 parts->restarted ? parts->restarted : "null", parts->restarted ? "\"" : "",
+		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
 		 parts->time ? parts->time : "2026-01-02T03:04:05Z", (long long)parts->memory,
 		 (long long)parts->events);
 	return text;
@@ -219,26 +216,6 @@ static void the_loop_hears_of_a_node_no_more_often_than_it_can_tell(void **state
 	}
 	assert_int_equal(f.n_refreshes, 4);
 	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 48);
-	stop(&f);
-}
-
-static void while_a_kubelet_settles_newer_times_go_whole(void **state)
-{
-	(void)state;
-	static const char *const restarted = "2026-01-02T03:00:00Z";
-	struct fixture f;
-	start(&f);
-	post(&f, REPORT(.sequence = 1, .restarted = restarted, .time = "2026-01-02T03:00:01Z"));
-	post(&f, REPORT(.sequence = 2, .restarted = restarted, .time = "2026-01-02T03:01:01Z"));
-	assert_int_equal(f.n_reports, 2);
-	/* The same times say nothing new. */
-	post(&f, REPORT(.sequence = 3, .restarted = restarted, .time = "2026-01-02T03:01:01Z"));
-	assert_int_equal(f.n_reports, 2);
-	/* The first report behind the end must be seen, those behind it need not. */
-	post(&f, REPORT(.sequence = 4, .restarted = restarted, .time = "2026-01-02T03:06:00Z"));
-	assert_int_equal(f.n_reports, 3);
-	post(&f, REPORT(.sequence = 5, .restarted = restarted, .time = "2026-01-02T03:07:00Z"));
-	assert_int_equal(f.n_reports, 3);
 	stop(&f);
 }
 
@@ -561,7 +538,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_report_is_handed_over_whole),
 	cmocka_unit_test(an_unchanged_report_only_refreshes),
 	cmocka_unit_test(the_loop_hears_of_a_node_no_more_often_than_it_can_tell),
-	cmocka_unit_test(while_a_kubelet_settles_newer_times_go_whole),
 	cmocka_unit_test(what_is_not_newer_is_refused),
 	cmocka_unit_test(a_node_can_speak_only_for_itself),
 	cmocka_unit_test(malformed_reports_are_refused_with_the_reason),

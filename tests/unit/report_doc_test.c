@@ -112,6 +112,17 @@ static void what_is_written_is_read_again(void **state)
 	golden_free(json);
 }
 
+/* The example has each member, with a value of its own: a row that is wrong changes the text. */
+static void every_member_of_the_example_is_written_as_it_was_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct view json = golden_read("report_full.json");
+	struct report report = decode(fixture, json);
+	report_doc_encode(&report, &fixture->buf);
+	assert_true(view_equal(sbuf_view(&fixture->buf), json));
+	golden_free(json);
+}
+
 static void an_empty_list_and_a_missing_one_are_told_apart(void **state)
 {
 	struct fixture *fixture = *state;
@@ -406,6 +417,8 @@ static void running_out_of_memory_anywhere_changes_nothing(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(the_protocols_own_example_is_understood, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_is_written_is_read_again, setup, teardown),
+	cmocka_unit_test_setup_teardown(every_member_of_the_example_is_written_as_it_was_read,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(an_empty_list_and_a_missing_one_are_told_apart, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(numbers_that_a_device_lacks_are_minus_one, setup, teardown),

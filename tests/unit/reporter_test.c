@@ -7,6 +7,7 @@
 
 #include "agent/reporter.h"
 #include "lib/fake_controller.h"
+#include "lib/own_folder.h"
 
 #define TOKEN_FILE "reporter_test.token"
 #define CA_FILE "reporter_test.ca"
@@ -365,4 +366,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_controller_that_is_away_is_no_status),
 	cmocka_unit_test(freeing_during_a_post_does_not_call_back),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

@@ -3,6 +3,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "base/prng.h"
 #include "base/table.h"
 
@@ -105,6 +107,48 @@ static void a_walk_survives_removal_of_what_it_returned(void **state)
 	assert_null(table_next(&table, NULL));
 }
 
+struct hashed {
+	uint32_t hash;
+	uint32_t number;
+};
+
+static int compare_hashes(const void *a, const void *b)
+{
+	uint32_t x = ((const struct hashed *)a)->hash, y = ((const struct hashed *)b)->hash;
+	return (x > y) - (x < y);
+}
+
+static void keys_of_one_hash_are_told_apart(void **state)
+{
+	(void)state;
+	/* Among so many keys some 18 pairs share a hash; that none does happens once in 10^8 runs. */
+	static struct hashed hashed[400000];
+	for (uint32_t i = 0; i < ARRAY_SIZE(hashed); i++) {
+		char key[24];
+		snprintf(key, sizeof(key), "%u", i);
+		hashed[i] = (struct hashed){view_hash(view_from(key)), i};
+	}
+	qsort(hashed, ARRAY_SIZE(hashed), sizeof(hashed[0]), compare_hashes);
+	size_t n_pairs = 0;
+	for (size_t i = 1; i < ARRAY_SIZE(hashed); i++) {
+		if (hashed[i].hash != hashed[i - 1].hash)
+			continue;
+		struct record records[2] = {0};
+		CLEANUP(table_deinit) struct table table;
+		table_init(&table, key_of);
+		snprintf(records[0].key, sizeof(records[0].key), "%u", hashed[i - 1].number);
+		snprintf(records[1].key, sizeof(records[1].key), "%u", hashed[i].number);
+		add(&table, &records[0]);
+		assert_null(table_find(&table, view_from(records[1].key)));
+		add(&table, &records[1]);
+		for (size_t k = 0; k < 2; k++)
+			assert_ptr_equal(table_find(&table, view_from(records[k].key)),
+					 &records[k].node);
+		n_pairs++;
+	}
+	assert_true(n_pairs > 0);
+}
+
 static void lack_of_memory_changes_nothing(void **state)
 {
 	(void)state;
@@ -132,6 +176,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(random_changes_agree_with_a_plain_array),
 	cmocka_unit_test(a_walk_meets_each_record_once),
 	cmocka_unit_test(a_walk_survives_removal_of_what_it_returned),
+	cmocka_unit_test(keys_of_one_hash_are_told_apart),
 	cmocka_unit_test(lack_of_memory_changes_nothing),
 };
 TEST_MAIN(tests)

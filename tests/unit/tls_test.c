@@ -238,6 +238,26 @@ static void a_pair_that_does_not_fit_changes_nothing(void **state)
 	pair_deinit(&authority);
 }
 
+static void a_key_of_another_kind_does_not_fit(void **state)
+{
+	(void)state;
+	struct pair authority;
+	struct error err = {0};
+	struct tls_identity *identity = NULL;
+	char *text;
+	make_authority(&authority);
+	EVP_PKEY *key = EVP_RSA_gen(2048);
+	BIO *bio = BIO_new(BIO_s_mem());
+	assert_int_equal(PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL), 1);
+	long len = BIO_get_mem_data(bio, &text);
+	assert_int_equal(tls_identity_new(sbuf_view(&authority.cert),
+					  (struct view){text, (size_t)len}, &identity, &err), -1);
+	assert_int_equal(err.kind, ERROR_REJECTED);
+	BIO_free(bio);
+	EVP_PKEY_free(key);
+	pair_deinit(&authority);
+}
+
 static void a_chain_is_served_behind_its_certificate(void **state)
 {
 	(void)state;
@@ -312,6 +332,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_certificate_ends_with_its_authority_at_the_latest),
 	cmocka_unit_test(a_certificate_is_not_made_of_bad_requests),
 	cmocka_unit_test(a_pair_that_does_not_fit_changes_nothing),
+	cmocka_unit_test(a_key_of_another_kind_does_not_fit),
 	cmocka_unit_test(a_chain_is_served_behind_its_certificate),
 	cmocka_unit_test(an_identity_may_wait_for_its_first_pair),
 	cmocka_unit_test(what_is_no_certificate_has_no_end),

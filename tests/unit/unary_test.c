@@ -8,6 +8,7 @@
 #include "io/unary.h"
 #include "lib/fake_kubelet.h"
 #include "lib/script_server.h"
+#include "lib/own_folder.h"
 #include "wire/grpcmsg.h"
 
 #define SOCKET_PATH "unary_test.sock"
@@ -274,4 +275,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_request_is_what_a_grpc_server_demands),
 	cmocka_unit_test(a_cancelled_call_does_not_call_back),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

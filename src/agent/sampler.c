@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The order of a sample matters. The checkpoint is read first and the List asked for afterwards:
+ * the kubelet writes the checkpoint before it lets a pod start, and its List tells the pods it has
+ * admitted, so a List that was asked for after the checkpoint was read has every living pod that
+ * the checkpoint names. A pod in the checkpoint but not in the List has ended; the other way round
+ * nobody could tell it from one that has just begun. The driver is asked before both, because it
+ * may take long, and nothing may pass between those two.
+ */
+
+#include "agent/sampler.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "agent/checkpoint.h"
+#include "agent/hardware.h"
+#include "agent/podres.h"
+#include "agent/schedule.h"
+#include "base/clock.h"
+
+struct sampler {
+	sampler_fn finished;
+	void *owner;
+	struct checkpoint checkpoint;
+	struct podres *podres;
+	struct hardware hardware;
+	struct event_queue queue;
+	bool is_busy;
+	struct sampler_outcome outcome; /* of the sample under way */
+};
+
+static void finish(void *owner, const struct podres_outcome *podres)
+{
+	struct sampler *sampler = owner;
+	struct sampler_outcome outcome = sampler->outcome;
+	outcome.is_news |= podres->is_news;
+	outcome.throttled = podres->throttled;
+	sampler->is_busy = false;
+	sampler->finished(sampler->owner, &outcome);
+}
+
+void sampler_start(struct sampler *sampler, unsigned parts)
+{
+	assert(!sampler->is_busy && (parts & SCHEDULE_ALLOCATION));
+	bool restarted = podres_socket_changed(sampler->podres);
+	sampler->is_busy = true;
+	sampler->outcome = (struct sampler_outcome){.is_news = restarted, .restarted = restarted};
+	if (parts & SCHEDULE_HARDWARE) {
+		sampler->outcome.is_news |= hardware_read(&sampler->hardware, clock_wall_ms());
+		sampler->outcome.is_news |= sampler_read_events(sampler);
+	}
+	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
+	podres_read(sampler->podres, (parts & SCHEDULE_ADVERTISED) != 0);
+}
+
+bool sampler_is_busy(const struct sampler *sampler)
+{
+	return sampler->is_busy;
+}
+
+bool sampler_read_events(struct sampler *sampler)
+{
+	return hardware_read_events(&sampler->hardware, clock_wall_ms(), &sampler->queue);
+}
+
+void sampler_acknowledge(struct sampler *sampler, int64_t sequence)
+{
+	event_queue_acknowledge(&sampler->queue, sequence);
+}
+
+void sampler_tell(struct sampler *sampler, struct report *report)
+{
+	checkpoint_tell(&sampler->checkpoint, report);
+	podres_tell(sampler->podres, report);
+	hardware_tell(&sampler->hardware, report);
+	report->sources.processes = (struct report_source){
+		.state = REPORT_SOURCE_ABSENT,
+		.message = VIEW("host PIDs are not visible"),
+	};
+	report->events = event_queue_events(&sampler->queue);
+	report->events_dropped = sampler->queue.dropped;
+}
+
+static void freep(struct sampler **sampler)
+{
+	sampler_free(*sampler);
+}
+
+int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler_config *config,
+		sampler_fn finished, void *owner, struct sampler **ret_sampler, struct error *err)
+{
+	CLEANUP(freep) struct sampler *sampler = calloc(1, sizeof(*sampler));
+	if (!sampler)
+		return error_no_memory(err);
+	sampler->finished = finished;
+	sampler->owner = owner;
+	event_queue_init(&sampler->queue, config->last_event);
+	checkpoint_init(&sampler->checkpoint, config->checkpoint_file);
+	const struct podres_config podres = {
+		.socket = config->pod_resources_socket,
+		.timeout_ms = config->kubelet_timeout_ms,
+	};
+	if (podres_new(loop, fetcher, &podres, finish, sampler, &sampler->podres, err) < 0 ||
+	    hardware_init(&sampler->hardware, config->nvml_library, err) < 0)
+		return -1;
+	/* The socket that is there now is the one to compare with. */
+	podres_socket_changed(sampler->podres);
+	*ret_sampler = TAKE(sampler);
+	return 0;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	podres_free(sampler->podres);
+	hardware_deinit(&sampler->hardware);
+	checkpoint_deinit(&sampler->checkpoint);
+	free(sampler);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * sampler - reads the node's sources in the right order and keeps what they said.
+ *
+ * Threads: the loop's. Calls into the driver and into local files take as long as they do.
+ */
+
+#include "agent/event_queue.h"
+#include "io/fetch.h"
+
+struct sampler;
+
+/* Texts are borrowed for the sampler's life. */
+struct sampler_config {
+	const char *pod_resources_socket;
+	const char *checkpoint_file;
+	const char *nvml_library;
+	uint32_t kubelet_timeout_ms;
+	int64_t last_event; /* sequence number before that of the first event */
+};
+
+/* What a sample gave. */
+struct sampler_outcome {
+	bool is_news;   /* some source says something that it did not say before */
+	bool restarted; /* the kubelet has a new socket */
+	bool throttled; /* the kubelet's rate limit refused us */
+};
+
+typedef void (*sampler_fn)(void *owner, const struct sampler_outcome *outcome);
+
+/* Reads nothing yet. Fails with ERROR_NO_MEMORY. */
+MUST_USE int sampler_new(struct loop *loop, struct fetcher *fetcher,
+			 const struct sampler_config *config, sampler_fn finished, void *owner,
+			 struct sampler **ret_sampler, struct error *err);
+/* Ends a sample under way without calling back. Accepts NULL. */
+void sampler_free(struct sampler *sampler);
+/*
+ * Starts a sample of these parts (enum schedule_part). `finished` is called later, exactly once.
+ * None may be under way.
+ */
+void sampler_start(struct sampler *sampler, unsigned parts);
+bool sampler_is_busy(const struct sampler *sampler);
+/* Asks the driver for XID errors. True when there were any. */
+bool sampler_read_events(struct sampler *sampler);
+/* Events up to this sequence number need not be told again. */
+void sampler_acknowledge(struct sampler *sampler, int64_t sequence);
+/* Puts all that the sources said into the report, borrowed until anything else happens here. */
+void sampler_tell(struct sampler *sampler, struct report *report);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The first byte chooses the encoding, the second where the rest is cut in two. Whatever the
+ * input, both halves must give the same objects as the whole.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube/list_stream.h"
+#include "kube/object_meta.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CAP 4096
+
+struct story {
+	uint64_t objects;
+	uint32_t hash;
+	bool failed;
+	bool complete;
+};
+
+static int tell(struct list_stream *stream, const uint8_t *data, size_t size,
+		struct story *story)
+{
+	struct error err;
+	struct view object;
+	struct object_meta meta;
+	enum list_stream_step step;
+	char *copy = malloc(size ? size : 1);
+	if (!copy)
+		abort();
+	if (size > 0)
+		memcpy(copy, data, size);
+	struct view input = {copy, size};
+	while ((step = list_stream_next(stream, &input, &object, &err)) == LIST_STREAM_OBJECT) {
+		assert(object.len <= CAP);
+		story->objects++;
+		story->hash = story->hash * 31 + view_hash(object);
+		if (object_meta_read(stream->encoding, object, &meta, &err) == 0)
+			story->hash ^= view_hash(meta.name);
+	}
+	assert(step == LIST_STREAM_FAILED || input.len == 0);
+	free(copy);
+	story->failed = step == LIST_STREAM_FAILED;
+	story->complete = !story->failed && list_stream_end(stream, &err) == 0;
+	return story->failed ? -1 : 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct list_stream stream;
+	struct story whole = {0}, parts = {0};
+	if (size < 2)
+		return 0;
+	enum resource_encoding encoding = data[0] & 1 ? RESOURCE_JSON : RESOURCE_PROTOBUF;
+	size_t cut = (size - 2) * data[1] / 255;
+	data += 2;
+	size -= 2;
+	list_stream_init(&stream, encoding, CAP);
+	tell(&stream, data, size, &whole);
+	list_stream_reset(&stream);
+	if (tell(&stream, data, cut, &parts) == 0)
+		tell(&stream, data + cut, size - cut, &parts);
+	list_stream_deinit(&stream);
+	assert(whole.failed == parts.failed && whole.complete == parts.complete);
+	assert(whole.objects == parts.objects && whole.hash == parts.hash);
+	return 0;
+}

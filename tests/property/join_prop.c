@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Random small worlds: pods that come, go, end and are followed by others of the same name; books
+ * that lag behind, are short, dated or missing; devices that are whole, shared or cut, vanish and
+ * come back. After each step the invariants of the join are checked. The seed of a failing world is
+ * printed; PROP_SEED in the environment runs that one alone.
+ */
+
+#include "lib/build_world.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/prng.h"
+#include "core/status_equal.h"
+
+#define N_WORLDS 1500
+#define N_STEPS 8
+#define N_NAMES 6
+#define N_DEVICES 3
+#define N_CONTAINERS 2
+
+static const char *const containers[N_CONTAINERS] = {"main", "side"};
+
+/* What is so, which no book need say. */
+struct truth {
+	struct prng prng;
+	struct build_world world;
+	unsigned generations[N_NAMES]; /* how many pods of that name there have been */
+	char uids[N_NAMES][32];
+	bool is_there[N_NAMES];
+	bool is_over[N_NAMES];
+	uint64_t seed;
+};
+
+static struct truth truth;
+
+static unsigned draw(unsigned n)
+{
+	return (unsigned)prng_between(&truth.prng, 0, n - 1);
+}
+
+static bool chance(unsigned percent)
+{
+	return draw(100) < percent;
+}
+
+static struct view copy(const char *text)
+{
+	return build_world_text(&truth.world, "%s", text);
+}
+
+static void put_pod(unsigned n, bool over)
+{
+	char name[16];
+	snprintf(name, sizeof(name), "pod-%u", n);
+	truth.is_over[n] = over;
+	build_world_pod(&truth.world,
+			(struct build_pod){
+				.name = copy(name).ptr,
+				.uid = copy(truth.uids[n]).ptr,
+				.container = containers[draw(N_CONTAINERS)],
+				.kind = (enum pod_container_kind)draw(3),
+				.state = (enum pod_container_state)(1 + draw(3)),
+				.is_unseen = chance(20),
+				.phase = over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
+				.deleting = chance(20),
+				.wants_no_gpu = chance(10),
+				.system = n == 0,
+			});
+}
+
+static void change_pod(unsigned n)
+{
+	if (!truth.is_there[n]) {
+		/* The same name, another UID. */
+		snprintf(truth.uids[n], sizeof(truth.uids[n]), "uid-%u-%u", n,
+			 ++truth.generations[n]);
+		truth.is_there[n] = true;
+		put_pod(n, false);
+	} else if (chance(40)) {
+		build_world_remove_pod(&truth.world, truth.uids[n]);
+		truth.is_there[n] = false;
+		if (chance(70) && truth.world.input.n_ended < BUILD_WORLD_MAX)
+			build_world_end(&truth.world, copy(truth.uids[n]).ptr);
+	} else {
+		put_pod(n, chance(20));
+	}
+}
+
+static struct view draw_id(void)
+{
+	unsigned device = draw(N_DEVICES + 1); /* one more than there are */
+	switch (device) {
+	case 0:
+		return build_world_uuid(&truth.world, 0);
+	case 1:
+		return build_world_replica(&truth.world, 1, draw(4));
+	case 2:
+		return build_world_mig(&truth.world, 2, draw(3));
+	default:
+		return copy("no-device");
+	}
+}
+
+/* An entry about a pod that is, was, or never became known. */
+static void add_entry(void)
+{
+	struct build_world *world = &truth.world;
+	unsigned n = draw(N_NAMES);
+	const char *container = containers[draw(N_CONTAINERS)];
+	struct view id = draw_id();
+	char name[16], uid[48];
+
+	snprintf(name, sizeof(name), "pod-%u", n);
+	snprintf(uid, sizeof(uid), "%s", truth.uids[n]);
+	if (chance(10))
+		snprintf(uid, sizeof(uid), "uid-%u-%u", n, truth.generations[n] + 1);
+	else if (chance(10) && truth.generations[n] > 0)
+		snprintf(uid, sizeof(uid), "uid-%u-%u", n, truth.generations[n] - 1);
+	if (chance(75))
+		build_world_list(world, copy(name).ptr, container, id);
+	if (chance(75) && uid[0])
+		build_world_book(world, copy(uid).ptr, container, id)->mps = chance(10);
+}
+
+static void rewrite_books(void)
+{
+	build_world_list_nothing(&truth.world);
+	build_world_book_nothing(&truth.world);
+	for (unsigned n = draw(8); n > 0; n--)
+		add_entry();
+}
+
+static int draw_source_state(void)
+{
+	return chance(80) ? REPORT_SOURCE_OK : REPORT_SOURCE_ERROR;
+}
+
+static void change_sources(void)
+{
+	struct report *report = &truth.world.report;
+	report->sources.pod_resources.state = draw_source_state();
+	report->sources.checkpoint.state = draw_source_state();
+	report->sources.nvml.state = draw_source_state();
+	report->pod_resources.present = chance(90);
+	report->checkpoint.present = chance(90);
+	report->allocatable.present = chance(90);
+	report->checkpoint.registered.present = chance(90);
+	report->devices.present = chance(90);
+	/* What is not there has nothing in it. */
+	report->pod_resources.count *= report->pod_resources.present;
+	report->allocatable.count = report->allocatable.present;
+	report->checkpoint.entries.count *= report->checkpoint.present;
+	report->checkpoint.registered.count =
+		report->checkpoint.present && report->checkpoint.registered.present;
+	report->devices.count = report->devices.present ? N_DEVICES - (chance(10) ? 1 : 0) : 0;
+	report->kubelet_restarted_at = chance(20) ? report->observed_at - 1000 : 0;
+}
+
+static void make_devices(void)
+{
+	build_world_exclusive(&truth.world, 0);
+	build_world_shared(&truth.world, 1, 4);
+	build_world_cut(&truth.world, 2, 3);
+}
+
+static void step(void)
+{
+	struct build_world *world = &truth.world;
+	for (unsigned n = draw(3); n > 0; n--)
+		change_pod(draw(N_NAMES));
+	if (chance(60))
+		rewrite_books();
+	if (chance(60))
+		change_sources();
+	if (chance(20))
+		build_world_event(world, build_world_uuid(world, draw(N_DEVICES)),
+				  chance(50) ? 79 : 31, BUILD_WORLD_NOW + draw(1000));
+	build_world_wait(world, draw(30000));
+	if (chance(80))
+		world->input.report_age_ms = draw(1000);
+	world->input.report = chance(95) ? &world->report : NULL;
+}
+
+/* Invariants */
+
+static bool is_alive_here(struct view uid)
+{
+	for (unsigned n = 0; n < N_NAMES; n++) {
+		if (truth.is_there[n] && !truth.is_over[n] &&
+		    view_equal(uid, view_from(truth.uids[n])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_unknown(const struct attribution_tenant *tenant)
+{
+	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
+	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
+}
+
+/* The name that a UID of this test belongs to. */
+static void check_name(const struct attribution_tenant *tenant)
+{
+	unsigned n, generation;
+	char text[32], name[16];
+	snprintf(text, sizeof(text), "%.*s", VIEW_ARG(tenant->pod_uid));
+	assert_int_equal(sscanf(text, "uid-%u-%u", &n, &generation), 2);
+	snprintf(name, sizeof(name), "pod-%u", n);
+	assert_true(view_equal(tenant->pod_name, view_from(name)));
+}
+
+static void check_tenant(const struct attribution_tenant *tenant)
+{
+	assert_true(tenant->slots > 0);
+	assert_true(tenant->since > 0 && tenant->since <= truth.world.input.now_wall_ms);
+	assert_true(tenant->witnesses.count > 0);
+	if (is_unknown(tenant)) {
+		assert_int_equal(tenant->confidence, ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
+		assert_int_equal(tenant->pod_name.len, 0);
+		return;
+	}
+	assert_true(is_alive_here(tenant->pod_uid));
+	check_name(tenant);
+}
+
+static void check_order(const struct array tenants)
+{
+	for (uint32_t i = 1; i < tenants.count; i++) {
+		const struct attribution_tenant *a =
+			ARRAY_AT(tenants, struct attribution_tenant, i - 1);
+		const struct attribution_tenant *b =
+			ARRAY_AT(tenants, struct attribution_tenant, i);
+		int order = view_compare(a->pod_uid, b->pod_uid);
+		assert_true(order < 0 ||
+			    (order == 0 && view_compare(a->container, b->container) < 0));
+	}
+}
+
+static void check_status(const struct attribution_status *status)
+{
+	assert_true(status->tenants.count <= LIMIT_TENANTS);
+	assert_true(status->recent_tenants.count <= LIMIT_RECENT_TENANTS);
+	assert_true(status->health.events.count <= LIMIT_HEALTH_EVENTS);
+	assert_true(status->sharing.evidence.count <= LIMIT_EVIDENCE);
+	assert_true(status->slots.total < 0 || status->slots.allocated <= status->slots.total);
+	assert_int_equal(status->conditions.count, 5);
+	check_order(status->tenants);
+	for (uint32_t i = 0; i < status->tenants.count; i++)
+		check_tenant(ARRAY_AT(status->tenants, struct attribution_tenant, i));
+}
+
+static bool has_tenant(const struct attribution_status *status, struct view uid,
+		       struct view container)
+{
+	return attribution_find_tenant(status, uid, container) != NULL;
+}
+
+/* Whoever was published is there, has left, or was never known to the API server. */
+static void check_nobody_vanishes(const struct attribution_status *before,
+				  const struct attribution_status *after)
+{
+	for (uint32_t i = 0; i < before->tenants.count; i++) {
+		const struct attribution_tenant *t =
+			ARRAY_AT(before->tenants, struct attribution_tenant, i);
+		bool found = is_unknown(t) || has_tenant(after, t->pod_uid, t->container);
+		for (uint32_t j = 0; !found && j < after->recent_tenants.count; j++) {
+			const struct attribution_past_tenant *past = ARRAY_AT(
+				after->recent_tenants, struct attribution_past_tenant, j);
+			found = view_equal(past->pod_uid, t->pod_uid) &&
+				view_equal(past->container, t->container);
+		}
+		assert_true(found);
+	}
+}
+
+static void check_before_and_after(void)
+{
+	const struct join_result *result = &truth.world.result;
+	for (size_t i = 0; i < result->n_devices; i++) {
+		const struct join_device *device = &result->devices[i];
+		check_status(&device->status);
+		if (!device->previous)
+			continue;
+		check_nobody_vanishes(&device->previous->status, &device->status);
+		assert_int_equal(device->action == JOIN_KEEP,
+				 status_equal(&device->previous->status, &device->status));
+	}
+}
+
+/* What has been published needs no second write, now or as long as time changes nothing. */
+static void check_rest(void)
+{
+	struct build_world *world = &truth.world;
+	const struct join_input before = world->input;
+	assert_int_equal(build_world_count_writes(world), 0);
+	int64_t again = world->result.again_in_ms;
+	assert_true(again != 0);
+	build_world_wait(world, again > 0 ? again - 1 : 86400000);
+	assert_int_equal(build_world_count_writes(world), 0);
+	world->input = before;
+}
+
+static void shuffle(void *items, size_t n, size_t size)
+{
+	char *bytes = items, spare[256];
+	assert_true(size <= sizeof(spare));
+	for (size_t i = n; i > 1; i--) {
+		size_t j = draw((unsigned)i);
+		memcpy(spare, bytes + (i - 1) * size, size);
+		memcpy(bytes + (i - 1) * size, bytes + j * size, size);
+		memcpy(bytes + j * size, spare, size);
+	}
+}
+
+static void check_order_does_not_matter(void)
+{
+	struct build_world *world = &truth.world;
+	const struct join_result first = *build_world_join(world);
+	shuffle(world->pods, world->input.n_pods, sizeof(world->pods[0]));
+	shuffle(world->devices, world->report.devices.count, sizeof(world->devices[0]));
+	shuffle(world->listed, world->report.pod_resources.count, sizeof(world->listed[0]));
+	shuffle(world->booked, world->report.checkpoint.entries.count, sizeof(world->booked[0]));
+	shuffle(world->previous, world->input.n_previous, sizeof(world->previous[0]));
+	shuffle(world->offered, world->allocatable.device_ids.count, sizeof(struct view));
+	shuffle(world->registered_ids, world->registered.device_ids.count, sizeof(struct view));
+	const struct join_result *second = build_world_join(world);
+	assert_int_equal(first.n_devices, second->n_devices);
+	assert_int_equal(first.n_ended, second->n_ended);
+	assert_int_equal(first.ids_unknown, second->ids_unknown);
+	assert_true(first.again_in_ms == second->again_in_ms);
+	for (size_t i = 0; i < first.n_devices; i++) {
+		assert_true(view_equal(first.devices[i].name, second->devices[i].name));
+		assert_int_equal(first.devices[i].action, second->devices[i].action);
+		assert_true(status_equal(&first.devices[i].status, &second->devices[i].status));
+	}
+}
+
+static const struct attribution_status *status_in(const struct join_result *result,
+						  struct view uuid)
+{
+	for (size_t i = 0; i < result->n_devices; i++) {
+		if (view_equal(result->devices[i].uuid, uuid))
+			return &result->devices[i].status;
+	}
+	fail_msg("%.*s is gone", VIEW_ARG(uuid));
+	return NULL;
+}
+
+/* A shorter List takes away no tenant that the checkpoint confirms. */
+static void check_short_list_takes_nobody(void)
+{
+	struct build_world *world = &truth.world;
+	const struct join_result full = *build_world_join(world);
+	uint32_t n = world->report.pod_resources.count;
+	if (n == 0 || !world->input.report)
+		return;
+	world->report.pod_resources.count = draw(n);
+	const struct join_result *cut = build_world_join(world);
+	world->report.pod_resources.count = n;
+	for (size_t i = 0; i < full.n_devices; i++) {
+		const struct array tenants = full.devices[i].status.tenants;
+		for (uint32_t j = 0; j < tenants.count; j++) {
+			const struct attribution_tenant *t =
+				ARRAY_AT(tenants, struct attribution_tenant, j);
+			bool is_booked = false;
+			for (uint32_t k = 0; k < t->witnesses.count; k++)
+				is_booked |= view_equal(*ARRAY_AT(t->witnesses, struct view, k),
+							VIEW("Checkpoint"));
+			if (!is_unknown(t) && is_booked)
+				assert_true(has_tenant(status_in(cut, full.devices[i].uuid),
+						       t->pod_uid, t->container));
+		}
+	}
+}
+
+static void run_world(uint64_t seed)
+{
+	memset(&truth, 0, sizeof(truth));
+	truth.seed = seed;
+	prng_init(&truth.prng, seed);
+	build_world_init(&truth.world);
+	make_devices();
+	for (unsigned i = 0; i < N_STEPS; i++) {
+		step();
+		check_order_does_not_matter();
+		check_short_list_takes_nobody();
+		build_world_join(&truth.world);
+		check_before_and_after();
+		build_world_publish(&truth.world);
+		check_rest();
+	}
+	build_world_deinit(&truth.world);
+}
+
+static void print_seed(void)
+{
+	if (truth.seed)
+		fprintf(stderr, "PROP_SEED=%llu\n", (unsigned long long)truth.seed);
+}
+
+static void invariants_hold_in_random_worlds(void **state)
+{
+	(void)state;
+	const char *only = getenv("PROP_SEED");
+	atexit(print_seed);
+	for (uint64_t seed = 1; !only && seed <= N_WORLDS; seed++)
+		run_world(seed);
+	if (only)
+		run_world(strtoull(only, NULL, 10));
+	truth.seed = 0;
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(invariants_hold_in_random_worlds),
+};
+
+TEST_MAIN(tests)

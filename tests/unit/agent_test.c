@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The whole agent against a kubelet, a driver and a controller of the test's own. These live on a
+ * loop in a thread of their own, the world; what they do is a script: the n-th report that arrives
+ * makes the n-th step happen. The world keeps what each report said, and the test looks at it when
+ * the agent has ended. The last step sends SIGTERM.
+ */
+
+#include "lib/test_main.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "lib/fake_controller.h"
+#include "lib/fake_kubelet.h"
+#include "schema/report_doc.h"
+
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define POD_UID "00d76c9e-1c16-46f0-9aee-b624a6d8abae"
+#define BOOT_ID "1d0f5f7c-6d0e-4b36-9c1b-3f1d6e3d2a10"
+#define NEVER_MS 3600000
+#define MAX_REPORTS 8
+#define PATIENCE_MS 30000
+
+#define CHECKPOINT(entries)                                     \
+	"{\"Data\":{\"PodDeviceEntries\":[" entries             \
+	"],\"RegisteredDevices\":{\"nvidia.com/gpu\":[\"" UUID "\"]}},\"Checksum\":1}"
+#define ENTRY                                                                     \
+	"{\"PodUID\":\"" POD_UID "\",\"ContainerName\":\"main\",\"ResourceName\":" \
+	"\"nvidia.com/gpu\",\"DeviceIDs\":{\"-1\":[\"" UUID "\"]},\"AllocResp\":\"\"}"
+#define DEVICES(events)                                                                        \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"             \
+	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
+	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960,\"computeCapability\":\"8.0\"," \
+	"\"processes\":[]}],\"events\":[" events "]}"
+#define XID "{\"sequence\":1,\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}"
+
+/* What one report said. */
+struct said {
+	int64_t instance, sequence, restarted_at, checkpoint_at;
+	int pod_resources, checkpoint, nvml; /* states of the sources */
+	uint32_t n_pods, n_entries, n_devices, n_events;
+	int64_t event_sequence;
+};
+
+struct world;
+typedef void (*step_fn)(struct world *world);
+
+struct world {
+	struct agent_settings settings;
+	char folder[64], socket_folder[96], socket[96], checkpoint[96], devices[96], ca[96], token[96], boot_id[96];
+	struct loop *loop;
+	struct loop_timer *patience;
+	struct fake_kubelet *kubelet;
+	struct fake_controller *controller;
+	pthread_t thread;
+	const step_fn *steps; /* ended by NULL */
+	struct said said[MAX_REPORTS];
+	unsigned n_said;
+	char acknowledgement[64];
+};
+
+static void must(bool good)
+{
+	if (!good)
+		abort();
+}
+
+/* As the kubelet does it: a hidden file, moved over. */
+static void write_file(const char *path, const char *text)
+{
+	char aside[128];
+	int folder = (int)(strrchr(path, '/') - path);
+	snprintf(aside, sizeof(aside), "%.*s/.aside", folder, path);
+	FILE *file = fopen(aside, "w");
+	must(file && fputs(text, file) >= 0 && fclose(file) == 0 && rename(aside, path) == 0);
+}
+
+static void list_a_pod(struct world *world)
+{
+	CLEANUP(sbuf_deinit) struct sbuf message;
+	sbuf_init(&message, 4096);
+	fake_kubelet_pod("ml", "train-0", "main", "nvidia.com/gpu", UUID, &message);
+	fake_kubelet_set_message(world->kubelet, FAKE_KUBELET_LIST, sbuf_view(&message));
+}
+
+static void record(struct world *world, struct view body)
+{
+	struct error err;
+	struct report report;
+	CLEANUP(arena_deinit) struct arena arena;
+	arena_init(&arena, 16 << 20);
+	must(world->n_said < MAX_REPORTS);
+	must(report_doc_decode(body, &arena, &report, &err) == 0);
+	must(view_equal(report.node, VIEW("gpu-a")) && view_equal(report.boot_id, VIEW(BOOT_ID)));
+	world->said[world->n_said++] = (struct said){
+		.instance = report.instance,
+		.sequence = report.sequence,
+		.restarted_at = report.kubelet_restarted_at,
+		.checkpoint_at = report.sources.checkpoint.observed_at,
+		.pod_resources = report.sources.pod_resources.state,
+		.checkpoint = report.sources.checkpoint.state,
+		.nvml = report.sources.nvml.state,
+		.n_pods = report.pod_resources.count,
+		.n_entries = report.checkpoint.entries.count,
+		.n_devices = report.devices.count,
+		.n_events = report.events.count,
+		.event_sequence = report.events.count ? ARRAY_AT(report.events, struct report_event,
+								 0)->sequence
+						      : 0,
+	};
+}
+
+static void saw_report(void *owner, struct view body)
+{
+	struct world *world = owner;
+	unsigned n = world->n_said;
+	record(world, body);
+	if (world->steps && world->steps[n])
+		world->steps[n](world);
+}
+
+static void saw_no_end(void *owner)
+{
+	(void)owner;
+	fprintf(stderr, "the script did not come to its end\n");
+	kill(getpid(), SIGTERM);
+}
+
+static void *run_world(void *owner)
+{
+	struct world *world = owner;
+	struct error err;
+	must(loop_run(world->loop, &err) == 0);
+	return NULL;
+}
+
+static void name_files(struct world *world)
+{
+	snprintf(world->folder, sizeof(world->folder), "/tmp/agent_test.XXXXXX");
+	must(mkdtemp(world->folder));
+	const struct {
+		char *path;
+		const char *name;
+	} files[] = {
+		{world->socket, "pod-resources/kubelet.sock"}, {world->checkpoint, "kubelet_internal_checkpoint"},
+		{world->devices, "devices.json"}, {world->ca, "ca.crt"}, {world->token, "token"},
+		{world->boot_id, "boot_id"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		snprintf(files[i].path, 96, "%s/%s", world->folder, files[i].name);
+	snprintf(world->socket_folder, 96, "%s/pod-resources", world->folder);
+	must(mkdir(world->socket_folder, 0750) == 0);
+}
+
+static void configure(struct world *world)
+{
+	world->settings = (struct agent_settings){
+		.node_name = "gpu-a",
+		.controller = fake_controller_url(world->controller),
+		.controller_ca_file = world->ca,
+		.controller_server_name = "",
+		.token_file = world->token,
+		.pod_resources_socket = world->socket,
+		.checkpoint_file = world->checkpoint,
+		.nvml_library = FAKE_NVML,
+		.boot_id_file = world->boot_id,
+		.sample_interval_ms = NEVER_MS,
+		.event_interval_ms = NEVER_MS,
+		.debounce_ms = 20,
+		.heartbeat_ms = NEVER_MS,
+		.kubelet_timeout_ms = 10000,
+		.report_timeout_ms = 10000,
+	};
+}
+
+static void setup(struct world *world)
+{
+	struct error err;
+	*world = (struct world){0};
+	name_files(world);
+	must(loop_new(&world->loop, &err) == 0);
+	must(loop_timer_new(world->loop, saw_no_end, world, &world->patience, &err) == 0);
+	loop_timer_set(world->patience, PATIENCE_MS);
+	world->kubelet = fake_kubelet_new(world->loop, world->socket);
+	world->controller = fake_controller_new(world->loop, saw_report, world);
+	char ca[8192];
+	snprintf(ca, sizeof(ca), "%.*s", VIEW_ARG(fake_controller_authority(world->controller)));
+	write_file(world->ca, ca);
+	write_file(world->token, "secret");
+	write_file(world->boot_id, BOOT_ID "\n");
+	write_file(world->checkpoint, CHECKPOINT(""));
+	write_file(world->devices, DEVICES(""));
+	must(setenv("FAKE_NVML_FILE", world->devices, 1) == 0);
+	configure(world);
+}
+
+static void teardown(struct world *world)
+{
+	fake_kubelet_free(world->kubelet);
+	fake_controller_free(world->controller);
+	loop_timer_free(world->patience);
+	loop_free(world->loop);
+	const char *const files[] = {world->checkpoint, world->devices, world->ca, world->token,
+				     world->boot_id};
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		unlink(files[i]);
+	assert_int_equal(rmdir(world->socket_folder), 0);
+	assert_int_equal(rmdir(world->folder), 0);
+}
+
+/* Runs the agent until it ends; its result. */
+static int run(struct world *world, const step_fn *steps, struct error *ret_err)
+{
+	struct agent *agent;
+	world->steps = steps;
+	assert_int_equal(agent_new(&world->settings, &agent, ret_err), 0);
+	assert_int_equal(pthread_create(&world->thread, NULL, run_world, world), 0);
+	int result = agent_run(agent, ret_err);
+	agent_free(agent);
+	loop_stop(world->loop);
+	assert_int_equal(pthread_join(world->thread, NULL), 0);
+	return result;
+}
+
+static void play(const step_fn *steps, struct world *world)
+{
+	struct error err;
+	setup(world);
+	assert_int_equal(run(world, steps, &err), 0);
+	teardown(world);
+}
+
+/* Steps. */
+
+static void end(struct world *world)
+{
+	(void)world;
+	kill(getpid(), SIGTERM);
+}
+
+static void go_on(struct world *world)
+{
+	(void)world;
+}
+
+static void allocate(struct world *world)
+{
+	list_a_pod(world);
+	write_file(world->checkpoint, CHECKPOINT(ENTRY));
+}
+
+static void restart_kubelet(struct world *world)
+{
+	fake_kubelet_free(world->kubelet);
+	world->kubelet = fake_kubelet_new(world->loop, world->socket);
+}
+
+static void damage_checkpoint(struct world *world)
+{
+	write_file(world->checkpoint, "{\"Data\":{\"PodDevi");
+}
+
+static void hang_kubelet(struct world *world)
+{
+	fake_kubelet_set(world->kubelet, FAKE_KUBELET_LIST, VIEW(""));
+}
+
+static void damage_driver(struct world *world)
+{
+	write_file(world->devices,
+		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
+		   "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
+}
+
+static void raise_xid(struct world *world)
+{
+	write_file(world->devices, DEVICES(XID));
+}
+
+static void acknowledge(struct world *world)
+{
+	int len = snprintf(world->acknowledgement, sizeof(world->acknowledgement),
+			   "{\"acknowledgedEvents\":%lld}",
+			   (long long)world->said[world->n_said - 1].event_sequence);
+	fake_controller_set(world->controller,
+			    &(struct server_answer){
+				    .status = 200,
+				    .content_type = "application/json",
+				    .body = {world->acknowledgement, (size_t)len}});
+}
+
+static void accept_from_now_on(struct world *world)
+{
+	fake_controller_set(world->controller,
+			    &(struct server_answer){.status = 200,
+						    .content_type = "application/json",
+						    .body = VIEW("{}")});
+}
+
+static void refuse(struct world *world, int status)
+{
+	fake_controller_set(world->controller,
+			    &(struct server_answer){.status = status,
+						    .content_type = "application/json",
+						    .body = VIEW("{\"error\":\"no\"}")});
+}
+
+static void accept_and_end(struct world *world)
+{
+	accept_from_now_on(world);
+	end(world);
+}
+
+static void the_first_report_comes_at_once_with_what_every_source_says(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	allocate(&world);
+	assert_int_equal(run(&world, (const step_fn[]){end, NULL}, &err), 0);
+	teardown(&world);
+	const struct said *said = &world.said[0];
+	assert_int_equal(world.n_said, 1);
+	assert_int_equal(said->sequence, 1);
+	assert_true(said->instance > 0);
+	assert_int_equal(said->pod_resources, REPORT_SOURCE_OK);
+	assert_int_equal(said->checkpoint, REPORT_SOURCE_OK);
+	assert_int_equal(said->nvml, REPORT_SOURCE_OK);
+	assert_int_equal(said->n_pods, 1);
+	assert_int_equal(said->n_entries, 1);
+	assert_int_equal(said->n_devices, 1);
+}
+
+static void an_allocation_is_reported_at_once_by_both_of_the_kubelets_witnesses(void **state)
+{
+	(void)state;
+	struct world world;
+	play((const step_fn[]){allocate, end, NULL}, &world);
+	assert_int_equal(world.n_said, 2);
+	assert_int_equal(world.said[0].n_entries, 0);
+	assert_int_equal(world.said[1].n_entries, 1);
+	assert_int_equal(world.said[1].n_pods, 1);
+	assert_int_equal(world.said[1].sequence, 2);
+}
+
+static void a_restarted_kubelet_is_told(void **state)
+{
+	(void)state;
+	struct world world;
+	play((const step_fn[]){restart_kubelet, end, NULL}, &world);
+	assert_true(world.said[0].restarted_at > 0);
+	assert_true(world.said[1].restarted_at > world.said[0].restarted_at);
+}
+
+static void sources_that_fail_are_said_and_take_nothing_with_them(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {damage_checkpoint, hang_kubelet, damage_driver, end, NULL};
+	struct world world;
+	struct error err;
+	setup(&world);
+	allocate(&world);
+	world.settings.sample_interval_ms = 100;
+	world.settings.kubelet_timeout_ms = 100;
+	assert_int_equal(run(&world, steps, &err), 0);
+	teardown(&world);
+	static const struct {
+		int pod_resources, checkpoint, nvml;
+	} expected[] = {
+		{REPORT_SOURCE_OK, REPORT_SOURCE_OK, REPORT_SOURCE_OK},
+		{REPORT_SOURCE_OK, REPORT_SOURCE_ERROR, REPORT_SOURCE_OK},
+		{REPORT_SOURCE_ERROR, REPORT_SOURCE_ERROR, REPORT_SOURCE_OK},
+		{REPORT_SOURCE_ERROR, REPORT_SOURCE_ERROR, REPORT_SOURCE_ERROR},
+	};
+	assert_int_equal(world.n_said, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		const struct said *said = &world.said[i];
+		assert_int_equal(said->pod_resources, expected[i].pod_resources);
+		assert_int_equal(said->checkpoint, expected[i].checkpoint);
+		assert_int_equal(said->nvml, expected[i].nvml);
+		assert_int_equal(said->n_pods, 1);
+		assert_int_equal(said->n_entries, 1);
+		assert_int_equal(said->n_devices, 1);
+	}
+	assert_true(world.said[3].checkpoint_at == world.said[1].checkpoint_at);
+}
+
+static void an_unchanged_world_is_reported_by_heartbeats_only(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	world.settings.sample_interval_ms = 100;
+	world.settings.heartbeat_ms = 1000;
+	uint64_t started_at = clock_monotonic_ms();
+	assert_int_equal(run(&world, (const step_fn[]){go_on, end, NULL}, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 2);
+	assert_true(clock_monotonic_ms() - started_at >= 900);
+	assert_int_equal(world.said[1].sequence, 2);
+}
+
+static void an_xid_error_is_sent_until_it_is_acknowledged(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {raise_xid, go_on, acknowledge, end, NULL};
+	struct world world;
+	struct error err;
+	setup(&world);
+	world.settings.event_interval_ms = 100;
+	world.settings.heartbeat_ms = 300;
+	assert_int_equal(run(&world, steps, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 4);
+	assert_int_equal(world.said[0].n_events, 0);
+	assert_int_equal(world.said[1].n_events, 1);
+	assert_int_equal(world.said[2].n_events, 1);
+	assert_int_equal(world.said[2].event_sequence, world.said[1].event_sequence);
+	assert_int_equal(world.said[3].n_events, 0);
+}
+
+static void a_report_that_counts_as_old_is_sent_again_under_a_higher_instance(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	refuse(&world, 409);
+	assert_int_equal(run(&world, (const step_fn[]){go_on, accept_and_end, NULL}, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 2);
+	assert_true(world.said[1].instance > world.said[0].instance);
+	assert_int_equal(world.said[1].sequence, 1);
+}
+
+static void while_the_controller_is_away_only_the_newest_state_is_kept(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	refuse(&world, 503);
+	assert_int_equal(run(&world, (const step_fn[]){allocate, accept_and_end, NULL}, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 2);
+	assert_int_equal(world.said[0].n_entries, 0);
+	assert_int_equal(world.said[1].n_entries, 1);
+}
+
+static void once_ends_by_what_became_of_its_report(void **state)
+{
+	(void)state;
+	static const struct {
+		int status, result;
+	} rows[] = {{200, 0}, {401, -1}, {503, -1}, {409, -1}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world world;
+		struct error err;
+		setup(&world);
+		world.settings.once = true;
+		refuse(&world, rows[i].status);
+		assert_int_equal(run(&world, NULL, &err), rows[i].result);
+		assert_int_equal(world.n_said, 1);
+		teardown(&world);
+	}
+}
+
+static void once_without_a_token_fails_and_names_the_file(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	world.settings.once = true;
+	world.settings.token_file = "/nowhere/token";
+	assert_int_equal(run(&world, NULL, &err), -1);
+	assert_non_null(strstr(err.text, "/nowhere/token"));
+	teardown(&world);
+}
+
+/* Runs --once --print; what it printed goes to text. */
+static int print_once(struct world *world, char text[static 8192], struct error *err)
+{
+	FILE *file = tmpfile();
+	assert_non_null(file);
+	fflush(stdout);
+	int out = dup(STDOUT_FILENO);
+	assert_true(out >= 0 && dup2(fileno(file), STDOUT_FILENO) >= 0);
+	world->settings.once = true;
+	world->settings.print = true;
+	int result = run(world, NULL, err);
+	assert_true(dup2(out, STDOUT_FILENO) >= 0);
+	close(out);
+	rewind(file);
+	size_t len = fread(text, 1, 8191, file);
+	text[len] = '\0';
+	fclose(file);
+	return result;
+}
+
+static void once_and_print_shows_the_report_and_sends_nothing(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	char text[8192];
+	setup(&world);
+	assert_int_equal(print_once(&world, text, &err), 0);
+	assert_int_equal(world.n_said, 0);
+	assert_non_null(strstr(text, "\n  \"node\": \"gpu-a\",\n"));
+	assert_non_null(strstr(text, "\"uuid\": \"" UUID "\""));
+	teardown(&world);
+}
+
+static void once_and_print_fails_when_no_source_answers_but_shows_the_report(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	char text[8192];
+	setup(&world);
+	world.settings.pod_resources_socket = "/nowhere/kubelet.sock";
+	world.settings.checkpoint_file = "/nowhere/checkpoint";
+	world.settings.nvml_library = "/nowhere/libnvidia-ml.so.1";
+	assert_int_equal(print_once(&world, text, &err), -1);
+	assert_non_null(strstr(text, "/nowhere/kubelet.sock is not there"));
+	teardown(&world);
+}
+
+static void it_ends_at_once_on_a_signal_while_everybody_hangs(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	hang_kubelet(&world);
+	fake_controller_hang(world.controller);
+	world.settings.kubelet_timeout_ms = 100;
+	world.settings.sample_interval_ms = 100;
+	assert_int_equal(run(&world, (const step_fn[]){end, NULL}, &err), 0);
+	assert_int_equal(world.n_said, 1);
+	teardown(&world);
+}
+
+static void without_a_boot_id_it_does_not_start(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	struct agent *agent = NULL;
+	setup(&world);
+	unlink(world.boot_id);
+	assert_int_equal(agent_new(&world.settings, &agent, &err), -1);
+	assert_non_null(strstr(err.text, "boot ID"));
+	assert_null(agent);
+	teardown(&world);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_first_report_comes_at_once_with_what_every_source_says),
+	cmocka_unit_test(an_allocation_is_reported_at_once_by_both_of_the_kubelets_witnesses),
+	cmocka_unit_test(a_restarted_kubelet_is_told),
+	cmocka_unit_test(sources_that_fail_are_said_and_take_nothing_with_them),
+	cmocka_unit_test(an_unchanged_world_is_reported_by_heartbeats_only),
+	cmocka_unit_test(an_xid_error_is_sent_until_it_is_acknowledged),
+	cmocka_unit_test(a_report_that_counts_as_old_is_sent_again_under_a_higher_instance),
+	cmocka_unit_test(while_the_controller_is_away_only_the_newest_state_is_kept),
+	cmocka_unit_test(once_ends_by_what_became_of_its_report),
+	cmocka_unit_test(once_without_a_token_fails_and_names_the_file),
+	cmocka_unit_test(once_and_print_shows_the_report_and_sends_nothing),
+	cmocka_unit_test(once_and_print_fails_when_no_source_answers_but_shows_the_report),
+	cmocka_unit_test(it_ends_at_once_on_a_signal_while_everybody_hangs),
+	cmocka_unit_test(without_a_boot_id_it_does_not_start),
+};
+TEST_MAIN(tests)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "core/attribution_set.h"
+
+static struct place_book places;
+static struct claim_book claims;
+static struct attribution_set set;
+static char touched[64];
+
+static void on_touch(void *owner, struct view node_name, bool initial)
+{
+	size_t len = strlen(touched);
+
+	(void)owner;
+	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
+		 initial ? "?" : "");
+}
+
+static void assert_touched(const char *names)
+{
+	assert_string_equal(touched, names);
+	touched[0] = '\0';
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	place_book_init(&places);
+	claim_book_init(&claims);
+	attribution_set_init(&set, &places, &claims);
+	places.touch = on_touch;
+	touched[0] = '\0';
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct table_node *node;
+
+	(void)state;
+	while ((node = table_next(&set.store.table, NULL)))
+		attribution_set_remove(&set, CONTAINER_OF(node, struct store_entry, node));
+	attribution_set_deinit(&set);
+	claim_book_deinit(&claims);
+	place_book_deinit(&places);
+	return 0;
+}
+
+/* An object of that name, on that node; all of its texts lie in an arena that the set takes. */
+static int put_with(struct arena *arena, const char *name, const char *node, uint64_t version,
+		    struct error *err)
+{
+	struct attribution object = {0};
+
+	if (!arena_copy(arena, view_from(name), &object.name) ||
+	    !arena_copy(arena, view_from(node), &object.status.node_name))
+		return error_no_memory(err);
+	return attribution_set_put(&set, &object, arena, STORE_UPSERT, version, false, err);
+}
+
+static void put(const char *name, const char *node, uint64_t version)
+{
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, 4096);
+	assert_int_equal(put_with(&arena, name, node, version, &err), 0);
+	arena_deinit(&arena);
+}
+
+static void an_object_hangs_on_the_place_that_its_status_names(void **state)
+{
+	(void)state;
+	put("x", "n1", 1);
+	put("y", "", 2);
+	assert_true(view_equal(attribution_set_find(&set, VIEW("x"))->place->name, VIEW("n1")));
+	assert_null(attribution_set_find(&set, VIEW("y"))->place);
+	assert_null(attribution_set_find(&set, VIEW("z")));
+	assert_touched("n1 ");
+	put("x", "n2", 3);
+	assert_touched("n1 n2 ");
+	assert_null(place_find(&places, VIEW("n1")));
+	put("x", "n3", 2);
+	assert_touched("");
+	assert_null(place_find(&places, VIEW("n3")));
+	attribution_set_remove(&set, store_find(&set.store, VIEW("x")));
+	assert_touched("n2 ");
+	assert_int_equal(places.by_name.count, 0);
+}
+
+static void a_walk_meets_every_object_once(void **state)
+{
+	(void)state;
+	unsigned met[40] = {0};
+
+	assert_null(attribution_set_next(&set, NULL));
+	for (unsigned i = 0; i < ARRAY_SIZE(met); i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "x%02u", i);
+		put(name, i % 2 ? "n1" : "", i + 1);
+	}
+	for (const struct attribution *object = attribution_set_next(&set, NULL); object;
+	     object = attribution_set_next(&set, object))
+		met[(object->name.ptr[1] - '0') * 10 + object->name.ptr[2] - '0']++;
+	for (unsigned i = 0; i < ARRAY_SIZE(met); i++)
+		assert_int_equal(met[i], 1);
+}
+
+static void only_what_is_put_empties_the_arena(void **state)
+{
+	(void)state;
+	struct arena arena;
+	struct error err;
+
+	put("x", "n1", 5);
+	arena_init(&arena, 4096);
+	assert_int_equal(put_with(&arena, "x", "n1", 4, &err), 0);
+	assert_int_not_equal(arena.allocated, 0);
+	assert_int_equal(put_with(&arena, "x", "n1", 6, &err), 0);
+	assert_int_equal(arena.allocated, 0);
+	arena_deinit(&arena);
+}
+
+static void without_memory_what_is_there_stays(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"x", "y"};
+
+	put("x", "n1", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		bool failed = true;
+
+		for (unsigned k = 1; failed; k++) {
+			struct arena arena;
+			struct error err = {0};
+			struct attribution object = {.name = view_from(names[i]),
+						     .status.node_name = VIEW("n2")};
+
+			arena_init(&arena, 4096);
+			failing_malloc_at(k);
+			int result = attribution_set_put(&set, &object, &arena, STORE_UPSERT, 2,
+							 false, &err);
+			failed = failing_malloc_off();
+			arena_deinit(&arena);
+			assert_int_equal(result, failed ? -1 : 0);
+			if (!failed)
+				break;
+			assert_true(view_equal(attribution_set_find(&set, VIEW("x"))->place->name,
+					       i ? VIEW("n2") : VIEW("n1")));
+			assert_int_equal(set.store.table.count, 1);
+			assert_int_equal(places.by_name.count, 1);
+		}
+	}
+	assert_int_equal(set.store.table.count, 2);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		an_object_hangs_on_the_place_that_its_status_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_walk_meets_every_object_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_what_is_put_empties_the_arena, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_what_is_there_stays, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

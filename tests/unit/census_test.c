@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/test_main.h"
+
+#include "core/census.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static struct census take(void)
+{
+	struct census census;
+	struct error err;
+	assert_int_equal(census_take(&world.input, &world.arena, &census, &err), 0);
+	return census;
+}
+
+static void pods_are_found_by_uid_hash_and_name(void **state)
+{
+	(void)state;
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *b = build_world_pod(
+		&world, (struct build_pod){.name = "b", .hash = "c0ffee", .wants_no_gpu = true});
+	const struct pod *c =
+		build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-c",
+							   .namespace = "other"});
+	struct census census = take();
+	assert_int_equal(census.n_gpu_pods, 2);
+	assert_ptr_equal(census_find_uid(&census, VIEW("uid-a")), a);
+	assert_ptr_equal(census_find_uid(&census, VIEW("uid-b")), b);
+	assert_ptr_equal(census_find_uid(&census, VIEW("c0ffee")), b);
+	assert_null(census_find_uid(&census, VIEW("uid")));
+	assert_null(census_find_uid(&census, VIEW("")));
+	assert_ptr_equal(census_find_name(&census, VIEW("ml"), VIEW("a")), a);
+	assert_ptr_equal(census_find_name(&census, VIEW("ml"), VIEW("b")), b);
+	assert_ptr_equal(census_find_name(&census, VIEW("other"), VIEW("a")), c);
+	assert_null(census_find_name(&census, VIEW("other"), VIEW("b")));
+}
+
+static void a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar(void **state)
+{
+	(void)state;
+	static const struct {
+		struct build_pod pod;
+		bool must_be_listed;
+	} rows[] = {
+		{{.name = "a"}, true},
+		{{.name = "a", .kind = POD_CONTAINER_SIDECAR}, true},
+		{{.name = "a", .deleting = true}, true},
+		{{.name = "a", .is_unseen = true, .phase = POD_PHASE_PENDING}, true},
+		{{.name = "a", .kind = POD_CONTAINER_INIT}, false},
+		{{.name = "a", .wants_no_gpu = true}, false},
+		{{.name = "a", .phase = POD_PHASE_SUCCEEDED}, false},
+		{{.name = "a", .admission_failed = true}, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_pod(&world, rows[i].pod);
+		build_world_list_nothing(&world);
+		struct census census = take();
+		assert_int_equal(census_is_listed(&census), !rows[i].must_be_listed);
+		build_world_list(&world, "a", "main", VIEW("id"));
+		assert_true(census_is_listed(&census));
+		world.listed[0].namespace = VIEW("other");
+		assert_int_equal(census_is_listed(&census), !rows[i].must_be_listed);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(pods_are_found_by_uid_hash_and_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

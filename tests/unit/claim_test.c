@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "core/claim.h"
+
+#define N_PLACES 6u
+
+static struct place_book places;
+static struct claim_book claims;
+static struct place *place[N_PLACES];
+
+static struct report_device both_devices[] = {
+	{.uuid = VIEW_INIT("GPU-AB")}, {.uuid = VIEW_INIT("GPU-cd")}, {.uuid = VIEW_INIT("GPU-AB")},
+};
+static const struct report first = {.devices = {both_devices, 1, true}};
+static const struct report both = {.devices = {both_devices, 3, true}};
+static const struct report none = {0};
+
+static int set_up(void **state)
+{
+	struct error err;
+
+	(void)state;
+	place_book_init(&places);
+	claim_book_init(&claims);
+	for (unsigned i = 0; i < N_PLACES; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "n%u", i);
+		place[i] = place_ensure(&places, view_from(name), &err);
+		if (!place[i])
+			return -1;
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < N_PLACES; i++) {
+		claim_drop(&claims, place[i], &both, NULL);
+		place_release(&places, place[i]);
+	}
+	claim_book_deinit(&claims);
+	place_book_deinit(&places);
+	return 0;
+}
+
+static void add(unsigned i, const struct report *report)
+{
+	struct error err;
+
+	assert_int_equal(claim_add(&claims, place[i], report, &err), 0);
+}
+
+/* How many places claim the object. */
+static unsigned count(const char *object)
+{
+	unsigned n = 0;
+
+	while (claim_place(&claims, view_from(object), n))
+		n++;
+	return n;
+}
+
+static void the_object_of_a_device_is_its_uuid_in_lower_case(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *uuid;
+		const char *name;
+	} rows[] = {
+		{"GPU-0AbF-Z", "gpu-0abf-z"}, {"gpu-@[`{", "gpu-@[`{"}, {"", ""},
+	};
+	char buffer[CLAIM_NAME_SIZE], long_uuid[CLAIM_NAME_SIZE + 10];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_true(view_equal(claim_object_name(view_from(rows[i].uuid), buffer),
+				       view_from(rows[i].name)));
+	memset(long_uuid, 'A', sizeof(long_uuid));
+	struct view name =
+		claim_object_name((struct view){long_uuid, sizeof(long_uuid)}, buffer);
+	assert_int_equal(name.len, CLAIM_NAME_SIZE);
+	assert_int_equal(name.ptr[name.len - 1], 'a');
+}
+
+static void a_device_is_claimed_by_each_place_that_reports_it(void **state)
+{
+	(void)state;
+	assert_int_equal(count("gpu-ab"), 0);
+	add(0, &both);
+	add(1, &first);
+	assert_ptr_equal(claim_place(&claims, VIEW("gpu-ab"), 0), place[0]);
+	assert_ptr_equal(claim_place(&claims, VIEW("gpu-ab"), 1), place[1]);
+	assert_null(claim_place(&claims, VIEW("gpu-ab"), 2));
+	assert_int_equal(count("gpu-cd"), 1);
+	assert_int_equal(count("GPU-AB"), 0);
+}
+
+static void a_place_claims_a_device_once_however_often_it_says_so(void **state)
+{
+	(void)state;
+	add(0, &both);
+	add(0, &both);
+	assert_int_equal(count("gpu-ab"), 1);
+	assert_int_equal(count("gpu-cd"), 1);
+}
+
+static void more_places_than_four_are_not_told(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < N_PLACES; i++)
+		add(i, &first);
+	assert_int_equal(count("gpu-ab"), CLAIM_MAX_PLACES);
+	claim_drop(&claims, place[5], &first, NULL);
+	assert_int_equal(count("gpu-ab"), CLAIM_MAX_PLACES);
+	for (unsigned i = 0; i < CLAIM_MAX_PLACES; i++)
+		claim_drop(&claims, place[i], &first, NULL);
+	assert_int_equal(count("gpu-ab"), 0);
+}
+
+static void what_the_next_report_still_claims_is_kept(void **state)
+{
+	(void)state;
+	add(0, &both);
+	add(1, &both);
+	claim_drop(&claims, place[0], &both, &first);
+	assert_int_equal(count("gpu-ab"), 2);
+	assert_int_equal(count("gpu-cd"), 1);
+	claim_drop(&claims, place[0], &first, &none);
+	assert_int_equal(count("gpu-ab"), 1);
+	claim_drop(&claims, place[0], NULL, NULL);
+	assert_int_equal(count("gpu-ab"), 1);
+	claim_drop(&claims, place[1], &both, NULL);
+	assert_int_equal(claims.by_name.count, 0);
+}
+
+static void the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place(void **state)
+{
+	(void)state;
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), NULL, 1000), -1);
+	for (unsigned i = 0; i < 3; i++) {
+		add(i, &first);
+		place[i]->report_at = 1000 + 100 * i;
+	}
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[0], 2000), 800);
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 900);
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), NULL, 2000), 800);
+	place[0]->report_at = 1500;
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 500);
+	claim_drop(&claims, place[0], &first, NULL);
+	claim_drop(&claims, place[1], &first, NULL);
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), -1);
+}
+
+static void what_was_claimed_before_memory_ran_out_can_be_dropped(void **state)
+{
+	(void)state;
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		struct error err = {0};
+
+		claim_book_deinit(&claims);
+		claim_book_init(&claims);
+		failing_malloc_at(k);
+		int result = claim_add(&claims, place[0], &both, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+		claim_drop(&claims, place[0], &both, NULL);
+		assert_int_equal(claims.by_name.count, 0);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		the_object_of_a_device_is_its_uuid_in_lower_case, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_is_claimed_by_each_place_that_reports_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_place_claims_a_device_once_however_often_it_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		more_places_than_four_are_not_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_next_report_still_claims_is_kept, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_claimed_before_memory_ran_out_can_be_dropped, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "core/condition.h"
+
+#define NOW INT64_C(1700000000000)
+
+static struct arena arena;
+static struct tenants tenants;
+static struct health health;
+static struct condition_facts facts;
+
+/* Everything is well. */
+static int set_up(void **state)
+{
+	(void)state;
+	arena_init(&arena, 1 << 20);
+	tenants = (struct tenants){0};
+	health = (struct health){
+		.state = {.state = ATTRIBUTION_HEALTH_HEALTHY},
+		.reason = VIEW("NothingFound"),
+		.message = VIEW("nothing speaks against the device"),
+	};
+	facts = (struct condition_facts){
+		.is_fresh = true,
+		.is_book_readable = true,
+		.tenants = &tenants,
+		.health = &health,
+		.intent = ATTRIBUTION_INTENT_UNMANAGED,
+	};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_deinit(&arena);
+	return 0;
+}
+
+static struct attribution_status make(const struct attribution_status *published, int64_t now)
+{
+	struct attribution_status status = {0};
+	struct error err;
+	assert_int_equal(
+		condition_make(&facts, published, 7, now, &arena, &status.conditions, &err), 0);
+	return status;
+}
+
+static void there_are_five_conditions_in_the_order_of_their_types(void **state)
+{
+	(void)state;
+	static const char *const types[] = {"Attributed", "Drifted", "Healthy", "Ready",
+					    "ReportFresh"};
+	struct attribution_status status = make(NULL, NOW);
+	assert_int_equal(status.conditions.count, ARRAY_SIZE(types));
+	for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
+		const struct condition *c = ARRAY_AT(status.conditions, struct condition, i);
+		expect_text(c->type, types[i]);
+		assert_int_equal(c->observed_generation, 7);
+		assert_true(c->last_transition_time == NOW);
+		assert_true(c->reason.len > 0);
+		assert_true(c->message.len > 0);
+	}
+}
+
+static void every_rule_has_its_status_and_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		bool stale, duplicate, unreadable;
+		int unresolved, pending, nameless; /* slots */
+		const char *type, *reason;
+		int status;
+		const char *message;
+	} rows[] = {
+		{false, false, false, 0, 0, 0, "Attributed", "AllResolved", CONDITION_TRUE, NULL},
+		{true, true, false, 0, 0, 0, "Attributed", "AllResolved", CONDITION_TRUE, NULL},
+		{false, false, true, 0, 0, 0, "Attributed", "SourcesFailed", CONDITION_UNKNOWN, NULL},
+		{false, false, true, 2, 0, 0, "Attributed", "Unresolved",
+		 CONDITION_FALSE, "2 slots are held by a pod that the API server does not know"},
+		{false, false, false, 1, 1, 0, "Attributed",
+		 "Pending", CONDITION_FALSE,
+		 "1 slot is held by a pod that the API server does not know yet"},
+		{false, false, false, 3, 1, 2, "Attributed", "PodUnknown", CONDITION_FALSE,
+		 "3 slots are held by nobody who could be told"},
+		{false, false, false, 4, 1, 2, "Attributed", "Unresolved", CONDITION_FALSE, NULL},
+		{false, false, false, 0, 0, 0, "Ready", "Current", CONDITION_TRUE, NULL},
+		{false, false, true, 0, 0, 0, "Ready", "SourcesFailed", CONDITION_UNKNOWN, NULL},
+		{false, false, false, 1, 0, 0, "Ready", "Unresolved",
+		 CONDITION_FALSE, "1 slot is held by a pod that the API server does not know"},
+		{true, false, false, 1, 0, 0, "Ready", "ReportStale",
+		 CONDITION_UNKNOWN, NULL},
+		{true, true, true, 1, 0, 0, "Ready", "DuplicateUUID",
+		 CONDITION_FALSE, NULL},
+		{false, false, false, 0, 0, 0, "ReportFresh", "ReportReceived", CONDITION_TRUE, NULL},
+		{true, false, false, 0, 0, 0, "ReportFresh", "AgentSilent", CONDITION_FALSE, NULL},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		facts.is_fresh = !rows[i].stale;
+		facts.is_duplicate = rows[i].duplicate;
+		facts.is_book_readable = !rows[i].unreadable;
+		tenants.slots_unresolved = rows[i].unresolved;
+		tenants.slots_pending = rows[i].pending;
+		tenants.slots_nameless = rows[i].nameless;
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, rows[i].type, rows[i].status, rows[i].reason);
+		if (rows[i].message)
+			expect_text(attribution_find_condition(&status, view_from(rows[i].type))
+					    ->message,
+				    rows[i].message);
+	}
+}
+
+static void health_and_intent_are_conditions_of_their_own(void **state)
+{
+	(void)state;
+	static const struct {
+		int health, condition;
+	} rows[] = {
+		{ATTRIBUTION_HEALTH_HEALTHY, CONDITION_TRUE},
+		{ATTRIBUTION_HEALTH_DEGRADED, CONDITION_FALSE},
+		{ATTRIBUTION_HEALTH_UNHEALTHY, CONDITION_FALSE},
+		{ATTRIBUTION_HEALTH_UNKNOWN, CONDITION_UNKNOWN},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		health.state.state = rows[i].health;
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, "Healthy", rows[i].condition, "NothingFound");
+		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
+		expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "Unmanaged");
+	}
+	facts.intent = ATTRIBUTION_INTENT_UNKNOWN;
+	struct attribution_status status = make(NULL, NOW);
+	expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "NotAssessed");
+}
+
+static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **state)
+{
+	(void)state;
+	tenants.slots_unresolved = tenants.slots_pending = 1;
+	struct attribution_status published = make(NULL, NOW);
+	tenants.slots_pending = 0;
+	struct attribution_status status = make(&published, NOW + 1);
+	const struct condition *c = attribution_find_condition(&status, VIEW("Attributed"));
+	expect_text(c->reason, "Unresolved");
+	assert_true(c->last_transition_time == NOW);
+	tenants.slots_unresolved = 0;
+	status = make(&published, NOW + 2);
+	c = attribution_find_condition(&status, VIEW("Attributed"));
+	assert_true(c->last_transition_time == NOW + 2);
+}
+
+static void carried_conditions_change_only_where_silence_says_so(void **state)
+{
+	(void)state;
+	struct error err;
+	struct attribution_status published = make(NULL, NOW), status = {0};
+	assert_int_equal(condition_carry(true, &published, 8, NOW + 1, &arena, &status.conditions,
+					 &err),
+			 0);
+	assert_int_equal(status.conditions.count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		const struct condition *c = ARRAY_AT(status.conditions, struct condition, i);
+		assert_int_equal(c->observed_generation, 8);
+		assert_true(c->last_transition_time == NOW);
+	}
+	assert_int_equal(condition_carry(false, &published, 8, NOW + 1, &arena,
+					 &status.conditions, &err),
+			 0);
+	expect_condition(&status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
+	expect_condition(&status, "Ready", CONDITION_UNKNOWN, "ReportStale");
+	expect_condition(&status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	published.conditions = (struct array){0};
+	assert_int_equal(condition_carry(false, &published, 8, NOW + 1, &arena,
+					 &status.conditions, &err),
+			 0);
+	assert_int_equal(status.conditions.count, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		there_are_five_conditions_in_the_order_of_their_types, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_rule_has_its_status_and_reason, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		health_and_intent_are_conditions_of_their_own, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		carried_conditions_change_only_where_silence_says_so, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The whole front over real sockets: its own thread, agents that are blocking clients, and a second
+ * thread that plays the loop. A token in these tests is "<audience>.<account>.<node>".
+ */
+
+#include "lib/test_main.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "controller/front.h"
+#include "lib/http_client.h"
+#include "schema/token_review_doc.h"
+
+enum { METRICS_REPORTS, METRICS_CONNECTIONS, METRICS_OPEN, METRICS_NODES, METRICS_TOKENS, N_METRICS };
+
+struct fixture {
+	struct metric_registry *registry;
+	struct front *front;
+	pthread_t loop;
+	int stop_pipe[2];
+	bool loop_runs;
+	atomic_uint n_reviews, n_reports, n_refreshes;
+	_Atomic(int64_t) last_sequence;
+	atomic_bool silent; /* reviews are not answered */
+	uint16_t port, probe_port;
+};
+
+static struct metric_row rows[N_METRICS];
+
+static void make_rows(void)
+{
+	static const char *const report_labels[] = {
+		"o=\"0\"", "o=\"1\"", "o=\"2\"", "o=\"3\"", "o=\"4\"", "o=\"5\"",
+		"o=\"6\"", "o=\"7\"", "o=\"8\"", "o=\"9\"", "o=\"10\"", NULL};
+	static const char *const connection_labels[] = {"e=\"0\"", "e=\"1\"", "e=\"2\"", "e=\"3\"",
+							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"",
+							NULL};
+	rows[METRICS_REPORTS] = (struct metric_row){"reports", METRIC_COUNTER, "", "Reports.",
+						    report_labels, NULL};
+	rows[METRICS_CONNECTIONS] = (struct metric_row){"connections", METRIC_COUNTER, "",
+							"Connections.", connection_labels, NULL};
+	rows[METRICS_OPEN] = (struct metric_row){"open", METRIC_GAUGE, "", "Open.", NULL, NULL};
+	rows[METRICS_NODES] = (struct metric_row){"nodes", METRIC_GAUGE, "", "Nodes.", NULL, NULL};
+	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL, NULL};
+}
+
+/* What an API server would say of a token of this test. */
+static void review(struct fixture *f, const struct front_message *message)
+{
+	struct view audience, account, node, rest;
+	struct error err;
+	char username[128];
+	if (atomic_load(&f->silent))
+		return;
+	view_cut(message->text, VIEW("."), &audience, &rest);
+	view_cut(rest, VIEW("."), &account, &node);
+	snprintf(username, sizeof(username), "system:serviceaccount:ns:%.*s", VIEW_ARG(account));
+	const struct token_review said = {
+		.authenticated = true,
+		.username = view_from(username),
+		.node_name = node,
+		.audiences = {.items = &audience, .count = 1, .present = true},
+	};
+	if (front_answer_review(f->front, message->ticket, &said, &err) != 0)
+		abort();
+}
+
+static void take(struct fixture *f, struct front_message *message)
+{
+	switch (message->kind) {
+	case FRONT_REVIEW:
+		atomic_fetch_add(&f->n_reviews, 1);
+		review(f, message);
+		break;
+	case FRONT_REPORT:
+		atomic_store(&f->last_sequence, message->report->report.sequence);
+		atomic_fetch_add(&f->n_reports, 1);
+		break;
+	case FRONT_REFRESH:
+		atomic_fetch_add(&f->n_refreshes, 1);
+		break;
+	}
+	front_message_free(message);
+}
+
+static void *run_loop(void *owner)
+{
+	struct fixture *f = owner;
+	struct pollfd fds[] = {{.fd = front_fd(f->front), .events = POLLIN},
+			       {.fd = f->stop_pipe[0], .events = POLLIN}};
+	while (poll(fds, 2, -1) >= 0 && !fds[1].revents) {
+		for (struct front_message *message = front_next(f->front); message;
+		     message = front_next(f->front))
+			take(f, message);
+		front_beat(f->front);
+	}
+	return NULL;
+}
+
+static void publish(struct fixture *f, const char *trouble)
+{
+	struct error err;
+	const struct probes_check check = {VIEW("pods"), view_from(trouble)};
+	const struct front_state state = {view_from(trouble), 30, &check, 1};
+	assert_int_equal(front_publish(f->front, &state, &err), 0);
+}
+
+static void set_certificate(struct fixture *f, const char *name)
+{
+	CLEANUP(sbuf_deinit) struct sbuf cert;
+	CLEANUP(sbuf_deinit) struct sbuf key;
+	struct error err;
+	sbuf_init(&cert, 65536);
+	sbuf_init(&key, 65536);
+	const struct tls_certificate_request request = {
+		.common_name = name, .now = time(NULL), .lifetime_s = 3600};
+	assert_int_equal(tls_make_certificate(&request, &cert, &key, &err), 0);
+	assert_int_equal(front_set_certificate(f->front, sbuf_view(&cert), sbuf_view(&key), &err), 0);
+}
+
+static void open_front(struct fixture *f)
+{
+	struct error err = {0};
+	make_rows();
+	assert_int_equal(metric_registry_new(rows, N_METRICS, &f->registry, &err), 0);
+	struct front_config config = front_config_default();
+	config.report_address = "127.0.0.1:0";
+	config.probe_address = "127.0.0.1:0";
+	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};
+	config.metrics = (struct front_metrics){f->registry, METRICS_REPORTS, METRICS_CONNECTIONS,
+						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS};
+	if (front_new(&config, &f->front, &err) != 0)
+		fail_msg("%s", err.text);
+	f->port = front_report_port(f->front);
+	f->probe_port = front_probe_port(f->front);
+}
+
+static void start(struct fixture *f)
+{
+	struct error err;
+	*f = (struct fixture){0};
+	open_front(f);
+	assert_int_equal(pipe(f->stop_pipe), 0);
+	assert_int_equal(front_start(f->front, &err), 0);
+	f->loop_runs = true;
+	assert_int_equal(pthread_create(&f->loop, NULL, run_loop, f), 0);
+}
+
+static void stop_loop(struct fixture *f)
+{
+	if (!f->loop_runs)
+		return;
+	assert_int_equal(write(f->stop_pipe[1], "x", 1), 1);
+	assert_int_equal(pthread_join(f->loop, NULL), 0);
+	close(f->stop_pipe[0]);
+	close(f->stop_pipe[1]);
+	f->loop_runs = false;
+}
+
+static void stop(struct fixture *f)
+{
+	stop_loop(f);
+	front_stop(f->front);
+	front_free(f->front);
+	metric_registry_free(f->registry);
+}
+
+/* Commands are carried out in order: when /readyz shows the last one, those before it are done. */
+static void await_ready(struct fixture *f, int status)
+{
+	struct http_answer answer = {0};
+	struct http_client *client = http_client_connect(f->probe_port);
+	for (int i = 0; i < 30000 && answer.status != status; i++)
+		http_client_ask(client, "GET /readyz", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, status);
+	http_client_free(client);
+}
+
+static void start_ready(struct fixture *f)
+{
+	start(f);
+	set_certificate(f, "front");
+	publish(f, "");
+	await_ready(f, 200);
+}
+
+static void await(const atomic_uint *value, unsigned expected)
+{
+	for (int i = 0; i < 30000 && atomic_load(value) != expected; i++)
+		poll(NULL, 0, 1);
+	assert_int_equal(atomic_load(value), expected);
+}
+
+static struct view report(const char *node, int64_t sequence, int64_t memory, char *buf, size_t size)
+{
+	int len = snprintf(buf, size,
+			   "{\"version\":1,\"node\":\"%s\",\"bootID\":\"b\",\"instance\":1,"
+			   "\"sequence\":%lld,\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{},"
+			   "\"devices\":[{\"uuid\":\"GPU-11ba558d-3437-2335-2fd8-a78c8502f87f\","
+			   "\"memoryMiB\":%lld}]}",
+			   node, (long long)sequence, (long long)memory);
+	return (struct view){buf, (size_t)len};
+}
+
+static int post_as(struct http_client *client, const char *token, struct view body,
+		   struct http_answer *answer)
+{
+	char headers[256];
+	snprintf(headers, sizeof(headers), "Content-Type: application/json\r\n%s%s%s",
+		 token ? "Authorization: Bearer " : "", token ? token : "", token ? "\r\n" : "");
+	http_client_ask(client, "POST /v1/report", headers, body, answer);
+	return answer->status;
+}
+
+static void a_report_travels_from_the_agent_to_the_loop(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_non_null(client);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	assert_string_equal(answer.body, "{\"heartbeatSeconds\":30,\"acknowledgedEvents\":0}");
+	await(&f.n_reports, 1);
+	assert_int_equal(f.last_sequence, 1);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 2, 5, buf, 512), &answer), 200);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 3, 6, buf, 512), &answer), 200);
+	await(&f.n_reports, 2);
+	assert_int_equal(f.last_sequence, 3);
+	assert_int_equal(f.n_reviews, 1);
+	http_client_free(client);
+	stop(&f);
+}
+
+static void refusals_have_their_codes(void **state)
+{
+	(void)state;
+	static char large[2 * 1024 * 1024];
+	static const struct {
+		const char *token;
+		bool large;
+		int status;
+	} cases[] = {
+		{"aud.agent.other", false, 403},
+		{NULL, false, 401},
+		{"wrong.agent.n", false, 401},
+		{"aud.default.n", false, 403},
+		{"aud.agent.", false, 403},
+		{"aud.agent.n", true, 413},
+		{"aud.agent.n", false, 200},
+	};
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start_ready(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct http_client *client = http_client_connect_tls(f.port, 0);
+		struct view body = cases[i].large ? (struct view){large, sizeof(large)}
+						  : report("n", 1, 5, buf, 512);
+		assert_int_equal(post_as(client, cases[i].token, body, &answer), cases[i].status);
+		bool has_error = strncmp(answer.body, "{\"error\":", 9) == 0;
+		assert_int_equal(has_error, cases[i].status != 200);
+		http_client_free(client);
+	}
+	stop(&f);
+}
+
+static void reports_wait_for_a_certificate_and_for_readiness(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start(&f);
+	assert_null(http_client_connect_tls(f.port, 0));
+	set_certificate(&f, "front");
+	publish(&f, "not synced");
+	await_ready(&f, 500);
+	struct http_client *client = NULL;
+	for (int i = 0; i < 30000 && !client; i++)
+		client = http_client_connect_tls(f.port, 0);
+	assert_non_null(client);
+	/* Until the command has arrived it is "starting"; either way it is no. */
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 503);
+	assert_non_null(strstr(answer.head, "Retry-After: 5\r\n"));
+	publish(&f, "");
+	await_ready(&f, 200);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	http_client_free(client);
+	stop(&f);
+}
+
+static void a_certificate_is_exchanged_while_it_runs(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct error err;
+	start_ready(&f);
+	assert_int_equal(front_set_certificate(f.front, VIEW("junk"), VIEW("junk"), &err), -1);
+	assert_int_equal(err.kind, ERROR_REJECTED);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_string_equal(http_client_server_name(client), "front");
+	http_client_free(client);
+	set_certificate(&f, "second");
+	publish(&f, "exchanged");
+	await_ready(&f, 500);
+	client = http_client_connect_tls(f.port, 0);
+	assert_string_equal(http_client_server_name(client), "second");
+	http_client_free(client);
+	stop(&f);
+}
+
+static void probes_say_how_it_is(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *agent = http_client_connect_tls(f.port, 0);
+	assert_int_equal(post_as(agent, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	assert_int_equal(post_as(agent, NULL, report("n", 1, 5, buf, 512), &answer), 401);
+	struct http_client *client = http_client_connect(f.probe_port);
+	http_client_ask(client, "GET /livez", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 200);
+	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 200);
+	assert_non_null(strstr(answer.body, "reports_total{o=\"0\"} 1\n"));
+	assert_non_null(strstr(answer.body, "reports_total{o=\"3\"} 1\n"));
+	assert_non_null(strstr(answer.body, "connections_total{e=\"0\"} 1\n"));
+	assert_non_null(strstr(answer.body, "open 1\n"));
+	assert_non_null(strstr(answer.body, "nodes 1\n"));
+	assert_non_null(strstr(answer.body, "tokens 1\n"));
+	http_client_free(client);
+	http_client_free(agent);
+	stop(&f);
+}
+
+static void what_the_loop_did_not_take_ends_with_the_front(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	await(&f.n_reports, 1);
+	stop_loop(&f);
+	/* Reports that nobody takes, commands that nobody carries out, a request that waits. */
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 2, 6, buf, 512), &answer), 200);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 3, 6, buf, 512), &answer), 200);
+	assert_true(http_client_send(client, VIEW("POST /v1/report HTTP/1.1\r\nHost: a\r\n"
+						  "Authorization: Bearer x\r\nContent-Length: 1\r\n"
+						  "Content-Type: application/json\r\n\r\nx")));
+	struct pollfd review_asked = {.fd = front_fd(f.front), .events = POLLIN};
+	assert_int_equal(poll(&review_asked, 1, 30000), 1);
+	front_stop(f.front);
+	publish(&f, "late");
+	set_certificate(&f, "late");
+	stop(&f);
+	assert_true(http_client_is_closed(client));
+	http_client_free(client);
+}
+
+static void a_front_that_never_ran_can_be_freed(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	open_front(&f);
+	set_certificate(&f, "unused");
+	publish(&f, "unused");
+	stop(&f);
+	front_free(NULL);
+}
+
+static void ports_in_use_are_told(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct error err;
+	struct front *second = NULL;
+	char address[32];
+	open_front(&f);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", f.probe_port);
+	struct front_config config = front_config_default();
+	config.report_address = "127.0.0.1:0";
+	config.probe_address = address;
+	assert_int_equal(front_new(&config, &second, &err), -1);
+	assert_int_equal(err.kind, ERROR_RETRY);
+	assert_null(second);
+	stop(&f);
+}
+
+#define N_AGENTS 4
+#define N_POSTS 40
+
+struct agent {
+	pthread_t thread;
+	uint16_t port;
+	char node[16];
+	unsigned n_ok;
+};
+
+static void *run_agent(void *owner)
+{
+	struct agent *agent = owner;
+	struct http_answer *answer = malloc(sizeof(*answer));
+	char token[32], buf[512];
+	snprintf(token, sizeof(token), "aud.agent.%s", agent->node);
+	struct http_client *client = http_client_connect_tls(agent->port, 0);
+	for (int64_t i = 1; i <= N_POSTS; i++) {
+		struct view body = report(agent->node, i, i % 5 == 0 ? i : 1, buf, sizeof(buf));
+		agent->n_ok += post_as(client, token, body, answer) == 200;
+	}
+	http_client_free(client);
+	free(answer);
+	return NULL;
+}
+
+static void many_agents_report_at_once(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct agent agents[N_AGENTS] = {0};
+	start_ready(&f);
+	for (int i = 0; i < N_AGENTS; i++) {
+		agents[i].port = f.port;
+		snprintf(agents[i].node, sizeof(agents[i].node), "n%d", i);
+		assert_int_equal(pthread_create(&agents[i].thread, NULL, run_agent, &agents[i]), 0);
+	}
+	/* Meanwhile the loop changes its mind now and then. */
+	for (int i = 0; i < 20; i++) {
+		publish(&f, "");
+		struct error err;
+		assert_int_equal(front_forget(f.front, VIEW("n1"), &err), 0);
+	}
+	for (int i = 0; i < N_AGENTS; i++) {
+		assert_int_equal(pthread_join(agents[i].thread, NULL), 0);
+		assert_int_equal(agents[i].n_ok, N_POSTS);
+	}
+	assert_int_equal(f.n_reviews, N_AGENTS);
+	stop(&f);
+}
+
+static int prepare(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERROR);
+	return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -1 : 0;
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_report_travels_from_the_agent_to_the_loop),
+	cmocka_unit_test(refusals_have_their_codes),
+	cmocka_unit_test(reports_wait_for_a_certificate_and_for_readiness),
+	cmocka_unit_test(a_certificate_is_exchanged_while_it_runs),
+	cmocka_unit_test(probes_say_how_it_is),
+	cmocka_unit_test(what_the_loop_did_not_take_ends_with_the_front),
+	cmocka_unit_test(a_front_that_never_ran_can_be_freed),
+	cmocka_unit_test(ports_in_use_are_told),
+	cmocka_unit_test(many_agents_report_at_once),
+};
+TEST_MAIN_WITH(tests, prepare, NULL)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+static void expect_health(int state, int recovery, const char *reasons)
+{
+	const struct attribution_health_state *health = &publish()->health;
+	assert_int_equal(health->state, state);
+	assert_int_equal(health->recovery_action, recovery);
+	expect_texts(health->reasons, reasons);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static const struct attribution_health_event *event_at(uint32_t i)
+{
+	const struct array events = build_world_status(&world, 0)->health.events;
+	assert_true(i < events.count);
+	return ARRAY_AT(events, struct attribution_health_event, i);
+}
+
+static void a_device_with_nothing_against_it_is_healthy(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_TRUE, "NothingFound");
+}
+
+static void each_class_of_error_has_its_state_and_remedy(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t code;
+		int state, recovery;
+		const char *reasons;
+		int condition;
+	} rows[] = {
+		{79, ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79",
+		 CONDITION_FALSE},
+		{95, ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, "XID95",
+		 CONDITION_FALSE},
+		{48, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID48",
+		 CONDITION_FALSE},
+		{4711, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID4711",
+		 CONDITION_FALSE},
+		{31, ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "", CONDITION_TRUE},
+		{63, ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "", CONDITION_TRUE},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		build_world_event(&world, build_world_uuid(&world, 0), rows[i].code,
+				  BUILD_WORLD_NOW);
+		expect_health(rows[i].state, rows[i].recovery, rows[i].reasons);
+		expect_condition(build_world_status(&world, 0), "Healthy", rows[i].condition,
+				 rows[i].reasons[0] ? rows[i].reasons : "NothingFound");
+		assert_true(event_at(0)->xid == rows[i].code);
+		assert_true(event_at(0)->meaning.len > 0);
+	}
+}
+
+static void the_worst_error_decides_and_all_are_reasons(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_event(&world, build_world_uuid(&world, 0), 95, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW + 1);
+	build_world_event(&world, build_world_uuid(&world, 0), 48, BUILD_WORLD_NOW + 2);
+	build_world_event(&world, build_world_uuid(&world, 0), 48, BUILD_WORLD_NOW + 3);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		      "XID48,XID79,XID95");
+	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_FALSE, "XID79");
+	expect_text(attribution_find_condition(build_world_status(&world, 0), VIEW("Healthy"))
+			    ->message,
+		    "XID 79: GPU has fallen off the bus");
+}
+
+static void an_event_lists_each_pod_that_held_the_device_once(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	build_world_book(&world, "uid-b", "second", build_world_replica(&world, 0, 1));
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 2));
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + 5);
+	publish();
+	expect_texts(event_at(0)->tenants, "uid-a,uid-b");
+	expect_texts(event_at(1)->tenants, "uid-a,uid-b");
+	/* Whoever comes later was not there. */
+	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 3));
+	publish();
+	expect_texts(event_at(0)->tenants, "uid-a,uid-b");
+}
+
+static void the_pods_of_an_event_are_bounded(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, LIMIT_EVENT_TENANTS + 5);
+	for (unsigned i = 0; i < LIMIT_EVENT_TENANTS + 5; i++)
+		build_world_run(&world,
+				(struct build_pod){.name = build_world_text(&world, "p%u", i).ptr},
+				build_world_replica(&world, 0, i));
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	publish();
+	assert_int_equal(event_at(0)->tenants.count, LIMIT_EVENT_TENANTS);
+}
+
+static void an_event_that_is_sent_again_is_the_same_event(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW + 1);
+	build_world_event(&world, build_world_uuid(&world, 0), 48, BUILD_WORLD_NOW + 1);
+	assert_int_equal(publish()->health.events.count, 3);
+	assert_true(event_at(0)->time == BUILD_WORLD_NOW + 1 && event_at(0)->xid == 48);
+	assert_true(event_at(1)->time == BUILD_WORLD_NOW + 1 && event_at(1)->xid == 79);
+	assert_true(event_at(2)->time == BUILD_WORLD_NOW);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Acknowledged: the report no longer has them, the status does. */
+	world.report.events.count = 0;
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void only_the_newest_events_are_kept(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
+	for (unsigned i = 1; i <= LIMIT_HEALTH_EVENTS; i++)
+		build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + i);
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+	assert_int_equal(build_world_status(&world, 0)->health.events.count, LIMIT_HEALTH_EVENTS);
+	assert_true(event_at(0)->time == BUILD_WORLD_NOW + LIMIT_HEALTH_EVENTS);
+	assert_true(event_at(LIMIT_HEALTH_EVENTS - 1)->time == BUILD_WORLD_NOW + 1);
+}
+
+static void as_many_kinds_of_errors_as_are_kept_can_be_reasons(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	for (unsigned i = 0; i < LIMIT_HEALTH_EVENTS; i++)
+		build_world_event(&world, build_world_uuid(&world, 0), 1000 + i,
+				  BUILD_WORLD_NOW + i);
+	publish();
+	world.report.devices.count = 0;
+	build_world_fail_nvml(&world);
+	build_world_offer_nothing(&world);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->health.reasons.count, LIMIT_HEALTH_REASONS);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void events_of_other_devices_and_other_kinds_are_not_this_ones(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	build_world_exclusive(&world, 1);
+	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 5), 79, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	world.events[2].type = REPORT_EVENT_UNKNOWN;
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+	/* One that names a partition is its device's. */
+	build_world_event(&world, build_world_mig(&world, 0, 0), 48, BUILD_WORLD_NOW);
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID48");
+}
+
+static void what_is_known_to_be_wrong_is_worse_than_not_knowing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	publish();
+	world.report.devices.count = 0;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		      "XID79,DeviceMissing");
+	build_world_fail_nvml(&world);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		      "XID79,NVMLUnavailable");
+}
+
+static void without_nvml_nothing_is_known(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, "NVMLUnavailable");
+	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_UNKNOWN,
+			 "NVMLUnavailable");
+}
+
+static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	publish();
+	build_world_offer_nothing(&world);
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised");
+	expect_text(build_world_status(&world, 0)->slots.summary, "1/1");
+	/* Its last tenant leaves; it is still not on offer. */
+	build_world_remove_pod(&world, "uid-a");
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised");
+	expect_text(build_world_status(&world, 0)->slots.summary, "0/0");
+	build_world_offer(&world, build_world_replica(&world, 0, 0));
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
+static void a_device_that_was_never_on_offer_was_not_withdrawn(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
+static void sources_that_fail_withdraw_nothing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	build_world_offer_nothing(&world);
+	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_device_with_nothing_against_it_is_healthy, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		each_class_of_error_has_its_state_and_remedy, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_worst_error_decides_and_all_are_reasons, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_lists_each_pod_that_held_the_device_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_pods_of_an_event_are_bounded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_that_is_sent_again_is_the_same_event, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(only_the_newest_events_are_kept, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		as_many_kinds_of_errors_as_are_kept_can_be_reasons, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_of_other_devices_and_other_kinds_are_not_this_ones, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_known_to_be_wrong_is_worse_than_not_knowing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_nvml_nothing_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_is_no_longer_on_offer_is_degraded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_was_never_on_offer_was_not_withdrawn, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(sources_that_fail_withdraw_nothing, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

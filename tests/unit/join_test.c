@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "core/status_equal.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+static void run_a(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+}
+
+/* Device 0 is held by pod "a", and that is published. */
+static void publish_a(void)
+{
+	run_a();
+	publish();
+}
+
+/* The published object says that another node holds device 0. */
+static void hand_to_other_node(void)
+{
+	struct join_previous *previous = build_world_previous(&world, 0);
+	struct attribution *object = arena_alloc(&world.arena, 1, sizeof(*object));
+	assert_non_null(object);
+	*object = *previous->object;
+	object->status.node_name = VIEW("gpu-b");
+	previous->object = object;
+}
+
+static void a_device_without_an_object_is_created_under_its_uuid_in_lower_case(void **state)
+{
+	(void)state;
+	run_a();
+	world.devices[0].uuid = VIEW("GPU-0000000A-0000-4000-8000-0123456789AB");
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 1);
+	const struct join_device *joined = &world.result.devices[0];
+	assert_int_equal(joined->action, JOIN_WRITE);
+	assert_null(joined->previous);
+	expect_text(joined->name, "gpu-0000000a-0000-4000-8000-0123456789ab");
+	expect_text(joined->uuid, "GPU-0000000A-0000-4000-8000-0123456789AB");
+	assert_int_equal(joined->status.observed_generation, 1);
+	expect_text(joined->status.node_name, "gpu-a");
+}
+
+static void an_object_that_was_just_created_gets_its_first_status(void **state)
+{
+	(void)state;
+	static const struct condition fresh = {.type = VIEW_INIT("ReportFresh"),
+					       .status = CONDITION_TRUE,
+					       .reason = VIEW_INIT("Pending")};
+	struct attribution object = {
+		.name = VIEW("gpu-00000000-0000-4000-8000-0123456789ab"),
+		.uuid = VIEW("GPU-00000000-0000-4000-8000-0123456789ab"),
+		.generation = 1,
+		.status = {.conditions = {(void *)(uintptr_t)&fresh, 1, true}},
+	};
+	run_a();
+	world.previous[world.input.n_previous++] = (struct join_previous){&object, -1};
+	build_world_join(&world);
+	const struct join_device *joined = build_world_joined(&world, 0);
+	assert_int_equal(joined->action, JOIN_WRITE);
+	assert_ptr_equal(joined->previous, &object);
+	expect_tenants(&joined->status, "uid-a/main");
+	/* Nobody has set the schema's default conditions: their time is no time. */
+	assert_true(attribution_find_condition(&joined->status, VIEW("ReportFresh"))
+			    ->last_transition_time == BUILD_WORLD_NOW);
+}
+
+static void an_unchanged_world_is_kept_and_a_changed_one_written(void **state)
+{
+	(void)state;
+	publish_a();
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_wait(&world, 1000);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.report.driver_version = VIEW("590.1");
+	assert_int_equal(build_world_count_writes(&world), 1);
+	expect_text(build_world_status(&world, 0)->device.driver_version, "590.1");
+}
+
+static void the_generation_is_observed(void **state)
+{
+	(void)state;
+	publish_a();
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.generation = 3;
+	build_world_previous(&world, 0)->object = &object;
+	assert_int_equal(build_world_count_writes(&world), 1);
+	const struct attribution_status *status = build_world_status(&world, 0);
+	assert_int_equal(status->observed_generation, 3);
+	for (uint32_t i = 0; i < status->conditions.count; i++)
+		assert_int_equal(
+			ARRAY_AT(status->conditions, struct condition, i)->observed_generation, 3);
+}
+
+static void devices_come_in_the_order_of_their_uuids(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 2);
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_ptr_equal(build_world_joined(&world, i), &world.result.devices[i]);
+}
+
+/* Without a report */
+
+static void without_a_report_everything_stays_as_published(void **state)
+{
+	(void)state;
+	publish_a();
+	world.input.report = NULL;
+	world.input.report_age_ms = 0;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms);
+	build_world_wait(&world, world.limits.report_stale_ms - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+}
+
+static void without_a_report_for_long_the_status_says_so_and_keeps_the_tenants(void **state)
+{
+	(void)state;
+	publish_a();
+	world.input.report = NULL;
+	world.input.report_age_ms = 0;
+	build_world_wait(&world, world.limits.report_stale_ms);
+	const struct attribution_status *status = publish();
+	expect_condition(status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "ReportStale");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(status, "Healthy", CONDITION_TRUE, "NothingFound");
+	expect_tenants(status, "uid-a/main");
+	expect_text(status->slots.summary, "1/1");
+	assert_int_equal(world.result.again_in_ms, -1);
+	build_world_wait(&world, 1000);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Restarted meanwhile: the silence is not forgotten. */
+	world.input.report_age_ms = 0;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* The agent is back. */
+	world.input.report = &world.report;
+	status = publish();
+	expect_condition(status, "ReportFresh", CONDITION_TRUE, "ReportReceived");
+	expect_condition(status, "Ready", CONDITION_TRUE, "Current");
+}
+
+static void without_a_report_pods_still_end(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	publish();
+	world.input.report = NULL;
+	build_world_remove_pod(&world, "uid-a");
+	build_world_end(&world, "uid-a");
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-b/main");
+	expect_recent(status, "uid-a");
+	expect_text(status->slots.summary, "1/4");
+	expect_text(status->tenant_summary, "ml/b");
+	assert_int_equal(status->tenant_count, 1);
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_TIME_SLICED);
+	/* The next report may name it still. */
+	assert_int_equal(world.result.n_ended, 1);
+	expect_text(world.result.ended[0], "uid-a");
+	build_world_pod(&world, (struct build_pod){.name = "b", .deleting = true});
+	expect_tenant(publish(), "uid-b", ATTRIBUTION_PHASE_TERMINATING,
+		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
+}
+
+static void without_a_report_a_pending_holder_waits(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	publish();
+	world.input.report = NULL;
+	world.limits.report_stale_ms = 10 * world.limits.pending_ms;
+	build_world_wait(&world, 2 * world.limits.pending_ms);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void without_a_report_and_objects_there_is_nothing_to_do(void **state)
+{
+	(void)state;
+	world.input.report = NULL;
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 0);
+	assert_int_equal(world.result.again_in_ms, -1);
+}
+
+/* An old report */
+
+static void an_old_report_is_the_last_that_is_known(void **state)
+{
+	(void)state;
+	publish_a();
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms,
+			 world.limits.report_stale_ms - world.input.report_age_ms);
+	build_world_wait(&world, world.result.again_in_ms);
+	const struct attribution_status *status = publish();
+	expect_condition(status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "ReportStale");
+	expect_tenants(status, "uid-a/main");
+	assert_int_equal(world.result.again_in_ms, -1);
+	build_world_remove_pod(&world, "uid-a");
+	status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+}
+
+/* Settling */
+
+static void a_restarted_kubelets_short_list_changes_nothing(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	build_world_fail_book(&world);
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ABSENT;
+	publish();
+	/* List and advertised devices are empty until the plugin and the pods are back. */
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	build_world_list_nothing(&world);
+	build_world_offer_nothing(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	int64_t left = world.limits.settling_ms - 10 - world.input.report_held_ms;
+	world.limits.report_stale_ms = 10 * world.limits.settling_ms;
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, left);
+	build_world_wait(&world, left - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Then it is taken at its word, but it is still short: no tenant goes. */
+	build_world_wait(&world, 1);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main,uid-b/main");
+	expect_condition(status, "Healthy", CONDITION_FALSE, "NotAdvertised");
+}
+
+static void a_short_list_beside_a_good_checkpoint_takes_no_witness_away(void **state)
+{
+	(void)state;
+	publish_a();
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	build_world_list_nothing(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_complete_list_ends_the_settling(void **state)
+{
+	(void)state;
+	publish_a();
+	build_world_run(&world, (struct build_pod){.name = "b"}, VIEW("no device"));
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_list(&world, "b", "main", VIEW("no device"));
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_list(&world, "a", "main", VIEW("no device"));
+	expect_tenants(publish(), "");
+}
+
+static void a_restart_far_in_the_future_is_no_restart(void **state)
+{
+	(void)state;
+	publish_a();
+	world.report.kubelet_restarted_at = world.report.observed_at + world.limits.settling_ms;
+	build_world_list_nothing(&world);
+	build_world_join(&world);
+	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
+}
+
+static void an_unknown_holder_is_shown_while_the_list_settles(void **state)
+{
+	(void)state;
+	publish_a();
+	build_world_list_nothing(&world);
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	build_world_shared(&world, 1, 1);
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 1, 0));
+	publish();
+	expect_tenants(build_world_status(&world, 1), "uid-b/main");
+}
+
+/* A missing device */
+
+static void a_device_that_nvml_no_longer_lists_stays_with_its_tenants(void **state)
+{
+	(void)state;
+	publish_a();
+	world.report.devices.count = 0;
+	const struct attribution_status *status = publish();
+	expect_condition(status, "Healthy", CONDITION_UNKNOWN, "DeviceMissing");
+	assert_int_equal(status->health.state, ATTRIBUTION_HEALTH_UNKNOWN);
+	expect_texts(status->health.reasons, "DeviceMissing");
+	expect_tenants(status, "uid-a/main");
+	expect_text(status->device.pci_bus_id, "00000000:00:00.0");
+	/* Not even the kubelet's word ends them. */
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_list(&world, "a", "main", VIEW("another device"));
+	build_world_offer_nothing(&world);
+	status = publish();
+	expect_tenants(status, "uid-a/main");
+	expect_texts(status->health.reasons, "DeviceMissing");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_remove_pod(&world, "uid-a");
+	expect_tenants(publish(), "");
+}
+
+static void a_device_that_comes_back_is_well_again(void **state)
+{
+	(void)state;
+	publish_a();
+	world.report.devices.count = 0;
+	publish();
+	world.report.devices.count = 1;
+	expect_condition(publish(), "Healthy", CONDITION_TRUE, "NothingFound");
+}
+
+static void without_nvml_devices_come_from_what_was_published(void **state)
+{
+	(void)state;
+	publish_a();
+	build_world_fail_nvml(&world);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main");
+	expect_text(status->slots.summary, "1/1");
+	expect_text(status->device.model, "NVIDIA-A100-SXM4-40GB");
+	assert_int_equal(status->device.index, 0);
+	expect_condition(status, "Healthy", CONDITION_UNKNOWN, "NVMLUnavailable");
+	expect_condition(status, "Ready", CONDITION_TRUE, "Current");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void without_nvml_devices_come_from_full_uuids_in_the_books(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_offer(&world, build_world_replica(&world, 1, 0));
+	build_world_offer(&world, build_world_replica(&world, 1, 1));
+	build_world_list(&world, "ghost", "main", build_world_uuid(&world, 2));
+	build_world_fail_nvml(&world);
+	const struct attribution_status *status = publish();
+	assert_int_equal(world.result.n_devices, 3);
+	expect_tenants(status, "uid-a/main");
+	assert_int_equal(status->device.index, -1);
+	assert_int_equal(status->device.minor, -1);
+	expect_text(build_world_status(&world, 1)->slots.summary, "0/2");
+	expect_condition(build_world_status(&world, 2), "Attributed", CONDITION_FALSE,
+			 "PodUnknown");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* The same UUID on two nodes */
+
+static void a_device_that_another_node_holds_and_reports_is_left_alone(void **state)
+{
+	(void)state;
+	publish_a();
+	hand_to_other_node();
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	build_world_join(&world);
+	const struct join_device *joined = build_world_joined(&world, 0);
+	assert_int_equal(joined->action, JOIN_KEEP);
+	assert_ptr_equal(joined->previous, build_world_previous(&world, 0)->object);
+	assert_true(status_equal(&joined->status, &joined->previous->status));
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+}
+
+static void the_holder_of_a_device_that_another_node_reports_too_says_so(void **state)
+{
+	(void)state;
+	publish_a();
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	const struct attribution_status *status = publish();
+	expect_text(status->node_name, "gpu-a");
+	expect_tenants(status, "uid-a/main");
+	expect_condition(status, "Ready", CONDITION_FALSE, "DuplicateUUID");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	build_world_previous(&world, 0)->claimed_age_ms = world.limits.report_stale_ms;
+	expect_condition(publish(), "Ready", CONDITION_TRUE, "Current");
+}
+
+static void a_device_that_its_node_no_longer_reports_moves(void **state)
+{
+	(void)state;
+	static const int64_t ages[] = {-1, 120000, 500000};
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
+		tear_down(state);
+		set_up(state);
+		publish_a();
+		hand_to_other_node();
+		/* The pod is of the other node: here there is another one. */
+		build_world_remove_pod(&world, "uid-a");
+		build_world_list_nothing(&world);
+		build_world_book_nothing(&world);
+		build_world_run(&world, (struct build_pod){.name = "b"},
+				build_world_uuid(&world, 0));
+		build_world_previous(&world, 0)->claimed_age_ms = ages[i];
+		build_world_wait(&world, 10);
+		const struct attribution_status *status = publish();
+		expect_text(status->node_name, "gpu-a");
+		expect_tenants(status, "uid-b/main");
+		expect_recent(status, "uid-a");
+		expect_text(status->slots.summary, "1/1");
+		assert_true(attribution_find_condition(status, VIEW("Ready"))
+				    ->last_transition_time == BUILD_WORLD_NOW + 10);
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+static void an_old_report_takes_no_device_away(void **state)
+{
+	(void)state;
+	publish_a();
+	hand_to_other_node();
+	build_world_wait(&world, world.limits.report_stale_ms);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_device_known_by_its_ids_only_is_not_taken_away(void **state)
+{
+	(void)state;
+	publish_a();
+	hand_to_other_node();
+	build_world_fail_nvml(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_device_that_went_to_another_node_is_left_to_that_node(void **state)
+{
+	(void)state;
+	publish_a();
+	world.report.devices.count = 0;
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* The node is gone */
+
+static void objects_of_a_node_that_is_gone_end_after_the_stated_time(void **state)
+{
+	(void)state;
+	publish_a();
+	world.input.node = NULL;
+	world.limits.report_stale_ms = 10 * world.limits.node_gone_ms;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.node_gone_ms);
+	build_world_wait(&world, world.limits.node_gone_ms - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	build_world_join(&world);
+	const struct join_device *joined = build_world_joined(&world, 0);
+	assert_int_equal(joined->action, JOIN_DELETE);
+	expect_text(joined->name, "gpu-00000000-0000-4000-8000-0123456789ab");
+	/* Its agent may go on: what was deleted is not created again. */
+	build_world_publish(&world);
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 0);
+	assert_int_equal(world.result.again_in_ms, -1);
+	/* The node is back. */
+	world.input.node = &world.node;
+	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
+static void a_node_that_is_gone_leaves_a_device_to_the_node_that_reports_it(void **state)
+{
+	(void)state;
+	publish_a();
+	world.input.node = NULL;
+	world.input.node_gone_for_ms = world.limits.node_gone_ms;
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+}
+
+static void a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice(void **state)
+{
+	(void)state;
+	publish_a();
+	world.input.node = NULL;
+	world.input.node_gone_for_ms = world.limits.node_gone_ms;
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.deleting = true;
+	build_world_previous(&world, 0)->object = &object;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	object.deleting = false;
+	object.status.node_name = VIEW("gpu-b");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_report_of_a_node_that_the_api_does_not_know_counts(void **state)
+{
+	(void)state;
+	world.input.node = NULL;
+	publish_a();
+	expect_tenants(build_world_status(&world, 0), "uid-a/main");
+}
+
+/* The rest */
+
+static void without_a_policy_the_device_is_unmanaged(void **state)
+{
+	(void)state;
+	publish_a();
+	const struct attribution_status *status = build_world_status(&world, 0);
+	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNMANAGED);
+	expect_condition(status, "Drifted", CONDITION_UNKNOWN, "Unmanaged");
+	world.intent.n_policies = 1;
+	status = publish();
+	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
+	expect_condition(status, "Drifted", CONDITION_UNKNOWN, "NotAssessed");
+	world.intent = (struct intent){.known = false};
+	assert_int_equal(publish()->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
+	world.input.intent = NULL;
+	assert_int_equal(publish()->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
+}
+
+static void activity_is_unknown_and_has_the_scope_of_the_mode(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_cut(&world, 1, 2);
+	publish();
+	const struct attribution_status *status = build_world_status(&world, 0);
+	assert_int_equal(status->activity.state, ATTRIBUTION_ACTIVITY_UNKNOWN);
+	assert_int_equal(status->activity.scope, ATTRIBUTION_SCOPE_DEVICE);
+	assert_true(status->activity.since == 0);
+	assert_int_equal(build_world_status(&world, 1)->activity.scope,
+			 ATTRIBUTION_SCOPE_PARTITION);
+}
+
+static void ids_of_no_device_are_counted_and_attributed_to_none(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_offer(&world, VIEW("what is this"));
+	build_world_offer(&world, build_world_uuid(&world, 7));
+	build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("what is this"));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_text(status->slots.summary, "0/1");
+	assert_int_equal(world.result.ids_unknown, 6); /* 2 on offer twice, 1 in each book */
+	assert_int_equal(world.result.n_devices, 1);
+}
+
+static void hami_ids_are_taken_but_give_no_tenant(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	for (unsigned i = 0; i < 3; i++)
+		build_world_offer(&world, build_world_text(
+			&world, "GPU-00000000-0000-4000-8000-0123456789ab-%u", i));
+	build_world_run(&world, (struct build_pod){.name = "a"},
+			VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1"));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_text(status->slots.summary, "1/3");
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_UNKNOWN);
+	expect_texts(status->sharing.evidence, "device IDs are HAMi's");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+}
+
+static void running_out_of_memory_fails_and_changes_nothing(void **state)
+{
+	(void)state;
+	struct error err;
+	unsigned n_failures = 0;
+	build_world_shared(&world, 0, 4);
+	build_world_cut(&world, 1, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 1, 0));
+	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 1));
+	build_world_list(&world, "ghost", "main", build_world_replica(&world, 0, 3));
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	publish();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_exclusive(&world, 2);
+	for (int i = 0; i < 2; i++) {
+		for (size_t cap = 0;; cap += 16) {
+			CLEANUP(arena_deinit) struct arena arena;
+			struct join_result result = {.n_devices = 4711};
+			arena_init(&arena, cap);
+			error_clear(&err);
+			if (join_node(&world.input, &arena, &result, &err) == 0)
+				break;
+			assert_int_equal(err.kind, ERROR_NO_MEMORY);
+			assert_int_equal(result.n_devices, 4711);
+			n_failures++;
+		}
+		world.input.report = NULL;
+	}
+	assert_true(n_failures > 100);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_device_without_an_object_is_created_under_its_uuid_in_lower_case, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_that_was_just_created_gets_its_first_status, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unchanged_world_is_kept_and_a_changed_one_written, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_generation_is_observed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_come_in_the_order_of_their_uuids, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_everything_stays_as_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_for_long_the_status_says_so_and_keeps_the_tenants, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_pods_still_end, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_a_pending_holder_waits, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_and_objects_there_is_nothing_to_do, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_old_report_is_the_last_that_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_restarted_kubelets_short_list_changes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_short_list_beside_a_good_checkpoint_takes_no_witness_away, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_complete_list_ends_the_settling, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_restart_far_in_the_future_is_no_restart, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unknown_holder_is_shown_while_the_list_settles, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_nvml_no_longer_lists_stays_with_its_tenants, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_that_comes_back_is_well_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_nvml_devices_come_from_what_was_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_nvml_devices_come_from_full_uuids_in_the_books, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_another_node_holds_and_reports_is_left_alone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_holder_of_a_device_that_another_node_reports_too_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_its_node_no_longer_reports_moves, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_old_report_takes_no_device_away, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_known_by_its_ids_only_is_not_taken_away, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_went_to_another_node_is_left_to_that_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		objects_of_a_node_that_is_gone_end_after_the_stated_time, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_is_gone_leaves_a_device_to_the_node_that_reports_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_of_a_node_that_the_api_does_not_know_counts, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_policy_the_device_is_unmanaged, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		activity_is_unknown_and_has_the_scope_of_the_mode, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		ids_of_no_device_are_counted_and_attributed_to_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(hami_ids_are_taken_but_give_no_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		running_out_of_memory_fails_and_changes_nothing, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

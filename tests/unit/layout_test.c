@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+static const struct attribution_partition *partition_at(uint32_t i)
+{
+	const struct array partitions = build_world_status(&world, 0)->partitions;
+	assert_true(i < partitions.count);
+	return ARRAY_AT(partitions, struct attribution_partition, i);
+}
+
+static void the_device_is_described_as_nvml_does_with_dashes_in_the_model(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 3);
+	build_world_publish(&world);
+	const struct attribution_device *device = &build_world_status(&world, 3)->device;
+	assert_int_equal(device->index, 3);
+	assert_int_equal(device->minor, 3);
+	expect_text(device->pci_bus_id, "00000000:03:00.0");
+	expect_text(device->model, "NVIDIA-A100-SXM4-40GB");
+	assert_int_equal(device->memory_mib, 40960);
+	expect_text(device->serial, "1322620012345");
+	expect_text(device->compute_capability, "8.0");
+	expect_text(device->driver_version, "580.65.06");
+	expect_text(device->cuda_version, "13.0");
+}
+
+static void a_model_without_blanks_stays_as_it_is(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0)->model = VIEW("Tesla-T4 ");
+	expect_text(publish()->device.model, "Tesla-T4");
+}
+
+static void versions_that_a_report_lacks_are_carried_over(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	world.report.driver_version = (struct view){0};
+	world.report.cuda_version = (struct view){0};
+	const struct attribution_device *device = &publish()->device;
+	expect_text(device->driver_version, "580.65.06");
+	expect_text(device->cuda_version, "13.0");
+}
+
+static void partitions_come_in_the_order_of_their_uuids_with_their_slots(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 3);
+	struct report_partition *items = device->partitions.items;
+	struct report_partition first = items[0];
+	items[0] = items[2];
+	items[2] = first;
+	build_world_offer(&world, build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1",
+						   1u));
+	assert_int_equal(publish()->partitions.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct attribution_partition *p = partition_at(i);
+		assert_true(view_equal(p->uuid, build_world_mig(&world, 0, i)));
+		expect_text(p->profile, "1g.5gb");
+		assert_int_equal(p->gpu_instance_id, 7 + i);
+		assert_int_equal(p->compute_instance_id, 0);
+		assert_int_equal(p->memory_mib, 4864);
+		assert_int_equal(p->slots, i == 1 ? 2 : 1);
+	}
+	expect_text(build_world_status(&world, 0)->slots.summary, "0/4");
+}
+
+static void partitions_are_carried_over_while_nvml_is_silent(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	publish();
+	build_world_fail_nvml(&world);
+	assert_int_equal(publish()->partitions.count, 2);
+	assert_int_equal(partition_at(1)->slots, 1);
+	assert_int_equal(partition_at(1)->gpu_instance_id, 8);
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	publish();
+	assert_int_equal(partition_at(1)->slots, 1);
+}
+
+static void partitions_that_nvml_no_longer_lists_are_gone(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	publish();
+	device->partitions.count = 1;
+	assert_int_equal(publish()->partitions.count, 1);
+}
+
+static void a_slot_counts_once_whoever_names_it(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->tenant_count, 2);
+	assert_int_equal(status->slots.allocated, 1);
+	assert_int_equal(status->slots.total, 3);
+	expect_text(status->slots.summary, "1/3");
+}
+
+static void a_held_id_that_is_not_on_offer_is_a_slot_too(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 7));
+	expect_text(publish()->slots.summary, "1/3");
+}
+
+static void the_total_is_carried_over_while_no_offer_is_known(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	publish();
+	world.report.allocatable = (struct array){0};
+	world.report.checkpoint.registered = (struct array){0};
+	expect_text(publish()->slots.summary, "1/3");
+	for (unsigned i = 1; i < 5; i++)
+		build_world_run(&world, (struct build_pod){.name = "a"},
+				build_world_replica(&world, 0, i));
+	expect_text(publish()->slots.summary, "5/5");
+}
+
+static void without_an_offer_ever_the_total_is_not_known(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world.report.allocatable = (struct array){0};
+	world.report.checkpoint.registered = (struct array){0};
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, 1);
+	expect_text(status->slots.summary, "");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Nor is it while nobody says anything. */
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	status = publish();
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, 1);
+}
+
+static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main,uid-b/main");
+	expect_text(status->slots.summary, "1/1");
+	/* Not even the plugin offers it: the tenants still hold what they hold. */
+	build_world_offer_nothing(&world);
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	expect_text(publish()->slots.summary, "2/2");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		the_device_is_described_as_nvml_does_with_dashes_in_the_model, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_model_without_blanks_stays_as_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		versions_that_a_report_lacks_are_carried_over, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_come_in_the_order_of_their_uuids_with_their_slots, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_are_carried_over_while_nvml_is_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_that_nvml_no_longer_lists_are_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_slot_counts_once_whoever_names_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_held_id_that_is_not_on_offer_is_a_slot_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_total_is_carried_over_while_no_offer_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_an_offer_ever_the_total_is_not_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		slots_of_tenants_that_no_book_names_count_up_to_the_total, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

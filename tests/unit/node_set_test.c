@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "core/node_set.h"
+
+static struct place_book places;
+static struct node_set set;
+
+static int set_up(void **state)
+{
+	(void)state;
+	place_book_init(&places);
+	node_set_init(&set, &places);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct table_node *node;
+
+	(void)state;
+	while ((node = table_next(&set.store.table, NULL)))
+		node_set_remove(&set, CONTAINER_OF(node, struct store_entry, node), 0);
+	node_set_deinit(&set);
+	place_book_deinit(&places);
+	return 0;
+}
+
+static int put(const char *boot_id, enum store_change change, uint64_t version, struct error *err)
+{
+	const struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = view_from(boot_id)};
+
+	return node_set_put(&set, &fields, change, version, false, err);
+}
+
+static void assert_boot_id(const char *boot_id)
+{
+	const struct place *place = place_find(&places, VIEW("gpu-a"));
+
+	assert_non_null(place);
+	assert_true(view_equal(place->node->boot_id, view_from(boot_id)));
+}
+
+static void what_is_not_newer_is_ignored(void **state)
+{
+	(void)state;
+	static const struct {
+		enum store_change change;
+		uint64_t version;
+		const char *boot_id;
+		const char *then;
+	} rows[] = {
+		{STORE_UPSERT, 5, "b5", "b5"}, {STORE_UPSERT, 4, "b4", "b5"},
+		{STORE_UPSERT, 5, "b6", "b5"}, {STORE_LISTED, 5, "b6", "b5"},
+		{STORE_UPSERT, 7, "b7", "b7"}, {STORE_LISTED, 6, "b6", "b6"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err;
+
+		assert_int_equal(put(rows[i].boot_id, rows[i].change, rows[i].version, &err), 0);
+		assert_boot_id(rows[i].then);
+		assert_int_equal(set.store.table.count, 1);
+	}
+}
+
+static void a_place_outlives_its_node_only_if_something_else_hangs_on_it(void **state)
+{
+	(void)state;
+	struct list object;
+	struct error err;
+
+	assert_int_equal(put("b1", STORE_UPSERT, 1, &err), 0);
+	node_set_remove(&set, store_find(&set.store, VIEW("gpu-a")), 5000);
+	assert_null(place_find(&places, VIEW("gpu-a")));
+	assert_int_equal(put("b1", STORE_UPSERT, 2, &err), 0);
+	struct place *place = place_find(&places, VIEW("gpu-a"));
+	list_init(&object);
+	list_append(&place->attributions, &object);
+	node_set_remove(&set, store_find(&set.store, VIEW("gpu-a")), 6000);
+	assert_ptr_equal(place_find(&places, VIEW("gpu-a")), place);
+	assert_null(place->node);
+	assert_int_equal(place->gone_at, 6000);
+	list_remove(&object);
+	place_release(&places, place);
+}
+
+static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(void **state)
+{
+	(void)state;
+	struct error err;
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		tear_down(NULL);
+		set_up(NULL);
+		failing_malloc_at(k);
+		int result = put("b1", STORE_UPSERT, 1, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(set.store.table.count + places.by_name.count, failed ? 0 : 2);
+	}
+	failing_malloc_at(1);
+	assert_int_equal(put("b2", STORE_UPSERT, 2, &err), -1);
+	assert_true(failing_malloc_off());
+	assert_boot_id("b1");
+	assert_int_equal(put("b2", STORE_UPSERT, 2, &err), 0);
+	assert_boot_id("b2");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		what_is_not_newer_is_ignored, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_place_outlives_its_node_only_if_something_else_hangs_on_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_a_new_node_leaves_nothing_and_a_present_one_stays, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

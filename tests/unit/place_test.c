@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "core/node.h"
+#include "core/place.h"
+
+#define MAX_ENDED 1024u /* as in core/place.c */
+
+static struct place_book book;
+static char touched[64];
+static unsigned n_released;
+
+static void on_touch(void *owner, struct view node_name, bool initial)
+{
+	size_t len = strlen(touched);
+
+	assert_ptr_equal(owner, &book);
+	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
+		 initial ? "?" : "");
+}
+
+static void assert_touched(const char *names)
+{
+	assert_string_equal(touched, names);
+	touched[0] = '\0';
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	place_book_init(&book);
+	book.touch = on_touch;
+	book.touch_owner = &book;
+	touched[0] = '\0';
+	n_released = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	place_book_deinit(&book);
+	return 0;
+}
+
+static struct place *ensure(const char *name)
+{
+	struct error err;
+	struct place *place = place_ensure(&book, view_from(name), &err);
+
+	assert_non_null(place);
+	return place;
+}
+
+static void release_report(void *owner)
+{
+	assert_ptr_equal(owner, &book);
+	n_released++;
+}
+
+static void set_report(struct place *place, const struct report *report)
+{
+	place->report = report;
+	place->release = release_report;
+	place->release_owner = &book;
+}
+
+static void a_place_is_made_once_and_found_by_its_name(void **state)
+{
+	(void)state;
+	char name[] = "gpu-a";
+
+	assert_null(place_find(&book, VIEW("gpu-a")));
+	struct place *place = ensure(name);
+	name[4] = 'x';
+	assert_ptr_equal(place_find(&book, VIEW("gpu-a")), place);
+	assert_ptr_equal(ensure("gpu-a"), place);
+	assert_null(place_find(&book, VIEW("gpu-b")));
+	place_release(&book, place);
+	assert_null(place_find(&book, VIEW("gpu-a")));
+}
+
+static void a_place_stays_while_anything_hangs_on_it(void **state)
+{
+	(void)state;
+	static const struct report report;
+	static const struct node node;
+	struct list pod, object;
+	struct place *place = ensure("gpu-a");
+
+	list_init(&pod);
+	list_init(&object);
+	set_report(place, &report);
+	place->node = &node;
+	list_append(&place->pods, &pod);
+	list_append(&place->attributions, &object);
+	place_release(&book, place);
+	assert_non_null(place_find(&book, VIEW("gpu-a")));
+	place_release_report(place);
+	place_release(&book, place);
+	place->node = NULL;
+	place_release(&book, place);
+	list_remove(&pod);
+	place_release(&book, place);
+	assert_non_null(place_find(&book, VIEW("gpu-a")));
+	list_remove(&object);
+	place_release(&book, place);
+	assert_null(place_find(&book, VIEW("gpu-a")));
+	place_release(&book, NULL);
+}
+
+static void only_a_place_that_a_join_could_change_is_touched(void **state)
+{
+	(void)state;
+	static const struct report report;
+	struct list object;
+	struct place *a = ensure("gpu-a");
+
+	place_touch(&book, a, false);
+	place_touch(&book, NULL, false);
+	assert_touched("");
+	set_report(a, &report);
+	place_touch(&book, a, false);
+	assert_touched("gpu-a ");
+	place_release_report(a);
+	list_init(&object);
+	list_append(&a->attributions, &object);
+	place_touch(&book, a, true);
+	assert_touched("gpu-a? ");
+	struct place *b = ensure("gpu-b");
+	place_touch_all(&book, false);
+	assert_touched("gpu-a ");
+	book.touch = NULL;
+	place_touch(&book, a, false);
+	list_remove(&object);
+	place_release(&book, a);
+	place_release(&book, b);
+}
+
+static void a_report_is_given_back_once(void **state)
+{
+	(void)state;
+	static const struct report report;
+	struct place *place = ensure("gpu-a");
+
+	place_release_report(place);
+	assert_int_equal(n_released, 0);
+	set_report(place, &report);
+	place_release_report(place);
+	assert_null(place->report);
+	place_release_report(place);
+	assert_int_equal(n_released, 1);
+	place_release(&book, place);
+}
+
+static struct report_checkpoint_entry entries[] = {
+	{.pod_uid = VIEW_INIT("u1")}, {.pod_uid = VIEW_INIT("u2")},
+};
+static struct report_pod_resource holders[] = {
+	{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("a")},
+	{.namespace = VIEW_INIT("web"), .name = VIEW_INIT("b")},
+};
+static struct report_device devices[] = {
+	{.uuid = VIEW_INIT("GPU-AB")}, {.uuid = VIEW_INIT("GPU-CD")},
+};
+
+static const struct report full = {
+	.checkpoint = {.present = true, .entries = {entries, 2, true}},
+	.pod_resources = {holders, 2, true},
+	.devices = {devices, 2, true},
+};
+
+static void it_is_known_what_the_report_names(void **state)
+{
+	(void)state;
+	struct place *place = ensure("gpu-a");
+
+	assert_false(place_reports_uid(place, VIEW("u1")));
+	assert_false(place_reports_name(place, VIEW("ml"), VIEW("a")));
+	set_report(place, &full);
+	assert_true(place_reports_uid(place, VIEW("u2")));
+	assert_false(place_reports_uid(place, VIEW("u3")));
+	assert_true(place_reports_name(place, VIEW("ml"), VIEW("a")));
+	assert_true(place_reports_name(place, VIEW("web"), VIEW("b")));
+	assert_false(place_reports_name(place, VIEW("ml"), VIEW("b")));
+	assert_false(place_reports_name(place, VIEW("web"), VIEW("a")));
+	assert_true(place_reports_device(&full, VIEW("gpu-cd")));
+	assert_false(place_reports_device(&full, VIEW("gpu-c")));
+	place_release_report(place);
+	place_release(&book, place);
+}
+
+static void remember(struct place *place, const char *uid, uint64_t now)
+{
+	struct error err;
+
+	assert_int_equal(place_remember_ended(place, view_from(uid), now, &err), 0);
+}
+
+/* The UIDs that are remembered, in their order. */
+static void assert_ended(const struct place *place, const char *uids)
+{
+	char text[64] = "";
+
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next) {
+		size_t len = strlen(text);
+
+		snprintf(text + len, sizeof(text) - len, "%.*s ",
+			 VIEW_ARG(CONTAINER_OF(l, struct place_ended, link)->uid));
+	}
+	assert_string_equal(text, uids);
+}
+
+static void an_ended_uid_that_is_named_again_is_the_youngest(void **state)
+{
+	(void)state;
+	struct place *place = ensure("gpu-a");
+
+	remember(place, "u1", 1000);
+	remember(place, "u2", 1001);
+	remember(place, "u3", 1002);
+	remember(place, "u1", 2000);
+	assert_ended(place, "u2 u3 u1 ");
+	assert_int_equal(place->n_ended, 3);
+	place_forget_ended(place, 121001);
+	assert_ended(place, "u2 u3 u1 ");
+	place_forget_ended(place, 121002);
+	assert_ended(place, "u3 u1 ");
+	place_forget_ended(place, 122000);
+	assert_ended(place, "u1 ");
+	place_forget_ended(place, 122001);
+	assert_ended(place, "");
+	assert_int_equal(place->n_ended, 0);
+	place_release(&book, place);
+}
+
+static void of_too_many_ended_the_oldest_is_forgotten(void **state)
+{
+	(void)state;
+	struct place *place = ensure("gpu-a");
+	char uid[16];
+
+	for (unsigned i = 0; i < MAX_ENDED + 3; i++) {
+		snprintf(uid, sizeof(uid), "u%u", i);
+		remember(place, uid, 1000);
+	}
+	assert_int_equal(place->n_ended, MAX_ENDED);
+	assert_true(view_equal(
+		CONTAINER_OF(place->ended.next, struct place_ended, link)->uid, VIEW("u3")));
+	place_release(&book, place);
+}
+
+static void without_memory_no_place_is_made_and_nothing_is_remembered(void **state)
+{
+	(void)state;
+	struct error err = {0};
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		place_book_deinit(&book);
+		set_up(NULL);
+		failing_malloc_at(k);
+		struct place *place = place_ensure(&book, VIEW("gpu-a"), &err);
+		failed = failing_malloc_off();
+		assert_int_equal(place == NULL, failed);
+		assert_int_equal(book.by_name.count, failed ? 0 : 1);
+		assert_true(!failed || err.kind == ERROR_NO_MEMORY);
+		place_release(&book, place);
+	}
+	struct place *place = ensure("gpu-a");
+	failing_malloc_at(1);
+	assert_int_equal(place_remember_ended(place, VIEW("u1"), 1, &err), -1);
+	assert_true(failing_malloc_off());
+	assert_ended(place, "");
+	place_release(&book, place);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_place_is_made_once_and_found_by_its_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_place_stays_while_anything_hangs_on_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_a_place_that_a_join_could_change_is_touched, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_is_given_back_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		it_is_known_what_the_report_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ended_uid_that_is_named_again_is_the_youngest, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_too_many_ended_the_oldest_is_forgotten, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_no_place_is_made_and_nothing_is_remembered, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

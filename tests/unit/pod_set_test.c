@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "core/pod_set.h"
+
+static struct place_book places;
+static struct pod_set set;
+static char touched[64];
+
+static struct report_checkpoint_entry entry = {.pod_uid = VIEW_INIT("hash")};
+static struct report_pod_resource holder = {.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("a")};
+static struct report report;
+
+static void on_touch(void *owner, struct view node_name, bool initial)
+{
+	size_t len = strlen(touched);
+
+	(void)owner;
+	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
+		 initial ? "?" : "");
+}
+
+static void assert_touched(const char *names)
+{
+	assert_string_equal(touched, names);
+	touched[0] = '\0';
+}
+
+static void release(void *owner)
+{
+	(void)owner;
+}
+
+/* The node has a report, so that a join could change something there. */
+static struct place *observe(const char *name)
+{
+	struct error err;
+	struct place *place = place_ensure(&places, view_from(name), &err);
+
+	assert_non_null(place);
+	place->report = &report;
+	place->release = release;
+	return place;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	place_book_init(&places);
+	pod_set_init(&set, &places);
+	places.touch = on_touch;
+	touched[0] = '\0';
+	report = (struct report){.node = VIEW("x")};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct table_node *node;
+
+	(void)state;
+	while ((node = table_next(&set.store.table, NULL)))
+		pod_set_remove(&set, CONTAINER_OF(node, struct store_entry, node), 0);
+	pod_set_deinit(&set);
+	while ((node = table_next(&places.by_name, NULL))) {
+		struct place *place = CONTAINER_OF(node, struct place, link);
+
+		place_release_report(place);
+		place_release(&places, place);
+	}
+	place_book_deinit(&places);
+	return 0;
+}
+
+static struct pod_fields pod(const char *name, const char *uid, const char *node)
+{
+	return (struct pod_fields){
+		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(uid),
+		.node = view_from(node), .wants_gpu = true,
+	};
+}
+
+static int put(const struct pod_fields *fields, uint64_t version, struct error *err)
+{
+	return pod_set_put(&set, fields, STORE_UPSERT, version, 1000, false, err);
+}
+
+static void put_well(const char *name, const char *uid, const char *node, uint64_t version)
+{
+	const struct pod_fields fields = pod(name, uid, node);
+	struct error err;
+
+	assert_int_equal(put(&fields, version, &err), 0);
+}
+
+static void assert_at(const char *uid, const char *node)
+{
+	const struct place *place = pod_set_place_of(&set, view_from(uid));
+
+	assert_int_equal(place != NULL, node != NULL);
+	if (node)
+		assert_true(view_equal(place->name, view_from(node)));
+}
+
+static void a_pod_is_found_by_its_uid_at_its_place(void **state)
+{
+	(void)state;
+	put_well("a", "u1", "n1", 1);
+	put_well("b", "u2", "", 2);
+	assert_at("u1", "n1");
+	assert_at("u2", NULL);
+	assert_at("u3", NULL);
+}
+
+static void a_pod_that_changes_its_place_touches_both(void **state)
+{
+	(void)state;
+	observe("n1");
+	observe("n2");
+	put_well("a", "u1", "n1", 1);
+	assert_touched("n1 ");
+	put_well("a", "u1", "n2", 2);
+	assert_touched("n1 n2 ");
+	assert_at("u1", "n2");
+	put_well("a", "u1", "n2", 3);
+	put_well("a", "u1", "n1", 2);
+	assert_touched("");
+	assert_at("u1", "n2");
+}
+
+static void an_item_of_a_first_list_touches_as_such(void **state)
+{
+	(void)state;
+	struct pod_fields fields = pod("a", "u1", "n1");
+	struct error err;
+
+	observe("n1");
+	assert_int_equal(pod_set_put(&set, &fields, STORE_LISTED, 1, 0, true, &err), 0);
+	assert_touched("n1? ");
+	fields.deleting = true;
+	assert_int_equal(pod_set_put(&set, &fields, STORE_LISTED, 2, 0, true, &err), 0);
+	assert_touched("n1? n1? ");
+}
+
+static void a_pod_without_gpu_matters_when_a_report_names_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		const char *uid;
+		const char *hash;
+		const char *touched;
+	} rows[] = {
+		{"x", "u1", "", ""}, {"a", "u2", "", "n1 "}, {"y", "hash", "", "n1 "},
+		{"z", "u3", "hash", "n1 "}, {"w", "u4", "other", ""},
+	};
+	struct error err;
+
+	report.checkpoint.entries = (struct array){&entry, 1, true};
+	report.pod_resources = (struct array){&holder, 1, true};
+	observe("n1");
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = pod(rows[i].name, rows[i].uid, "n1");
+
+		fields.wants_gpu = false;
+		fields.config_hash = view_from(rows[i].hash);
+		assert_int_equal(put(&fields, i + 1, &err), 0);
+		assert_touched(rows[i].touched);
+	}
+}
+
+static void of_a_static_pod_both_its_names_are_remembered_as_ended(void **state)
+{
+	(void)state;
+	struct pod_fields fields = pod("a", "u1", "n1");
+	struct place *place = observe("n1");
+	struct error err;
+
+	fields.config_hash = VIEW("hash");
+	assert_int_equal(put(&fields, 1, &err), 0);
+	pod_set_remove(&set, store_find(&set.store, VIEW("ml/a")), 2000);
+	assert_int_equal(place->n_ended, 2);
+	assert_at("u1", NULL);
+}
+
+static void a_uid_that_another_pod_has_is_refused_and_changes_nothing(void **state)
+{
+	(void)state;
+	const struct pod_fields rows[] = {pod("c", "u1", "n1"), pod("b", "u1", "n1")};
+
+	observe("n1");
+	put_well("a", "u1", "n1", 1);
+	put_well("b", "u2", "n2", 2);
+	touched[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = {0};
+
+		assert_int_equal(put(&rows[i], 9, &err), -1);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+		assert_non_null(strstr(err.text, i ? "ml/b" : "ml/c"));
+	}
+	assert_touched("");
+	assert_int_equal(set.store.table.count, 2);
+	assert_at("u1", "n1");
+	assert_at("u2", "n2");
+}
+
+static void without_memory_a_present_pod_stays_as_it_was(void **state)
+{
+	(void)state;
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		struct pod_fields fields = pod("a", "u2", "n2");
+		struct error err = {0};
+
+		tear_down(NULL);
+		set_up(NULL);
+		put_well("a", "u1", "n1", 1);
+		fields.n_containers = 1;
+		fields.containers[0].name = VIEW("main");
+		failing_malloc_at(k);
+		int result = put(&fields, 2, &err);
+		failed = failing_malloc_off();
+		assert_at("u1", result < 0 ? "n1" : NULL);
+		assert_at("u2", result < 0 ? NULL : "n2");
+		assert_true(result == 0 || err.kind == ERROR_NO_MEMORY);
+		assert_true(failed || result == 0);
+	}
+}
+
+static void without_memory_a_new_pod_leaves_nothing_behind(void **state)
+{
+	(void)state;
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		const struct pod_fields fields = pod("a", "u1", "n1");
+		struct error err = {0};
+
+		tear_down(NULL);
+		set_up(NULL);
+		failing_malloc_at(k);
+		int result = put(&fields, 1, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(set.store.table.count + set.by_uid.count +
+					 places.by_name.count + set.intern.texts.count,
+				 failed ? 0 : 4);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_pod_is_found_by_its_uid_at_its_place, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_changes_its_place_touches_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_item_of_a_first_list_touches_as_such, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_without_gpu_matters_when_a_report_names_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_static_pod_both_its_names_are_remembered_as_ended, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_uid_that_another_pod_has_is_refused_and_changes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_a_present_pod_stays_as_it_was, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_a_new_pod_leaves_nothing_behind, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * With a join of our own in the place of core/join.c: it wants every reported device to have an
+ * object whose status has `wanted` slots. What is tested is when it is asked and what becomes of
+ * its answer. The server is a few objects with versions.
+ */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "controller/reconciler.h"
+
+#include "lib/fake_apiclient.inc"
+#include "lib/fake_loop.inc"
+
+#define N_NODES 40
+#define DEVICES_A_NODE 2
+
+struct world {
+	struct loop *loop;
+	struct inventory *inventory;
+	struct reconciler *reconciler;
+	bool ready;
+	int64_t wanted;      /* slots */
+	int64_t again_in_ms;
+	bool unreported;     /* the join finds a device that the report's list lacks */
+	enum error_kind join_failure;
+	char joined[1024];   /* the nodes, in order */
+	unsigned n_joined;
+	unsigned n_events;   /* told as published */
+	int64_t last_event;
+	unsigned server_version;
+	struct report reports[N_NODES];
+	struct report_device devices[N_NODES][DEVICES_A_NODE];
+	char uuids[N_NODES][DEVICES_A_NODE][48];
+	char nodes[N_NODES][16];
+};
+
+static struct world *world_of_join; /* join_node() has no owner */
+
+static struct join_device decide_device(const struct join_input *input, struct arena *arena,
+					const struct report_device *device)
+{
+	struct join_device result = {
+		.action = JOIN_WRITE, .uuid = device->uuid,
+		.status = {.node_name = input->node_name,
+			   .slots = {.total = world_of_join->wanted}},
+	};
+	char *name = arena_alloc(arena, device->uuid.len, 1);
+
+	assert_non_null(name);
+	memcpy(name, device->uuid.ptr, device->uuid.len);
+	memcpy(name, "gpu-", 4);
+	result.name = (struct view){name, device->uuid.len};
+	for (size_t i = 0; i < input->n_previous; i++)
+		if (view_equal(input->previous[i].object->name, result.name))
+			result.previous = input->previous[i].object;
+	if (result.previous && result.previous->status.slots.total == world_of_join->wanted)
+		result.action = JOIN_KEEP;
+	return result;
+}
+
+int join_node(const struct join_input *input, struct arena *arena, struct join_result *ret_result,
+	      struct error *err)
+{
+	struct world *world = world_of_join;
+	struct join_result result = {.again_in_ms = world->again_in_ms, .claims_refused = 1,
+				     .ids_unknown = 2};
+	size_t len = strlen(world->joined);
+
+	assert_int_equal(input->limits->pending_ms, 7);
+	assert_int_equal(input->now_wall_ms, fake_wall_ms);
+	world->n_joined++;
+	snprintf(world->joined + len, sizeof(world->joined) - len, "%.*s ",
+		 VIEW_ARG(input->node_name));
+	if (world->join_failure != ERROR_NONE)
+		return error_set(err, world->join_failure, 0, "as the test wants it");
+	uint32_t n_reported = input->report ? input->report->devices.count : 0;
+	result.devices = arena_alloc(arena, n_reported + 1, sizeof(*result.devices));
+	if (!result.devices)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < n_reported; i++)
+		result.devices[result.n_devices++] = decide_device(
+			input, arena, ARRAY_AT(input->report->devices, struct report_device, i));
+	if (world->unreported)
+		result.devices[result.n_devices++] =
+			decide_device(input, arena, &world->devices[0][1]);
+	*ret_result = result;
+	return 0;
+}
+
+static void assert_joined(struct world *world, const char *nodes)
+{
+	assert_string_equal(world->joined, nodes);
+	world->joined[0] = '\0';
+}
+
+static bool is_ready(void *owner)
+{
+	return ((struct world *)owner)->ready;
+}
+
+static void on_events(void *owner, const struct reconciler_events *events)
+{
+	struct world *world = owner;
+
+	assert_true(view_equal(events->boot_id, VIEW("boot")));
+	world->n_events++;
+	world->last_event = events->sequence;
+}
+
+static int make_reconciler(struct world *world, struct error *err)
+{
+	const struct reconciler_config config = {
+		.loop = world->loop, .inventory = world->inventory, .limits = {.pending_ms = 7},
+		.max_requests = 16, .is_ready = is_ready, .events_published = on_events,
+		.owner = world, .seed = 1,
+	};
+
+	return reconciler_new(&config, &world->reconciler, err);
+}
+
+static int set_up(void **state)
+{
+	static struct world world;
+	struct error err;
+
+	fake_apiclient_reset();
+	world = (struct world){.ready = true, .wanted = 4, .again_in_ms = -1};
+	world_of_join = &world;
+	for (unsigned n = 0; n < N_NODES; n++) {
+		snprintf(world.nodes[n], sizeof(world.nodes[n]), "n%02u", n);
+		for (unsigned d = 0; d < DEVICES_A_NODE; d++) {
+			snprintf(world.uuids[n][d], sizeof(world.uuids[n][d]),
+				 "GPU-%08u-0000-0000-0000-%012u", n, d);
+			world.devices[n][d].uuid = view_from(world.uuids[n][d]);
+		}
+	}
+	*state = &world;
+	if (loop_new(&world.loop, &err) < 0 ||
+	    inventory_new(fake_now_ms, &world.inventory, &err) < 0)
+		return -1;
+	return make_reconciler(&world, &err);
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	reconciler_free(world->reconciler);
+	inventory_free(world->inventory);
+	loop_free(world->loop);
+	return 0;
+}
+
+static void release(void *owner)
+{
+	(void)owner;
+}
+
+/* A report of the n-th node with so many devices. */
+static void report(struct world *world, unsigned n, uint32_t n_devices)
+{
+	struct error err;
+
+	world->reports[n].version = 1;
+	world->reports[n].node = view_from(world->nodes[n]);
+	world->reports[n].boot_id = VIEW("boot");
+	world->reports[n].devices = (struct array){world->devices[n], n_devices, true};
+	assert_int_equal(inventory_put_report(world->inventory, &world->reports[n], release, world,
+					      fake_now_ms, &err), 0);
+}
+
+/* Something of the node changes: its report comes again. */
+static void touch(struct world *world, unsigned n)
+{
+	report(world, n, world->reports[n].devices.count);
+}
+
+static void advance(struct world *world, uint64_t ms)
+{
+	fake_loop_advance(world->loop, ms);
+}
+
+/* The object of a request as the server has it afterwards. */
+static void render(struct world *world, const struct apiclient_request *request, char *ret,
+		   size_t size, int64_t slots)
+{
+	const char *uuid = strstr(request->body, "\"uuid\":\"GPU-");
+	const char *name = strstr(request->path, "/gpu-");
+	char digits[48];
+
+	assert_true(uuid || name);
+	snprintf(digits, sizeof(digits), "%.36s", uuid ? uuid + 12 : name + 5);
+	snprintf(ret, size,
+		 "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
+		 "\"metadata\":{\"name\":\"gpu-%s\",\"uid\":\"u\",\"resourceVersion\":\"%u\","
+		 "\"generation\":1},\"spec\":{\"uuid\":\"GPU-%s\"}", digits,
+		 ++world->server_version, digits);
+	size_t len = strlen(ret);
+	if (slots >= 0)
+		snprintf(ret + len, size - len,
+			 ",\"status\":{\"nodeName\":\"n%.2s\",\"slots\":{\"total\":%d}}}",
+			 digits + 6, (int)slots);
+	else
+		snprintf(ret + len, size - len, "}");
+}
+
+static void answer(struct world *world, unsigned i)
+{
+	char body[1024];
+
+	render(world, &fake_requests[i], body, sizeof(body),
+	       strcmp(fake_requests[i].method, "PUT") == 0 ? world->wanted : -1);
+	fake_apiclient_answer(i, body);
+}
+
+/* Answers everything until nothing is under way. */
+static void answer_all(struct world *world)
+{
+	for (unsigned i = 0; i < n_fake_requests; i++) {
+		if (fake_requests[i].open)
+			answer(world, i);
+		advance(world, 0);
+	}
+}
+
+/* The devices of a node are published, and nothing is under way. */
+static void settle(struct world *world, unsigned n, uint32_t n_devices)
+{
+	report(world, n, n_devices);
+	advance(world, 0);
+	answer_all(world);
+	fake_apiclient_reset();
+	world->joined[0] = '\0';
+	world->n_joined = 0;
+}
+
+static unsigned count_requests(const char *method)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_fake_requests; i++)
+		n += strcmp(fake_requests[i].method, method) == 0;
+	return n;
+}
+
+static void nothing_is_joined_before_everything_is_ready(void **state)
+{
+	struct world *world = *state;
+
+	world->ready = false;
+	report(world, 0, 1);
+	advance(world, 60000);
+	reconciler_wake(world->reconciler);
+	advance(world, 60000);
+	assert_joined(world, "");
+	world->ready = true;
+	advance(world, 60000);
+	assert_joined(world, "");
+	reconciler_wake(world->reconciler);
+	advance(world, 0);
+	assert_joined(world, "n00 ");
+}
+
+static void who_is_no_longer_ready_joins_nothing(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	touch(world, 0);
+	world->ready = false;
+	advance(world, 1000);
+	assert_joined(world, "");
+	assert_int_equal(reconciler_counters(world->reconciler).depth, 1);
+}
+
+static void a_new_device_is_created_and_then_gets_its_status(void **state)
+{
+	struct world *world = *state;
+
+	report(world, 0, 1);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 1);
+	assert_string_equal(fake_requests[0].method, "POST");
+	answer(world, 0);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 2);
+	assert_string_equal(fake_requests[1].method, "PUT");
+	assert_non_null(strstr(fake_requests[1].body, "\"resourceVersion\":\"1\""));
+	answer(world, 1);
+	advance(world, 60000);
+	assert_int_equal(n_fake_requests, 2);
+	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).writes.created, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).writes.updated, 1);
+}
+
+/* No claim leads from such an object to the node. */
+static void an_object_of_a_device_that_no_report_lists_gets_its_status_as_well(void **state)
+{
+	struct world *world = *state;
+
+	world->unreported = true;
+	report(world, 0, 0);
+	advance(world, 0);
+	assert_string_equal(fake_requests[0].method, "POST");
+	answer(world, 0);
+	world->joined[0] = '\0';
+	advance(world, 0);
+	assert_joined(world, "n00 ");
+}
+
+static void an_unchanged_world_writes_nothing(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 2);
+	for (unsigned i = 0; i < 60; i++) {
+		touch(world, 0);
+		advance(world, 60000);
+	}
+	assert_int_equal(world->n_joined, 60);
+	assert_int_equal(n_fake_requests, 0);
+}
+
+static void a_conflict_leads_to_a_join_of_what_is_there_now(void **state)
+{
+	struct world *world = *state;
+	char body[1024];
+
+	settle(world, 0, 1);
+	world->wanted = 5;
+	touch(world, 0);
+	advance(world, 0);
+	assert_string_equal(fake_requests[0].method, "PUT");
+	fake_apiclient_fail(0, ERROR_CONFLICT);
+	assert_string_equal(fake_requests[1].method, "GET");
+	world->joined[0] = '\0';
+	render(world, &fake_requests[1], body, sizeof(body), 9);
+	fake_apiclient_answer(1, body);
+	advance(world, 100);
+	assert_joined(world, "n00 ");
+	assert_int_equal(n_fake_requests, 3);
+	assert_string_equal(fake_requests[2].method, "PUT");
+	assert_non_null(strstr(fake_requests[2].body, "\"resourceVersion\":\"3\""));
+	answer(world, 2);
+	advance(world, 1000);
+	assert_int_equal(n_fake_requests, 3);
+	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).writes.conflicts, 1);
+}
+
+static void a_conflict_about_what_is_right_already_writes_nothing_more(void **state)
+{
+	struct world *world = *state;
+	char body[1024];
+
+	settle(world, 0, 1);
+	world->wanted = 5;
+	touch(world, 0);
+	advance(world, 0);
+	fake_apiclient_fail(0, ERROR_CONFLICT);
+	render(world, &fake_requests[1], body, sizeof(body), 5);
+	fake_apiclient_answer(1, body);
+	advance(world, 60000);
+	assert_int_equal(n_fake_requests, 2);
+}
+
+static void what_is_refused_is_tried_again_after_minutes_while_other_nodes_go_on(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	settle(world, 1, 1);
+	world->wanted = 5;
+	touch(world, 0);
+	advance(world, 0);
+	fake_apiclient_fail(0, ERROR_REJECTED);
+	advance(world, 299999);
+	assert_int_equal(n_fake_requests, 1);
+	touch(world, 1);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 2);
+	answer(world, 1);
+	advance(world, 1);
+	assert_int_equal(n_fake_requests, 3);
+	assert_non_null(strstr(fake_requests[2].path, "gpu-00000000"));
+	answer(world, 2);
+	advance(world, 600000);
+	assert_int_equal(n_fake_requests, 3);
+	assert_int_equal(reconciler_counters(world->reconciler).writes.rejected, 1);
+}
+
+static void a_creation_that_fails_waits_as_any_other_write_does(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		enum error_kind kind;
+		uint64_t least_ms;
+		uint64_t most_ms;
+	} rows[] = {
+		{ERROR_RETRY, 5, 10},
+		{ERROR_NOT_FOUND, 5, 10},
+		{ERROR_DENIED, 5, 10},
+		{ERROR_REJECTED, 300000, 300000},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		fake_apiclient_reset();
+		report(world, i, 1);
+		advance(world, 0);
+		assert_int_equal(n_fake_requests, 1);
+		fake_apiclient_fail(0, rows[i].kind);
+		advance(world, rows[i].least_ms - 1);
+		assert_int_equal(n_fake_requests, 1);
+		advance(world, rows[i].most_ms - rows[i].least_ms + 1);
+		assert_int_equal(n_fake_requests, 2);
+		answer_all(world);
+	}
+}
+
+static void a_server_that_is_away_is_asked_less_and_less_often(void **state)
+{
+	struct world *world = *state;
+
+	report(world, 0, 1);
+	for (unsigned i = 0; i < 600; i++) {
+		advance(world, 100);
+		if (fake_requests[n_fake_requests - 1].open)
+			fake_apiclient_fail(n_fake_requests - 1, ERROR_RETRY);
+	}
+	assert_in_range(n_fake_requests, 8, 15);
+	assert_int_equal(reconciler_counters(world->reconciler).errors, n_fake_requests);
+}
+
+static void a_busy_server_is_left_alone_for_as_long_as_it_asks(void **state)
+{
+	struct world *world = *state;
+	const struct error busy = {.kind = ERROR_THROTTLED, .retry_after_ms = 8000};
+
+	settle(world, 0, 2);
+	world->wanted = 5;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 2);
+	fake_apiclient_fail(0, ERROR_RETRY);
+	fake_requests[1].open = false;
+	fake_requests[1].answer(fake_requests[1].owner, 429, (struct view){0}, &busy);
+	advance(world, 7999);
+	assert_int_equal(n_fake_requests, 2);
+	advance(world, 1);
+	assert_int_equal(n_fake_requests, 4);
+}
+
+static void while_writes_are_under_way_a_node_is_not_joined_and_then_once(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 2);
+	world->wanted = 5;
+	touch(world, 0);
+	advance(world, 0);
+	assert_joined(world, "n00 ");
+	for (unsigned i = 0; i < 5; i++) {
+		touch(world, 0);
+		advance(world, 60000);
+	}
+	answer(world, 0);
+	advance(world, 60000);
+	assert_joined(world, "");
+	answer(world, 1);
+	advance(world, 60000);
+	assert_joined(world, "n00 ");
+	assert_int_equal(n_fake_requests, 2);
+}
+
+static void a_node_whose_result_time_changes_is_looked_at_then(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->again_in_ms = 5000;
+	touch(world, 0);
+	advance(world, 0);
+	assert_joined(world, "n00 ");
+	advance(world, 4999);
+	assert_joined(world, "");
+	world->again_in_ms = -1;
+	advance(world, 1);
+	assert_joined(world, "n00 ");
+	advance(world, 3600000);
+	assert_joined(world, "");
+}
+
+static void a_node_that_cannot_be_joined_is_tried_again_and_counted(void **state)
+{
+	struct world *world = *state;
+
+	world->join_failure = ERROR_LIMIT;
+	report(world, 0, 1);
+	advance(world, 0);
+	assert_int_equal(world->n_joined, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).errors, 1);
+	world->join_failure = ERROR_NONE;
+	advance(world, 4);
+	assert_int_equal(world->n_joined, 1);
+	advance(world, 6);
+	assert_int_equal(world->n_joined, 2);
+	assert_int_equal(n_fake_requests, 1);
+}
+
+static void put_object(struct world *world, unsigned n, uint64_t version)
+{
+	const struct attribution object = {
+		.name = VIEW("gpu-x"), .uuid = VIEW("GPU-x"),
+		.status.node_name = view_from(world->nodes[n]),
+	};
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, 4096);
+	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_LISTED,
+						   version, &err), 0);
+	arena_deinit(&arena);
+}
+
+static void a_live_event_overtakes_the_items_of_a_first_list(void **state)
+{
+	struct world *world = *state;
+
+	world->ready = false;
+	put_object(world, 0, 1);
+	report(world, 1, 0);
+	world->ready = true;
+	reconciler_wake(world->reconciler);
+	advance(world, 0);
+	assert_joined(world, "n01 n00 ");
+}
+
+static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned n = 0; n < N_NODES; n++)
+		report(world, n, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).depth, N_NODES);
+	advance(world, 0);
+	assert_int_equal(world->n_joined, N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).runs, N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).queue.adds, N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
+}
+
+static struct report_event events[] = {{.sequence = 3}, {.sequence = 8}};
+
+static void events_are_told_as_published_when_a_status_holds_them(void **state)
+{
+	struct world *world = *state;
+
+	world->reports[0].events = (struct array){events, 2, true};
+	report(world, 0, 1);
+	advance(world, 0);
+	answer(world, 0);
+	advance(world, 0);
+	assert_string_equal(fake_requests[1].method, "PUT");
+	assert_int_equal(world->n_events, 0);
+	fake_apiclient_fail(1, ERROR_RETRY);
+	advance(world, 20);
+	assert_int_equal(world->n_events, 0);
+	assert_string_equal(fake_requests[2].method, "PUT");
+	answer(world, 2);
+	advance(world, 0);
+	assert_true(world->n_events > 0);
+	assert_int_equal(world->last_event, 8);
+}
+
+static void only_the_events_of_the_node_that_is_done_are_told(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	settle(world, 1, 1);
+	world->wanted = 5;
+	for (unsigned n = 0; n < 2; n++) {
+		world->reports[n].events = (struct array){events, n + 1, true};
+		touch(world, n);
+	}
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 2);
+	answer(world, 1);
+	world->reports[1].events.count = 0;
+	advance(world, 0);
+	assert_int_equal(world->n_events, 1);
+	assert_int_equal(world->last_event, 8);
+	answer(world, 0);
+	world->reports[0].events.count = 0;
+	advance(world, 0);
+	assert_int_equal(world->n_events, 2);
+	assert_int_equal(world->last_event, 3);
+}
+
+static void a_node_that_memory_did_not_suffice_to_queue_comes_with_its_next_change(void **state)
+{
+	struct world *world = *state;
+	bool failed = true;
+
+	settle(world, 0, 1);
+	for (unsigned k = 1; failed; k++) {
+		failing_malloc_at(k);
+		touch(world, 0);
+		failed = failing_malloc_off();
+		advance(world, 0);
+		assert_joined(world, failed ? "" : "n00 ");
+		assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
+	}
+}
+
+static void the_end_in_the_middle_cancels_and_later_changes_touch_nobody(void **state)
+{
+	struct world *world = *state;
+
+	world->reports[0].events = (struct array){events, 2, true};
+	report(world, 0, 1);
+	advance(world, 0);
+	assert_true(fake_requests[0].open);
+	reconciler_free(world->reconciler);
+	world->reconciler = NULL;
+	assert_false(fake_requests[0].open);
+	touch(world, 0);
+	advance(world, 1000);
+	assert_int_equal(world->n_joined, 1);
+	assert_int_equal(world->n_events, 0);
+}
+
+static void without_memory_none_is_made_and_nothing_leaks(void **state)
+{
+	struct world *world = *state;
+	bool failed = true;
+
+	reconciler_free(world->reconciler);
+	for (unsigned k = 1; failed; k++) {
+		struct error err = {0};
+
+		world->reconciler = NULL;
+		failing_malloc_at(k);
+		int result = make_reconciler(world, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+		assert_int_equal(world->reconciler != NULL, !failed);
+	}
+}
+
+/* From a known device to its new status, with any one allocation failing on the way. */
+static void memory_that_runs_out_on_the_way_is_only_a_delay(void **state)
+{
+	struct world *world = *state;
+	bool failed = true;
+
+	settle(world, 0, 2);
+	world->reports[0].events = (struct array){events, 2, true};
+	for (unsigned k = 1; failed; k++) {
+		world->wanted++;
+		touch(world, 0);
+		fake_apiclient_reset();
+		failing_malloc_at(k);
+		advance(world, 0);
+		answer_all(world);
+		failed = failing_malloc_off();
+		advance(world, 10000);
+		answer_all(world);
+		advance(world, 10000);
+		assert_in_range(count_requests("PUT"), 2, 3);
+		for (unsigned d = 0; d < 2; d++) {
+			char name[48];
+			const struct attribution *object;
+
+			memcpy(name, world->uuids[0][d], sizeof(name));
+			memcpy(name, "gpu-", 4);
+			object = inventory_find_attribution(world->inventory, view_from(name));
+			assert_int_equal(object->status.slots.total, world->wanted);
+		}
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		nothing_is_joined_before_everything_is_ready, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_is_no_longer_ready_joins_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_new_device_is_created_and_then_gets_its_status, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_of_a_device_that_no_report_lists_gets_its_status_as_well, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unchanged_world_writes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_conflict_leads_to_a_join_of_what_is_there_now, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_conflict_about_what_is_right_already_writes_nothing_more, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_refused_is_tried_again_after_minutes_while_other_nodes_go_on, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_creation_that_fails_waits_as_any_other_write_does, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_server_that_is_away_is_asked_less_and_less_often, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_busy_server_is_left_alone_for_as_long_as_it_asks, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_writes_are_under_way_a_node_is_not_joined_and_then_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_whose_result_time_changes_is_looked_at_then, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_cannot_be_joined_is_tried_again_and_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_live_event_overtakes_the_items_of_a_first_list, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		more_nodes_than_fit_one_turn_are_all_joined, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_are_told_as_published_when_a_status_holds_them, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_the_events_of_the_node_that_is_done_are_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_memory_did_not_suffice_to_queue_comes_with_its_next_change, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_end_in_the_middle_cancels_and_later_changes_touch_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_none_is_made_and_nothing_leaks, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		memory_that_runs_out_on_the_way_is_only_a_delay, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "core/roster.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static struct roster make(void)
+{
+	struct roster roster;
+	struct error err;
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	return roster;
+}
+
+static void expect_place(const struct roster *roster, const char *id, ptrdiff_t device,
+			 const char *partition)
+{
+	struct roster_place place = roster_find(roster, view_from(id));
+	if (device < 0) {
+		assert_null(place.device);
+		return;
+	}
+	assert_ptr_equal(place.device, &roster->devices[device]);
+	expect_text(place.partition, partition);
+}
+
+static void nvmls_word_is_good_dated_or_missing(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	assert_int_equal(make().nvml, ROSTER_NVML_OK);
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	assert_int_equal(make().nvml, ROSTER_NVML_DATED);
+	assert_int_equal(make().n_devices, 1);
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().nvml, ROSTER_NVML_NONE);
+	world.input.report = NULL;
+	assert_int_equal(make().nvml, ROSTER_NVML_NONE);
+	assert_int_equal(make().n_devices, 0);
+}
+
+static void a_reported_device_is_listed_once_however_it_is_known(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 1);
+	build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	world.devices[world.report.devices.count++] = world.devices[0];
+	struct roster roster = make();
+	assert_int_equal(roster.n_devices, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(roster.devices[i].is_ours);
+		assert_false(roster.devices[i].is_taken);
+		assert_non_null(roster.devices[i].reported);
+		assert_ptr_equal(roster_published(&roster.devices[i]),
+				 &roster.devices[i].previous->object->status);
+	}
+	assert_true(view_equal(roster.devices[0].uuid, build_world_uuid(&world, 0)));
+}
+
+static void objects_of_other_nodes_count_only_when_reported_here(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.node_name = VIEW("gpu-b");
+	build_world_previous(&world, 0)->object = &object;
+	struct roster roster = make();
+	assert_true(roster.devices[0].is_taken);
+	assert_null(roster_published(&roster.devices[0]));
+	object.status.node_name = (struct view){0};
+	roster = make();
+	assert_false(roster.devices[0].is_taken);
+	assert_false(roster.devices[0].is_ours);
+	assert_null(roster_published(&roster.devices[0]));
+	world.report.devices.count = 0;
+	assert_int_equal(make().n_devices, 0);
+}
+
+static void uuids_are_the_same_in_either_case(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0)->uuid = VIEW("GPU-AAAAAAAA-0000-4000-8000-0123456789AB");
+	build_world_device(&world, 0)->uuid = VIEW("GPU-bbbbbbbb-0000-4000-8000-0123456789ab");
+	build_world_device(&world, 0)->uuid = VIEW("GPU-aaaaaaaa-0000-4000-8000-0123456789aa");
+	struct roster roster = make();
+	expect_place(&roster, "GPU-aaaaaaaa-0000-4000-8000-0123456789aa", 0, "");
+	expect_place(&roster, "GPU-aaaaaaaa-0000-4000-8000-0123456789ab", 1, "");
+	expect_place(&roster, "GPU-BBBBBBBB-0000-4000-8000-0123456789ab::3", 2, "");
+}
+
+static void every_form_of_id_finds_its_device(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_device(&world, 1);
+	struct roster roster = make();
+	expect_place(&roster, "GPU-00000001-0000-4000-8000-0123456789ab", 1, "");
+	expect_place(&roster, "GPU-00000001-0000-4000-8000-0123456789ab::2", 1, "");
+	expect_place(&roster, "GPU-00000001-0000-4000-8000-0123456789ab-2", 1, "");
+	expect_place(&roster, "GPU-00000007-0000-4000-8000-0123456789ab", -1, "");
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000001", 0,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000001::1", 0,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-00000000000f", -1, "");
+	expect_place(&roster, "MIG-GPU-00000000-0000-4000-8000-0123456789ab/7/0::4", 0,
+		     "MIG-GPU-00000000-0000-4000-8000-0123456789ab/7/0");
+	expect_place(&roster, "nvidia1", 1, "");
+	expect_place(&roster, "nvidia1/vgpu3", 1, "");
+	expect_place(&roster, "nvidia0/gi8", 0, "MIG-00000000-0000-4000-8000-000000000001");
+	expect_place(&roster, "nvidia0/gi9", 0, "");
+	expect_place(&roster, "nvidia7", -1, "");
+	expect_place(&roster, "all", -1, "");
+}
+
+static void of_several_compute_instances_the_first_is_meant(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 3);
+	struct report_partition *items = device->partitions.items;
+	for (unsigned i = 0; i < 3; i++) {
+		items[i].gpu_instance_id = 7;
+		items[i].compute_instance_id = (i + 2) % 3;
+	}
+	struct roster roster = make();
+	expect_place(&roster, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000001");
+}
+
+static void a_partition_is_remembered_as_long_as_it_is_published(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	build_world_device(&world, 1);
+	build_world_publish(&world);
+	device->partitions.count = 0;
+	struct roster roster = make();
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000001", 0,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+	build_world_publish(&world);
+	roster = make();
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000001", -1, "");
+}
+
+static void a_minor_is_remembered_while_nvml_is_silent(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 3);
+	build_world_publish(&world);
+	build_world_fail_nvml(&world);
+	struct roster roster = make();
+	expect_place(&roster, "nvidia3", 0, "");
+	expect_place(&roster, "nvidia3/gi1", 0, "");
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	world.report.devices = (struct array){.present = true};
+	roster = make();
+	expect_place(&roster, "nvidia3", -1, "");
+}
+
+static void a_good_nvml_is_not_added_to(void **state)
+{
+	(void)state;
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	assert_int_equal(make().n_devices, 0);
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().n_devices, 1);
+}
+
+static void an_object_is_found_for_a_device_that_only_the_books_name(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.node_name = (struct view){0};
+	build_world_previous(&world, 0)->object = &object;
+	build_world_fail_nvml(&world);
+	struct roster roster = make();
+	assert_int_equal(roster.n_devices, 1);
+	assert_ptr_equal(roster.devices[0].previous->object, &object);
+}
+
+static void devices_that_only_the_books_name_are_bounded(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES + 10; i++)
+		build_world_offer(&world, build_world_uuid(&world, i));
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(nvmls_word_is_good_dated_or_missing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_reported_device_is_listed_once_however_it_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		objects_of_other_nodes_count_only_when_reported_here, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(uuids_are_the_same_in_either_case, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_form_of_id_finds_its_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_several_compute_instances_the_first_is_meant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_is_remembered_as_long_as_it_is_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_minor_is_remembered_while_nvml_is_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_good_nvml_is_not_added_to, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_is_found_for_a_device_that_only_the_books_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_that_only_the_books_name_are_bounded, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/sampler.h"
+#include "agent/schedule.h"
+#include "lib/fake_kubelet.h"
+#include "lib/own_folder.h"
+
+#define SOCKET_PATH "sampler_test.sock"
+#define CHECKPOINT_FILE "sampler_test.checkpoint"
+#define DEVICES_FILE "sampler_test.devices"
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+
+#define CHECKPOINT "{\"Data\":{\"PodDeviceEntries\":null,\"RegisteredDevices\":{}},\"Checksum\":1}"
+#define DEVICES(events)                                                                        \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"             \
+	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
+	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960,\"computeCapability\":\"8.0\"," \
+	"\"processes\":[]}],\"events\":[" events "]}"
+#define XID "{\"sequence\":1,\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}"
+
+static struct error err;
+
+struct node {
+	struct loop *loop;
+	struct fetcher *fetcher;
+	struct fake_kubelet *kubelet;
+	struct sampler *sampler;
+	struct sampler_outcome outcome;
+	unsigned n_finished;
+	struct report report;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void saw_finished(void *owner, const struct sampler_outcome *outcome)
+{
+	struct node *node = owner;
+	node->outcome = *outcome;
+	node->n_finished++;
+	loop_stop(node->loop);
+}
+
+static void setup(struct node *node)
+{
+	const struct sampler_config config = {
+		.pod_resources_socket = SOCKET_PATH,
+		.checkpoint_file = CHECKPOINT_FILE,
+		.nvml_library = FAKE_NVML,
+		.kubelet_timeout_ms = 10000,
+		.last_event = 100,
+	};
+	*node = (struct node){0};
+	write_file(CHECKPOINT_FILE, CHECKPOINT);
+	write_file(DEVICES_FILE, DEVICES(""));
+	assert_int_equal(setenv("FAKE_NVML_FILE", DEVICES_FILE, 1), 0);
+	assert_int_equal(loop_new(&node->loop, &err), 0);
+	assert_int_equal(fetcher_new(node->loop, &node->fetcher, &err), 0);
+	node->kubelet = fake_kubelet_new(node->loop, SOCKET_PATH);
+	assert_int_equal(sampler_new(node->loop, node->fetcher, &config, saw_finished, node,
+				     &node->sampler, &err), 0);
+}
+
+static void teardown(struct node *node)
+{
+	sampler_free(node->sampler);
+	fake_kubelet_free(node->kubelet);
+	fetcher_free(node->fetcher);
+	loop_free(node->loop);
+	unlink(CHECKPOINT_FILE);
+	unlink(DEVICES_FILE);
+}
+
+static void sample(struct node *node, unsigned parts)
+{
+	unsigned before = node->n_finished;
+	assert_false(sampler_is_busy(node->sampler));
+	sampler_start(node->sampler, parts);
+	assert_true(sampler_is_busy(node->sampler));
+	assert_int_equal(loop_run(node->loop, &err), 0);
+	assert_int_equal(node->n_finished, before + 1);
+	assert_false(sampler_is_busy(node->sampler));
+	node->report = (struct report){0};
+	sampler_tell(node->sampler, &node->report);
+}
+
+static void a_quick_sample_asks_the_kubelet_for_allocations_only(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_int_equal(node.report.sources.checkpoint.state, REPORT_SOURCE_OK);
+	assert_int_equal(node.report.sources.pod_resources.state, REPORT_SOURCE_OK);
+	assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_UNKNOWN);
+	assert_int_equal(fake_kubelet_calls(node.kubelet, FAKE_KUBELET_ADVERTISED), 0);
+	teardown(&node);
+}
+
+static void a_full_sample_asks_everybody_and_only_the_first_is_news(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.outcome.is_news);
+	assert_false(node.outcome.restarted);
+	assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_OK);
+	assert_int_equal(node.report.devices.count, 1);
+	assert_true(node.report.allocatable.present);
+	assert_int_equal(node.report.sources.processes.state, REPORT_SOURCE_ABSENT);
+	sample(&node, SCHEDULE_ALL);
+	assert_false(node.outcome.is_news);
+	teardown(&node);
+}
+
+static void the_checkpoint_is_never_younger_than_the_list_of_its_sample(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.report.sources.checkpoint.observed_at <=
+		    node.report.sources.pod_resources.observed_at);
+	assert_true(node.report.sources.nvml.observed_at <=
+		    node.report.sources.checkpoint.observed_at);
+	teardown(&node);
+}
+
+static void a_new_socket_is_a_restart_and_news(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	fake_kubelet_free(node.kubelet);
+	node.kubelet = fake_kubelet_new(node.loop, SOCKET_PATH);
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_true(node.outcome.restarted);
+	assert_true(node.outcome.is_news);
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_false(node.outcome.restarted);
+	assert_false(node.outcome.is_news);
+	teardown(&node);
+}
+
+static void the_kubelets_rate_limit_is_passed_on(void **state)
+{
+	(void)state;
+	struct node node;
+	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	sbuf_init(&bytes, 4096);
+	fake_kubelet_write(&(struct fake_kubelet_answer){.trailers_only = true, .grpc_status = "8"},
+			   &bytes);
+	setup(&node);
+	fake_kubelet_set(node.kubelet, FAKE_KUBELET_LIST, sbuf_view(&bytes));
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_true(node.outcome.throttled);
+	teardown(&node);
+}
+
+static void events_stay_until_they_are_acknowledged(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	write_file(DEVICES_FILE, DEVICES(XID));
+	assert_true(sampler_read_events(node.sampler));
+	assert_false(sampler_read_events(node.sampler));
+	sampler_tell(node.sampler, &node.report);
+	assert_int_equal(node.report.events.count, 1);
+	assert_int_equal(ARRAY_AT(node.report.events, struct report_event, 0)->sequence, 101);
+	sampler_acknowledge(node.sampler, 101);
+	sampler_tell(node.sampler, &node.report);
+	assert_true(node.report.events.present);
+	assert_int_equal(node.report.events.count, 0);
+	teardown(&node);
+}
+
+static void freeing_during_a_sample_does_not_call_back(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sampler_start(node.sampler, SCHEDULE_ALL);
+	teardown(&node);
+	assert_int_equal(node.n_finished, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_quick_sample_asks_the_kubelet_for_allocations_only),
+	cmocka_unit_test(a_full_sample_asks_everybody_and_only_the_first_is_news),
+	cmocka_unit_test(the_checkpoint_is_never_younger_than_the_list_of_its_sample),
+	cmocka_unit_test(a_new_socket_is_a_restart_and_news),
+	cmocka_unit_test(the_kubelets_rate_limit_is_passed_on),
+	cmocka_unit_test(events_stay_until_they_are_acknowledged),
+	cmocka_unit_test(freeing_during_a_sample_does_not_call_back),
+};
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static void expect_mode(int mode, int64_t replicas, const char *evidence)
+{
+	build_world_publish(&world);
+	const struct attribution_sharing *sharing = &build_world_status(&world, 0)->sharing;
+	assert_int_equal(sharing->mode, mode);
+	expect_texts(sharing->evidence, evidence);
+	assert_int_equal(sharing->replicas, replicas);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void set_label(struct build_world *w, struct view value)
+{
+	struct node_label *label = arena_alloc(&w->arena, 1, sizeof(*label));
+	assert_non_null(label);
+	*label = (struct node_label){VIEW("gpu.sharing-strategy"), value};
+	w->node.labels = (struct array){label, 1, true};
+}
+
+static void hold(unsigned replica, bool mps)
+{
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, replica))->mps =
+		mps;
+}
+
+static void whole_device_ids_are_exclusive(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0)->mig =
+		(struct report_mig){.present = true, .current = true};
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void mig_ids_are_mig(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 3);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+}
+
+static void mig_ids_with_replicas_are_mig_time_sliced(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_offer_nothing(&world);
+	for (unsigned p = 0; p < 2; p++) {
+		for (unsigned r = 0; r < 3; r++)
+			build_world_offer(&world, build_world_text(
+				&world, "MIG-00000000-0000-4000-8000-%012x::%u", p, r));
+	}
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 3,
+		    "device IDs name MIG devices,device IDs end in a replica number");
+}
+
+static void gke_ids_are_read_by_minor_and_instance(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_offer(&world, VIEW("nvidia0/vgpu0"));
+	build_world_offer(&world, VIEW("nvidia0/vgpu1"));
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, VIEW("nvidia0/gi7"));
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, VIEW("nvidia0"));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void an_allocation_with_the_pipe_is_mps(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
+static void an_allocation_without_the_pipe_is_time_slicing(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, false);
+	set_label(&world, VIEW("mps"));
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+}
+
+static void without_allocations_the_device_itself_tells(void **state)
+{
+	(void)state;
+	static struct report_process process = {.pid = 1, .kind = REPORT_PROCESS_COMPUTE};
+	struct report_device *device = build_world_shared(&world, 0, 2);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	device->processes = (struct array){&process, 1, true};
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	process.kind = REPORT_PROCESS_MPS;
+	expect_mode(ATTRIBUTION_MODE_MPS, 2, "an MPS process is on the device");
+	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
+	device->processes.count = 0;
+	device->compute_mode = REPORT_COMPUTE_PROHIBITED;
+	set_label(&world, VIEW("mps"));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+}
+
+static void the_label_only_tells_when_nothing_else_does(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_shared(&world, 0, 2);
+	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	set_label(&world, VIEW("mps"));
+	expect_mode(ATTRIBUTION_MODE_MPS, 2, "node label gpu.sharing-strategy is mps");
+	set_label(&world, VIEW("time-slicing"));
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2,
+		    "node label gpu.sharing-strategy is time-slicing");
+	set_label(&world, VIEW("none"));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	world.input.node = NULL;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+}
+
+static void contradicting_allocations_are_named_both(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	hold(1, false);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4,
+		    "an allocation response has the MPS pipe,"
+		    "an allocation response has no MPS pipe");
+}
+
+static void an_allocation_and_a_device_that_contradict_are_named_both(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	hold(0, false);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4,
+		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess");
+}
+
+static void forms_of_ids_that_contradict_are_named_both(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
+		    "device IDs name the whole device,device IDs name MIG devices");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	build_world_offer(&world, build_world_replica(&world, 0, 0));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
+		    "device IDs name the whole device,device IDs end in a replica number");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_mig(&world, 0, 0));
+	build_world_offer(&world, build_world_text(&world, "%.*s::1",
+						   VIEW_ARG(build_world_mig(&world, 0, 0))));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
+		    "device IDs name MIG devices,device IDs end in a replica number");
+}
+
+static void without_ids_mig_mode_tells(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	device->mig = (struct report_mig){.present = true};
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	device->mig.current = true;
+	expect_mode(ATTRIBUTION_MODE_MIG, 0, "MIG mode is on");
+}
+
+static void sources_that_fail_leave_what_was_published(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
+static void a_silent_checkpoint_leaves_what_it_told(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	build_world_publish(&world);
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
+static void a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_shared(&world, 0, 4);
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "compute mode is ExclusiveProcess");
+}
+
+static void held_ids_alone_do_not_make_the_replicas_fewer(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, false);
+	build_world_publish(&world);
+	world.report.allocatable = (struct array){0};
+	world.report.checkpoint.registered = (struct array){0};
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		mig_ids_with_replicas_are_mig_time_sliced, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(gke_ids_are_read_by_minor_and_instance, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_allocation_with_the_pipe_is_mps, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_allocation_without_the_pipe_is_time_slicing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_allocations_the_device_itself_tells, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_label_only_tells_when_nothing_else_does, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		contradicting_allocations_are_named_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_allocation_and_a_device_that_contradict_are_named_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		forms_of_ids_that_contradict_are_named_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_ids_mig_mode_tells, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		sources_that_fail_leave_what_was_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_silent_checkpoint_leaves_what_it_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		held_ids_alone_do_not_make_the_replicas_fewer, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

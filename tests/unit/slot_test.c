@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "core/slot.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static struct roster roster;
+static struct holdings holdings;
+
+static struct slots collect(void)
+{
+	struct slots slots;
+	struct error err;
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
+	assert_int_equal(slot_collect(&holdings, &world.arena, &slots, &err), 0);
+	return slots;
+}
+
+static void an_id_is_one_slot_whether_offered_held_or_both(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 1));
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 2));
+	struct slots slots = collect();
+	size_t n;
+	const struct slot *own = slot_items(&slots, 0, &n);
+	assert_int_equal(n, 3);
+	assert_true(own[0].is_offered && !own[0].is_held);
+	assert_true(own[1].is_offered && own[1].is_held);
+	assert_true(!own[2].is_offered && own[2].is_held);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(view_equal(own[i].id, build_world_replica(&world, 0, (unsigned)i)));
+		assert_true(own[i].is_replica);
+		assert_false(own[i].is_mig || own[i].is_hami);
+	}
+}
+
+static void slots_are_kept_apart_by_device(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_device(&world, 1);
+	build_world_cut(&world, 2, 2);
+	struct slots slots = collect();
+	size_t n;
+	assert_non_null(slot_items(&slots, 0, &n));
+	assert_int_equal(n, 1);
+	assert_null(slot_items(&slots, 1, &n));
+	assert_int_equal(n, 0);
+	const struct slot *own = slot_items(&slots, 2, &n);
+	assert_int_equal(n, 2);
+	assert_true(own[0].is_mig && own[1].is_mig);
+	assert_true(view_equal(own[1].partition, build_world_mig(&world, 2, 1)));
+}
+
+static void whether_an_offer_is_known_is_told(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	assert_true(collect().is_offer_known);
+	world.report.allocatable = (struct array){0};
+	assert_true(collect().is_offer_known);
+	world.report.checkpoint.registered = (struct array){0};
+	assert_false(collect().is_offer_known);
+	world.input.report = NULL;
+	assert_false(collect().is_offer_known);
+	assert_int_equal(collect().n_items, 0);
+}
+
+static void offered_ids_of_no_device_are_counted(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_offer(&world, VIEW("all"));
+	assert_int_equal(collect().ids_unknown, 2);
+	assert_int_equal(collect().n_items, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		an_id_is_one_slot_whether_offered_held_or_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(slots_are_kept_apart_by_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(whether_an_offer_is_known_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(offered_ids_of_no_device_are_counted, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

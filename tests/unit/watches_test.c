@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "controller/watches.h"
+#include "lib/golden.h"
+#include "lib/kube_bytes.h"
+
+#include "lib/fake_apiclient.inc"
+#include "lib/fake_loop.inc"
+
+#define CAP (4u << 20)
+
+struct world {
+	struct loop *loop;
+	struct inventory *inventory;
+	struct watches *watches;
+	struct sbuf body;
+	struct arena arena; /* of gathered inputs */
+};
+
+/* As in controller/watches.c, by their index. */
+static const struct resource resources[INVENTORY_N_KINDS] = {
+	[INVENTORY_PODS] = {"", "v1", "pods", "Pod", RESOURCE_PROTOBUF, NULL},
+	[INVENTORY_NODES] = {"", "v1", "nodes", "Node", RESOURCE_PROTOBUF, NULL},
+	[INVENTORY_POLICIES] = {"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy",
+				RESOURCE_JSON, NULL},
+	[INVENTORY_ATTRIBUTIONS] = {"gpuattribution.dev", "v1alpha1", "gpuattributions",
+				    "GPUAttribution", RESOURCE_JSON, NULL},
+};
+
+static int set_up(void **state)
+{
+	static struct world world;
+	const struct watches_config config = {.initial = REFLECTOR_LIST, .seed = 1};
+	struct error err;
+
+	fake_apiclient_reset();
+	world = (struct world){0};
+	sbuf_init(&world.body, CAP);
+	arena_init(&world.arena, CAP);
+	*state = &world;
+	if (loop_new(&world.loop, &err) < 0 ||
+	    inventory_new(fake_now_ms, &world.inventory, &err) < 0)
+		return -1;
+	return watches_new(world.loop, NULL, world.inventory, &config, &world.watches, &err);
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	watches_free(world->watches);
+	inventory_free(world->inventory);
+	loop_free(world->loop);
+	sbuf_deinit(&world->body);
+	arena_deinit(&world->arena);
+	return 0;
+}
+
+/* What the reflector of a kind wants next: it must be a request. */
+static struct reflector_request next_request(enum inventory_kind kind)
+{
+	struct reflector_request request;
+
+	assert_int_equal(reflector_next(fake_reflectors[kind], fake_now_ms, &request),
+			 REFLECTOR_REQUEST);
+	return request;
+}
+
+/* The head of an answer, and what the test has put into the body. */
+static void begin_answer(struct world *world, enum inventory_kind kind, int status)
+{
+	struct error err = {0};
+
+	reflector_answered(fake_reflectors[kind], status, 0,
+			   view_from(resource_media_type(&resources[kind])), fake_now_ms);
+	if (reflector_feed(fake_reflectors[kind], sbuf_view(&world->body), fake_now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+	sbuf_clear(&world->body);
+}
+
+/* More of a watch's body. */
+static void feed(struct world *world, enum inventory_kind kind)
+{
+	struct error err = {0};
+
+	if (reflector_feed(fake_reflectors[kind], sbuf_view(&world->body), fake_now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+	sbuf_clear(&world->body);
+}
+
+/* Answers the list of a kind, which must be asked for next, and begins the watch. */
+static void list(struct world *world, enum inventory_kind kind,
+		 const struct kube_bytes_object *objects, size_t n)
+{
+	const struct kube_bytes_list bytes = {
+		.version = "100", .objects = objects, .n_objects = n,
+	};
+
+	assert_false(next_request(kind).is_watch);
+	kube_bytes_list(&world->body, &resources[kind], &bytes);
+	begin_answer(world, kind, 200);
+	reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
+	assert_true(next_request(kind).is_watch);
+	begin_answer(world, kind, 200);
+}
+
+static void list_all_empty(struct world *world)
+{
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		list(world, (enum inventory_kind)i, NULL, 0);
+}
+
+/* An event with any bytes as the object. */
+static void event(struct world *world, enum inventory_kind kind, const char *type,
+		  struct view message)
+{
+	struct sbuf envelope;
+
+	if (resources[kind].encoding == RESOURCE_JSON) {
+		kube_bytes_event_of(&world->body, RESOURCE_JSON, type, message);
+	} else {
+		sbuf_init(&envelope, CAP);
+		kube_bytes_envelope(&envelope, "v1", resources[kind].kind, message);
+		kube_bytes_event_of(&world->body, RESOURCE_PROTOBUF, type, sbuf_view(&envelope));
+		sbuf_deinit(&envelope);
+	}
+	feed(world, kind);
+}
+
+static void event_of_golden(struct world *world, enum inventory_kind kind, const char *type,
+			    const char *name)
+{
+	struct view message = golden_read(name);
+
+	event(world, kind, type, message);
+	golden_free(message);
+}
+
+static void event_of(struct world *world, enum inventory_kind kind, const char *type,
+		     const struct kube_bytes_object *object)
+{
+	kube_bytes_event(&world->body, &resources[kind], type, object);
+	feed(world, kind);
+}
+
+static struct join_input gather(struct world *world, const char *node)
+{
+	struct join_input input;
+	struct error err;
+
+	arena_reset(&world->arena);
+	assert_int_equal(inventory_gather(world->inventory, view_from(node), fake_now_ms,
+					  &world->arena, &input, &err), 0);
+	return input;
+}
+
+static uint64_t refused(struct world *world, enum inventory_kind kind)
+{
+	return watches_state(world->watches, kind).counters.objects_refused;
+}
+
+static void every_resource_is_listed_then_watched(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		const char *name;
+		const char *list;
+		const char *watch;
+		const char *accept;
+	} rows[INVENTORY_N_KINDS] = {
+		{"pods", "/api/v1/pods?", "fieldSelector=spec.nodeName", "protobuf"},
+		{"nodes", "/api/v1/nodes?", "watch=", "protobuf"},
+		{"clusterpolicies", "/apis/nvidia.com/v1/clusterpolicies?", "watch=", "json"},
+		{"gpuattributions", "/apis/gpuattribution.dev/v1alpha1/gpuattributions?", "watch=",
+		 "json"},
+	};
+
+	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS);
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		struct reflector_request request = next_request((enum inventory_kind)i);
+
+		assert_string_equal(watches_state(world->watches, i).name, rows[i].name);
+		assert_int_equal(strncmp(request.path, rows[i].list, strlen(rows[i].list)), 0);
+		assert_non_null(strstr(request.accept, rows[i].accept));
+		assert_false(request.is_watch);
+		kube_bytes_list(&world->body, &resources[i],
+				&(struct kube_bytes_list){.version = "100"});
+		begin_answer(world, (enum inventory_kind)i, 200);
+		reflector_ended(fake_reflectors[i], NULL, fake_now_ms);
+		request = next_request((enum inventory_kind)i);
+		assert_true(request.is_watch);
+		assert_non_null(strstr(request.path, rows[i].watch));
+		assert_non_null(strstr(request.path, "resourceVersion=100"));
+	}
+}
+
+static void all_is_synced_when_the_last_resource_has_arrived(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		assert_false(watches_are_synced(world->watches));
+		assert_false(watches_state(world->watches, i).synced);
+		list(world, (enum inventory_kind)i, NULL, 0);
+		assert_true(watches_state(world->watches, i).synced);
+	}
+	assert_true(watches_are_synced(world->watches));
+}
+
+static void a_real_pod_lands_on_its_node_with_its_containers(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	event_of_golden(world, INVENTORY_PODS, "ADDED", "pod_gpu.pb");
+	event_of_golden(world, INVENTORY_PODS, "ADDED", "pod_plain.pb");
+	struct join_input input = gather(world, "gpu-a");
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 2);
+	assert_true(input.n_pods >= 1);
+	for (size_t i = 0; i < input.n_pods; i++) {
+		if (!view_equal(pod_name(input.pods[i]), VIEW("train-0")))
+			continue;
+		assert_true(view_equal(pod_namespace(input.pods[i]), VIEW("ml")));
+		assert_true(pod_wants_gpu(input.pods[i]));
+		assert_true(pod_count_containers(input.pods[i]) > 0);
+		return;
+	}
+	fail_msg("train-0 is not on gpu-a");
+}
+
+static void a_real_node_lands_with_its_labels(void **state)
+{
+	struct world *world = *state;
+	struct view value;
+
+	list_all_empty(world);
+	event_of_golden(world, INVENTORY_NODES, "ADDED", "node_gpu.pb");
+	struct join_input input = gather(world, "gpu-a");
+	assert_non_null(input.node);
+	assert_true(node_label(input.node, VIEW("gpu.sharing-strategy"), &value));
+	assert_true(view_equal(value, VIEW("time-slicing")));
+}
+
+static void a_real_attribution_lands_on_the_node_that_its_status_names(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	struct view document = golden_read("attribution.json");
+	for (size_t i = 0; i < document.len; i++) /* a watch has each object on one line */
+		if (document.ptr[i] == '\n')
+			((char *)(uintptr_t)document.ptr)[i] = ' ';
+	event(world, INVENTORY_ATTRIBUTIONS, "ADDED", document);
+	golden_free(document);
+	const struct attribution *object = inventory_find_attribution(
+		world->inventory, VIEW("gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"));
+	assert_non_null(object);
+	assert_true(view_equal(object->resource_version, VIEW("209")));
+	char node[64];
+	snprintf(node, sizeof(node), "%.*s", VIEW_ARG(object->status.node_name));
+	assert_int_equal(gather(world, node).n_previous, 1);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_ATTRIBUTIONS), 1);
+}
+
+static void a_policy_lands_as_the_clusters_intent(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_object object = {.name = "cluster-policy", .uid = "u", .version = "7"};
+
+	assert_false(gather(world, "gpu-a").intent->known);
+	list(world, INVENTORY_POLICIES, &object, 1);
+	const struct intent *intent = gather(world, "gpu-a").intent;
+	assert_true(intent->known);
+	assert_int_equal(intent->n_policies, 1);
+	assert_true(view_equal(intent->policy->name, VIEW("cluster-policy")));
+}
+
+static const struct kube_bytes_object pod_a = {
+	.namespace = "ml", .name = "a", .uid = "u1", .version = "50",
+};
+
+static void what_a_list_contains_is_there_and_what_the_next_one_lacks_is_gone(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_object pods[] = {
+		pod_a, {.namespace = "ml", .name = "b", .uid = "u2", .version = "51"},
+	};
+
+	list(world, INVENTORY_PODS, pods, 2);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 2);
+	event(world, INVENTORY_PODS, "BOOKMARK", VIEW("\x0a\x05\x32\x03" "200"));
+	reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+	next_request(INVENTORY_PODS);
+	reflector_answered(fake_reflectors[INVENTORY_PODS], 410, 0, VIEW("application/json"),
+			   fake_now_ms);
+	reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+	list(world, INVENTORY_PODS, pods, 1);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT,
+				     50));
+}
+
+/* The proof that it is not decoded: these bytes could not be. */
+static void what_is_older_is_not_even_decoded(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_object old = {
+		.namespace = "ml", .name = "a", .uid = "u0", .version = "49", .payload = "\xff",
+	};
+	struct kube_bytes_object newer = old;
+
+	list_all_empty(world);
+	event_of(world, INVENTORY_PODS, "ADDED", &pod_a);
+	event_of(world, INVENTORY_PODS, "MODIFIED", &old);
+	assert_int_equal(refused(world, INVENTORY_PODS), 0);
+	newer.version = "51";
+	event_of(world, INVENTORY_PODS, "MODIFIED", &newer);
+	assert_int_equal(refused(world, INVENTORY_PODS), 1);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+}
+
+static void a_deletion_removes_unless_something_newer_has_come(void **state)
+{
+	struct world *world = *state;
+	struct kube_bytes_object gone = pod_a;
+
+	list_all_empty(world);
+	event_of(world, INVENTORY_PODS, "ADDED", &pod_a);
+	gone.version = "40";
+	event_of(world, INVENTORY_PODS, "DELETED", &gone);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+	gone.version = "60";
+	event_of(world, INVENTORY_PODS, "DELETED", &gone);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 0);
+	event_of(world, INVENTORY_PODS, "DELETED", &gone);
+	assert_int_equal(refused(world, INVENTORY_PODS), 0);
+}
+
+static void a_deletion_of_a_cluster_wide_object_goes_by_its_name(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_object node = {.name = "gpu-a", .uid = "n", .version = "50"};
+	struct kube_bytes_object gone = node;
+
+	list(world, INVENTORY_NODES, &node, 1);
+	assert_non_null(gather(world, "gpu-a").node);
+	gone.version = "51";
+	event_of(world, INVENTORY_NODES, "DELETED", &gone);
+	assert_null(gather(world, "gpu-a").node);
+}
+
+static void an_object_that_cannot_be_decoded_fails_alone(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		enum inventory_kind kind;
+		struct kube_bytes_object bad;
+	} rows[] = {
+		{INVENTORY_PODS, {.name = "x", .namespace = "ml", .version = "5"}},
+		{INVENTORY_POLICIES, {.name = "x", .version = "5"}},
+		{INVENTORY_ATTRIBUTIONS, {.name = "x", .version = "5"}},
+	};
+
+	list_all_empty(world);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct watches_state before = watches_state(world->watches, rows[i].kind);
+
+		event_of(world, rows[i].kind, "ADDED", &rows[i].bad);
+		assert_int_equal(refused(world, rows[i].kind), 1);
+		assert_int_equal(inventory_count(world->inventory, rows[i].kind), 0);
+		assert_int_equal(before.counters.failures,
+				 watches_state(world->watches, rows[i].kind).counters.failures);
+	}
+	/* A node whose metadata {name, uid, resourceVersion} can be read and whose status cannot. */
+	event(world, INVENTORY_NODES, "ADDED", VIEW("\x0a\x09\x0a\x01x\x2a\x01u\x32\x01" "5\x1a\x01\xff"));
+	assert_int_equal(refused(world, INVENTORY_NODES), 1);
+	event_of_golden(world, INVENTORY_NODES, "ADDED", "node_gpu.pb");
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_NODES), 1);
+}
+
+static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **state)
+{
+	struct world *world = *state;
+	struct reflector_request request;
+
+	next_request(INVENTORY_POLICIES);
+	begin_answer(world, INVENTORY_POLICIES, 404);
+	reflector_ended(fake_reflectors[INVENTORY_POLICIES], NULL, fake_now_ms);
+	assert_true(watches_state(world->watches, INVENTORY_POLICIES).synced);
+	assert_string_equal(watches_state(world->watches, INVENTORY_POLICIES).trouble, "");
+	assert_true(gather(world, "gpu-a").intent->known);
+	assert_int_equal(gather(world, "gpu-a").intent->n_policies, 0);
+	assert_int_equal(reflector_next(fake_reflectors[INVENTORY_POLICIES], fake_now_ms, &request),
+			 REFLECTOR_WAIT);
+	assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
+}
+
+static void without_its_own_crd_the_controller_waits_and_says_for_what(void **state)
+{
+	struct world *world = *state;
+
+	next_request(INVENTORY_ATTRIBUTIONS);
+	begin_answer(world, INVENTORY_ATTRIBUTIONS, 404);
+	reflector_ended(fake_reflectors[INVENTORY_ATTRIBUTIONS], NULL, fake_now_ms);
+	struct watches_state own = watches_state(world->watches, INVENTORY_ATTRIBUTIONS);
+	assert_false(own.synced);
+	assert_non_null(strstr(own.trouble, "install"));
+	fake_now_ms += 2200;
+	list(world, INVENTORY_ATTRIBUTIONS, NULL, 0);
+	own = watches_state(world->watches, INVENTORY_ATTRIBUTIONS);
+	assert_true(own.synced);
+	assert_string_equal(own.trouble, "");
+}
+
+static void a_refused_list_is_trouble_that_names_the_resource(void **state)
+{
+	struct world *world = *state;
+
+	next_request(INVENTORY_NODES);
+	begin_answer(world, INVENTORY_NODES, 403);
+	reflector_ended(fake_reflectors[INVENTORY_NODES], NULL, fake_now_ms);
+	assert_non_null(strstr(watches_state(world->watches, INVENTORY_NODES).trouble, "nodes"));
+	assert_string_equal(watches_state(world->watches, INVENTORY_PODS).trouble, "");
+	assert_false(watches_are_synced(world->watches));
+}
+
+static void a_name_longer_than_any_is_refused_and_deletes_nothing(void **state)
+{
+	struct world *world = *state;
+	static char long_name[LIMIT_URL + 10];
+	struct kube_bytes_object object = pod_a;
+
+	memset(long_name, 'a', sizeof(long_name) - 1);
+	list_all_empty(world);
+	event_of(world, INVENTORY_PODS, "ADDED", &pod_a);
+	object.name = long_name;
+	object.version = "60";
+	event_of(world, INVENTORY_PODS, "ADDED", &object);
+	event_of(world, INVENTORY_PODS, "DELETED", &object);
+	assert_int_equal(refused(world, INVENTORY_PODS), 2);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+}
+
+static void two_pods_of_one_uid_are_not_believed(void **state)
+{
+	struct world *world = *state;
+	struct kube_bytes_object other = pod_a;
+
+	list_all_empty(world);
+	event_of(world, INVENTORY_PODS, "ADDED", &pod_a);
+	other.name = "b";
+	other.version = "60";
+	event_of(world, INVENTORY_PODS, "ADDED", &other);
+	assert_int_equal(refused(world, INVENTORY_PODS), 1);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+}
+
+static void the_first_state_is_read_in_the_way_that_was_set(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		enum reflector_initial initial;
+		const char *part;
+	} rows[] = {
+		{REFLECTOR_LIST, "resourceVersion=0"},
+		{REFLECTOR_STREAM, "sendInitialEvents=true"},
+		{REFLECTOR_PAGES, "limit=500"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct watches_config config = {.initial = rows[i].initial};
+		struct error err;
+
+		watches_free(world->watches);
+		world->watches = NULL;
+		fake_apiclient_reset();
+		assert_int_equal(watches_new(world->loop, NULL, world->inventory, &config,
+					     &world->watches, &err), 0);
+		assert_non_null(strstr(next_request(INVENTORY_PODS).path, rows[i].part));
+	}
+}
+
+static void a_client_that_runs_no_reflector_makes_no_watches(void **state)
+{
+	struct world *world = *state;
+	const struct watches_config config = {.initial = REFLECTOR_LIST};
+	struct watches *watches = NULL;
+	struct error err = {0};
+
+	fake_apiclient_refusal = ERROR_LIMIT;
+	assert_int_equal(watches_new(world->loop, NULL, world->inventory, &config, &watches, &err),
+			 -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_null(watches);
+}
+
+static void without_memory_none_are_made_and_nothing_leaks(void **state)
+{
+	struct world *world = *state;
+	const struct watches_config config = {.initial = REFLECTOR_LIST};
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		struct watches *watches = NULL;
+		struct error err = {0};
+
+		fake_apiclient_reset();
+		failing_malloc_at(k);
+		int result = watches_new(world->loop, NULL, world->inventory, &config, &watches,
+					 &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+		watches_free(watches);
+	}
+}
+
+/* One object that memory did not suffice for is refused; nothing else changes. */
+static void without_memory_an_object_is_refused_and_the_stream_goes_on(void **state)
+{
+	struct world *world = *state;
+	struct kube_bytes_object object = pod_a;
+	bool failed = true;
+	char version[16];
+
+	list_all_empty(world);
+	for (unsigned k = 1; failed; k++) {
+		uint64_t before = refused(world, INVENTORY_PODS);
+
+		snprintf(version, sizeof(version), "%u", 50 + k);
+		object.version = version;
+		kube_bytes_event(&world->body, &resources[INVENTORY_PODS],
+				 k % 2 ? "ADDED" : "DELETED", &object);
+		failing_malloc_at(k);
+		feed(world, INVENTORY_PODS);
+		failed = failing_malloc_off();
+		assert_int_equal(refused(world, INVENTORY_PODS) - before, failed ? 1 : 0);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		every_resource_is_listed_then_watched, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		all_is_synced_when_the_last_resource_has_arrived, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_real_pod_lands_on_its_node_with_its_containers, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_real_node_lands_with_its_labels, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_real_attribution_lands_on_the_node_that_its_status_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_policy_lands_as_the_clusters_intent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_list_contains_is_there_and_what_the_next_one_lacks_is_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_older_is_not_even_decoded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_deletion_removes_unless_something_newer_has_come, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_deletion_of_a_cluster_wide_object_goes_by_its_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_that_cannot_be_decoded_fails_alone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_missing_clusterpolicy_crd_is_known_and_looked_for_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_its_own_crd_the_controller_waits_and_says_for_what, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_refused_list_is_trouble_that_names_the_resource, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_name_longer_than_any_is_refused_and_deletes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		two_pods_of_one_uid_are_not_believed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_first_state_is_read_in_the_way_that_was_set, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_client_that_runs_no_reflector_makes_no_watches, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_none_are_made_and_nothing_leaks, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_an_object_is_refused_and_the_stream_goes_on, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

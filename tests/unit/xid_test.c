@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "core/xid.h"
+
+static void every_number_has_its_class(void **state)
+{
+	(void)state;
+	static const struct {
+		enum xid_class class;
+		int codes[16];
+	} rows[] = {
+		{XID_APPLICATION, {13, 31, 32, 43, 44, 45, 68, 69, 94}},
+		{XID_NEEDS_RESET, {46, 62, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158}},
+		{XID_NEEDS_REBOOT, {79}},
+		{XID_INFORMATIONAL, {63, 92, 93, 121, 154, 160, 161}},
+		{XID_LOOK_CLOSER, {48, 74, 137, 144, 145, 146, 147, 148, 149, 150}},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (size_t j = 0; rows[i].codes[j]; j++) {
+			struct xid xid = xid_look_up(rows[i].codes[j]);
+			assert_int_equal(xid.class, rows[i].class);
+			assert_int_equal(xid.code, rows[i].codes[j]);
+			assert_true(xid.meaning.len > 0 && xid.meaning.len <= LIMIT_TEXT_MEANING);
+		}
+	}
+}
+
+static void a_number_that_is_not_known_is_to_be_looked_at(void **state)
+{
+	(void)state;
+	static const int64_t codes[] = {-1, 0, 1, 999, INT64_MAX};
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		struct xid xid = xid_look_up(codes[i]);
+		assert_int_equal(xid.class, XID_LOOK_CLOSER);
+		assert_true(xid.code == codes[i]);
+		assert_true(xid.meaning.len > 0);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_number_has_its_class),
+	cmocka_unit_test(a_number_that_is_not_known_is_to_be_looked_at),
+};
+
+TEST_MAIN(tests)
