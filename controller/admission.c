@@ -5,7 +5,8 @@
  * is also the order in which they expire, and is short enough to be searched.
  *
  * Telling a request may bring the next one of its connection, which may ask here again. So a review
- * leaves the list before its requests are told, and its own list of them is consumed from the front.
+ * leaves the list before its requests are told, and its own list of them is consumed from the
+ * front.
  */
 
 #include "controller/admission.h"

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * admission - who holds the token of a request? What was judged lately is remembered; for the rest a
- * review is asked for, one for each token however many requests come with it, and the requests wait.
+ * admission - who holds the token of a request? What was judged lately is remembered; for the rest
+ * a review is asked for, one for each token however many requests come with it, and the requests
+ * wait.
  *
  * Threads: the front's.
  * Limits:  reviews under way, requests that wait, and the time a review may take, as configured;
@@ -46,7 +47,7 @@ enum admission_step admission_ask(struct admission *admission, struct view token
  */
 void admission_answer(struct admission *admission, uint64_t ticket, const struct identity *identity,
 		      uint64_t now_ms, int64_t now_wall_ms);
-/* Ends reviews that took too long. Returns when to call next; UINT64_MAX: no review is under way. */
+/* Ends reviews that took too long. Returns when to call next; UINT64_MAX: none is under way. */
 uint64_t admission_expire(struct admission *admission, uint64_t now_ms);
 /* Verdicts remembered. */
 size_t admission_count(const struct admission *admission);

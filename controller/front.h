@@ -3,7 +3,8 @@
 
 /*
  * front - the thread that faces the network: it ends TLS for reports, answers probes, decides about
- * reports (controller/receiver.h), and exchanges whole objects with the loop thread over two queues.
+ * reports (controller/receiver.h), and exchanges whole objects with the loop thread over two
+ * queues.
  *
  * From front to loop go messages: "review this token", "this report was accepted", "this node was
  * heard of". From loop to front go verdicts, certificates, readiness.

@@ -4,8 +4,8 @@
  * The memory is a hash table by digest with two lists through its entries, one of accepting and one
  * of refusing verdicts, the one asked for last at the end of its list.
  *
- * Digests are compared in a time that depends on them; that tells an attacker nothing, for he cannot
- * choose a token by its digest.
+ * Digests are compared in a time that depends on them; that tells an attacker nothing, for he
+ * cannot choose a token by its digest.
  */
 
 #include "controller/identity.h"

@@ -3,7 +3,8 @@
 
 /*
  * identity - who holds a token: the rules by which the API server's review of it is judged, and a
- * bounded memory of what was judged, by the token's SHA-256, so that tokens themselves are not kept.
+ * bounded memory of what was judged, by the token's SHA-256, so that tokens themselves are not
+ * kept.
  *
  * A verdict is believed no longer than the configured time, and an accepting one no longer than the
  * token says it is valid: a token that is revoked (its pod or service account deleted) works until
@@ -71,7 +72,7 @@ MUST_USE int identity_cache_new(const struct identity_cache_config *config,
 				struct identity_cache **ret_cache, struct error *err);
 /* Accepts NULL. */
 void identity_cache_free(struct identity_cache *cache);
-/* What is believed of a token, borrowed until the cache is called again; NULL: it must be reviewed. */
+/* What is believed of a token, borrowed until the next call; NULL: it must be reviewed. */
 const struct identity *identity_cache_find(struct identity_cache *cache,
 					   const unsigned char digest[static TLS_DIGEST_SIZE],
 					   uint64_t now_ms);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * By far the most reports say what the one before said, so there are two ways through. The short one
- * (controller/likeness.h) knows a body again by its digest and reads only the sequence number. The
- * long one decodes, and then compares: a report that differs only in its times of reading is
- * unchanged too. Either way the loop learns only that the node was heard of, and not more often than
- * it can tell apart.
+ * By far the most reports say what the one before said, so there are two ways through. The short
+ * one (controller/likeness.h) knows a body again by its digest and reads only the sequence number.
+ * The long one decodes, and then compares: a report that differs only in its times of reading is
+ * unchanged too. Either way the loop learns only that the node was heard of, and not more often
+ * than it can tell apart.
  *
  * So the times in the loop's copy of a report are those of its first arrival. What depends on how
  * long ago something was read must count from there by the controller's clock.
@@ -43,13 +43,13 @@ struct receiver {
 	char trouble[256];
 };
 
-void receiver_report_unref(void *owner)
+void receiver_report_unref(void *report)
 {
-	struct receiver_report *report = owner;
-	if (!report || atomic_fetch_sub_explicit(&report->references, 1, memory_order_acq_rel) > 1)
+	struct receiver_report *given = report;
+	if (!given || atomic_fetch_sub_explicit(&given->references, 1, memory_order_acq_rel) > 1)
 		return;
-	arena_deinit(&report->arena);
-	free(report);
+	arena_deinit(&given->arena);
+	free(given);
 }
 
 static void report_freep(struct receiver_report **report)

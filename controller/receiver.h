@@ -6,9 +6,9 @@
  * is handed to the loop: a report whole, or, when it says what the last one of its node said, the
  * news that the node was heard of.
  *
- * A request is decided in this order: path, method, media type, length; bearer token; whether we can
- * take reports at all; whose token it is; how often that node reports. Only then its body is read:
- * form, the node it speaks of, its place behind the reports before it.
+ * A request is decided in this order: path, method, media type, length; bearer token; whether we
+ * can take reports at all; whose token it is; how often that node reports. Only then its body is
+ * read: form, the node it speaks of, its place behind the reports before it.
  *
  * Threads: the front's, but for receiver_report_unref().
  * Limits:  nodes as configured; those silent for ten minutes make room.

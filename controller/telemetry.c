@@ -119,17 +119,19 @@ static void collect_client(struct telemetry *telemetry)
 		carry(telemetry, METRICS_REST_REQUESTS, i, counters.by_code[i]);
 }
 
+/* The second number of /proc/self/statm: resident pages. */
 static uint64_t resident_bytes(void)
 {
-	unsigned long pages = 0;
+	char line[128] = "";
+	char *end = line;
 	FILE *file = fopen("/proc/self/statm", "re");
 
 	if (!file)
 		return 0;
-	if (fscanf(file, "%*u %lu", &pages) != 1)
-		pages = 0;
+	if (fgets(line, sizeof(line), file))
+		(void)strtoul(line, &end, 10);
 	fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return strtoul(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static unsigned open_files(void)

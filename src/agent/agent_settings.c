@@ -14,7 +14,7 @@ static const struct option_row rows[] = {
 
 const struct option_program agent_settings_program = {
 	.name = "gpu-attribution-agent",
-	.purpose = "Reports which pods hold which GPUs of this node, as its kubelet and driver know it.",
+	.purpose = "Reports which pods hold which GPUs of this node, as kubelet and driver tell.",
 	.version = GPU_ATTRIBUTION_VERSION,
 	.rows = rows,
 	.n_rows = ARRAY_SIZE(rows),
@@ -62,7 +62,7 @@ static int check(const struct agent_settings *settings, struct error *err)
 	size_t name_len = view_from(settings->node_name).len;
 	if (name_len == 0)
 		return error_set(err, ERROR_REJECTED, 0,
-				 "--node-name or NODE_NAME must be the name of this Node (spec.nodeName)");
+				 "--node-name or NODE_NAME must name this Node (spec.nodeName)");
 	if (name_len > LIMIT_TEXT_NAME)
 		return error_set(err, ERROR_REJECTED, 0, "--node-name: longer than %u bytes",
 				 LIMIT_TEXT_NAME);

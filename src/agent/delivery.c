@@ -96,10 +96,10 @@ static void accept(struct delivery *delivery, int64_t heartbeat_s, uint64_t now)
 	backoff_reset(&delivery->backoff);
 	uint64_t tenth = delivery->heartbeat_ms / 10;
 	delivery->open_at = now;
-	delivery->due_at = delivery->changed
-				   ? now
-				   : now + prng_between(&delivery->prng, delivery->heartbeat_ms - tenth,
-							delivery->heartbeat_ms + tenth);
+	delivery->due_at = now;
+	if (!delivery->changed)
+		delivery->due_at += prng_between(&delivery->prng, delivery->heartbeat_ms - tenth,
+						 delivery->heartbeat_ms + tenth);
 }
 
 /* A wait the server asked for is spread over a quarter more, or all its agents come at once. */
@@ -146,19 +146,19 @@ const char *delivery_advice(enum delivery_verdict verdict)
 	case DELIVERY_ELSEWHERE:
 		return NULL;
 	case DELIVERY_UNREACHABLE:
-		return "see that a controller runs, that --controller names it and its certificate, and "
-		       "that no NetworkPolicy stands between";
+		return "see that a controller runs, that --controller names it and its "
+		       "certificate, and that no NetworkPolicy stands between";
 	case DELIVERY_OUTDATED:
 		return "see that no second agent runs on this node";
 	case DELIVERY_NO_IDENTITY:
-		return "see that --token-file is a projected service account token and that its audience "
-		       "and service account are those of the controller's --audience and "
-		       "--agent-service-account";
+		return "see that --token-file is a projected service account token, of the "
+		       "audience and service account that the controller's --audience and "
+		       "--agent-service-account name";
 	case DELIVERY_WRONG_NODE:
 		return "see that --node-name comes from spec.nodeName of this very pod";
 	case DELIVERY_TOO_LARGE:
-		return "see why this node's report is larger than the protocol allows: --once --print "
-		       "shows it";
+		return "see why this node's report is larger than the protocol allows: "
+		       "--once --print shows it";
 	case DELIVERY_MALFORMED:
 		return "see that agent and controller are of versions that fit each other";
 	case DELIVERY_UNEXPECTED:

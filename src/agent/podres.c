@@ -95,13 +95,17 @@ static void adopt(struct method *method)
 	arena_init(&method->fresh_arena, ARENA_CAP);
 }
 
-/* libcurl does not say whether there was a socket. */
+/* libcurl does not say what is wrong with a socket that it cannot reach. */
 static void explain(const struct podres *podres, struct error *err)
 {
-	if (access(podres->config.socket, F_OK) < 0 && errno == ENOENT)
+	const char *socket = podres->config.socket;
+	if (access(socket, W_OK) == 0)
+		return;
+	if (errno == ENOENT)
 		error_set(err, ERROR_NOT_FOUND, 0,
-			  "%s is not there: does the kubelet run, and is its folder mounted?",
-			  podres->config.socket);
+			  "%s is not there: does the kubelet run, and is its folder mounted?", socket);
+	else if (errno == EACCES)
+		error_set(err, ERROR_DENIED, 0, "%s is root's: does this run as uid 0?", socket);
 }
 
 static bool settle_list(struct podres *podres)

@@ -165,6 +165,7 @@ static int start(struct reporter *reporter, const char *authorization, struct vi
 	if (!url_text)
 		return sbuf_check(&url, "URL", err);
 	const char *const headers[] = {"Content-Type: application/json", authorization, NULL};
+	const char *server_name = reporter->config.server_name;
 	const struct fetch_request request = {
 		.method = "POST",
 		.url = url_text,
@@ -174,7 +175,7 @@ static int start(struct reporter *reporter, const char *authorization, struct vi
 		.fresh_connection = reporter->reconnect,
 		.total_timeout_ms = reporter->config.timeout_ms,
 		.ca_pem = pem,
-		.server_name = reporter->config.server_name[0] ? reporter->config.server_name : NULL,
+		.server_name = server_name[0] ? server_name : NULL,
 	};
 	const struct fetch_handler handler = {.owner = reporter, .body = take_body, .done = finish};
 	sbuf_clear(&reporter->answer);

@@ -25,7 +25,7 @@ struct watchdog {
 static void give_up(int number)
 {
 	(void)number;
-	static const char text[] = "level=error msg=\"Stuck for longer than --watchdog allows: ends\"\n";
+	static const char text[] = "level=error msg=\"Stuck longer than --watchdog allows\"\n";
 	/* Nobody is left to be told of a failure. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(EXIT_FAILURE);

@@ -90,7 +90,7 @@ struct view view_trim(struct view v)
 
 bool view_cut(struct view v, struct view separator, struct view *ret_left, struct view *ret_right)
 {
-	assert(separator.len > 0);
+	assert(separator.len > 0 && v.len <= PTRDIFF_MAX);
 	const char *found = v.len ? memmem(v.ptr, v.len, separator.ptr, separator.len) : NULL;
 	if (!found) {
 		*ret_left = v;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/attribution_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -89,6 +90,7 @@ int attribution_set_put(struct attribution_set *set, const struct attribution *a
 		return 0;
 	}
 	if (verdict == STORE_UPDATE) {
+		assert(entry);
 		touch(set, record_of(entry), initial);
 		store_remove(&set->store, entry);
 		record_free(set, record_of(entry));

@@ -251,6 +251,7 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	place->release = release;
 	place->release_owner = owner;
 	place->report_at = now_ms;
+	place->report_since = now_ms;
 	place_touch(&inventory->places, place, false);
 	return 0;
 }
@@ -406,6 +407,8 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 	input.report = place->report;
 	input.report_age_ms =
 		(int64_t)(now_ms - (place->report ? place->report_at : inventory->started_at));
+	if (place->report)
+		input.report_held_ms = (int64_t)(now_ms - place->report_since);
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
 	    gather_elsewhere(inventory, place, arena, &input, err) < 0 ||

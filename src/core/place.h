@@ -26,7 +26,8 @@ struct place {
 	const struct report *report; /* the last accepted one, or NULL */
 	void (*release)(void *owner); /* frees it */
 	void *release_owner;
-	uint64_t report_at; /* ms */
+	uint64_t report_at;    /* when the node was last heard of, ms */
+	uint64_t report_since; /* when the report's content arrived, ms */
 	struct list ended;  /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
 };

@@ -33,19 +33,15 @@ static int fail(const char *path, const char *verb, int os_errno, struct error *
 	return error_set(err, kind, os_errno, "%s %s", verb, path);
 }
 
-static int open_regular(const char *path, int *ret_fd, size_t *ret_size, struct error *err)
+/* The size that the kernel states for a regular file. */
+static int find_size(int fd, const char *path, size_t *ret_size, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat facts;
-	if (fd < 0)
-		return fail(path, "open", errno, err);
 	if (fstat(fd, &facts) < 0)
 		return fail(path, "stat", errno, err);
 	if (!S_ISREG(facts.st_mode))
 		return error_set(err, ERROR_REJECTED, 0, "%s is not a regular file", path);
 	*ret_size = facts.st_size > 0 ? (size_t)facts.st_size : 0;
-	*ret_fd = fd;
-	fd = -1;
 	return 0;
 }
 
@@ -95,10 +91,14 @@ static int read_to_end(int fd, const char *path, size_t size, struct sbuf *buf, 
 
 int file_read(const char *path, struct sbuf *buf, struct error *err)
 {
-	CLEANUP(close_fd) int fd = -1;
 	size_t size = 0;
 	size_t before = buf->len;
-	if (sbuf_check(buf, path, err) < 0 || open_regular(path, &fd, &size, err) < 0)
+	if (sbuf_check(buf, path, err) < 0)
+		return -1;
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return fail(path, "open", errno, err);
+	if (find_size(fd, path, &size, err) < 0)
 		return -1;
 	if (read_to_end(fd, path, size, buf, err) < 0) {
 		sbuf_truncate(buf, before);

@@ -9,6 +9,7 @@
 #include "io/listener.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@
 /* Connections taken in one turn, so that those that exist get their turn too. */
 #define BATCH 32
 #define BACKLOG 4096
+
+static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+	      "listener_port()");
 
 struct listener {
 	struct loop *loop;
@@ -195,13 +199,12 @@ void listener_free(struct listener *listener)
 
 uint16_t listener_port(const struct listener *listener)
 {
-	struct sockaddr_storage address = {0};
+	/* The port lies at the same place in the addresses of both families. */
+	struct sockaddr_in6 address = {0};
 	socklen_t size = sizeof(address);
 	if (getsockname(listener->fd, (struct sockaddr *)&address, &size) != 0)
 		return 0;
-	if (address.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.sin6_port);
 }
 
 uint64_t listener_pauses(const struct listener *listener)

@@ -6,14 +6,14 @@
  * first case the step that called it just goes on, so that a client that pipelines many requests
  * cannot make the stack grow.
  *
- * Deadlines. All connections in one phase have the same time-out, so the order in which they entered
- * it is the order in which they expire: one list a phase, one timer for all. The timer is moved only
- * when an earlier deadline comes up than it is set for; on a busy server that is a few times a
- * minute, instead of several times a request.
+ * Deadlines. All connections in one phase have the same time-out, so the order in which they
+ * entered it is the order in which they expire: one list a phase, one timer for all. The timer is
+ * moved only when an earlier deadline comes up than it is set for; on a busy server that is a few
+ * times a minute, instead of several times a request.
  *
  * The socket is watched for what the last step asked for. While a request is with the handler it is
- * not watched at all: what a client sends meanwhile stays in the kernel, and a client that goes away
- * is noticed when the answer is written.
+ * not watched at all: what a client sends meanwhile stays in the kernel, and a client that goes
+ * away is noticed when the answer is written.
  *
  * Closing. A socket that is closed with unread input sends a reset, which may overtake the answer;
  * so after the last answer our side is shut and input thrown away for a moment (RFC 9112 9.6).

@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * server - an HTTP/1.1 server on a loop, over TLS 1.3 or in clear. Made for few small endpoints that
- * face hostile clients: every phase of a connection has a deadline that no byte prolongs, every size
- * a limit, only Content-Length bodies are taken, and requests that could be read in two ways are
- * refused and the connection closed (wire/httpmsg.h).
+ * server - an HTTP/1.1 server on a loop, over TLS 1.3 or in clear. Made for few small endpoints
+ * that face hostile clients: every phase of a connection has a deadline that no byte prolongs,
+ * every size a limit, only Content-Length bodies are taken, and requests that could be read in two
+ * ways are refused and the connection closed (wire/httpmsg.h).
  *
  * A request is decided in two steps: by its head, before a byte of its body is asked for, and as a
  * whole. Either may be done later than it was asked for. The next request of a connection is read
  * only after the answer.
  *
- * A write to a TLS connection that its client has closed raises SIGPIPE: the thread of the loop must
- * ignore or block that.
+ * A write to a TLS connection that its client has closed raises SIGPIPE: the thread of the loop
+ * must ignore or block that.
  *
  * Threads: the loop's.
  * Limits:  a head as in wire/httpmsg.h; body, connections and deadlines as configured.
@@ -85,7 +85,7 @@ struct server_handler {
 MUST_USE int server_new(struct loop *loop, const struct server_config *config,
 			const struct server_handler *handler, struct server **ret_server,
 			struct error *err);
-/* Closes the port and all connections; requests are gone with it. Not from a handler. Accepts NULL. */
+/* Closes the port and all connections; requests are gone. Not from a handler. Accepts NULL. */
 void server_free(struct server *server);
 /* The port it listens on (useful with port 0). */
 uint16_t server_port(const struct server *server);

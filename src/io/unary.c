@@ -104,7 +104,8 @@ int unary_start(struct fetcher *fetcher, const struct unary_request *request, un
 	/* The server gives up when we do. */
 	char timeout[48];
 	snprintf(timeout, sizeof(timeout), "grpc-timeout: %um", (unsigned)request->timeout_ms);
-	const char *const headers[] = {"content-type: application/grpc", "te: trailers", timeout, NULL};
+	const char *const headers[] = {"content-type: application/grpc", "te: trailers", timeout,
+				       NULL};
 
 	CLEANUP(sbuf_deinit) struct sbuf body;
 	sbuf_init(&body, request->message.len + GRPCMSG_PREFIX_SIZE);

@@ -11,6 +11,7 @@ import os
 import subprocess
 import threading
 import time
+import traceback
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTROLLER_USER = "system:serviceaccount:gpu-attribution:gpu-attribution-controller"
@@ -47,6 +48,11 @@ def wait_for(what, look, timeout=60, every=0.05):
         time.sleep(every)
 
 
+def uids_of(item):
+    """The UIDs of the pods that a GPUAttribution lists as tenants."""
+    return {tenant["podUID"] for tenant in item.get("status", {}).get("tenants", [])}
+
+
 class Watch:
     """Every state of the GPUAttributions that the API server shows, in order."""
 
@@ -65,6 +71,22 @@ class Watch:
         for line in self.process.stdout:  # one event a line
             event = json.loads(line)
             self.events.append((time.monotonic(), event["type"], event["object"]))
+
+    def wait_shown(self, uid, timeout=60):
+        """Waits for the first state that lists the pod; returns when it arrived."""
+        return wait_for(f"{uid} in the status", lambda: next(
+            (at for at, _, item in list(self.events) if uid in uids_of(item)), None),
+            timeout, every=0.01)
+
+    def assert_never_lost(self, wanted):
+        """Once an object has listed a pod of `wanted`, each later state of it has to."""
+        shown = {}
+        for _, change, item in self.events:
+            name = item["metadata"]["name"]
+            now = uids_of(item) & wanted if change != "DELETED" else set()
+            if shown.get(name, set()) - now:
+                raise Failed(f"{name} lost {shown[name] - now} in {json.dumps(item)}")
+            shown[name] = now
 
     def close(self):
         self.process.terminate()
@@ -122,8 +144,9 @@ class Cluster:
     def uid(self, name, namespace="default"):
         return self.pod(name, namespace)["metadata"]["uid"]
 
-    def create_pod(self, name, node, gpus=1, grace=0):
-        manifest = {
+    @staticmethod
+    def pod_manifest(name, node, gpus=1, grace=0):
+        return {
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": "default"},
             "spec": {
@@ -136,7 +159,33 @@ class Cluster:
                 }],
             },
         }
-        self.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
+
+    def create_pod(self, name, node, gpus=1, grace=0):
+        """Creates a pod that holds GPUs until it is ended; returns its UID."""
+        manifest = self.pod_manifest(name, node, gpus, grace)
+        made = self.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(manifest))
+        return json.loads(made)["metadata"]["uid"]
+
+    def create_tenant(self, name, node):
+        """A pod that runs and that all witnesses have named: nothing more will be written of it.
+        Returns its UID."""
+        uid = self.create_pod(name, node)
+
+        def is_settled():
+            return any(t["podUID"] == uid and t["phase"] == "Running" and len(t["witnesses"]) == 2
+                       for item in self.attributions().values()
+                       for t in item["status"].get("tenants", []))
+        wait_for(f"tenant {name} ({uid}), running and by both witnesses", is_settled)
+        return uid
+
+    def delete_pods(self):
+        """Deletes what tests have made, at once, and waits until the statuses have followed."""
+        self.kubectl("delete", "pods", "-n", "default", "--all", "--force", "--grace-period=0")
+
+        def is_free():
+            return not any(t["podNamespace"] == "default" for item in self.attributions().values()
+                           for t in item.get("status", {}).get("tenants", []))
+        wait_for("no tenant of namespace default", is_free)
 
     def delete_pod(self, name, *args):
         self.kubectl("delete", "pod", name, "--wait=false", *args)
@@ -146,6 +195,47 @@ class Cluster:
         uid = self.uid(name)
         wait_for(f"tenant {name} ({uid})", lambda: (uid, name) in self.tenants(), timeout)
         return uid
+
+    def versions(self):
+        """The resourceVersion of each GPUAttribution: changes with each write."""
+        return {n: i["metadata"]["resourceVersion"] for n, i in self.attributions().items()}
+
+    def controller_pod(self):
+        """The controller's pod that is not ending; fails when there is none."""
+        pods = self.get("pods", "-n", "gpu-attribution", "-l",
+                        "app.kubernetes.io/name=gpu-attribution-controller")["items"]
+        for pod in pods:
+            if not pod["metadata"].get("deletionTimestamp") and pod["status"].get("podIP"):
+                return pod
+        raise Failed("no controller with an address")
+
+    def probe(self, path):
+        """What the controller's probe port answers, whatever the status is."""
+        address = self.controller_pod()["status"]["podIP"]
+        return self.enter("--node", "1", "curl", "-sS", "-m", "5", f"http://{address}:8081{path}")
+
+    def reports(self):
+        """How many reports the controller has taken since it started."""
+        return sum(int(float(line.split()[-1])) for line in self.probe("/metrics").splitlines()
+                   if line.startswith("gpuattribution_reports_total")
+                   and ('"accepted"' in line or '"unchanged"' in line))
+
+    def wait_reports(self, more, timeout=60):
+        """Waits until that many more reports have been taken."""
+        first = self.reports()
+        wait_for(f"{more} reports", lambda: self.reports() >= first + more, timeout, every=0.2)
+
+    def pid_of(self, pod):
+        """The process of a pod's only container, as this machine numbers it."""
+        container = pod["status"]["containerStatuses"][0]["containerID"].partition("://")[2]
+        for entry in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{entry}/cgroup", encoding="utf-8") as file:
+                    if entry.isdigit() and container in file.read():
+                        return int(entry)
+            except OSError:  # not a process, or gone by now
+                continue
+        raise Failed(f"no process of container {container}")
 
     def wait_gone(self, uid, timeout=60):
         wait_for(f"no tenant {uid}", lambda: all(k[0] != uid for k in self.tenants()), timeout)
@@ -186,30 +276,49 @@ class Cluster:
         self.kubectl("-n", "gpu-attribution", "rollout", "status", what, "--timeout=120s")
 
 
-class Tests:
-    """Runs promises in order and prints them as TAP."""
+class Skipped(Exception):
+    """It can't be tried here; the text says why."""
 
-    def __init__(self):
+
+class Tests:
+    """Runs promises in order and prints them as TAP. After each one, whatever became of it,
+    `clean` takes away what it made."""
+
+    def __init__(self, clean):
         self.promises = []
+        self.clean = clean
 
     def promise(self, function):
         self.promises.append(function)
         return function
 
-    def run(self, *args):
-        failed = 0
-        print(f"1..{len(self.promises)}", flush=True)
-        for number, function in enumerate(self.promises, 1):
-            sentence = function.__name__.replace("_", " ")
-            start = time.monotonic()
+    def try_one(self, function, cluster):
+        """Returns whether it is kept, what is behind the sentence, and notes."""
+        try:
             try:
-                note = function(*args)
-                verdict = "ok"
-            except Exception as error:  # whatever it was: the promise is broken, the next is tried
-                note, verdict = f"{type(error).__name__}: {error}", "not ok"
-                failed += 1
-            print(f"{verdict} {number} - {sentence}", flush=True)
+                note = function(cluster)
+            finally:
+                self.clean(cluster)
+        except Skipped as reason:
+            return True, f" # SKIP {reason}", ""
+        except Exception as error:  # whatever it was: the promise is broken, the next is tried
+            place = traceback.extract_tb(error.__traceback__)
+            lines = [f"{frame.name}:{frame.lineno}" for frame in place]
+            return False, "", f"{type(error).__name__}: {error}\nat {' '.join(lines)}"
+        return True, "", note or ""
+
+    def run(self, cluster, only=""):
+        """Runs the promises whose sentence contains `only`."""
+        chosen = [(f.__name__.replace("_", " "), f) for f in self.promises]
+        chosen = [(sentence, f) for sentence, f in chosen if only in sentence]
+        failed = 0
+        print(f"1..{len(chosen)}", flush=True)
+        for number, (sentence, function) in enumerate(chosen, 1):
+            start = time.monotonic()
+            kept, directive, note = self.try_one(function, cluster)
+            failed += not kept
+            print(f"{'ok' if kept else 'not ok'} {number} - {sentence}{directive}", flush=True)
             print(f"# {time.monotonic() - start:.1f} s", flush=True)
-            for line in str(note or "").splitlines():
+            for line in str(note).splitlines():
                 print(f"# {line}", flush=True)
-        return 1 if failed else 0
+        return 1 if failed or not chosen else 0

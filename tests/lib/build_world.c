@@ -348,6 +348,10 @@ void build_world_wait(struct build_world *world, int64_t ms)
 	world->input.report_held_ms += ms;
 	if (!world->input.node)
 		world->input.node_gone_for_ms += ms;
+	for (size_t i = 0; i < world->input.n_previous; i++) {
+		if (world->previous[i].claimed_age_ms >= 0)
+			world->previous[i].claimed_age_ms += ms;
+	}
 }
 
 const struct join_result *build_world_join(struct build_world *world)

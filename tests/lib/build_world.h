@@ -111,7 +111,7 @@ void build_world_fail_list(struct build_world *world);
 void build_world_fail_book(struct build_world *world);
 void build_world_fail_nvml(struct build_world *world);
 
-/* Time passes, on the wall clock and for the report. */
+/* Time passes, on the wall clock and for all reports. */
 void build_world_wait(struct build_world *world, int64_t ms);
 /* Joins; a failure ends the test. */
 const struct join_result *build_world_join(struct build_world *world);

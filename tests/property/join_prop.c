@@ -21,6 +21,7 @@
 #define N_NAMES 6
 #define N_DEVICES 3
 #define N_CONTAINERS 2
+#define STATIC_NAME 5 /* pods of that name are static: the kubelet has another UID for them */
 
 static const char *const containers[N_CONTAINERS] = {"main", "side"};
 
@@ -52,6 +53,12 @@ static struct view copy(const char *text)
 	return build_world_text(&truth.world, "%s", text);
 }
 
+/* The UID that the kubelet has for the pod that the API server has under that UID. */
+static struct view kubelet_uid(unsigned n, const char *uid)
+{
+	return n == STATIC_NAME ? build_world_text(&truth.world, "hash-%s", uid) : copy(uid);
+}
+
 static void put_pod(unsigned n, bool over)
 {
 	char name[16];
@@ -61,6 +68,7 @@ static void put_pod(unsigned n, bool over)
 			(struct build_pod){
 				.name = copy(name).ptr,
 				.uid = copy(truth.uids[n]).ptr,
+				.hash = n == STATIC_NAME ? kubelet_uid(n, truth.uids[n]).ptr : NULL,
 				.container = containers[draw(N_CONTAINERS)],
 				.kind = (enum pod_container_kind)draw(3),
 				.state = (enum pod_container_state)(1 + draw(3)),
@@ -84,7 +92,7 @@ static void change_pod(unsigned n)
 		build_world_remove_pod(&truth.world, truth.uids[n]);
 		truth.is_there[n] = false;
 		if (chance(70) && truth.world.input.n_ended < BUILD_WORLD_MAX)
-			build_world_end(&truth.world, copy(truth.uids[n]).ptr);
+			build_world_end(&truth.world, kubelet_uid(n, truth.uids[n]).ptr);
 	} else {
 		put_pod(n, chance(20));
 	}
@@ -92,7 +100,7 @@ static void change_pod(unsigned n)
 
 static struct view draw_id(void)
 {
-	unsigned device = draw(N_DEVICES + 1); /* one more than there are */
+	unsigned device = draw(N_DEVICES + 2); /* more than there are */
 	switch (device) {
 	case 0:
 		return build_world_uuid(&truth.world, 0);
@@ -100,6 +108,9 @@ static struct view draw_id(void)
 		return build_world_replica(&truth.world, 1, draw(4));
 	case 2:
 		return build_world_mig(&truth.world, 2, draw(3));
+	case 3:
+		return build_world_text(&truth.world, "GPU-00000000-0000-4000-8000-0123456789ab-%u",
+					draw(2));
 	default:
 		return copy("no-device");
 	}
@@ -123,7 +134,9 @@ static void add_entry(void)
 	if (chance(75))
 		build_world_list(world, copy(name).ptr, container, id);
 	if (chance(75) && uid[0])
-		build_world_book(world, copy(uid).ptr, container, id)->mps = chance(10);
+		build_world_book(world, kubelet_uid(n, uid).ptr, container, id)->mps = chance(10);
+	if (chance(5))
+		build_world_book(world, "uid-0-away", container, id);
 }
 
 static void rewrite_books(void)
@@ -160,6 +173,29 @@ static void change_sources(void)
 	report->kubelet_restarted_at = chance(20) ? report->observed_at - 1000 : 0;
 }
 
+/* Another node's agent reports a device too, or its object says that it is over there. */
+static void change_claims(void)
+{
+	struct build_world *world = &truth.world;
+	if (world->input.n_previous == 0)
+		return;
+	struct join_previous *previous = &world->previous[draw((unsigned)world->input.n_previous)];
+	previous->claimed_age_ms = chance(50) ? -1 : (int64_t)draw(200000);
+	if (chance(30)) {
+		struct attribution *object = arena_alloc(&world->arena, 1, sizeof(*object));
+		assert_non_null(object);
+		*object = *previous->object;
+		object->status.node_name = VIEW("gpu-b");
+		previous->object = object;
+	}
+}
+
+static void change_node(void)
+{
+	truth.world.input.node = chance(90) ? &truth.world.node : NULL;
+	truth.world.input.node_gone_for_ms = truth.world.input.node ? 0 : draw(700000);
+}
+
 static void make_devices(void)
 {
 	build_world_exclusive(&truth.world, 0);
@@ -179,6 +215,10 @@ static void step(void)
 	if (chance(20))
 		build_world_event(world, build_world_uuid(world, draw(N_DEVICES)),
 				  chance(50) ? 79 : 31, BUILD_WORLD_NOW + draw(1000));
+	if (chance(10))
+		change_claims();
+	if (chance(20))
+		change_node();
 	build_world_wait(world, draw(30000));
 	if (chance(80))
 		world->input.report_age_ms = draw(1000);
@@ -219,6 +259,7 @@ static void check_tenant(const struct attribution_tenant *tenant)
 	assert_true(tenant->slots > 0);
 	assert_true(tenant->since > 0 && tenant->since <= truth.world.input.now_wall_ms);
 	assert_true(tenant->witnesses.count > 0);
+	assert_false(view_equal(tenant->pod_uid, VIEW("uid-0-away")));
 	if (is_unknown(tenant)) {
 		assert_int_equal(tenant->confidence, ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
 		assert_int_equal(tenant->pod_name.len, 0);
@@ -250,6 +291,8 @@ static void check_status(const struct attribution_status *status)
 	assert_true(status->slots.total < 0 || status->slots.allocated <= status->slots.total);
 	assert_int_equal(status->conditions.count, 5);
 	check_order(status->tenants);
+	if (!view_equal(status->node_name, VIEW("gpu-a")))
+		return; /* kept for another node, of whose pods nothing is known here */
 	for (uint32_t i = 0; i < status->tenants.count; i++)
 		check_tenant(ARRAY_AT(status->tenants, struct attribution_tenant, i));
 }
@@ -278,11 +321,25 @@ static void check_nobody_vanishes(const struct attribution_status *before,
 	}
 }
 
+/* It is left to another node, which reports it: what is published is that node's business. */
+static bool is_left_to_others(const struct join_device *device)
+{
+	const struct build_world *world = &truth.world;
+	for (size_t i = 0; i < world->input.n_previous; i++) {
+		const struct join_previous *previous = &world->previous[i];
+		if (previous->object == device->previous)
+			return device->action == JOIN_KEEP && previous->claimed_age_ms >= 0;
+	}
+	return false;
+}
+
 static void check_before_and_after(void)
 {
 	const struct join_result *result = &truth.world.result;
 	for (size_t i = 0; i < result->n_devices; i++) {
 		const struct join_device *device = &result->devices[i];
+		if (device->action == JOIN_DELETE || is_left_to_others(device))
+			continue;
 		check_status(&device->status);
 		if (!device->previous)
 			continue;
@@ -297,12 +354,16 @@ static void check_rest(void)
 {
 	struct build_world *world = &truth.world;
 	const struct join_input before = world->input;
+	struct join_previous previous[2 * N_DEVICES];
+	assert_true(before.n_previous <= ARRAY_SIZE(previous));
+	memcpy(previous, world->previous, before.n_previous * sizeof(previous[0]));
 	assert_int_equal(build_world_count_writes(world), 0);
 	int64_t again = world->result.again_in_ms;
 	assert_true(again != 0);
 	build_world_wait(world, again > 0 ? again - 1 : 86400000);
 	assert_int_equal(build_world_count_writes(world), 0);
 	world->input = before;
+	memcpy(world->previous, previous, before.n_previous * sizeof(previous[0]));
 }
 
 static void shuffle(void *items, size_t n, size_t size)
@@ -385,6 +446,7 @@ static void run_world(uint64_t seed)
 	prng_init(&truth.prng, seed);
 	build_world_init(&truth.world);
 	make_devices();
+	build_world_move_away(&truth.world, "uid-0-away");
 	for (unsigned i = 0; i < N_STEPS; i++) {
 		step();
 		check_order_does_not_matter();

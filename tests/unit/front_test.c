@@ -17,10 +17,18 @@
 
 #include "base/log.h"
 #include "controller/front.h"
+#include "lib/failing_malloc.h"
 #include "lib/http_client.h"
 #include "schema/token_review_doc.h"
 
-enum { METRICS_REPORTS, METRICS_CONNECTIONS, METRICS_OPEN, METRICS_NODES, METRICS_TOKENS, N_METRICS };
+enum {
+	METRICS_REPORTS,
+	METRICS_CONNECTIONS,
+	METRICS_OPEN,
+	METRICS_NODES,
+	METRICS_TOKENS,
+	N_METRICS,
+};
 
 struct fixture {
 	struct metric_registry *registry;
@@ -200,7 +208,8 @@ static void await(const atomic_uint *value, unsigned expected)
 	assert_int_equal(atomic_load(value), expected);
 }
 
-static struct view report(const char *node, int64_t sequence, int64_t memory, char *buf, size_t size)
+static struct view report(const char *node, int64_t sequence, int64_t memory, char *buf,
+			  size_t size)
 {
 	int len = snprintf(buf, size,
 			   "{\"version\":1,\"node\":\"%s\",\"bootID\":\"b\",\"instance\":1,"
@@ -403,6 +412,28 @@ static void ports_in_use_are_told(void **state)
 	stop(&f);
 }
 
+static void without_memory_it_is_not_made(void **state)
+{
+	(void)state;
+	struct front_config config = front_config_default();
+	config.report_address = "127.0.0.1:0";
+	config.probe_address = "127.0.0.1:0";
+	bool failed = true;
+	unsigned k = 1;
+	for (; failed; k++) {
+		struct error err = {0};
+		struct front *front = NULL;
+		failing_malloc_at(k);
+		int result = front_new(&config, &front, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_true((front == NULL) == failed);
+		assert_true(!failed || err.kind == ERROR_NO_MEMORY);
+		front_free(front);
+	}
+	assert_true(k > 10);
+}
+
 #define N_AGENTS 4
 #define N_POSTS 40
 
@@ -470,6 +501,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_the_loop_did_not_take_ends_with_the_front),
 	cmocka_unit_test(a_front_that_never_ran_can_be_freed),
 	cmocka_unit_test(ports_in_use_are_told),
+	cmocka_unit_test(without_memory_it_is_not_made),
 	cmocka_unit_test(many_agents_report_at_once),
 };
 TEST_MAIN_WITH(tests, prepare, NULL)

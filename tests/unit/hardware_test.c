@@ -3,7 +3,6 @@
 #include "lib/test_main.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agent/hardware.h"
 #include "lib/own_folder.h"

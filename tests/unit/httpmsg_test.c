@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "wire/httpmsg.h"
 
-/* Feeds text in two parts, or in single bytes when cut is beyond its end; exact copies each time. */
+/* Feeds text in two parts, or in single bytes when cut is beyond its end; always exact copies. */
 static enum httpmsg_step read_cut(struct view text, size_t cut, struct httpmsg *ret_msg)
 {
 	*ret_msg = (struct httpmsg){0};

@@ -339,6 +339,7 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 3000));
 	assert_touched(world, "");
 	assert_int_equal(gather(world, "gpu-a", 3500).report_age_ms, 500);
+	assert_int_equal(gather(world, "gpu-a", 3500).report_held_ms, 2500);
 }
 
 static void without_a_report_its_age_counts_from_the_start(void **state)

@@ -7,8 +7,8 @@
 
 #include "io/unary.h"
 #include "lib/fake_kubelet.h"
-#include "lib/script_server.h"
 #include "lib/own_folder.h"
+#include "lib/script_server.h"
 #include "wire/grpcmsg.h"
 
 #define SOCKET_PATH "unary_test.sock"
