@@ -238,7 +238,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
 	if (front_new(&config, &daemon->front, err) < 0)
 		return -1;
-	return loop_watch_new(daemon->loop, front_fd(daemon->front), true, false, on_messages,
+	return loop_watch_new(daemon->loop, front_fd(daemon->front), LOOP_READ, on_messages,
 			      daemon, &daemon->messages, err);
 }
 

@@ -441,7 +441,7 @@ static int make_parts(struct front *front, struct error *err)
 	    make_receiver(front, err) != 0 || make_probes(front, err) != 0 ||
 	    make_servers(front, err) != 0)
 		return -1;
-	return loop_watch_new(front->loop, handoff_fd(front->commands), true, false, on_commands,
+	return loop_watch_new(front->loop, handoff_fd(front->commands), LOOP_READ, on_commands,
 			      front, &front->command_watch, err);
 }
 

@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,8 @@ struct agent {
 	struct loop_signal *interrupted;
 	struct watchdog *watchdog; /* NULL: switched off */
 	struct fetcher *fetcher;
-	struct filewatch *plugins_folder;
-	struct filewatch *socket_folder;
+	struct filewatch *plugins_folder; /* NULL: not watched */
+	struct filewatch *socket_folder;  /* the same */
 
 	struct schedule schedule;
 	struct sampler *sampler;
@@ -100,12 +101,14 @@ static void log_refusal(struct agent *agent, enum delivery_verdict verdict, cons
 {
 	const char *advice = delivery_advice(verdict);
 	uint64_t wait = delivery_next_at(&agent->delivery) - loop_now_ms(agent->loop);
-	if (advice)
-		LOG_ERROR("Report not accepted", LOG_ERROR_FIELD(err),
-			  LOG_TEXT("controller", view_from(agent->settings->controller)),
-			  LOG_TEXT("advice", view_from(advice)), LOG_U64("retry_ms", wait));
-	else
-		LOG_INFO("Report not accepted yet", LOG_ERROR_FIELD(err), LOG_U64("retry_ms", wait));
+	if (!advice) {
+		LOG_INFO("Report not accepted yet", LOG_ERROR_FIELD(err),
+			 LOG_U64("retry_ms", wait));
+		return;
+	}
+	LOG_ERROR("Report not accepted", LOG_ERROR_FIELD(err),
+		  LOG_TEXT("controller", view_from(agent->settings->controller)),
+		  LOG_TEXT("advice", view_from(advice)), LOG_U64("retry_ms", wait));
 }
 
 static void log_verdict(struct agent *agent, enum delivery_verdict verdict, const struct error *err)
@@ -319,29 +322,35 @@ static int open_loop(struct agent *agent, struct error *err)
 	return fetcher_new(loop, &agent->fetcher, err);
 }
 
-/* Watches the folder that the path is in. */
-static int watch_folder_of(struct agent *agent, const char *path, filewatch_fn changed,
-			   struct filewatch **ret_watch, struct error *err)
+/*
+ * Watches the folder that the path, which is absolute, is in. Nodes on which inotify is used up are
+ * common; there changes are found by the samples at rest, later but all the same.
+ */
+static struct filewatch *watch_folder_of(struct agent *agent, const char *path,
+					 filewatch_fn changed)
 {
-	char folder[4096];
-	struct view name = file_name(path);
-	size_t len = (size_t)(name.ptr - path);
-	if (len == 0 || len >= sizeof(folder))
-		return error_set(err, ERROR_REJECTED, 0, "%s is not an absolute path", path);
-	memcpy(folder, path, len);
-	folder[len] = '\0';
-	return filewatch_new(agent->loop, folder, changed, agent, ret_watch, err);
+	char folder[PATH_MAX];
+	struct error err;
+	struct filewatch *watch = NULL;
+	int len = (int)(file_name(path).ptr - path);
+	snprintf(folder, sizeof(folder), "%.*s", len, path);
+	if (filewatch_new(agent->loop, folder, changed, agent, &watch, &err) < 0)
+		LOG_WARN("Folder not watched: changes are found by --sample-interval only",
+			 LOG_ERROR_FIELD(&err));
+	else if (!filewatch_is_armed(watch))
+		LOG_WARN("Folder cannot be watched yet", LOG_TEXT("folder", view_from(folder)));
+	return watch;
 }
 
-static int watch_folders(struct agent *agent, struct error *err)
+static void watch_folders(struct agent *agent)
 {
-	if (agent->settings->once)
-		return 0;
-	if (watch_folder_of(agent, agent->settings->checkpoint_file, on_plugins_folder,
-			    &agent->plugins_folder, err) < 0)
-		return -1;
-	return watch_folder_of(agent, agent->settings->pod_resources_socket, on_socket_folder,
-			       &agent->socket_folder, err);
+	const struct agent_settings *settings = agent->settings;
+	if (settings->once)
+		return;
+	agent->plugins_folder =
+		watch_folder_of(agent, settings->checkpoint_file, on_plugins_folder);
+	agent->socket_folder =
+		watch_folder_of(agent, settings->pod_resources_socket, on_socket_folder);
 }
 
 static int open_sampler(struct agent *agent, struct error *err)
@@ -402,9 +411,9 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 	if (read_boot_id(agent, err) < 0 || open_loop(agent, err) < 0)
 		return -1;
 	plan(agent);
-	if (open_sampler(agent, err) < 0 || open_reporter(agent, err) < 0 ||
-	    watch_folders(agent, err) < 0)
+	if (open_sampler(agent, err) < 0 || open_reporter(agent, err) < 0)
 		return -1;
+	watch_folders(agent);
 	*ret_agent = TAKE(agent);
 	return 0;
 }

@@ -6,14 +6,17 @@
  *
  * It reads these paths of the host, and nothing else of it:
  *
- *	/var/lib/kubelet/pod-resources		the folder, for the kubelet puts a new kubelet.sock in
- *						it at each start; mode 0750 root
- *	/var/lib/kubelet/device-plugins		the folder, for kubelet_internal_checkpoint (mode 0600
- *						root) is replaced by rename
- *	libnvidia-ml.so.1, /dev/nvidia*		as the container runtime puts them in
+ *	/var/lib/kubelet/pod-resources	kubelet.sock: which pod holds what, by name. The folder
+ *					(0750 root), for the kubelet makes the socket anew at
+ *					each start.
+ *	/var/lib/kubelet/device-plugins	kubelet_internal_checkpoint (0600 root): which pod holds
+ *					what, by UID. The folder, for the file is replaced by
+ *					rename, and that is watched for.
+ *	libnvidia-ml.so.1, /dev/nvidia*	the driver, as the container runtime puts it in.
  *
- * Both folders may be mounted read-only. Their owner is root, so uid 0 without any capability may
- * read them; no other uid may. Nothing is written anywhere.
+ * Both folders may be mounted read-only; connecting to a socket needs no more. Their owner is root,
+ * so uid 0 without any capability may use them, and no other uid. Nothing is written anywhere, and
+ * no port is opened.
  *
  * Threads: the one that calls; libcurl resolves names on threads of its own.
  */

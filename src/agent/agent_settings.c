@@ -57,6 +57,24 @@ static int check_log(const struct agent_settings *settings, struct error *err)
 	return 0;
 }
 
+/* An empty path passes as a path. */
+static int check_paths(const struct agent_settings *settings, struct error *err)
+{
+	const struct {
+		const char *flag, *path;
+	} paths[] = {
+		{"--pod-resources-socket", settings->pod_resources_socket},
+		{"--checkpoint-file", settings->checkpoint_file},
+		{"--token-file", settings->token_file},
+		{"--boot-id-file", settings->boot_id_file},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (!paths[i].path[0])
+			return error_set(err, ERROR_REJECTED, 0, "%s: empty", paths[i].flag);
+	}
+	return 0;
+}
+
 static int check(const struct agent_settings *settings, struct error *err)
 {
 	size_t name_len = view_from(settings->node_name).len;
@@ -72,7 +90,7 @@ static int check(const struct agent_settings *settings, struct error *err)
 				 settings->controller);
 	if (settings->print && !settings->once)
 		return error_set(err, ERROR_REJECTED, 0, "--print goes with --once");
-	return check_log(settings, err);
+	return check_paths(settings, err) < 0 ? -1 : check_log(settings, err);
 }
 
 int agent_settings_parse(char *const *argv, char *const *environment,

@@ -54,7 +54,7 @@ enum delivery_verdict {
 	DELIVERY_NO_IDENTITY, /* 401: the token is not good */
 	DELIVERY_WRONG_NODE,  /* 403: the token is another's */
 	DELIVERY_TOO_LARGE,   /* 413 */
-	DELIVERY_MALFORMED,   /* 400, 405, 411, 415: the two programs do not understand each other */
+	DELIVERY_MALFORMED,   /* 400, 405, 411, 415: the two programs do not fit each other */
 	DELIVERY_UNEXPECTED,  /* anything else */
 };
 

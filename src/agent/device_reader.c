@@ -147,16 +147,22 @@ static void read_memory(struct subject *subject, struct report_device *device)
 	device->memory_mib = (int64_t)(memory.total / BYTES_PER_MIB);
 }
 
+/* Moves *text behind digits and then `unit`. False: it does not start so. */
+static bool skip_number(const char **text, const char *unit)
+{
+	const char *end = *text + strspn(*text, "0123456789");
+
+	if (end == *text || strncmp(end, unit, strlen(unit)) != 0)
+		return false;
+	*text = end + strlen(unit);
+	return true;
+}
+
 /* Whether text starts as "1g.5gb" or "1c.2g.10gb" do. */
 static bool is_profile(const char *text)
 {
-	unsigned numbers[3];
-	int end = 0;
-	if (sscanf(text, "%1ug.%4ugb%n", &numbers[0], &numbers[1], &end) == 2 && end > 0)
-		return true;
-	end = 0;
-	int n = sscanf(text, "%1uc.%1ug.%4ugb%n", &numbers[0], &numbers[1], &numbers[2], &end);
-	return n == 3 && end > 0;
+	(void)skip_number(&text, "c.");
+	return skip_number(&text, "g.") && skip_number(&text, "gb");
 }
 
 /* The profile in a MIG device's name, "NVIDIA A100-SXM4-40GB MIG 1g.5gb+me"; empty if none. */

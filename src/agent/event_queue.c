@@ -26,7 +26,8 @@ static void remove_front(struct event_queue *queue, uint32_t n)
 		queue->events[i].uuid.ptr = queue->uuids[i];
 }
 
-void event_queue_add_xid(struct event_queue *queue, int64_t wall_now, struct view uuid, int64_t xid)
+void event_queue_add_xid(struct event_queue *queue, int64_t wall_now, struct view uuid,
+			 int64_t xid)
 {
 	if (queue->count == LIMIT_REPORT_EVENTS) {
 		remove_front(queue, 1);

@@ -103,7 +103,8 @@ static void explain(const struct podres *podres, struct error *err)
 		return;
 	if (errno == ENOENT)
 		error_set(err, ERROR_NOT_FOUND, 0,
-			  "%s is not there: does the kubelet run, and is its folder mounted?", socket);
+			  "%s is not there: does the kubelet run, and is its folder mounted?",
+			  socket);
 	else if (errno == EACCES)
 		error_set(err, ERROR_DENIED, 0, "%s is root's: does this run as uid 0?", socket);
 }

@@ -18,6 +18,11 @@
 #define ANSWER_CAP (64u * LIMIT_KIB)
 #define ANSWER_DEPTH 8u
 #define REFUSAL_CAP 128u
+/*
+ * A controller's pod that has just gone leaves an address behind that swallows what is sent to it,
+ * until the Service knows. Only a new attempt reaches the new pod.
+ */
+#define CONNECT_TIMEOUT_MS 3000u
 
 struct reporter {
 	struct fetcher *fetcher;
@@ -173,6 +178,7 @@ static int start(struct reporter *reporter, const char *authorization, struct vi
 		.body = body,
 		.protocol = FETCH_HTTP1,
 		.fresh_connection = reporter->reconnect,
+		.connect_timeout_ms = CONNECT_TIMEOUT_MS,
 		.total_timeout_ms = reporter->config.timeout_ms,
 		.ca_pem = pem,
 		.server_name = server_name[0] ? server_name : NULL,

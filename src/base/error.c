@@ -12,6 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The functions themselves, not the header's way of calling them. */
+#undef error_set
+#undef error_wrap
+#undef error_no_memory
+
 static void replace_control_characters(char *text)
 {
 	for (; *text; text++) {

@@ -54,3 +54,15 @@ void error_clear(struct error *err);
 
 /* The kind in lower-case words ("retry", "not found"), static. */
 const char *error_kind_name(enum error_kind kind);
+
+/*
+ * That the three above return -1 is said where every caller sees it: without, a compiler or analyser
+ * must think that a failure may look like success, and that outputs were then set.
+ */
+static inline int error_failed_(void)
+{
+	return -1;
+}
+#define error_set(...) (error_set(__VA_ARGS__), error_failed_())
+#define error_wrap(...) (error_wrap(__VA_ARGS__), error_failed_())
+#define error_no_memory(err) (error_no_memory(err), error_failed_())

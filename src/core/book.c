@@ -43,14 +43,14 @@ static bool was_tenant(const struct attribution_status *status, struct view uid)
 	return false;
 }
 
+/* A UID is one pod's wherever it was: the objects of cards that came from elsewhere count too. */
 static bool has_ended(const struct reader *reader, struct view uid)
 {
 	if (contains(reader->input->ended, reader->input->n_ended, uid))
 		return true;
 	for (size_t i = 0; i < reader->roster->n_devices; i++) {
-		const struct attribution_status *status =
-			roster_published(&reader->roster->devices[i]);
-		if (status && was_tenant(status, uid))
+		const struct join_previous *previous = reader->roster->devices[i].previous;
+		if (previous && was_tenant(&previous->object->status, uid))
 			return true;
 	}
 	return false;

@@ -32,8 +32,8 @@ static int count_message(int64_t n, const char *rest, struct arena *arena, struc
 			 struct error *err)
 {
 	char text[128];
-	int len = snprintf(text, sizeof(text), "%" PRId64 " %s %s", n, n == 1 ? "slot is" : "slots are",
-			   rest);
+	int len = snprintf(text, sizeof(text), "%" PRId64 " %s %s", n,
+			   n == 1 ? "slot is" : "slots are", rest);
 	assert(len > 0 && (size_t)len < sizeof(text));
 	return arena_copy(arena, (struct view){text, (size_t)len}, ret) ? 0 : error_no_memory(err);
 }

@@ -13,7 +13,7 @@
 struct condition_facts {
 	bool is_fresh;         /* the node's last report is recent */
 	bool is_duplicate;     /* another node reports the same device */
-	bool is_book_readable; /* one of the kubelet's books could be read, and the tenants are known */
+	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
 	const struct tenants *tenants;
 	const struct health *health;
 	int intent;            /* enum attribution_intent */

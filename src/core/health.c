@@ -117,7 +117,8 @@ static int collect_events(struct judge *judge, const struct tenants *tenants, st
 		judge->events[judge->n_events++] =
 			*ARRAY_AT(kept, struct attribution_health_event, i);
 	for (uint32_t i = 0; i < new.count; i++) {
-		if (add_event(judge, ARRAY_AT(new, struct report_event, i), tenants, &uids, err) < 0)
+		const struct report_event *event = ARRAY_AT(new, struct report_event, i);
+		if (add_event(judge, event, tenants, &uids, err) < 0)
 			return -1;
 	}
 	qsort(judge->events, judge->n_events, sizeof(*judge->events), by_time);

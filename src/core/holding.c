@@ -177,7 +177,7 @@ static struct match match_entries(const struct reader *reader,
 	return match;
 }
 
-/* The List speaks of those entries: of the pod's own, or without a pod of those that are unknown. */
+/* The List speaks of those entries: the pod's own, or, without a pod, those of no known pod. */
 static void support_entries(const struct reader *reader, const struct report_pod_resource *said,
 			    const struct pod *pod)
 {
@@ -202,7 +202,8 @@ static bool has_started(const struct pod *pod, struct view container)
  */
 static bool is_meant(const struct reader *reader, const struct pod *pod, struct view container)
 {
-	return pod && has_started(pod, container) && !book_has(&reader->book, pod, container, false);
+	return pod && has_started(pod, container) &&
+	       !book_has(&reader->book, pod, container, false);
 }
 
 static bool is_same_name(struct view namespace, struct view name, struct view container,
@@ -256,12 +257,13 @@ static bool was_listed(const struct attribution_status *status, struct view uid,
 static enum by_name judge_name(const struct reader *reader, const struct roster_device *device,
 			       const struct report_pod_resource *said, const struct pod *pod)
 {
-	const struct attribution_status *status = roster_published(device);
+	const struct attribution_status *published = roster_published(device);
+	const struct join_previous *previous = device->previous;
 	struct view uid = pod ? pod_uid(pod) : (struct view){0};
 
-	if (pod && status && was_listed(status, uid, said->container))
+	if (pod && published && was_listed(published, uid, said->container))
 		return BY_NAME_POD;
-	if (status && had_namesake(status, said, uid) &&
+	if (previous && had_namesake(&previous->object->status, said, uid) &&
 	    (!pod || !has_started(pod, said->container)))
 		return BY_NAME_NOBODY;
 	/* A List of some time ago may mean another pod of that name. */

@@ -30,8 +30,9 @@ enum holding_mps {
 
 /* A container of a pod. */
 struct holding_owner {
-	struct view pod_uid;   /* the API server's; the kubelet's for a pod it does not know; empty: */
-	struct view container; /* the holder could not be told */
+	struct view pod_uid; /* the API server's, or the kubelet's for a pod that it does not know; */
+			     /* empty: the holder could not be told */
+	struct view container;
 	struct view resource;
 	const struct pod *pod; /* NULL: the API server does not know it */
 };
@@ -64,7 +65,7 @@ struct holdings {
 	int64_t settles_in_ms; /* -1: is not settling */
 	struct holding *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
-	struct view *ended;    /* UIDs of gone pods that the checkpoint still names; sorted, each once */
+	struct view *ended; /* UIDs of gone pods that the checkpoint still names: sorted, each once */
 	size_t n_ended;
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the roster */

@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/limits.h"
 #include "core/attribution_set.h"
 #include "core/claim.h"
+#include "core/device_id.h"
 #include "core/node_set.h"
 #include "core/place.h"
 #include "core/pod_set.h"
@@ -344,39 +346,89 @@ static int gather_elsewhere(const struct inventory *inventory, const struct plac
 	return 0;
 }
 
-static struct join_previous previous_of(const struct inventory *inventory,
-					const struct attribution_record *record,
-					const struct place *place, uint64_t now_ms)
+/* The objects that a join is given, without repetition. */
+struct gathering {
+	const struct inventory *inventory;
+	const struct place *place;
+	uint64_t now_ms;
+	struct join_previous *items;
+	size_t n, cap;
+};
+
+static void gather_object(struct gathering *gathering, const struct attribution_record *record)
 {
-	return (struct join_previous){
+	for (size_t i = 0; i < gathering->n; i++)
+		if (gathering->items[i].object == &record->attribution)
+			return;
+	if (gathering->n == gathering->cap)
+		return;
+	gathering->items[gathering->n++] = (struct join_previous){
 		.object = &record->attribution,
-		.claimed_age_ms = claim_age(&inventory->claims, record->attribution.name, place,
-					    now_ms),
+		.claimed_age_ms = claim_age(&gathering->inventory->claims, record->attribution.name,
+					    gathering->place, gathering->now_ms),
 	};
+}
+
+static void gather_named(struct gathering *gathering, struct view uuid)
+{
+	char buffer[CLAIM_NAME_SIZE];
+	const struct attribution_record *record = attribution_set_find(
+		&gathering->inventory->attributions, claim_object_name(uuid, buffer));
+
+	if (record)
+		gather_object(gathering, record);
+}
+
+static void gather_ids(struct gathering *gathering, const struct array ids)
+{
+	for (uint32_t i = 0; i < ids.count; i++) {
+		struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
+
+		if (id.form == DEVICE_ID_GPU)
+			gather_named(gathering, id.uuid);
+	}
+}
+
+/* While NVML does not list the devices, the kubelet's books name them (core/roster.h). */
+static void gather_books(struct gathering *gathering, const struct report *report)
+{
+	const struct array *offers[] = {&report->allocatable, &report->checkpoint.registered};
+
+	for (size_t k = 0; k < ARRAY_SIZE(offers); k++)
+		for (uint32_t i = 0; i < offers[k]->count; i++)
+			gather_ids(gathering, ARRAY_AT(*offers[k], struct report_resource_devices,
+						       i)->device_ids);
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		gather_ids(gathering, ARRAY_AT(report->pod_resources, struct report_pod_resource,
+					       i)->device_ids);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		gather_ids(gathering, ARRAY_AT(report->checkpoint.entries,
+					       struct report_checkpoint_entry, i)->device_ids);
 }
 
 static int gather_previous(const struct inventory *inventory, const struct place *place,
 			   uint64_t now_ms, struct arena *arena, struct join_input *input,
 			   struct error *err)
 {
-	uint32_t n_devices = place->report ? place->report->devices.count : 0;
-	struct join_previous *previous = arena_alloc(
-		arena, n_devices + count_links(&place->attributions), sizeof(*previous));
+	const struct report *report = place->report;
+	struct gathering gathering = {
+		.inventory = inventory,
+		.place = place,
+		.now_ms = now_ms,
+		.cap = count_links(&place->attributions) + 2 * LIMIT_REPORT_DEVICES,
+	};
 
-	if (!previous)
+	gathering.items = arena_alloc(arena, gathering.cap, sizeof(*gathering.items));
+	if (!gathering.items)
 		return error_no_memory(err);
-	input->previous = previous;
 	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next)
-		previous[input->n_previous++] =
-			previous_of(inventory, CONTAINER_OF(l, struct attribution_record, link),
-				    place, now_ms);
-	for (uint32_t i = 0; i < n_devices; i++) {
-		const struct attribution_record *record = object_of(inventory, place->report, i);
-
-		if (record && record->place != place)
-			previous[input->n_previous++] =
-				previous_of(inventory, record, place, now_ms);
-	}
+		gather_object(&gathering, CONTAINER_OF(l, struct attribution_record, link));
+	for (uint32_t i = 0; report && i < report->devices.count; i++)
+		gather_named(&gathering, ARRAY_AT(report->devices, struct report_device, i)->uuid);
+	if (report && report->sources.nvml.state != REPORT_SOURCE_OK)
+		gather_books(&gathering, report);
+	input->previous = gathering.items;
+	input->n_previous = gathering.n;
 	return 0;
 }
 

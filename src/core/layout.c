@@ -209,7 +209,8 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 	else if (!has_books)
 		counted.allocated = carry_allocated(published, tenants);
 	if (counted.total >= 0)
-		counted.total = max(counted.total, max(count_held(own, n_slots), tenants->slots_kept));
+		counted.total = max(counted.total,
+				    max(count_held(own, n_slots), tenants->slots_kept));
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
 	if (summarise(&counted, arena, err) < 0)

@@ -213,7 +213,8 @@ static void add_from_books(struct roster *roster, const struct join_input *input
 	}
 	for (uint32_t i = 0; i < report->pod_resources.count; i++)
 		add_named(roster, input,
-			  ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids,
+			  ARRAY_AT(report->pod_resources, struct report_pod_resource, i)
+				  ->device_ids,
 			  &room);
 	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
 		add_named(roster, input,

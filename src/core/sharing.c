@@ -122,7 +122,8 @@ static const struct {
 	{ask_processes, VIEW_INIT("an MPS process is on the device"), false},
 	{ask_default_mode, VIEW_INIT("compute mode is Default"), true},
 	{ask_label_mps, VIEW_INIT("node label gpu.sharing-strategy is mps"), true},
-	{ask_label_time_slicing, VIEW_INIT("node label gpu.sharing-strategy is time-slicing"), true},
+	{ask_label_time_slicing, VIEW_INIT("node label gpu.sharing-strategy is time-slicing"),
+	 true},
 };
 
 static bool is_from_allocation(struct view evidence)

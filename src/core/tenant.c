@@ -299,7 +299,8 @@ static void carry_unknown(struct resolver *resolver, const struct attribution_te
 	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 	bool is_list_good = holdings->list == HOLDING_BOOK_OK && !holdings->is_settling;
 
-	if (holdings->checkpoint != HOLDING_BOOK_NONE || is_list_good || (pod && pod_is_over(pod))) {
+	if (holdings->checkpoint != HOLDING_BOOK_NONE || is_list_good ||
+	    (pod && pod_is_over(pod))) {
 		end_tenant(resolver, tenant);
 	} else if (pod) {
 		struct attribution_tenant *kept = keep_tenant(resolver, tenant);

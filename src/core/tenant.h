@@ -20,7 +20,7 @@ struct tenants {
 	int64_t slots_unresolved; /* held by those that are unresolved, of which: */
 	int64_t slots_pending;    /* not for long yet */
 	int64_t slots_nameless;   /* by nobody with a UID */
-	int64_t slots_kept;       /* of tenants that are carried over without a book naming them now */
+	int64_t slots_kept;       /* of tenants that are carried over: no book names them now */
 	int64_t slots_ended;      /* of tenants that ended just now */
 	int64_t again_in_ms;      /* a pending one is unresolved then; -1: none is pending */
 };

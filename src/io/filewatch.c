@@ -123,7 +123,7 @@ int filewatch_new(struct loop *loop, const char *path, filewatch_fn changed, voi
 	if (watch->fd < 0)
 		return error_set(err, errno == EMFILE ? ERROR_LIMIT : ERROR_RETRY, errno,
 				 "watch %s", path);
-	if (loop_watch_new(loop, watch->fd, true, false, drain, watch, &watch->readable, err) < 0 ||
+	if (loop_watch_new(loop, watch->fd, LOOP_READ, drain, watch, &watch->readable, err) < 0 ||
 	    loop_timer_new(loop, try_again, watch, &watch->retry, err) < 0)
 		return error_wrap(err, "watch %s", path);
 	arm(watch);

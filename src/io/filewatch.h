@@ -20,8 +20,8 @@ enum filewatch_change {
 	FILEWATCH_APPEARED, /* created, moved in, or closed after it was written */
 	FILEWATCH_GONE,     /* deleted or moved out */
 	/*
-	 * The folder itself was lost or found, or the kernel dropped events: anything may have changed;
-	 * the name is empty.
+	 * The folder itself was lost or found, or the kernel dropped events: anything may have
+	 * changed; the name is empty.
 	 */
 	FILEWATCH_RESET,
 };

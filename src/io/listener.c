@@ -156,7 +156,7 @@ static void on_readable(void *owner, bool readable, bool writable)
 
 static int watch(struct listener *listener, struct error *err)
 {
-	return loop_watch_new(listener->loop, listener->fd, true, false, on_readable, listener,
+	return loop_watch_new(listener->loop, listener->fd, LOOP_READ, on_readable, listener,
 			      &listener->watch, err);
 }
 

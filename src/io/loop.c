@@ -220,15 +220,15 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
 	watch->ready(watch->owner, (what & EV_READ) != 0, (what & EV_WRITE) != 0);
 }
 
-int loop_watch_new(struct loop *loop, int fd, bool want_read, bool want_write, loop_watch_fn ready,
-		   void *owner, struct loop_watch **ret_watch, struct error *err)
+int loop_watch_new(struct loop *loop, int fd, unsigned interest, loop_watch_fn ready, void *owner,
+		   struct loop_watch **ret_watch, struct error *err)
 {
 	struct loop_watch *watch = malloc(sizeof(*watch));
 	if (!watch)
 		return error_no_memory(err);
 	*watch = (struct loop_watch){.loop = loop, .ready = ready, .owner = owner};
-	short what =
-		(short)(EV_PERSIST | (want_read ? EV_READ : 0) | (want_write ? EV_WRITE : 0));
+	short what = (short)(EV_PERSIST | ((interest & LOOP_READ) ? EV_READ : 0) |
+			     ((interest & LOOP_WRITE) ? EV_WRITE : 0));
 	if (event_assign(&watch->event, loop->base, fd, what, on_ready, watch) != 0 ||
 	    event_add(&watch->event, NULL) != 0) {
 		free(watch);

@@ -44,10 +44,14 @@ bool loop_timer_is_set(const struct loop_timer *timer);
 
 struct loop_watch;
 typedef void (*loop_watch_fn)(void *owner, bool readable, bool writable);
-/* Calls ready while fd is readable (and writable); fd stays the caller's. */
-MUST_USE int loop_watch_new(struct loop *loop, int fd, bool want_read, bool want_write,
-			    loop_watch_fn ready, void *owner, struct loop_watch **ret_watch,
-			    struct error *err);
+enum loop_interest {
+	LOOP_READ = 1u << 0,
+	LOOP_WRITE = 1u << 1,
+};
+
+/* Calls ready while fd can do what `interest` (of enum loop_interest) asks; fd stays the caller's. */
+MUST_USE int loop_watch_new(struct loop *loop, int fd, unsigned interest, loop_watch_fn ready,
+			    void *owner, struct loop_watch **ret_watch, struct error *err);
 /* Accepts NULL. */
 void loop_watch_free(struct loop_watch *watch);
 

@@ -200,8 +200,9 @@ static bool watch(struct connection *c, enum interest interest)
 	c->watch = NULL;
 	c->interest = interest;
 	return interest == WATCH_NOTHING ||
-	       loop_watch_new(c->server->loop, c->fd, interest == WATCH_READ,
-			      interest == WATCH_WRITE, on_socket, c, &c->watch, &err) == 0;
+	       loop_watch_new(c->server->loop, c->fd,
+			      interest == WATCH_READ ? LOOP_READ : LOOP_WRITE, on_socket, c,
+			      &c->watch, &err) == 0;
 }
 
 /* What to do after a call on the socket. */

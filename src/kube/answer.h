@@ -32,4 +32,4 @@ struct answer {
  */
 void answer_judge(const struct answer *answer, struct error *err);
 /* The same for the Status object of an ERROR event in a watch, by the code in it. */
-void answer_judge_status(enum resource_encoding encoding, struct view status, struct error *err);
+void answer_judge_status(enum resource_encoding encoding, struct view object, struct error *err);

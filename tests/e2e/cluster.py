@@ -166,16 +166,30 @@ class Cluster:
         made = self.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(manifest))
         return json.loads(made)["metadata"]["uid"]
 
+    def is_refused(self, name):
+        """Has the kubelet refused the pod, as it does until its device plugin has come back?"""
+        status = self.pod(name)["status"]
+        return status["phase"] == "Failed" and status.get("reason") == "UnexpectedAdmissionError"
+
     def create_tenant(self, name, node):
         """A pod that runs and that all witnesses have named: nothing more will be written of it.
-        Returns its UID."""
+        Returns its UID. What the kubelet refuses is made again, as a Deployment would."""
+        end = time.monotonic() + 60
         uid = self.create_pod(name, node)
 
         def is_settled():
             return any(t["podUID"] == uid and t["phase"] == "Running" and len(t["witnesses"]) == 2
                        for item in self.attributions().values()
-                       for t in item["status"].get("tenants", []))
-        wait_for(f"tenant {name} ({uid}), running and by both witnesses", is_settled)
+                       for t in item.get("status", {}).get("tenants", []))
+        while not is_settled():
+            if self.is_refused(name):
+                if any(key[0] == uid for key in self.tenants()):
+                    raise Failed(f"{name} ({uid}) is a tenant, but was refused")
+                self.kubectl("delete", "pod", name, "--force", "--grace-period=0")
+                uid = self.create_pod(name, node)
+            elif time.monotonic() > end:
+                raise Failed(f"no tenant {name} ({uid}), running and by both witnesses, in 60 s; "
+                             f"pod: {self.pod(name)['status']}, tenants: {self.tenants()}")
         return uid
 
     def delete_pods(self):

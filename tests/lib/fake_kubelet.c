@@ -28,7 +28,8 @@ static void write_frame(unsigned type, unsigned flags, unsigned stream, struct v
 {
 	assert(payload.len <= FRAME_MAX);
 	const char head[] = {
-		(char)(payload.len >> 16), (char)(payload.len >> 8 & 0xff), (char)(payload.len & 0xff),
+		(char)(payload.len >> 16), (char)(payload.len >> 8 & 0xff),
+		(char)(payload.len & 0xff),
 		(char)type, (char)flags, 0, 0, 0, (char)stream,
 	};
 	sbuf_append(buf, (struct view){head, sizeof(head)});
@@ -226,7 +227,7 @@ static void answer_request(struct connection *connection, size_t headers)
 	sbuf_append(&connection->out, sbuf_view(&kubelet->answers[method]));
 	if (connection->out.len == 0)
 		return;
-	must(loop_watch_new(kubelet->loop, connection->fd, false, true, write_out, connection,
+	must(loop_watch_new(kubelet->loop, connection->fd, LOOP_WRITE, write_out, connection,
 			    &connection->writable, &err) == 0,
 	     "watch a connection");
 }
@@ -264,7 +265,7 @@ static void accept_connection(void *owner, bool readable, bool writable)
 	kubelet->connections = connection;
 	sbuf_init(&connection->in, CAP);
 	sbuf_init(&connection->out, CAP);
-	must(loop_watch_new(kubelet->loop, connection->fd, true, false, read_in, connection,
+	must(loop_watch_new(kubelet->loop, connection->fd, LOOP_READ, read_in, connection,
 			    &connection->readable, &err) == 0,
 	     "watch a connection");
 }
@@ -288,7 +289,7 @@ struct fake_kubelet *fake_kubelet_new(struct loop *loop, const char *path)
 		     bind(kubelet->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
 		     listen(kubelet->fd, 16) == 0,
 	     "listen on a unix socket");
-	must(loop_watch_new(loop, kubelet->fd, true, false, accept_connection, kubelet,
+	must(loop_watch_new(loop, kubelet->fd, LOOP_READ, accept_connection, kubelet,
 			    &kubelet->watch, &err) == 0,
 	     "watch a socket");
 	return kubelet;

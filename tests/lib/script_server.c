@@ -168,7 +168,7 @@ static void accept_connection(void *owner, bool readable, bool writable)
 	server->connections = connection;
 	server->n_connections++;
 	sbuf_init(&connection->in, RECEIVED_CAP);
-	must(loop_watch_new(server->loop, connection->fd, true, false, read_requests, connection,
+	must(loop_watch_new(server->loop, connection->fd, LOOP_READ, read_requests, connection,
 			    &connection->watch, &err) == 0 &&
 		     loop_timer_new(server->loop, send_later, connection, &connection->later,
 				    &err) == 0,
@@ -214,7 +214,7 @@ struct script_server *script_server_new(struct loop *loop,
 	server->fd = config->unix_path ? listen_unix(server, config->unix_path)
 				       : listen_tcp(server);
 	must(listen(server->fd, 16) == 0, "listen");
-	must(loop_watch_new(loop, server->fd, true, false, accept_connection, server,
+	must(loop_watch_new(loop, server->fd, LOOP_READ, accept_connection, server,
 			    &server->watch, &err) == 0,
 	     "watch the port");
 	return server;

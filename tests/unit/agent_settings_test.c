@@ -73,6 +73,8 @@ static void what_makes_no_sense_is_refused_with_the_name_of_the_flag(void **stat
 		{{"--node-name=a", "--log-format=xml"}, "--log-format"},
 		{{"--node-name=a", "--checkpoint-file=relative"}, "--checkpoint-file"},
 		{{"--node-name=a", "--debounce=1h"}, "--debounce"},
+		{{"--node-name=a", "--checkpoint-file="}, "--checkpoint-file"},
+		{{"--node-name=a", "--token-file="}, "--token-file"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct agent_settings settings;

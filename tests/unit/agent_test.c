@@ -55,7 +55,8 @@ typedef void (*step_fn)(struct world *world);
 
 struct world {
 	struct agent_settings settings;
-	char folder[64], socket_folder[96], socket[96], checkpoint[96], devices[96], ca[96], token[96], boot_id[96];
+	char folder[64], socket_folder[96], socket[96], checkpoint[96];
+	char devices[96], ca[96], token[96], boot_id[96];
 	struct loop *loop;
 	struct loop_timer *patience;
 	struct fake_kubelet *kubelet;
@@ -150,7 +151,8 @@ static void name_files(struct world *world)
 		char *path;
 		const char *name;
 	} files[] = {
-		{world->socket, "pod-resources/kubelet.sock"}, {world->checkpoint, "kubelet_internal_checkpoint"},
+		{world->socket, "pod-resources/kubelet.sock"},
+		{world->checkpoint, "kubelet_internal_checkpoint"},
 		{world->devices, "devices.json"}, {world->ca, "ca.crt"}, {world->token, "token"},
 		{world->boot_id, "boot_id"},
 	};

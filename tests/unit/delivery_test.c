@@ -36,8 +36,8 @@ static void sequence_numbers_start_at_one_and_rise(void **state)
 	struct delivery delivery = fresh();
 	for (int64_t i = 1; i < 10; i++) {
 		assert_int_equal(delivery_begin(&delivery), i);
-		delivery_end(&delivery, &(struct delivery_answer){.status = i % 2 ? 200 : 503}, 1000,
-			     900000);
+		const struct delivery_answer answer = {.status = i % 2 ? 200 : 503};
+		delivery_end(&delivery, &answer, 1000, 900000);
 	}
 	assert_int_equal(delivery.instance, 812345);
 }
@@ -97,12 +97,15 @@ static void every_status_has_its_meaning(void **state)
 		int status;
 		enum delivery_verdict verdict;
 	} rows[] = {
-		{0, DELIVERY_UNREACHABLE},   {200, DELIVERY_ACCEPTED},    {204, DELIVERY_UNEXPECTED},
-		{302, DELIVERY_ELSEWHERE},   {307, DELIVERY_ELSEWHERE},   {308, DELIVERY_ELSEWHERE},
-		{400, DELIVERY_MALFORMED},   {401, DELIVERY_NO_IDENTITY}, {403, DELIVERY_WRONG_NODE},
-		{404, DELIVERY_UNEXPECTED},  {409, DELIVERY_OUTDATED},    {411, DELIVERY_MALFORMED},
-		{413, DELIVERY_TOO_LARGE},   {415, DELIVERY_MALFORMED},   {429, DELIVERY_THROTTLED},
-		{500, DELIVERY_UNEXPECTED},  {503, DELIVERY_NOT_READY},   {405, DELIVERY_MALFORMED},
+		{0, DELIVERY_UNREACHABLE},   {200, DELIVERY_ACCEPTED},
+		{204, DELIVERY_UNEXPECTED},  {302, DELIVERY_ELSEWHERE},
+		{307, DELIVERY_ELSEWHERE},   {308, DELIVERY_ELSEWHERE},
+		{400, DELIVERY_MALFORMED},   {401, DELIVERY_NO_IDENTITY},
+		{403, DELIVERY_WRONG_NODE},  {404, DELIVERY_UNEXPECTED},
+		{405, DELIVERY_MALFORMED},   {409, DELIVERY_OUTDATED},
+		{411, DELIVERY_MALFORMED},   {413, DELIVERY_TOO_LARGE},
+		{415, DELIVERY_MALFORMED},   {429, DELIVERY_THROTTLED},
+		{500, DELIVERY_UNEXPECTED},  {503, DELIVERY_NOT_READY},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct delivery delivery = fresh();
@@ -187,7 +190,8 @@ static void what_an_operator_must_mend_comes_with_advice(void **state)
 	for (int verdict = DELIVERY_ACCEPTED; verdict <= DELIVERY_UNEXPECTED; verdict++) {
 		bool passes_by_itself = verdict == DELIVERY_ACCEPTED ||
 					verdict == DELIVERY_NOT_READY ||
-					verdict == DELIVERY_THROTTLED || verdict == DELIVERY_ELSEWHERE;
+					verdict == DELIVERY_THROTTLED ||
+					verdict == DELIVERY_ELSEWHERE;
 		const char *advice = delivery_advice((enum delivery_verdict)verdict);
 		assert_int_equal(advice == NULL, passes_by_itself);
 	}

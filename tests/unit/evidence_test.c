@@ -33,7 +33,9 @@ static void build(uint32_t n_processes, uint32_t n_ids, uint32_t n_pods)
 		.resource = {VIEW("nvidia.com/gpu"), {world.ids, n_ids, true}},
 		.entry = {VIEW("pod-uid"), VIEW("main"), VIEW("nvidia.com/gpu"),
 			  {world.ids, 1, true}, false},
-		.report = {.version = REPORT_VERSION, .node = VIEW("gpu-a"), .boot_id = VIEW("boot"),
+		.report = {.version = REPORT_VERSION,
+			   .node = VIEW("gpu-a"),
+			   .boot_id = VIEW("boot"),
 			   .instance = 1, .sequence = 1, .observed_at = 1,
 			   .sources = {.pod_resources = {.state = REPORT_SOURCE_OK},
 				       .checkpoint = {.state = REPORT_SOURCE_OK},
@@ -41,10 +43,13 @@ static void build(uint32_t n_processes, uint32_t n_ids, uint32_t n_pods)
 			   .devices = {&world.device, 1, true},
 			   .pod_resources = {world.pods, n_pods, true},
 			   .allocatable = {&world.resource, 1, true},
-			   .checkpoint = {true, {&world.entry, 1, true}, {&world.resource, 1, true}}},
+			   .checkpoint = {true,
+					  {&world.entry, 1, true},
+					  {&world.resource, 1, true}}},
 	};
 	for (uint32_t i = 0; i < LIMIT_REPORT_PROCESSES; i++)
-		world.processes[i] = (struct report_process){.pid = i + 1, .command = VIEW("python3")};
+		world.processes[i] = (struct report_process){.pid = i + 1,
+							     .command = VIEW("python3")};
 	for (uint32_t i = 0; i < N_MANY; i++)
 		world.ids[i] = VIEW(UUID "::0");
 	for (uint32_t i = 0; i < N_MANY; i++)

@@ -42,7 +42,8 @@ static void setup(struct watcher *watcher)
 	*watcher = (struct watcher){.awaited = "?"};
 	sbuf_init(&watcher->journal, 1 << 16);
 	assert_int_equal(loop_new(&watcher->loop, &err), 0);
-	assert_int_equal(loop_timer_new(watcher->loop, saw_limit, watcher, &watcher->limit, &err), 0);
+	assert_int_equal(loop_timer_new(watcher->loop, saw_limit, watcher, &watcher->limit, &err),
+			 0);
 	assert_int_equal(filewatch_new(watcher->loop, folder, saw_change, watcher, &watcher->watch,
 				       &err), 0);
 }

@@ -161,7 +161,8 @@ static void a_long_status_message_is_cut(void **state)
 	static char message[5000];
 	memset(message, 'x', sizeof(message));
 	struct error err = {0};
-	assert_int_equal(grpcmsg_check_status(2, (struct view){message, sizeof(message)}, &err), -1);
+	assert_int_equal(grpcmsg_check_status(2, (struct view){message, sizeof(message)}, &err),
+			 -1);
 	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 

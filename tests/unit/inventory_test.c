@@ -380,6 +380,22 @@ static void an_object_touches_its_holder_and_those_that_report_the_device(void *
 	assert_int_equal(gather(world, "gpu-b", 1700).previous[0].claimed_age_ms, -1);
 }
 
+static void without_nvml_the_books_name_the_objects(void **state)
+{
+	struct world *world = *state;
+	struct view ids[] = {VIEW(UUID_A "::1"), VIEW("nonsense"), VIEW(UUID_A "::0")};
+	struct report_resource_devices offer = {VIEW("nvidia.com/gpu"), {ids, 3, true}};
+	struct report report = report_of("gpu-b", false, NULL);
+
+	report.allocatable = (struct array){&offer, 1, true};
+	put_attribution(world, "", 1);
+	put_report(world, &report, 1000);
+	assert_int_equal(gather(world, "gpu-b", 1000).n_previous, 1);
+	report.sources.nvml.state = REPORT_SOURCE_OK;
+	put_report(world, &report, 2000);
+	assert_int_equal(gather(world, "gpu-b", 2000).n_previous, 0);
+}
+
 static void a_device_that_is_no_longer_reported_is_no_longer_claimed(void **state)
 {
 	struct world *world = *state;
@@ -601,6 +617,7 @@ static const struct CMUnitTest tests[] = {
 		a_uid_that_the_api_places_on_another_node_is_elsewhere, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_touches_its_holder_and_those_that_report_the_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_nvml_the_books_name_the_objects, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_is_no_longer_reported_is_no_longer_claimed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

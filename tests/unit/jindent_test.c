@@ -31,7 +31,8 @@ static void json_is_laid_out_a_member_a_line(void **state)
 static void what_is_not_json_does_no_harm(void **state)
 {
 	(void)state;
-	static const char *const texts[] = {"", "\"", "\"a", "\"\\", "{", "[", "}", "]]", "{\"", ","};
+	static const char *const texts[] = {"", "\"", "\"a", "\"\\", "{", "[", "}", "]]", "{\"",
+					    ","};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		CLEANUP(sbuf_deinit) struct sbuf buf;
 		sbuf_init(&buf, 1000);

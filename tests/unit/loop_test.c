@@ -127,7 +127,7 @@ static void a_descriptor_is_served_as_long_as_it_is_readable(void **state)
 	new_loop(&journal, 3);
 	assert_int_equal(pipe(ends), 0);
 	journal.fd = ends[0];
-	assert_int_equal(loop_watch_new(journal.loop, ends[0], true, false, read_byte, &journal,
+	assert_int_equal(loop_watch_new(journal.loop, ends[0], LOOP_READ, read_byte, &journal,
 					&watch, &err),
 			 0);
 	assert_int_equal(write(ends[1], "xyz", 3), 3);
@@ -154,7 +154,7 @@ static void an_empty_pipe_is_writable(void **state)
 	int ends[2];
 	new_loop(&journal, 1);
 	assert_int_equal(pipe(ends), 0);
-	assert_int_equal(loop_watch_new(journal.loop, ends[1], false, true, writable_once,
+	assert_int_equal(loop_watch_new(journal.loop, ends[1], LOOP_WRITE, writable_once,
 					&journal, &watch, &err),
 			 0);
 	assert_int_equal(loop_run(journal.loop, &err), 0);
@@ -170,7 +170,7 @@ static void a_descriptor_that_cannot_be_watched_is_refused(void **state)
 	struct journal journal;
 	struct loop_watch *watch = NULL;
 	new_loop(&journal, 1);
-	assert_int_equal(loop_watch_new(journal.loop, 1 << 20, true, false, read_byte, &journal,
+	assert_int_equal(loop_watch_new(journal.loop, 1 << 20, LOOP_READ, read_byte, &journal,
 					&watch, &err),
 			 -1);
 	assert_int_equal(err.kind, ERROR_RETRY);

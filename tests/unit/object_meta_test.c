@@ -68,8 +68,9 @@ static void only_a_true_annotation_ends_the_initial_events(void **state)
 	static const char *const rows[] = {
 		"{\"metadata\":{\"resourceVersion\":\"1\"}}",
 		"{\"metadata\":{\"resourceVersion\":\"1\",\"annotations\":null}}",
-		"{\"metadata\":{\"resourceVersion\":\"1\",\"annotations\":"
-		"{\"k8s.io/initial-events-end\":\"false\"}}}",
+		/* In parentheses, or clang takes two literals in a row for a forgotten comma. */
+		("{\"metadata\":{\"resourceVersion\":\"1\",\"annotations\":"
+		 "{\"k8s.io/initial-events-end\":\"false\"}}}"),
 		"{\"metadata\":{\"resourceVersion\":\"1\",\"annotations\":{\"x\":\"true\"}}}",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -54,8 +54,8 @@ static struct reporter_config usual(const struct node *node)
 static void replace_reporter(struct node *node, const struct reporter_config *config)
 {
 	reporter_free(node->reporter);
-	assert_int_equal(reporter_new(node->fetcher, config, saw_answer, node, &node->reporter, &err),
-			 0);
+	assert_int_equal(reporter_new(node->fetcher, config, saw_answer, node, &node->reporter,
+				      &err), 0);
 }
 
 static void setup(struct node *node)
@@ -119,7 +119,8 @@ static void a_200_that_says_nothing_acknowledges_nothing(void **state)
 	(void)state;
 	static const struct view bodies[] = {
 		VIEW_INIT("{}"), VIEW_INIT(""), VIEW_INIT("not json"), VIEW_INIT("[]"),
-		VIEW_INIT("{\"acknowledgedEvents\":\"7\"}"), VIEW_INIT("{\"heartbeatSeconds\":1e99}"),
+		VIEW_INIT("{\"acknowledgedEvents\":\"7\"}"),
+		VIEW_INIT("{\"heartbeatSeconds\":1e99}"),
 	};
 	struct node node;
 	setup(&node);
@@ -175,16 +176,18 @@ static void a_refusal_carries_status_reason_and_retry_after(void **state)
 		{409, "{\"error\":\"old\"}", 0, "HTTP status 409: old", ERROR_RETRY},
 		{500, "<html>", 0, "HTTP status 500", ERROR_RETRY},
 		{413, "{\"error\":5}", 0, "HTTP status 413", ERROR_RETRY},
-		{400, "{\"error\":\"line\\nbreak\"}", 0, "HTTP status 400: line?break", ERROR_RETRY},
+		{400, "{\"error\":\"two\\nlines\"}", 0, "HTTP status 400: two?lines", ERROR_RETRY},
 	};
 	struct node node;
 	setup(&node);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		fake_controller_set(node.controller,
-				    &(struct server_answer){.status = rows[i].status,
-							    .content_type = "application/json",
-							    .body = view_from(rows[i].body),
-							    .retry_after_s = rows[i].retry_after_s});
+		const struct server_answer refusal = {
+			.status = rows[i].status,
+			.content_type = "application/json",
+			.body = view_from(rows[i].body),
+			.retry_after_s = rows[i].retry_after_s,
+		};
+		fake_controller_set(node.controller, &refusal);
 		post(&node);
 		assert_int_equal(node.answer.delivery.status, rows[i].status);
 		assert_int_equal(node.answer.delivery.retry_after_ms, rows[i].retry_after_s * 1000);

@@ -673,45 +673,76 @@ static void a_new_pod_of_the_same_name_inherits_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_pod_without_an_owner_has_no_workload, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_checkpoint_alone_confirms_too, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_seems_to_want_no_gpu_can_hold_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_static_pod_is_found_by_its_hash_and_published_under_the_apis_uid, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_static_pod_keeps_its_since_when_its_mirror_appears, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_on_another_node_is_refused_and_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_unknown_uid_is_pending_and_then_unresolved, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pending_holder_becomes_a_tenant_when_the_api_knows_its_pod, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_starts_the_wait_anew, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_unknown_uid_that_no_good_list_knows_of_is_a_left_over, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_unknown_holder_goes_when_the_checkpoint_is_rewritten_without_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_unknown_holder_stays_while_the_books_are_silent, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_is_gone_ends_and_is_remembered, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_ended_uid_is_known_as_such_without_having_been_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_seems_to_want_no_gpu_can_hold_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_static_pod_is_found_by_its_hash_and_published_under_the_apis_uid, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_static_pod_keeps_its_since_when_its_mirror_appears, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_on_another_node_is_refused_and_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unknown_uid_is_pending_and_then_unresolved, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pending_holder_becomes_a_tenant_when_the_api_knows_its_pod, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_clock_that_is_set_back_starts_the_wait_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unknown_uid_that_no_good_list_knows_of_is_a_left_over, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unknown_holder_goes_when_the_checkpoint_is_rewritten_without_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unknown_holder_stays_while_the_books_are_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_is_gone_ends_and_is_remembered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ended_uid_is_known_as_such_without_having_been_published, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_pod_that_is_over_is_no_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_tenant_whose_pod_is_over_ends, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_phase_follows_the_pod_and_its_container, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_init_container_is_a_tenant_though_no_list_has_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(several_replicas_in_one_container_are_one_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_phase_follows_the_pod_and_its_container, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_init_container_is_a_tenant_though_no_list_has_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		several_replicas_in_one_container_are_one_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_same_id_named_twice_is_one_slot, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_partition_is_named_by_its_tenant_and_outlives_nvmls_word, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(partitions_of_two_resources_are_one_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_is_named_by_its_tenant_and_outlives_nvmls_word, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_of_two_resources_are_one_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_name_alone_gives_name_only, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(other_devices_than_those_confirmed_are_held_by_name_only, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(other_partitions_than_those_confirmed_are_held_by_name_only, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_good_checkpoint_without_it_leaves_name_only, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_name_that_no_pod_has_holds_a_slot_of_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_that_the_checkpoint_has_stays_when_the_list_is_short, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_stays_when_the_checkpoint_lacks_it_and_the_list_is_not_complete, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_goes_when_a_complete_list_and_the_checkpoint_lack_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(everything_stays_while_both_books_are_silent, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_any_book_ever_nothing_is_known_and_none_is_not_said, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		other_devices_than_those_confirmed_are_held_by_name_only, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		other_partitions_than_those_confirmed_are_held_by_name_only, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_good_checkpoint_without_it_leaves_name_only, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_name_that_no_pod_has_holds_a_slot_of_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_that_the_checkpoint_has_stays_when_the_list_is_short, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_stays_when_the_checkpoint_lacks_it_and_the_list_is_not_complete, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_goes_when_a_complete_list_and_the_checkpoint_lack_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		everything_stays_while_both_books_are_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_any_book_ever_nothing_is_known_and_none_is_not_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(system_pods_are_listed_and_not_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_summary_counts_pods_and_not_containers, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_summary_counts_pods_and_not_containers, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(tenants_beyond_the_bound_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(those_that_left_are_bounded_and_newest_first, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_new_pod_of_the_same_name_inherits_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		those_that_left_are_bounded_and_newest_first, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_new_pod_of_the_same_name_inherits_nothing, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -244,7 +244,8 @@ static void the_request_is_what_a_grpc_server_demands(void **state)
 	setup(&caller);
 	play(&caller, &(struct script_answer){.bytes = sbuf_view(&bytes)}, 5000, &received);
 	struct view before, after;
-	assert_true(view_starts_with(sbuf_view(&received), VIEW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")));
+	assert_true(view_starts_with(sbuf_view(&received),
+				     VIEW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")));
 	/* The DATA frame with the empty message ends the stream. */
 	assert_true(view_cut(sbuf_view(&received), VIEW("\0\0\5\0\1\0\0\0\1\0\0\0\0\0"), &before,
 			     &after));
