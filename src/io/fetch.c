@@ -315,7 +315,10 @@ static void finish(struct fetch *fetch, CURLcode code)
 		result.error = fetch->error;
 	} else if (code != CURLE_OK) {
 		const char *text = fetch->curl_text[0] ? fetch->curl_text : curl_easy_strerror(code);
-		error_set(&result.error, kind_of(code), 0, "%s", text);
+		long os_errno = 0;
+		if (code == CURLE_COULDNT_CONNECT)
+			curl_easy_getinfo(fetch->easy, CURLINFO_OS_ERRNO, &os_errno);
+		error_set(&result.error, kind_of(code), (int)os_errno, "%s", text);
 	}
 	/* The connection first: what the handler starts now may use it again. */
 	curl_multi_remove_handle(fetch->fetcher->multi, fetch->easy);

@@ -256,6 +256,11 @@ static void set_trouble(struct reflector *r, const struct error *why)
 		error_set(&r->trouble, why->kind, 0,
 			  "%s %s: the API server does not accept our token or certificate (%s)",
 			  verb(r), resource->plural, why->text);
+	else if (why->kind == ERROR_DENIED)
+		error_set(&r->trouble, why->kind, 0,
+			  "%s %s: the server's certificate is not to be believed, check its name and "
+			  "our CA (%s)",
+			  verb(r), resource->plural, why->text);
 	else
 		error_set(&r->trouble, why->kind, 0, "%s %s: %s", verb(r), resource->plural,
 			  why->text);

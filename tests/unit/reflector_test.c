@@ -593,6 +593,20 @@ static void what_is_forbidden_is_named_with_its_remedy(void **state)
 	end_world(&world);
 }
 
+static void a_certificate_that_is_not_believed_is_trouble_with_advice(void **state)
+{
+	(void)state;
+	struct error error;
+	struct world world;
+	begin_watching(&world);
+	error_set(&error, ERROR_DENIED, 0, "self-signed certificate");
+	reflector_ended(world.reflector, &error, world.now);
+	assert_non_null(strstr(reflector_trouble(world.reflector), "our CA (self-signed"));
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, WATCH_FROM("20"));
+	end_world(&world);
+}
+
 static void a_resource_that_does_not_exist_is_looked_for_now_and_then(void **state)
 {
 	(void)state;
@@ -1158,6 +1172,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(throttling_waits_as_told_and_keeps_the_place),
 	cmocka_unit_test(an_error_event_of_another_kind_lists_again_after_a_pause),
 	cmocka_unit_test(what_is_forbidden_is_named_with_its_remedy),
+	cmocka_unit_test(a_certificate_that_is_not_believed_is_trouble_with_advice),
 	cmocka_unit_test(a_resource_that_does_not_exist_is_looked_for_now_and_then),
 	cmocka_unit_test(a_resource_that_must_exist_is_trouble_while_it_does_not),
 	cmocka_unit_test(a_refused_list_is_asked_for_again_after_a_pause),
