@@ -156,7 +156,8 @@ static void tell_readiness(struct daemon *daemon)
 		.heartbeat_s = (uint32_t)(daemon->settings->heartbeat_ms / 1000),
 	};
 
-	if (!readiness_look(&daemon->readiness, daemon->watches, daemon->certificates))
+	if (!readiness_look(&daemon->readiness, daemon->watches, daemon->certificates,
+			    loop_now_ms(daemon->loop)))
 		return;
 	state.trouble = daemon->synced ? (struct view){0} : VIEW("not synced yet");
 	state.checks = readiness_checks(&daemon->readiness, &state.n_checks);

@@ -4,38 +4,74 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool note(struct readiness *readiness, unsigned i, const char *name, const char *trouble)
+#include "base/log.h"
+
+struct sight {
+	const char *name;
+	const char *trouble; /* "" when all is well */
+	bool synced;
+};
+
+static void log_change(struct readiness *readiness, unsigned i, const struct sight *sight)
 {
-	struct probes_check *check = &readiness->checks[i];
+	char *logged = readiness->logged[i];
+
+	if (strncmp(logged, sight->trouble, READINESS_TEXT - 1) == 0)
+		return;
+	if (sight->trouble[0])
+		LOG_WARN("Trouble", LOG_TEXT("with", view_from(sight->name)),
+			 LOG_TEXT("what", view_from(sight->trouble)));
+	else
+		LOG_INFO("Trouble is over", LOG_TEXT("with", view_from(sight->name)));
+	snprintf(logged, READINESS_TEXT, "%s", sight->trouble);
+}
+
+/* What /readyz is told of it. */
+static const char *told(struct readiness *readiness, unsigned i, const struct sight *sight,
+			uint64_t now_ms)
+{
+	uint64_t *since = &readiness->since[i];
+
+	if (!sight->trouble[0]) {
+		*since = 0;
+		return sight->synced ? "" : "not synced yet";
+	}
+	if (*since == 0)
+		*since = now_ms;
+	return sight->synced && now_ms - *since < READINESS_GRACE_MS ? "" : sight->trouble;
+}
+
+static bool note(struct readiness *readiness, unsigned i, const struct sight *sight,
+		 uint64_t now_ms)
+{
 	char *text = readiness->texts[i];
 	char next[READINESS_TEXT];
 	bool same;
 
-	snprintf(next, sizeof(next), "%s", trouble);
+	log_change(readiness, i, sight);
+	snprintf(next, sizeof(next), "%s", told(readiness, i, sight, now_ms));
 	same = strcmp(text, next) == 0;
 	memcpy(text, next, sizeof(next));
-	*check = (struct probes_check){.name = view_from(name), .trouble = view_from(text)};
+	readiness->checks[i] = (struct probes_check){
+		.name = view_from(sight->name),
+		.trouble = view_from(text),
+	};
 	return !same;
 }
 
-static const char *trouble_of(const struct watches_state *state)
-{
-	if (state->synced)
-		return "";
-	return state->trouble[0] ? state->trouble : "not synced yet";
-}
-
 bool readiness_look(struct readiness *readiness, const struct watches *watches,
-		    const struct certificates *certificates)
+		    const struct certificates *certificates, uint64_t now_ms)
 {
+	const char *tls = certificates_trouble(certificates);
 	bool changed = !readiness->is_told;
 
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct watches_state state = watches_state(watches, i);
+		const struct sight sight = {state.name, state.trouble, state.synced};
 
-		changed |= note(readiness, i, state.name, trouble_of(&state));
+		changed |= note(readiness, i, &sight, now_ms);
 	}
-	changed |= note(readiness, INVENTORY_N_KINDS, "tls", certificates_trouble(certificates));
+	changed |= note(readiness, INVENTORY_N_KINDS, &(struct sight){"tls", tls, !tls[0]}, now_ms);
 	readiness->is_told = true;
 	return changed;
 }

@@ -3,7 +3,11 @@
 
 /*
  * readiness - what /readyz says: one check a resource that is followed, and one for the serving
- * certificate, each with why it fails.
+ * certificate, each with why it fails; and a log line whenever that changes.
+ *
+ * Before a resource has synced any trouble with it is unready. Afterwards what is known is served,
+ * so only trouble that lasts for READINESS_GRACE_MS is: a restart of the API server must not take
+ * the report endpoint out of its Service.
  *
  * Threads: the loop's.
  */
@@ -14,19 +18,19 @@
 
 #define READINESS_CHECKS (INVENTORY_N_KINDS + 1)
 #define READINESS_TEXT 192
+#define READINESS_GRACE_MS 60000u
 
 struct readiness {
 	struct probes_check checks[READINESS_CHECKS];
-	char texts[READINESS_CHECKS][READINESS_TEXT];
+	char texts[READINESS_CHECKS][READINESS_TEXT];  /* told: empty within the grace */
+	char logged[READINESS_CHECKS][READINESS_TEXT]; /* as it was logged last */
+	uint64_t since[READINESS_CHECKS];              /* ms, when trouble began; 0: there is none */
 	bool is_told; /* nothing changed since the last look */
 };
 
-/*
- * Looks at everything; true when something differs from the last look, or at the first. A watch
- * that fails for a while after it synced is not unready: what is known is served.
- */
+/* Looks at everything; true when what is told differs from the last look, or at the first. */
 bool readiness_look(struct readiness *readiness, const struct watches *watches,
-		    const struct certificates *certificates);
+		    const struct certificates *certificates, uint64_t now_ms);
 /* What was seen; borrowed until the next look. */
 const struct probes_check *readiness_checks(const struct readiness *readiness, size_t *ret_n);
 /* The next look counts as a change. */
