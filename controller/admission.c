@@ -17,6 +17,9 @@
 
 #include "base/list.h"
 
+/* Before its end a token is not believed unseen: clocks differ, and its review took a while. */
+#define TOKEN_MARGIN_S 10
+
 struct waiter {
 	struct list link;
 	void *request;
@@ -182,15 +185,15 @@ enum admission_step admission_ask(struct admission *admission, struct view token
 	return ADMISSION_WAIT;
 }
 
-/* How long a token says that it is still valid. */
+/* How long a token may be believed by what it says of its end. */
 static uint64_t validity(int64_t token_end, int64_t now_wall_ms)
 {
 	int64_t now = now_wall_ms / 1000;
 	if (token_end == INT64_MAX)
 		return UINT64_MAX;
-	if (token_end <= now)
+	if (token_end <= now || token_end - now <= TOKEN_MARGIN_S)
 		return 0;
-	uint64_t seconds = (uint64_t)token_end - (uint64_t)now;
+	uint64_t seconds = (uint64_t)token_end - (uint64_t)now - TOKEN_MARGIN_S;
 	return seconds < UINT64_MAX / 1000 ? seconds * 1000 : UINT64_MAX;
 }
 

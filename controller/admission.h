@@ -4,7 +4,7 @@
 /*
  * admission - who holds the token of a request? What was judged lately is remembered; for the rest
  * a review is asked for, one for each token however many requests come with it, and the requests
- * wait.
+ * wait. A verdict is remembered until shortly before the end that its token states.
  *
  * Threads: the front's.
  * Limits:  reviews under way, requests that wait, and the time a review may take, as configured;

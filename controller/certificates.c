@@ -20,6 +20,10 @@
  * replicas all end with the same pair. The authority outlives the serving certificate by far; when
  * it is renewed the old one stays in ca.crt behind the new, until it ends.
  *
+ * An authority is renewed in two steps, with at least SPREAD_S between them: first it comes into
+ * ca.crt, in front of the old one, while the pair stays; then a pair of it is made. How long ago
+ * the first step was is told by the authority's own end, so that any replica can take the second.
+ *
  * A Secret is also not good when its keys do not fit its certificates. What can be served with is
  * served with until something better is there; and a Secret that does not keep what is written to
  * it is tried again after a back-off, not at once.
@@ -32,6 +36,7 @@
 #define AUTHORITY_LIFETIME_S (3650LL * DAY_S)
 /* An authority is renewed while a serving certificate of full life still ends before it. */
 #define AUTHORITY_LEAST_S (2 * SERVING_LIFETIME_S)
+#define SPREAD_S 3600
 #define MAX_NAME 256
 
 struct certificates {
@@ -162,6 +167,21 @@ static bool may_sign(const struct secret_doc *secret)
 	return lasts(secret->ca_cert, AUTHORITY_LEAST_S) && fits(secret->ca_cert, secret->ca_key);
 }
 
+/* A pair that may be served for so long, and that agents can trust when the old ca.crt stays. */
+static bool can_serve(const struct secret_doc *secret, int64_t least_s)
+{
+	return lasts(secret->cert, least_s) && fits(secret->cert, secret->key) &&
+	       lasts(secret->ca_cert, least_s);
+}
+
+/* An authority that was made here is not yet known to all agents. One hour of slack for clocks. */
+static bool is_spreading(const struct secret_doc *secret)
+{
+	return lasts(secret->ca_cert, AUTHORITY_LIFETIME_S - SPREAD_S) &&
+	       !lasts(secret->ca_cert, AUTHORITY_LIFETIME_S + SPREAD_S) && may_sign(secret) &&
+	       can_serve(secret, SPREAD_S);
+}
+
 static int make_authority(const struct secret_doc *old, struct sbuf *cert, struct sbuf *key,
 			  struct error *err)
 {
@@ -270,6 +290,11 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 			return -1;
 		secret.ca_cert = sbuf_view(&ca_cert);
 		secret.ca_key = sbuf_view(&ca_key);
+		if (can_serve(old, 2 * SPREAD_S)) {
+			LOG_INFO("Making an authority; the certificate follows in an hour",
+				 LOG_TEXT("secret", view_from(certificates->config.secret)));
+			return send_patch(certificates, &secret, err);
+		}
 	}
 	if (make_serving(&certificates->config, secret.ca_cert, secret.ca_key, &cert, &key, err) < 0)
 		return -1;
@@ -290,7 +315,7 @@ static int use_secret(struct certificates *certificates, struct view body, struc
 		return -1;
 	int served = serve(certificates, secret.cert, secret.key, err);
 
-	if (!is_good(&secret))
+	if (!is_good(&secret) && !is_spreading(&secret))
 		return renew(certificates, &secret, err);
 	if (served == 0)
 		rest(certificates, SECRET_PERIOD_MS);

@@ -63,6 +63,16 @@ static void on_signal(void *owner, int signal_number)
 	loop_stop(daemon->loop);
 }
 
+/* The front shall not take the node's next report for one that is known. */
+static void on_forgotten(void *owner, struct view node_name)
+{
+	struct daemon *daemon = owner;
+	struct error error = {0};
+
+	if (front_forget(daemon->front, node_name, &error) < 0)
+		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+}
+
 /* From the front */
 
 static void take_report(struct daemon *daemon, struct receiver_report *report)
@@ -74,19 +84,16 @@ static void take_report(struct daemon *daemon, struct receiver_report *report)
 		return;
 	LOG_ERROR("Report could not be kept", LOG_TEXT("node", report->report.node),
 		  LOG_ERROR_FIELD(&error));
-	if (front_forget(daemon->front, report->report.node, &error) < 0)
-		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+	on_forgotten(daemon, report->report.node);
 	receiver_report_unref(report);
 }
 
 static void take_refresh(struct daemon *daemon, struct view node_name)
 {
-	struct error error = {0};
-
-	if (inventory_refresh_report(daemon->inventory, node_name, loop_now_ms(daemon->loop)))
-		return;
-	if (front_forget(daemon->front, node_name, &error) < 0)
-		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+	if (!inventory_refresh_report(daemon->inventory, node_name,
+				      (uint64_t)daemon->settings->stale_ms,
+				      loop_now_ms(daemon->loop)))
+		on_forgotten(daemon, node_name);
 }
 
 static void take_message(struct daemon *daemon, struct front_message *message)
@@ -277,6 +284,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 		.max_requests = (uint32_t)settings->max_requests,
 		.is_ready = is_ready,
 		.events_published = on_events_published,
+		.forgotten = on_forgotten,
 		.owner = daemon,
 		.seed = prng_entropy(),
 	};

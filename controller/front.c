@@ -79,7 +79,7 @@ struct front_config front_config_default(void)
 		.token_ttl_ms = 120000,
 		.max_connections = 4096,
 		.max_connections_per_address = 256,
-		.reports_per_second = 500,
+		.reports_per_second = 5,
 		.max_nodes = 16384,
 		.max_silent_ms = 30000,
 	};

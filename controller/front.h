@@ -52,7 +52,7 @@ struct front_config {
 	uint32_t token_ttl_ms;         /* how long a review is believed */
 	uint32_t max_connections;
 	uint32_t max_connections_per_address;
-	uint32_t reports_per_second;   /* of one node */
+	uint32_t reports_per_second;   /* of one node that say something new */
 	size_t max_nodes;
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;

@@ -11,7 +11,7 @@
  * long ago something was read must count from there by the controller's clock.
  *
  * Between head and body of a request its node's record is only a pointer in the request: the record
- * was used just now, so it outlives any body's deadline (controller/senders.h).
+ * does not make room while a body of its node is being read (controller/senders.h).
  */
 
 #include "controller/receiver.h"
@@ -102,6 +102,13 @@ static void refuse_unavailable(struct receiver *receiver, struct server_request 
 	       &(struct refusal){RECEIVER_UNAVAILABLE, 503, RETRY_AFTER_S, NULL, view_from(reason)});
 }
 
+static void refuse_throttled(struct receiver *receiver, struct server_request *request,
+			     struct view node, const char *reason)
+{
+	refuse(receiver, request, node,
+	       &(struct refusal){RECEIVER_THROTTLED, 429, 1, NULL, view_from(reason)});
+}
+
 static void refuse_text(struct receiver *receiver, struct server_request *request,
 			struct view node, enum receiver_outcome outcome, int status,
 			const char *reason)
@@ -141,6 +148,28 @@ static bool check_form(struct receiver *receiver, struct server_request *request
 	return false;
 }
 
+static void admit_body(struct receiver *receiver, struct server_request *request,
+		       struct sender *sender)
+{
+	struct view node = senders_name(sender);
+	switch (senders_admit(&receiver->senders, sender, server_request_body_size(request),
+			      loop_now_ms(receiver->loop))) {
+	case SENDERS_ADMITTED:
+		server_request_set_data(request, sender);
+		server_proceed(request);
+		break;
+	case SENDERS_TOO_OFTEN:
+		refuse_throttled(receiver, request, node, "this node reports too often");
+		break;
+	case SENDERS_TOO_MUCH:
+		refuse_throttled(receiver, request, node, "this node sends too much at once");
+		break;
+	case SENDERS_FULL:
+		refuse_unavailable(receiver, request, node, "too many reports are being read");
+		break;
+	}
+}
+
 static void admit(struct receiver *receiver, struct server_request *request,
 		  const struct identity *identity)
 {
@@ -156,16 +185,10 @@ static void admit(struct receiver *receiver, struct server_request *request,
 		return;
 	}
 	struct sender *sender = senders_use(&receiver->senders, node, now_ms);
-	if (!sender) {
+	if (sender)
+		admit_body(receiver, request, sender);
+	else
 		refuse_unavailable(receiver, request, node, "too many nodes report");
-	} else if (!senders_admit(&receiver->senders, sender, now_ms)) {
-		refuse(receiver, request, node,
-		       &(struct refusal){RECEIVER_THROTTLED, 429, 1, NULL,
-					 VIEW("this node reports too often")});
-	} else {
-		server_request_set_data(request, sender);
-		server_proceed(request);
-	}
 }
 
 static bool on_review(void *owner, uint64_t ticket, struct view token)
@@ -370,6 +393,11 @@ static void on_request(void *owner, struct server_request *request, const struct
 		receive_alike(receiver, request, sender, sequence);
 		return;
 	}
+	if (!senders_admit_change(&receiver->senders, sender, loop_now_ms(receiver->loop))) {
+		refuse_throttled(receiver, request, senders_name(sender),
+				 "this node reports changes too often");
+		return;
+	}
 	CLEANUP(report_freep) struct receiver_report *report = decode(body, &err);
 	if (report)
 		receive_decoded(receiver, request, sender, report, body);
@@ -378,6 +406,13 @@ static void on_request(void *owner, struct server_request *request, const struct
 	else
 		refuse_text(receiver, request, senders_name(sender), RECEIVER_MALFORMED, 400,
 			    err.text);
+}
+
+static void on_done(void *owner, struct server_request *request)
+{
+	struct receiver *receiver = owner;
+	senders_release(&receiver->senders, server_request_data(request),
+			server_request_body_size(request));
 }
 
 /* The receiver */
@@ -420,7 +455,7 @@ void receiver_free(struct receiver *receiver)
 
 struct server_handler receiver_handler(struct receiver *receiver)
 {
-	return (struct server_handler){receiver, on_head, on_request};
+	return (struct server_handler){receiver, on_head, on_request, on_done};
 }
 
 void receiver_set_trouble(struct receiver *receiver, struct view trouble)

@@ -7,11 +7,13 @@
  * news that the node was heard of.
  *
  * A request is decided in this order: path, method, media type, length; bearer token; whether we
- * can take reports at all; whose token it is; how often that node reports. Only then its body is
- * read: form, the node it speaks of, its place behind the reports before it.
+ * can take reports at all; whose token it is; how often that node asks and how much of it is being
+ * read. Only then its body is read: does it say anything new, and not too often so; its form, the
+ * node it speaks of, its place behind the reports before it.
  *
  * Threads: the front's, but for receiver_report_unref().
- * Limits:  nodes as configured; those silent for ten minutes make room.
+ * Limits:  nodes as configured; those silent for ten minutes make room. Bodies and requests as in
+ *          controller/senders.h.
  */
 
 #include <stdatomic.h>
@@ -60,7 +62,8 @@ void receiver_report_unref(void *report);
 struct receiver_config {
 	struct admission_config admission; /* decided and owner are the receiver's to set; review is
 	                                      called with the owner below */
-	uint32_t reports_per_second;       /* of one node, and so many at once */
+	uint32_t reports_per_second;       /* of one node that say something new; four times as many
+	                                      at once */
 	size_t max_nodes;
 	uint32_t refresh_ms;   /* a node is said to have been heard of at most once in this time */
 	struct metric_registry *metrics; /* NULL: none */

@@ -173,6 +173,25 @@ static void look_again(struct reconciler *reconciler, struct view node_name, int
 		    loop_now_ms(reconciler->config.loop) + (uint64_t)in_ms);
 }
 
+static void count(struct reconciler *reconciler, struct view node_name,
+		  const struct join_result *result)
+{
+	reconciler->counters.claims_refused += result->claims_refused;
+	reconciler->counters.ids_unknown += result->ids_unknown;
+	reconciler->counters.devices_refused += result->devices_refused;
+	if (result->devices_refused > 0)
+		LOG_WARN("Node has too many objects to get more", LOG_TEXT("node", node_name),
+			 LOG_I64("refused", result->devices_refused));
+}
+
+/* What is planned has been copied: nothing refers to the report any more. */
+static void forget(struct reconciler *reconciler, struct view node_name)
+{
+	inventory_forget_report(reconciler->config.inventory, node_name);
+	if (reconciler->config.forgotten)
+		reconciler->config.forgotten(reconciler->config.owner, node_name);
+}
+
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
@@ -188,8 +207,9 @@ static void run(struct reconciler *reconciler, struct view node_name)
 		settle(reconciler, node_name, &error);
 		return;
 	}
-	reconciler->counters.claims_refused += result.claims_refused;
-	reconciler->counters.ids_unknown += result.ids_unknown;
+	count(reconciler, node_name, &result);
+	if (result.is_buried)
+		forget(reconciler, node_name);
 	look_again(reconciler, node_name, result.again_in_ms);
 	if (n_writes == 0)
 		settle(reconciler, node_name, NULL);

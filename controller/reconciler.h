@@ -36,6 +36,8 @@ struct reconciler_config {
 	bool (*is_ready)(void *owner); /* every source has synced, and we lead */
 	/* The node need not report these events again. NULL: nobody cares. */
 	void (*events_published)(void *owner, const struct reconciler_events *events);
+	/* The node is gone and its report released. NULL: nobody cares. */
+	void (*forgotten)(void *owner, struct view node_name);
 	void *owner;
 	uint64_t seed;
 };
@@ -50,7 +52,7 @@ void reconciler_wake(struct reconciler *reconciler);
 
 /* Rise only, but for depth. */
 struct reconciler_counters {
-	uint64_t runs, errors, claims_refused, ids_unknown;
+	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused;
 	uint64_t depth;
 	struct workqueue_counters queue;
 	struct publisher_counters writes;

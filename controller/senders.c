@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Throttling is a bucket of credit that fills evenly and holds what comes together in one second.
+ * A node is throttled twice. By its head each request is counted, a large one more often than a
+ * small one, generously: a report that says nothing new costs little. What has to be decoded costs
+ * ten times as much, and no healthy agent has many of those.
  */
 
 #include "controller/senders.h"
@@ -12,7 +14,29 @@
 
 #include "controller/receiver.h"
 
-#define REPORT_CREDIT 1000u
+#define ONE 1000u
+
+static void fill(struct senders_credit *credit, uint32_t per_second, uint32_t brim_s,
+		 uint64_t now_ms)
+{
+	const uint64_t brim = (uint64_t)per_second * brim_s * ONE;
+	uint64_t passed_ms = now_ms - credit->filled_at_ms;
+	if (passed_ms > 1000ull * brim_s)
+		passed_ms = 1000ull * brim_s;
+	/* One a second is a thousandth of it a millisecond. */
+	credit->thousandths += passed_ms * per_second;
+	if (credit->thousandths > brim)
+		credit->thousandths = brim;
+	credit->filled_at_ms = now_ms;
+}
+
+static bool draw(struct senders_credit *credit, uint64_t n)
+{
+	if (credit->thousandths < n * ONE)
+		return false;
+	credit->thousandths -= n * ONE;
+	return true;
+}
 
 struct view senders_name(const struct sender *sender)
 {
@@ -24,10 +48,10 @@ static struct view key_of(const struct table_node *node)
 	return senders_name(CONTAINER_OF(node, struct sender, by_name));
 }
 
-void senders_init(struct senders *senders, size_t cap, uint32_t per_second)
+void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_second)
 {
-	assert(cap > 0 && per_second > 0);
-	*senders = (struct senders){.cap = cap, .per_second = per_second};
+	assert(cap > 0 && changes_per_second > 0);
+	*senders = (struct senders){.cap = cap, .changes_per_second = changes_per_second};
 	table_init(&senders->table, key_of);
 	list_init(&senders->by_use);
 }
@@ -72,7 +96,7 @@ static bool make_room(struct senders *senders, uint64_t now_ms)
 	if (senders->table.count < senders->cap)
 		return true;
 	struct sender *oldest = silent_for_longest(senders);
-	if (now_ms - oldest->used_at_ms < SENDERS_SILENT_MS)
+	if (now_ms - oldest->used_at_ms < SENDERS_SILENT_MS || oldest->body_bytes > 0)
 		return false;
 	remove_sender(senders, oldest);
 	return true;
@@ -87,8 +111,9 @@ static struct sender *add_sender(struct senders *senders, struct view node, uint
 		return NULL;
 	*sender = (struct sender){
 		.name_len = node.len,
-		.credit = (uint64_t)senders->per_second * REPORT_CREDIT,
-		.credited_at_ms = now_ms,
+		.requests = {(uint64_t)SENDERS_REQUESTS_PER_SECOND * ONE, now_ms},
+		.changes = {(uint64_t)senders->changes_per_second * SENDERS_CHANGES_BURST_S * ONE,
+			    now_ms},
 	};
 	memcpy(sender->name, node.ptr, node.len);
 	list_init(&sender->by_use);
@@ -112,21 +137,32 @@ struct sender *senders_use(struct senders *senders, struct view node, uint64_t n
 	return sender;
 }
 
-bool senders_admit(const struct senders *senders, struct sender *sender, uint64_t now_ms)
+enum senders_verdict senders_admit(struct senders *senders, struct sender *sender, size_t size,
+				   uint64_t now_ms)
 {
-	const uint64_t cap = (uint64_t)senders->per_second * REPORT_CREDIT;
-	uint64_t passed_ms = now_ms - sender->credited_at_ms;
-	if (passed_ms > 1000)
-		passed_ms = 1000;
-	/* A report a second is a thousandth of it a millisecond. */
-	sender->credit += passed_ms * senders->per_second;
-	if (sender->credit > cap)
-		sender->credit = cap;
-	sender->credited_at_ms = now_ms;
-	if (sender->credit < REPORT_CREDIT)
-		return false;
-	sender->credit -= REPORT_CREDIT;
-	return true;
+	if (size > SENDERS_BODY_BYTES - sender->body_bytes)
+		return SENDERS_TOO_MUCH;
+	if (size > SENDERS_BODY_BYTES_ALL - senders->body_bytes)
+		return SENDERS_FULL;
+	fill(&sender->requests, SENDERS_REQUESTS_PER_SECOND, 1, now_ms);
+	if (!draw(&sender->requests, 1 + size / SENDERS_REQUEST_BYTES))
+		return SENDERS_TOO_OFTEN;
+	sender->body_bytes += size;
+	senders->body_bytes += size;
+	return SENDERS_ADMITTED;
+}
+
+void senders_release(struct senders *senders, struct sender *sender, size_t size)
+{
+	assert(sender->body_bytes >= size && senders->body_bytes >= size);
+	sender->body_bytes -= size;
+	senders->body_bytes -= size;
+}
+
+bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms)
+{
+	fill(&sender->changes, senders->changes_per_second, SENDERS_CHANGES_BURST_S, now_ms);
+	return draw(&sender->changes, 1);
 }
 
 void senders_forget_reports(struct senders *senders)

@@ -2,28 +2,46 @@
 #pragma once
 
 /*
- * senders - what is kept of each node that reports, between its reports.
+ * senders - what is kept of each node that reports, between its reports, and what it may ask for.
  *
  * Threads: owner.
  * Limits:  nodes as configured. A node that was silent for SENDERS_SILENT_MS makes room for a new
- *          one; if there is none, the new one is refused.
+ *          one; if there is none, the new one is refused. Bodies being read: SENDERS_BODY_BYTES of
+ *          one node, SENDERS_BODY_BYTES_ALL of all. Requests: SENDERS_REQUESTS_PER_SECOND of one
+ *          node, of which those with a large body count several times. Reports that must be
+ *          decoded: as configured.
  */
 
+#include "base/limits.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "controller/likeness.h"
 #include "controller/report_order.h"
 
 #define SENDERS_SILENT_MS 600000u
+#define SENDERS_BODY_BYTES (2u * LIMIT_REPORT_BYTES)
+#define SENDERS_BODY_BYTES_ALL (32u * LIMIT_MIB)
+#define SENDERS_REQUESTS_PER_SECOND 1000u
+/* A request counts once, and once more for each so many bytes of its body. */
+#define SENDERS_REQUEST_BYTES (16u * LIMIT_KIB)
+/* Changes that may come together, in seconds' worth of them. */
+#define SENDERS_CHANGES_BURST_S 4u
 
 struct receiver_report;
+
+/* Fills evenly up to a brim, and is drawn from. */
+struct senders_credit {
+	uint64_t thousandths;
+	uint64_t filled_at_ms;
+};
 
 struct sender {
 	struct table_node by_name;
 	struct list by_use;
 	uint64_t used_at_ms;
-	uint64_t credit;           /* thousandths of a report that may come now */
-	uint64_t credited_at_ms;
+	struct senders_credit requests;
+	struct senders_credit changes;
+	size_t body_bytes;         /* of its bodies being read */
 	uint64_t refreshed_at_ms;  /* when the loop was last told of the node */
 	int64_t acknowledged;      /* highest event sequence of this instance that is safe */
 	struct report_order order;
@@ -37,10 +55,11 @@ struct senders {
 	struct table table;
 	struct list by_use; /* silent for longest in front */
 	size_t cap;
-	uint32_t per_second; /* reports of one node */
+	uint32_t changes_per_second; /* of one node */
+	size_t body_bytes;           /* of all bodies being read */
 };
 
-void senders_init(struct senders *senders, size_t cap, uint32_t per_second);
+void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_second);
 void senders_deinit(struct senders *senders);
 /*
  * The node's record, made if it is new; valid for at least SENDERS_SILENT_MS from now. NULL: too
@@ -50,8 +69,22 @@ struct sender *senders_use(struct senders *senders, struct view node, uint64_t n
 /* The node's record, or NULL. */
 struct sender *senders_find(const struct senders *senders, struct view node);
 struct view senders_name(const struct sender *sender);
-/* Counts a report. False: the node has sent too many lately. */
-bool senders_admit(const struct senders *senders, struct sender *sender, uint64_t now_ms);
+
+enum senders_verdict {
+	SENDERS_ADMITTED,
+	SENDERS_TOO_OFTEN, /* the node has asked too often lately */
+	SENDERS_TOO_MUCH,  /* too much of it is being read already */
+	SENDERS_FULL,      /* too much of all nodes is */
+};
+/*
+ * May a body of this size be read? When admitted it is counted until senders_release(), and the
+ * record is valid until then.
+ */
+enum senders_verdict senders_admit(struct senders *senders, struct sender *sender, size_t size,
+				   uint64_t now_ms);
+void senders_release(struct senders *senders, struct sender *sender, size_t size);
+/* Counts a report that must be decoded. False: the node has sent too many lately. */
+bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms);
 /* The next report is as if it were the first, but for its order. */
 void senders_forget_report(struct sender *sender);
 /* senders_forget_report() for all. */

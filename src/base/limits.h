@@ -19,6 +19,9 @@
 #define LIMIT_REPORT_MESSAGE 256u
 #define LIMIT_REPORT_DEPTH 16u
 
+/* Objects of one node, above which a report creates no more; two whole sets of devices. */
+#define LIMIT_NODE_OBJECTS (2 * LIMIT_REPORT_DEVICES)
+
 /* PodResources and the checkpoint, read by the node's agent. */
 #define LIMIT_PODRESOURCES_BYTES (16u * LIMIT_MIB)
 #define LIMIT_CHECKPOINT_BYTES (16u * LIMIT_MIB)

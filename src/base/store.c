@@ -80,6 +80,11 @@ enum store_verdict store_judge(struct store *store, struct view key, enum store_
 	return STORE_IGNORE;
 }
 
+void store_note(const struct store *store, struct store_entry *entry)
+{
+	entry->epoch = store->epoch;
+}
+
 int store_add(struct store *store, struct store_entry *entry, uint64_t version, struct error *err)
 {
 	if (table_add(&store->table, &entry->node, err) != 0)

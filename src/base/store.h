@@ -54,6 +54,8 @@ struct store_entry *store_find(const struct store *store, struct view key);
  */
 enum store_verdict store_judge(struct store *store, struct view key, enum store_change change,
 			       uint64_t version, struct store_entry **ret_entry);
+/* The object is there, whatever becomes of what arrived of it: a list under way does not sweep it. */
+void store_note(const struct store *store, struct store_entry *entry);
 /* Adds a record after STORE_INSERT. Fails with ERROR_NO_MEMORY, the record is still the caller's. */
 MUST_USE int store_add(struct store *store, struct store_entry *entry, uint64_t version,
 		       struct error *err);

@@ -6,8 +6,8 @@
 
 struct claim {
 	struct table_node link;
-	struct place *places[CLAIM_MAX_PLACES];
-	unsigned n_places;
+	struct place **places;
+	unsigned n_places, cap;
 	struct view name; /* in the same block */
 };
 
@@ -76,6 +76,36 @@ static bool has(const struct claim *claim, const struct place *place)
 	return false;
 }
 
+static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
+{
+	for (unsigned i = 0; i < claim->n_places; i++)
+		if (claim->places[i] == place)
+			claim->places[i--] = claim->places[--claim->n_places];
+	if (claim->n_places == 0) {
+		table_remove(&book->by_name, &claim->link);
+		free(claim->places);
+		free(claim);
+	}
+}
+
+/* Nearly every device is claimed by one place; a device of many, by as many as there are. */
+static int add(struct claim *claim, struct place *place, struct error *err)
+{
+	if (has(claim, place))
+		return 0;
+	if (claim->n_places == claim->cap) {
+		unsigned cap = claim->cap ? 2 * claim->cap : 1;
+		struct place **places = realloc(claim->places, cap * sizeof(struct place *));
+
+		if (!places)
+			return error_no_memory(err);
+		claim->places = places;
+		claim->cap = cap;
+	}
+	claim->places[claim->n_places++] = place;
+	return 0;
+}
+
 int claim_add(struct claim_book *book, struct place *place, const struct report *report,
 	      struct error *err)
 {
@@ -87,21 +117,12 @@ int claim_add(struct claim_book *book, struct place *place, const struct report 
 
 		if (!claim)
 			return -1;
-		if (!has(claim, place) && claim->n_places < CLAIM_MAX_PLACES)
-			claim->places[claim->n_places++] = place;
+		if (add(claim, place, err) < 0) {
+			drop(book, claim, place); /* an empty one does not stay */
+			return -1;
+		}
 	}
 	return 0;
-}
-
-static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
-{
-	for (unsigned i = 0; i < claim->n_places; i++)
-		if (claim->places[i] == place)
-			claim->places[i--] = claim->places[--claim->n_places];
-	if (claim->n_places == 0) {
-		table_remove(&book->by_name, &claim->link);
-		free(claim);
-	}
 }
 
 void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,

@@ -7,12 +7,11 @@
  * that report the same device find each other.
  *
  * Threads: the loop thread.
- * Limits:  four nodes a device; further ones are not told of it.
+ * Limits:  none of its own: each node claims what its report lists, LIMIT_REPORT_DEVICES at most.
  */
 
 #include "core/place.h"
 
-#define CLAIM_MAX_PLACES 4u
 #define CLAIM_NAME_SIZE 253u
 
 struct claim_book {

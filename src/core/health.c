@@ -41,8 +41,15 @@ struct judge {
 };
 
 static const struct view not_advertised = VIEW_INIT("NotAdvertised");
+static const struct view device_missing = VIEW_INIT("DeviceMissing");
 
 /* Events */
+
+static struct array published_events(const struct judge *judge)
+{
+	const struct join_previous *previous = judge->device->previous;
+	return previous ? previous->object->status.health.events : (struct array){0};
+}
 
 static bool has_event(const struct judge *judge, int64_t time, int64_t code)
 {
@@ -105,9 +112,7 @@ static int collect_events(struct judge *judge, const struct tenants *tenants, st
 {
 	const struct report *report = judge->holdings->input->report;
 	const struct array new = report ? report->events : (struct array){0};
-	const struct join_previous *previous = judge->device->previous;
-	const struct array kept = previous ? previous->object->status.health.events
-					   : (struct array){0};
+	const struct array kept = published_events(judge);
 	struct array uids = {0};
 
 	judge->events = arena_alloc(judge->arena, kept.count + new.count, sizeof(*judge->events));
@@ -144,6 +149,51 @@ static bool has_found(const struct judge *judge, int64_t xid)
 	return false;
 }
 
+static bool had_reason(const struct judge *judge, struct view reason)
+{
+	const struct array reasons =
+		judge->published ? judge->published->health.reasons : (struct array){0};
+	for (uint32_t i = 0; i < reasons.count; i++) {
+		if (view_equal(*ARRAY_AT(reasons, struct view, i), reason))
+			return true;
+	}
+	return false;
+}
+
+static bool was_published(const struct judge *judge, const struct attribution_health_event *event)
+{
+	const struct array kept = published_events(judge);
+	for (uint32_t i = 0; i < kept.count; i++) {
+		const struct attribution_health_event *k =
+			ARRAY_AT(kept, struct attribution_health_event, i);
+		if (k->time == event->time && k->xid == event->xid)
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const struct judge *judge)
+{
+	return judge->holdings->roster->nvml == ROSTER_NVML_OK && judge->device->reported;
+}
+
+static int make_reason(int64_t code, char text[static LIMIT_TEXT_WORD])
+{
+	return snprintf(text, LIMIT_TEXT_WORD, "XID%" PRId64, code);
+}
+
+/* It was published, and has been settled, then or since. */
+static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
+{
+	char reason[LIMIT_TEXT_WORD];
+	int len = make_reason(event->xid, reason);
+	if (!was_published(judge, event))
+		return false;
+	return !had_reason(judge, (struct view){reason, (size_t)len}) ||
+	       event->time <= judge->holdings->input->booted_after ||
+	       (is_listed(judge) && had_reason(judge, device_missing));
+}
+
 static int find_xid(struct judge *judge, int64_t code, struct error *err)
 {
 	struct xid xid = xid_look_up(code);
@@ -166,7 +216,7 @@ static int find_xid(struct judge *judge, int64_t code, struct error *err)
 		finding.recovery = ATTRIBUTION_RECOVERY_REBOOT;
 		break;
 	}
-	reason_len = snprintf(reason, sizeof(reason), "XID%" PRId64, code);
+	reason_len = make_reason(code, reason);
 	message_len = snprintf(message, sizeof(message), "XID %" PRId64 ": %.*s", code,
 			       VIEW_ARG(xid.meaning));
 	if (!arena_copy(judge->arena, (struct view){reason, (size_t)reason_len}, &finding.reason) ||
@@ -186,22 +236,13 @@ static int by_code(const void *a, const void *b)
 static int find_xids(struct judge *judge, struct error *err)
 {
 	for (uint32_t i = 0; i < judge->n_events; i++) {
-		if (!has_found(judge, judge->events[i].xid) &&
-		    find_xid(judge, judge->events[i].xid, err) < 0)
+		const struct attribution_health_event *event = &judge->events[i];
+		if (!has_found(judge, event->xid) && !is_history(judge, event) &&
+		    find_xid(judge, event->xid, err) < 0)
 			return -1;
 	}
 	qsort(judge->findings, judge->n_findings, sizeof(judge->findings[0]), by_code);
 	return 0;
-}
-
-static bool was_withdrawn(const struct attribution_status *published)
-{
-	const struct array reasons = published->health.reasons;
-	for (uint32_t i = 0; i < reasons.count; i++) {
-		if (view_equal(*ARRAY_AT(reasons, struct view, i), not_advertised))
-			return true;
-	}
-	return false;
 }
 
 /* It was on offer once, as what is held must have been, and no good source has it on offer now. */
@@ -218,7 +259,7 @@ static bool is_withdrawn(const struct judge *judge)
 	}
 	if (!judge->slots->is_offer_known)
 		return false;
-	if (published && was_withdrawn(published))
+	if (had_reason(judge, not_advertised))
 		return true;
 	return !holdings->is_settling &&
 	       (holdings->list == HOLDING_BOOK_OK || holdings->checkpoint == HOLDING_BOOK_OK) &&
@@ -227,13 +268,13 @@ static bool is_withdrawn(const struct judge *judge)
 
 static void find_others(struct judge *judge)
 {
-	bool is_listed = judge->device->reported != NULL;
 	bool is_nvml_ok = judge->holdings->roster->nvml == ROSTER_NVML_OK;
 
-	if (is_nvml_ok && !is_listed)
+	/* What was missing when NVML went quiet still is, or its return would not be seen. */
+	if (!is_listed(judge) && (is_nvml_ok || had_reason(judge, device_missing)))
 		find(judge, (struct finding){
 				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
-				    .reason = VIEW("DeviceMissing"),
+				    .reason = device_missing,
 				    .message = VIEW("NVML no longer lists the device"),
 			    });
 	else if (is_withdrawn(judge))

@@ -135,10 +135,13 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 	struct store_entry *entry = store_find(store, key);
 	bool newer;
 
-	if (!entry || version == 0)
+	if (!entry)
 		return true;
-	newer = change == STORE_LISTED ? version != entry->version : version > entry->version;
-	if (!newer)
+	newer = version == 0 ||
+		(change == STORE_LISTED ? version != entry->version : version > entry->version);
+	if (newer)
+		store_note(store, entry);
+	else
 		(void)store_judge(store, key, change, version, &entry); /* it is there: noted */
 	return newer;
 }
@@ -232,6 +235,30 @@ static void touch_holders(const struct inventory *inventory, const struct place 
 	}
 }
 
+/* The other nodes that report devices whose objects are this one's wait for what it says. */
+static void touch_rivals(const struct inventory *inventory, const struct place *place)
+{
+	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next) {
+		struct view name =
+			CONTAINER_OF(l, struct attribution_record, link)->attribution.name;
+		const struct place *rival;
+
+		for (unsigned i = 0; (rival = claim_place(&inventory->claims, name, i)); i++)
+			if (rival != place)
+				place_touch(&inventory->places, rival, false);
+	}
+}
+
+/* What the node has told until now it told before it was booted, if it was. */
+static void note_boot(struct place *place, const struct report *report)
+{
+	const struct report *last = place->report;
+
+	if (last && last->boot_id.len > 0 && report->boot_id.len > 0 &&
+	    !view_equal(last->boot_id, report->boot_id))
+		place->booted_after = last->observed_at;
+}
+
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 inventory_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
@@ -248,6 +275,8 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	claim_drop(&inventory->claims, place, place->report, report);
 	touch_holders(inventory, place, place->report);
 	touch_holders(inventory, place, report);
+	touch_rivals(inventory, place);
+	note_boot(place, report);
 	place_release_report(place);
 	place->report = report;
 	place->release = release;
@@ -259,14 +288,36 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 }
 
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name,
-			      uint64_t now_ms)
+			      uint64_t stale_ms, uint64_t now_ms)
 {
 	struct place *place = place_find(&inventory->places, node_name);
+	bool was_stale;
 
 	if (!place || !place->report)
 		return false;
+	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
+	if (was_stale) {
+		touch_holders(inventory, place, place->report);
+		place_touch(&inventory->places, place, false);
+	}
 	return true;
+}
+
+static void forget_report(struct inventory *inventory, struct place *place)
+{
+	claim_drop(&inventory->claims, place, place->report, NULL);
+	place_release_report(place);
+	place->booted_after = 0;
+	place_release(&inventory->places, place);
+}
+
+void inventory_forget_report(struct inventory *inventory, struct view node_name)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (place)
+		forget_report(inventory, place);
 }
 
 int inventory_set_ended(struct inventory *inventory, struct view node_name,
@@ -355,6 +406,20 @@ struct gathering {
 	size_t n, cap;
 };
 
+/* An owner that has not spoken since the start may be about to: until then it has the benefit. */
+static int64_t claimed_age(const struct gathering *gathering,
+			   const struct attribution_record *record)
+{
+	const struct place *owner = record->place;
+	int64_t age = claim_age(&gathering->inventory->claims, record->attribution.name,
+				gathering->place, gathering->now_ms);
+	int64_t since_start = (int64_t)(gathering->now_ms - gathering->inventory->started_at);
+
+	if (!owner || owner == gathering->place || owner->report)
+		return age;
+	return age >= 0 && age < since_start ? age : since_start;
+}
+
 static void gather_object(struct gathering *gathering, const struct attribution_record *record)
 {
 	for (size_t i = 0; i < gathering->n; i++)
@@ -364,8 +429,7 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 		return;
 	gathering->items[gathering->n++] = (struct join_previous){
 		.object = &record->attribution,
-		.claimed_age_ms = claim_age(&gathering->inventory->claims, record->attribution.name,
-					    gathering->place, gathering->now_ms),
+		.claimed_age_ms = claimed_age(gathering, record),
 	};
 }
 
@@ -432,6 +496,29 @@ static int gather_previous(const struct inventory *inventory, const struct place
 	return 0;
 }
 
+static int gather_contested(const struct inventory *inventory, const struct place *place,
+			    uint64_t now_ms, struct arena *arena, struct join_input *input,
+			    struct error *err)
+{
+	const struct array devices = place->report ? place->report->devices : (struct array){0};
+	struct view *uuids = arena_alloc(arena, devices.count, sizeof(*uuids));
+
+	if (!uuids)
+		return error_no_memory(err);
+	input->contested = uuids;
+	for (uint32_t i = 0; i < devices.count; i++) {
+		struct view uuid = ARRAY_AT(devices, struct report_device, i)->uuid;
+		char buffer[CLAIM_NAME_SIZE];
+		struct view name = claim_object_name(uuid, buffer);
+		int64_t age = claim_age(&inventory->claims, name, place, now_ms);
+
+		if (age >= 0 && age < input->report_age_ms &&
+		    !attribution_set_find(&inventory->attributions, name))
+			uuids[input->n_contested++] = uuid;
+	}
+	return 0;
+}
+
 static int64_t gone_for(const struct inventory *inventory, const struct place *place,
 			uint64_t now_ms)
 {
@@ -461,10 +548,12 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		(int64_t)(now_ms - (place->report ? place->report_at : inventory->started_at));
 	if (place->report)
 		input.report_held_ms = (int64_t)(now_ms - place->report_since);
+	input.booted_after = place->booted_after;
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
 	    gather_elsewhere(inventory, place, arena, &input, err) < 0 ||
-	    gather_previous(inventory, place, now_ms, arena, &input, err) < 0)
+	    gather_previous(inventory, place, now_ms, arena, &input, err) < 0 ||
+	    gather_contested(inventory, place, now_ms, arena, &input, err) < 0)
 		return -1;
 	*ret_input = input;
 	return 0;
@@ -480,9 +569,7 @@ static void free_reports(struct inventory *inventory)
 		struct place *place = CONTAINER_OF(node, struct place, link);
 
 		node = table_next(&inventory->places.by_name, node);
-		claim_drop(&inventory->claims, place, place->report, NULL);
-		place_release_report(place);
-		place_release(&inventory->places, place);
+		forget_report(inventory, place);
 	}
 }
 

@@ -17,7 +17,7 @@
 
 struct inventory; /* opaque */
 
-/* Frees a report and its memory; called once by the inventory when a newer one replaces it. */
+/* Frees a report and its memory; called once by the inventory when it needs it no more. */
 typedef void (*inventory_release_fn)(void *owner);
 
 /* now_ms: monotonic, here and below. Fails with ERROR_NO_MEMORY. */
@@ -50,7 +50,9 @@ size_t inventory_count(const struct inventory *inventory, enum inventory_kind ki
 
 /*
  * True when an object of this key and version must be decoded and put; false when it is older than
- * or the same as what is there. For pods the key is "namespace/name", else the name.
+ * or the same as what is there. Either way a record of that key is known to exist: it outlives the
+ * list under way, with the contents it has, though the object be refused then. For pods the key is
+ * "namespace/name", else the name.
  */
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version);
@@ -81,13 +83,19 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 
 /*
  * The last accepted report of its node. The inventory keeps the pointer and calls release(owner)
- * when it is replaced or the inventory ends.
+ * when it is replaced or forgotten, or the inventory ends.
  */
 MUST_USE int inventory_put_report(struct inventory *inventory, const struct report *report,
 				  inventory_release_fn release, void *owner, uint64_t now_ms,
 				  struct error *err);
-/* An unchanged report arrived: only its age starts anew. False: no report of that node is kept. */
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name, uint64_t now_ms);
+/*
+ * An unchanged report arrived: only its age starts anew, which touches those it matters to if it
+ * was as old as stale_ms. False: no report of that node is kept.
+ */
+bool inventory_refresh_report(struct inventory *inventory, struct view node_name,
+			      uint64_t stale_ms, uint64_t now_ms);
+/* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
+void inventory_forget_report(struct inventory *inventory, struct view node_name);
 
 /*
  * Fills *ret_input with all that is known of a node; arrays lie in arena, the rest is borrowed

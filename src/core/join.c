@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "core/condition.h"
 #include "core/health.h"
 #include "core/layout.h"
@@ -29,7 +30,8 @@ struct joiner {
 	struct holdings holdings;
 	struct slots slots;
 	struct join_result *result;
-	bool is_fresh; /* the last report is recent */
+	bool is_fresh;    /* the last report is recent */
+	size_t n_objects; /* that the node has, or will have by this result */
 };
 
 static void look_again_in(struct joiner *joiner, int64_t ms)
@@ -153,6 +155,31 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 
 /* May this node speak for the device? */
 
+static bool is_contested(const struct joiner *joiner, const struct roster_device *device)
+{
+	const struct join_input *input = joiner->input;
+	for (size_t i = 0; i < input->n_contested; i++) {
+		if (view_equal_ignoring_case(input->contested[i], device->uuid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The object that no node has, or that there is not yet, belongs to whoever was the last to say
+ * that the device is there: two nodes would go on creating it in turn otherwise.
+ */
+static bool may_begin(const struct joiner *joiner, const struct roster_device *device)
+{
+	const struct join_previous *previous = device->previous;
+	if (!joiner->is_fresh)
+		return false;
+	if (!previous)
+		return !is_contested(joiner, device);
+	return previous->claimed_age_ms < 0 ||
+	       previous->claimed_age_ms >= joiner->input->report_age_ms;
+}
+
 /*
  * A card may have been moved here. That it is here is shown by a report that is recent and says so,
  * while no recent one of another node does.
@@ -166,8 +193,19 @@ static bool may_write(const struct joiner *joiner, const struct roster_device *d
 {
 	if (device->is_taken)
 		return may_take(joiner, device);
+	if (!device->is_ours && !may_begin(joiner, device))
+		return false;
 	/* The other node is about to take it: it lists it, this one does not. */
 	return device->reported || !is_claimed_elsewhere(joiner, device);
+}
+
+/* One report can name other devices each time: somewhere there must be an end. */
+static bool is_refused(struct joiner *joiner, const struct roster_device *device)
+{
+	if (device->previous || joiner->n_objects++ < LIMIT_NODE_OBJECTS)
+		return false;
+	joiner->result->devices_refused++;
+	return true;
 }
 
 static struct join_device keep(const struct roster_device *device)
@@ -196,20 +234,35 @@ static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_n
 	return 0;
 }
 
-static int join_one(struct joiner *joiner, size_t index, struct join_device *ret_device,
-		    struct error *err)
+static void add_result(struct joiner *joiner, struct join_device joined)
+{
+	joiner->result->devices[joiner->result->n_devices++] = joined;
+}
+
+/* What others claim may be left to this node when they have become silent. */
+static void watch_others(struct joiner *joiner, const struct roster_device *device)
+{
+	int64_t stale = joiner->input->limits->report_stale_ms;
+	if (is_claimed_elsewhere(joiner, device))
+		look_again_in(joiner, stale - device->previous->claimed_age_ms);
+	else if (!device->previous && is_contested(joiner, device))
+		look_again_in(joiner, stale);
+}
+
+static int join_one(struct joiner *joiner, size_t index, struct error *err)
 {
 	const struct roster_device *device = &joiner->roster.devices[index];
 	struct join_device joined = {.action = JOIN_WRITE, .uuid = device->uuid};
 	int failed;
 
-	if (is_claimed_elsewhere(joiner, device))
-		look_again_in(joiner, joiner->input->limits->report_stale_ms -
-					      device->previous->claimed_age_ms);
+	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
-		*ret_device = keep(device);
+		if (device->previous)
+			add_result(joiner, keep(device));
 		return 0;
 	}
+	if (is_refused(joiner, device))
+		return 0;
 	failed = joiner->input->report ? compute_status(joiner, index, &joined.status, err)
 				       : carry_status(joiner, index, &joined.status, err);
 	if (failed)
@@ -222,56 +275,61 @@ static int join_one(struct joiner *joiner, size_t index, struct join_device *ret
 	} else if (make_name(joiner, device->uuid, &joined.name, err) < 0) {
 		return -1;
 	}
-	*ret_device = joined;
+	add_result(joiner, joined);
 	return 0;
 }
 
 /* The node */
 
-static bool is_node_gone(const struct join_input *input)
+static bool has_outstayed(const struct join_input *input)
 {
 	return !input->node && input->node_gone_for_ms >= input->limits->node_gone_ms;
 }
 
-/* Nothing is created for it either, or object after object would come and go. */
+/* Where an agent still reports there is a node, whatever became of its Node. */
+static bool is_node_gone(const struct joiner *joiner)
+{
+	return has_outstayed(joiner->input) && !(joiner->input->report && joiner->is_fresh);
+}
+
 static void bury(struct joiner *joiner)
 {
-	struct join_result *result = joiner->result;
+	joiner->result->is_buried = true;
 	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
 		const struct roster_device *device = &joiner->roster.devices[i];
-		struct join_device *joined;
+		struct join_device joined;
 		if (!device->previous)
 			continue;
-		joined = &result->devices[result->n_devices++];
-		*joined = keep(device);
-		if (is_claimed_elsewhere(joiner, device))
-			look_again_in(joiner, joiner->input->limits->report_stale_ms -
-						      device->previous->claimed_age_ms);
-		else if (device->is_ours && !device->previous->object->deleting)
-			joined->action = JOIN_DELETE;
+		watch_others(joiner, device);
+		joined = keep(device);
+		if (!is_claimed_elsewhere(joiner, device) && device->is_ours &&
+		    !device->previous->object->deleting)
+			joined.action = JOIN_DELETE;
+		add_result(joiner, joined);
 	}
 }
 
 static void watch_the_time(struct joiner *joiner)
 {
 	const struct join_input *input = joiner->input;
-	if (joiner->roster.n_devices == 0)
+	/* A node without devices that is gone is waited for as well: its report is to be buried. */
+	if (joiner->roster.n_devices == 0 && (input->node || !input->report))
 		return;
 	if (joiner->is_fresh)
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
-	if (!input->node)
+	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
 	look_again_in(joiner, joiner->holdings.settles_in_ms);
 }
 
 static int join_devices(struct joiner *joiner, struct error *err)
 {
-	struct join_result *result = joiner->result;
+	for (size_t i = 0; i < joiner->roster.n_devices; i++)
+		joiner->n_objects += joiner->roster.devices[i].is_ours;
 	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
-		if (join_one(joiner, i, &result->devices[i], err) < 0)
+		if (join_one(joiner, i, err) < 0)
 			return -1;
 	}
-	result->n_devices = joiner->roster.n_devices;
 	watch_the_time(joiner);
 	return 0;
 }
@@ -322,7 +380,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		return -1;
 	result.claims_refused = joiner.holdings.claims_refused;
 	result.ids_unknown = joiner.holdings.ids_unknown + joiner.slots.ids_unknown;
-	if (is_node_gone(input))
+	if (is_node_gone(&joiner))
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;

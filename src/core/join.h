@@ -7,8 +7,10 @@
  *
  * What is published is what the evidence bears out: a tenant is (pod UID, container); a tenant
  * never goes because a List was short; a source that went quiet changes freshness, not tenancy.
+ * Only a fresh report creates an object, adopts one without a node, or takes one from a node.
  *
  * Threads: any.
+ * Limits:  no object is created for a node that has LIMIT_NODE_OBJECTS.
  */
 
 #include "base/arena.h"
@@ -29,8 +31,12 @@ struct join_limits {
 /* An object whose status names this node, or one of the report's devices, wherever it is. */
 struct join_previous {
 	const struct attribution *object;
-	int64_t claimed_age_ms; /* age of the youngest report of another node that names the device; */
-				/* -1: no other node's report does */
+	/*
+	 * Age of the youngest report of another node that names the device. Of the node that the
+	 * status names, while it has not reported since the start: time since the start, as its
+	 * report may be on the way. -1: neither.
+	 */
+	int64_t claimed_age_ms;
 };
 
 struct join_input {
@@ -42,12 +48,16 @@ struct join_input {
 	const struct report *report;   /* the last accepted one; NULL: none since the start */
 	int64_t report_age_ms;         /* since it arrived, or, without one, since the start */
 	int64_t report_held_ms;        /* since its content arrived: heartbeats do not count; 0 without */
+	int64_t booted_after;          /* by the node's wall clock: it was booted after that; 0: not */
+				       /* known. What it said happened before, did so before the boot */
 	const struct view *ended;      /* UIDs of pods that the API server had on this node and deleted, */
 	size_t n_ended;                /* while a report still names them */
 	const struct view *elsewhere;  /* UIDs that the report names and the API server places on */
 	size_t n_elsewhere;            /* another node */
 	const struct join_previous *previous;
 	size_t n_previous;
+	const struct view *contested;  /* UUIDs of the report's devices that have no object, and that */
+	size_t n_contested;            /* another node's report names, which is more recent */
 	const struct intent *intent;
 	const struct join_limits *limits;
 	int64_t now_wall_ms;
@@ -68,13 +78,15 @@ struct join_device {
 };
 
 struct join_result {
-	struct join_device *devices;
+	struct join_device *devices; /* not those without an object that shall get none now */
 	size_t n_devices;
 	struct view *ended;       /* UIDs that the next joins of this node must know as ended, */
 	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
 	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
 	uint32_t claims_refused;  /* entries about pods that the API server places elsewhere */
 	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
+	uint32_t devices_refused; /* got no object: the node has LIMIT_NODE_OBJECTS */
+	bool is_buried;           /* the node is gone: its report will not be asked for again */
 };
 
 /*

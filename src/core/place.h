@@ -28,6 +28,7 @@ struct place {
 	void *release_owner;
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
+	int64_t booted_after;  /* see core/join.h */
 	struct list ended;  /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
 };

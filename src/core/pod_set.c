@@ -194,6 +194,7 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 {
 	struct store_entry *entry;
 	struct pod *pod;
+	uint64_t old_version;
 	int failed = 0;
 
 	if (pod_new(&set->intern, fields, &pod, err) < 0)
@@ -202,12 +203,17 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 		pod_free(&set->intern, pod);
 		return -1;
 	}
+	entry = store_find(&set->store, pod_key(pod));
+	old_version = entry ? entry->version : 0;
 	switch (store_judge(&set->store, pod_key(pod), change, version, &entry)) {
 	case STORE_INSERT:
 		failed = add(set, pod, version, initial, err);
 		break;
 	case STORE_UPDATE:
 		failed = update(set, record_of(entry), pod, now_ms, initial, err);
+		/* With its old contents it must not pass for the new version, which comes again. */
+		if (failed)
+			entry->version = old_version;
 		break;
 	default:
 		failed = 1; /* nothing new in it */

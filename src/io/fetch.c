@@ -21,6 +21,12 @@
  * itself for the rest.
  *
  * Trailers (HTTP/2, or chunked HTTP/1.1) come through the header callback, after the body.
+ *
+ * Names are looked up by getaddrinfo() in a thread of libcurl's, which nobody can stop: with a name
+ * server that is silent it stays for up to a minute. libcurl would wait for it in the loop's thread
+ * when a transfer ends before (CURLOPT_QUICK_EXIT: it must not), so such a thread is left to itself.
+ * How many there are cannot be asked, but when they were left is known: with LEFT_LOOKUPS of them in
+ * the last LEFT_LOOKUP_MS no other is begun.
  */
 
 #include "io/fetch.h"
@@ -43,6 +49,10 @@
 #define HEAD_CAP (64u * LIMIT_KIB)
 #define RETRY_AFTER_CAP_S 3600
 
+/* Three name servers, two tries of 5 s each, the name as it is and with a domain behind it: 60 s. */
+#define LEFT_LOOKUPS 16u
+#define LEFT_LOOKUP_MS 120000u
+
 /* A dead peer is noticed after 30 + 3 * 10 s without traffic, or 30 s with unacknowledged data. */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_INTERVAL_S 10
@@ -54,6 +64,8 @@ struct fetcher {
 	CURLM *multi;
 	struct event timer;
 	struct fetch *first; /* all fetches under way */
+	uint64_t left_lookups[LEFT_LOOKUPS]; /* ms, when each was left; a ring. 0: never */
+	unsigned next_left_lookup;           /* the oldest */
 	bool in_curl;
 	bool unsettled; /* some fetch waits for settle() */
 };
@@ -73,6 +85,7 @@ struct fetch {
 	bool added;     /* known to the multi handle */
 	bool cancelled; /* waits for settle() to drop it */
 	bool broken;    /* waits for settle() to end it with `error` */
+	bool looking_up; /* the server's name */
 	bool head_done;
 	int status;
 	int grpc_status;
@@ -239,14 +252,27 @@ static void link_fetch(struct fetcher *fetcher, struct fetch *fetch)
 	fetcher->first = fetch;
 }
 
+/* Takes the transfer from libcurl. What it still looks up stays behind. */
+static void leave_multi(struct fetch *fetch)
+{
+	struct fetcher *fetcher = fetch->fetcher;
+	if (fetch->added)
+		curl_multi_remove_handle(fetcher->multi, fetch->easy);
+	fetch->added = false;
+	if (!fetch->looking_up)
+		return;
+	fetch->looking_up = false;
+	fetcher->left_lookups[fetcher->next_left_lookup] = loop_now_ms(fetcher->loop);
+	fetcher->next_left_lookup = (fetcher->next_left_lookup + 1) % LEFT_LOOKUPS;
+}
+
 /* Frees a fetch in whatever state it is. Not inside libcurl. */
 static void drop(struct fetch *fetch)
 {
 	assert(!fetch->fetcher->in_curl || !fetch->added);
 	if (fetch->link)
 		unlink_fetch(fetch);
-	if (fetch->added)
-		curl_multi_remove_handle(fetch->fetcher->multi, fetch->easy);
+	leave_multi(fetch);
 	if (event_initialized(&fetch->idle_timer))
 		event_del(&fetch->idle_timer);
 	curl_easy_cleanup(fetch->easy);
@@ -320,9 +346,10 @@ static void finish(struct fetch *fetch, CURLcode code)
 			curl_easy_getinfo(fetch->easy, CURLINFO_OS_ERRNO, &os_errno);
 		error_set(&result.error, kind_of(code), (int)os_errno, "%s", text);
 	}
+	if (code == CURLE_COULDNT_RESOLVE_HOST)
+		fetch->looking_up = false;
 	/* The connection first: what the handler starts now may use it again. */
-	curl_multi_remove_handle(fetch->fetcher->multi, fetch->easy);
-	fetch->added = false;
+	leave_multi(fetch);
 	unlink_fetch(fetch);
 	fetch->link = NULL;
 	handler.done(handler.owner, &result);
@@ -487,11 +514,31 @@ static size_t on_header(char *bytes, size_t one, size_t n, void *owner)
 	return fetch->cancelled ? refuse() : n;
 }
 
-/* CURLOPT_SOCKOPTFUNCTION: what fails here (unix sockets) is a refinement that may be missing. */
+/* CURLOPT_RESOLVER_START_FUNCTION. Not 0: the transfer ends, with fetch->error. */
+static int on_look_up(void *resolver, void *reserved, void *owner)
+{
+	(void)resolver;
+	(void)reserved;
+	struct fetch *fetch = owner;
+	const struct fetcher *fetcher = fetch->fetcher;
+	uint64_t oldest = fetcher->left_lookups[fetcher->next_left_lookup];
+	if (oldest != 0 && loop_now_ms(fetcher->loop) - oldest < LEFT_LOOKUP_MS)
+		return error_set(&fetch->error, ERROR_RETRY, 0,
+				 "no name server answers: %u lookups were given up in the last %u s",
+				 LEFT_LOOKUPS, LEFT_LOOKUP_MS / 1000);
+	fetch->looking_up = true;
+	return 0;
+}
+
+/*
+ * CURLOPT_SOCKOPTFUNCTION: the name is looked up. What fails here (unix sockets) is a refinement
+ * that may be missing.
+ */
 static int on_new_socket(void *owner, curl_socket_t fd, curlsocktype purpose)
 {
-	(void)owner;
+	struct fetch *fetch = owner;
 	(void)purpose;
+	fetch->looking_up = false;
 	static const struct {
 		int level, name, value;
 	} options[] = {
@@ -683,7 +730,11 @@ static void set_behaviour(struct fetch *fetch, const struct fetch_request *reque
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
+	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_look_up);
+	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, fetch);
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_new_socket);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, fetch);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);

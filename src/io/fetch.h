@@ -7,11 +7,14 @@
  * environment are not used, TLS verification cannot be switched off but by the caller's explicit
  * `insecure`.
  *
+ * Nothing waits for a name server that is silent: not the loop, not the end of a request, not the
+ * end of the program.
+ *
  * The program must ignore SIGPIPE: TLS on a connection that the peer has closed raises it. The only
  * file that includes libcurl is fetch.c.
  *
  * Threads: the loop's.
- * Limits:  a response head of 64 KiB.
+ * Limits:  a response head of 64 KiB; 16 threads that look up a name for requests which have ended.
  */
 
 #include "base/error.h"

@@ -84,6 +84,7 @@ struct connection {
 	enum phase after_write;
 	uint64_t deadline_ms;
 	bool running;       /* run() is on the stack */
+	bool holds_body;    /* let in, and done() not yet called */
 	struct sbuf in;     /* the present request, and what came behind it */
 	struct sbuf out;
 	size_t written;     /* of out */
@@ -172,9 +173,18 @@ static void leave_turns(struct connection *c)
 	c->server->n_turns--;
 }
 
+static void tell_done(struct connection *c)
+{
+	const struct server_handler *handler = &c->server->handler;
+	if (c->holds_body && handler->done)
+		handler->done(handler->owner, &c->request);
+	c->holds_body = false;
+}
+
 static void close_connection(struct connection *c)
 {
 	struct server *server = c->server;
+	tell_done(c);
 	list_remove(&c->in_phase);
 	if (waits_turn(c))
 		leave_turns(c);
@@ -372,11 +382,28 @@ static enum step step_body(struct connection *c)
 	return STEP_AGAIN;
 }
 
+/*
+ * What came behind a request stays, in a buffer no larger than one read asks for: else a client
+ * could keep the memory of a large body by sending a single byte more.
+ */
+static bool drop_request(struct connection *c)
+{
+	sbuf_consume(&c->in, c->msg.parsed + body_size(c));
+	if (body_size(c) > READ_SIZE) {
+		CLEANUP(sbuf_deinit) struct sbuf large = c->in;
+		sbuf_init(&c->in, large.cap);
+		sbuf_append(&c->in, sbuf_view(&large));
+	}
+	tell_done(c);
+	c->msg = (struct httpmsg){0};
+	return c->in.failure == ERROR_NONE;
+}
+
 /* An idle connection holds no buffers. */
 static enum step begin_next(struct connection *c)
 {
-	sbuf_consume(&c->in, c->msg.parsed + body_size(c));
-	c->msg = (struct httpmsg){0};
+	if (!drop_request(c))
+		return STEP_OVER;
 	enter(c, PHASE_IDLE);
 	if (c->in.len > 0 || (c->tls && tls_session_has_pending(c->tls)))
 		return STEP_AGAIN;
@@ -580,6 +607,7 @@ void server_proceed(struct server_request *request)
 {
 	struct connection *c = request->connection;
 	assert(c->phase == PHASE_DECIDE);
+	c->holds_body = true;
 	c->after_write = PHASE_BODY;
 	if (c->msg.expects_continue && !is_body_here(c)) {
 		sbuf_append(&c->out, httpmsg_continue());
@@ -615,6 +643,11 @@ void server_request_set_data(struct server_request *request, void *data)
 void *server_request_data(const struct server_request *request)
 {
 	return request->data;
+}
+
+size_t server_request_body_size(const struct server_request *request)
+{
+	return body_size(request->connection);
 }
 
 static void server_freep(struct server **server)

@@ -78,6 +78,13 @@ struct server_handler {
 	 */
 	void (*request)(void *owner, struct server_request *request, const struct server_head *head,
 			struct view body);
+	/*
+	 * The memory of a body that was let in is free again: its request was answered and the answer
+	 * written, or the connection ended, also before request() was called. Once for each
+	 * server_proceed(). Only server_request_data() and server_request_body_size() may be asked.
+	 * NULL: not of interest.
+	 */
+	void (*done)(void *owner, struct server_request *request);
 };
 
 /* Opens the port and starts. Fails with ERROR_REJECTED (address), ERROR_RETRY (in use) or
@@ -114,3 +121,5 @@ struct view server_request_peer(const struct server_request *request);
 /* A pointer for the handler's use with this request, NULL at first. */
 void server_request_set_data(struct server_request *request, void *data);
 void *server_request_data(const struct server_request *request);
+/* What Content-Length says, 0 without. */
+size_t server_request_body_size(const struct server_request *request);

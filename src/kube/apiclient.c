@@ -470,7 +470,7 @@ static int start_request(struct apiclient_request *request, struct error *err)
 	const struct shape shape = {
 		.method = call->method,
 		.path = call->path,
-		.accept = "application/json",
+		.accept = call->accept ? call->accept : "application/json",
 		.content_type = call->content_type,
 		.body = call->body,
 		.timeout_ms = call->timeout_ms ? call->timeout_ms : DEFAULT_TIMEOUT_MS,

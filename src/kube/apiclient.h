@@ -39,6 +39,7 @@ struct apiclient_call {
 	const char *content_type; /* of body; static text */
 	struct view body;         /* copied */
 	uint32_t timeout_ms;      /* 0: 10 s */
+	const char *accept;       /* static text; NULL: "application/json" */
 };
 
 /*

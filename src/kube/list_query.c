@@ -15,8 +15,7 @@ static void append_list(const struct list_query *query, struct sbuf *buf)
 {
 	sbuf_printf(buf, "?resourceVersion=");
 	resource_append_escaped(query->version, buf);
-	/* "0" has a meaning of its own, which the server calls Any, and the default. */
-	if (query->version.len > 0 && !view_equal(query->version, VIEW("0")))
+	if (query->version.len > 0)
 		sbuf_printf(buf, "&resourceVersionMatch=NotOlderThan");
 	if (query->limit > 0)
 		sbuf_printf(buf, "&limit=%u", query->limit);

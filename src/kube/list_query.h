@@ -21,7 +21,7 @@ enum list_query_kind {
 
 struct list_query {
 	enum list_query_kind kind;
-	struct view version;        /* not older than this; "0": any state; empty: the newest */
+	struct view version;        /* not older than this; empty: the newest */
 	struct view continue_token; /* PAGE */
 	uint32_t limit;             /* LIST and PAGE: objects a page; 0: no pages */
 	uint32_t timeout_s;         /* STREAM and WATCH: the server ends it then */

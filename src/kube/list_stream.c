@@ -72,6 +72,7 @@ void list_stream_reset(struct list_stream *stream)
 	jscan_deinit(&stream->json);
 	jscan_init(&stream->json, cap);
 	stream->complete = false;
+	stream->n_skipped = 0;
 	stream->n_head = 0;
 	stream->n_magic = 0;
 	stream->state = MAGIC;
@@ -289,7 +290,7 @@ static const char *read_field(struct list_stream *stream, struct view *input)
 
 /*
  * Takes the value in place, or gathers it. True when *ret is the whole value. A value over the cap
- * is refused before a byte of it is kept.
+ * does not come here: no byte of it is kept.
  */
 static bool read_value(struct list_stream *stream, struct view *input, struct view *ret)
 {
@@ -322,8 +323,14 @@ static enum list_stream_step next_value(struct list_stream *stream, struct view 
 	struct view value;
 	bool is_object = stream->in_list && stream->field == LIST_OBJECT;
 	size_t cap = is_object ? stream->held.cap : META_CAP;
-	if (stream->held.len + stream->value_left > cap) {
-		error_set(err, ERROR_LIMIT, 0, "an object of the list is over %zu bytes", cap);
+	bool is_over = stream->held.len + stream->value_left > cap;
+	if (is_over && is_object) {
+		stream->n_skipped++;
+		stream->state = SKIP;
+		return LIST_STREAM_MORE;
+	}
+	if (is_over) {
+		error_set(err, ERROR_LIMIT, 0, "metadata of a list over %zu bytes", cap);
 		return failed(stream);
 	}
 	if (!read_value(stream, input, &value)) {

@@ -6,7 +6,9 @@
  * one object, whatever the size of the list, and an object that is whole in the input is not copied.
  *
  * Threads: owner.
- * Limits:  an object is at most `cap` bytes, the list's own metadata 64 KiB.
+ * Limits:  an object is at most `cap` bytes, the list's own metadata 64 KiB. In protobuf a larger
+ *          object is passed over and counted; in JSON, whose objects do not say how long they are,
+ *          the list fails with ERROR_LIMIT.
  */
 
 #include "base/error.h"
@@ -26,6 +28,7 @@ struct list_stream {
 	struct sbuf kind;
 	struct sbuf resource_version;
 	struct sbuf continue_token;
+	uint64_t n_skipped; /* objects over `cap`, in this list */
 	bool complete;
 
 	struct jscan json;

@@ -16,8 +16,8 @@
  *	410, version too large    the first state again: at once if the watch had made progress; and if
  *	                          that is refused for the same reason, with the newest version there is
  *	404                       the resource does not exist: look again every absent_retry_ms
- *	other refusals, objects   the first state again, after a back-off
- *	over the limit
+ *	other refusals, what the  the first state again, after a back-off
+ *	sink could not take now
  *
  * A server whose etcd was restored to an older state accepts a watch from a version that it has not
  * reached, and says nothing, not even bookmarks, until it gets there. So two watches in a row that
@@ -25,8 +25,15 @@
  * server refuses as "too large".
  *
  * The version moves forward only: a replayed event is handed on (the sink knows what is newer) and
- * changes nothing here. Only a complete list may set it back. Objects that cannot be decoded are
- * counted and skipped, and the version moves past them if they have one.
+ * changes nothing here. Only a complete list may set it back. Objects that cannot be decoded or are
+ * over the limit are counted and skipped, and the version moves past them if they have one. What the
+ * sink could not take for another reason (no memory) it never gets again from the watch: only a list
+ * brings it back.
+ *
+ * The very first state is the newest there is (an empty version), not any that an API server has in
+ * its cache ("0"). Resources are listed from different servers and judged together: a cache of pods
+ * that lags behind the list of what was published for them makes running pods look ended. Since
+ * Kubernetes 1.31 such a list is served from the cache as well, as soon as that has caught up.
  *
  * Behaviour that was checked against client-go's tools/cache/reflector.go is listed in
  * tests/unit/reflector_test.c.
@@ -150,16 +157,12 @@ static bool is_watch(const struct reflector *r)
 	return r->kind == LIST_QUERY_WATCH || r->kind == LIST_QUERY_STREAM;
 }
 
-/* The version to ask for. Pages are of the newest state: from a cache they would come as one. */
+/* The version to ask for; empty: the newest. */
 static struct view wanted_version(const struct reflector *r)
 {
-	if (r->kind == LIST_QUERY_WATCH)
-		return sbuf_view(&r->version);
-	if (r->newest)
+	if (r->kind != LIST_QUERY_WATCH && r->newest)
 		return (struct view){NULL, 0};
-	if (r->version.len > 0)
-		return sbuf_view(&r->version);
-	return r->config.initial == REFLECTOR_PAGES ? (struct view){NULL, 0} : VIEW("0");
+	return sbuf_view(&r->version);
 }
 
 static const char *build_path(struct reflector *r)
@@ -417,17 +420,31 @@ static bool is_expected_list(const struct reflector *r)
 	       resource_has_version(r->config.resource, sbuf_view(&r->list.api_version));
 }
 
-static void take_listed(struct reflector *r, struct view object)
+/* Tells the sink. What is of no use to it is counted; -1: it could not take it. */
+static int hand_on(struct reflector *r, enum reflector_change change,
+		   const struct object_meta *meta, struct view object, struct error *err)
+{
+	if (meta->name.len > 0) {
+		if (r->sink.object(r->sink.owner, change, meta, object, err) == 0)
+			return 0;
+		if (err->kind != ERROR_REJECTED && err->kind != ERROR_LIMIT)
+			return -1;
+	}
+	r->counters.objects_refused++;
+	return 0;
+}
+
+static int take_listed(struct reflector *r, struct view object, struct error *err)
 {
 	struct error ignored;
 	struct object_meta meta;
-	if (object_meta_read(r->config.resource->encoding, object, &meta, &ignored) != 0 ||
-	    meta.name.len == 0 ||
-	    r->sink.object(r->sink.owner, REFLECTOR_LISTED, &meta, object, &ignored) != 0)
-		r->counters.objects_refused++;
+	if (object_meta_read(r->config.resource->encoding, object, &meta, &ignored) == 0)
+		return hand_on(r, REFLECTOR_LISTED, &meta, object, err);
+	r->counters.objects_refused++;
+	return 0;
 }
 
-static int feed_list(struct reflector *r, struct view input, struct error *err)
+static int cut_list(struct reflector *r, struct view input, struct error *err)
 {
 	struct view object;
 	for (;;) {
@@ -439,12 +456,21 @@ static int feed_list(struct reflector *r, struct view input, struct error *err)
 			if (r->list.kind.len > 0 && !is_expected_list(r))
 				return error_set(err, ERROR_REJECTED, 0, "not a list of %s",
 						 r->config.resource->plural);
-			take_listed(r, object);
+			if (take_listed(r, object, err) != 0)
+				return -1;
 			break;
 		case LIST_STREAM_FAILED:
 			return -1;
 		}
 	}
+}
+
+static int feed_list(struct reflector *r, struct view input, struct error *err)
+{
+	uint64_t before = r->list.n_skipped;
+	int result = cut_list(r, input, err);
+	r->counters.objects_refused += r->list.n_skipped - before;
+	return result;
 }
 
 /* A list has arrived to its end: is it whole, is it what we asked for? */
@@ -493,20 +519,19 @@ static void take_bookmark(struct reflector *r, const struct object_meta *meta, u
 	advance(r, meta);
 }
 
-static void take_object(struct reflector *r, const struct watch_event *event,
-			const struct object_meta *meta)
+static int take_object(struct reflector *r, const struct watch_event *event,
+		       const struct object_meta *meta, struct error *err)
 {
-	struct error ignored;
 	enum reflector_change change = REFLECTOR_UPSERT;
 	if (event->type == WATCH_EVENT_DELETED)
 		change = REFLECTOR_DELETE;
 	else if (event->type == WATCH_EVENT_ADDED && r->kind == LIST_QUERY_STREAM)
 		change = REFLECTOR_LISTED;
 	r->counters.events++;
-	if (meta->name.len == 0 ||
-	    r->sink.object(r->sink.owner, change, meta, event->object, &ignored) != 0)
-		r->counters.objects_refused++;
+	if (hand_on(r, change, meta, event->object, err) != 0)
+		return -1;
 	advance(r, meta);
+	return 0;
 }
 
 static int take_event(struct reflector *r, const struct watch_event *event, uint64_t now,
@@ -524,7 +549,7 @@ static int take_event(struct reflector *r, const struct watch_event *event, uint
 	else if (event->type == WATCH_EVENT_BOOKMARK)
 		take_bookmark(r, &meta, now);
 	else
-		take_object(r, event, &meta);
+		return take_object(r, event, &meta, err);
 	return 0;
 }
 
@@ -650,7 +675,7 @@ static void refuse_version(struct reflector *r, const struct error *why, uint64_
 {
 	bool was_page = r->kind == LIST_QUERY_PAGE;
 	enum list_query_kind kind = was_page ? LIST_QUERY_LIST : r->kind;
-	if (was_page ? r->whole : r->newest)
+	if (was_page ? r->whole : wanted_version(r).len == 0)
 		back_off(r, kind, why, now);
 	else
 		go_on(r, kind, now);

@@ -14,7 +14,9 @@
  * Memory holds one object at a time, whatever the size of the list.
  *
  * Threads: owner.
- * Limits:  one object is at most LIMIT_OBJECT_BYTES; a larger one ends the answer with ERROR_LIMIT.
+ * Limits:  one object is at most LIMIT_OBJECT_BYTES. A larger one is counted and skipped like one
+ *          that cannot be used (and as nobody reads its name, is gone after a list); in a list in
+ *          JSON, it ends the answer with ERROR_LIMIT.
  */
 
 #include "base/error.h"
@@ -41,7 +43,9 @@ struct reflector_sink {
 	void (*replace_end)(void *owner);
 	/*
 	 * One object. document is the object's JSON, or its protobuf message without envelope;
-	 * borrowed. -1: it cannot be used; it is counted and skipped, the stream goes on.
+	 * borrowed. -1 with ERROR_REJECTED or ERROR_LIMIT: it cannot be used; it is counted and
+	 * skipped, the stream goes on. -1 with another kind: it could not be taken now; the answer
+	 * is ended, and a list brings the object again after a back-off.
 	 */
 	int (*object)(void *owner, enum reflector_change change, const struct object_meta *meta,
 		      struct view document, struct error *err);
@@ -54,7 +58,7 @@ struct reflector_sink {
 };
 
 enum reflector_initial {
-	REFLECTOR_LIST,   /* one list at resourceVersion=0, decoded as it streams in */
+	REFLECTOR_LIST,   /* one list of the newest state, decoded as it streams in */
 	REFLECTOR_STREAM, /* watch with sendInitialEvents; falls back to LIST when refused */
 	REFLECTOR_PAGES,  /* lists of page_size objects; falls back to LIST when a page has expired */
 };

@@ -6,7 +6,8 @@
  * and envelope (see list_stream.c). JSON: one event a line, {"type": ..., "object": ...}.
  *
  * An event is taken in place when the input holds all of it, else gathered in `held` until it is
- * whole. In a line only the bytes that are new are searched for its end.
+ * whole. In a line only the bytes that are new are searched for its end. One over the limit is
+ * yielded as unknown when that is seen, and what is still to come of it is passed over.
  */
 
 #include "kube/watch_stream.h"
@@ -15,6 +16,7 @@
 #include "wire/pbscan.h"
 
 #define LENGTH_SIZE 4u
+#define SKIP_FACTOR 16u
 
 enum {
 	EVENT_TYPE = 1,
@@ -42,6 +44,8 @@ void watch_stream_deinit(struct watch_stream *stream)
 void watch_stream_reset(struct watch_stream *stream)
 {
 	sbuf_clear(&stream->held);
+	stream->skip_left = 0;
+	stream->skips_line = false;
 	stream->spent = false;
 	stream->failed = false;
 }
@@ -147,20 +151,20 @@ static enum watch_stream_step yield(const struct watch_stream *stream, struct vi
 	return WATCH_STREAM_EVENT;
 }
 
-static enum watch_stream_step too_large(struct watch_stream *stream, struct error *err)
+/* An event over the limit, of which `left` bytes are still to come. */
+static enum watch_stream_step pass_over(struct watch_stream *stream, size_t left,
+					struct watch_event *ret_event)
 {
-	stream->failed = true;
-	error_set(err, ERROR_LIMIT, 0, "an event is over %zu bytes",
-		  stream->held.cap - LENGTH_SIZE);
-	return WATCH_STREAM_FAILED;
+	sbuf_clear(&stream->held);
+	stream->skip_left = left;
+	*ret_event = (struct watch_event){.type = WATCH_EVENT_UNKNOWN};
+	return WATCH_STREAM_EVENT;
 }
 
 static enum watch_stream_step hold(struct watch_stream *stream, struct view part,
 				   struct error *err)
 {
 	sbuf_append(&stream->held, part);
-	if (stream->held.failure == ERROR_LIMIT)
-		return too_large(stream, err);
 	if (sbuf_check(&stream->held, "event", err) != 0) {
 		stream->failed = true;
 		return WATCH_STREAM_FAILED;
@@ -182,17 +186,23 @@ static enum watch_stream_step next_line(struct watch_stream *stream, struct view
 {
 	while (input->len > 0) {
 		ptrdiff_t end = view_find_char(*input, '\n');
+		struct view line = take(input, end < 0 ? input->len : (size_t)end + 1);
+		if (stream->skips_line) {
+			stream->skips_line = end < 0;
+			continue;
+		}
+		if (stream->held.len + line.len > stream->held.cap) {
+			stream->skips_line = end < 0;
+			return pass_over(stream, 0, ret_event);
+		}
 		if (end < 0)
-			return hold(stream, take(input, input->len), err);
-		struct view line = take(input, (size_t)end + 1);
+			return hold(stream, line, err);
 		if (stream->held.len > 0) {
 			if (hold(stream, line, err) != WATCH_STREAM_MORE)
 				return WATCH_STREAM_FAILED;
 			line = sbuf_view(&stream->held);
 			stream->spent = true;
 		}
-		if (line.len > stream->held.cap)
-			return too_large(stream, err);
 		if (view_trim(line).len > 0)
 			return yield(stream, line, ret_event);
 		watch_stream_reset(stream); /* a blank line */
@@ -208,6 +218,17 @@ static size_t frame_length(struct view frame)
 	return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | (size_t)p[3];
 }
 
+static enum watch_stream_step pass_over_frame(struct watch_stream *stream, size_t length,
+					      struct watch_event *ret_event, struct error *err)
+{
+	size_t cap = stream->held.cap - LENGTH_SIZE;
+	if (length / SKIP_FACTOR <= cap)
+		return pass_over(stream, length, ret_event);
+	stream->failed = true;
+	error_set(err, ERROR_LIMIT, 0, "an event of %zu bytes, over %zu", length, cap);
+	return WATCH_STREAM_FAILED;
+}
+
 /* The frame lies in held as far as it has come. */
 static enum watch_stream_step continue_frame(struct watch_stream *stream, struct view *input,
 					     struct watch_event *ret_event, struct error *err)
@@ -219,7 +240,7 @@ static enum watch_stream_step continue_frame(struct watch_stream *stream, struct
 		return WATCH_STREAM_MORE;
 	size_t size = LENGTH_SIZE + frame_length(sbuf_view(held));
 	if (size > held->cap)
-		return too_large(stream, err);
+		return pass_over_frame(stream, size - LENGTH_SIZE, ret_event, err);
 	if (held->len == LENGTH_SIZE)
 		sbuf_reserve(held, size - LENGTH_SIZE); /* once, not by doubling */
 	if (hold(stream, take(input, size - held->len), err) != WATCH_STREAM_MORE)
@@ -233,12 +254,15 @@ static enum watch_stream_step continue_frame(struct watch_stream *stream, struct
 static enum watch_stream_step next_frame(struct watch_stream *stream, struct view *input,
 					 struct watch_event *ret_event, struct error *err)
 {
+	stream->skip_left -= take(input, stream->skip_left).len;
 	if (input->len == 0)
 		return WATCH_STREAM_MORE;
 	if (stream->held.len == 0 && input->len >= LENGTH_SIZE) {
 		size_t size = LENGTH_SIZE + frame_length(*input);
-		if (size > stream->held.cap)
-			return too_large(stream, err);
+		if (size > stream->held.cap) {
+			take(input, LENGTH_SIZE);
+			return pass_over_frame(stream, size - LENGTH_SIZE, ret_event, err);
+		}
 		if (input->len >= size) {
 			struct view frame = take(input, size);
 			return yield(stream, view_from_offset(frame, LENGTH_SIZE), ret_event);
@@ -263,5 +287,6 @@ enum watch_stream_step watch_stream_next(struct watch_stream *stream, struct vie
 
 bool watch_stream_is_between_events(const struct watch_stream *stream)
 {
-	return stream->held.len == 0 || stream->spent;
+	return (stream->held.len == 0 || stream->spent) && stream->skip_left == 0 &&
+	       !stream->skips_line;
 }

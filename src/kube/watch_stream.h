@@ -6,7 +6,8 @@
  * event, and an event that is whole in the input is not copied.
  *
  * Threads: owner.
- * Limits:  an event is at most `cap` bytes.
+ * Limits:  an event is at most `cap` bytes. A larger one is passed over like one that cannot be
+ *          decoded; in protobuf, over 16 times `cap`, it ends the stream: such a length is no length.
  */
 
 #include "base/error.h"
@@ -33,12 +34,14 @@ struct watch_event {
 enum watch_stream_step {
 	WATCH_STREAM_MORE,   /* all input is used up */
 	WATCH_STREAM_EVENT,
-	WATCH_STREAM_FAILED, /* over the limit: nothing behind it can be found; *err says what */
+	WATCH_STREAM_FAILED, /* no memory, or nothing behind can be found; *err says what */
 };
 
 struct watch_stream {
 	enum resource_encoding encoding;
 	struct sbuf held;    /* the event begun in earlier input; the length goes before, in protobuf */
+	size_t skip_left;    /* bytes still to come of a frame over the limit */
+	bool skips_line;     /* a line over the limit has not ended yet */
 	bool spent;          /* held was yielded */
 	bool failed;
 };

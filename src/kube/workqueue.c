@@ -5,6 +5,12 @@
  * priority when that has come, or with the caller. An item that is with the caller remembers
  * whether it was added meanwhile; nobody else gets it before workqueue_done() or _failed(). An item
  * exists as long as its key is wanted or worked on, so its failures live in it.
+ *
+ * What failed has a time before which no add gets through: the work itself often adds its key (a
+ * conflict brings the object that it was about, and that is an event), and would otherwise fail at
+ * the speed of the network. Our own back-off holds adds off for HOLD_OFF_CAP_MS at most: it may have
+ * grown to a quarter of an hour while the server was away, and an event is a reason to look again.
+ * What the caller asked for holds to its end.
  */
 
 #include "kube/workqueue.h"
@@ -19,6 +25,7 @@
 
 #define BACKOFF_BASE_MS 5u
 #define BACKOFF_CAP_MS 1000000u
+#define HOLD_OFF_CAP_MS 30000u
 #define N_PRIORITIES 2
 
 enum place {
@@ -37,6 +44,7 @@ struct item {
 	struct backoff backoff;
 	bool again; /* WORKING: was added meanwhile, for again_at */
 	uint64_t again_at;
+	uint64_t not_before; /* WAITING after a failure: adds do not go below it */
 	size_t key_size;
 	char key[];
 };
@@ -167,9 +175,11 @@ int workqueue_add(struct workqueue *queue, struct view key, enum workqueue_prior
 		item->again_at = item->again && item->again_at < at ? item->again_at : at;
 		item->again = true;
 	}
-	if (item->place == WAITING && at < item->wait.deadline)
-		return heap_set(&queue->waiting, &item->wait, at, err);
-	return 0;
+	if (item->place != WAITING)
+		return 0;
+	if (at < item->not_before)
+		at = item->not_before;
+	return at < item->wait.deadline ? heap_set(&queue->waiting, &item->wait, at, err) : 0;
 }
 
 /* Whose time has come goes into its line, in the order of their times. */
@@ -219,6 +229,7 @@ void workqueue_done(struct workqueue *queue, struct view key, uint64_t now)
 	struct item *item = worked_on(queue, key);
 	(void)now;
 	backoff_reset(&item->backoff);
+	item->not_before = 0;
 	if (item->again) {
 		want_again(queue, item, item->again_at);
 		return;
@@ -232,9 +243,11 @@ void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_a
 {
 	struct item *item = worked_on(queue, key);
 	uint32_t wait = backoff_next(&item->backoff, &queue->prng);
+	uint32_t hold_off = wait < HOLD_OFF_CAP_MS ? wait : HOLD_OFF_CAP_MS;
 	uint64_t at = now + (wait > retry_after_ms ? wait : retry_after_ms);
+	item->not_before = now + (hold_off > retry_after_ms ? hold_off : retry_after_ms);
 	if (item->again && item->again_at < at)
-		at = item->again_at;
+		at = item->again_at > item->not_before ? item->again_at : item->not_before;
 	queue->counters.retries++;
 	want_again(queue, item, at);
 }

@@ -4,8 +4,9 @@
 /*
  * workqueue - which keys want work, in what order and when: each key once, higher priority first,
  * first in first out within a priority, never before its delay; a key added while it is worked on
- * runs once more afterwards; failures back off per key. Time is given, nothing waits.
- * Semantics of client-go's queue and controller-runtime's priority queue.
+ * runs once more afterwards; failures back off per key, and adds do not undercut that. Time is
+ * given, nothing waits. But for that last point: semantics of client-go's queue and
+ * controller-runtime's priority queue.
  *
  * Threads: owner.
  */
@@ -25,8 +26,9 @@ MUST_USE int workqueue_new(uint64_t seed, struct workqueue **ret_queue, struct e
 /* Accepts NULL. */
 void workqueue_free(struct workqueue *queue);
 /*
- * Wants work on key at `at` (ms) or before. Of several adds the earliest time and the highest
- * priority count. Fails with ERROR_NO_MEMORY.
+ * Wants work on key at `at` (ms) or before, but not while a failure holds the key off (see
+ * workqueue_failed()). Of several adds the earliest time and the highest priority count. Fails with
+ * ERROR_NO_MEMORY.
  */
 MUST_USE int workqueue_add(struct workqueue *queue, struct view key,
 			   enum workqueue_priority priority, uint64_t at, struct error *err);
@@ -39,8 +41,9 @@ bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
 void workqueue_done(struct workqueue *queue, struct view key, uint64_t now);
 /*
  * The work failed: done, and wanted again with the same priority after a back-off (5 ms doubling
- * to 1000 s, with jitter), or after retry_after_ms when that is longer; earlier if it was added
- * meanwhile for an earlier time.
+ * to 1000 s, with jitter), or after retry_after_ms when that is longer. Adds, those during the work
+ * included, may bring that forward, but neither below retry_after_ms nor below the back-off's first
+ * 30 s.
  */
 void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_after_ms,
 		      uint64_t now);

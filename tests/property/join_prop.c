@@ -3,8 +3,9 @@
 /*
  * Random small worlds: pods that come, go, end and are followed by others of the same name; books
  * that lag behind, are short, dated or missing; devices that are whole, shared or cut, vanish and
- * come back. After each step the invariants of the join are checked. The seed of a failing world is
- * printed; PROP_SEED in the environment runs that one alone.
+ * come back. After each step the invariants of the join are checked. Then a controller that starts
+ * anew while two nodes may report the same device, in random order and at random times. The seed of
+ * a failing world is printed; PROP_SEED in the environment runs that one alone.
  */
 
 #include "lib/build_world.h"
@@ -14,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
+#include "core/inventory.h"
 #include "core/status_equal.h"
 
 #define N_WORLDS 1500
@@ -190,6 +192,21 @@ static void change_claims(void)
 	}
 }
 
+/* A person deletes an object; another node may have spoken of its device more recently. */
+static void delete_object(void)
+{
+	static struct view contested;
+	struct join_input *input = &truth.world.input;
+	input->contested = &contested;
+	input->n_contested = 0;
+	if (input->n_previous == 0 || !chance(15))
+		return;
+	struct join_previous *previous = &truth.world.previous[draw((unsigned)input->n_previous)];
+	contested = previous->object->uuid;
+	input->n_contested = chance(30);
+	*previous = truth.world.previous[--input->n_previous];
+}
+
 static void change_node(void)
 {
 	truth.world.input.node = chance(90) ? &truth.world.node : NULL;
@@ -219,8 +236,9 @@ static void step(void)
 		change_claims();
 	if (chance(20))
 		change_node();
-	build_world_wait(world, draw(30000));
-	if (chance(80))
+	delete_object();
+	build_world_wait(world, draw(chance(15) ? 300000 : 30000));
+	if (chance(70))
 		world->input.report_age_ms = draw(1000);
 	world->input.report = chance(95) ? &world->report : NULL;
 }
@@ -321,6 +339,16 @@ static void check_nobody_vanishes(const struct attribution_status *before,
 	}
 }
 
+/* Who spoke long ago, or before another node did, creates nothing. */
+static void check_creation(const struct join_device *device)
+{
+	const struct join_input *input = &truth.world.input;
+	assert_int_equal(device->action, JOIN_WRITE);
+	assert_non_null(input->report);
+	assert_true(input->report_age_ms < input->limits->report_stale_ms);
+	assert_false(input->n_contested > 0 && view_equal(input->contested[0], device->uuid));
+}
+
 /* It is left to another node, which reports it: what is published is that node's business. */
 static bool is_left_to_others(const struct join_device *device)
 {
@@ -341,8 +369,10 @@ static void check_before_and_after(void)
 		if (device->action == JOIN_DELETE || is_left_to_others(device))
 			continue;
 		check_status(&device->status);
-		if (!device->previous)
+		if (!device->previous) {
+			check_creation(device);
 			continue;
+		}
 		check_nobody_vanishes(&device->previous->status, &device->status);
 		assert_int_equal(device->action == JOIN_KEEP,
 				 status_equal(&device->previous->status, &device->status));
@@ -459,6 +489,124 @@ static void run_world(uint64_t seed)
 	build_world_deinit(&truth.world);
 }
 
+/* A controller starts anew while two nodes may report the same device */
+
+#define START_MS 1000u
+#define N_MOMENTS 12
+
+static const char *const rivals[] = {"gpu-a", "gpu-b"};
+
+struct rivalry {
+	struct inventory *inventory;
+	struct arena arena;
+	struct report_device device;
+	struct report reports[ARRAY_SIZE(rivals)];
+	uint64_t heard_at[ARRAY_SIZE(rivals)]; /* START_MS: not yet */
+	bool is_heard[ARRAY_SIZE(rivals)], names[ARRAY_SIZE(rivals)];
+	uint64_t now;
+};
+
+static void release_nothing(void *owner)
+{
+	(void)owner;
+}
+
+static void put_rival_object(struct rivalry *rivalry, const char *node)
+{
+	struct arena arena;
+	struct error err;
+	const struct attribution object = {
+		.name = VIEW("gpu-00000000-0000-4000-8000-0123456789ab"),
+		.uuid = rivalry->device.uuid,
+		.status.node_name = view_from(node),
+	};
+	arena_init(&arena, 4096);
+	assert_int_equal(inventory_put_attribution(rivalry->inventory, &object, &arena,
+						   STORE_UPSERT, 1, &err), 0);
+	arena_deinit(&arena);
+}
+
+static void let_rival_report(struct rivalry *rivalry, unsigned n)
+{
+	struct error err;
+	struct report *report = arena_alloc(&rivalry->arena, 1, sizeof(*report));
+	assert_non_null(report);
+	rivalry->names[n] = n == 0 || chance(60);
+	*report = (struct report){
+		.version = REPORT_VERSION,
+		.node = view_from(rivals[n]),
+		.sources.nvml.state = REPORT_SOURCE_OK,
+		.devices = {&rivalry->device, rivalry->names[n], true},
+	};
+	rivalry->is_heard[n] = true;
+	rivalry->heard_at[n] = rivalry->now;
+	assert_int_equal(inventory_put_report(rivalry->inventory, report, release_nothing, NULL,
+					      rivalry->now, &err), 0);
+}
+
+/* What the node would do with the object; JOIN_KEEP also for nothing at all. */
+static enum join_action join_rival(struct rivalry *rivalry, unsigned n)
+{
+	static const struct join_limits limits = {.report_stale_ms = 120000, .pending_ms = 60000,
+						  .settling_ms = 300000, .node_gone_ms = 600000};
+	struct join_input input;
+	struct join_result result;
+	struct error err;
+	assert_int_equal(inventory_gather(rivalry->inventory, view_from(rivals[n]), rivalry->now,
+					  &rivalry->arena, &input, &err), 0);
+	input.limits = &limits;
+	input.now_wall_ms = BUILD_WORLD_NOW;
+	assert_int_equal(join_node(&input, &rivalry->arena, &result, &err), 0);
+	return result.n_devices > 0 ? result.devices[0].action : JOIN_KEEP;
+}
+
+static bool is_silent(const struct rivalry *rivalry, unsigned n)
+{
+	return rivalry->now - rivalry->heard_at[n] >= 120000;
+}
+
+/* The device is gpu-b's, by its object, or there is no object. */
+static void run_rivalry(uint64_t seed, bool has_object)
+{
+	struct rivalry rivalry = {.now = START_MS, .heard_at = {START_MS, START_MS}};
+	struct error err;
+	truth.seed = seed;
+	prng_init(&truth.prng, seed);
+	arena_init(&rivalry.arena, LIMIT_MIB);
+	rivalry.device.uuid = VIEW("GPU-00000000-0000-4000-8000-0123456789ab");
+	assert_int_equal(inventory_new(rivalry.now, &rivalry.inventory, &err), 0);
+	if (has_object)
+		put_rival_object(&rivalry, "gpu-b");
+	for (unsigned i = 0; i < N_MOMENTS; i++) {
+		rivalry.now += draw(chance(20) ? 200000 : 20000);
+		unsigned n = draw(3);
+		if (n < ARRAY_SIZE(rivals))
+			let_rival_report(&rivalry, n);
+		bool a_writes = join_rival(&rivalry, 0) == JOIN_WRITE;
+		bool b_has_let_go = rivalry.is_heard[1] && !rivalry.names[1];
+		if (a_writes)
+			assert_true(rivalry.is_heard[0] && !is_silent(&rivalry, 0));
+		if (a_writes && has_object)
+			assert_true(b_has_let_go || is_silent(&rivalry, 1));
+		if (has_object)
+			continue;
+		bool b_writes = join_rival(&rivalry, 1) == JOIN_WRITE;
+		if (b_writes)
+			assert_true(rivalry.names[1] && !is_silent(&rivalry, 1));
+		assert_true(!a_writes || !b_writes || rivalry.heard_at[0] == rivalry.heard_at[1]);
+	}
+	inventory_free(rivalry.inventory);
+	arena_deinit(&rivalry.arena);
+}
+
+static void a_restart_moves_no_device_that_its_node_still_has(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= N_WORLDS; seed++)
+		run_rivalry(seed, seed % 2);
+	truth.seed = 0;
+}
+
 static void print_seed(void)
 {
 	if (truth.seed)
@@ -479,6 +627,7 @@ static void invariants_hold_in_random_worlds(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(invariants_hold_in_random_worlds),
+	cmocka_unit_test(a_restart_moves_no_device_that_its_node_still_has),
 };
 
 TEST_MAIN(tests)

@@ -182,10 +182,23 @@ static void a_token_that_has_ended_is_judged_but_not_remembered(void **state)
 	admission_answer(f.admission, f.tickets[0], &accepted, 0, 100000);
 	assert_int_equal(f.outcomes[0], IDENTITY_ACCEPTED);
 	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 0), ADMISSION_WAIT);
-	/* Ten seconds before its end it is remembered for ten seconds. */
-	admission_answer(f.admission, f.tickets[1], &accepted, 0, 90000);
-	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 9999), ADMISSION_KNOWN);
-	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 10000), ADMISSION_WAIT);
+	admission_free(f.admission);
+}
+
+static void a_verdict_is_forgotten_shortly_before_its_token_ends(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 0), ADMISSION_WAIT);
+	/* Fifteen seconds are left: it is believed for five. */
+	admission_answer(f.admission, f.tickets[0], &accepted, 0, 85000);
+	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 4999), ADMISSION_KNOWN);
+	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 5000), ADMISSION_WAIT);
+	/* In the last ten it is judged anew each time. */
+	admission_answer(f.admission, f.tickets[1], &accepted, 5000, 90000);
+	assert_int_equal(f.outcomes[1], IDENTITY_ACCEPTED);
+	assert_int_equal(ask(&f, "e.eyJleHAiOjEwMH0.s", &a, 5000), ADMISSION_WAIT);
 	admission_free(f.admission);
 }
 
@@ -232,6 +245,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_failed_review_is_not_remembered),
 	cmocka_unit_test(a_review_that_takes_too_long_is_given_up),
 	cmocka_unit_test(a_token_that_has_ended_is_judged_but_not_remembered),
+	cmocka_unit_test(a_verdict_is_forgotten_shortly_before_its_token_ends),
 	cmocka_unit_test(being_told_may_ask_again),
 	cmocka_unit_test(without_memory_it_is_busy),
 };

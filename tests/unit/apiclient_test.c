@@ -113,7 +113,7 @@ static struct apiclient_request *send_call(struct world *world, const char *meth
 {
 	struct apiclient_request *request = NULL;
 	const struct apiclient_call call = {method, "/a/b?c=d", "application/merge-patch+json",
-					    VIEW("{\"x\":1}"), 0};
+					    VIEW("{\"x\":1}"), 0, NULL};
 	assert_int_equal(apiclient_send(world->client, &call, saw_answer, world, &request, &err),
 			 0);
 	return request;
@@ -166,7 +166,7 @@ static void a_reflector_is_run_from_list_to_watch(void **state)
 	world.stop_at = "upsert b";
 	expect_journal(&world, "[;listed a;];upsert b;");
 	const char *sent = script_server_received(world.server);
-	assert_non_null(strstr(sent, "GET /api/v1/pods?resourceVersion=0 HTTP/1.1\r\n"));
+	assert_non_null(strstr(sent, "GET /api/v1/pods?resourceVersion="));
 	assert_non_null(strstr(sent, "Accept: application/vnd.kubernetes.protobuf\r\n"));
 	assert_non_null(strstr(sent, "Authorization: Bearer fixed\r\n"));
 	assert_non_null(strstr(sent, "User-Agent: tester/1\r\n"));
@@ -264,7 +264,7 @@ static void a_server_that_is_not_there_is_worth_another_try(void **state)
 	struct world world;
 	struct apiclient *client;
 	struct apiclient_request *request;
-	const struct apiclient_call call = {"GET", "/", NULL, VIEW(""), 0};
+	const struct apiclient_call call = {"GET", "/", NULL, VIEW(""), 0, "a/b"};
 	begin_world(&world, NULL, 0, false);
 	struct kubeconfig config = config_of("http://127.0.0.1:1", NULL);
 	assert_int_equal(apiclient_new(world.loop, &config, "t", &client, &err), 0);
@@ -281,7 +281,7 @@ static void a_request_that_takes_too_long_ends(void **state)
 	(void)state;
 	struct world world;
 	struct apiclient_request *request;
-	const struct apiclient_call call = {"GET", "/", NULL, VIEW(""), 20};
+	const struct apiclient_call call = {"GET", "/", NULL, VIEW(""), 20, NULL};
 	begin_world(&world, NULL, 0, false);
 	assert_int_equal(apiclient_send(world.client, &call, saw_answer, &world, &request, &err),
 			 0);

@@ -366,11 +366,67 @@ static void an_old_authority_stays_behind_a_new_one(void **state)
 	answer_get(world);
 	take_patch(world);
 	answer_get(world);
+	fake_loop_advance(world->loop, HOUR_MS);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
 	struct secret_doc secret = held(world);
 	assert_in_range(days_left(secret.ca_cert), 3649, 3650);
+	assert_in_range(days_left(secret.cert), 89, 90);
 	assert_true(view_ends_with(secret.ca_cert, sbuf_view(&world->ca.cert)));
 	assert_true(secret.ca_cert.len > world->ca.cert.len);
 	assert_pair_fits(secret.ca_cert, secret.ca_key);
+	assert_serves_what_is_held(world);
+}
+
+static void a_new_authority_is_made_known_an_hour_before_it_is_served_from(void **state)
+{
+	struct world *world = *state;
+
+	make_pair(&world->ca, 100, NULL);
+	make_pair(&world->serving, 20, &world->ca);
+	set_secret_of_pairs(world);
+	start_secret(world);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
+	/* The old pair is served on, and ca.crt has both. */
+	assert_int_equal(n_fake_requests, 3);
+	assert_in_range(days_left(held(world).ca_cert), 3649, 3650);
+	assert_true(view_equal(held(world).cert, sbuf_view(&world->serving.cert)));
+	assert_true(view_ends_with(held(world).ca_cert, sbuf_view(&world->ca.cert)));
+	assert_int_equal(world->n_changed, 1);
+	assert_serves_what_is_held(world);
+	/* Another replica, or this one started anew, waits too. */
+	fake_loop_advance(world->loop, HOUR_MS / 2);
+	certificates_free(world->certificates);
+	world->certificates = NULL;
+	world->n_changed = 0;
+	start_secret(world);
+	answer_get(world);
+	assert_int_equal(n_fake_requests, 4);
+	assert_int_equal(world->n_changed, 1);
+	fake_loop_advance(world->loop, HOUR_MS);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
+	assert_int_equal(world->n_changed, 2);
+	assert_in_range(days_left(held(world).cert), 89, 90);
+	assert_serves_what_is_held(world);
+}
+
+static void a_new_authority_is_served_from_at_once_when_there_is_no_time_to_wait(void **state)
+{
+	struct world *world = *state;
+
+	make_pair(&world->ca, 100, NULL);
+	make_pair(&world->serving, 0, &world->ca);
+	set_secret_of_pairs(world);
+	start_secret(world);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
+	assert_in_range(days_left(held(world).cert), 89, 90);
 	assert_serves_what_is_held(world);
 }
 
@@ -768,6 +824,10 @@ static const struct CMUnitTest tests[] = {
 		a_certificate_that_still_holds_is_served_while_it_cannot_be_renewed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_old_authority_stays_behind_a_new_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_new_authority_is_made_known_an_hour_before_it_is_served_from, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_new_authority_is_served_from_at_once_when_there_is_no_time_to_wait, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_authority_that_has_ended_is_dropped, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -2,8 +2,11 @@
 
 #include "lib/test_main.h"
 
+#include <netdb.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -467,6 +470,135 @@ static void unusable_requests_are_refused_at_once(void **state)
 	free_client(&client);
 }
 
+/*
+ * The name server of these tests is silent: a lookup ends when the test lets it, or fails after a
+ * time that is long for a test and short for who waits for it. libcurl calls this one, from threads.
+ */
+static sem_t lookups_begun, lookups_ended, lookups_may_end;
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+		struct addrinfo **ret)
+{
+	(void)name;
+	(void)service;
+	(void)hints;
+	(void)ret;
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 3;
+	sem_post(&lookups_begun);
+	sem_timedwait(&lookups_may_end, &until);
+	sem_post(&lookups_ended);
+	return EAI_AGAIN;
+}
+
+static int count(sem_t *semaphore)
+{
+	int n;
+	assert_int_equal(sem_getvalue(semaphore, &n), 0);
+	return n;
+}
+
+static void begin_silence(void)
+{
+	sem_init(&lookups_begun, 0, 0);
+	sem_init(&lookups_ended, 0, 0);
+	sem_init(&lookups_may_end, 0, 0);
+}
+
+static void end_silence(void)
+{
+	int n = count(&lookups_begun);
+	for (int i = 0; i < n; i++)
+		sem_post(&lookups_may_end);
+	for (int i = 0; i < n; i++)
+		sem_wait(&lookups_ended);
+}
+
+static void start_lookup(struct client *client)
+{
+	start(client, &(struct fetch_request){.method = "GET",
+					      .url = "http://nobody.test/",
+					      .connect_timeout_ms = 20});
+}
+
+static void a_request_does_not_outlive_its_deadline_for_a_silent_name_server(void **state)
+{
+	(void)state;
+	struct client client;
+	begin_silence();
+	new_client(&client, &(struct script_server_config){0});
+	start_lookup(&client);
+	run(&client);
+	expect_journal(&client, "done 0 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	assert_int_equal(count(&lookups_begun), 1);
+	assert_int_equal(count(&lookups_ended), 0);
+	end_silence();
+	free_client(&client);
+}
+
+static void stop(void *owner)
+{
+	loop_stop(owner);
+}
+
+static void the_end_of_the_fetcher_does_not_wait_for_a_silent_name_server(void **state)
+{
+	(void)state;
+	struct client client;
+	struct loop_timer *timer = NULL;
+	begin_silence();
+	new_client(&client, &(struct script_server_config){0});
+	start(&client, &(struct fetch_request){.method = "GET", .url = "http://nobody.test/"});
+	assert_int_equal(loop_timer_new(client.loop, stop, client.loop, &timer, &err), 0);
+	loop_timer_set(timer, 20);
+	run(&client);
+	loop_timer_free(timer);
+	expect_journal(&client, "");
+	free_client(&client);
+	assert_int_equal(count(&lookups_begun), 1);
+	assert_int_equal(count(&lookups_ended), 0);
+	end_silence();
+}
+
+static void lookups_that_were_left_behind_are_bounded(void **state)
+{
+	(void)state;
+	struct client client;
+	begin_silence();
+	new_client(&client, &(struct script_server_config){0});
+	for (int i = 0; i < 16; i++)
+		start_lookup(&client);
+	run(&client);
+	assert_int_equal(count(&lookups_begun), 16);
+	start_lookup(&client);
+	run(&client);
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	assert_non_null(strstr(client.result.error.text, "no name server answers"));
+	assert_int_equal(count(&lookups_begun), 16);
+	assert_int_equal(count(&lookups_ended), 0);
+	end_silence();
+	free_client(&client);
+}
+
+static void a_name_that_does_not_exist_is_looked_up_as_often_as_wanted(void **state)
+{
+	(void)state;
+	struct client client;
+	begin_silence();
+	new_client(&client, &(struct script_server_config){0});
+	for (int i = 0; i < 20; i++) {
+		sem_post(&lookups_may_end);
+		start(&client, &(struct fetch_request){.method = "GET",
+						       .url = "http://nobody.test/"});
+		run(&client);
+		assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	}
+	assert_int_equal(count(&lookups_begun), 20);
+	free_client(&client);
+}
+
 /* SETTINGS; HEADERS of stream 1; DATA; HEADERS with END_STREAM, HPACK without Huffman. */
 #define H2_SETTINGS "\0\0\0\4\0\0\0\0\0"
 #define H2_HEAD "\0\0\24\1\4\0\0\0\1\x88\x0f\x10\x10" "application/grpc"
@@ -704,6 +836,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_server_that_never_speaks_tls_runs_into_the_connect_deadline),
 	cmocka_unit_test(a_refused_connection_is_worth_another_try),
 	cmocka_unit_test(unusable_requests_are_refused_at_once),
+	cmocka_unit_test(a_request_does_not_outlive_its_deadline_for_a_silent_name_server),
+	cmocka_unit_test(the_end_of_the_fetcher_does_not_wait_for_a_silent_name_server),
+	cmocka_unit_test(lookups_that_were_left_behind_are_bounded),
+	cmocka_unit_test(a_name_that_does_not_exist_is_looked_up_as_often_as_wanted),
 	cmocka_unit_test(grpc_over_a_unix_socket_delivers_its_trailers),
 	cmocka_unit_test(a_missing_unix_socket_is_worth_another_try),
 	cmocka_unit_test(only_the_given_authority_is_believed),

@@ -141,6 +141,7 @@ static void open_front(struct fixture *f)
 	make_rows();
 	assert_int_equal(metric_registry_new(rows, N_METRICS, &f->registry, &err), 0);
 	struct front_config config = front_config_default();
+	config.reports_per_second = 100;
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
 	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};

@@ -207,7 +207,69 @@ static void what_is_known_to_be_wrong_is_worse_than_not_knowing(void **state)
 		      "XID79,DeviceMissing");
 	build_world_fail_nvml(&world);
 	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		      "XID79,DeviceMissing,NVMLUnavailable");
+}
+
+static void fall_off_the_bus(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
+}
+
+static void expect_well_with_events(uint32_t n_events)
+{
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+	assert_int_equal(build_world_status(&world, 0)->health.events.count, n_events);
+}
+
+static void errors_before_the_boot_are_history(void **state)
+{
+	(void)state;
+	fall_off_the_bus();
+	world.report.events.count = 0;
+	world.input.booted_after = BUILD_WORLD_NOW - 1;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
+	world.input.booted_after = BUILD_WORLD_NOW;
+	expect_well_with_events(1);
+	/* The controller starts anew and knows of no boot. */
+	world.input.booted_after = 0;
+	expect_well_with_events(1);
+	/* It happens again. */
+	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW + 5000);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
+	world.report.events.count = 0;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
+	assert_int_equal(build_world_status(&world, 0)->health.events.count, 2);
+}
+
+static void errors_before_the_device_came_back_are_history(void **state)
+{
+	(void)state;
+	fall_off_the_bus();
+	world.report.devices.count = 0;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		      "XID79,DeviceMissing");
+	/* NVML fails on the way; that alone settles nothing. */
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		      "XID79,DeviceMissing,NVMLUnavailable");
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	world.report.devices.count = 1;
+	expect_well_with_events(1);
+	world.report.events.count = 0;
+	expect_well_with_events(1);
+}
+
+static void nvml_that_was_away_settles_no_error(void **state)
+{
+	(void)state;
+	fall_off_the_bus();
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
 		      "XID79,NVMLUnavailable");
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
 }
 
 static void without_nvml_nothing_is_known(void **state)
@@ -284,6 +346,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_device_that_was_never_on_offer_was_not_withdrawn, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(sources_that_fail_withdraw_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		errors_before_the_boot_are_history, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		errors_before_the_device_came_back_are_history, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		nvml_that_was_away_settles_no_error, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

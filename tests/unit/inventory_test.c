@@ -332,14 +332,102 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
 
-	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 1500));
+	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 9000, 1500));
 	assert_int_equal(gather(world, "gpu-a", 1500).report_age_ms, 0);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 3000));
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 9000, 3000));
 	assert_touched(world, "");
 	assert_int_equal(gather(world, "gpu-a", 3500).report_age_ms, 500);
 	assert_int_equal(gather(world, "gpu-a", 3500).report_held_ms, 2500);
+}
+
+static void a_node_that_is_heard_of_after_a_long_silence_is_touched(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-b", true, NULL);
+
+	put_attribution(world, "gpu-a", 1);
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 9000, 9999));
+	assert_touched(world, "");
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 9000, 18999));
+	assert_touched(world, "gpu-a gpu-b ");
+}
+
+static void what_a_forgotten_report_said_is_released_and_no_longer_claimed(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-b", true, NULL);
+
+	put_attribution(world, "gpu-a", 1);
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	inventory_forget_report(world->inventory, VIEW("gpu-b"));
+	inventory_forget_report(world->inventory, VIEW("gpu-b"));
+	assert_touched(world, "");
+	assert_int_equal(world->released, 1);
+	assert_int_equal(gather(world, "gpu-a", 2000).previous[0].claimed_age_ms, -1);
+	assert_null(gather(world, "gpu-b", 2000).report);
+	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 9000, 2000));
+}
+
+static void an_owner_that_has_not_reported_since_the_start_is_waited_for(void **state)
+{
+	struct world *world = *state;
+	struct report rival = report_of("gpu-b", true, NULL);
+	struct report third = report_of("gpu-c", true, NULL);
+	struct report owner = report_of("gpu-a", false, NULL);
+
+	put_attribution(world, "gpu-a", 1);
+	put_report(world, &rival, 1100);
+	assert_int_equal(gather(world, "gpu-b", 1500).previous[0].claimed_age_ms, 500);
+	put_report(world, &third, 1400);
+	assert_int_equal(gather(world, "gpu-b", 1500).previous[0].claimed_age_ms, 100);
+	assert_int_equal(gather(world, "gpu-a", 1500).previous[0].claimed_age_ms, 100);
+	put_report(world, &(struct report){.version = 1, .node = VIEW("gpu-c")}, 1500);
+	world->touched[0] = '\0';
+	/* It speaks, and does not name the device: those who wait for that are told. */
+	put_report(world, &owner, 1600);
+	assert_touched(world, "gpu-b gpu-a ");
+	assert_int_equal(gather(world, "gpu-b", 1600).previous[0].claimed_age_ms, -1);
+}
+
+static void a_device_without_an_object_is_contested_by_a_more_recent_report(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
+
+	put_report(world, &a, 1000);
+	assert_int_equal(gather(world, "gpu-a", 2000).n_contested, 0);
+	put_report(world, &b, 1500);
+	assert_int_equal(gather(world, "gpu-b", 2000).n_contested, 0);
+	struct join_input input = gather(world, "gpu-a", 2000);
+	assert_int_equal(input.n_contested, 1);
+	assert_true(view_equal(input.contested[0], VIEW(UUID_A)));
+	put_attribution(world, "", 1);
+	assert_int_equal(gather(world, "gpu-a", 2000).n_contested, 0);
+}
+
+static void a_report_of_another_boot_says_that_the_last_one_was_before_it(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	static const struct {
+		const char *boot_id;
+		int64_t observed_at, booted_after;
+	} rows[] = {
+		{"b1", 50, 0}, {"b1", 60, 0}, {"b2", 70, 60}, {"b2", 80, 60}, {"", 90, 60},
+		{"b3", 100, 60}, {"b4", 110, 100},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		report.boot_id = view_from(rows[i].boot_id);
+		report.observed_at = rows[i].observed_at;
+		put_report(world, &report, 1000);
+		assert_int_equal(gather(world, "gpu-a", 1000).booted_after, rows[i].booted_after);
+	}
 }
 
 static void without_a_report_its_age_counts_from_the_start(void **state)
@@ -377,7 +465,8 @@ static void an_object_touches_its_holder_and_those_that_report_the_device(void *
 	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 1);
 	assert_int_equal(gather(world, "gpu-b", 1000).n_previous, 1);
 	assert_int_equal(gather(world, "gpu-a", 1700).previous[0].claimed_age_ms, 700);
-	assert_int_equal(gather(world, "gpu-b", 1700).previous[0].claimed_age_ms, -1);
+	/* Its holder has not reported since the start at 1000. */
+	assert_int_equal(gather(world, "gpu-b", 1700).previous[0].claimed_age_ms, 700);
 }
 
 static void without_nvml_the_books_name_the_objects(void **state)
@@ -636,6 +725,16 @@ static const struct CMUnitTest tests[] = {
 		every_object_is_met_once_on_a_walk, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_memory_nothing_is_gathered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_is_heard_of_after_a_long_silence_is_touched, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_forgotten_report_said_is_released_and_no_longer_claimed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_owner_that_has_not_reported_since_the_start_is_waited_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_without_an_object_is_contested_by_a_more_recent_report, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_of_another_boot_says_that_the_last_one_was_before_it, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -478,32 +478,136 @@ static void objects_of_a_node_that_is_gone_end_after_the_stated_time(void **stat
 {
 	(void)state;
 	publish_a();
+	build_world_wait(&world, world.limits.report_stale_ms);
+	publish(); /* silent */
 	world.input.node = NULL;
-	world.limits.report_stale_ms = 10 * world.limits.node_gone_ms;
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_int_equal(world.result.again_in_ms, world.limits.node_gone_ms);
 	build_world_wait(&world, world.limits.node_gone_ms - 1);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_int_equal(world.result.again_in_ms, 1);
+	assert_false(world.result.is_buried);
 	build_world_wait(&world, 1);
 	build_world_join(&world);
+	assert_true(world.result.is_buried);
 	const struct join_device *joined = build_world_joined(&world, 0);
 	assert_int_equal(joined->action, JOIN_DELETE);
 	expect_text(joined->name, "gpu-00000000-0000-4000-8000-0123456789ab");
-	/* Its agent may go on: what was deleted is not created again. */
+	/* What was deleted is not created again. */
 	build_world_publish(&world);
 	build_world_join(&world);
 	assert_int_equal(world.result.n_devices, 0);
 	assert_int_equal(world.result.again_in_ms, -1);
-	/* The node is back. */
-	world.input.node = &world.node;
+}
+
+/* Its Node may just not have been understood. */
+static void a_node_whose_agent_goes_on_reporting_is_not_buried(void **state)
+{
+	(void)state;
+	publish_a();
+	world.input.node = NULL;
+	world.input.node_gone_for_ms = 2 * world.limits.node_gone_ms;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_false(world.result.is_buried);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+	build_world_wait(&world, world.limits.report_stale_ms - 1000);
+	build_world_join(&world);
+	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_DELETE);
+}
+
+static void a_node_without_devices_that_is_gone_is_buried_as_well(void **state)
+{
+	(void)state;
+	world.input.node = NULL;
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+	build_world_wait(&world, world.limits.report_stale_ms);
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms,
+			 world.limits.node_gone_ms - world.limits.report_stale_ms);
+	build_world_wait(&world, world.limits.node_gone_ms);
+	build_world_join(&world);
+	assert_true(world.result.is_buried);
+	assert_int_equal(world.result.again_in_ms, -1);
+}
+
+/* Who may create */
+
+static void an_old_report_creates_nothing(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_wait(&world, world.limits.report_stale_ms);
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 0);
+	world.input.report_age_ms = 0;
 	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
+static void an_object_without_a_node_goes_to_the_most_recent_report(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t age, claimed_age;
+		unsigned n_writes;
+	} rows[] = {
+		{1000, -1, 1}, {1000, 1000, 1}, {1000, 5000, 1}, {1000, 999, 0},
+		{119999, -1, 1}, {120000, -1, 0}, {120000, 900000, 0},
+	};
+	publish_a();
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status = (struct attribution_status){0};
+	build_world_previous(&world, 0)->object = &object;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.input.report_age_ms = rows[i].age;
+		build_world_previous(&world, 0)->claimed_age_ms = rows[i].claimed_age;
+		assert_int_equal(build_world_count_writes(&world), rows[i].n_writes);
+	}
+}
+
+static void a_device_that_a_more_recent_report_names_is_created_by_that_node(void **state)
+{
+	(void)state;
+	run_a();
+	const struct view contested = build_world_uuid(&world, 0);
+	world.input.contested = &contested;
+	world.input.n_contested = 1;
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+	world.input.n_contested = 0;
+	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
+static void a_node_gets_no_more_objects_than_its_share(void **state)
+{
+	(void)state;
+	unsigned n = 0;
+	/* Each report names other devices; those before are missing. */
+	for (unsigned round = 0; round < 4; round++) {
+		world.report.devices.count = 0;
+		for (unsigned i = 0; i < LIMIT_REPORT_DEVICES - 4; i++)
+			build_world_device(&world, n++);
+		build_world_publish(&world);
+		assert_true(world.input.n_previous <= LIMIT_NODE_OBJECTS);
+	}
+	assert_int_equal(world.input.n_previous, LIMIT_NODE_OBJECTS);
+	assert_int_equal(world.result.devices_refused, LIMIT_REPORT_DEVICES - 4);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* What it has is kept up to date. */
+	world.report.devices.count = 0;
+	build_world_device(&world, 0);
+	build_world_join(&world);
+	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
+	assert_int_equal(world.result.devices_refused, 0);
 }
 
 static void a_node_that_is_gone_leaves_a_device_to_the_node_that_reports_it(void **state)
 {
 	(void)state;
 	publish_a();
+	build_world_wait(&world, world.limits.report_stale_ms);
+	publish();
 	world.input.node = NULL;
 	world.input.node_gone_for_ms = world.limits.node_gone_ms;
 	build_world_previous(&world, 0)->claimed_age_ms = 1000;
@@ -515,6 +619,8 @@ static void a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice
 {
 	(void)state;
 	publish_a();
+	build_world_wait(&world, world.limits.report_stale_ms);
+	publish();
 	world.input.node = NULL;
 	world.input.node_gone_for_ms = world.limits.node_gone_ms;
 	struct attribution object = *build_world_previous(&world, 0)->object;
@@ -695,6 +801,18 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(hami_ids_are_taken_but_give_no_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		running_out_of_memory_fails_and_changes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_whose_agent_goes_on_reporting_is_not_buried, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_without_devices_that_is_gone_is_buried_as_well, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_old_report_creates_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_without_a_node_goes_to_the_most_recent_report, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_a_more_recent_report_names_is_created_by_that_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_gets_no_more_objects_than_its_share, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -12,7 +12,6 @@ static void each_kind_asks_in_its_own_way(void **state)
 		struct list_query query;
 		const char *expected;
 	} rows[] = {
-		{{.kind = LIST_QUERY_LIST, .version = VIEW_INIT("0")}, "?resourceVersion=0"},
 		{{.kind = LIST_QUERY_LIST}, "?resourceVersion="},
 		{{.kind = LIST_QUERY_LIST, .version = VIEW_INIT("77")},
 		 "?resourceVersion=77&resourceVersionMatch=NotOlderThan"},
@@ -22,9 +21,9 @@ static void each_kind_asks_in_its_own_way(void **state)
 		 "?limit=500&continue=a%2Bb%3D"},
 		{{.kind = LIST_QUERY_WATCH, .version = VIEW_INIT("77"), .timeout_s = 301},
 		 "?watch=1&allowWatchBookmarks=true&timeoutSeconds=301&resourceVersion=77"},
-		{{.kind = LIST_QUERY_STREAM, .version = VIEW_INIT("0"), .timeout_s = 302},
+		{{.kind = LIST_QUERY_STREAM, .version = VIEW_INIT("77"), .timeout_s = 302},
 		 "?watch=1&allowWatchBookmarks=true&timeoutSeconds=302&sendInitialEvents=true"
-		 "&resourceVersionMatch=NotOlderThan&resourceVersion=0"},
+		 "&resourceVersionMatch=NotOlderThan&resourceVersion=77"},
 	};
 	struct sbuf path, expected;
 	sbuf_init(&path, 4096);

@@ -136,6 +136,25 @@ static void a_list_that_ends_early_is_never_complete(void **state)
 	}
 }
 
+static void a_list_that_ends_within_its_envelope_is_not_complete(void **state)
+{
+	(void)state;
+	struct sbuf bytes = bytes_of(&pods, &three), journal;
+	/* Behind the list stand two empty fields of two bytes each. */
+	for (size_t missing = 0; missing <= 4; missing++) {
+		struct list_stream stream;
+		sbuf_init(&journal, 4096);
+		list_stream_init(&stream, RESOURCE_PROTOBUF, 1000);
+		assert_int_equal(feed(&stream, (struct view){bytes.ptr, bytes.len - missing},
+				      &journal),
+				 0);
+		assert_int_equal(list_stream_end(&stream, &err), missing % 2 ? -1 : 0);
+		list_stream_deinit(&stream);
+		sbuf_deinit(&journal);
+	}
+	sbuf_deinit(&bytes);
+}
+
 static void a_list_without_objects_is_complete(void **state)
 {
 	(void)state;
@@ -190,7 +209,41 @@ static void an_object_whole_in_the_input_is_not_copied(void **state)
 	sbuf_deinit(&bytes);
 }
 
-static void an_object_over_the_limit_is_refused_before_it_is_held(void **state)
+static void an_object_over_the_limit_is_passed_over_and_not_held(void **state)
+{
+	(void)state;
+	char payload[2001];
+	memset(payload, 'x', 2000);
+	payload[2000] = '\0';
+	const struct kube_bytes_object some[] = {
+		{"ns", "first", "u", "4", NULL, false},
+		{"ns", "large", "u", "5", payload, false},
+		{"ns", "last", "u", "6", NULL, false},
+	};
+	const struct kube_bytes_list list = {"99", NULL, NULL, some, 3};
+	struct sbuf bytes = bytes_of(&pods, &list), journal;
+	for (size_t at = 0; at <= bytes.len; at += 10) {
+		struct list_stream stream;
+		sbuf_init(&journal, 4096);
+		list_stream_init(&stream, RESOURCE_PROTOBUF, 1000);
+		assert_int_equal(feed(&stream, (struct view){bytes.ptr, at}, &journal), 0);
+		assert_int_equal(feed(&stream, view_from_offset(sbuf_view(&bytes), at), &journal),
+				 0);
+		assert_non_null(strstr(sbuf_text(&journal), "ns/first@4"));
+		assert_null(strstr(sbuf_text(&journal), "large"));
+		assert_non_null(strstr(sbuf_text(&journal), "ns/last@6"));
+		assert_int_equal(stream.n_skipped, 1);
+		assert_int_equal(list_stream_end(&stream, &err), 0);
+		assert_true(stream.held.allocated <= 1001);
+		list_stream_reset(&stream);
+		assert_int_equal(stream.n_skipped, 0);
+		list_stream_deinit(&stream);
+		sbuf_deinit(&journal);
+	}
+	sbuf_deinit(&bytes);
+}
+
+static void an_object_over_the_limit_in_json_is_refused_before_it_is_held(void **state)
 {
 	(void)state;
 	char payload[2001];
@@ -198,12 +251,13 @@ static void an_object_over_the_limit_is_refused_before_it_is_held(void **state)
 	payload[2000] = '\0';
 	const struct kube_bytes_object large = {"ns", "large", "u", "5", payload, false};
 	const struct kube_bytes_list list = {"99", NULL, NULL, &large, 1};
-	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
-		struct sbuf bytes = bytes_of(both[i], &list), journal;
+	const struct resource *const json[] = {&things};
+	for (size_t i = 0; i < ARRAY_SIZE(json); i++) {
+		struct sbuf bytes = bytes_of(json[i], &list), journal;
 		for (size_t at = 0; at <= bytes.len; at += 100) {
 			struct list_stream stream;
 			sbuf_init(&journal, 4096);
-			list_stream_init(&stream, both[i]->encoding, 1000);
+			list_stream_init(&stream, json[i]->encoding, 1000);
 			int first = feed(&stream, (struct view){bytes.ptr, at}, &journal);
 			assert_true(first != 0 ||
 				    feed(&stream, view_from_offset(sbuf_view(&bytes), at),
@@ -311,10 +365,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_list_cut_at_any_two_places_yields_the_same_objects),
 	cmocka_unit_test(a_list_that_comes_byte_by_byte_yields_the_same_objects),
 	cmocka_unit_test(a_list_that_ends_early_is_never_complete),
+	cmocka_unit_test(a_list_that_ends_within_its_envelope_is_not_complete),
 	cmocka_unit_test(a_list_without_objects_is_complete),
 	cmocka_unit_test(a_stream_can_be_used_for_list_after_list),
 	cmocka_unit_test(an_object_whole_in_the_input_is_not_copied),
-	cmocka_unit_test(an_object_over_the_limit_is_refused_before_it_is_held),
+	cmocka_unit_test(an_object_over_the_limit_is_passed_over_and_not_held),
+	cmocka_unit_test(an_object_over_the_limit_in_json_is_refused_before_it_is_held),
 	cmocka_unit_test(malformed_lists_are_refused),
 	cmocka_unit_test(fields_that_are_not_known_are_passed_over),
 	cmocka_unit_test(running_out_of_memory_fails_the_list),

@@ -231,6 +231,29 @@ static void without_memory_a_present_pod_stays_as_it_was(void **state)
 	}
 }
 
+static void what_there_was_no_memory_for_is_taken_when_it_comes_again(void **state)
+{
+	(void)state;
+	bool failed = true;
+
+	for (unsigned k = 1; failed; k++) {
+		const struct pod_fields fields = pod("a", "u2", "n2");
+		struct error err = {0};
+
+		tear_down(NULL);
+		set_up(NULL);
+		put_well("a", "u1", "n1", 1);
+		failing_malloc_at(k);
+		int result = pod_set_put(&set, &fields, STORE_LISTED, 2, 1000, false, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(store_find(&set.store, VIEW("ml/a"))->version, result < 0 ? 1 : 2);
+		if (result == 0)
+			continue;
+		assert_int_equal(pod_set_put(&set, &fields, STORE_LISTED, 2, 1000, false, &err), 0);
+		assert_at("u2", "n2");
+	}
+}
+
 static void without_memory_a_new_pod_leaves_nothing_behind(void **state)
 {
 	(void)state;
@@ -267,6 +290,8 @@ static const struct CMUnitTest tests[] = {
 		a_uid_that_another_pod_has_is_refused_and_changes_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_memory_a_present_pod_stays_as_it_was, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_there_was_no_memory_for_is_taken_when_it_comes_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_memory_a_new_pod_leaves_nothing_behind, set_up, tear_down),
 };

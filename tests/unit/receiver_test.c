@@ -108,12 +108,14 @@ static const struct server_request *send(struct fixture *f, const struct server_
 	const struct server_handler handler = receiver_handler(f->receiver);
 	const struct identity identity = of_node("n");
 	unsigned n_reviews = f->n_reviews;
-	request = (struct server_request){0};
+	request = (struct server_request){.body_size = (size_t)head->content_length};
 	handler.head(handler.owner, &request, head);
 	if (f->n_reviews > n_reviews)
 		receiver_answer_review(f->receiver, f->ticket, &identity);
-	if (request.proceeded)
+	if (request.proceeded) {
 		handler.request(handler.owner, &request, head, body);
+		handler.done(handler.owner, &request);
+	}
 	assert_int_not_equal(request.status, 0);
 	return &request;
 }
@@ -411,14 +413,63 @@ static void a_node_that_reports_too_often_is_slowed_down(void **state)
 	(void)state;
 	struct fixture f;
 	start(&f);
-	for (int64_t i = 0; i < 20; i++)
+	for (int64_t i = 0; i < 1000; i++)
 		assert_int_equal(post(&f, REPORT(.sequence = i))->status, 200);
-	const struct server_request *request = post(&f, REPORT(.sequence = 20));
+	const struct server_request *request = post(&f, REPORT(.sequence = 1000));
 	assert_int_equal(request->status, 429);
 	assert_int_equal(request->retry_after_s, 1);
 	assert_false(request->proceeded);
+	fake_pass(1);
+	assert_int_equal(post(&f, REPORT(.sequence = 1000))->status, 200);
+	stop(&f);
+}
+
+static void changes_are_slowed_down_long_before_what_is_known(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	int64_t i = 0;
+	for (; i < 60; i++)
+		assert_int_equal(post(&f, REPORT(.sequence = i, .memory = i))->status, 200);
+	for (; i < 80; i++)
+		assert_int_equal(post(&f, "{")->status, 400);
+	/* 20 a second, four seconds' worth at once. */
+	const struct server_request *request = post(&f, REPORT(.sequence = i, .memory = i));
+	assert_int_equal(request->status, 429);
+	assert_int_equal(request->retry_after_s, 1);
+	assert_int_equal(f.n_reports, 60);
+	assert_int_equal(post(&f, REPORT(.sequence = i, .memory = 59))->status, 200);
 	fake_pass(50);
-	assert_int_equal(post(&f, REPORT(.sequence = 20))->status, 200);
+	assert_int_equal(post(&f, REPORT(.sequence = i + 1, .memory = i))->status, 200);
+	assert_int_equal(f.n_reports, 61);
+	stop(&f);
+}
+
+static void a_node_has_two_large_bodies_under_way_and_no_more(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	const struct server_handler handler = receiver_handler(f.receiver);
+	struct server_head head = head_of(VIEW(""));
+	struct server_request *requests = calloc(4, sizeof(*requests));
+	post(&f, REPORT(.sequence = 1));
+	head.content_length = LIMIT_REPORT_BYTES;
+	for (int i = 0; i < 4; i++)
+		requests[i].body_size = LIMIT_REPORT_BYTES;
+	for (int i = 0; i < 3; i++)
+		handler.head(handler.owner, &requests[i], &head);
+	assert_true(requests[0].proceeded && requests[1].proceeded);
+	assert_false(requests[2].proceeded);
+	assert_int_equal(requests[2].status, 429);
+	/* A connection that ends before its body makes room. */
+	handler.done(handler.owner, &requests[0]);
+	handler.head(handler.owner, &requests[3], &head);
+	assert_true(requests[3].proceeded);
+	handler.done(handler.owner, &requests[1]);
+	handler.done(handler.owner, &requests[3]);
+	free(requests);
 	stop(&f);
 }
 
@@ -547,6 +598,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_verdict_on_a_token_decides),
 	cmocka_unit_test(who_waits_too_long_for_a_verdict_is_sent_away),
 	cmocka_unit_test(a_node_that_reports_too_often_is_slowed_down),
+	cmocka_unit_test(changes_are_slowed_down_long_before_what_is_known),
+	cmocka_unit_test(a_node_has_two_large_bodies_under_way_and_no_more),
 	cmocka_unit_test(when_the_loop_has_no_room_the_report_did_not_happen),
 	cmocka_unit_test(a_forgotten_report_comes_whole_again),
 	cmocka_unit_test(events_are_acknowledged_for_the_process_that_sent_them),

@@ -38,6 +38,9 @@ struct world {
 	struct report_device devices[N_NODES][DEVICES_A_NODE];
 	char uuids[N_NODES][DEVICES_A_NODE][48];
 	char nodes[N_NODES][16];
+	bool is_buried;
+	char forgotten[32];
+	unsigned n_released;
 };
 
 static struct world *world_of_join; /* join_node() has no owner */
@@ -69,7 +72,8 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 {
 	struct world *world = world_of_join;
 	struct join_result result = {.again_in_ms = world->again_in_ms, .claims_refused = 1,
-				     .ids_unknown = 2};
+				     .ids_unknown = 2, .devices_refused = 3,
+				     .is_buried = world->is_buried};
 	size_t len = strlen(world->joined);
 
 	assert_int_equal(input->limits->pending_ms, 7);
@@ -113,12 +117,19 @@ static void on_events(void *owner, const struct reconciler_events *events)
 	world->last_event = events->sequence;
 }
 
+static void on_forgotten(void *owner, struct view node_name)
+{
+	struct world *world = owner;
+
+	snprintf(world->forgotten, sizeof(world->forgotten), "%.*s", VIEW_ARG(node_name));
+}
+
 static int make_reconciler(struct world *world, struct error *err)
 {
 	const struct reconciler_config config = {
 		.loop = world->loop, .inventory = world->inventory, .limits = {.pending_ms = 7},
 		.max_requests = 16, .is_ready = is_ready, .events_published = on_events,
-		.owner = world, .seed = 1,
+		.forgotten = on_forgotten, .owner = world, .seed = 1,
 	};
 
 	return reconciler_new(&config, &world->reconciler, err);
@@ -159,7 +170,7 @@ static int tear_down(void **state)
 
 static void release(void *owner)
 {
-	(void)owner;
+	((struct world *)owner)->n_released++;
 }
 
 /* A report of the n-th node with so many devices. */
@@ -556,6 +567,25 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).queue.adds, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3 * N_NODES);
+}
+
+static void the_report_of_a_buried_node_is_released_and_that_is_told(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->n_released = 0;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->n_released, 1); /* the one before */
+	assert_string_equal(world->forgotten, "");
+	world->is_buried = true;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->n_released, 3);
+	assert_string_equal(world->forgotten, "n00");
+	assert_false(inventory_refresh_report(world->inventory, VIEW("n00"), 1, fake_now_ms));
 }
 
 static struct report_event events[] = {{.sequence = 3}, {.sequence = 8}};
@@ -736,6 +766,8 @@ static const struct CMUnitTest tests[] = {
 		without_memory_none_is_made_and_nothing_leaks, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		memory_that_runs_out_on_the_way_is_only_a_delay, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_report_of_a_buried_node_is_released_and_that_is_told, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -25,6 +25,7 @@ struct world {
 	struct sbuf journal;
 	struct sbuf body;
 	const char *refuse; /* name of an object that the sink cannot use */
+	enum error_kind refuse_with; /* ERROR_NONE: ERROR_REJECTED */
 	uint64_t now;
 	uint32_t timeout_s; /* of the last watch asked for */
 };
@@ -54,7 +55,8 @@ static int saw_object(void *owner, enum reflector_change change, const struct ob
 	sbuf_printf(&world->journal, "%c%.*s@%.*s ", "LUD"[change], VIEW_ARG(meta->name),
 		    VIEW_ARG(meta->resource_version));
 	if (world->refuse && view_equal(meta->name, view_from(world->refuse)))
-		return error_set(object_err, ERROR_REJECTED, 0, "no");
+		return error_set(object_err,
+				 world->refuse_with ? world->refuse_with : ERROR_REJECTED, 0, "no");
 	return 0;
 }
 
@@ -132,7 +134,6 @@ static void expect_patience(struct world *world, uint64_t ms)
 			 REFLECTOR_GIVE_UP);
 }
 
-#define LIST_0 "/api/v1/pods?resourceVersion=0"
 #define LIST_NEWEST "/api/v1/pods?resourceVersion="
 #define LIST_FROM(v) "/api/v1/pods?resourceVersion=" v "&resourceVersionMatch=NotOlderThan"
 #define WATCH_FROM(v)                                                                        \
@@ -216,7 +217,7 @@ static void add_error_event(struct world *world, int code, const char *reason)
 static void begin_watching(struct world *world)
 {
 	begin_world(world, &pods, REFLECTOR_LIST);
-	expect_request(world, LIST_0);
+	expect_request(world, LIST_NEWEST);
 	head(world, 200, 0);
 	add_list(world, "20", NULL, 2);
 	finish(world);
@@ -256,7 +257,7 @@ static void json_lists_have_their_version_at_their_end(void **state)
 	(void)state;
 	struct world world;
 	begin_world(&world, &things, REFLECTOR_LIST);
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	head(&world, 200, 0);
 	add_list(&world, "20", NULL, 2);
 	finish(&world);
@@ -317,7 +318,11 @@ static void an_event_that_is_cut_is_dropped_and_asked_for_again(void **state)
 		expect_request(&world, WATCH_FROM("20"));
 		sbuf_deinit(&world.body);
 	}
+	/* What was left of it does not get in the way of the whole one. */
 	world.body = event;
+	head(&world, 200, 0);
+	finish(&world);
+	expect_told(&world, "Ub@22 ");
 	end_world(&world);
 }
 
@@ -378,7 +383,7 @@ static void a_list_that_is_cut_anywhere_is_discarded_and_asked_for_again(void **
 	add_list(&world, "20", NULL, 2);
 	struct sbuf list = world.body;
 	for (size_t len = 0; len + 4 < list.len; len++) {
-		expect_request(&world, LIST_0);
+		expect_request(&world, LIST_NEWEST);
 		sbuf_init(&world.body, 1 << 20);
 		head(&world, 200, 0);
 		sbuf_append(&world.body, (struct view){list.ptr, len});
@@ -584,12 +589,12 @@ static void what_is_forbidden_is_named_with_its_remedy(void **state)
 	end_world(&world);
 
 	begin_world(&world, &things, REFLECTOR_LIST);
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	refuse(&world, 403, 0);
 	assert_non_null(strstr(reflector_trouble(world.reflector), "may not list things.a.b: grant"));
 	assert_false(reflector_is_synced(world.reflector));
 	expect_wait(&world, 800, 1600);
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	end_world(&world);
 }
 
@@ -613,14 +618,14 @@ static void a_resource_that_does_not_exist_is_looked_for_now_and_then(void **sta
 	struct world world;
 	begin_world(&world, &things, REFLECTOR_LIST);
 	for (int i = 0; i < 100; i++) {
-		expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+		expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 		refuse(&world, 404, 0);
 		expect_told(&world, i == 0 ? "A" : "");
 		assert_true(reflector_is_synced(world.reflector));
 		assert_string_equal(reflector_trouble(world.reflector), "");
 		expect_wait(&world, 30000, 33000);
 	}
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	head(&world, 200, 0);
 	add_list(&world, "20", NULL, 1);
 	finish(&world);
@@ -646,12 +651,12 @@ static void a_resource_that_must_exist_is_trouble_while_it_does_not(void **state
 	begin_world(&world, &things, REFLECTOR_LIST);
 	reflector_free(world.reflector);
 	assert_int_equal(reflector_new(&config, &sink, &world.reflector, &err), 0);
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	refuse(&world, 404, 0);
 	assert_false(reflector_is_synced(world.reflector));
 	assert_non_null(strstr(reflector_trouble(world.reflector), "things.a.b"));
 	expect_wait(&world, 2000, 2200);
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	head(&world, 200, 0);
 	add_list(&world, "20", NULL, 1);
 	finish(&world);
@@ -667,7 +672,7 @@ static void a_refused_list_is_asked_for_again_after_a_pause(void **state)
 	struct world world;
 	begin_world(&world, &pods, REFLECTOR_LIST);
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
-		expect_request(&world, LIST_0);
+		expect_request(&world, LIST_NEWEST);
 		refuse(&world, statuses[i], 0);
 		expect_wait(&world, 800, 30000);
 	}
@@ -680,7 +685,7 @@ static void an_answer_of_another_type_is_not_read(void **state)
 	(void)state;
 	struct world world;
 	begin_world(&world, &pods, REFLECTOR_LIST);
-	expect_request(&world, LIST_0);
+	expect_request(&world, LIST_NEWEST);
 	reflector_answered(world.reflector, 200, 0, VIEW("text/html"), world.now);
 	sbuf_append(&world.body, VIEW("<html>"));
 	assert_int_equal(feed(&world), -1);
@@ -745,7 +750,7 @@ static void an_object_that_the_sink_refuses_does_not_stop_a_list(void **state)
 	struct world world;
 	begin_world(&world, &pods, REFLECTOR_LIST);
 	world.refuse = "a";
-	expect_request(&world, LIST_0);
+	expect_request(&world, LIST_NEWEST);
 	head(&world, 200, 0);
 	add_list(&world, "20", NULL, 2);
 	finish(&world);
@@ -754,17 +759,117 @@ static void an_object_that_the_sink_refuses_does_not_stop_a_list(void **state)
 	end_world(&world);
 }
 
-static void an_object_over_the_limit_ends_the_answer_and_lists_again(void **state)
+static void the_first_state_is_the_newest_however_it_is_read(void **state)
+{
+	(void)state;
+	static const struct {
+		enum reflector_initial initial;
+		const char *request;
+	} rows[] = {
+		{REFLECTOR_LIST, LIST_NEWEST},
+		{REFLECTOR_STREAM, STREAM_FROM("")},
+		{REFLECTOR_PAGES, LIST_NEWEST "&limit=2"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world world;
+		begin_world(&world, &pods, rows[i].initial);
+		expect_request(&world, rows[i].request);
+		/* There is no newer one to fall back on. */
+		refuse(&world, 410, 0);
+		expect_wait(&world, 800, 1600);
+		expect_request(&world, rows[i].request);
+		end_world(&world);
+	}
+}
+
+static void a_list_that_the_sink_has_no_memory_for_is_asked_for_again(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_world(&world, &pods, REFLECTOR_LIST);
+	world.refuse = "a";
+	world.refuse_with = ERROR_NO_MEMORY;
+	expect_request(&world, LIST_NEWEST);
+	head(&world, 200, 0);
+	add_list(&world, "20", NULL, 2);
+	assert_int_equal(feed(&world), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	reflector_ended(world.reflector, &err, world.now);
+	expect_told(&world, "[La@11 ");
+	assert_false(reflector_is_synced(world.reflector));
+	assert_int_equal(reflector_counters(world.reflector).objects_refused, 0);
+	expect_wait(&world, 800, 1600);
+	world.refuse = NULL;
+	expect_request(&world, LIST_NEWEST);
+	head(&world, 200, 0);
+	add_list(&world, "20", NULL, 2);
+	finish(&world);
+	expect_told(&world, "[La@11 Lb@12 ]");
+	end_world(&world);
+}
+
+static void an_event_that_the_sink_has_no_memory_for_comes_again_in_a_list(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	world.refuse = "c";
+	world.refuse_with = ERROR_NO_MEMORY;
+	head(&world, 200, 0);
+	add_event(&world, "ADDED", "b", "21");
+	add_event(&world, "ADDED", "c", "22");
+	add_event(&world, "ADDED", "d", "23");
+	assert_int_equal(feed(&world), -1);
+	reflector_ended(world.reflector, &err, world.now);
+	expect_told(&world, "Ub@21 Uc@22 ");
+	/* The version stays before what was not taken. */
+	assert_int_equal(reflector_counters(world.reflector).last_version, 21);
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, LIST_FROM("21"));
+	end_world(&world);
+}
+
+static void an_object_over_the_limit_is_counted_and_its_neighbours_are_told(void **state)
+{
+	(void)state;
+	struct world world;
+	char *payload = malloc(LIMIT_OBJECT_BYTES + 1);
+	assert_non_null(payload);
+	memset(payload, 'x', LIMIT_OBJECT_BYTES);
+	payload[LIMIT_OBJECT_BYTES] = '\0';
+	const struct kube_bytes_object objects[] = {
+		{"ns", "a", "u-a", "11", NULL, false},
+		{"ns", "large", "u-l", "12", payload, false},
+		{"ns", "b", "u-b", "13", NULL, false},
+	};
+	const struct kube_bytes_list list = {"20", NULL, NULL, objects, ARRAY_SIZE(objects)};
+	begin_world(&world, &pods, REFLECTOR_LIST);
+	expect_request(&world, LIST_NEWEST);
+	head(&world, 200, 0);
+	kube_bytes_list(&world.body, &pods, &list);
+	finish(&world);
+	expect_told(&world, "[La@11 Lb@13 ]");
+	assert_int_equal(reflector_counters(world.reflector).objects_refused, 1);
+	expect_request(&world, WATCH_FROM("20"));
+	head(&world, 200, 0);
+	kube_bytes_event(&world.body, &pods, "MODIFIED", &objects[1]);
+	add_event(&world, "ADDED", "c", "21");
+	finish(&world);
+	expect_told(&world, "Uc@21 ");
+	assert_int_equal(reflector_counters(world.reflector).objects_refused, 2);
+	expect_request(&world, WATCH_FROM("21"));
+	end_world(&world);
+	free(payload);
+}
+
+static void a_length_that_cannot_be_one_ends_the_watch_and_lists_again(void **state)
 {
 	(void)state;
 	struct world world;
 	begin_watching(&world);
 	head(&world, 200, 0);
-	size_t size = LIMIT_OBJECT_BYTES + 1;
-	const char length[] = {(char)(size >> 24), (char)(size >> 16), (char)(size >> 8),
-			       (char)size};
 	add_event(&world, "ADDED", "c", "21");
-	sbuf_append(&world.body, (struct view){length, sizeof(length)});
+	sbuf_append(&world.body, VIEW("\xff\xff\xff\xff"));
 	assert_int_equal(feed(&world), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 	reflector_ended(world.reflector, &err, world.now);
@@ -779,7 +884,7 @@ static void text_that_json_libraries_refuse_does_not_stop_the_stream(void **stat
 	(void)state;
 	struct world world;
 	begin_world(&world, &things, REFLECTOR_LIST);
-	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=0");
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	head(&world, 200, 0);
 	sbuf_printf(&world.body,
 		    "{\"apiVersion\":\"a.b/v1\",\"items\":[{\"metadata\":{\"name\":\"a\","
@@ -853,8 +958,6 @@ static void a_first_page_that_has_expired_is_a_failure(void **state)
 	begin_world(&world, &pods, REFLECTOR_PAGES);
 	expect_request(&world, PAGE_1);
 	refuse(&world, 410, 0);
-	expect_request(&world, PAGE_1);
-	refuse(&world, 410, 0);
 	expect_wait(&world, 800, 1600);
 	expect_request(&world, PAGE_1);
 	end_world(&world);
@@ -867,7 +970,7 @@ static void a_stream_is_complete_at_the_bookmark_that_says_so(void **state)
 	(void)state;
 	struct world world;
 	begin_world(&world, &pods, REFLECTOR_STREAM);
-	expect_request(&world, STREAM_FROM("0"));
+	expect_request(&world, STREAM_FROM(""));
 	head(&world, 200, 0);
 	add_event(&world, "ADDED", "b", "12");
 	add_event(&world, "ADDED", "a", "11");
@@ -892,19 +995,19 @@ static void a_stream_that_ends_early_begins_anew(void **state)
 	(void)state;
 	struct world world;
 	begin_world(&world, &pods, REFLECTOR_STREAM);
-	expect_request(&world, STREAM_FROM("0"));
+	expect_request(&world, STREAM_FROM(""));
 	head(&world, 200, 0);
 	add_event(&world, "ADDED", "a", "11");
 	world.now += 5000;
 	finish(&world);
 	expect_wait(&world, 800, 1600);
-	expect_request(&world, STREAM_FROM("0"));
+	expect_request(&world, STREAM_FROM(""));
 	refuse(&world, 429, 5000);
 	expect_wait(&world, 5000, 5000);
-	expect_request(&world, STREAM_FROM("0"));
+	expect_request(&world, STREAM_FROM(""));
 	cut_off(&world, "connection refused");
 	expect_wait(&world, 800, 30000);
-	expect_request(&world, STREAM_FROM("0"));
+	expect_request(&world, STREAM_FROM(""));
 	head(&world, 200, 0);
 	add_bookmark(&world, "30", true);
 	finish(&world);
@@ -925,9 +1028,9 @@ static void a_server_that_cannot_stream_is_asked_for_a_list_at_once(void **state
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
 		struct world world;
 		begin_world(&world, &pods, REFLECTOR_STREAM);
-		expect_request(&world, STREAM_FROM("0"));
+		expect_request(&world, STREAM_FROM(""));
 		refuse(&world, statuses[i], 0);
-		expect_request(&world, LIST_0);
+		expect_request(&world, LIST_NEWEST);
 		head(&world, 200, 0);
 		add_list(&world, "20", NULL, 1);
 		finish(&world);
@@ -944,7 +1047,7 @@ static void an_answer_that_does_not_begin_is_given_up(void **state)
 	(void)state;
 	struct world world;
 	begin_world(&world, &pods, REFLECTOR_LIST);
-	expect_request(&world, LIST_0);
+	expect_request(&world, LIST_NEWEST);
 	expect_patience(&world, 75000);
 	world.now += 70000;
 	head(&world, 200, 0);
@@ -1097,7 +1200,7 @@ static void a_stream_cut_at_any_byte_tells_the_same_story(void **state)
 	for (size_t cut = 0;; cut++) {
 		struct world world;
 		begin_world(&world, &pods, REFLECTOR_STREAM);
-		expect_request(&world, STREAM_FROM("0"));
+		expect_request(&world, STREAM_FROM(""));
 		head(&world, 200, 0);
 		add_event(&world, "ADDED", "a", "11");
 		add_event(&world, "MODIFIED", "a", "12");
@@ -1180,7 +1283,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_list_of_another_kind_is_refused),
 	cmocka_unit_test(events_that_are_no_use_are_counted_and_the_stream_lives),
 	cmocka_unit_test(an_object_that_the_sink_refuses_does_not_stop_a_list),
-	cmocka_unit_test(an_object_over_the_limit_ends_the_answer_and_lists_again),
+	cmocka_unit_test(the_first_state_is_the_newest_however_it_is_read),
+	cmocka_unit_test(a_list_that_the_sink_has_no_memory_for_is_asked_for_again),
+	cmocka_unit_test(an_event_that_the_sink_has_no_memory_for_comes_again_in_a_list),
+	cmocka_unit_test(an_object_over_the_limit_is_counted_and_its_neighbours_are_told),
+	cmocka_unit_test(a_length_that_cannot_be_one_ends_the_watch_and_lists_again),
 	cmocka_unit_test(text_that_json_libraries_refuse_does_not_stop_the_stream),
 	cmocka_unit_test(pages_are_asked_for_by_their_token_until_there_is_none),
 	cmocka_unit_test(a_page_that_has_expired_leads_to_one_whole_list),

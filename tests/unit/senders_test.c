@@ -42,28 +42,88 @@ static void only_a_silent_node_makes_room(void **state)
 static unsigned admitted(const struct senders *senders, struct sender *sender, uint64_t now_ms)
 {
 	unsigned n = 0;
-	while (senders_admit(senders, sender, now_ms))
+	while (senders_admit_change(senders, sender, now_ms))
 		n++;
 	return n;
 }
 
-static void a_node_may_send_what_the_rate_says(void **state)
+static void a_node_may_change_as_often_as_the_rate_says(void **state)
 {
 	(void)state;
 	struct senders senders;
 	senders_init(&senders, 2, 5);
 	struct sender *sender = senders_use(&senders, VIEW("a"), 100);
-	assert_int_equal(admitted(&senders, sender, 100), 5);
+	assert_int_equal(admitted(&senders, sender, 100), 20);
 	assert_int_equal(admitted(&senders, sender, 100), 0);
 	assert_int_equal(admitted(&senders, sender, 299), 0);
 	assert_int_equal(admitted(&senders, sender, 300), 1);
 	assert_int_equal(admitted(&senders, sender, 1300), 5);
-	/* Silence saves up no more than one second's worth. */
-	assert_int_equal(admitted(&senders, sender, 1000000000), 5);
+	/* Silence saves up no more than four seconds' worth. */
+	assert_int_equal(admitted(&senders, sender, 1000000000), 20);
 	unsigned n = 0;
 	for (uint64_t now_ms = 1000000000; now_ms < 1000010000; now_ms += 7)
 		n += admitted(&senders, sender, now_ms);
 	assert_in_range(n, 49, 50);
+	senders_deinit(&senders);
+}
+
+/* How many requests of this size come through one after the other. */
+static unsigned requests(struct senders *senders, struct sender *sender, size_t size,
+			 uint64_t now_ms)
+{
+	unsigned n = 0;
+	for (; senders_admit(senders, sender, size, now_ms) == SENDERS_ADMITTED; n++)
+		senders_release(senders, sender, size);
+	return n;
+}
+
+static void a_large_request_counts_like_many_small_ones(void **state)
+{
+	(void)state;
+	struct senders senders;
+	senders_init(&senders, 2, 5);
+	struct sender *sender = senders_use(&senders, VIEW("a"), 0);
+	assert_int_equal(requests(&senders, sender, 6000, 0), SENDERS_REQUESTS_PER_SECOND);
+	assert_int_equal(requests(&senders, sender, 6000, 10), SENDERS_REQUESTS_PER_SECOND / 100);
+	assert_in_range(requests(&senders, sender, LIMIT_REPORT_BYTES, 60000), 10, 16);
+	assert_int_equal(senders.body_bytes, 0);
+	senders_deinit(&senders);
+}
+
+static void bodies_being_read_are_bounded_for_a_node_and_for_all(void **state)
+{
+	(void)state;
+	enum { N = SENDERS_BODY_BYTES_ALL / SENDERS_BODY_BYTES };
+	struct senders senders;
+	char name[16];
+	senders_init(&senders, 2 * N, 5);
+	for (int i = 0; i < N; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		struct sender *sender = senders_use(&senders, view_from(name), 0);
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(senders_admit(&senders, sender, LIMIT_REPORT_BYTES, 0),
+					 SENDERS_ADMITTED);
+		assert_int_equal(senders_admit(&senders, sender, 1, 0), SENDERS_TOO_MUCH);
+	}
+	struct sender *first = senders_find(&senders, VIEW("n0"));
+	struct sender *other = senders_use(&senders, VIEW("other"), 0);
+	assert_int_equal(senders_admit(&senders, other, 1, 0), SENDERS_FULL);
+	senders_release(&senders, first, LIMIT_REPORT_BYTES);
+	assert_int_equal(senders_admit(&senders, other, LIMIT_REPORT_BYTES, 0), SENDERS_ADMITTED);
+	assert_int_equal(senders_admit(&senders, first, 1, 0), SENDERS_FULL);
+	senders_deinit(&senders);
+}
+
+static void a_node_does_not_make_room_while_its_body_is_read(void **state)
+{
+	(void)state;
+	struct senders senders;
+	senders_init(&senders, 1, 5);
+	struct sender *a = senders_use(&senders, VIEW("a"), 0);
+	assert_int_equal(senders_admit(&senders, a, 7, 0), SENDERS_ADMITTED);
+	assert_null(senders_use(&senders, VIEW("b"), 2 * SENDERS_SILENT_MS));
+	senders_release(&senders, a, 7);
+	assert_non_null(senders_use(&senders, VIEW("b"), 2 * SENDERS_SILENT_MS));
 	senders_deinit(&senders);
 }
 
@@ -98,7 +158,10 @@ static void forgetting_a_report_gives_up_the_reference(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_node_has_one_record),
 	cmocka_unit_test(only_a_silent_node_makes_room),
-	cmocka_unit_test(a_node_may_send_what_the_rate_says),
+	cmocka_unit_test(a_node_may_change_as_often_as_the_rate_says),
+	cmocka_unit_test(a_large_request_counts_like_many_small_ones),
+	cmocka_unit_test(bodies_being_read_are_bounded_for_a_node_and_for_all),
+	cmocka_unit_test(a_node_does_not_make_room_while_its_body_is_read),
 	cmocka_unit_test(forgetting_a_report_gives_up_the_reference),
 };
 TEST_MAIN(tests)

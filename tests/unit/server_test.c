@@ -40,6 +40,7 @@ struct fixture {
 	/* Published by the loop for the test. */
 	atomic_uint_fast64_t accepted, refused, evicted, handshake_failed, timed_out, malformed,
 		pauses, open;
+	atomic_uint_fast64_t admitted, done, done_bytes; /* bodies */
 	_Atomic(struct tls_identity *) swap_requested;
 	struct sbuf next_cert, next_key;
 };
@@ -63,6 +64,7 @@ static void on_head(void *owner, struct server_request *request, const struct se
 		f->waiting_for_body = true;
 		loop_timer_set(f->later, 1);
 	} else {
+		f->admitted++;
 		server_proceed(request);
 	}
 }
@@ -84,6 +86,13 @@ static void on_request(void *owner, struct server_request *request, const struct
 	}
 }
 
+static void on_done(void *owner, struct server_request *request)
+{
+	struct fixture *f = owner;
+	f->done_bytes += server_request_body_size(request);
+	f->done++;
+}
+
 static void on_later(void *owner)
 {
 	struct fixture *f = owner;
@@ -91,6 +100,7 @@ static void on_later(void *owner)
 	f->waiting = NULL;
 	if (f->waiting_for_body) {
 		f->waiting_for_body = false;
+		f->admitted++;
 		server_proceed(request);
 	} else {
 		answer_text(request, 200, VIEW("later"));
@@ -141,7 +151,7 @@ static const struct server_config long_config = {
 static void start(struct fixture *f, const struct server_config *config)
 {
 	struct error err = {0};
-	const struct server_handler handler = {f, on_head, on_request};
+	const struct server_handler handler = {f, on_head, on_request, on_done};
 	assert_int_equal(loop_new(&f->loop, &err), 0);
 	assert_int_equal(loop_timer_new(f->loop, on_later, f, &f->later, &err), 0);
 	assert_int_equal(loop_timer_new(f->loop, publish, f, &f->publisher, &err), 0);
@@ -378,6 +388,36 @@ static void a_refusal_keeps_the_connection_if_the_body_is_here_already(void **st
 	stop(&f);
 }
 
+static void what_comes_behind_a_large_body_is_not_lost_with_it(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer;
+	struct server_config config = long_config;
+	struct sbuf requests;
+	config.max_body = 65000;
+	sbuf_init(&requests, 200000);
+	for (int i = 0; i < 2; i++) {
+		sbuf_append(&requests, VIEW("POST /echo HTTP/1.1\r\nHost: a\r\n"
+					    "Content-Length: 60000\r\n\r\n"));
+		sbuf_append(&requests, (struct view){large, 60000});
+	}
+	sbuf_append(&requests, VIEW("GET /query?last HTTP/1.1\r\nHost: a\r\n\r\n"));
+	start(&f, &config);
+	struct http_client *client = http_client_connect(f.port);
+	assert_true(http_client_send(client, sbuf_view(&requests)));
+	for (int i = 0; i < 2; i++) {
+		assert_true(http_client_read(client, false, &answer));
+		assert_int_equal(answer.status, 200);
+	}
+	assert_true(http_client_read(client, false, &answer));
+	assert_string_equal(answer.body, "last");
+	await(&f.done, 3);
+	http_client_free(client);
+	sbuf_deinit(&requests);
+	stop(&f);
+}
+
 static void an_answer_to_head_has_no_body(void **state)
 {
 	(void)state;
@@ -583,6 +623,36 @@ static rlim_t room_for_one(void)
 	close(first);
 	close(second);
 	return (rlim_t)second;
+}
+
+static void the_end_of_each_body_that_was_let_in_is_told_once(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer;
+	const struct view head =
+		VIEW("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n");
+	start(&f, &long_config);
+	struct http_client *client = http_client_connect(f.port);
+	struct http_client *other = http_client_connect(f.port);
+	http_client_ask(client, "POST /echo", "", VIEW("ok"), &answer);
+	await(&f.done, 1);
+	/* One refused by its head was not let in. */
+	http_client_ask(client, "POST /refuse", "", VIEW("ok"), &answer);
+	assert_int_equal(answer.status, 403);
+	/* A client that leaves in the middle of its body. */
+	assert_true(http_client_send(client, head));
+	await(&f.admitted, 2);
+	assert_int_equal(f.done, 1);
+	http_client_free(client);
+	await(&f.done, 2);
+	/* And one that the server leaves. */
+	assert_true(http_client_send(other, head));
+	await(&f.admitted, 3);
+	stop(&f);
+	assert_int_equal(f.done, 3);
+	assert_int_equal(f.done_bytes, 6);
+	http_client_free(other);
 }
 
 static void without_descriptors_it_pauses_and_goes_on(void **state)
@@ -824,6 +894,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_body_over_the_limit_is_refused_by_its_length),
 	cmocka_unit_test(who_waits_for_100_continue_gets_it_or_a_refusal),
 	cmocka_unit_test(a_refusal_keeps_the_connection_if_the_body_is_here_already),
+	cmocka_unit_test(what_comes_behind_a_large_body_is_not_lost_with_it),
 	cmocka_unit_test(an_answer_to_head_has_no_body),
 	cmocka_unit_test(bytes_that_trickle_do_not_prolong_a_deadline),
 	cmocka_unit_test(silence_ends_a_connection_in_every_phase),
@@ -833,6 +904,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(connections_beyond_a_limit_are_closed_when_none_is_idle),
 	cmocka_unit_test(a_client_that_leaves_before_the_answer_does_no_harm),
 	cmocka_unit_test(requests_under_way_end_with_the_server),
+	cmocka_unit_test(the_end_of_each_body_that_was_let_in_is_told_once),
 	cmocka_unit_test(without_descriptors_it_pauses_and_goes_on),
 	cmocka_unit_test(addresses_are_checked),
 	cmocka_unit_test(a_port_in_use_is_an_error_that_may_pass),

@@ -143,6 +143,22 @@ static void a_list_that_broke_off_is_forgotten(void **state)
 	assert_ptr_equal(store_find(&store, VIEW("b")), &b.entry);
 }
 
+static void what_is_noted_is_not_swept_and_keeps_its_version(void **state)
+{
+	(void)state;
+	CLEANUP(store_deinit) struct store store;
+	store_init(&store, key_of);
+	struct record a = {.key = "a"}, b = {.key = "b"};
+	add(&store, &a, 1);
+	add(&store, &b, 2);
+	store_begin_replace(&store);
+	store_note(&store, &a.entry);
+	assert_ptr_equal(store_sweep(&store), &b.entry);
+	store_remove(&store, &b.entry);
+	assert_null(store_sweep(&store));
+	assert_int_equal(a.entry.version, 1);
+}
+
 static void nothing_is_swept_outside_a_list(void **state)
 {
 	(void)state;
@@ -175,6 +191,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_a_complete_list_did_not_name_is_swept),
 	cmocka_unit_test(events_during_a_list_keep_their_records),
 	cmocka_unit_test(a_list_that_broke_off_is_forgotten),
+	cmocka_unit_test(what_is_noted_is_not_swept_and_keeps_its_version),
 	cmocka_unit_test(nothing_is_swept_outside_a_list),
 	cmocka_unit_test(lack_of_memory_leaves_the_record_with_the_caller),
 };

@@ -207,9 +207,11 @@ static void the_same_holds_for_frames(void **state)
 	}
 }
 
-static void an_event_over_the_limit_ends_the_stream_and_is_not_held(void **state)
+static void an_event_over_the_limit_is_passed_over_and_not_held(void **state)
 {
 	(void)state;
+	static const char *const expected[] = {"0::; 1:v1:Pod:first@11; ",
+					       "0::; 1:a.b/v1:Thing:first@11; "};
 	char payload[2001];
 	memset(payload, 'x', 2000);
 	payload[2000] = '\0';
@@ -218,24 +220,40 @@ static void an_event_over_the_limit_ends_the_stream_and_is_not_held(void **state
 		struct sbuf bytes, journal;
 		sbuf_init(&bytes, 1 << 16);
 		kube_bytes_event(&bytes, both[i], "ADDED", &large);
-		for (size_t at = 0; at <= bytes.len; at += 50) {
+		size_t large_size = bytes.len;
+		kube_bytes_event(&bytes, both[i], "ADDED", &first);
+		for (size_t at = 0; at <= bytes.len; at++) {
 			struct watch_stream stream;
 			sbuf_init(&journal, 4096);
 			watch_stream_init(&stream, both[i]->encoding, 1000);
-			int result = feed(&stream, (struct view){bytes.ptr, at}, &journal);
-			if (result == 0)
-				result = feed(&stream, view_from_offset(sbuf_view(&bytes), at),
-					      &journal);
-			assert_int_equal(result, -1);
-			assert_int_equal(err.kind, ERROR_LIMIT);
+			assert_int_equal(feed(&stream, (struct view){bytes.ptr, at}, &journal), 0);
+			assert_int_equal(watch_stream_is_between_events(&stream),
+					 at == 0 || at == large_size || at == bytes.len);
+			assert_int_equal(feed(&stream, view_from_offset(sbuf_view(&bytes), at),
+					      &journal),
+					 0);
+			assert_string_equal(sbuf_text(&journal), expected[i]);
 			assert_true(stream.held.allocated <= 1005);
-			assert_int_equal(feed(&stream, VIEW("\n"), &journal), -1);
-			assert_int_equal(journal.len, 0);
 			watch_stream_deinit(&stream);
 			sbuf_deinit(&journal);
 		}
 		sbuf_deinit(&bytes);
 	}
+}
+
+static void a_length_that_cannot_be_one_ends_the_stream(void **state)
+{
+	(void)state;
+	struct watch_stream stream;
+	struct sbuf journal;
+	sbuf_init(&journal, 4096);
+	watch_stream_init(&stream, RESOURCE_PROTOBUF, 1000);
+	assert_int_equal(feed(&stream, VIEW("\0\1\0\0"), &journal), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_int_equal(feed(&stream, VIEW("\0"), &journal), -1);
+	assert_int_equal(journal.len, 0);
+	watch_stream_deinit(&stream);
+	sbuf_deinit(&journal);
 }
 
 static void running_out_of_memory_ends_the_stream(void **state)
@@ -273,7 +291,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_event_whole_in_the_input_is_not_copied),
 	cmocka_unit_test(what_cannot_be_decoded_is_an_unknown_event_and_the_next_one_is_read),
 	cmocka_unit_test(the_same_holds_for_frames),
-	cmocka_unit_test(an_event_over_the_limit_ends_the_stream_and_is_not_held),
+	cmocka_unit_test(an_event_over_the_limit_is_passed_over_and_not_held),
+	cmocka_unit_test(a_length_that_cannot_be_one_ends_the_stream),
 	cmocka_unit_test(running_out_of_memory_ends_the_stream),
 };
 TEST_MAIN(tests)

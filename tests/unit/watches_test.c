@@ -385,6 +385,30 @@ static void an_object_that_cannot_be_decoded_fails_alone(void **state)
 	assert_int_equal(inventory_count(world->inventory, INVENTORY_NODES), 1);
 }
 
+/* What is true of the object is not known, but that it is there is: it has not ended. */
+static void an_object_that_is_listed_but_refused_keeps_its_record(void **state)
+{
+	struct world *world = *state;
+	struct kube_bytes_object bad = pod_a;
+
+	list_all_empty(world);
+	event_of(world, INVENTORY_PODS, "ADDED", &pod_a);
+	reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+	fake_now_ms += 30000;
+	assert_true(next_request(INVENTORY_PODS).is_watch);
+	begin_answer(world, INVENTORY_PODS, 410);
+	reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+	fake_now_ms += 30000;
+	bad.uid = NULL;
+	bad.version = "70";
+	list(world, INVENTORY_PODS, &bad, 1);
+	assert_int_equal(refused(world, INVENTORY_PODS), 1);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+	/* Its version is the old one: the new one is wanted when it can be read. */
+	assert_true(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT,
+				    70));
+}
+
 static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **state)
 {
 	struct world *world = *state;
@@ -469,7 +493,7 @@ static void the_first_state_is_read_in_the_way_that_was_set(void **state)
 		enum reflector_initial initial;
 		const char *part;
 	} rows[] = {
-		{REFLECTOR_LIST, "resourceVersion=0"},
+		{REFLECTOR_LIST, "resourceVersion=&"},
 		{REFLECTOR_STREAM, "sendInitialEvents=true"},
 		{REFLECTOR_PAGES, "limit=500"},
 	};
@@ -523,7 +547,7 @@ static void without_memory_none_are_made_and_nothing_leaks(void **state)
 }
 
 /* One object that memory did not suffice for is refused; nothing else changes. */
-static void without_memory_an_object_is_refused_and_the_stream_goes_on(void **state)
+static void what_there_was_no_memory_for_is_not_refused_but_listed_again(void **state)
 {
 	struct world *world = *state;
 	struct kube_bytes_object object = pod_a;
@@ -532,16 +556,27 @@ static void without_memory_an_object_is_refused_and_the_stream_goes_on(void **st
 
 	list_all_empty(world);
 	for (unsigned k = 1; failed; k++) {
-		uint64_t before = refused(world, INVENTORY_PODS);
+		struct error err = {0};
 
 		snprintf(version, sizeof(version), "%u", 50 + k);
 		object.version = version;
-		kube_bytes_event(&world->body, &resources[INVENTORY_PODS],
-				 k % 2 ? "ADDED" : "DELETED", &object);
+		kube_bytes_event(&world->body, &resources[INVENTORY_PODS], "ADDED", &object);
 		failing_malloc_at(k);
-		feed(world, INVENTORY_PODS);
+		int result = reflector_feed(fake_reflectors[INVENTORY_PODS],
+					    sbuf_view(&world->body), fake_now_ms, &err);
 		failed = failing_malloc_off();
-		assert_int_equal(refused(world, INVENTORY_PODS) - before, failed ? 1 : 0);
+		sbuf_clear(&world->body);
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(refused(world, INVENTORY_PODS), 0);
+		if (!failed)
+			break;
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+		reflector_ended(fake_reflectors[INVENTORY_PODS], &err, fake_now_ms);
+		fake_now_ms += 60000;
+		list(world, INVENTORY_PODS, &object, 1);
+		assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
+		assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"),
+					     STORE_LISTED, 50 + k));
 	}
 }
 
@@ -569,6 +604,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_object_that_cannot_be_decoded_fails_alone, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		an_object_that_is_listed_but_refused_keeps_its_record, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_missing_clusterpolicy_crd_is_known_and_looked_for_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_its_own_crd_the_controller_waits_and_says_for_what, set_up, tear_down),
@@ -585,7 +622,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		without_memory_none_are_made_and_nothing_leaks, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		without_memory_an_object_is_refused_and_the_stream_goes_on, set_up, tear_down),
+		what_there_was_no_memory_for_is_not_refused_but_listed_again, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

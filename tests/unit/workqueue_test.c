@@ -170,20 +170,44 @@ static void failures_back_off_per_key_up_to_the_cap_and_success_forgets_them(voi
 	workqueue_free(queue);
 }
 
-static void a_server_that_asks_for_time_gets_it(void **state)
+static void success_forgets_failures_also_of_a_key_that_was_added_meanwhile(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	uint64_t now = 0;
+	add(queue, "a", WORKQUEUE_LOW, 0);
+	for (int i = 0; i < 8; i++) {
+		workqueue_failed(queue, take(queue, now), 0, now);
+		now = workqueue_next_due(queue);
+	}
+	struct view key = take(queue, now);
+	add(queue, "a", WORKQUEUE_LOW, now);
+	workqueue_done(queue, key, now);
+	workqueue_failed(queue, take(queue, now), 0, now);
+	assert_in_range(workqueue_next_due(queue) - now, 5, 10);
+	workqueue_free(queue);
+}
+
+static void a_server_that_asks_for_time_gets_it_whatever_happens_meanwhile(void **state)
 {
 	(void)state;
 	struct workqueue *queue = new_queue();
 	add(queue, "a", WORKQUEUE_LOW, 0);
 	workqueue_failed(queue, take(queue, 0), 7000, 0);
 	assert_int_equal(workqueue_next_due(queue), 7000);
-	/* A live event need not wait for it. */
 	add(queue, "a", WORKQUEUE_HIGH, 100);
-	assert_int_equal(workqueue_next_due(queue), 100);
+	assert_int_equal(workqueue_next_due(queue), 7000);
+	add(queue, "a", WORKQUEUE_HIGH, 8000);
+	assert_int_equal(workqueue_next_due(queue), 7000);
+	/* Work that ends well is the end of it. */
+	struct view key = take(queue, 7000);
+	add(queue, "a", WORKQUEUE_LOW, 7000);
+	workqueue_done(queue, key, 7000);
+	assert_int_equal(workqueue_next_due(queue), 7000);
 	workqueue_free(queue);
 }
 
-static void a_failure_keeps_its_priority_and_an_earlier_wish(void **state)
+static void a_key_that_was_added_while_its_work_failed_waits_too(void **state)
 {
 	(void)state;
 	struct workqueue *queue = new_queue();
@@ -192,7 +216,47 @@ static void a_failure_keeps_its_priority_and_an_earlier_wish(void **state)
 	add(queue, "b", WORKQUEUE_LOW, 0);
 	add(queue, "a", WORKQUEUE_LOW, 1);
 	workqueue_failed(queue, key, 60000, 0);
-	expect_work(queue, 1, "a b ");
+	expect_work(queue, 1, "b ");
+	/* With the priority it had. */
+	add(queue, "c", WORKQUEUE_LOW, 60000);
+	expect_work(queue, 59999, "");
+	expect_work(queue, 60000, "a c ");
+	workqueue_free(queue);
+}
+
+/* Each round of such work brings an event about the key itself. */
+static void work_that_fails_and_touches_its_key_backs_off_all_the_same(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	uint64_t now = 1000;
+	add(queue, "a", WORKQUEUE_HIGH, now);
+	for (unsigned i = 0; i < 10; i++) {
+		struct view key = take(queue, now);
+		add(queue, "a", WORKQUEUE_HIGH, now);
+		workqueue_failed(queue, key, 0, now);
+		add(queue, "a", WORKQUEUE_HIGH, now);
+		assert_in_range(workqueue_next_due(queue) - now, 5u << i, 10u << i);
+		now = workqueue_next_due(queue);
+	}
+	workqueue_free(queue);
+}
+
+static void an_event_shortens_a_back_off_that_has_grown_long(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	uint64_t now = 0;
+	add(queue, "a", WORKQUEUE_HIGH, now);
+	for (unsigned i = 0; i < 20; i++) {
+		workqueue_failed(queue, take(queue, now), 0, now);
+		now = i < 19 ? workqueue_next_due(queue) : now;
+	}
+	assert_int_equal(workqueue_next_due(queue) - now, 1000000);
+	add(queue, "a", WORKQUEUE_HIGH, now + 1);
+	assert_int_equal(workqueue_next_due(queue) - now, 30000);
+	add(queue, "a", WORKQUEUE_HIGH, now + 2);
+	assert_int_equal(workqueue_next_due(queue) - now, 30000);
 	workqueue_free(queue);
 }
 
@@ -262,8 +326,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(keys_run_in_the_order_of_their_times),
 	cmocka_unit_test(a_later_time_given_while_worked_on_is_kept),
 	cmocka_unit_test(failures_back_off_per_key_up_to_the_cap_and_success_forgets_them),
-	cmocka_unit_test(a_server_that_asks_for_time_gets_it),
-	cmocka_unit_test(a_failure_keeps_its_priority_and_an_earlier_wish),
+	cmocka_unit_test(success_forgets_failures_also_of_a_key_that_was_added_meanwhile),
+	cmocka_unit_test(a_server_that_asks_for_time_gets_it_whatever_happens_meanwhile),
+	cmocka_unit_test(a_key_that_was_added_while_its_work_failed_waits_too),
+	cmocka_unit_test(work_that_fails_and_touches_its_key_backs_off_all_the_same),
+	cmocka_unit_test(an_event_shortens_a_back_off_that_has_grown_long),
 	cmocka_unit_test(keys_are_bytes_of_any_length),
 	cmocka_unit_test(a_thousand_keys_survive_a_thousand_rounds_in_order),
 	cmocka_unit_test(running_out_of_memory_adds_nothing),
