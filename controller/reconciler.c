@@ -20,7 +20,7 @@
 
 #define RUNS_PER_TURN 32
 #define JOIN_ARENA_CAP (16u * LIMIT_MIB)
-#define REJECTED_RETRY_MS 300000u
+#define REJECTED_RETRY_MS 10000u
 
 /* Events that were joined and wait for their node's writes to be answered. */
 struct awaited_events {
@@ -121,7 +121,10 @@ static void settle(struct reconciler *reconciler, struct view node_name,
 	if (!error) {
 		workqueue_done(reconciler->queue, node_name, now);
 	} else if (error->kind == ERROR_REJECTED) {
-		/* Trying at once would be refused again; after a while the schema may have changed. */
+		/*
+		 * Trying at once would be refused again. Not much later either, but the node's other
+		 * devices wait as long.
+		 */
 		workqueue_failed(reconciler->queue, node_name, REJECTED_RETRY_MS, now);
 	} else {
 		reconciler->counters.errors += error->kind != ERROR_CONFLICT;
