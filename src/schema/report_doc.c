@@ -185,66 +185,55 @@ static const struct jmap_row kubelet_rows[] = {
 	{0},
 };
 
+/*
+ * What the two tables below have in common stands once: a field that only one of them had would
+ * change without anybody noticing.
+ */
+#define IDENTITY_ROWS \
+	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)}, \
+	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME}, \
+	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID}, \
+	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX}
+#define SOFTWARE_ROWS \
+	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION}, \
+	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version), \
+	 .limit = LIMIT_TEXT_VERSION}, \
+	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version), \
+	 .limit = LIMIT_TEXT_SHORT_VERSION}, \
+	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows}
+#define HOLDING_ROWS \
+	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices), \
+	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows, \
+	 .element_size = sizeof(struct report_device)}, \
+	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources), \
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows, \
+	 .element_size = sizeof(struct report_pod_resource)}, \
+	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable), \
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows, \
+	 .element_size = sizeof(struct report_resource_devices)}, \
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows, \
+	 .present_offset = 1 + offsetof(struct report, checkpoint.present)}, \
+	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events), \
+	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows, \
+	 .element_size = sizeof(struct report_event)}, \
+	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX}
+
 static const struct jmap_row report_rows[] = {
-	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
-	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME},
-	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID},
-	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX},
+	IDENTITY_ROWS,
 	{"sequence", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, sequence), .limit = INT64_MAX},
 	{"observedAt", JMAP_TIME, JMAP_REQUIRED, JMAP_AT(report, observed_at)},
-	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
-	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),
-	 .limit = LIMIT_TEXT_VERSION},
-	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),
-	 .limit = LIMIT_TEXT_SHORT_VERSION},
-	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
+	SOFTWARE_ROWS,
 	{"sources", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(report, sources), .rows = sources_rows},
-	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),
-	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,
-	 .element_size = sizeof(struct report_device)},
-	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources),
-	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows,
-	 .element_size = sizeof(struct report_pod_resource)},
-	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
-	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
-	 .element_size = sizeof(struct report_resource_devices)},
-	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows,
-	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
-	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
-	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
-	 .element_size = sizeof(struct report_event)},
-	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
+	HOLDING_ROWS,
 	{0},
 };
 
 /* A report without what changes at rest. */
 static const struct jmap_row evidence_rows[] = {
-	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
-	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME},
-	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID},
-	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX},
-	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
-	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),
-	 .limit = LIMIT_TEXT_VERSION},
-	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),
-	 .limit = LIMIT_TEXT_SHORT_VERSION},
-	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
+	IDENTITY_ROWS,
+	SOFTWARE_ROWS,
 	{"sources", JMAP_OBJECT, 0, JMAP_AT(report, sources), .rows = sources_evidence_rows},
-	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),
-	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,
-	 .element_size = sizeof(struct report_device)},
-	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources),
-	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows,
-	 .element_size = sizeof(struct report_pod_resource)},
-	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
-	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
-	 .element_size = sizeof(struct report_resource_devices)},
-	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows,
-	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
-	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
-	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
-	 .element_size = sizeof(struct report_event)},
-	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
+	HOLDING_ROWS,
 	{0},
 };
 
