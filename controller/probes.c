@@ -23,6 +23,7 @@
 struct check {
 	char name[TEXT_SIZE];
 	char trouble[TEXT_SIZE]; /* "" when all is well */
+	bool tolerated;
 };
 
 struct probes {
@@ -66,9 +67,12 @@ static void answer_checks(struct server_request *request, const struct server_he
 	bool passed = true;
 	for (size_t i = 0; i < n_checks; i++) {
 		bool well = checks[i].trouble[0] == '\0';
-		passed = passed && well;
+		passed = passed && (well || checks[i].tolerated);
 		if (well)
 			sbuf_printf(&text, "[+]%s ok\n", checks[i].name);
+		else if (checks[i].tolerated)
+			sbuf_printf(&text, "[+]%s ok without: %s\n", checks[i].name,
+				    checks[i].trouble);
 		else
 			sbuf_printf(&text, "[-]%s: %s\n", checks[i].name, checks[i].trouble);
 	}
@@ -163,6 +167,7 @@ void probes_set(struct probes *probes, const struct probes_check *checks, size_t
 	for (size_t i = 0; i < n_checks; i++) {
 		copy_text(checks[i].name, probes->checks[i].name);
 		copy_text(checks[i].trouble, probes->checks[i].trouble);
+		probes->checks[i].tolerated = checks[i].tolerated;
 	}
 	probes->n_checks = n_checks;
 }

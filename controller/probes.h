@@ -3,7 +3,7 @@
 
 /*
  * probes - /livez, /readyz and /metrics, in clear. /readyz names each thing that it waits for, and
- * why; "?verbose" names also what is well.
+ * why; "?verbose" names also what is well, and what is lacking without need.
  *
  * Threads: the front's.
  * Limits:  PROBES_MAX_CHECKS checks; their texts are cut at 255 bytes.
@@ -23,6 +23,7 @@
 struct probes_check {
 	struct view name;    /* "pods" */
 	struct view trouble; /* one line; empty: all is well */
+	bool tolerated;      /* the trouble is said, and no reason not to be ready */
 };
 
 struct probes_config {

@@ -10,6 +10,7 @@ struct sight {
 	const char *name;
 	const char *trouble; /* "" when all is well */
 	bool synced;
+	bool tolerated;
 };
 
 static void log_change(struct readiness *readiness, unsigned i, const struct sight *sight)
@@ -38,6 +39,8 @@ static const char *told(struct readiness *readiness, unsigned i, const struct si
 	}
 	if (*since == 0)
 		*since = now_ms;
+	if (sight->tolerated)
+		return sight->trouble;
 	return sight->synced && now_ms - *since < READINESS_GRACE_MS ? "" : sight->trouble;
 }
 
@@ -50,11 +53,12 @@ static bool note(struct readiness *readiness, unsigned i, const struct sight *si
 
 	log_change(readiness, i, sight);
 	snprintf(next, sizeof(next), "%s", told(readiness, i, sight, now_ms));
-	same = strcmp(text, next) == 0;
+	same = strcmp(text, next) == 0 && readiness->checks[i].tolerated == sight->tolerated;
 	memcpy(text, next, sizeof(next));
 	readiness->checks[i] = (struct probes_check){
 		.name = view_from(sight->name),
 		.trouble = view_from(text),
+		.tolerated = sight->tolerated,
 	};
 	return !same;
 }
@@ -67,11 +71,12 @@ bool readiness_look(struct readiness *readiness, const struct watches *watches,
 
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct watches_state state = watches_state(watches, i);
-		const struct sight sight = {state.name, state.trouble, state.synced};
+		const struct sight sight = {state.name, state.trouble, state.synced,
+					    state.tolerated};
 
 		changed |= note(readiness, i, &sight, now_ms);
 	}
-	changed |= note(readiness, INVENTORY_N_KINDS, &(struct sight){"tls", tls, !tls[0]}, now_ms);
+	changed |= note(readiness, INVENTORY_N_KINDS, &(struct sight){"tls", tls, !tls[0], false}, now_ms);
 	readiness->is_told = true;
 	return changed;
 }

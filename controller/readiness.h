@@ -7,7 +7,8 @@
  *
  * Before a resource has synced any trouble with it is unready. Afterwards what is known is served,
  * so only trouble that lasts for READINESS_GRACE_MS is: a restart of the API server must not take
- * the report endpoint out of its Service.
+ * the report endpoint out of its Service. A lack that the controller works without is said, and is
+ * no reason.
  *
  * Threads: the loop's.
  */

@@ -81,11 +81,16 @@ static void show(struct telemetry *telemetry, enum metric id, size_t label, doub
 
 static void collect_watches(struct telemetry *telemetry)
 {
+	struct inventory_unused unused = inventory_unused(telemetry->sources.inventory);
+
+	show(telemetry, METRICS_WATCH_UNUSED, 0, (double)unused.resource_claims);
+	show(telemetry, METRICS_WATCH_UNUSED, 1, (double)unused.resource_slices);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct watches_state state = watches_state(telemetry->sources.watches, i);
 
 		show(telemetry, METRICS_WATCH_OBJECTS, i,
 		     (double)inventory_count(telemetry->sources.inventory, (enum inventory_kind)i));
+		show(telemetry, METRICS_WATCH_SYNCED, i, state.synced);
 		carry(telemetry, METRICS_WATCH_EVENTS, i, state.counters.events);
 		carry(telemetry, METRICS_WATCH_LISTS, i, state.counters.lists);
 		carry(telemetry, METRICS_WATCH_FAILURES, i, state.counters.failures);

@@ -11,6 +11,8 @@
 #include "schema/node_doc.h"
 #include "schema/pod_doc.h"
 #include "schema/policy_doc.h"
+#include "schema/resource_claim_doc.h"
+#include "schema/resource_slice_doc.h"
 
 /*
  * One row a resource. What differs between them is how an object's bytes become a record; the
@@ -18,16 +20,29 @@
  * object that is older than what the inventory has is not even decoded.
  *
  * Pods without a node cannot hold a device, and the server spares us their events.
+ *
+ * Dynamic resource allocation is one witness among several, and many clusters have none of it:
+ * where the server has no resource.k8s.io/v1 there is nothing to know; where we may not read it
+ * (rules of an older release) everything else goes on, and readiness and metrics say what is
+ * missing.
  */
 
 struct follow;
 typedef int (*put_fn)(struct follow *follow, enum store_change change, uint64_t version,
 		      struct view document, struct error *err);
 
+/* What the controller does without a resource. */
+enum need {
+	NEEDED,      /* it waits, and readiness says so */
+	MAY_BE_AWAY, /* the server need not have it (its definition is not installed) */
+	MAY_BE_DENIED, /* nor need we be allowed to read it */
+};
+
 struct kind {
 	const char *name;
 	struct resource resource;
 	put_fn put;
+	enum need need;
 };
 
 struct follow {
@@ -90,27 +105,67 @@ static int put_attribution(struct follow *follow, enum store_change change, uint
 					 version, err);
 }
 
+static int put_resource_claim(struct follow *follow, enum store_change change, uint64_t version,
+			      struct view document, struct error *err)
+{
+	struct resource_claim_fields fields;
+
+	if (resource_claim_doc_decode(document, &fields, err) < 0)
+		return -1;
+	return inventory_put_resource_claim(follow->watches->inventory, &fields, change, version,
+					    err);
+}
+
+static int put_resource_slice(struct follow *follow, enum store_change change, uint64_t version,
+			      struct view document, struct error *err)
+{
+	struct resource_slice_fields fields;
+
+	if (resource_slice_doc_decode(document, &fields, err) < 0)
+		return -1;
+	return inventory_put_resource_slice(follow->watches->inventory, &fields, change, version,
+					    err);
+}
+
 static const struct kind kinds[INVENTORY_N_KINDS] = {
 	[INVENTORY_PODS] = {
 		"pods",
 		{"", "v1", "pods", "Pod", RESOURCE_PROTOBUF, "spec.nodeName!="},
 		put_pod,
+		NEEDED,
 	},
 	[INVENTORY_NODES] = {
 		"nodes",
 		{"", "v1", "nodes", "Node", RESOURCE_PROTOBUF, NULL},
 		put_node,
+		NEEDED,
 	},
 	[INVENTORY_POLICIES] = {
 		"clusterpolicies",
 		{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", RESOURCE_JSON, NULL},
 		put_policy,
+		MAY_BE_AWAY,
 	},
 	[INVENTORY_ATTRIBUTIONS] = {
 		"gpuattributions",
 		{"gpuattribution.dev", "v1alpha1", "gpuattributions", "GPUAttribution",
 		 RESOURCE_JSON, NULL},
 		put_attribution,
+		NEEDED,
+	},
+	[INVENTORY_RESOURCE_CLAIMS] = {
+		"resourceclaims",
+		{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", RESOURCE_PROTOBUF,
+		 NULL},
+		put_resource_claim,
+		MAY_BE_DENIED,
+	},
+	[INVENTORY_RESOURCE_SLICES] = {
+		"resourceslices",
+		{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", RESOURCE_PROTOBUF,
+		 NULL},
+		put_resource_slice,
+		MAY_BE_DENIED,
 	},
 };
 
@@ -180,8 +235,7 @@ static void set_absent(void *owner)
 static int follow_start(struct follow *follow, struct apiclient *client,
 			const struct watches_config *config, struct error *err)
 {
-	/* Without its own resource the controller cannot work: it waits, and readiness says so. */
-	bool may_be_absent = follow->inventory_kind == INVENTORY_POLICIES;
+	bool may_be_absent = follow->kind->need != NEEDED;
 	const struct reflector_config reflector = {
 		.resource = &follow->kind->resource,
 		.initial = config->initial,
@@ -242,11 +296,24 @@ void watches_free(struct watches *watches)
 	free(watches);
 }
 
+/*
+ * What we may not read is not waited for, and is not taken for empty either: the inventory says
+ * that it is not known.
+ */
+static bool is_tolerated(const struct follow *follow)
+{
+	return follow->kind->need == MAY_BE_DENIED && reflector_is_denied(follow->reflector);
+}
+
 bool watches_are_synced(const struct watches *watches)
 {
-	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
-		if (!inventory_is_synced(watches->inventory, (enum inventory_kind)i))
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		const struct follow *follow = &watches->follows[i];
+
+		if (!inventory_is_synced(watches->inventory, follow->inventory_kind) &&
+		    !is_tolerated(follow))
 			return false;
+	}
 	return true;
 }
 
@@ -259,6 +326,7 @@ struct watches_state watches_state(const struct watches *watches, unsigned i)
 		.name = follow->kind->name,
 		.trouble = reflector_trouble(follow->reflector),
 		.synced = inventory_is_synced(watches->inventory, follow->inventory_kind),
+		.tolerated = is_tolerated(follow),
 		.counters = reflector_counters(follow->reflector),
 	};
 }

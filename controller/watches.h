@@ -31,7 +31,7 @@ MUST_USE int watches_new(struct loop *loop, struct apiclient *client, struct inv
 /* The client must have been freed before: it runs the reflectors. Accepts NULL. */
 void watches_free(struct watches *watches);
 
-/* True once every resource has arrived whole. */
+/* True once every resource has arrived whole, or is known to be out of our reach and not needed. */
 bool watches_are_synced(const struct watches *watches);
 
 /* What one of them does, for readiness and metrics; all borrowed until the next call. */
@@ -39,6 +39,7 @@ struct watches_state {
 	const char *name;    /* "pods", static */
 	const char *trouble; /* "" when all is well */
 	bool synced;
+	bool tolerated;      /* the trouble is a lack that the controller works without */
 	struct reflector_counters counters;
 };
 /* The i-th, i < INVENTORY_N_KINDS. */

@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "kube": ["base", "wire", "io"],
     "agent": ["base", "wire", "core", "schema", "io"],
     "controller": ["base", "wire", "core", "schema", "io", "kube"],
+    "kubectl": ["base", "wire", "core", "schema"],
 }
 
 # Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the

@@ -14,7 +14,7 @@ STATE_ROOT=${GPU_ATTRIBUTION_STATE:-/var/lib/gpu-attribution}
 
 # What hack/cluster/build builds. All but the images have a folder with go.mod and go.sum beside
 # this file.
-ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images)
+ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images nfd)
 
 # Go 1.26 is what Kubernetes' own go.mod asks for.
 GO_WANTED=1.26
@@ -105,6 +105,10 @@ CONTROL_PLANE_IP=172.30.0.1 POD_CIDR=10.244.0.0/16 SERVICE_CIDR=10.96.0.0/16
 # Where every node finds its simulated GPUs: the stand-in libnvidia-ml.so.1 and devices.json.
 # shellcheck disable=SC2034
 GPU_DIR=/var/lib/gpu-attribution-standin
+
+# Where every node finds what a driver's container would bring: device files and libraries.
+# shellcheck disable=SC2034
+DRIVER_ROOT=/run/nvidia/driver
 
 node_ip() { printf '172.30.0.%d\n' $((10 + $1)); }
 

@@ -356,10 +356,15 @@ static void watch_folders(struct agent *agent)
 static int open_sampler(struct agent *agent, struct error *err)
 {
 	const struct agent_settings *settings = agent->settings;
+	enum processes_mode processes;
+	if (!processes_parse_mode(view_from(settings->processes), &processes))
+		return error_set(err, ERROR_REJECTED, 0, "--processes: %s", settings->processes);
 	const struct sampler_config config = {
 		.pod_resources_socket = settings->pod_resources_socket,
 		.checkpoint_file = settings->checkpoint_file,
 		.nvml_library = settings->nvml_library,
+		.processes = processes,
+		.proc_path = "/proc",
 		.kubelet_timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
 		/* Rises from one agent of a boot to the next: there is less than one XID a ms. */
 		.last_event = agent->delivery.instance,

@@ -13,6 +13,8 @@
  *					what, by UID. The folder, for the file is replaced by
  *					rename, and that is watched for.
  *	libnvidia-ml.so.1, /dev/nvidia*	the driver, as the container runtime puts it in.
+ *	/proc				only if the pod has hostPID: stat, cgroup and comm of the
+ *					processes that the driver lists, and stat of the first one.
  *
  * Both folders may be mounted read-only; connecting to a socket needs no more. Their owner is root,
  * so uid 0 without any capability may use them, and no other uid. Nothing is written anywhere, and

@@ -2,6 +2,7 @@
 
 #include "agent/agent_settings.h"
 
+#include "agent/processes.h"
 #include "base/limits.h"
 #include "base/log.h"
 
@@ -90,6 +91,10 @@ static int check(const struct agent_settings *settings, struct error *err)
 				 settings->controller);
 	if (settings->print && !settings->once)
 		return error_set(err, ERROR_REJECTED, 0, "--print goes with --once");
+	enum processes_mode mode;
+	if (!processes_parse_mode(view_from(settings->processes), &mode))
+		return error_set(err, ERROR_REJECTED, 0, "--processes: %s is none of auto, on, off",
+				 settings->processes);
 	return check_paths(settings, err) < 0 ? -1 : check_log(settings, err);
 }
 

@@ -17,13 +17,15 @@
 #include "core/device_id.h"
 #include "schema/report_doc.h"
 
-#define READING_CAP (4u * LIMIT_MIB)
+#define READING_CAP (8u * LIMIT_MIB)
 
-int hardware_init(struct hardware *hardware, const char *library_name, struct error *err)
+int hardware_init(struct hardware *hardware, const struct hardware_config *config,
+		  struct error *err)
 {
 	*hardware = (struct hardware){0};
 	arena_init(&hardware->arena, READING_CAP);
-	return nvml_new(library_name, &hardware->nvml, err);
+	processes_init(&hardware->processes, config->processes, config->proc_path);
+	return nvml_new(config->library_name, &hardware->nvml, err);
 }
 
 void hardware_deinit(struct hardware *hardware)
@@ -88,13 +90,13 @@ static bool adopt(struct hardware *hardware, const struct nvml_reading *reading,
 	return is_news;
 }
 
-bool hardware_read(struct hardware *hardware, int64_t wall_now)
+bool hardware_read(struct hardware *hardware, struct processes_time now)
 {
 	CLEANUP(arena_deinit) struct arena arena;
 	struct nvml_reading reading;
 	struct error err;
 	arena_init(&arena, READING_CAP);
-	if (nvml_read(hardware->nvml, wall_now, &arena, &reading, &err) < 0)
+	if (nvml_read(hardware->nvml, now.wall, &arena, &reading, &err) < 0)
 		return source_state_fail(&hardware->source, &err);
 	if (reading.source.state == REPORT_SOURCE_ABSENT)
 		return source_state_vanish(&hardware->source, reading.source.message);
@@ -102,7 +104,8 @@ bool hardware_read(struct hardware *hardware, int64_t wall_now)
 		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(reading.source.message));
 		return source_state_fail(&hardware->source, &err);
 	}
-	bool is_news = source_state_succeed(&hardware->source, wall_now, reading.source.message);
+	bool is_news = source_state_succeed(&hardware->source, now.wall, reading.source.message);
+	is_news |= processes_fill(&hardware->processes, now, reading.devices, &arena);
 	return adopt(hardware, &reading, &arena) || is_news;
 }
 
@@ -125,6 +128,7 @@ bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct ev
 void hardware_tell(const struct hardware *hardware, struct report *report)
 {
 	report->sources.nvml = hardware->source.said;
+	processes_tell(&hardware->processes, report);
 	report->driver_version = hardware->reading.driver_version;
 	report->cuda_version = hardware->reading.cuda_version;
 	report->devices = hardware->reading.devices;

@@ -3,25 +3,35 @@
 
 /*
  * hardware - the driver as a source of evidence: the last good reading, kept and dated, and the
- * XID errors since.
+ * XID errors since. With it goes whose the processes are that the driver lists.
  *
  * Threads: owner. Calls into the driver take as long as it does.
- * Limits:  those of nvml.h; a reading is at most 4 MiB.
+ * Limits:  those of nvml.h and processes.h; a reading is at most 8 MiB.
  */
 
 #include "agent/event_queue.h"
 #include "agent/nvml.h"
+#include "agent/processes.h"
 #include "agent/source_state.h"
 
 struct hardware {
 	struct nvml *nvml;
 	struct source_state source;
-	struct arena arena; /* of `reading` */
+	struct processes processes;
+	struct arena arena; /* of `reading`, and of what is known of its processes */
 	struct nvml_reading reading;
 };
 
-/* Prepares a reader of the library of this name; loads nothing. Fails with ERROR_NO_MEMORY. */
-MUST_USE int hardware_init(struct hardware *hardware, const char *library_name, struct error *err);
+/* Texts are borrowed for the hardware's life. */
+struct hardware_config {
+	const char *library_name; /* of the driver */
+	enum processes_mode processes;
+	const char *proc_path;
+};
+
+/* Prepares a reader of the driver's library; loads nothing. Fails with ERROR_NO_MEMORY. */
+MUST_USE int hardware_init(struct hardware *hardware, const struct hardware_config *config,
+			   struct error *err);
 /* Accepts a zeroed object. */
 void hardware_deinit(struct hardware *hardware);
 /*
@@ -29,7 +39,7 @@ void hardware_deinit(struct hardware *hardware);
  * moves all the time and goes out with whatever report comes next. A failure is the source's state
  * and leaves the devices as they were last read.
  */
-bool hardware_read(struct hardware *hardware, int64_t wall_now);
+bool hardware_read(struct hardware *hardware, struct processes_time now);
 /* Moves XID errors to the queue. True when there were any. */
 bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue);
 /* Puts the driver's part into the report, borrowed until the next reading. */

@@ -48,7 +48,8 @@ void sampler_start(struct sampler *sampler, unsigned parts)
 	sampler->is_busy = true;
 	sampler->outcome = (struct sampler_outcome){.is_news = restarted, .restarted = restarted};
 	if (parts & SCHEDULE_HARDWARE) {
-		sampler->outcome.is_news |= hardware_read(&sampler->hardware, clock_wall_ms());
+		const struct processes_time now = {clock_wall_ms(), clock_boot_ms()};
+		sampler->outcome.is_news |= hardware_read(&sampler->hardware, now);
 		sampler->outcome.is_news |= sampler_read_events(sampler);
 	}
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
@@ -75,10 +76,6 @@ void sampler_tell(struct sampler *sampler, struct report *report)
 	checkpoint_tell(&sampler->checkpoint, report);
 	podres_tell(sampler->podres, report);
 	hardware_tell(&sampler->hardware, report);
-	report->sources.processes = (struct report_source){
-		.state = REPORT_SOURCE_ABSENT,
-		.message = VIEW("host PIDs are not visible"),
-	};
 	report->events = event_queue_events(&sampler->queue);
 	report->events_dropped = sampler->queue.dropped;
 }
@@ -102,8 +99,13 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.socket = config->pod_resources_socket,
 		.timeout_ms = config->kubelet_timeout_ms,
 	};
+	const struct hardware_config hardware = {
+		.library_name = config->nvml_library,
+		.processes = config->processes,
+		.proc_path = config->proc_path,
+	};
 	if (podres_new(loop, fetcher, &podres, finish, sampler, &sampler->podres, err) < 0 ||
-	    hardware_init(&sampler->hardware, config->nvml_library, err) < 0)
+	    hardware_init(&sampler->hardware, &hardware, err) < 0)
 		return -1;
 	/* The socket that is there now is the one to compare with. */
 	podres_socket_changed(sampler->podres);

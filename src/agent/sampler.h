@@ -8,6 +8,7 @@
  */
 
 #include "agent/event_queue.h"
+#include "agent/processes.h"
 #include "io/fetch.h"
 
 struct sampler;
@@ -17,6 +18,8 @@ struct sampler_config {
 	const char *pod_resources_socket;
 	const char *checkpoint_file;
 	const char *nvml_library;
+	enum processes_mode processes;
+	const char *proc_path;
 	uint32_t kubelet_timeout_ms;
 	int64_t last_event; /* sequence number before that of the first event */
 };

@@ -27,9 +27,9 @@ enum attribution_mode {
 
 enum attribution_phase {
 	ATTRIBUTION_PHASE_UNSET,
-	ATTRIBUTION_PHASE_PENDING,     /* the kubelet names it, the API server does not know it yet */
-	ATTRIBUTION_PHASE_UNRESOLVED,  /* and has not known it for the stated time */
-	ATTRIBUTION_PHASE_STARTING,    /* admitted, the container does not run yet */
+	ATTRIBUTION_PHASE_PENDING, /* the kubelet names it, the API server does not know it yet */
+	ATTRIBUTION_PHASE_UNRESOLVED, /* and has not known it for the stated time */
+	ATTRIBUTION_PHASE_STARTING,   /* admitted, the container does not run yet */
 	ATTRIBUTION_PHASE_RUNNING,
 	ATTRIBUTION_PHASE_RESERVED,    /* an init container that is done keeps its devices */
 	ATTRIBUTION_PHASE_TERMINATING, /* in its grace period */
@@ -40,6 +40,8 @@ enum attribution_confidence {
 	ATTRIBUTION_CONFIDENCE_CONFIRMED,
 	ATTRIBUTION_CONFIDENCE_NAME_ONLY,
 	ATTRIBUTION_CONFIDENCE_UNCONFIRMED,
+	ATTRIBUTION_CONFIDENCE_ANNOTATED, /* rests on what anybody who may edit the pod can write */
+	ATTRIBUTION_CONFIDENCE_DISPUTED, /* two witnesses that name the UID contradict each other */
 };
 
 enum attribution_health {
@@ -143,15 +145,40 @@ struct attribution_tenant {
 	struct view pod_name;
 	struct attribution_workload workload;
 	struct view resource;
-	int64_t slots;
+	int64_t slots;           /* 0: on the device without a slot of the device plugin's */
 	struct array partitions; /* struct view, UUIDs */
 	int phase;               /* enum attribution_phase */
 	int confidence;          /* enum attribution_confidence */
 	struct array witnesses;  /* struct view: "PodResources", "Checkpoint", ... */
-	bool system;
+	bool system; /* shown, not counted: a validation pod, a monitor, a reservation */
+	struct view
+		stand_in; /* "HAMi", "KAI": it holds for others, who could not be told; or empty */
 	int64_t since;
-	int64_t memory_mib;      /* 0: not known */
-	int64_t processes;       /* 0: not known */
+	int64_t memory_mib; /* 0: not known */
+	int64_t processes;  /* 0: not known */
+};
+
+/* What one witness says of a container, where they differ. */
+struct attribution_statement {
+	struct view witness;
+	int64_t slots; /* of this device; 0: it names the container, and not this device */
+};
+
+struct attribution_disagreement {
+	struct view pod_uid;
+	struct view container;
+	struct array says; /* struct attribution_statement, by witness */
+};
+
+/* A holder of device IDs that are no device's that is known. */
+struct attribution_unplaced {
+	struct view pod_uid; /* empty: not known either */
+	struct view container;
+	struct view pod_namespace;
+	struct view pod_name;
+	struct view resource;
+	struct array device_ids; /* struct view, raw */
+	int64_t device_ids_left_out;
 };
 
 struct attribution_user {
@@ -222,13 +249,20 @@ struct attribution_status {
 	struct attribution_device device;
 	struct attribution_sharing sharing;
 	struct attribution_slots slots;
-	struct array partitions; /* struct attribution_partition, by uuid */
-	struct array tenants;    /* struct attribution_tenant, by podUID then container */
-	int64_t tenant_count;     /* -1: not known, which is never shown as none */
-	int64_t tenants_left_out; /* beyond the schema's bound */
+	struct array partitions;     /* struct attribution_partition, by uuid */
+	struct array tenants;        /* struct attribution_tenant, by podUID then container */
+	int64_t tenant_count;        /* -1: not known, which is never shown as none */
+	int64_t tenants_left_out; /* here and below: beyond the schema's bound */
 	struct view tenant_summary;
-	struct array unallocated_users; /* struct attribution_user */
-	struct array recent_tenants;    /* struct attribution_past_tenant, newest first */
+	struct array
+		source_disagreement; /* struct attribution_disagreement, by podUID, container */
+	int64_t source_disagreement_left_out;
+	struct array
+		unplaced_tenants; /* struct attribution_unplaced, of the node: by podUID, ... */
+	int64_t unplaced_tenants_left_out;
+	struct array unallocated_users; /* struct attribution_user, by podUID, process */
+	int64_t unallocated_users_left_out;
+	struct array recent_tenants; /* struct attribution_past_tenant, newest first */
 	struct attribution_activity_state activity;
 	struct attribution_health_state health;
 	struct attribution_intent_state intent;
@@ -251,4 +285,5 @@ const struct condition *attribution_find_condition(const struct attribution_stat
 						   struct view type);
 /* The tenant with that key, or NULL. */
 const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
-							 struct view pod_uid, struct view container);
+							 struct view pod_uid,
+							 struct view container);

@@ -36,10 +36,9 @@ void attribution_set_deinit(struct attribution_set *set);
  * Adds or changes the object, if it is newer; takes over the arena's memory then. Touches the node
  * that holds it and those that report its device. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int attribution_set_put(struct attribution_set *set,
-				 const struct attribution *attribution, struct arena *take_arena,
-				 enum store_change change, uint64_t version, bool initial,
-				 struct error *err);
+MUST_USE int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,
+				 struct arena *take_arena, enum store_change change,
+				 uint64_t version, bool initial, struct error *err);
 /* Removes and frees the record of an entry of the store. */
 void attribution_set_remove(struct attribution_set *set, struct store_entry *entry);
 /* The record with that name, or NULL. */

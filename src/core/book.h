@@ -23,7 +23,7 @@ struct book_entry {
 	const struct report_checkpoint_entry *said;
 	const struct pod *pod; /* NULL: the API server does not have it on this node */
 	enum book_standing standing;
-	bool is_supported;     /* the List speaks of it; set by the reader of the List */
+	bool is_supported; /* the List speaks of it; set by the reader of the List */
 };
 
 struct book_ref {

@@ -28,6 +28,8 @@ static const struct view type_names[N_TYPES] = {
 	VIEW_INIT("Ready"),      VIEW_INIT("ReportFresh"),
 };
 
+static const struct view no_agent = VIEW_INIT("NoAgent");
+
 static int count_message(int64_t n, const char *rest, struct arena *arena, struct view *ret,
 			 struct error *err)
 {
@@ -50,6 +52,9 @@ static int judge_unresolved(const struct tenants *tenants, struct arena *arena,
 	} else if (tenants->slots_unresolved == tenants->slots_pending + tenants->slots_nameless) {
 		verdict.reason = VIEW("PodUnknown");
 		rest = "held by nobody who could be told";
+	} else if (tenants->slots_unresolved == tenants->slots_stand_in) {
+		verdict.reason = VIEW("StandIn");
+		rest = "held by a stand-in for pods that could not be told";
 	}
 	if (count_message(tenants->slots_unresolved, rest, arena, &verdict.message, err) < 0)
 		return -1;
@@ -62,7 +67,21 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 {
 	if (facts->tenants->slots_unresolved > 0)
 		return judge_unresolved(facts->tenants, arena, ret_verdict, err);
-	if (!facts->is_book_readable)
+	if (facts->disagreements->listed.count > 0)
+		*ret_verdict = (struct verdict){
+			CONDITION_FALSE, VIEW("SourceDisagreement"),
+			VIEW("witnesses contradict each other: see sourceDisagreement")};
+	else if (facts->unplaced->listed.count > 0)
+		*ret_verdict = (struct verdict){
+			CONDITION_FALSE, VIEW("UnknownDeviceID"),
+			VIEW("a pod of the node holds a device ID that is no known device's: see "
+			     "unplacedTenants")};
+	else if (facts->is_agentless)
+		*ret_verdict = (struct verdict){
+			CONDITION_UNKNOWN, no_agent,
+			VIEW("tenants are those that the status of pods and claims name: init "
+			     "containers are not among them")};
+	else if (!facts->is_book_readable)
 		*ret_verdict = (struct verdict){
 			CONDITION_UNKNOWN, VIEW("SourcesFailed"),
 			VIEW("neither PodResources nor the kubelet's checkpoint can be read")};
@@ -91,8 +110,11 @@ static struct verdict judge_healthy(const struct condition_facts *facts)
 	return verdict;
 }
 
-static struct verdict judge_fresh(bool is_fresh)
+static struct verdict judge_fresh(bool is_fresh, bool is_agentless)
 {
+	if (is_agentless)
+		return (struct verdict){CONDITION_FALSE, no_agent,
+					VIEW("no agent has ever reported for the node")};
 	if (is_fresh)
 		return (struct verdict){CONDITION_TRUE, VIEW("ReportReceived"),
 					VIEW("the node's agent reports")};
@@ -104,16 +126,26 @@ static const struct verdict report_stale = {
 	CONDITION_UNKNOWN, VIEW_INIT("ReportStale"),
 	VIEW_INIT("this is the last that was known: the node's agent is silent")};
 
+static const struct verdict agentless = {
+	CONDITION_UNKNOWN, VIEW_INIT("NoAgent"),
+	VIEW_INIT(
+		"no agent has ever reported for the node: only what the API server says is known")};
+
 static struct verdict judge_ready(const struct condition_facts *facts,
 				  const struct verdict *attributed)
 {
 	if (facts->is_duplicate)
 		return (struct verdict){CONDITION_FALSE, VIEW("DuplicateUUID"),
 					VIEW("another node reports a device with this UUID")};
+	if (facts->is_agentless)
+		return agentless;
 	if (!facts->is_fresh)
 		return report_stale;
 	if (attributed->status == CONDITION_FALSE)
-		return (struct verdict){CONDITION_FALSE, VIEW("Unresolved"), attributed->message};
+		return (struct verdict){CONDITION_FALSE,
+					facts->tenants->slots_unresolved > 0 ? VIEW("Unresolved")
+									     : attributed->reason,
+					attributed->message};
 	if (attributed->status == CONDITION_UNKNOWN)
 		return *attributed;
 	return (struct verdict){CONDITION_TRUE, VIEW("Current"),
@@ -124,8 +156,8 @@ static struct verdict judge_ready(const struct condition_facts *facts,
 static struct condition finish(struct verdict verdict, struct view type,
 			       const struct attribution_status *published, int64_t now_wall_ms)
 {
-	const struct condition *before =
-		published ? attribution_find_condition(published, type) : NULL;
+	const struct condition *before = published ? attribution_find_condition(published, type)
+						   : NULL;
 	bool is_same = before && before->status == verdict.status && before->last_transition_time;
 	return (struct condition){
 		.type = type,
@@ -150,13 +182,20 @@ int condition_make(const struct condition_facts *facts, const struct attribution
 	verdicts[TYPE_DRIFTED] = judge_drifted(facts);
 	verdicts[TYPE_HEALTHY] = judge_healthy(facts);
 	verdicts[TYPE_READY] = judge_ready(facts, &verdicts[TYPE_ATTRIBUTED]);
-	verdicts[TYPE_REPORT_FRESH] = judge_fresh(facts->is_fresh);
+	verdicts[TYPE_REPORT_FRESH] = judge_fresh(facts->is_fresh, facts->is_agentless);
 	for (size_t i = 0; i < N_TYPES; i++) {
 		conditions[i] = finish(verdicts[i], type_names[i], published, now_wall_ms);
 		conditions[i].observed_generation = generation;
 	}
 	*ret_conditions = (struct array){conditions, N_TYPES, true};
 	return 0;
+}
+
+bool condition_is_agentless(const struct attribution_status *status)
+{
+	const struct condition *fresh = attribution_find_condition(status,
+								   type_names[TYPE_REPORT_FRESH]);
+	return fresh && view_equal(fresh->reason, no_agent);
 }
 
 static struct condition carry(const struct condition *before,
@@ -166,7 +205,7 @@ static struct condition carry(const struct condition *before,
 	if (!is_fresh && view_equal(before->type, type_names[TYPE_READY]))
 		return finish(report_stale, before->type, published, now_wall_ms);
 	if (!is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
-		return finish(judge_fresh(false), before->type, published, now_wall_ms);
+		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
 	return *before;
 }
 

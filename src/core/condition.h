@@ -8,15 +8,20 @@
  * Threads: any.
  */
 
+#include "core/disagreement.h"
 #include "core/health.h"
+#include "core/unplaced.h"
 
 struct condition_facts {
 	bool is_fresh;         /* the node's last report is recent */
+	bool is_agentless;     /* there never was one */
 	bool is_duplicate;     /* another node reports the same device */
 	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
 	const struct tenants *tenants;
 	const struct health *health;
-	int intent;            /* enum attribution_intent */
+	const struct disagreements *disagreements;
+	const struct unplaced *unplaced;
+	int intent; /* enum attribution_intent */
 };
 
 /*
@@ -28,6 +33,8 @@ MUST_USE int condition_make(const struct condition_facts *facts,
 			    const struct attribution_status *published, int64_t generation,
 			    int64_t now_wall_ms, struct arena *arena, struct array *ret_conditions,
 			    struct error *err);
+/* True when the status was made without any report of an agent. */
+bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
  * long (is_fresh false): Ready and ReportFresh. As condition_make() otherwise.

@@ -97,6 +97,25 @@ static bool parse_uuid(struct view text, struct device_id *id)
 	return true;
 }
 
+/* "GPU-<uuid>..." or "MIG-<uuid>..." */
+static bool parse_odd(struct view text, struct device_id *id)
+{
+	struct view gpu = {text.ptr, text.len < GPU_LEN ? text.len : GPU_LEN};
+	struct view mig = {text.ptr, text.len < MIG_LEN ? text.len : MIG_LEN};
+
+	if (device_id_is_gpu_uuid(gpu)) {
+		id->form = DEVICE_ID_GPU;
+		id->uuid = gpu;
+	} else if (is_prefixed_uuid(mig, VIEW("MIG-"))) {
+		id->form = DEVICE_ID_MIG;
+		id->uuid = mig;
+	} else {
+		return false;
+	}
+	id->is_odd = true;
+	return true;
+}
+
 static const struct device_id nothing = {.gpu_instance = -1, .compute_instance = -1, .minor = -1};
 
 struct device_id device_id_parse(struct view text)
@@ -105,9 +124,7 @@ struct device_id device_id_parse(struct view text)
 	struct view base, replica;
 	bool has_replica = view_cut(text, VIEW("::"), &base, &replica);
 
-	if (has_replica && !parse_number(replica, &id.replica))
-		return nothing;
-	if (parse_uuid(base, &id)) {
+	if ((!has_replica || parse_number(replica, &id.replica)) && parse_uuid(base, &id)) {
 		id.is_replica = has_replica;
 		return id;
 	}
@@ -116,6 +133,9 @@ struct device_id device_id_parse(struct view text)
 		return id;
 	id = nothing;
 	if (!has_replica && parse_minor(text, &id))
+		return id;
+	id = nothing;
+	if (parse_odd(text, &id))
 		return id;
 	return nothing;
 }

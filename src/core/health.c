@@ -257,7 +257,7 @@ static bool is_withdrawn(const struct judge *judge)
 		if (slots[i].is_offered)
 			return false;
 	}
-	if (!judge->slots->is_offer_known)
+	if (!judge->slots->is_offer_known || judge->device->is_sliced)
 		return false;
 	if (had_reason(judge, not_advertised))
 		return true;
@@ -270,6 +270,14 @@ static void find_others(struct judge *judge)
 {
 	bool is_nvml_ok = judge->holdings->roster->nvml == ROSTER_NVML_OK;
 
+	if (!judge->holdings->input->report) {
+		find(judge, (struct finding){
+				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
+				    .reason = VIEW("NoAgent"),
+				    .message = VIEW("no agent has ever reported for the node"),
+			    });
+		return;
+	}
 	/* What was missing when NVML went quiet still is, or its return would not be seen. */
 	if (!is_listed(judge) && (is_nvml_ok || had_reason(judge, device_missing)))
 		find(judge, (struct finding){

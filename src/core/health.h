@@ -20,7 +20,7 @@
 
 struct health {
 	struct attribution_health_state state;
-	struct view reason;  /* of the condition */
+	struct view reason; /* of the condition */
 	struct view message;
 };
 

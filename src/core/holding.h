@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * holding - who holds which device ID, by the kubelet's two books: the List of PodResources, which
- * names pods by name, and the checkpoint, which names them by UID. Entries of both are matched
- * with each other and with the API server's pods; what is left is who holds what, and which holders
- * nobody knows.
+ * holding - who holds which device, by all that speak of it: the kubelet's two books (the List of
+ * PodResources, which names pods by name, and the checkpoint, which names them by UID), the status
+ * of the pods, ResourceClaims, and what HAMi and KAI write on pods. What several say of one device
+ * ID in one container's hands is one holding with several witnesses.
  *
  * Threads: any.
  */
@@ -13,14 +13,22 @@
 #include "core/census.h"
 #include "core/roster.h"
 
+/* In the order in which a tenant lists them. */
 enum holding_witness {
-	HOLDING_LIST = 1u << 0,
-	HOLDING_CHECKPOINT = 1u << 1,
+	HOLDING_CHECKPOINT = 1u << 0,
+	HOLDING_LIST = 1u << 1,
+	HOLDING_POD_STATUS = 1u << 2,
+	HOLDING_CLAIM = 1u << 3,
+	HOLDING_HAMI = 1u << 4,
+	HOLDING_KAI = 1u << 5,
+	HOLDING_PROCESSES = 1u << 6, /* of tenants only: it is no allocation */
 };
+#define HOLDING_N_WITNESSES 7u
 
-/* As a tenant's witnesses. */
-#define HOLDING_LIST_NAME "PodResources"
-#define HOLDING_CHECKPOINT_NAME "Checkpoint"
+/* As it stands in a status; index is that of the bit. */
+struct view holding_witness_name(unsigned index);
+/* The witness of that name, 0 for none that is known. */
+unsigned holding_witness_of(struct view name);
 
 /* What allocation responses say of MPS. */
 enum holding_mps {
@@ -30,21 +38,30 @@ enum holding_mps {
 
 /* A container of a pod. */
 struct holding_owner {
-	struct view pod_uid; /* the API server's, or the kubelet's for a pod that it does not know; */
-			     /* empty: the holder could not be told */
+	struct view
+		pod_uid; /* the API server's, or the kubelet's for a pod that it does not know; */
+			 /* empty: the holder could not be told */
 	struct view container;
 	struct view resource;
+	struct view stand_in;  /* "HAMi", "KAI": it holds the device for somebody else; or empty */
+	bool is_resolved;      /* those are known, and hold it too */
 	const struct pod *pod; /* NULL: the API server does not know it */
 };
 
+/* The device of IDs that are none's of the roster. */
+#define HOLDING_NOWHERE SIZE_MAX
+
 /* One device ID that one container holds. */
 struct holding {
-	size_t device; /* index in the roster */
+	size_t device; /* index in the roster, or HOLDING_NOWHERE */
 	const struct holding_owner *owner;
-	struct view id;        /* raw */
+	struct view id; /* raw, or a claim's "pool/device"; empty: which one of the device's */
+			/* is not known */
 	struct view partition; /* UUID of the MIG device, or empty */
 	unsigned witnesses;    /* of enum holding_witness */
 	unsigned mps;          /* of enum holding_mps */
+	bool takes_no_slot;    /* it is on the device without taking an ID from others */
+	bool is_monitor;       /* it only watches */
 };
 
 /* What one of the books is worth. */
@@ -65,13 +82,15 @@ struct holdings {
 	int64_t settles_in_ms; /* -1: is not settling */
 	struct holding *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
-	struct view *ended; /* UIDs of gone pods that the checkpoint still names: sorted, each once */
+	size_t n_placed; /* of them, that are a device's of the roster: they come first */
+	struct view
+		*ended; /* UIDs of gone pods that the checkpoint still names: sorted, each once */
 	size_t n_ended;
 	uint32_t claims_refused;
-	uint32_t ids_unknown; /* held IDs that are no device's of the roster */
+	uint32_t ids_unknown; /* held IDs that are no device's of the roster, as often as named */
 };
 
-/* Reads the books. The result lies in arena and borrows from input and roster. ERROR_NO_MEMORY. */
+/* Hears all witnesses. The result lies in arena and borrows from input and roster. ERROR_NO_MEMORY. */
 MUST_USE int holding_read(const struct join_input *input, const struct roster *roster,
 			  struct arena *arena, struct holdings *ret_holdings, struct error *err);
 /* True when at least one of the books could be read, now or some time ago. */

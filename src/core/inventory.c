@@ -4,14 +4,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/limits.h"
 #include "core/attribution_set.h"
 #include "core/claim.h"
-#include "core/device_id.h"
+#include "core/gather.h"
 #include "core/node_set.h"
 #include "core/place.h"
 #include "core/pod_set.h"
 #include "core/policy_set.h"
+#include "core/resource_claim_set.h"
+#include "core/resource_slice_set.h"
 
 /*
  * Objects come in by name and are asked for by node. So every record hangs on a place, and each
@@ -26,6 +27,8 @@ struct inventory {
 	struct node_set nodes;
 	struct policy_set policies;
 	struct attribution_set attributions;
+	struct resource_claim_set resource_claims;
+	struct resource_slice_set resource_slices;
 	struct store *stores[INVENTORY_N_KINDS]; /* those of the sets */
 	bool synced[INVENTORY_N_KINDS];
 	uint64_t nodes_synced_at;
@@ -44,10 +47,14 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	node_set_init(&inventory->nodes, &inventory->places);
 	policy_set_init(&inventory->policies);
 	attribution_set_init(&inventory->attributions, &inventory->places, &inventory->claims);
+	resource_claim_set_init(&inventory->resource_claims, &inventory->pods);
+	resource_slice_set_init(&inventory->resource_slices, &inventory->places);
 	inventory->stores[INVENTORY_PODS] = &inventory->pods.store;
 	inventory->stores[INVENTORY_NODES] = &inventory->nodes.store;
 	inventory->stores[INVENTORY_POLICIES] = &inventory->policies.store;
 	inventory->stores[INVENTORY_ATTRIBUTIONS] = &inventory->attributions.store;
+	inventory->stores[INVENTORY_RESOURCE_CLAIMS] = &inventory->resource_claims.store;
+	inventory->stores[INVENTORY_RESOURCE_SLICES] = &inventory->resource_slices.store;
 	inventory->started_at = now_ms;
 	*ret_inventory = inventory;
 	return 0;
@@ -106,6 +113,22 @@ int inventory_put_attribution(struct inventory *inventory, const struct attribut
 				   version, is_initial(inventory, INVENTORY_ATTRIBUTIONS), err);
 }
 
+int inventory_put_resource_claim(struct inventory *inventory,
+				 const struct resource_claim_fields *fields,
+				 enum store_change change, uint64_t version, struct error *err)
+{
+	return resource_claim_set_put(&inventory->resource_claims, fields, change, version,
+				      is_initial(inventory, INVENTORY_RESOURCE_CLAIMS), err);
+}
+
+int inventory_put_resource_slice(struct inventory *inventory,
+				 const struct resource_slice_fields *fields,
+				 enum store_change change, uint64_t version, struct error *err)
+{
+	return resource_slice_set_put(&inventory->resource_slices, fields, change, version,
+				      is_initial(inventory, INVENTORY_RESOURCE_SLICES), err);
+}
+
 static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 			 struct store_entry *entry, uint64_t now_ms)
 {
@@ -122,6 +145,12 @@ static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 		break;
 	case INVENTORY_ATTRIBUTIONS:
 		attribution_set_remove(&inventory->attributions, entry);
+		break;
+	case INVENTORY_RESOURCE_CLAIMS:
+		resource_claim_set_remove(&inventory->resource_claims, entry);
+		break;
+	case INVENTORY_RESOURCE_SLICES:
+		resource_slice_set_remove(&inventory->resource_slices, entry);
 		break;
 	default:
 		assert(kind < INVENTORY_N_KINDS);
@@ -194,6 +223,14 @@ bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind 
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind)
 {
 	return inventory->stores[kind]->table.count;
+}
+
+struct inventory_unused inventory_unused(const struct inventory *inventory)
+{
+	return (struct inventory_unused){
+		.resource_claims = inventory->resource_claims.n_otherwise,
+		.resource_slices = inventory->resource_slices.n_unplaced,
+	};
 }
 
 const struct attribution *inventory_find_attribution(const struct inventory *inventory,
@@ -337,226 +374,24 @@ int inventory_set_ended(struct inventory *inventory, struct view node_name,
 
 /* Gathering */
 
-static size_t count_links(const struct list *head)
-{
-	size_t n = 0;
-
-	for (const struct list *l = head->next; l != head; l = l->next)
-		n++;
-	return n;
-}
-
-static int gather_pods(const struct place *place, struct arena *arena, struct join_input *input,
-		       struct error *err)
-{
-	size_t n = count_links(&place->pods);
-	const struct pod **pods = arena_alloc(arena, n, sizeof(*pods));
-
-	if (!pods)
-		return error_no_memory(err);
-	input->pods = pods;
-	input->n_pods = n;
-	for (struct list *l = place->pods.next; l != &place->pods; l = l->next)
-		*pods++ = CONTAINER_OF(l, struct pod_record, link)->pod;
-	return 0;
-}
-
-/* Copies: what a join says of them comes back as inventory_set_ended(), which changes the list. */
-static int gather_ended(const struct place *place, struct arena *arena, struct join_input *input,
-			struct error *err)
-{
-	struct view *uids = arena_alloc(arena, place->n_ended, sizeof(*uids));
-
-	if (!uids)
-		return error_no_memory(err);
-	input->ended = uids;
-	input->n_ended = place->n_ended;
-	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
-		if (!arena_copy(arena, CONTAINER_OF(l, struct place_ended, link)->uid, uids++))
-			return error_no_memory(err);
-	return 0;
-}
-
-static int gather_elsewhere(const struct inventory *inventory, const struct place *place,
-			    struct arena *arena, struct join_input *input, struct error *err)
-{
-	const struct array entries =
-		place->report ? place->report->checkpoint.entries : (struct array){0};
-	struct view *uids = arena_alloc(arena, entries.count, sizeof(*uids));
-
-	if (!uids)
-		return error_no_memory(err);
-	input->elsewhere = uids;
-	for (uint32_t i = 0; i < entries.count; i++) {
-		struct view uid = ARRAY_AT(entries, struct report_checkpoint_entry, i)->pod_uid;
-		const struct place *other = pod_set_place_of(&inventory->pods, uid);
-
-		if (other && other != place)
-			uids[input->n_elsewhere++] = uid;
-	}
-	return 0;
-}
-
-/* The objects that a join is given, without repetition. */
-struct gathering {
-	const struct inventory *inventory;
-	const struct place *place;
-	uint64_t now_ms;
-	struct join_previous *items;
-	size_t n, cap;
-};
-
-/* An owner that has not spoken since the start may be about to: until then it has the benefit. */
-static int64_t claimed_age(const struct gathering *gathering,
-			   const struct attribution_record *record)
-{
-	const struct place *owner = record->place;
-	int64_t age = claim_age(&gathering->inventory->claims, record->attribution.name,
-				gathering->place, gathering->now_ms);
-	int64_t since_start = (int64_t)(gathering->now_ms - gathering->inventory->started_at);
-
-	if (!owner || owner == gathering->place || owner->report)
-		return age;
-	return age >= 0 && age < since_start ? age : since_start;
-}
-
-static void gather_object(struct gathering *gathering, const struct attribution_record *record)
-{
-	for (size_t i = 0; i < gathering->n; i++)
-		if (gathering->items[i].object == &record->attribution)
-			return;
-	if (gathering->n == gathering->cap)
-		return;
-	gathering->items[gathering->n++] = (struct join_previous){
-		.object = &record->attribution,
-		.claimed_age_ms = claimed_age(gathering, record),
-	};
-}
-
-static void gather_named(struct gathering *gathering, struct view uuid)
-{
-	char buffer[CLAIM_NAME_SIZE];
-	const struct attribution_record *record = attribution_set_find(
-		&gathering->inventory->attributions, claim_object_name(uuid, buffer));
-
-	if (record)
-		gather_object(gathering, record);
-}
-
-static void gather_ids(struct gathering *gathering, const struct array ids)
-{
-	for (uint32_t i = 0; i < ids.count; i++) {
-		struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
-
-		if (id.form == DEVICE_ID_GPU)
-			gather_named(gathering, id.uuid);
-	}
-}
-
-/* While NVML does not list the devices, the kubelet's books name them (core/roster.h). */
-static void gather_books(struct gathering *gathering, const struct report *report)
-{
-	const struct array *offers[] = {&report->allocatable, &report->checkpoint.registered};
-
-	for (size_t k = 0; k < ARRAY_SIZE(offers); k++)
-		for (uint32_t i = 0; i < offers[k]->count; i++)
-			gather_ids(gathering, ARRAY_AT(*offers[k], struct report_resource_devices,
-						       i)->device_ids);
-	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		gather_ids(gathering, ARRAY_AT(report->pod_resources, struct report_pod_resource,
-					       i)->device_ids);
-	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		gather_ids(gathering, ARRAY_AT(report->checkpoint.entries,
-					       struct report_checkpoint_entry, i)->device_ids);
-}
-
-static int gather_previous(const struct inventory *inventory, const struct place *place,
-			   uint64_t now_ms, struct arena *arena, struct join_input *input,
-			   struct error *err)
-{
-	const struct report *report = place->report;
-	struct gathering gathering = {
-		.inventory = inventory,
-		.place = place,
-		.now_ms = now_ms,
-		.cap = count_links(&place->attributions) + 2 * LIMIT_REPORT_DEVICES,
-	};
-
-	gathering.items = arena_alloc(arena, gathering.cap, sizeof(*gathering.items));
-	if (!gathering.items)
-		return error_no_memory(err);
-	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next)
-		gather_object(&gathering, CONTAINER_OF(l, struct attribution_record, link));
-	for (uint32_t i = 0; report && i < report->devices.count; i++)
-		gather_named(&gathering, ARRAY_AT(report->devices, struct report_device, i)->uuid);
-	if (report && report->sources.nvml.state != REPORT_SOURCE_OK)
-		gather_books(&gathering, report);
-	input->previous = gathering.items;
-	input->n_previous = gathering.n;
-	return 0;
-}
-
-static int gather_contested(const struct inventory *inventory, const struct place *place,
-			    uint64_t now_ms, struct arena *arena, struct join_input *input,
-			    struct error *err)
-{
-	const struct array devices = place->report ? place->report->devices : (struct array){0};
-	struct view *uuids = arena_alloc(arena, devices.count, sizeof(*uuids));
-
-	if (!uuids)
-		return error_no_memory(err);
-	input->contested = uuids;
-	for (uint32_t i = 0; i < devices.count; i++) {
-		struct view uuid = ARRAY_AT(devices, struct report_device, i)->uuid;
-		char buffer[CLAIM_NAME_SIZE];
-		struct view name = claim_object_name(uuid, buffer);
-		int64_t age = claim_age(&inventory->claims, name, place, now_ms);
-
-		if (age >= 0 && age < input->report_age_ms &&
-		    !attribution_set_find(&inventory->attributions, name))
-			uuids[input->n_contested++] = uuid;
-	}
-	return 0;
-}
-
-static int64_t gone_for(const struct inventory *inventory, const struct place *place,
-			uint64_t now_ms)
-{
-	uint64_t since = inventory->nodes_synced_at;
-
-	if (place->node || !inventory->synced[INVENTORY_NODES])
-		return 0;
-	if (place->gone_at > since)
-		since = place->gone_at;
-	return (int64_t)(now_ms - since);
-}
-
 int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
 		     struct arena *arena, struct join_input *ret_input, struct error *err)
 {
-	const struct place *place = place_find(&inventory->places, node_name);
-	struct join_input input = {.node_name = node_name, .intent = &inventory->policies.intent};
+	const struct gather_sources sources = {
+		.places = &inventory->places,
+		.claims = &inventory->claims,
+		.pods = &inventory->pods,
+		.attributions = &inventory->attributions,
+		.resource_claims = &inventory->resource_claims,
+		.intent = &inventory->policies.intent,
+		.grants_known = inventory->synced[INVENTORY_RESOURCE_CLAIMS] &&
+				inventory->synced[INVENTORY_RESOURCE_SLICES],
+		.nodes_known = inventory->synced[INVENTORY_NODES],
+		.nodes_known_at = inventory->nodes_synced_at,
+		.started_at = inventory->started_at,
+	};
 
-	if (!place) {
-		*ret_input = input;
-		return 0;
-	}
-	input.node = place->node;
-	input.node_gone_for_ms = gone_for(inventory, place, now_ms);
-	input.report = place->report;
-	input.report_age_ms =
-		(int64_t)(now_ms - (place->report ? place->report_at : inventory->started_at));
-	if (place->report)
-		input.report_held_ms = (int64_t)(now_ms - place->report_since);
-	input.booted_after = place->booted_after;
-	if (gather_pods(place, arena, &input, err) < 0 ||
-	    gather_ended(place, arena, &input, err) < 0 ||
-	    gather_elsewhere(inventory, place, arena, &input, err) < 0 ||
-	    gather_previous(inventory, place, now_ms, arena, &input, err) < 0 ||
-	    gather_contested(inventory, place, now_ms, arena, &input, err) < 0)
-		return -1;
-	*ret_input = input;
-	return 0;
+	return gather_node(&sources, node_name, now_ms, arena, ret_input, err);
 }
 
 /* The end */
@@ -594,6 +429,8 @@ void inventory_free(struct inventory *inventory)
 	free_reports(inventory);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		free_kind(inventory, (enum inventory_kind)i);
+	resource_slice_set_deinit(&inventory->resource_slices);
+	resource_claim_set_deinit(&inventory->resource_claims);
 	attribution_set_deinit(&inventory->attributions);
 	policy_set_deinit(&inventory->policies);
 	node_set_deinit(&inventory->nodes);

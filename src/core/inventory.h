@@ -14,6 +14,8 @@
 #include "base/intern.h"
 #include "base/store.h"
 #include "core/join.h"
+#include "core/resource_claim.h"
+#include "core/resource_slice.h"
 
 struct inventory; /* opaque */
 
@@ -35,6 +37,8 @@ enum inventory_kind {
 	INVENTORY_NODES,
 	INVENTORY_POLICIES,
 	INVENTORY_ATTRIBUTIONS,
+	INVENTORY_RESOURCE_CLAIMS,
+	INVENTORY_RESOURCE_SLICES,
 	INVENTORY_N_KINDS,
 };
 
@@ -47,12 +51,18 @@ bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind 
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
+/* What is there of GPUs and cannot be used, in objects. For metrics. */
+struct inventory_unused {
+	size_t resource_claims; /* reserved for what is no pod (also) */
+	size_t resource_slices; /* of no single node */
+};
+struct inventory_unused inventory_unused(const struct inventory *inventory);
 
 /*
  * True when an object of this key and version must be decoded and put; false when it is older than
  * or the same as what is there. Either way a record of that key is known to exist: it outlives the
- * list under way, with the contents it has, though the object be refused then. For pods the key is
- * "namespace/name", else the name.
+ * list under way, with the contents it has, though the object be refused then. For pods and
+ * ResourceClaims the key is "namespace/name", else the name.
  */
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version);
@@ -77,6 +87,14 @@ MUST_USE int inventory_put_attribution(struct inventory *inventory,
 				       const struct attribution *attribution,
 				       struct arena *take_arena, enum store_change change,
 				       uint64_t version, struct error *err);
+MUST_USE int inventory_put_resource_claim(struct inventory *inventory,
+					  const struct resource_claim_fields *fields,
+					  enum store_change change, uint64_t version,
+					  struct error *err);
+MUST_USE int inventory_put_resource_slice(struct inventory *inventory,
+					  const struct resource_slice_fields *fields,
+					  enum store_change change, uint64_t version,
+					  struct error *err);
 /* Removes a record because a watch said DELETED; an unknown or newer one is left. */
 void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		      uint64_t version, uint64_t now_ms);
@@ -92,8 +110,8 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
  * An unchanged report arrived: only its age starts anew, which touches those it matters to if it
  * was as old as stale_ms. False: no report of that node is kept.
  */
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name,
-			      uint64_t stale_ms, uint64_t now_ms);
+bool inventory_refresh_report(struct inventory *inventory, struct view node_name, uint64_t stale_ms,
+			      uint64_t now_ms);
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 

@@ -7,7 +7,9 @@
  * for a device at all, and whether anything is to be written.
  *
  * Without any report since the start nothing is known that is newer than what was published, but
- * for what the API server says of pods: the published status stays, and tenancies may end.
+ * for what the API server says of pods: the published status stays, tenancies may end, and others
+ * begin. When none comes there is no agent: what the API server says is all there is then, and the
+ * status says so.
  */
 
 #include "core/join.h"
@@ -17,11 +19,23 @@
 
 #include "base/limits.h"
 #include "core/condition.h"
+#include "core/disagreement.h"
 #include "core/health.h"
 #include "core/layout.h"
 #include "core/sharing.h"
 #include "core/status_equal.h"
 #include "core/tenant.h"
+#include "core/unplaced.h"
+#include "core/user.h"
+
+/* What is found out about one device. */
+struct findings {
+	struct tenants tenants;
+	struct disagreements disagreements;
+	struct unplaced unplaced;
+	struct users users;
+	struct health health;
+};
 
 struct joiner {
 	const struct join_input *input;
@@ -30,8 +44,9 @@ struct joiner {
 	struct holdings holdings;
 	struct slots slots;
 	struct join_result *result;
-	bool is_fresh;    /* the last report is recent */
-	size_t n_objects; /* that the node has, or will have by this result */
+	bool is_fresh;     /* the last report is recent */
+	bool is_agentless; /* there is none, and there has been time for one */
+	size_t n_objects;  /* that the node has, or will have by this result */
 };
 
 static void look_again_in(struct joiner *joiner, int64_t ms)
@@ -67,13 +82,40 @@ static int64_t generation_of(const struct roster_device *device)
 	return device->previous ? device->previous->object->generation : 1;
 }
 
-static void set_tenants(const struct tenants *tenants, struct attribution_status *status)
+static void set_holders(const struct findings *findings, struct attribution_status *status)
 {
-	status->tenants = tenants->listed;
-	status->tenant_count = tenants->count;
-	status->tenants_left_out = tenants->left_out;
-	status->tenant_summary = tenants->summary;
-	status->recent_tenants = tenants->recent;
+	status->tenants = findings->tenants.listed;
+	status->tenant_count = findings->tenants.count;
+	status->tenants_left_out = findings->tenants.left_out;
+	status->tenant_summary = findings->tenants.summary;
+	status->recent_tenants = findings->tenants.recent;
+	status->source_disagreement = findings->disagreements.listed;
+	status->source_disagreement_left_out = findings->disagreements.left_out;
+	status->unplaced_tenants = findings->unplaced.listed;
+	status->unplaced_tenants_left_out = findings->unplaced.left_out;
+	status->unallocated_users = findings->users.listed;
+	status->unallocated_users_left_out = findings->users.left_out;
+}
+
+static int find_holders(struct joiner *joiner, size_t index, struct findings *findings,
+			struct error *err)
+{
+	const struct holdings *holdings = &joiner->holdings;
+	const struct attribution_status *published = roster_published(
+		&joiner->roster.devices[index]);
+
+	if (tenant_resolve(holdings, index, joiner->arena, &findings->tenants, err) < 0 ||
+	    disagreement_find(holdings, index, &findings->tenants, joiner->arena,
+			      &findings->disagreements, err) < 0 ||
+	    unplaced_list(holdings, published, joiner->arena, &findings->unplaced, err) < 0 ||
+	    user_find(holdings, index, &findings->tenants, joiner->arena, &findings->users, err) <
+		    0)
+		return -1;
+	look_again_in(joiner, findings->tenants.again_in_ms);
+	look_again_in(joiner, findings->disagreements.again_in_ms);
+	look_again_in(joiner, findings->unplaced.again_in_ms);
+	look_again_in(joiner, findings->users.again_in_ms);
+	return 0;
 }
 
 static int compute_layout(struct joiner *joiner, size_t index, const struct tenants *tenants,
@@ -90,67 +132,76 @@ static int compute_layout(struct joiner *joiner, size_t index, const struct tena
 }
 
 static int compute_conditions(struct joiner *joiner, const struct roster_device *device,
-			      const struct tenants *tenants, const struct health *health,
-			      struct attribution_status *status, struct error *err)
+			      const struct findings *findings, struct attribution_status *status,
+			      struct error *err)
 {
 	const struct condition_facts facts = {
 		.is_fresh = joiner->is_fresh,
+		.is_agentless = !joiner->input->report,
 		.is_duplicate = is_claimed_elsewhere(joiner, device),
-		.is_book_readable = tenants->count >= 0 &&
+		.is_book_readable = findings->tenants.count >= 0 &&
 				    (joiner->holdings.list == HOLDING_BOOK_OK ||
 				     joiner->holdings.checkpoint == HOLDING_BOOK_OK),
-		.tenants = tenants,
-		.health = health,
+		.tenants = &findings->tenants,
+		.health = &findings->health,
+		.disagreements = &findings->disagreements,
+		.unplaced = &findings->unplaced,
 		.intent = status->intent.state,
 	};
 	return condition_make(&facts, roster_published(device), status->observed_generation,
 			      joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
 }
 
-/* From a report, however old: what it says is the last that is known. */
+/* From a report, however old: what it says is the last that is known; or from the API server only. */
 static int compute_status(struct joiner *joiner, size_t index, struct attribution_status *status,
 			  struct error *err)
 {
 	const struct roster_device *device = &joiner->roster.devices[index];
-	struct tenants tenants;
-	struct health health;
+	struct findings findings;
 
 	*status = (struct attribution_status){
 		.observed_generation = generation_of(device),
 		.node_name = joiner->input->node_name,
 		.intent = {.state = intent_of(joiner->input)},
 	};
-	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &tenants, err) < 0 ||
-	    health_judge(&joiner->slots, &joiner->holdings, index, &tenants, joiner->arena, &health,
-			 err) < 0 ||
-	    compute_layout(joiner, index, &tenants, status, err) < 0)
+	if (find_holders(joiner, index, &findings, err) < 0 ||
+	    health_judge(&joiner->slots, &joiner->holdings, index, &findings.tenants, joiner->arena,
+			 &findings.health, err) < 0 ||
+	    compute_layout(joiner, index, &findings.tenants, status, err) < 0)
 		return -1;
-	set_tenants(&tenants, status);
+	set_holders(&findings, status);
 	status->activity = (struct attribution_activity_state){
 		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
-	status->health = health.state;
-	look_again_in(joiner, tenants.again_in_ms);
-	return compute_conditions(joiner, device, &tenants, &health, status, err);
+	status->health = findings.health.state;
+	return compute_conditions(joiner, device, &findings, status, err);
 }
 
-/* Without any report: what was published, less the tenants whose end the API server knows of. */
+/* Without a report yet: what was published, but for the tenants that the API server knows of. */
 static int carry_status(struct joiner *joiner, size_t index, struct attribution_status *status,
 			struct error *err)
 {
 	const struct roster_device *device = &joiner->roster.devices[index];
 	const struct attribution_status *published = roster_published(device);
-	struct tenants tenants;
+	struct findings findings;
 
-	assert(published); /* only a report names further devices */
 	*status = *published;
 	status->observed_generation = generation_of(device);
-	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &tenants, err) < 0 ||
-	    layout_count(&joiner->holdings, &joiner->slots, index, &tenants, joiner->arena,
+	if (find_holders(joiner, index, &findings, err) < 0 ||
+	    layout_count(&joiner->holdings, &joiner->slots, index, &findings.tenants, joiner->arena,
 			 &status->slots, err) < 0)
 		return -1;
-	set_tenants(&tenants, status);
+	set_holders(&findings, status);
+	status->unplaced_tenants = published->unplaced_tenants;
+	status->unplaced_tenants_left_out = published->unplaced_tenants_left_out;
 	return condition_carry(joiner->is_fresh, published, status->observed_generation,
 			       joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
+}
+
+/* An agent has spoken of the device, if not since the start. */
+static bool is_to_be_carried(const struct joiner *joiner, const struct roster_device *device)
+{
+	const struct attribution_status *published = roster_published(device);
+	return !joiner->input->report && published && !condition_is_agentless(published);
 }
 
 /* May this node speak for the device? */
@@ -172,7 +223,7 @@ static bool is_contested(const struct joiner *joiner, const struct roster_device
 static bool may_begin(const struct joiner *joiner, const struct roster_device *device)
 {
 	const struct join_previous *previous = device->previous;
-	if (!joiner->is_fresh)
+	if (!joiner->input->report ? !joiner->is_agentless : !joiner->is_fresh)
 		return false;
 	if (!previous)
 		return !is_contested(joiner, device);
@@ -263,8 +314,9 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	}
 	if (is_refused(joiner, device))
 		return 0;
-	failed = joiner->input->report ? compute_status(joiner, index, &joined.status, err)
-				       : carry_status(joiner, index, &joined.status, err);
+	failed = is_to_be_carried(joiner, device)
+			 ? carry_status(joiner, index, &joined.status, err)
+			 : compute_status(joiner, index, &joined.status, err);
 	if (failed)
 		return -1;
 	if (device->previous) {
@@ -309,6 +361,16 @@ static void bury(struct joiner *joiner)
 	}
 }
 
+/* A device gets an object, or is adopted, when it is clear that there is no agent. */
+static bool is_one_unborn(const struct joiner *joiner)
+{
+	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
+		if (!joiner->roster.devices[i].is_ours && !joiner->roster.devices[i].is_taken)
+			return true;
+	}
+	return false;
+}
+
 static void watch_the_time(struct joiner *joiner)
 {
 	const struct join_input *input = joiner->input;
@@ -317,6 +379,8 @@ static void watch_the_time(struct joiner *joiner)
 		return;
 	if (joiner->is_fresh)
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
+	if (!input->report && !joiner->is_agentless && is_one_unborn(joiner))
+		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
 	look_again_in(joiner, joiner->holdings.settles_in_ms);
@@ -374,6 +438,8 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		.arena = arena,
 		.result = &result,
 		.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
+		.is_agentless = !input->report &&
+				input->report_age_ms >= input->limits->agentless_ms,
 	};
 
 	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)

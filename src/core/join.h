@@ -22,10 +22,13 @@
 
 /* Times after which silence means something. */
 struct join_limits {
-	int64_t report_stale_ms;   /* a report older than this is not fresh */
-	int64_t pending_ms;        /* a holder unknown to the API server becomes Unresolved */
-	int64_t settling_ms;       /* after a kubelet restart Lists may be short for this long */
-	int64_t node_gone_ms;      /* a node absent from the API this long has its objects deleted */
+	int64_t report_stale_ms; /* a report older than this is not fresh */
+	int64_t pending_ms;      /* a holder unknown to the API server becomes Unresolved */
+	int64_t settling_ms;     /* after a kubelet restart Lists may be short for this long */
+	int64_t node_gone_ms;    /* a node absent from the API this long has its objects deleted */
+	int64_t agentless_ms;    /* no report for this long since the start: there is no agent */
+	int64_t disagreement_ms; /* witnesses may differ for this long: they are not read at once */
+	int64_t user_grace_ms;     /* a process of a pod that ended may be listed for this long */
 };
 
 /* An object whose status names this node, or one of the report's devices, wherever it is. */
@@ -39,25 +42,56 @@ struct join_previous {
 	int64_t claimed_age_ms;
 };
 
+/*
+ * One device that a ResourceClaim gives to a pod of the node. Made from claims and slices by
+ * core/grant.h.
+ */
+struct join_grant {
+	const struct pod *pod;
+	struct view container;
+	struct view uuid;      /* of the physical device; empty: no slice tells */
+	struct view partition; /* UUID of the MIG device, or empty */
+	struct view device;    /* "pool/device", as the driver calls it */
+	bool is_admin;         /* adminAccess: it watches, it does not use */
+};
+
+/* A device that the node's ResourceSlices describe. */
+struct join_slice_device {
+	struct view uuid;
+	struct view model;
+	struct view compute_capability;
+	struct view driver_version;
+	struct view cuda_version;
+	struct view pci_bus_id;
+	int64_t memory_mib; /* 0: not said */
+};
+
 struct join_input {
 	struct view node_name;
-	const struct node *node;   /* NULL: the API server has no node of that name */
-	int64_t node_gone_for_ms;  /* how long it has been so, by the monotonic clock; 0 if it is there */
+	const struct node *node; /* NULL: the API server has no node of that name */
+	int64_t node_gone_for_ms; /* how long it has been so, by the monotonic clock; 0 if it is there */
 	const struct pod *const *pods; /* every pod that the API server places on the node */
 	size_t n_pods;
-	const struct report *report;   /* the last accepted one; NULL: none since the start */
-	int64_t report_age_ms;         /* since it arrived, or, without one, since the start */
-	int64_t report_held_ms;        /* since its content arrived: heartbeats do not count; 0 without */
-	int64_t booted_after;          /* by the node's wall clock: it was booted after that; 0: not */
-				       /* known. What it said happened before, did so before the boot */
-	const struct view *ended;      /* UIDs of pods that the API server had on this node and deleted, */
-	size_t n_ended;                /* while a report still names them */
-	const struct view *elsewhere;  /* UIDs that the report names and the API server places on */
-	size_t n_elsewhere;            /* another node */
+	const struct report *report; /* the last accepted one; NULL: none since the start */
+	int64_t report_age_ms;       /* since it arrived, or, without one, since the start */
+	int64_t report_held_ms; /* since its content arrived: heartbeats do not count; 0 without */
+	int64_t booted_after;   /* by the node's wall clock: it was booted after that; 0: not */
+				/* known. What it said happened before, did so before the boot */
+	const struct view
+		*ended; /* UIDs of pods that the API server had on this node and deleted, */
+	size_t n_ended; /* while a report still names them */
+	const struct view *elsewhere; /* UIDs that the report names and the API server places on */
+	size_t n_elsewhere;           /* another node */
 	const struct join_previous *previous;
 	size_t n_previous;
-	const struct view *contested;  /* UUIDs of the report's devices that have no object, and that */
-	size_t n_contested;            /* another node's report names, which is more recent */
+	const struct view
+		*contested; /* UUIDs of the report's devices that have no object, and that */
+	size_t n_contested; /* another node's report names, which is more recent */
+	const struct join_grant *grants; /* by ResourceClaims */
+	size_t n_grants;
+	const struct join_slice_device *slice_devices; /* by ResourceSlices */
+	size_t n_slice_devices;
+	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
 	const struct intent *intent;
 	const struct join_limits *limits;
 	int64_t now_wall_ms;

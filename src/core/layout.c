@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/condition.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
@@ -47,6 +48,24 @@ static void describe_driver(const struct report *report, struct attribution_devi
 		device->cuda_version = report->cuda_version;
 }
 
+/* What a driver's slice says, where NVML says nothing. */
+static int describe_slice(const struct join_input *input, struct view uuid, struct arena *arena,
+			  struct attribution_device *device, struct error *err)
+{
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		const struct join_slice_device *slice = &input->slice_devices[i];
+		if (!view_equal_ignoring_case(slice->uuid, uuid))
+			continue;
+		device->pci_bus_id = slice->pci_bus_id;
+		device->memory_mib = slice->memory_mib;
+		device->compute_capability = slice->compute_capability;
+		device->driver_version = slice->driver_version;
+		device->cuda_version = slice->cuda_version;
+		return put_dashes(view_trim(slice->model), arena, &device->model, err);
+	}
+	return 0;
+}
+
 int layout_describe(const struct holdings *holdings, size_t device, struct arena *arena,
 		    struct attribution_device *ret_device, struct error *err)
 {
@@ -66,6 +85,10 @@ int layout_describe(const struct holdings *holdings, size_t device, struct arena
 		described.compute_capability = reported->compute_capability;
 		if (put_dashes(view_trim(reported->model), arena, &described.model, err) < 0)
 			return -1;
+	} else if (!published || condition_is_agentless(published)) {
+		if (describe_slice(holdings->input, roster_device->uuid, arena, &described, err) <
+		    0)
+			return -1;
 	}
 	describe_driver(holdings->input->report, &described);
 	*ret_device = described;
@@ -82,12 +105,12 @@ static int64_t count_partition(const struct slot *slots, size_t n_slots, struct 
 	return n;
 }
 
-static const struct attribution_partition *
-find_partition(const struct attribution_status *published, struct view uuid)
+static const struct attribution_partition *find_partition(
+	const struct attribution_status *published, struct view uuid)
 {
 	for (uint32_t i = 0; published && i < published->partitions.count; i++) {
-		const struct attribution_partition *p =
-			ARRAY_AT(published->partitions, struct attribution_partition, i);
+		const struct attribution_partition *p = ARRAY_AT(published->partitions,
+								 struct attribution_partition, i);
 		if (view_equal(p->uuid, uuid))
 			return p;
 	}
@@ -180,34 +203,59 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 		       : error_no_memory(err);
 }
 
+/* Those of which only the device is known: each takes some slot of it. */
+static int64_t count_nameless(const struct holdings *holdings, size_t device)
+{
+	size_t n_items;
+	const struct holding *items = holding_items(holdings, device, &n_items);
+	int64_t n = 0;
+	for (size_t i = 0; i < n_items; i++)
+		n += items[i].id.len == 0 && !items[i].takes_no_slot;
+	return n;
+}
+
 /* No book says anything: what was given out still is, but for tenants that ended. */
 static int64_t carry_allocated(const struct attribution_status *published,
-			       const struct tenants *tenants)
+			       const struct tenants *tenants, int64_t n_held)
 {
+	int64_t n_known = n_held + tenants->slots_kept;
 	if (!published || published->slots.allocated < 0)
-		return tenants->slots_kept > 0 ? tenants->slots_kept : -1;
-	return max(published->slots.allocated - tenants->slots_ended, tenants->slots_kept);
+		return n_known > 0 ? n_known : -1;
+	return max(published->slots.allocated - tenants->slots_ended, n_known);
+}
+
+/* What a driver of dynamic resource allocation offers is not counted in slots: a device is one, or
+ * as many as it has partitions. */
+static int64_t count_sliced(const struct roster_device *device)
+{
+	if (!device->is_sliced)
+		return -1;
+	return device->reported && device->reported->partitions.count > 0
+		       ? device->reported->partitions.count
+		       : 1;
 }
 
 int layout_count(const struct holdings *holdings, const struct slots *slots, size_t device,
 		 const struct tenants *tenants, struct arena *arena,
 		 struct attribution_slots *ret_slots, struct error *err)
 {
-	const struct attribution_status *published =
-		roster_published(&holdings->roster->devices[device]);
+	const struct attribution_status *published = roster_published(
+		&holdings->roster->devices[device]);
 	bool has_books = holding_has_books(holdings);
 	struct attribution_slots counted = {.total = -1, .allocated = -1};
 	size_t n_slots;
 	const struct slot *own = slot_items(slots, device, &n_slots);
+	int64_t n_held = count_held(own, n_slots) + count_nameless(holdings, device);
 
 	if (slots->is_offer_known)
 		counted.total = (int64_t)n_slots;
+	counted.total = max(counted.total, count_sliced(&holdings->roster->devices[device]));
 	if (is_offer_vague(holdings, slots) && published)
 		counted.total = max(counted.total, published->slots.total);
 	if (has_books && tenants->count >= 0)
-		counted.allocated = count_held(own, n_slots) + tenants->slots_kept;
+		counted.allocated = n_held + tenants->slots_kept;
 	else if (!has_books)
-		counted.allocated = carry_allocated(published, tenants);
+		counted.allocated = carry_allocated(published, tenants, n_held);
 	if (counted.total >= 0)
 		counted.total = max(counted.total,
 				    max(count_held(own, n_slots), tenants->slots_kept));

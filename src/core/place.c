@@ -48,6 +48,7 @@ struct place *place_ensure(struct place_book *book, struct view name, struct err
 	place->name = (struct view){text, name.len};
 	list_init(&place->pods);
 	list_init(&place->attributions);
+	list_init(&place->slices);
 	list_init(&place->ended);
 	if (table_add(&book->by_name, &place->link, err) < 0) {
 		free(place);
@@ -73,7 +74,7 @@ static void forget_first(struct place *place)
 void place_release(struct place_book *book, struct place *place)
 {
 	if (!place || place->node || place->report || !list_is_empty(&place->pods) ||
-	    !list_is_empty(&place->attributions))
+	    !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
 		return;
 	while (!list_is_empty(&place->ended))
 		forget_first(place);
@@ -83,7 +84,9 @@ void place_release(struct place_book *book, struct place *place)
 
 void place_touch(const struct place_book *book, const struct place *place, bool initial)
 {
-	if (book->touch && place && (place->report || !list_is_empty(&place->attributions)))
+	if (book->touch && place &&
+	    (place->report || place->n_told > 0 || !list_is_empty(&place->attributions) ||
+	     !list_is_empty(&place->slices)))
 		book->touch(book->touch_owner, place->name, initial);
 }
 

@@ -3,8 +3,8 @@
 
 /*
  * place - what the inventory knows of one node name, whether or not the API server has a Node of
- * that name: its pods, its objects, its last report, and the pods that ended there a while ago. A
- * place lives as long as anything hangs on it.
+ * that name: its pods, its objects, its ResourceSlices, its last report, and the pods that ended
+ * there a while ago. A place lives as long as anything hangs on it.
  *
  * Threads: the loop thread.
  * Limits:  1024 ended UIDs a place; the oldest is forgotten for a further one.
@@ -19,17 +19,21 @@ struct node;
 struct place {
 	struct table_node link; /* by name */
 	struct view name;
-	struct list pods;         /* struct pod_record (core/pod_set.h) */
-	struct list attributions; /* struct attribution_record (core/attribution_set.h) */
-	const struct node *node;  /* owned by core/node_set.h; NULL: the API server has none */
-	uint64_t gone_at;         /* when it went, ms; 0: it was never there */
-	const struct report *report; /* the last accepted one, or NULL */
+	struct list pods;             /* struct pod_record (core/pod_set.h) */
+	struct list attributions;     /* struct attribution_record (core/attribution_set.h) */
+	struct list slices;           /* struct resource_slice_record (core/resource_slice_set.h) */
+	size_t n_slices;
+	size_t n_told;                /* pods of which the kubelet told what devices they have */
+	const struct node *node;      /* owned by core/node_set.h; NULL: the API server has none */
+	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
+	const struct report *report;  /* the last accepted one, or NULL */
 	void (*release)(void *owner); /* frees it */
 	void *release_owner;
+	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
 	int64_t booted_after;  /* see core/join.h */
-	struct list ended;  /* struct place_ended, the longest unnamed first */
+	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
 };
 
@@ -60,8 +64,8 @@ MUST_USE struct place *place_ensure(struct place_book *book, struct view name, s
 /* Frees the place if nothing hangs on it any more. Accepts NULL. */
 void place_release(struct place_book *book, struct place *place);
 /*
- * Says that the node wants a join; not for a node without report and without objects, as a join
- * could change nothing there. Accepts NULL.
+ * Says that the node wants a join; not for a node without report, objects, slices and devices in
+ * the status of its pods, as a join could change nothing there. Accepts NULL.
  */
 void place_touch(const struct place_book *book, const struct place *place, bool initial);
 void place_touch_all(const struct place_book *book, bool initial);

@@ -2,6 +2,7 @@
 #include "core/pod.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,16 @@
 struct pod_extra {
 	struct view owner_kind;
 	struct view owner_name;
+	struct view hami_devices;
+	struct view kai_group;
+	struct view kai_device;
+	struct pod_container *containers;
+	struct pod_allocation *allocations;
+	struct pod_claim *claims;
 	uint32_t n_containers;
-	struct pod_container containers[]; /* then their names, and the owner's */
+	uint32_t n_allocations;
+	uint32_t n_claims;
+	max_align_t behind[]; /* the three arrays, then all texts */
 };
 
 enum text {
@@ -39,6 +48,7 @@ struct pod {
 	bool wants_gpu : 1;
 	bool containers_terminated : 1;
 	bool system : 1;
+	bool is_reservation : 1;
 	char text[];
 };
 
@@ -52,27 +62,74 @@ static struct view put(char **text, struct view v)
 	return copy;
 }
 
+static size_t texts_size(const struct pod_fields *fields)
+{
+	size_t size = fields->owner_kind.len + fields->owner_name.len + fields->hami_devices.len +
+		      fields->kai_group.len + fields->kai_device.len;
+
+	for (uint32_t i = 0; i < fields->n_containers; i++)
+		size += fields->containers[i].name.len;
+	for (uint32_t i = 0; i < fields->n_allocations; i++)
+		size += fields->allocations[i].container.len + fields->allocations[i].resource.len +
+			fields->allocations[i].id.len;
+	for (uint32_t i = 0; i < fields->n_claims; i++)
+		size += fields->claims[i].container.len + fields->claims[i].claim.len +
+			fields->claims[i].request.len;
+	return size;
+}
+
+static size_t arrays_size(const struct pod_fields *fields)
+{
+	return fields->n_containers * sizeof(struct pod_container) +
+	       fields->n_allocations * sizeof(struct pod_allocation) +
+	       fields->n_claims * sizeof(struct pod_claim);
+}
+
+static void put_arrays(const struct pod_fields *fields, struct pod_extra *extra, char **text)
+{
+	for (uint32_t i = 0; i < fields->n_containers; i++) {
+		extra->containers[i] = fields->containers[i];
+		extra->containers[i].name = put(text, fields->containers[i].name);
+	}
+	for (uint32_t i = 0; i < fields->n_allocations; i++)
+		extra->allocations[i] = (struct pod_allocation){
+			.container = put(text, fields->allocations[i].container),
+			.resource = put(text, fields->allocations[i].resource),
+			.id = put(text, fields->allocations[i].id),
+		};
+	for (uint32_t i = 0; i < fields->n_claims; i++)
+		extra->claims[i] = (struct pod_claim){
+			.container = put(text, fields->claims[i].container),
+			.claim = put(text, fields->claims[i].claim),
+			.request = put(text, fields->claims[i].request),
+		};
+}
+
 static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_extra,
 		     struct error *err)
 {
-	size_t size = fields->owner_kind.len + fields->owner_name.len;
 	struct pod_extra *extra;
 	char *text;
 
 	assert(fields->n_containers <= POD_MAX_CONTAINERS);
-	for (uint32_t i = 0; i < fields->n_containers; i++)
-		size += fields->containers[i].name.len;
-	extra = malloc(sizeof(*extra) + fields->n_containers * sizeof(extra->containers[0]) + size);
+	assert(fields->n_allocations <= POD_MAX_ALLOCATIONS);
+	assert(fields->n_claims <= POD_MAX_CLAIMS);
+	extra = malloc(sizeof(*extra) + arrays_size(fields) + texts_size(fields));
 	if (!extra)
 		return error_no_memory(err);
-	text = (char *)&extra->containers[fields->n_containers];
 	extra->n_containers = fields->n_containers;
-	for (uint32_t i = 0; i < fields->n_containers; i++) {
-		extra->containers[i] = fields->containers[i];
-		extra->containers[i].name = put(&text, fields->containers[i].name);
-	}
+	extra->n_allocations = fields->n_allocations;
+	extra->n_claims = fields->n_claims;
+	extra->containers = (struct pod_container *)extra->behind;
+	extra->allocations = (struct pod_allocation *)(extra->containers + extra->n_containers);
+	extra->claims = (struct pod_claim *)(extra->allocations + extra->n_allocations);
+	text = (char *)(extra->claims + extra->n_claims);
+	put_arrays(fields, extra, &text);
 	extra->owner_kind = put(&text, fields->owner_kind);
 	extra->owner_name = put(&text, fields->owner_name);
+	extra->hami_devices = put(&text, fields->hami_devices);
+	extra->kai_group = put(&text, fields->kai_group);
+	extra->kai_device = put(&text, fields->kai_device);
 	*ret_extra = extra;
 	return 0;
 }
@@ -109,6 +166,7 @@ static void put_facts(const struct pod_fields *fields, struct pod *pod)
 	pod->wants_gpu = fields->wants_gpu;
 	pod->containers_terminated = fields->containers_terminated;
 	pod->system = fields->system;
+	pod->is_reservation = fields->is_reservation;
 }
 
 int pod_new(struct intern *intern, const struct pod_fields *fields, struct pod **ret_pod,
@@ -222,6 +280,26 @@ bool pod_is_system(const struct pod *pod)
 	return pod->system;
 }
 
+bool pod_is_reservation(const struct pod *pod)
+{
+	return pod->is_reservation;
+}
+
+struct view pod_hami_devices(const struct pod *pod)
+{
+	return pod->extra ? pod->extra->hami_devices : (struct view){0};
+}
+
+struct view pod_kai_group(const struct pod *pod)
+{
+	return pod->extra ? pod->extra->kai_group : (struct view){0};
+}
+
+struct view pod_kai_device(const struct pod *pod)
+{
+	return pod->extra ? pod->extra->kai_device : (struct view){0};
+}
+
 bool pod_is_over(const struct pod *pod)
 {
 	bool terminal = pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
@@ -250,6 +328,18 @@ const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i)
 	return &pod->extra->containers[i];
 }
 
+const struct pod_allocation *pod_allocations(const struct pod *pod, uint32_t *ret_n)
+{
+	*ret_n = pod->extra ? pod->extra->n_allocations : 0;
+	return pod->extra ? pod->extra->allocations : NULL;
+}
+
+const struct pod_claim *pod_claims(const struct pod *pod, uint32_t *ret_n)
+{
+	*ret_n = pod->extra ? pod->extra->n_claims : 0;
+	return pod->extra ? pod->extra->claims : NULL;
+}
+
 static bool containers_equal(const struct pod *a, const struct pod *b)
 {
 	if (pod_count_containers(a) != pod_count_containers(b))
@@ -265,6 +355,47 @@ static bool containers_equal(const struct pod *a, const struct pod *b)
 	return true;
 }
 
+static bool allocations_equal(const struct pod *a, const struct pod *b)
+{
+	uint32_t n, n_other;
+	const struct pod_allocation *x = pod_allocations(a, &n);
+	const struct pod_allocation *y = pod_allocations(b, &n_other);
+
+	if (n != n_other)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!view_equal(x[i].id, y[i].id) || !view_equal(x[i].container, y[i].container) ||
+		    !view_equal(x[i].resource, y[i].resource))
+			return false;
+	return true;
+}
+
+static bool claims_equal(const struct pod *a, const struct pod *b)
+{
+	uint32_t n, n_other;
+	const struct pod_claim *x = pod_claims(a, &n);
+	const struct pod_claim *y = pod_claims(b, &n_other);
+
+	if (n != n_other)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!view_equal(x[i].claim, y[i].claim) ||
+		    !view_equal(x[i].container, y[i].container) ||
+		    !view_equal(x[i].request, y[i].request))
+			return false;
+	return true;
+}
+
+static bool extras_equal(const struct pod *a, const struct pod *b)
+{
+	return view_equal(pod_owner_kind(a), pod_owner_kind(b)) &&
+	       view_equal(pod_owner_name(a), pod_owner_name(b)) &&
+	       view_equal(pod_hami_devices(a), pod_hami_devices(b)) &&
+	       view_equal(pod_kai_group(a), pod_kai_group(b)) &&
+	       view_equal(pod_kai_device(a), pod_kai_device(b)) && containers_equal(a, b) &&
+	       allocations_equal(a, b) && claims_equal(a, b);
+}
+
 static bool texts_equal(const struct pod *a, const struct pod *b)
 {
 	for (unsigned i = 0; i < N_TEXTS; i++)
@@ -276,9 +407,7 @@ static bool texts_equal(const struct pod *a, const struct pod *b)
 bool pod_equal(const struct pod *a, const struct pod *b)
 {
 	return a->node == b->node && a->phase == b->phase && a->deleting == b->deleting &&
-	       a->admission_failed == b->admission_failed &&
-	       a->wants_gpu == b->wants_gpu &&
+	       a->admission_failed == b->admission_failed && a->wants_gpu == b->wants_gpu &&
 	       a->containers_terminated == b->containers_terminated && a->system == b->system &&
-	       texts_equal(a, b) && view_equal(pod_owner_kind(a), pod_owner_kind(b)) &&
-	       view_equal(pod_owner_name(a), pod_owner_name(b)) && containers_equal(a, b);
+	       a->is_reservation == b->is_reservation && texts_equal(a, b) && extras_equal(a, b);
 }

@@ -40,29 +40,56 @@ struct pod_container {
 	bool wants_gpu; /* its limits name a resource that may be a GPU's */
 };
 
+/* One device that a container was given, by status.containerStatuses[].allocatedResourcesStatus. */
+struct pod_allocation {
+	struct view container;
+	struct view resource; /* "nvidia.com/gpu" */
+	struct view id;       /* as the device plugin calls it */
+};
+
+/* What a container may use of a ResourceClaim. */
+struct pod_claim {
+	struct view container;
+	struct view claim;   /* name of the ResourceClaim, in the pod's namespace */
+	struct view request; /* that part of it; empty: all of it */
+};
+
 #define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out */
+#define POD_MAX_ALLOCATIONS 256u /* and in allocations_left_out */
+#define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
 
 /*
- * What a decoder found; all borrowed from the document. Containers are given only for a pod that
- * wants a GPU.
+ * What a decoder found; all borrowed from the document. From `owner_kind` on it is given only for a
+ * pod that wants a GPU.
  */
 struct pod_fields {
 	struct view namespace;
 	struct view name;
 	struct view uid;
-	struct view node;            /* empty: not scheduled */
-	struct view config_hash;     /* of a static pod's mirror, else empty */
-	struct view owner_kind;      /* of the controlling owner, else empty */
-	struct view owner_name;
+	struct view node;        /* empty: not scheduled */
+	struct view config_hash; /* of a static pod's mirror, else empty */
 	enum pod_phase phase;
-	bool deleting;               /* metadata.deletionTimestamp is set */
-	bool admission_failed;       /* status.reason is UnexpectedAdmissionError */
-	bool wants_gpu;              /* any container does */
-	bool containers_terminated;  /* each container with a status is terminated */
-	bool system;                 /* one of the GPU operator's validation pods, by its label `app` */
-	struct pod_container containers[POD_MAX_CONTAINERS];
+	bool deleting;         /* metadata.deletionTimestamp is set */
+	bool admission_failed; /* status.reason is UnexpectedAdmissionError */
+	bool wants_gpu;        /* any container does, or uses a claim, or the pod shares a GPU by */
+	/* way of HAMi or KAI */
+	bool containers_terminated; /* each container with a status is terminated */
+	bool system;                /* looks like one of the GPU operator's validation pods */
+	bool is_reservation;        /* looks like a pod of KAI's that holds a GPU for others */
+	struct view owner_kind;     /* of the controlling owner, else empty */
+	struct view owner_name;
+	struct view hami_devices; /* annotation hami.io/vgpu-devices-allocated */
+	struct view kai_group;    /* label runai-gpu-group: the pods that share a GPU */
+	struct view kai_device;   /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
 	uint32_t n_containers;
 	uint32_t containers_left_out;
+	uint32_t n_allocations;
+	uint32_t allocations_left_out;
+	uint32_t n_claims;
+	uint32_t claims_left_out;
+	struct pod_container containers[POD_MAX_CONTAINERS];
+	struct pod_allocation allocations[POD_MAX_ALLOCATIONS];
+	struct pod_claim claims[POD_MAX_CLAIMS];
 };
 
 struct pod; /* opaque: a compact copy */
@@ -90,6 +117,11 @@ bool pod_is_deleting(const struct pod *pod);
 bool pod_is_admission_failed(const struct pod *pod);
 bool pod_wants_gpu(const struct pod *pod);
 bool pod_is_system(const struct pod *pod);
+bool pod_is_reservation(const struct pod *pod);
+/* What HAMi and KAI wrote on the pod; empty: nothing. */
+struct view pod_hami_devices(const struct pod *pod);
+struct view pod_kai_group(const struct pod *pod);
+struct view pod_kai_device(const struct pod *pod);
 /*
  * True when the pod cannot hold a device any more: it failed admission, or its phase is Succeeded
  * or Failed and no container is known to run.
@@ -100,5 +132,8 @@ const struct pod_container *pod_find_container(const struct pod *pod, struct vie
 /* Number of containers kept, and the i-th. */
 uint32_t pod_count_containers(const struct pod *pod);
 const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i);
+/* *ret_n elements from the returned one on, in the document's order. */
+const struct pod_allocation *pod_allocations(const struct pod *pod, uint32_t *ret_n);
+const struct pod_claim *pod_claims(const struct pod *pod, uint32_t *ret_n);
 /* True when both say the same in every fact: an event between them needs no reconcile. */
 bool pod_equal(const struct pod *a, const struct pod *b);

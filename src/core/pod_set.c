@@ -34,11 +34,28 @@ void pod_set_deinit(struct pod_set *set)
 	intern_deinit(&set->intern);
 }
 
+static bool is_told(const struct pod *pod)
+{
+	uint32_t n;
+
+	(void)pod_allocations(pod, &n);
+	return n > 0;
+}
+
 static void place_pod(struct pod_record *record, struct place *place)
 {
 	record->place = place;
-	if (place)
-		list_append(&place->pods, &record->link);
+	if (!place)
+		return;
+	list_append(&place->pods, &record->link);
+	place->n_told += is_told(record->pod);
+}
+
+static void displace_pod(struct pod_record *record)
+{
+	list_remove(&record->link);
+	if (record->place)
+		record->place->n_told -= is_told(record->pod);
 }
 
 /* Whether a join of the place can see the pod. */
@@ -79,7 +96,7 @@ void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now
 	remember(record, now_ms);
 	store_remove(&set->store, entry);
 	table_remove(&set->by_uid, &record->by_uid);
-	list_remove(&record->link);
+	displace_pod(record);
 	place_release(set->places, record->place);
 	pod_free(&set->intern, record->pod);
 	free(record);
@@ -126,15 +143,14 @@ static void change_pod(struct pod_set *set, struct pod_record *record, struct po
 
 	table_remove(&set->store.table, &record->entry.node);
 	table_remove(&set->by_uid, &record->by_uid);
+	displace_pod(record);
 	pod_free(&set->intern, record->pod);
 	record->pod = pod;
 	put_back(&set->store.table, &record->entry.node);
 	put_back(&set->by_uid, &record->by_uid);
-	if (old_place == place)
-		return;
-	list_remove(&record->link);
 	place_pod(record, place);
-	place_release(set->places, old_place);
+	if (old_place != place)
+		place_release(set->places, old_place);
 }
 
 /* Takes pod over on success. */

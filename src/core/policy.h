@@ -20,8 +20,9 @@ enum policy_toggle {
 struct policy {
 	struct view name;
 	struct view uid;
-	int64_t created_at;      /* ms since 1970 */
-	struct view state;       /* status.state */
+	int64_t created_at;    /* ms since 1970 */
+	struct view state;     /* status.state */
+	struct view namespace; /* status.namespace: the operator's */
 	struct view mig_strategy;
 	struct view plugin_config;         /* devicePlugin.config.name */
 	struct view plugin_config_default; /* devicePlugin.config.default */
@@ -34,7 +35,7 @@ struct policy {
 
 /* What is known of intent in the cluster. */
 struct intent {
-	bool known;                    /* the ClusterPolicies have been read, or their kind is absent */
+	bool known; /* the ClusterPolicies have been read, or their kind is absent */
 	uint32_t n_policies;
-	const struct policy *policy;   /* the one that counts: oldest, then lowest name; or NULL */
+	const struct policy *policy; /* the one that counts: oldest, then lowest name; or NULL */
 };

@@ -71,6 +71,7 @@ static int copy(struct arena *arena, const struct policy *from, struct policy *t
 	*to = *from;
 	if (!arena_copy(arena, from->name, &to->name) || !arena_copy(arena, from->uid, &to->uid) ||
 	    !arena_copy(arena, from->state, &to->state) ||
+	    !arena_copy(arena, from->namespace, &to->namespace) ||
 	    !arena_copy(arena, from->mig_strategy, &to->mig_strategy) ||
 	    !arena_copy(arena, from->plugin_config, &to->plugin_config) ||
 	    !arena_copy(arena, from->plugin_config_default, &to->plugin_config_default) ||

@@ -49,9 +49,9 @@ static bool had_partition(const struct roster_device *device, struct view uuid)
 			return true;
 	}
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		if (names_partition(ARRAY_AT(status->tenants, struct attribution_tenant, i)
-					    ->partitions,
-				    uuid))
+		if (names_partition(
+			    ARRAY_AT(status->tenants, struct attribution_tenant, i)->partitions,
+			    uuid))
 			return true;
 	}
 	return false;
@@ -108,8 +108,7 @@ static struct view partition_at(const struct roster_device *device, const struct
 	const struct array partitions = device->reported ? device->reported->partitions
 							 : (struct array){0};
 	for (uint32_t i = 0; i < partitions.count; i++) {
-		const struct report_partition *p =
-			ARRAY_AT(partitions, struct report_partition, i);
+		const struct report_partition *p = ARRAY_AT(partitions, struct report_partition, i);
 		if (p->gpu_instance_id != id->gpu_instance ||
 		    (id->compute_instance >= 0 && p->compute_instance_id != id->compute_instance))
 			continue;
@@ -187,40 +186,69 @@ static enum roster_nvml judge_nvml(const struct report *report)
 	return report->sources.nvml.state == REPORT_SOURCE_OK ? ROSTER_NVML_OK : ROSTER_NVML_DATED;
 }
 
-static void add_named(struct roster *roster, const struct join_input *input, struct array ids,
+static void add_named(struct roster *roster, const struct join_input *input, struct view text,
 		      size_t *room)
 {
-	for (uint32_t i = 0; i < ids.count && *room > 0; i++) {
-		struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
-		struct view uuid = id.uuid;
-		if (id.form != DEVICE_ID_GPU || find_uuid(roster, uuid))
-			continue;
-		add(roster, uuid, find_previous(input, uuid), input->node_name);
-		--*room;
-	}
+	struct device_id id = device_id_parse(text);
+	if (*room == 0 || id.form != DEVICE_ID_GPU || id.is_odd || find_uuid(roster, id.uuid))
+		return;
+	add(roster, id.uuid, find_previous(input, id.uuid), input->node_name);
+	--*room;
+}
+
+static void add_all_named(struct roster *roster, const struct join_input *input, struct array ids,
+			  size_t *room)
+{
+	for (uint32_t i = 0; i < ids.count; i++)
+		add_named(roster, input, *ARRAY_AT(ids, struct view, i), room);
 }
 
 /* Without NVML the kubelet's books still name devices: those must not look as if they were gone. */
-static void add_from_books(struct roster *roster, const struct join_input *input, size_t room)
+static void add_from_books(struct roster *roster, const struct join_input *input, size_t *room)
 {
 	const struct report *report = input->report;
 	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
 	for (size_t l = 0; l < ARRAY_SIZE(lists); l++) {
 		for (uint32_t i = 0; i < lists[l].count; i++)
-			add_named(roster, input,
-				  ARRAY_AT(lists[l], struct report_resource_devices, i)->device_ids,
-				  &room);
+			add_all_named(
+				roster, input,
+				ARRAY_AT(lists[l], struct report_resource_devices, i)->device_ids,
+				room);
 	}
 	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		add_named(roster, input,
-			  ARRAY_AT(report->pod_resources, struct report_pod_resource, i)
-				  ->device_ids,
-			  &room);
+		add_all_named(
+			roster, input,
+			ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids,
+			room);
 	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		add_named(roster, input,
-			  ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
-				  ->device_ids,
-			  &room);
+		add_all_named(
+			roster, input,
+			ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
+				->device_ids,
+			room);
+}
+
+/* So do the kubelet's statuses of pods, and the driver's slices. Texts that anybody may write on a
+ * pod do not: they could make up devices. */
+static void add_from_api(struct roster *roster, const struct join_input *input, size_t *room)
+{
+	for (size_t i = 0; i < input->n_pods; i++) {
+		uint32_t n;
+		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
+		for (uint32_t j = 0; j < n && !pod_is_over(input->pods[i]); j++)
+			add_named(roster, input, allocations[j].id, room);
+	}
+	for (size_t i = 0; i < input->n_slice_devices; i++)
+		add_named(roster, input, input->slice_devices[i].uuid, room);
+}
+
+static void mark_sliced(struct roster *roster, const struct join_input *input)
+{
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		struct roster_device *device = find_uuid(roster, input->slice_devices[i].uuid);
+		if (device)
+			device->is_sliced = true;
+	}
 }
 
 static char lower(char c)
@@ -245,19 +273,18 @@ int roster_make(const struct join_input *input, struct arena *arena, struct rost
 	const struct report *report = input->report;
 	struct roster roster = {.nvml = judge_nvml(report)};
 	uint32_t n_reported = roster.nvml != ROSTER_NVML_NONE ? report->devices.count : 0;
-	size_t room = report && roster.nvml != ROSTER_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
+	size_t room = roster.nvml != ROSTER_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
 
 	roster.devices = arena_alloc(arena, n_reported + input->n_previous + room,
 				     sizeof(*roster.devices));
 	if (!roster.devices)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n_reported; i++) {
-		const struct report_device *reported =
-			ARRAY_AT(report->devices, struct report_device, i);
+		const struct report_device *reported = ARRAY_AT(report->devices,
+								struct report_device, i);
 		if (find_uuid(&roster, reported->uuid))
 			continue;
-		add(&roster, reported->uuid, find_previous(input, reported->uuid),
-		    input->node_name)
+		add(&roster, reported->uuid, find_previous(input, reported->uuid), input->node_name)
 			->reported = reported;
 	}
 	for (size_t i = 0; i < input->n_previous; i++) {
@@ -266,8 +293,10 @@ int roster_make(const struct join_input *input, struct arena *arena, struct rost
 		    !find_uuid(&roster, object->uuid))
 			add(&roster, object->uuid, &input->previous[i], input->node_name);
 	}
-	if (room > 0)
-		add_from_books(&roster, input, room);
+	if (room > 0 && report)
+		add_from_books(&roster, input, &room);
+	add_from_api(&roster, input, &room);
+	mark_sliced(&roster, input);
 	qsort(roster.devices, roster.n_devices, sizeof(*roster.devices), by_uuid);
 	*ret_roster = roster;
 	return 0;

@@ -19,6 +19,7 @@ struct roster_device {
 	const struct join_previous *previous; /* NULL: it has no object */
 	bool is_ours;                         /* the object's status names this node */
 	bool is_taken;                        /* the object's status names another node */
+	bool is_sliced;                       /* a ResourceSlice of the node's describes it */
 };
 
 /* What NVML's part of a report is worth. */
@@ -38,7 +39,7 @@ struct roster {
 struct roster_place {
 	const struct roster_device *device; /* NULL: to no device of the roster */
 	struct device_id id;
-	struct view partition;              /* UUID of the MIG device, or empty */
+	struct view partition; /* UUID of the MIG device, or empty */
 };
 
 /* Lists the devices. The result lies in arena and borrows from input. ERROR_NO_MEMORY. */

@@ -12,7 +12,7 @@
 
 #include "core/sharing.h"
 
-#define MAX_EVIDENCE 2
+#define MAX_EVIDENCE 3
 
 enum form {
 	FORM_GPU = 1u << 0,
@@ -20,16 +20,19 @@ enum form {
 	FORM_MIG = 1u << 2,
 	FORM_MIG_REPLICA = 1u << 3,
 	FORM_HAMI = 1u << 4,
+	FORM_ODD = 1u << 5,
 };
 
 struct findings {
 	const struct holdings *holdings;
 	const struct roster_device *device;
 	const struct attribution_sharing *published; /* NULL: none */
-	unsigned forms;                              /* of enum form */
+	unsigned forms;                              /* of enum form: of the IDs on offer, if any */
+	unsigned left_over;                          /* of those that are held, and not on offer */
 	unsigned mps;                                /* of enum holding_mps */
 	int64_t replicas;
 	bool is_offer_known;
+	bool is_shared; /* without replicas: several pods hold one ID, or one holds it for others */
 	int mode;
 	struct view evidence[MAX_EVIDENCE];
 	uint32_t n_evidence;
@@ -46,6 +49,15 @@ static void contradict(struct findings *f, struct view one, struct view other)
 	conclude(f, ATTRIBUTION_MODE_UNKNOWN, one);
 	f->evidence[f->n_evidence++] = other;
 }
+
+/* The form of the IDs, as evidence */
+
+static const struct view mig_ids = VIEW_INIT("device IDs name MIG devices");
+static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device");
+static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
+static const struct view shared_ids = VIEW_INIT("several pods are on the device by one ID");
+static const struct view left_over_ids = VIEW_INIT("a pod holds a device ID that is no longer offered");
+static const struct view odd_ids = VIEW_INIT("a device ID is of no known form");
 
 /* MPS or time-slicing? */
 
@@ -136,7 +148,7 @@ static bool carry_over(struct findings *f)
 {
 	const struct attribution_sharing *published = f->published;
 	if (f->holdings->checkpoint != HOLDING_BOOK_NONE || !published ||
-	    published->evidence.count != 1 ||
+	    published->evidence.count == 0 ||
 	    (published->mode != ATTRIBUTION_MODE_MPS &&
 	     published->mode != ATTRIBUTION_MODE_TIME_SLICED))
 		return false;
@@ -158,8 +170,9 @@ static void tell_replicas_apart(struct findings *f)
 			continue;
 		if (first == CLUE_NONE) {
 			first = clue;
-			conclude(f, clue == CLUE_MPS ? ATTRIBUTION_MODE_MPS
-						     : ATTRIBUTION_MODE_TIME_SLICED,
+			conclude(f,
+				 clue == CLUE_MPS ? ATTRIBUTION_MODE_MPS
+						  : ATTRIBUTION_MODE_TIME_SLICED,
 				 clues[i].evidence);
 		} else if (!clues[i].is_weak) {
 			f->mode = ATTRIBUTION_MODE_UNKNOWN;
@@ -168,14 +181,10 @@ static void tell_replicas_apart(struct findings *f)
 		}
 	}
 	if (first == CLUE_NONE)
-		conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("device IDs end in a replica number"));
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_ids : replica_ids);
 }
 
 /* From the form of the IDs */
-
-static const struct view mig_ids = VIEW_INIT("device IDs name MIG devices");
-static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device");
-static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
 
 static bool is_mig_on(const struct findings *f)
 {
@@ -195,7 +204,10 @@ static void conclude_from_forms(struct findings *f)
 {
 	switch (f->forms) {
 	case FORM_GPU:
-		conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
+		if (f->is_shared)
+			tell_replicas_apart(f);
+		else
+			conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
 		break;
 	case FORM_GPU_REPLICA:
 		tell_replicas_apart(f);
@@ -208,7 +220,9 @@ static void conclude_from_forms(struct findings *f)
 		f->evidence[f->n_evidence++] = replica_ids;
 		break;
 	default:
-		if (f->forms & FORM_HAMI)
+		if (f->forms & FORM_ODD)
+			conclude(f, ATTRIBUTION_MODE_UNKNOWN, odd_ids);
+		else if (f->forms & FORM_HAMI)
 			conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("device IDs are HAMi's"));
 		else if ((f->forms & (FORM_GPU | FORM_GPU_REPLICA)) &&
 			 (f->forms & (FORM_MIG | FORM_MIG_REPLICA)))
@@ -221,8 +235,17 @@ static void conclude_from_forms(struct findings *f)
 
 /* Reading the device's slots and holdings */
 
+/* How the device is shared out now is what is on offer; who came before keeps what he was given. */
+static void note_left_over(struct findings *f)
+{
+	if (f->left_over & ~f->forms)
+		f->evidence[f->n_evidence++] = left_over_ids;
+}
+
 static enum form form_of(const struct slot *slot)
 {
+	if (slot->is_odd)
+		return FORM_ODD;
 	if (slot->is_hami)
 		return FORM_HAMI;
 	if (slot->is_mig)
@@ -233,27 +256,80 @@ static enum form form_of(const struct slot *slot)
 /* Slots are in the order of their IDs, so those of one partition lie side by side. */
 static void read_slots(struct findings *f, const struct slot *slots, size_t n_slots)
 {
+	const struct slot *last = NULL;
+	bool has_offer = false;
 	int64_t n = 0;
+
+	for (size_t i = 0; i < n_slots; i++)
+		has_offer |= slots[i].is_offered;
 	for (size_t i = 0; i < n_slots; i++) {
-		bool is_next = i > 0 && slots[i].is_replica && slots[i - 1].is_replica &&
-			       view_equal(slots[i].partition, slots[i - 1].partition);
+		if (has_offer && !slots[i].is_offered) {
+			f->left_over |= form_of(&slots[i]);
+			continue;
+		}
+		bool is_next = last && slots[i].is_replica && last->is_replica &&
+			       view_equal(slots[i].partition, last->partition);
 		f->forms |= form_of(&slots[i]);
 		n = is_next ? n + 1 : 1;
 		if (n > f->replicas)
 			f->replicas = n;
+		last = &slots[i];
 	}
+}
+
+/* A claim can be several pods', and what it gives is one ID in the hands of each. */
+static bool has_other_holder(const struct holding *items, size_t index)
+{
+	if (!(items[index].witnesses & HOLDING_CLAIM) || items[index].is_monitor)
+		return false;
+	for (size_t i = 0; i < index; i++) {
+		if (view_equal(items[i].id, items[index].id) && !items[i].is_monitor)
+			return true;
+	}
+	return false;
 }
 
 static void read_holdings(struct findings *f, const struct holding *items, size_t n_items)
 {
-	for (size_t i = 0; i < n_items; i++)
-		f->mps |= items[i].mps;
+	for (size_t i = 0; i < n_items; i++) {
+		/* Who was given the whole device was given no pipe, whatever came later. */
+		if (device_id_parse(items[i].id).is_replica)
+			f->mps |= items[i].mps;
+		f->is_shared |= (items[i].witnesses & HOLDING_KAI) != 0;
+		f->is_shared |= has_other_holder(items, i);
+	}
 }
 
-/* What is known of the IDs says nothing, for nobody spoke, or too little, for the List is short. */
+static bool is_claimant(const struct attribution_tenant *tenant)
+{
+	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
+		if (holding_witness_of(*ARRAY_AT(tenant->witnesses, struct view, i)) ==
+		    HOLDING_CLAIM)
+			return true;
+	}
+	return false;
+}
+
+/* By what was published, a claim gave the device to a pod that is still there. */
+static bool was_claimed(const struct findings *f)
+{
+	const struct attribution_status *published = roster_published(f->device);
+	for (uint32_t i = 0; published && i < published->tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(published->tenants, struct attribution_tenant, i);
+		const struct pod *pod = census_find_uid(&f->holdings->census, tenant->pod_uid);
+		if (pod && !pod_is_over(pod) && is_claimant(tenant))
+			return true;
+	}
+	return false;
+}
+
+/* What is known of the IDs says nothing, for nobody spoke, or too little, for the List is short or
+ * claims cannot be read. */
 static bool is_unheard(const struct findings *f)
 {
-	return f->holdings->is_settling || (f->forms == 0 && !f->is_offer_known);
+	return f->holdings->is_settling || (f->forms == 0 && !f->is_offer_known) ||
+	       (f->holdings->input->grants_unknown && was_claimed(f));
 }
 
 /* With none on offer the held ones are what is left of them. */
@@ -290,6 +366,7 @@ int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
 		conclude_without_ids(&f);
 	else
 		conclude_from_forms(&f);
+	note_left_over(&f);
 	complete_replicas(&f);
 	struct view *evidence = arena_alloc(arena, f.n_evidence, sizeof(*evidence));
 	if (!evidence)

@@ -7,7 +7,7 @@
  * only then the node's label.
  *
  * Threads: any.
- * Limits:  evidence is at most 2 lines.
+ * Limits:  evidence is at most 3 lines.
  */
 
 #include "core/slot.h"

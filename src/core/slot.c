@@ -26,11 +26,29 @@ static bool add(const struct roster *roster, struct slots *slots, struct view id
 		.is_replica = place.id.is_replica,
 		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.form == DEVICE_ID_MIG_OLD ||
 			  place.id.gpu_instance >= 0,
+		.is_odd = place.id.is_odd,
 		.is_hami = place.id.is_hami,
 		.is_held = is_held,
 		.is_offered = !is_held,
 	};
 	return true;
+}
+
+/* A claim's device is told by the claim, not by the form of its name. */
+static void add_held(struct slots *slots, const struct roster *roster, const struct holding *item)
+{
+	if (item->takes_no_slot || item->id.len == 0)
+		return;
+	if (item->witnesses & HOLDING_CLAIM)
+		slots->items[slots->n_items++] = (struct slot){
+			.device = item->device,
+			.id = item->id,
+			.partition = item->partition,
+			.is_mig = item->partition.len > 0,
+			.is_held = true,
+		};
+	else
+		add(roster, slots, item->id, true);
 }
 
 static void add_offer(const struct roster *roster, struct slots *slots, struct array lists)
@@ -74,22 +92,23 @@ int slot_collect(const struct holdings *holdings, struct arena *arena, struct sl
 {
 	const struct report *report = holdings->input->report;
 	struct slots slots = {0};
+	size_t n = holdings->n_placed;
 
+	if (report)
+		n += count_ids(report->allocatable) + count_ids(report->checkpoint.registered);
+	slots.items = arena_alloc(arena, n, sizeof(*slots.items));
+	if (!slots.items)
+		return error_no_memory(err);
+	for (size_t i = 0; i < holdings->n_placed; i++)
+		add_held(&slots, holdings->roster, &holdings->items[i]);
 	if (report) {
-		size_t n = holdings->n_items + count_ids(report->allocatable) +
-			   count_ids(report->checkpoint.registered);
-		slots.items = arena_alloc(arena, n, sizeof(*slots.items));
-		if (!slots.items)
-			return error_no_memory(err);
-		for (size_t i = 0; i < holdings->n_items; i++)
-			add(holdings->roster, &slots, holdings->items[i].id, true);
 		add_offer(holdings->roster, &slots, report->allocatable);
 		add_offer(holdings->roster, &slots, report->checkpoint.registered);
-		fold(&slots);
-		slots.is_offer_known =
-			report->allocatable.present || (report->checkpoint.present &&
-							report->checkpoint.registered.present);
+		slots.is_offer_known = report->allocatable.present ||
+				       (report->checkpoint.present &&
+					report->checkpoint.registered.present);
 	}
+	fold(&slots);
 	*ret_slots = slots;
 	return 0;
 }

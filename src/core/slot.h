@@ -12,11 +12,12 @@
 
 struct slot {
 	size_t device;         /* index in the roster */
-	struct view id;        /* raw */
+	struct view id;        /* raw, or a claim's "pool/device" */
 	struct view partition; /* UUID of the MIG device, or empty */
 	bool is_replica;
 	bool is_mig;
-	bool is_hami;    /* the plugin may have given another device than the ID says */
+	bool is_odd;  /* the ID is of no known form but for the UUID it begins with */
+	bool is_hami; /* the plugin may have given another device than the ID says */
 	bool is_held;
 	bool is_offered; /* advertised or registered */
 };

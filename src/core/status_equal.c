@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* One function a struct of core/attribution.h, member by member in its order. */
+/*
+ * One function a struct of core/attribution.h, member by member in its order. What processes take of
+ * the memory is left out: a status that is written for another reason carries the newest figure.
+ */
 
 #include "core/status_equal.h"
 
@@ -74,8 +77,32 @@ static bool tenant_equal(const void *a, const void *b)
 	       view_equal(x->resource, y->resource) && x->slots == y->slots &&
 	       texts_equal(x->partitions, y->partitions) && x->phase == y->phase &&
 	       x->confidence == y->confidence && texts_equal(x->witnesses, y->witnesses) &&
-	       x->system == y->system && x->since == y->since && x->memory_mib == y->memory_mib &&
-	       x->processes == y->processes;
+	       x->system == y->system && view_equal(x->stand_in, y->stand_in) &&
+	       x->since == y->since && (x->processes > 0) == (y->processes > 0);
+}
+
+static bool statement_equal(const void *a, const void *b)
+{
+	const struct attribution_statement *x = a, *y = b;
+	return view_equal(x->witness, y->witness) && x->slots == y->slots;
+}
+
+static bool disagreement_equal(const void *a, const void *b)
+{
+	const struct attribution_disagreement *x = a, *y = b;
+	return view_equal(x->pod_uid, y->pod_uid) && view_equal(x->container, y->container) &&
+	       arrays_equal(x->says, y->says, sizeof(struct attribution_statement),
+			    statement_equal);
+}
+
+static bool unplaced_equal(const void *a, const void *b)
+{
+	const struct attribution_unplaced *x = a, *y = b;
+	return view_equal(x->pod_uid, y->pod_uid) && view_equal(x->container, y->container) &&
+	       view_equal(x->pod_namespace, y->pod_namespace) &&
+	       view_equal(x->pod_name, y->pod_name) && view_equal(x->resource, y->resource) &&
+	       texts_equal(x->device_ids, y->device_ids) &&
+	       x->device_ids_left_out == y->device_ids_left_out;
 }
 
 static bool user_equal(const void *a, const void *b)
@@ -84,7 +111,7 @@ static bool user_equal(const void *a, const void *b)
 	return view_equal(x->pod_uid, y->pod_uid) &&
 	       view_equal(x->pod_namespace, y->pod_namespace) &&
 	       view_equal(x->pod_name, y->pod_name) && view_equal(x->process, y->process) &&
-	       x->memory_mib == y->memory_mib && x->since == y->since;
+	       x->since == y->since;
 }
 
 static bool past_tenant_equal(const void *a, const void *b)
@@ -145,7 +172,10 @@ static bool condition_equal(const void *a, const void *b)
 static bool counts_equal(const struct attribution_status *a, const struct attribution_status *b)
 {
 	return a->tenant_count == b->tenant_count && a->tenants_left_out == b->tenants_left_out &&
-	       view_equal(a->tenant_summary, b->tenant_summary);
+	       view_equal(a->tenant_summary, b->tenant_summary) &&
+	       a->source_disagreement_left_out == b->source_disagreement_left_out &&
+	       a->unplaced_tenants_left_out == b->unplaced_tenants_left_out &&
+	       a->unallocated_users_left_out == b->unallocated_users_left_out;
 }
 
 static bool lists_equal(const struct attribution_status *a, const struct attribution_status *b)
@@ -154,6 +184,10 @@ static bool lists_equal(const struct attribution_status *a, const struct attribu
 			    partition_equal) &&
 	       arrays_equal(a->tenants, b->tenants, sizeof(struct attribution_tenant),
 			    tenant_equal) &&
+	       arrays_equal(a->source_disagreement, b->source_disagreement,
+			    sizeof(struct attribution_disagreement), disagreement_equal) &&
+	       arrays_equal(a->unplaced_tenants, b->unplaced_tenants,
+			    sizeof(struct attribution_unplaced), unplaced_equal) &&
 	       arrays_equal(a->unallocated_users, b->unallocated_users,
 			    sizeof(struct attribution_user), user_equal) &&
 	       arrays_equal(a->recent_tenants, b->recent_tenants,

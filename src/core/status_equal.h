@@ -9,5 +9,9 @@
 
 #include "core/attribution.h"
 
-/* True when every published field is the same; an empty array is the same as an absent one. */
+/*
+ * True when every published field is the same, but for the memory that processes take, of tenants
+ * and of unallocated users: it moves all the time, and a new figure alone is no news. An empty array
+ * is the same as an absent one.
+ */
 bool status_equal(const struct attribution_status *a, const struct attribution_status *b);

@@ -38,8 +38,10 @@ struct resolver {
 	struct tenants result;
 };
 
-static const struct view witness_checkpoint = VIEW_INIT(HOLDING_CHECKPOINT_NAME);
-static const struct view witness_list = VIEW_INIT(HOLDING_LIST_NAME);
+/* Those that are up to date as long as the watches are: what they no longer say is so no more. */
+#define WITNESSES_OF_API (HOLDING_POD_STATUS | HOLDING_CLAIM | HOLDING_HAMI | HOLDING_KAI)
+/* Those that name the pod by its UID, and are not written by whoever may edit the pod. */
+#define WITNESSES_BY_UID (HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM)
 
 static bool is_unknown_pod(const struct attribution_tenant *tenant)
 {
@@ -73,14 +75,22 @@ static int phase_of(const struct pod *pod, struct view container)
 				    : phase_of_container(pod, container);
 }
 
-static void describe_pod(const struct pod *pod, struct attribution_tenant *tenant)
+/* Anybody may call a pod of his own what the operator calls its pods, but not in its namespace. */
+static bool is_validation(const struct intent *intent, const struct pod *pod)
+{
+	return pod_is_system(pod) && intent && intent->policy &&
+	       view_equal(intent->policy->namespace, pod_namespace(pod));
+}
+
+static void describe_pod(const struct resolver *resolver, const struct pod *pod,
+			 struct attribution_tenant *tenant)
 {
 	tenant->pod_namespace = pod_namespace(pod);
 	tenant->pod_name = pod_name(pod);
 	tenant->workload.kind = pod_owner_kind(pod);
 	tenant->workload.name = pod_owner_name(pod);
 	tenant->workload.present = tenant->workload.kind.len > 0;
-	tenant->system = pod_is_system(pod);
+	tenant->system |= is_validation(resolver->input->intent, pod);
 	tenant->phase = phase_of(pod, tenant->container);
 }
 
@@ -125,39 +135,43 @@ static bool holds_the_same(const struct attribution_tenant *a, const struct attr
 	return true;
 }
 
-/* A name alone confirms nothing; but what the checkpoint confirmed stays so while it is silent. */
+static unsigned published_witnesses(const struct attribution_tenant *before)
+{
+	unsigned witnesses = 0;
+	for (uint32_t i = 0; before && i < before->witnesses.count; i++)
+		witnesses |= holding_witness_of(*ARRAY_AT(before->witnesses, struct view, i));
+	return witnesses;
+}
+
+/* A name alone confirms nothing; but what was confirmed by UID stays so while that book is silent. */
 static int confidence_of(const struct resolver *resolver, unsigned witnesses,
 			 const struct attribution_tenant *tenant,
 			 const struct attribution_tenant *before)
 {
-	if (witnesses & HOLDING_CHECKPOINT)
+	if (view_equal(tenant->stand_in, VIEW("HAMi")))
+		return ATTRIBUTION_CONFIDENCE_UNCONFIRMED; /* it holds some device, maybe not this */
+	if (witnesses & WITNESSES_BY_UID)
 		return ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	if (witnesses & (HOLDING_HAMI | HOLDING_KAI))
+		return witnesses & HOLDING_PROCESSES ? ATTRIBUTION_CONFIDENCE_CONFIRMED
+						     : ATTRIBUTION_CONFIDENCE_ANNOTATED;
 	if (before && before->confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED &&
 	    resolver->holdings->checkpoint != HOLDING_BOOK_OK && holds_the_same(before, tenant))
 		return ATTRIBUTION_CONFIDENCE_CONFIRMED;
 	return ATTRIBUTION_CONFIDENCE_NAME_ONLY;
 }
 
-static bool was_witnessed(const struct attribution_tenant *before, struct view witness)
-{
-	for (uint32_t i = 0; before && i < before->witnesses.count; i++) {
-		if (view_equal(*ARRAY_AT(before->witnesses, struct view, i), witness))
-			return true;
-	}
-	return false;
-}
-
 static int set_witnesses(struct resolver *resolver, unsigned witnesses,
 			 struct attribution_tenant *tenant, struct error *err)
 {
-	struct view *texts = arena_alloc(resolver->arena, 2, sizeof(*texts));
+	struct view *texts = arena_alloc(resolver->arena, HOLDING_N_WITNESSES, sizeof(*texts));
 	uint32_t n = 0;
 	if (!texts)
 		return error_no_memory(err);
-	if (witnesses & HOLDING_CHECKPOINT)
-		texts[n++] = witness_checkpoint;
-	if (witnesses & HOLDING_LIST)
-		texts[n++] = witness_list;
+	for (unsigned i = 0; i < HOLDING_N_WITNESSES; i++) {
+		if (witnesses & (1u << i))
+			texts[n++] = holding_witness_name(i);
+	}
 	tenant->witnesses = (struct array){texts, n, true};
 	return 0;
 }
@@ -187,15 +201,42 @@ static int set_partitions(struct resolver *resolver, const struct holding *group
 	return 0;
 }
 
+/*
+ * What the kubelet's books said is not unsaid by there being no report yet, nor a List that it was
+ * in by one that may be short, nor a claim while claims cannot be read. That a process was seen
+ * stays true.
+ */
 static unsigned witnesses_of(const struct resolver *resolver, const struct holding *group,
 			     size_t n_group, const struct attribution_tenant *before)
 {
-	unsigned witnesses = 0;
+	unsigned witnesses = 0, kept = HOLDING_PROCESSES;
 	for (size_t i = 0; i < n_group; i++)
 		witnesses |= group[i].witnesses;
-	if (resolver->holdings->is_settling && was_witnessed(before, witness_list))
-		witnesses |= HOLDING_LIST;
-	return witnesses;
+	if (!resolver->input->report)
+		kept |= HOLDING_CHECKPOINT | HOLDING_LIST;
+	if (resolver->holdings->is_settling)
+		kept |= HOLDING_LIST;
+	if (resolver->input->grants_unknown)
+		kept |= HOLDING_CLAIM;
+	return witnesses | (published_witnesses(before) & kept);
+}
+
+static int64_t count_slots(const struct holding *group, size_t n_group)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < n_group; i++)
+		n += !group[i].takes_no_slot;
+	return n;
+}
+
+/* Not a user of the device itself: it only watches, or holds it for others that are listed. */
+static bool is_no_user(const struct holding *group, size_t n_group)
+{
+	for (size_t i = 0; i < n_group; i++) {
+		if (!group[i].is_monitor && !group[i].owner->is_resolved)
+			return false;
+	}
+	return true;
 }
 
 static struct view lowest_resource(const struct holding *group, size_t n_group)
@@ -220,14 +261,16 @@ static int add_group(struct resolver *resolver, const struct holding *group, siz
 		.pod_uid = owner->pod_uid,
 		.container = owner->container,
 		.resource = lowest_resource(group, n_group),
-		.slots = (int64_t)n_group,
+		.slots = count_slots(group, n_group),
+		.stand_in = owner->is_resolved ? (struct view){0} : owner->stand_in,
+		.system = is_no_user(group, n_group),
 		.since = before && before->since ? before->since : resolver->input->now_wall_ms,
 	};
 	if (set_partitions(resolver, group, n_group, tenant, err) < 0 ||
 	    set_witnesses(resolver, witnesses, tenant, err) < 0)
 		return -1;
 	if (owner->pod) {
-		describe_pod(owner->pod, tenant);
+		describe_pod(resolver, owner->pod, tenant);
 		tenant->confidence = confidence_of(resolver, witnesses, tenant, before);
 	} else {
 		wait_for_pod(resolver, tenant);
@@ -285,9 +328,13 @@ static struct attribution_tenant *keep_tenant(struct resolver *resolver,
 	return kept;
 }
 
-static bool is_gone_from_books(const struct resolver *resolver)
+/* What a claim gave never was in the books, and claims that cannot be read have not ended. */
+static bool is_gone_from_books(const struct resolver *resolver,
+			       const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = resolver->holdings;
+	if (resolver->input->grants_unknown && (published_witnesses(tenant) & HOLDING_CLAIM))
+		return false;
 	bool is_missing = holdings->roster->nvml == ROSTER_NVML_OK && !resolver->device->reported;
 	return holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete && !is_missing;
 }
@@ -305,8 +352,9 @@ static void carry_unknown(struct resolver *resolver, const struct attribution_te
 	} else if (pod) {
 		struct attribution_tenant *kept = keep_tenant(resolver, tenant);
 		kept->pod_uid = pod_uid(pod);
-		kept->confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
-		describe_pod(pod, kept);
+		if (kept->stand_in.len == 0)
+			kept->confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
+		describe_pod(resolver, pod, kept);
 	} else {
 		struct attribution_tenant *kept = keep_tenant(resolver, tenant);
 		if (resolver->input->report)
@@ -314,11 +362,35 @@ static void carry_unknown(struct resolver *resolver, const struct attribution_te
 	}
 }
 
+static bool has_status_of(const struct pod *pod, struct view container)
+{
+	uint32_t n;
+	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (view_equal(allocations[i].container, container))
+			return true;
+	}
+	return false;
+}
+
+/* Only the API server ever named it, and does so no longer. */
+static bool is_withdrawn(const struct resolver *resolver, const struct attribution_tenant *tenant,
+			 const struct pod *pod)
+{
+	unsigned witnesses = published_witnesses(tenant) & ~(unsigned)HOLDING_PROCESSES;
+	if (witnesses == 0 || (witnesses & ~(unsigned)WITNESSES_OF_API))
+		return false;
+	if ((witnesses & HOLDING_CLAIM) && resolver->input->grants_unknown)
+		return false;
+	return !(witnesses & HOLDING_POD_STATUS) || has_status_of(pod, tenant->container);
+}
+
 static void carry_known(struct resolver *resolver, const struct attribution_tenant *tenant)
 {
 	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 
-	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver))
+	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver, tenant) ||
+	    is_withdrawn(resolver, tenant, pod))
 		end_tenant(resolver, tenant);
 	else
 		keep_tenant(resolver, tenant)->phase = phase_of(pod, tenant->container);
@@ -353,8 +425,8 @@ static void carry_tenants(struct resolver *resolver)
 	const struct array published = resolver->published ? resolver->published->tenants
 							   : (struct array){0};
 	for (uint32_t i = 0; i < published.count; i++) {
-		const struct attribution_tenant *tenant =
-			ARRAY_AT(published, struct attribution_tenant, i);
+		const struct attribution_tenant *tenant = ARRAY_AT(published,
+								   struct attribution_tenant, i);
 		if (has_tenant(resolver, n_named, tenant) ||
 		    (is_unknown_pod(tenant) && is_renamed(resolver, n_named, tenant)))
 			continue;
@@ -415,6 +487,8 @@ static void count_tenant(struct tenants *result, const struct attribution_tenant
 	result->count += !tenant->system;
 	if (tenant->phase == ATTRIBUTION_PHASE_PENDING)
 		result->slots_pending += tenant->slots;
+	if (tenant->stand_in.len > 0 && !tenant->system)
+		result->slots_stand_in += tenant->slots;
 	if (is_unknown_pod(tenant))
 		result->slots_unresolved += tenant->slots;
 }
@@ -476,7 +550,7 @@ static int sum_up(struct resolver *resolver, struct error *err)
 	qsort(resolver->tenants, n, sizeof(*resolver->tenants), by_key);
 	for (size_t i = 0; i < n; i++)
 		count_tenant(result, &resolver->tenants[i]);
-	result->slots_unresolved += result->slots_nameless;
+	result->slots_unresolved += result->slots_nameless + result->slots_stand_in;
 	result->count += resolver->left_out_before;
 	if (!is_count_known(resolver))
 		result->count = -1;

@@ -737,6 +737,11 @@ const char *reflector_trouble(const struct reflector *r)
 	return r->trouble.text;
 }
 
+bool reflector_is_denied(const struct reflector *r)
+{
+	return r->trouble.kind == ERROR_DENIED;
+}
+
 struct reflector_counters reflector_counters(const struct reflector *r)
 {
 	return r->counters;

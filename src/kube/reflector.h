@@ -113,6 +113,8 @@ void reflector_ended(struct reflector *reflector, const struct error *error, uin
 bool reflector_is_synced(const struct reflector *reflector);
 /* Why it is not making progress, one line, "" when all is well; borrowed until the next call. */
 const char *reflector_trouble(const struct reflector *reflector);
+/* True while the trouble is that the server refuses us (401, 403). */
+bool reflector_is_denied(const struct reflector *reflector);
 
 /* Rise only. */
 struct reflector_counters {

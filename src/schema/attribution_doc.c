@@ -25,7 +25,9 @@ static const char *const phase_names[] = {
 	"", "Pending", "Unresolved", "Starting", "Running", "Reserved", "Terminating", NULL,
 };
 
-static const char *const confidence_names[] = {"", "Confirmed", "NameOnly", "Unconfirmed", NULL};
+static const char *const confidence_names[] = {
+	"", "Confirmed", "NameOnly", "Unconfirmed", "Annotated", "Disputed", NULL,
+};
 
 static const char *const health_names[] = {
 	"", "Healthy", "Degraded", "Unhealthy", "Unknown", NULL,
@@ -58,7 +60,7 @@ static const char *const condition_names[] = {"", "True", "False", "Unknown", NU
 /* Each word stands at its enumerator's place, and none is missing. */
 static_assert(ARRAY_SIZE(mode_names) == ATTRIBUTION_MODE_MIG_TIME_SLICED + 2, "modes");
 static_assert(ARRAY_SIZE(phase_names) == ATTRIBUTION_PHASE_TERMINATING + 2, "phases");
-static_assert(ARRAY_SIZE(confidence_names) == ATTRIBUTION_CONFIDENCE_UNCONFIRMED + 2, "confidence");
+static_assert(ARRAY_SIZE(confidence_names) == ATTRIBUTION_CONFIDENCE_DISPUTED + 2, "confidence");
 static_assert(ARRAY_SIZE(health_names) == ATTRIBUTION_HEALTH_UNKNOWN + 2, "health");
 static_assert(ARRAY_SIZE(recovery_names) == ATTRIBUTION_RECOVERY_UNKNOWN + 2, "recovery");
 static_assert(ARRAY_SIZE(activity_names) == ATTRIBUTION_ACTIVITY_UNKNOWN + 2, "activity");
@@ -138,7 +140,8 @@ static const struct jmap_row tenant_rows[] = {
 	 .present_offset = 1 + offsetof(struct attribution_tenant, workload.present)},
 	{"resource", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, resource),
 	 .limit = LIMIT_TEXT_RESOURCE},
-	{"slots", JMAP_I64, 0, JMAP_AT(attribution_tenant, slots), .limit = LIMIT_NUMBER_COUNT},
+	{"slots", JMAP_I64, JMAP_KEEP_ZERO, JMAP_AT(attribution_tenant, slots),
+	 .limit = LIMIT_NUMBER_COUNT},
 	{"partitions", JMAP_TEXTS, 0, JMAP_AT(attribution_tenant, partitions),
 	 .limit = LIMIT_TEXT_UUID, .max_items = LIMIT_PARTITIONS},
 	{"phase", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_tenant, phase),
@@ -148,10 +151,47 @@ static const struct jmap_row tenant_rows[] = {
 	{"witnesses", JMAP_TEXTS, 0, JMAP_AT(attribution_tenant, witnesses),
 	 .limit = LIMIT_TEXT_WITNESS, .max_items = LIMIT_WITNESSES},
 	{"system", JMAP_BOOL, 0, JMAP_AT(attribution_tenant, system)},
+	{"standIn", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, stand_in),
+	 .limit = LIMIT_TEXT_WITNESS},
 	{"since", JMAP_TIME, 0, JMAP_AT(attribution_tenant, since)},
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_tenant, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
 	{"processes", JMAP_I64, 0, JMAP_AT(attribution_tenant, processes),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{0},
+};
+
+static const struct jmap_row statement_rows[] = {
+	{"witness", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_statement, witness),
+	 .limit = LIMIT_TEXT_WITNESS},
+	{"slots", JMAP_I64, JMAP_KEEP_ZERO, JMAP_AT(attribution_statement, slots),
+	 .limit = LIMIT_NUMBER_COUNT},
+	{0},
+};
+
+static const struct jmap_row disagreement_rows[] = {
+	{"podUID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_disagreement, pod_uid),
+	 .limit = LIMIT_TEXT_UID},
+	{"container", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_disagreement, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"says", JMAP_ARRAY, 0, JMAP_AT(attribution_disagreement, says), .limit = LIMIT_WITNESSES,
+	 .rows = statement_rows, .element_size = sizeof(struct attribution_statement)},
+	{0},
+};
+
+static const struct jmap_row unplaced_rows[] = {
+	{"podUID", JMAP_TEXT, 0, JMAP_AT(attribution_unplaced, pod_uid), .limit = LIMIT_TEXT_UID},
+	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_unplaced, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podNamespace", JMAP_TEXT, 0, JMAP_AT(attribution_unplaced, pod_namespace),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_unplaced, pod_name),
+	 .limit = LIMIT_TEXT_NAME},
+	{"resource", JMAP_TEXT, 0, JMAP_AT(attribution_unplaced, resource),
+	 .limit = LIMIT_TEXT_RESOURCE},
+	{"deviceIDs", JMAP_TEXTS, 0, JMAP_AT(attribution_unplaced, device_ids),
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_UNPLACED_IDS},
+	{"deviceIDsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_unplaced, device_ids_left_out),
 	 .limit = LIMIT_NUMBER_COUNT},
 	{0},
 };
@@ -271,9 +311,21 @@ static const struct jmap_row status_rows[] = {
 	 .limit = LIMIT_NUMBER_COUNT},
 	{"tenantSummary", JMAP_TEXT, 0, JMAP_AT(attribution_status, tenant_summary),
 	 .limit = LIMIT_TEXT_TENANTS},
+	{"sourceDisagreement", JMAP_ARRAY, 0, JMAP_AT(attribution_status, source_disagreement),
+	 .limit = LIMIT_SOURCE_DISAGREEMENT, .rows = disagreement_rows,
+	 .element_size = sizeof(struct attribution_disagreement)},
+	{"sourceDisagreementLeftOut", JMAP_I64, 0,
+	 JMAP_AT(attribution_status, source_disagreement_left_out), .limit = LIMIT_NUMBER_COUNT},
+	{"unplacedTenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, unplaced_tenants),
+	 .limit = LIMIT_UNPLACED_TENANTS, .rows = unplaced_rows,
+	 .element_size = sizeof(struct attribution_unplaced)},
+	{"unplacedTenantsLeftOut", JMAP_I64, 0,
+	 JMAP_AT(attribution_status, unplaced_tenants_left_out), .limit = LIMIT_NUMBER_COUNT},
 	{"unallocatedUsers", JMAP_ARRAY, 0, JMAP_AT(attribution_status, unallocated_users),
 	 .limit = LIMIT_UNALLOCATED_USERS, .rows = user_rows,
 	 .element_size = sizeof(struct attribution_user)},
+	{"unallocatedUsersLeftOut", JMAP_I64, 0,
+	 JMAP_AT(attribution_status, unallocated_users_left_out), .limit = LIMIT_NUMBER_COUNT},
 	{"recentTenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, recent_tenants),
 	 .limit = LIMIT_RECENT_TENANTS, .rows = past_tenant_rows,
 	 .element_size = sizeof(struct attribution_past_tenant)},

@@ -11,6 +11,9 @@
 
 #include "schema/pod_doc.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "schema/gpu_resource.h"
 #include "schema/map_entry.h"
 #include "wire/pbscan.h"
@@ -26,19 +29,39 @@ enum {
 	METADATA_OWNER_REFERENCES = 13,
 };
 enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_CONTROLLER = 6 };
-enum { SPEC_CONTAINERS = 2, SPEC_NODE_NAME = 10, SPEC_INIT_CONTAINERS = 20 };
+enum {
+	SPEC_CONTAINERS = 2,
+	SPEC_SERVICE_ACCOUNT = 8,
+	SPEC_NODE_NAME = 10,
+	SPEC_INIT_CONTAINERS = 20,
+	SPEC_RESOURCE_CLAIMS = 39,
+};
 enum { CONTAINER_NAME = 1, CONTAINER_RESOURCES = 8, CONTAINER_RESTART_POLICY = 24 };
-enum { RESOURCES_LIMITS = 1 };
+enum { RESOURCES_LIMITS = 1, RESOURCES_CLAIMS = 3 };
+enum { CLAIM_USE_NAME = 1, CLAIM_USE_REQUEST = 2 };
+enum { POD_CLAIM_NAME = 1, POD_CLAIM_OBJECT = 3 };
 enum {
 	STATUS_PHASE = 1,
 	STATUS_REASON = 4,
 	STATUS_CONTAINERS = 8,
 	STATUS_INIT_CONTAINERS = 10,
+	STATUS_RESOURCE_CLAIMS = 15,
+	STATUS_EXTENDED_CLAIM = 18,
 };
-enum { CONTAINER_STATUS_NAME = 1, CONTAINER_STATUS_STATE = 2 };
+enum { CLAIM_STATUS_NAME = 1, CLAIM_STATUS_OBJECT = 2 };
+enum { EXTENDED_MAPPING = 1, EXTENDED_OBJECT = 2 };
+enum { MAPPING_CONTAINER = 1, MAPPING_REQUEST = 3 };
+enum {
+	CONTAINER_STATUS_NAME = 1,
+	CONTAINER_STATUS_STATE = 2,
+	CONTAINER_STATUS_ALLOCATED = 14,
+};
+enum { ALLOCATED_NAME = 1, ALLOCATED_RESOURCES = 2 };
+enum { HEALTH_ID = 1 };
 enum { STATE_WAITING = 1, STATE_RUNNING = 2, STATE_TERMINATED = 3 };
 
-/* Pods of the GPU operator that take a device to try it out. */
+/* Pods of the GPU operator that take a device to try it out. They run under its account, which is
+ * not everybody's to use. */
 static const struct view system_apps[] = {
 	VIEW_INIT("nvidia-device-plugin-validator"),
 	VIEW_INIT("nvidia-cuda-validator"),
@@ -54,6 +77,13 @@ static const struct {
 	{VIEW_INIT("Failed"), POD_PHASE_FAILED},
 };
 
+static const struct view system_account = VIEW_INIT("nvidia-operator-validator");
+
+/* Which of the pod's uses of claims are known to be of which object. */
+struct resolved {
+	bool is_done[POD_MAX_CLAIMS];
+};
+
 static bool is_system_app(struct view app)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(system_apps); i++) {
@@ -61,6 +91,13 @@ static bool is_system_app(struct view app)
 			return true;
 	}
 	return false;
+}
+
+/* Where KAI, and its predecessor, keep the pods that hold a GPU for others: nobody else may. */
+static bool is_reservation_namespace(struct view namespace)
+{
+	return view_equal(namespace, VIEW("kai-resource-reservation")) ||
+	       view_equal(namespace, VIEW("runai-reservation"));
 }
 
 static enum pod_phase find_phase(struct view name)
@@ -80,6 +117,8 @@ static int decode_label(struct view message, struct pod_fields *fields, struct e
 		return -1;
 	if (view_equal(label.key, VIEW("app")))
 		fields->system = is_system_app(label.value);
+	else if (view_equal(label.key, VIEW("runai-gpu-group")))
+		fields->kai_group = label.value;
 	return 0;
 }
 
@@ -98,6 +137,10 @@ static int decode_annotation(struct view message, struct pod_fields *fields, boo
 		fields->config_hash = annotation.value;
 	else if (view_equal(annotation.key, VIEW("kubernetes.io/config.mirror")))
 		*is_mirror = true;
+	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")))
+		fields->hami_devices = annotation.value;
+	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")))
+		fields->kai_device = annotation.value;
 	return 0;
 }
 
@@ -167,11 +210,43 @@ static int decode_metadata(struct view message, struct pod_fields *fields, struc
 	}
 	if (!is_mirror)
 		fields->config_hash = (struct view){0};
+	fields->is_reservation = fields->kai_group.len > 0 && fields->kai_device.len > 0 &&
+				 is_reservation_namespace(fields->namespace);
+	fields->wants_gpu = fields->hami_devices.len > 0 || fields->kai_group.len > 0;
 	return pbscan_check(&scan, "metadata", err);
 }
 
+static void add_claim(struct pod_fields *fields, struct pod_claim claim)
+{
+	if (fields->n_claims < POD_MAX_CLAIMS)
+		fields->claims[fields->n_claims++] = claim;
+	else
+		fields->claims_left_out++;
+}
+
+/* Here `claim` is still what the pod calls it. */
+static int decode_claim_use(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct pod_claim claim = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == CLAIM_USE_NAME && field.wire == PBSCAN_BYTES)
+			claim.claim = field.bytes;
+		else if (field.number == CLAIM_USE_REQUEST && field.wire == PBSCAN_BYTES)
+			claim.request = field.bytes;
+	}
+	if (pbscan_check(&scan, "claim", err) != 0)
+		return -1;
+	add_claim(fields, claim);
+	return 0;
+}
+
 /* A GPU is an extended resource: it always has a limit, and that equals the request. */
-static int decode_resources(struct view message, bool *wants_gpu, struct error *err)
+static int decode_resources(struct view message, struct pod_fields *fields, bool *wants_gpu,
+			    struct error *err)
 {
 	struct pbscan scan;
 	struct pbscan_field field;
@@ -179,7 +254,12 @@ static int decode_resources(struct view message, bool *wants_gpu, struct error *
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		struct map_entry limit;
-		if (field.number != RESOURCES_LIMITS || field.wire != PBSCAN_BYTES)
+		if (field.wire != PBSCAN_BYTES)
+			continue;
+		if (field.number == RESOURCES_CLAIMS &&
+		    decode_claim_use(field.bytes, fields, err) != 0)
+			return -1;
+		if (field.number != RESOURCES_LIMITS)
 			continue;
 		if (map_entry_decode(field.bytes, &limit, err) != 0)
 			return -1;
@@ -202,6 +282,7 @@ static int decode_container(struct view message, enum pod_container_kind kind,
 			    struct pod_fields *fields, struct error *err)
 {
 	struct pod_container container = {.kind = kind};
+	uint32_t n_claims = fields->n_claims;
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -215,17 +296,68 @@ static int decode_container(struct view message, enum pod_container_kind kind,
 			 view_equal(field.bytes, VIEW("Always")))
 			container.kind = POD_CONTAINER_SIDECAR;
 		else if (field.number == CONTAINER_RESOURCES &&
-			 decode_resources(field.bytes, &container.wants_gpu, err) != 0)
+			 decode_resources(field.bytes, fields, &container.wants_gpu, err) != 0)
 			return -1;
 	}
 	if (pbscan_check(&scan, "container", err) != 0)
 		return -1;
+	for (; n_claims < fields->n_claims; n_claims++)
+		fields->claims[n_claims].container = container.name;
 	add_container(fields, &container);
 	return 0;
 }
 
+/* The uses of what the pod calls `name` are uses of that object. */
+static void resolve_claim(struct pod_fields *fields, struct resolved *resolved, struct view name,
+			  struct view object)
+{
+	for (uint32_t i = 0; i < fields->n_claims && object.len > 0; i++) {
+		if (resolved->is_done[i] || !view_equal(fields->claims[i].claim, name))
+			continue;
+		fields->claims[i].claim = object;
+		resolved->is_done[i] = true;
+	}
+}
+
+/* PodResourceClaim and PodResourceClaimStatus differ in a field's number only. */
+static int decode_claim_name(struct view message, unsigned name_number, unsigned object_number,
+			     struct pod_fields *fields, struct resolved *resolved,
+			     struct error *err)
+{
+	struct view name = {0}, object = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == name_number && field.wire == PBSCAN_BYTES)
+			name = field.bytes;
+		else if (field.number == object_number && field.wire == PBSCAN_BYTES)
+			object = field.bytes;
+	}
+	resolve_claim(fields, resolved, name, object);
+	return pbscan_check(&scan, "claim", err);
+}
+
+static int decode_spec_field(const struct pbscan_field *field, struct pod_fields *fields,
+			     struct error *err)
+{
+	switch (field->number) {
+	case SPEC_NODE_NAME:
+		fields->node = field->bytes;
+		return 0;
+	case SPEC_CONTAINERS:
+		return decode_container(field->bytes, POD_CONTAINER_MAIN, fields, err);
+	case SPEC_INIT_CONTAINERS:
+		return decode_container(field->bytes, POD_CONTAINER_INIT, fields, err);
+	default:
+		return 0;
+	}
+}
+
 static int decode_spec(struct view message, struct pod_fields *fields, struct error *err)
 {
+	struct view account = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -233,15 +365,13 @@ static int decode_spec(struct view message, struct pod_fields *fields, struct er
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire != PBSCAN_BYTES)
 			continue;
-		if (field.number == SPEC_NODE_NAME)
-			fields->node = field.bytes;
-		else if (field.number == SPEC_CONTAINERS &&
-			 decode_container(field.bytes, POD_CONTAINER_MAIN, fields, err) != 0)
-			return -1;
-		else if (field.number == SPEC_INIT_CONTAINERS &&
-			 decode_container(field.bytes, POD_CONTAINER_INIT, fields, err) != 0)
+		if (field.number == SPEC_SERVICE_ACCOUNT)
+			account = field.bytes;
+		else if (decode_spec_field(&field, fields, err) != 0)
 			return -1;
 	}
+	fields->system &= view_equal(account, system_account);
+	fields->wants_gpu |= fields->n_claims > 0;
 	if (!fields->wants_gpu) {
 		fields->n_containers = 0;
 		fields->containers_left_out = 0;
@@ -280,11 +410,64 @@ static void set_state(struct pod_fields *fields, struct view name, enum pod_cont
 	fields->containers_terminated &= state == POD_CONTAINER_TERMINATED;
 }
 
+static int decode_health(struct view message, struct pod_allocation *allocation, struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == HEALTH_ID && field.wire == PBSCAN_BYTES)
+			allocation->id = field.bytes;
+	}
+	return pbscan_check(&scan, "resource health", err);
+}
+
+static void add_allocation(struct pod_fields *fields, const struct pod_allocation *allocation)
+{
+	if (fields->n_allocations < POD_MAX_ALLOCATIONS)
+		fields->allocations[fields->n_allocations++] = *allocation;
+	else
+		fields->allocations_left_out++;
+}
+
+/* A claim's devices stand under "claim:...": the claim itself says more. */
+static int decode_allocated(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct pod_allocation allocation = {0};
+	uint32_t first = fields->n_allocations;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire != PBSCAN_BYTES)
+			continue;
+		if (field.number == ALLOCATED_NAME)
+			allocation.resource = field.bytes;
+		if (field.number != ALLOCATED_RESOURCES)
+			continue;
+		allocation.id = (struct view){0};
+		if (decode_health(field.bytes, &allocation, err) != 0)
+			return -1;
+		if (allocation.id.len > 0)
+			add_allocation(fields, &allocation);
+	}
+	if (pbscan_check(&scan, "allocated resources", err) != 0)
+		return -1;
+	if (!gpu_resource_is_known(allocation.resource))
+		fields->n_allocations = first;
+	for (uint32_t i = first; i < fields->n_allocations; i++)
+		fields->allocations[i].resource = allocation.resource;
+	return 0;
+}
+
 static int decode_container_status(struct view message, struct pod_fields *fields,
 				   struct error *err)
 {
 	struct view name = {0};
 	enum pod_container_state state = POD_CONTAINER_WAITING;
+	uint32_t first = fields->n_allocations;
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -297,14 +480,89 @@ static int decode_container_status(struct view message, struct pod_fields *field
 		else if (field.number == CONTAINER_STATUS_STATE &&
 			 decode_state(field.bytes, &state, err) != 0)
 			return -1;
+		else if (field.number == CONTAINER_STATUS_ALLOCATED &&
+			 decode_allocated(field.bytes, fields, err) != 0)
+			return -1;
 	}
 	if (pbscan_check(&scan, "container status", err) != 0)
 		return -1;
+	for (uint32_t i = first; i < fields->n_allocations; i++)
+		fields->allocations[i].container = name;
 	set_state(fields, name, state);
 	return 0;
 }
 
-static int decode_status(struct view message, struct pod_fields *fields, struct error *err)
+/* An extended resource that was served by a claim that the scheduler made. */
+static int decode_mapping(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct pod_claim claim = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == MAPPING_CONTAINER && field.wire == PBSCAN_BYTES)
+			claim.container = field.bytes;
+		else if (field.number == MAPPING_REQUEST && field.wire == PBSCAN_BYTES)
+			claim.request = field.bytes;
+	}
+	if (pbscan_check(&scan, "request mapping", err) != 0)
+		return -1;
+	add_claim(fields, claim);
+	return 0;
+}
+
+static int decode_extended_claim(struct view message, struct pod_fields *fields,
+				 struct resolved *resolved, struct error *err)
+{
+	uint32_t first = fields->n_claims;
+	struct view object = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == EXTENDED_OBJECT && field.wire == PBSCAN_BYTES)
+			object = field.bytes;
+		else if (field.number == EXTENDED_MAPPING && field.wire == PBSCAN_BYTES &&
+			 decode_mapping(field.bytes, fields, err) != 0)
+			return -1;
+	}
+	for (uint32_t i = first; i < fields->n_claims; i++) {
+		fields->claims[i].claim = object;
+		resolved->is_done[i] = object.len > 0;
+	}
+	return pbscan_check(&scan, "extended resource claim", err);
+}
+
+static int decode_status_field(const struct pbscan_field *field, struct pod_fields *fields,
+			       struct resolved *resolved, struct error *err)
+{
+	switch (field->number) {
+	case STATUS_PHASE:
+		fields->phase = find_phase(field->bytes);
+		return 0;
+	case STATUS_REASON:
+		fields->admission_failed = view_equal(field->bytes,
+						      VIEW("UnexpectedAdmissionError"));
+		return 0;
+	case STATUS_CONTAINERS:
+	case STATUS_INIT_CONTAINERS:
+		return fields->wants_gpu ? decode_container_status(field->bytes, fields, err) : 0;
+	case STATUS_RESOURCE_CLAIMS:
+		return decode_claim_name(field->bytes, CLAIM_STATUS_NAME, CLAIM_STATUS_OBJECT,
+					 fields, resolved, err);
+	case STATUS_EXTENDED_CLAIM:
+		return fields->wants_gpu
+			       ? decode_extended_claim(field->bytes, fields, resolved, err)
+			       : 0;
+	default:
+		return 0;
+	}
+}
+
+static int decode_status(struct view message, struct pod_fields *fields, struct resolved *resolved,
+			 struct error *err)
 {
 	struct pbscan scan;
 	struct pbscan_field field;
@@ -312,20 +570,41 @@ static int decode_status(struct view message, struct pod_fields *fields, struct 
 	fields->containers_terminated = fields->wants_gpu;
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
-		if (field.wire != PBSCAN_BYTES)
-			continue;
-		if (field.number == STATUS_PHASE)
-			fields->phase = find_phase(field.bytes);
-		else if (field.number == STATUS_REASON)
-			fields->admission_failed =
-				view_equal(field.bytes, VIEW("UnexpectedAdmissionError"));
-		else if (fields->wants_gpu &&
-			 (field.number == STATUS_CONTAINERS ||
-			  field.number == STATUS_INIT_CONTAINERS) &&
-			 decode_container_status(field.bytes, fields, err) != 0)
+		if (field.wire == PBSCAN_BYTES &&
+		    decode_status_field(&field, fields, resolved, err) != 0)
 			return -1;
 	}
 	return pbscan_check(&scan, "status", err);
+}
+
+/* The spec names claims; those made from a template are named by the status only. */
+static int name_claims(struct view spec, struct pod_fields *fields, struct resolved *resolved,
+		       struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	if (fields->n_claims == 0)
+		return 0;
+	pbscan_init(&scan, spec);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == SPEC_RESOURCE_CLAIMS && field.wire == PBSCAN_BYTES &&
+		    decode_claim_name(field.bytes, POD_CLAIM_NAME, POD_CLAIM_OBJECT, fields,
+				      resolved, err) != 0)
+			return -1;
+	}
+	return pbscan_check(&scan, "spec", err);
+}
+
+/* A claim that has no object yet gives nothing. */
+static void drop_unresolved(struct pod_fields *fields, const struct resolved *resolved)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < fields->n_claims; i++) {
+		if (resolved->is_done[i])
+			fields->claims[n++] = fields->claims[i];
+	}
+	fields->n_claims = n;
 }
 
 /* The spec says which containers a status is about, so the parts are found before they are read. */
@@ -346,17 +625,20 @@ static int find_parts(struct view message, struct view parts[static POD_STATUS +
 int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct error *err)
 {
 	struct view parts[POD_STATUS + 1] = {0};
-	struct pod_fields fields = {0};
+	struct resolved resolved = {0};
+	struct pod_fields *fields = ret_fields;
 
+	memset(fields, 0, offsetof(struct pod_fields, containers));
 	if (find_parts(message, parts, err) != 0 ||
-	    decode_metadata(parts[POD_METADATA], &fields, err) != 0)
+	    decode_metadata(parts[POD_METADATA], fields, err) != 0)
 		return -1;
-	if (fields.name.len == 0 || fields.uid.len == 0)
+	if (fields->name.len == 0 || fields->uid.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "pod: no name or no UID");
-	if (decode_spec(parts[POD_SPEC], &fields, err) != 0 ||
-	    decode_status(parts[POD_STATUS], &fields, err) != 0)
-		return error_wrap(err, "pod %.*s/%.*s", VIEW_ARG(fields.namespace),
-				  VIEW_ARG(fields.name));
-	*ret_fields = fields;
+	if (decode_spec(parts[POD_SPEC], fields, err) != 0 ||
+	    name_claims(parts[POD_SPEC], fields, &resolved, err) != 0 ||
+	    decode_status(parts[POD_STATUS], fields, &resolved, err) != 0)
+		return error_wrap(err, "pod %.*s/%.*s", VIEW_ARG(fields->namespace),
+				  VIEW_ARG(fields->name));
+	drop_unresolved(fields, &resolved);
 	return 0;
 }

@@ -5,7 +5,8 @@
  * pod_doc - a core/v1 Pod in Kubernetes' protobuf encoding, reduced to what core/pod.h keeps.
  *
  * Threads: any.
- * Limits:  POD_MAX_CONTAINERS containers; further ones are counted.
+ * Limits:  POD_MAX_CONTAINERS containers, POD_MAX_ALLOCATIONS devices and POD_MAX_CLAIMS uses of
+ *          claims; further ones are counted.
  */
 
 #include "core/pod.h"
@@ -13,6 +14,7 @@
 /*
  * Decodes one Pod message (without the envelope of a single object). All texts are borrowed from
  * it. For a pod that wants no GPU no containers are given. Unknown fields are skipped. Fails with
- * ERROR_REJECTED when the message is malformed or names no pod; *ret_fields is then untouched.
+ * ERROR_REJECTED when the message is malformed or names no pod; *ret_fields then holds nothing to
+ * rely on (it is large, and a hundred thousand pods are decoded one by one: it is filled in place).
  */
 MUST_USE int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct error *err);

@@ -65,6 +65,7 @@ static const struct jmap_row spec_rows[] = {
 
 static const struct jmap_row status_rows[] = {
 	{"state", JMAP_TEXT, 0, JMAP_AT(policy, state), .limit = LIMIT_TEXT_WORD},
+	{"namespace", JMAP_TEXT, 0, JMAP_AT(policy, namespace), .limit = LIMIT_TEXT_LABEL},
 	{0},
 };
 

@@ -620,9 +620,9 @@ def granted(cluster):
 
 
 @tests.promise
-def the_controller_needs_its_five_rules_and_no_more(cluster):
+def the_controller_needs_its_six_rules_and_no_more(cluster):
     rights, n_rules = granted(cluster)
-    assert n_rules <= 5 and not any("*" in right for right in rights), rights
+    assert n_rules <= 6 and not any("*" in right for right in rights), rights
     used, refused = set(), set()
     for event in cluster.requests_of(CONTROLLER_USER, 0):
         ref = event["objectRef"]

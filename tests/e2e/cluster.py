@@ -16,6 +16,8 @@ import traceback
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTROLLER_USER = "system:serviceaccount:gpu-attribution:gpu-attribution-controller"
 WRITES = ("create", "update", "patch", "delete")
+# All that name a container that runs and holds a device of the device plugin's.
+WITNESSES = {"PodResources", "Checkpoint"}
 
 
 class Failed(Exception):
@@ -145,7 +147,7 @@ class Cluster:
         return self.pod(name, namespace)["metadata"]["uid"]
 
     @staticmethod
-    def pod_manifest(name, node, gpus=1, grace=0):
+    def pod_manifest(name, node, gpus=1, grace=0, resource="nvidia.com/gpu"):
         return {
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": "default"},
@@ -155,30 +157,35 @@ class Cluster:
                 "containers": [{
                     "name": "main", "image": "localhost/busybox:1", "imagePullPolicy": "Never",
                     "command": ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 100000 & wait"],
-                    "resources": {"limits": {"nvidia.com/gpu": gpus}},
+                    "resources": {"limits": {resource: gpus}},
                 }],
             },
         }
 
-    def create_pod(self, name, node, gpus=1, grace=0):
-        """Creates a pod that holds GPUs until it is ended; returns its UID."""
-        manifest = self.pod_manifest(name, node, gpus, grace)
+    def create(self, manifest):
+        """Creates an object; returns its UID."""
         made = self.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(manifest))
         return json.loads(made)["metadata"]["uid"]
+
+    def create_pod(self, name, node, gpus=1, grace=0, resource="nvidia.com/gpu"):
+        """Creates a pod that holds GPUs until it is ended; returns its UID."""
+        return self.create(self.pod_manifest(name, node, gpus, grace, resource))
 
     def is_refused(self, name):
         """Has the kubelet refused the pod, as it does until its device plugin has come back?"""
         status = self.pod(name)["status"]
         return status["phase"] == "Failed" and status.get("reason") == "UnexpectedAdmissionError"
 
-    def create_tenant(self, name, node):
+    def create_tenant(self, name, node, *args):
         """A pod that runs and that all witnesses have named: nothing more will be written of it.
-        Returns its UID. What the kubelet refuses is made again, as a Deployment would."""
+        Returns its UID. What the kubelet refuses is made again, as a Deployment would. More
+        arguments are those of create_pod()."""
         end = time.monotonic() + 60
-        uid = self.create_pod(name, node)
+        uid = self.create_pod(name, node, *args)
 
         def is_settled():
-            return any(t["podUID"] == uid and t["phase"] == "Running" and len(t["witnesses"]) == 2
+            return any(t["podUID"] == uid and t["phase"] == "Running" and
+                       WITNESSES <= set(t["witnesses"])
                        for item in self.attributions().values()
                        for t in item.get("status", {}).get("tenants", []))
         while not is_settled():
@@ -186,9 +193,9 @@ class Cluster:
                 if any(key[0] == uid for key in self.tenants()):
                     raise Failed(f"{name} ({uid}) is a tenant, but was refused")
                 self.kubectl("delete", "pod", name, "--force", "--grace-period=0")
-                uid = self.create_pod(name, node)
+                uid = self.create_pod(name, node, *args)
             elif time.monotonic() > end:
-                raise Failed(f"no tenant {name} ({uid}), running and by both witnesses, in 60 s; "
+                raise Failed(f"no tenant {name} ({uid}), running and by all witnesses, in 60 s; "
                              f"pod: {self.pod(name)['status']}, tenants: {self.tenants()}")
         return uid
 

@@ -8,6 +8,7 @@
 #include "base/sbuf.h"
 #include "core/status_equal.h"
 #include "schema/attribution_doc.h"
+#include "wire/jmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			int result = attribution_doc_decode(sbuf_view(&text), &arena, &again, &err);
 			assert(result == 0);
 			assert(status_equal(&object.status, &again.status));
+			assert(jmap_equal(attribution_doc_rows(), &object, &again));
 		}
 	}
 	sbuf_deinit(&text);

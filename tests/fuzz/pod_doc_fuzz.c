@@ -23,8 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (pod_doc_decode(message, &fields, &err) != 0)
 		return 0;
 	assert(fields.name.len > 0 && fields.uid.len > 0);
-	assert(fields.wants_gpu || fields.n_containers == 0);
+	assert(fields.wants_gpu || fields.n_containers + fields.n_allocations + fields.n_claims == 0);
 	assert(fields.n_containers <= POD_MAX_CONTAINERS);
+	assert(fields.n_allocations <= POD_MAX_ALLOCATIONS && fields.n_claims <= POD_MAX_CLAIMS);
 	check_inside(message, fields.name);
 	check_inside(message, fields.uid);
 	check_inside(message, fields.namespace);
@@ -32,7 +33,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_inside(message, fields.config_hash);
 	check_inside(message, fields.owner_kind);
 	check_inside(message, fields.owner_name);
+	check_inside(message, fields.hami_devices);
+	check_inside(message, fields.kai_group);
+	check_inside(message, fields.kai_device);
 	for (uint32_t i = 0; i < fields.n_containers; i++)
 		check_inside(message, fields.containers[i].name);
+	for (uint32_t i = 0; i < fields.n_allocations; i++) {
+		check_inside(message, fields.allocations[i].container);
+		check_inside(message, fields.allocations[i].resource);
+		check_inside(message, fields.allocations[i].id);
+	}
+	for (uint32_t i = 0; i < fields.n_claims; i++) {
+		assert(fields.claims[i].claim.len > 0);
+		check_inside(message, fields.claims[i].container);
+		check_inside(message, fields.claims[i].claim);
+		check_inside(message, fields.claims[i].request);
+	}
 	return 0;
 }

@@ -54,6 +54,9 @@ void build_world_init(struct build_world *world)
 		.pending_ms = 60000,
 		.settling_ms = 300000,
 		.node_gone_ms = 600000,
+		.agentless_ms = 30000,
+		.disagreement_ms = 10000,
+		.user_grace_ms = 30000,
 	};
 	world->input = (struct join_input){
 		.node_name = VIEW("gpu-a"),
@@ -65,6 +68,8 @@ void build_world_init(struct build_world *world)
 		.ended = world->ended,
 		.elsewhere = world->elsewhere,
 		.previous = world->previous,
+		.grants = world->grants,
+		.slice_devices = world->slices,
 		.intent = &world->intent,
 		.limits = &world->limits,
 		.now_wall_ms = BUILD_WORLD_NOW,
@@ -192,6 +197,43 @@ static struct pod_container container_of(const struct build_pod *pod)
 	return container;
 }
 
+/* Main containers come first, as in a document. */
+static void put_containers(const struct build_pod *pod, struct pod_fields *fields)
+{
+	const struct pod_container second = {
+		.name = text_or(pod->second, ""), .state = POD_CONTAINER_RUNNING, .wants_gpu = true};
+	if (pod->wants_no_gpu)
+		return;
+	if (second.name.len > 0 && pod->kind != POD_CONTAINER_MAIN)
+		fields->containers[fields->n_containers++] = second;
+	fields->containers[fields->n_containers++] = container_of(pod);
+	if (second.name.len > 0 && pod->kind == POD_CONTAINER_MAIN)
+		fields->containers[fields->n_containers++] = second;
+}
+
+static void put_allocations(struct view container, const struct view *ids,
+			    struct pod_fields *fields)
+{
+	for (size_t i = 0; i < BUILD_WORLD_MAX_TOLD && ids[i].len > 0; i++)
+		fields->allocations[fields->n_allocations++] =
+			(struct pod_allocation){container, VIEW("nvidia.com/gpu"), ids[i]};
+}
+
+/* Claims are gathered for pods that are there. */
+void build_world_regrant(struct build_world *world)
+{
+	world->input.n_grants = 0;
+	for (size_t g = 0; g < world->n_granted; g++) {
+		for (size_t i = 0; i < world->input.n_pods; i++) {
+			if (!view_equal(pod_uid(world->pods[i]), world->granted[g].uid))
+				continue;
+			struct join_grant *grant = &world->grants[world->input.n_grants++];
+			*grant = world->granted[g].grant;
+			grant->pod = world->pods[i];
+		}
+	}
+}
+
 static void forget_pod(struct build_world *world, struct view uid)
 {
 	for (size_t i = 0; i < world->input.n_pods; i++) {
@@ -226,21 +268,28 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.wants_gpu = !pod.wants_no_gpu,
 		.containers_terminated = is_terminal(pod.phase),
 		.system = pod.system,
+		.is_reservation = pod.reservation,
+		.hami_devices = text_or(pod.hami, ""),
+		.kai_group = text_or(pod.kai_group, ""),
+		.kai_device = text_or(pod.kai_device, ""),
 	};
 	struct error err;
 
-	if (!pod.wants_no_gpu)
-		fields.containers[fields.n_containers++] = container_of(&pod);
+	put_containers(&pod, &fields);
+	put_allocations(text_or(pod.container, "main"), pod.told, &fields);
+	put_allocations(text_or(pod.second, ""), pod.told_of_second, &fields);
 	forget_pod(world, fields.uid);
 	assert_true(world->input.n_pods < BUILD_WORLD_MAX);
 	struct pod **slot = &world->pods[world->input.n_pods++];
 	assert_int_equal(pod_new(&world->intern, &fields, slot, &err), 0);
+	build_world_regrant(world);
 	return *slot;
 }
 
 void build_world_remove_pod(struct build_world *world, const char *uid)
 {
 	forget_pod(world, view_from(uid));
+	build_world_regrant(world);
 }
 
 static struct array one_id(struct build_world *world, struct view id)
@@ -322,6 +371,106 @@ void build_world_move_away(struct build_world *world, const char *uid)
 	world->elsewhere[world->input.n_elsewhere++] = view_from(uid);
 }
 
+struct join_grant *build_world_grant(struct build_world *world, const char *uid,
+				     const char *container, unsigned n)
+{
+	assert_true(world->n_granted < BUILD_WORLD_MAX_DEVICES);
+	struct build_grant *granted = &world->granted[world->n_granted++];
+	*granted = (struct build_grant){
+		.uid = view_from(uid),
+		.grant = {.container = view_from(container),
+			  .uuid = build_world_uuid(world, n),
+			  .device = build_world_text(world, "pool/gpu-%u", n)},
+	};
+	build_world_regrant(world);
+	return &granted->grant;
+}
+
+struct join_slice_device *build_world_slice(struct build_world *world, unsigned n)
+{
+	assert_true(world->input.n_slice_devices < BUILD_WORLD_MAX_DEVICES);
+	struct join_slice_device *slice = &world->slices[world->input.n_slice_devices++];
+	*slice = (struct join_slice_device){
+		.uuid = build_world_uuid(world, n),
+		.model = VIEW("NVIDIA A100-SXM4-40GB"),
+		.compute_capability = VIEW("8.0.0"),
+		.driver_version = VIEW("580.65.6"),
+		.cuda_version = VIEW("13.0.0"),
+		.pci_bus_id = build_world_text(world, "0000:%02x:00.0", n),
+		.memory_mib = 40960,
+	};
+	return slice;
+}
+
+static struct report_device *find_reported(struct build_world *world, unsigned n)
+{
+	struct view uuid = build_world_uuid(world, n);
+	for (uint32_t i = 0; i < world->report.devices.count; i++) {
+		if (view_equal(world->devices[i].uuid, uuid))
+			return &world->devices[i];
+	}
+	fail_msg("device %u is not reported", n);
+	return NULL;
+}
+
+struct report_process *build_world_process(struct build_world *world, unsigned n, int64_t pid,
+					   const char *uid)
+{
+	struct array *processes = &find_reported(world, n)->processes;
+	if (!processes->items)
+		processes->items = make(world, BUILD_WORLD_MAX_PROCESSES,
+					sizeof(struct report_process));
+	assert_true(processes->count < BUILD_WORLD_MAX_PROCESSES);
+	struct report_process *process = (struct report_process *)processes->items +
+					 processes->count++;
+	*process = (struct report_process){
+		.pid = pid,
+		.kind = REPORT_PROCESS_COMPUTE,
+		.memory_mib = 100,
+		.pod_uid = view_from(uid),
+		.command = VIEW("python3"),
+	};
+	world->report.sources.processes.state = REPORT_SOURCE_OK;
+	return process;
+}
+
+void build_world_see_no_processes(struct build_world *world)
+{
+	for (uint32_t i = 0; i < world->report.devices.count; i++)
+		world->devices[i].processes.count = 0;
+	world->report.sources.processes.state = REPORT_SOURCE_OK;
+}
+
+void build_world_restart(struct build_world *world)
+{
+	world->input.report = NULL;
+	world->input.report_age_ms = 0;
+	world->input.report_held_ms = 0;
+}
+
+void build_world_without_agent(struct build_world *world)
+{
+	build_world_restart(world);
+	world->input.report_age_ms = world->limits.agentless_ms;
+}
+
+void build_world_report(struct build_world *world)
+{
+	world->input.report = &world->report;
+	world->input.report_age_ms = 0;
+	world->input.report_held_ms = 0;
+}
+
+void build_world_govern(struct build_world *world, const char *namespace)
+{
+	world->policy = (struct policy){
+		.name = VIEW("cluster-policy"),
+		.state = VIEW("ready"),
+		.namespace = view_from(namespace),
+	};
+	world->intent = (struct intent){.known = true, .n_policies = 1, .policy = &world->policy};
+}
+
 void build_world_fail_list(struct build_world *world)
 {
 	world->report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
@@ -345,7 +494,8 @@ void build_world_wait(struct build_world *world, int64_t ms)
 {
 	world->input.now_wall_ms += ms;
 	world->input.report_age_ms += ms;
-	world->input.report_held_ms += ms;
+	if (world->input.report)
+		world->input.report_held_ms += ms;
 	if (!world->input.node)
 		world->input.node_gone_for_ms += ms;
 	for (size_t i = 0; i < world->input.n_previous; i++) {

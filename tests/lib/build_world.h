@@ -23,6 +23,8 @@
 #define BUILD_WORLD_MAX 512u         /* pods, entries of a book, previous objects */
 #define BUILD_WORLD_MAX_DEVICES 64u
 #define BUILD_WORLD_MAX_IDS 2048u    /* on offer */
+#define BUILD_WORLD_MAX_TOLD 4u      /* by the status of one container */
+#define BUILD_WORLD_MAX_PROCESSES 256u /* of one device */
 #define BUILD_WORLD_NOW INT64_C(1700000000000)
 
 /* A pod; every member has a default. */
@@ -32,6 +34,7 @@ struct build_pod {
 	const char *uid;       /* "uid-<name>" */
 	const char *hash;      /* "": no static pod */
 	const char *container; /* "main" */
+	const char *second;    /* "": none; else a further container, which runs */
 	const char *owner;     /* "": none; else a Job of that name */
 	enum pod_container_kind kind;
 	enum pod_container_state state; /* UNKNOWN, which is the default, stands for RUNNING */
@@ -41,6 +44,19 @@ struct build_pod {
 	bool admission_failed;
 	bool wants_no_gpu;
 	bool system;
+	/* What the pod's status says of the container and of the second; the first empty ends it. */
+	struct view told[BUILD_WORLD_MAX_TOLD];
+	struct view told_of_second[BUILD_WORLD_MAX_TOLD];
+	const char *hami;      /* "": no annotation of HAMi's */
+	const char *kai_group; /* "": it is in none */
+	const char *kai_device; /* "": no annotation of KAI's reservation */
+	bool reservation;
+};
+
+/* What a ResourceClaim gives to the pod of that UID. */
+struct build_grant {
+	struct view uid;
+	struct join_grant grant;
 };
 
 struct build_world {
@@ -61,8 +77,14 @@ struct build_world {
 	struct view ended[BUILD_WORLD_MAX];
 	struct view elsewhere[BUILD_WORLD_MAX];
 	struct join_previous previous[BUILD_WORLD_MAX];
+	struct build_grant granted[BUILD_WORLD_MAX_DEVICES];
+	size_t n_granted;
+	struct join_grant grants[BUILD_WORLD_MAX_DEVICES]; /* of them, to pods that are there */
+	struct join_slice_device slices[BUILD_WORLD_MAX_DEVICES];
 	struct intent intent;
-	struct join_limits limits; /* stale 2 min, pending 1 min, settling 5 min, node gone 10 min */
+	struct policy policy; /* see build_world_govern() */
+	struct join_limits limits; /* stale 2 min, pending 1 min, settling 5 min, node gone 10 min, */
+				   /* agentless 30 s, disagreement 10 s, user grace 30 s */
 	struct join_input input;   /* points to all of the above */
 	struct join_result result; /* of the last join */
 };
@@ -106,12 +128,31 @@ void build_world_event(struct build_world *world, struct view uuid, int64_t code
 void build_world_end(struct build_world *world, const char *uid);
 /* The UID is of a pod on another node. */
 void build_world_move_away(struct build_world *world, const char *uid);
+/* A ResourceClaim gives device n to a container; to be altered: call build_world_regrant() then. */
+struct join_grant *build_world_grant(struct build_world *world, const char *uid,
+				     const char *container, unsigned n);
+void build_world_regrant(struct build_world *world);
+/* A ResourceSlice describes device n. */
+struct join_slice_device *build_world_slice(struct build_world *world, unsigned n);
+/* The agent sees processes: a pod's (uid "": the host's) on device n, which is reported. */
+struct report_process *build_world_process(struct build_world *world, unsigned n, int64_t pid,
+					   const char *uid);
+/* No process is on any device. */
+void build_world_see_no_processes(struct build_world *world);
+/* Takes the report away, as a restart of the controller does. */
+void build_world_restart(struct build_world *world);
+/* No agent has ever reported, and there has been time for one. */
+void build_world_without_agent(struct build_world *world);
+/* The agent's report, with new content, arrives. */
+void build_world_report(struct build_world *world);
+/* There is a ClusterPolicy, whose operator has that namespace. */
+void build_world_govern(struct build_world *world, const char *namespace);
 /* A source failed: its part is left out. */
 void build_world_fail_list(struct build_world *world);
 void build_world_fail_book(struct build_world *world);
 void build_world_fail_nvml(struct build_world *world);
 
-/* Time passes, on the wall clock and for all reports. */
+/* Time passes, on the wall clock and for all reports; the last one goes on saying the same. */
 void build_world_wait(struct build_world *world, int64_t ms);
 /* Joins; a failure ends the test. */
 const struct join_result *build_world_join(struct build_world *world);

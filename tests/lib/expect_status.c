@@ -56,6 +56,55 @@ void expect_tenants(const struct attribution_status *status, const char *expecte
 	assert_string_equal(joined.text, expected);
 }
 
+void expect_disagreement(const struct attribution_status *status, const char *expected)
+{
+	struct joined joined = {0};
+	for (uint32_t i = 0; i < status->source_disagreement.count; i++) {
+		const struct attribution_disagreement *d = ARRAY_AT(
+			status->source_disagreement, struct attribution_disagreement, i);
+		join_text(&joined, d->pod_uid, ",");
+		joined.text[joined.len++] = '/';
+		join_text(&joined, d->container, "");
+		for (uint32_t j = 0; j < d->says.count; j++) {
+			const struct attribution_statement *s =
+				ARRAY_AT(d->says, struct attribution_statement, j);
+			char slots[24];
+			snprintf(slots, sizeof(slots), "=%lld", (long long)s->slots);
+			join_text(&joined, s->witness, " ");
+			join_text(&joined, view_from(slots), "");
+		}
+	}
+	assert_string_equal(joined.text, expected);
+}
+
+void expect_unplaced(const struct attribution_status *status, const char *expected)
+{
+	struct joined joined = {0};
+	for (uint32_t i = 0; i < status->unplaced_tenants.count; i++) {
+		const struct attribution_unplaced *u =
+			ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, i);
+		join_text(&joined, u->pod_uid, ",");
+		joined.text[joined.len++] = '/';
+		join_text(&joined, u->container, "");
+		for (uint32_t j = 0; j < u->device_ids.count; j++)
+			join_text(&joined, *ARRAY_AT(u->device_ids, struct view, j), " ");
+	}
+	assert_string_equal(joined.text, expected);
+}
+
+void expect_users(const struct attribution_status *status, const char *expected)
+{
+	struct joined joined = {0};
+	for (uint32_t i = 0; i < status->unallocated_users.count; i++) {
+		const struct attribution_user *u =
+			ARRAY_AT(status->unallocated_users, struct attribution_user, i);
+		join_text(&joined, u->pod_uid, ",");
+		joined.text[joined.len++] = ' ';
+		join_text(&joined, u->process, "");
+	}
+	assert_string_equal(joined.text, expected);
+}
+
 void expect_recent(const struct attribution_status *status, const char *expected)
 {
 	struct joined joined = {0};

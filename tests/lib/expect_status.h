@@ -16,6 +16,12 @@ void expect_condition(const struct attribution_status *status, const char *type,
 		      const char *reason);
 /* The keys of the tenants as "uid/container", separated by commas. */
 void expect_tenants(const struct attribution_status *status, const char *expected);
+/* The disagreements as "uid/container Witness=slots Witness=slots", separated by commas. */
+void expect_disagreement(const struct attribution_status *status, const char *expected);
+/* The unplaced holders as "uid/container id id", separated by commas. */
+void expect_unplaced(const struct attribution_status *status, const char *expected);
+/* The unallocated users as "uid process", separated by commas. */
+void expect_users(const struct attribution_status *status, const char *expected);
 /* The UIDs of the recent tenants, separated by commas. */
 void expect_recent(const struct attribution_status *status, const char *expected);
 /* The tenant with that UID, which must be there and have that phase and confidence. */

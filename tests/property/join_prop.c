@@ -2,8 +2,10 @@
 
 /*
  * Random small worlds: pods that come, go, end and are followed by others of the same name; books
- * that lag behind, are short, dated or missing; devices that are whole, shared or cut, vanish and
- * come back. After each step the invariants of the join are checked. Then a controller that starts
+ * that lag behind, are short, dated or missing; statuses of pods, claims, annotations and processes
+ * that say this or that, or contradict the books; devices that are whole, shared or cut, vanish and
+ * come back; agents that are silent or never were. After each step the invariants of the join are
+ * checked. Then a controller that starts
  * anew while two nodes may report the same device, in random order and at random times. The seed of
  * a failing world is printed; PROP_SEED in the environment runs that one alone.
  */
@@ -15,10 +17,13 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
+#include "core/holding.h"
 #include "core/inventory.h"
 #include "core/status_equal.h"
 
+#ifndef N_WORLDS /* hack/mutate makes do with fewer */
 #define N_WORLDS 1500
+#endif
 #define N_STEPS 8
 #define N_NAMES 6
 #define N_DEVICES 3
@@ -61,9 +66,33 @@ static struct view kubelet_uid(unsigned n, const char *uid)
 	return n == STATIC_NAME ? build_world_text(&truth.world, "hash-%s", uid) : copy(uid);
 }
 
+static struct view draw_id(void);
+
+static const char *draw_annotation(void)
+{
+	static const char *const annotations[] = {
+		"GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+		";GPU-00000001-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+		"GPU-00000002-0000-4000-8000-0123456789ab[1],NVIDIA,1,1:"
+		"GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+		"GPU-00000009-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+		"nonsense",
+	};
+	return chance(12) ? annotations[draw(ARRAY_SIZE(annotations))] : "";
+}
+
+static const char *draw_group(void)
+{
+	return chance(25) ? (chance(70) ? "group-0" : "group-1") : "";
+}
+
 static void put_pod(unsigned n, bool over)
 {
+	enum pod_container_kind kind = (enum pod_container_kind)draw(3);
+	struct view told[BUILD_WORLD_MAX_TOLD] = {0};
 	char name[16];
+	for (unsigned i = 0; i < 2 && chance(35); i++)
+		told[i] = draw_id();
 	snprintf(name, sizeof(name), "pod-%u", n);
 	truth.is_over[n] = over;
 	build_world_pod(&truth.world,
@@ -72,13 +101,21 @@ static void put_pod(unsigned n, bool over)
 				.uid = copy(truth.uids[n]).ptr,
 				.hash = n == STATIC_NAME ? kubelet_uid(n, truth.uids[n]).ptr : NULL,
 				.container = containers[draw(N_CONTAINERS)],
-				.kind = (enum pod_container_kind)draw(3),
+				.kind = kind,
+				.second = kind == POD_CONTAINER_MAIN ? NULL : "work",
 				.state = (enum pod_container_state)(1 + draw(3)),
 				.is_unseen = chance(20),
 				.phase = over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
 				.deleting = chance(20),
 				.wants_no_gpu = chance(10),
 				.system = n == 0,
+				.told = {told[0], told[1]},
+				.hami = draw_annotation(),
+				.kai_group = draw_group(),
+				.reservation = n == 1 && chance(50),
+				.kai_device = n == 1 && chance(50)
+						      ? "GPU-00000001-0000-4000-8000-0123456789ab"
+						      : "",
 			});
 }
 
@@ -102,7 +139,7 @@ static void change_pod(unsigned n)
 
 static struct view draw_id(void)
 {
-	unsigned device = draw(N_DEVICES + 2); /* more than there are */
+	unsigned device = draw(N_DEVICES + 3); /* more than there are */
 	switch (device) {
 	case 0:
 		return build_world_uuid(&truth.world, 0);
@@ -112,6 +149,9 @@ static struct view draw_id(void)
 		return build_world_mig(&truth.world, 2, draw(3));
 	case 3:
 		return build_world_text(&truth.world, "GPU-00000000-0000-4000-8000-0123456789ab-%u",
+					draw(2));
+	case 4:
+		return build_world_text(&truth.world, "GPU-00000001-0000-4000-8000-0123456789ab#%u",
 					draw(2));
 	default:
 		return copy("no-device");
@@ -147,6 +187,68 @@ static void rewrite_books(void)
 	build_world_book_nothing(&truth.world);
 	for (unsigned n = draw(8); n > 0; n--)
 		add_entry();
+}
+
+static void rewrite_claims(void)
+{
+	struct build_world *world = &truth.world;
+	world->n_granted = 0;
+	for (unsigned i = draw(4); i > 0; i--) {
+		unsigned n = draw(N_NAMES), device = draw(N_DEVICES);
+		struct join_grant *grant = build_world_grant(world, copy(truth.uids[n]).ptr,
+							     containers[draw(N_CONTAINERS)], device);
+		grant->is_admin = chance(20);
+		if (device == 2) {
+			unsigned part = 3 + draw(3); /* none of the plugin's */
+			grant->partition = build_world_mig(world, 2, part);
+			grant->device = build_world_text(world, "pool/gpu-2-mig-%u", part);
+		}
+		if (chance(15))
+			grant->uuid = (struct view){0};
+	}
+	world->input.n_slice_devices = 0;
+	for (unsigned i = 0; i < N_DEVICES + 1; i++) {
+		if (chance(30))
+			build_world_slice(world, i);
+	}
+	build_world_regrant(world);
+}
+
+/* The number of a device that is reported. */
+static unsigned draw_reported(void)
+{
+	const struct build_world *world = &truth.world;
+	unsigned number;
+	assert_int_equal(sscanf(world->devices[draw(world->report.devices.count)].uuid.ptr,
+				"GPU-%8x", &number), 1);
+	return number;
+}
+
+static void rewrite_processes(void)
+{
+	static const int states[] = {REPORT_SOURCE_OK, REPORT_SOURCE_OK, REPORT_SOURCE_ERROR,
+				     REPORT_SOURCE_ABSENT, REPORT_SOURCE_UNKNOWN};
+	struct build_world *world = &truth.world;
+	build_world_see_no_processes(world);
+	for (unsigned i = draw(6); i > 0; i--) {
+		unsigned n = draw(N_NAMES), generation = 1 + draw(truth.generations[n] + 1);
+		bool is_host = chance(20), is_server = n == 4;
+		char uid[48];
+		snprintf(uid, sizeof(uid), "uid-%u-%u", n, generation);
+		/* A process is one pod's; several lists may have it. */
+		struct report_process *process = build_world_process(
+			world, draw_reported(), 1 + n + generation * 10 + is_host * 1000,
+			is_host ? "" : kubelet_uid(n, uid).ptr);
+		process->memory_mib = draw(100);
+		if (is_server)
+			process->command = VIEW("nvidia-cuda-mps");
+		else
+			process->kind = (int)(1 + draw(3));
+	}
+	for (unsigned i = 0; i < N_DEVICES; i++)
+		world->devices[i].compute_mode = chance(80) ? REPORT_COMPUTE_DEFAULT
+							    : REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	world->report.sources.processes.state = states[draw(ARRAY_SIZE(states))];
 }
 
 static int draw_source_state(void)
@@ -227,8 +329,13 @@ static void step(void)
 		change_pod(draw(N_NAMES));
 	if (chance(60))
 		rewrite_books();
+	if (chance(30))
+		rewrite_claims();
+	world->input.grants_unknown = chance(15);
 	if (chance(60))
 		change_sources();
+	if (chance(40) && world->report.devices.count > 0)
+		rewrite_processes();
 	if (chance(20))
 		build_world_event(world, build_world_uuid(world, draw(N_DEVICES)),
 				  chance(50) ? 79 : 31, BUILD_WORLD_NOW + draw(1000));
@@ -240,7 +347,11 @@ static void step(void)
 	build_world_wait(world, draw(chance(15) ? 300000 : 30000));
 	if (chance(70))
 		world->input.report_age_ms = draw(1000);
-	world->input.report = chance(95) ? &world->report : NULL;
+	if (chance(40))
+		world->input.report_held_ms = world->input.report_age_ms;
+	world->input.report = chance(90) ? &world->report : NULL;
+	if (!world->input.report)
+		world->input.report_held_ms = 0;
 }
 
 /* Invariants */
@@ -272,9 +383,36 @@ static void check_name(const struct attribution_tenant *tenant)
 	assert_true(view_equal(tenant->pod_name, view_from(name)));
 }
 
+static unsigned witnesses_of(const struct attribution_tenant *tenant)
+{
+	unsigned witnesses = 0;
+	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
+		unsigned witness = holding_witness_of(*ARRAY_AT(tenant->witnesses, struct view, i));
+		assert_true(witness > witnesses); /* each once, in the fixed order */
+		witnesses |= witness;
+	}
+	return witnesses;
+}
+
+/* Who may be on a device without a slot of it, and what confirms. */
+static void check_witnesses(const struct attribution_tenant *tenant)
+{
+	unsigned witnesses = witnesses_of(tenant);
+	unsigned by_uid = HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM;
+	unsigned by_text = HOLDING_HAMI | HOLDING_KAI;
+	if (tenant->slots == 0)
+		assert_true((witnesses & HOLDING_KAI) || (witnesses & HOLDING_CLAIM));
+	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
+		assert_true((witnesses & by_text) && !(witnesses & by_uid));
+	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY)
+		assert_int_equal(witnesses & ~(unsigned)HOLDING_PROCESSES, HOLDING_LIST);
+	if (view_equal(tenant->stand_in, VIEW("HAMi")))
+		assert_int_not_equal(tenant->confidence, ATTRIBUTION_CONFIDENCE_CONFIRMED);
+}
+
 static void check_tenant(const struct attribution_tenant *tenant)
 {
-	assert_true(tenant->slots > 0);
+	assert_true(tenant->slots >= 0);
 	assert_true(tenant->since > 0 && tenant->since <= truth.world.input.now_wall_ms);
 	assert_true(tenant->witnesses.count > 0);
 	assert_false(view_equal(tenant->pod_uid, VIEW("uid-0-away")));
@@ -285,6 +423,72 @@ static void check_tenant(const struct attribution_tenant *tenant)
 	}
 	assert_true(is_alive_here(tenant->pod_uid));
 	check_name(tenant);
+	check_witnesses(tenant);
+}
+
+static const struct attribution_disagreement *find_disagreement(
+	const struct attribution_status *status, const struct attribution_tenant *tenant)
+{
+	for (uint32_t i = 0; i < status->source_disagreement.count; i++) {
+		const struct attribution_disagreement *d = ARRAY_AT(
+			status->source_disagreement, struct attribution_disagreement, i);
+		if (view_equal(d->pod_uid, tenant->pod_uid) &&
+		    view_equal(d->container, tenant->container))
+			return d;
+	}
+	return NULL;
+}
+
+/* Who is disputed is said, and what is said is about tenants. */
+static void check_disagreements(const struct attribution_status *status)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *t =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+		const struct attribution_disagreement *d = find_disagreement(status, t);
+		assert_int_equal(d != NULL, t->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED);
+		n += d != NULL;
+	}
+	assert_int_equal(n, status->source_disagreement.count);
+}
+
+static void check_users(const struct attribution_status *status)
+{
+	for (uint32_t i = 0; i < status->unallocated_users.count; i++) {
+		const struct attribution_user *u =
+			ARRAY_AT(status->unallocated_users, struct attribution_user, i);
+		assert_true(u->process.len > 0 && u->since > 0);
+		if (i == 0)
+			continue;
+		int order = view_compare(u[-1].pod_uid, u->pod_uid);
+		assert_true(order < 0 ||
+			    (order == 0 && view_compare(u[-1].process, u->process) < 0));
+	}
+}
+
+/* Nothing that cannot be told hides behind a condition that says all is well. */
+static void check_attributed(const struct attribution_status *status)
+{
+	bool is_all_known = status->source_disagreement.count == 0 &&
+			    status->unplaced_tenants.count == 0;
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *t =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+		is_all_known &= !is_unknown(t) && (t->stand_in.len == 0 || t->system);
+	}
+	const struct condition *attributed =
+		attribution_find_condition(status, VIEW("Attributed"));
+	if (attributed->status == CONDITION_TRUE)
+		assert_true(is_all_known);
+}
+
+static void check_count(const struct attribution_status *status)
+{
+	int64_t n = 0;
+	for (uint32_t i = 0; i < status->tenants.count; i++)
+		n += !ARRAY_AT(status->tenants, struct attribution_tenant, i)->system;
+	assert_true(status->tenant_count == n || (status->tenant_count == -1 && n == 0));
 }
 
 static void check_order(const struct array tenants)
@@ -306,6 +510,9 @@ static void check_status(const struct attribution_status *status)
 	assert_true(status->recent_tenants.count <= LIMIT_RECENT_TENANTS);
 	assert_true(status->health.events.count <= LIMIT_HEALTH_EVENTS);
 	assert_true(status->sharing.evidence.count <= LIMIT_EVIDENCE);
+	assert_true(status->source_disagreement.count <= LIMIT_SOURCE_DISAGREEMENT);
+	assert_true(status->unplaced_tenants.count <= LIMIT_UNPLACED_TENANTS);
+	assert_true(status->unallocated_users.count <= LIMIT_UNALLOCATED_USERS);
 	assert_true(status->slots.total < 0 || status->slots.allocated <= status->slots.total);
 	assert_int_equal(status->conditions.count, 5);
 	check_order(status->tenants);
@@ -313,6 +520,9 @@ static void check_status(const struct attribution_status *status)
 		return; /* kept for another node, of whose pods nothing is known here */
 	for (uint32_t i = 0; i < status->tenants.count; i++)
 		check_tenant(ARRAY_AT(status->tenants, struct attribution_tenant, i));
+	check_disagreements(status);
+	check_users(status);
+	check_count(status);
 }
 
 static bool has_tenant(const struct attribution_status *status, struct view uid,
@@ -344,8 +554,8 @@ static void check_creation(const struct join_device *device)
 {
 	const struct join_input *input = &truth.world.input;
 	assert_int_equal(device->action, JOIN_WRITE);
-	assert_non_null(input->report);
-	assert_true(input->report_age_ms < input->limits->report_stale_ms);
+	assert_true(input->report ? input->report_age_ms < input->limits->report_stale_ms
+				  : input->report_age_ms >= input->limits->agentless_ms);
 	assert_false(input->n_contested > 0 && view_equal(input->contested[0], device->uuid));
 }
 
@@ -363,12 +573,15 @@ static bool is_left_to_others(const struct join_device *device)
 
 static void check_before_and_after(void)
 {
+	const struct join_input *input = &truth.world.input;
 	const struct join_result *result = &truth.world.result;
 	for (size_t i = 0; i < result->n_devices; i++) {
 		const struct join_device *device = &result->devices[i];
 		if (device->action == JOIN_DELETE || is_left_to_others(device))
 			continue;
 		check_status(&device->status);
+		if (input->report)
+			check_attributed(&device->status);
 		if (!device->previous) {
 			check_creation(device);
 			continue;
@@ -384,7 +597,7 @@ static void check_rest(void)
 {
 	struct build_world *world = &truth.world;
 	const struct join_input before = world->input;
-	struct join_previous previous[2 * N_DEVICES];
+	struct join_previous previous[4 * N_DEVICES];
 	assert_true(before.n_previous <= ARRAY_SIZE(previous));
 	memcpy(previous, world->previous, before.n_previous * sizeof(previous[0]));
 	assert_int_equal(build_world_count_writes(world), 0);
@@ -419,6 +632,11 @@ static void check_order_does_not_matter(void)
 	shuffle(world->previous, world->input.n_previous, sizeof(world->previous[0]));
 	shuffle(world->offered, world->allocatable.device_ids.count, sizeof(struct view));
 	shuffle(world->registered_ids, world->registered.device_ids.count, sizeof(struct view));
+	shuffle(world->grants, world->input.n_grants, sizeof(world->grants[0]));
+	shuffle(world->slices, world->input.n_slice_devices, sizeof(world->slices[0]));
+	for (uint32_t i = 0; i < world->report.devices.count; i++)
+		shuffle(world->devices[i].processes.items, world->devices[i].processes.count,
+			sizeof(struct report_process));
 	const struct join_result *second = build_world_join(world);
 	assert_int_equal(first.n_devices, second->n_devices);
 	assert_int_equal(first.n_ended, second->n_ended);
@@ -476,6 +694,7 @@ static void run_world(uint64_t seed)
 	prng_init(&truth.prng, seed);
 	build_world_init(&truth.world);
 	make_devices();
+	build_world_govern(&truth.world, "ml");
 	build_world_move_away(&truth.world, "uid-0-away");
 	for (unsigned i = 0; i < N_STEPS; i++) {
 		step();
@@ -548,7 +767,9 @@ static void let_rival_report(struct rivalry *rivalry, unsigned n)
 static enum join_action join_rival(struct rivalry *rivalry, unsigned n)
 {
 	static const struct join_limits limits = {.report_stale_ms = 120000, .pending_ms = 60000,
-						  .settling_ms = 300000, .node_gone_ms = 600000};
+						  .settling_ms = 300000, .node_gone_ms = 600000,
+						  .agentless_ms = 30000, .disagreement_ms = 10000,
+						  .user_grace_ms = 30000};
 	struct join_input input;
 	struct join_result result;
 	struct error err;

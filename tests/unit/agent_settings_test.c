@@ -46,6 +46,7 @@ static void defaults_are_those_of_a_node(void **state)
 	assert_string_equal(settings.checkpoint_file,
 			    "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint");
 	assert_string_equal(settings.nvml_library, "libnvidia-ml.so.1");
+	assert_string_equal(settings.processes, "auto");
 	assert_int_equal(settings.sample_interval_ms, 15000);
 	assert_int_equal(settings.debounce_ms, 50);
 	assert_int_equal(settings.kubelet_timeout_ms, 5000);
@@ -69,6 +70,7 @@ static void what_makes_no_sense_is_refused_with_the_name_of_the_flag(void **stat
 		{{"--node-name=a", "--controller=https://host/"}, "--controller"},
 		{{"--node-name=a", "--controller=https://host?x"}, "--controller"},
 		{{"--node-name=a", "--controller=https://user@host"}, "--controller"},
+		{{"--node-name=a", "--processes=yes"}, "--processes"},
 		{{"--node-name=a", "--log-level=loud"}, "--log-level"},
 		{{"--node-name=a", "--log-format=xml"}, "--log-format"},
 		{{"--node-name=a", "--checkpoint-file=relative"}, "--checkpoint-file"},

@@ -173,6 +173,7 @@ static void configure(struct world *world)
 		.pod_resources_socket = world->socket,
 		.checkpoint_file = world->checkpoint,
 		.nvml_library = FAKE_NVML,
+		.processes = "off",
 		.boot_id_file = world->boot_id,
 		.sample_interval_ms = NEVER_MS,
 		.event_interval_ms = NEVER_MS,

@@ -45,12 +45,31 @@ static struct attribution_status full_status(void)
 		 .phase = ATTRIBUTION_PHASE_RUNNING,
 		 .confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED,
 		 .system = true,
+		 .stand_in = VIEW_INIT("KAI"),
 		 .since = 1767323045000,
 		 .memory_mib = 2048,
 		 .processes = 3},
 	};
 	tenants[0].partitions = (struct array){uuids, 1, true};
 	tenants[0].witnesses = (struct array){witnesses, 2, true};
+	static struct attribution_statement statements[] = {
+		{VIEW_INIT("Checkpoint"), 2},
+		{VIEW_INIT("PodStatus"), 1},
+	};
+	static struct attribution_disagreement disagreements[] = {
+		{VIEW_INIT("uid-a"), VIEW_INIT("main"), {0}},
+	};
+	disagreements[0].says = (struct array){statements, 2, true};
+	static struct view ids[] = {VIEW_INIT("GPU-new::form"), VIEW_INIT("7")};
+	static struct attribution_unplaced unplaced[] = {
+		{.pod_uid = VIEW_INIT("uid-d"),
+		 .container = VIEW_INIT("main"),
+		 .pod_namespace = VIEW_INIT("ml"),
+		 .pod_name = VIEW_INIT("odd"),
+		 .resource = VIEW_INIT("nvidia.com/gpu"),
+		 .device_ids_left_out = 3},
+	};
+	unplaced[0].device_ids = (struct array){ids, 2, true};
 	static struct attribution_user users[] = {
 		{VIEW_INIT("uid-b"), VIEW_INIT("ml"), VIEW_INIT("stray"), VIEW_INIT("python3[4711]"),
 		 512, 1767323045000},
@@ -80,7 +99,12 @@ static struct attribution_status full_status(void)
 		.tenant_count = 1,
 		.tenants_left_out = 5,
 		.tenant_summary = VIEW_INIT("ml/train-0"),
+		.source_disagreement = {disagreements, 1, true},
+		.source_disagreement_left_out = 6,
+		.unplaced_tenants = {unplaced, 1, true},
+		.unplaced_tenants_left_out = 7,
 		.unallocated_users = {users, 1, true},
+		.unallocated_users_left_out = 8,
 		.recent_tenants = {past, 1, true},
 		.activity = {ATTRIBUTION_ACTIVITY_IDLE, 1767323045000, ATTRIBUTION_SCOPE_PARTITION},
 		.health = {ATTRIBUTION_HEALTH_DEGRADED,
@@ -132,6 +156,15 @@ static const struct attribution object = {
 	.uuid = VIEW_INIT(UUID),
 };
 
+/* In each member that is compared, and in each of which there is a row. */
+static void assert_same_status(const struct attribution_status *a,
+			       const struct attribution_status *b)
+{
+	const struct attribution x = {.status = *a}, y = {.status = *b};
+	assert_true(status_equal(a, b));
+	assert_true(jmap_equal(attribution_doc_rows(), &x, &y));
+}
+
 static void what_is_written_is_read_again(void **state)
 {
 	struct fixture *fixture = *state;
@@ -143,7 +176,7 @@ static void what_is_written_is_read_again(void **state)
 	assert_text(read.uid, "u-1");
 	assert_text(read.resource_version, "7");
 	assert_text(read.uuid, UUID);
-	assert_true(status_equal(&read.status, &status));
+	assert_same_status(&read.status, &status);
 
 	struct sbuf again;
 	sbuf_init(&again, LIMIT_OBJECT_BYTES);
@@ -164,7 +197,7 @@ static void an_object_of_a_real_api_server_is_read(void **state)
 	assert_int_equal(read.uid.len, 36);
 	assert_int_equal(read.generation, 1);
 	assert_true(read.resource_version.len > 0);
-	assert_true(status_equal(&read.status, &status));
+	assert_same_status(&read.status, &status);
 }
 
 static void running_out_of_memory_anywhere_changes_nothing(void **state)
@@ -267,6 +300,45 @@ static void an_empty_status_is_written_without_inventions(void **state)
 	assert_true(status_equal(&read.status, &status));
 }
 
+/* Elsewhere a zero is left out; of slots it is a statement. */
+static void that_no_slot_is_held_is_written(void **state)
+{
+	struct fixture *fixture = *state;
+	struct attribution_tenant tenant = {.pod_uid = VIEW("u"), .container = VIEW("c")};
+	struct attribution_statement statement = {.witness = VIEW("PodStatus")};
+	struct attribution_disagreement disagreement = {
+		.pod_uid = VIEW("u"), .container = VIEW("c"), .says = {&statement, 1, true}};
+	struct attribution_status status = {
+		.device = {.index = -1, .minor = -1},
+		.slots = {.total = -1, .allocated = -1},
+		.tenants = {&tenant, 1, true},
+		.tenant_count = -1,
+		.source_disagreement = {&disagreement, 1, true},
+	};
+	attribution_doc_encode_status(&object, &status, &fixture->buf);
+	assert_text(sbuf_view(&fixture->buf),
+		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
+		    METADATA "}," SPEC ",\"status\":{\"tenants\":[{\"podUID\":\"u\",\"container\":"
+		    "\"c\",\"slots\":0}],\"sourceDisagreement\":[{\"podUID\":\"u\",\"container\":"
+		    "\"c\",\"says\":[{\"witness\":\"PodStatus\",\"slots\":0}]}]}}");
+}
+
+static void a_holder_of_whom_the_name_alone_is_known_has_no_uid(void **state)
+{
+	struct fixture *fixture = *state;
+	struct attribution read = decode(
+		fixture, VIEW("{" METADATA "}," SPEC ",\"status\":{\"unplacedTenants\":[{"
+			      "\"podName\":\"p\",\"deviceIDs\":[\"x\"]}]}}"));
+	assert_int_equal(read.status.unplaced_tenants.count, 1);
+	const struct attribution_unplaced *unplaced =
+		ARRAY_AT(read.status.unplaced_tenants, struct attribution_unplaced, 0);
+	assert_int_equal(unplaced->pod_uid.len, 0);
+	assert_text(unplaced->pod_name, "p");
+	sbuf_clear(&fixture->buf);
+	attribution_doc_encode_status(&object, &read.status, &fixture->buf);
+	assert_null(strstr(sbuf_text(&fixture->buf), "podUID"));
+}
+
 static void no_tenants_and_unknown_tenants_are_told_apart(void **state)
 {
 	struct fixture *fixture = *state;
@@ -327,6 +399,9 @@ static void what_is_no_such_object_is_refused_and_changes_nothing(void **state)
 		 "metadata.resourceVersion: missing"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"tenants\":[{\"container\":\"c\"}]}}"),
 		 "status.tenants[0].podUID: missing"},
+		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"sourceDisagreement\":[{\"podUID\":"
+			   "\"u\",\"container\":\"c\",\"says\":[{\"slots\":1}]}]}}"),
+		 "status.sourceDisagreement[0].says[0].witness: missing"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"slots\":{\"total\":\"1\"}}}"),
 		 "status.slots.total: not an integer"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"slots\":{\"total\":-1}}}"),
@@ -358,6 +433,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(every_member_of_the_struct_travels, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_new_object_has_its_name_and_spec_only, setup, teardown),
 	cmocka_unit_test_setup_teardown(an_empty_status_is_written_without_inventions, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(that_no_slot_is_held_is_written, setup, teardown),
+	cmocka_unit_test_setup_teardown(a_holder_of_whom_the_name_alone_is_known_has_no_uid, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(no_tenants_and_unknown_tenants_are_told_apart, setup,
 					teardown),

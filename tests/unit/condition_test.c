@@ -10,6 +10,8 @@
 static struct arena arena;
 static struct tenants tenants;
 static struct health health;
+static struct disagreements disagreements;
+static struct unplaced unplaced;
 static struct condition_facts facts;
 
 /* Everything is well. */
@@ -18,6 +20,8 @@ static int set_up(void **state)
 	(void)state;
 	arena_init(&arena, 1 << 20);
 	tenants = (struct tenants){0};
+	disagreements = (struct disagreements){0};
+	unplaced = (struct unplaced){0};
 	health = (struct health){
 		.state = {.state = ATTRIBUTION_HEALTH_HEALTHY},
 		.reason = VIEW("NothingFound"),
@@ -28,6 +32,8 @@ static int set_up(void **state)
 		.is_book_readable = true,
 		.tenants = &tenants,
 		.health = &health,
+		.disagreements = &disagreements,
+		.unplaced = &unplaced,
 		.intent = ATTRIBUTION_INTENT_UNMANAGED,
 	};
 	return 0;
@@ -114,6 +120,71 @@ static void every_rule_has_its_status_and_reason(void **state)
 	}
 }
 
+static void what_is_not_attributed_is_said_by_the_first_of_these(void **state)
+{
+	(void)state;
+	static const struct {
+		int unresolved, stand_in; /* slots */
+		uint32_t n_disagreements, n_unplaced;
+		bool is_agentless, is_unreadable;
+		const char *reason;
+		int status;
+		const char *ready;
+		int ready_status;
+	} rows[] = {
+		{1, 0, 1, 1, true, true, "Unresolved", CONDITION_FALSE, "NoAgent",
+		 CONDITION_UNKNOWN},
+		{2, 2, 0, 0, false, false, "StandIn", CONDITION_FALSE, "Unresolved",
+		 CONDITION_FALSE},
+		{2, 1, 0, 0, false, false, "Unresolved", CONDITION_FALSE, "Unresolved",
+		 CONDITION_FALSE},
+		{0, 0, 1, 1, false, true, "SourceDisagreement", CONDITION_FALSE,
+		 "SourceDisagreement", CONDITION_FALSE},
+		{0, 0, 0, 1, true, true, "UnknownDeviceID", CONDITION_FALSE, "NoAgent",
+		 CONDITION_UNKNOWN},
+		{0, 0, 0, 1, false, true, "UnknownDeviceID", CONDITION_FALSE, "UnknownDeviceID",
+		 CONDITION_FALSE},
+		{0, 0, 0, 0, true, true, "NoAgent", CONDITION_UNKNOWN, "NoAgent",
+		 CONDITION_UNKNOWN},
+		{0, 0, 0, 0, false, true, "SourcesFailed", CONDITION_UNKNOWN, "SourcesFailed",
+		 CONDITION_UNKNOWN},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tenants.slots_unresolved = rows[i].unresolved;
+		tenants.slots_stand_in = rows[i].stand_in;
+		disagreements.listed.count = rows[i].n_disagreements;
+		unplaced.listed.count = rows[i].n_unplaced;
+		facts.is_agentless = rows[i].is_agentless;
+		facts.is_book_readable = !rows[i].is_unreadable;
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+		expect_condition(&status, "Ready", rows[i].ready_status, rows[i].ready);
+	}
+}
+
+static void a_status_without_an_agent_is_told_from_one_whose_agent_is_silent(void **state)
+{
+	(void)state;
+	struct attribution_status status = {0};
+	assert_false(condition_is_agentless(&status));
+	status = make(NULL, NOW);
+	assert_false(condition_is_agentless(&status));
+	facts.is_fresh = false;
+	status = make(NULL, NOW);
+	expect_condition(&status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
+	assert_false(condition_is_agentless(&status));
+	facts.is_agentless = true;
+	for (int i = 0; i < 2; i++) {
+		facts.is_fresh = i;
+		status = make(NULL, NOW);
+		expect_condition(&status, "ReportFresh", CONDITION_FALSE, "NoAgent");
+		assert_true(condition_is_agentless(&status));
+	}
+	facts.is_duplicate = true;
+	status = make(NULL, NOW);
+	expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");
+}
+
 static void health_and_intent_are_conditions_of_their_own(void **state)
 {
 	(void)state;
@@ -185,6 +256,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		there_are_five_conditions_in_the_order_of_their_types, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(every_rule_has_its_status_and_reason, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_not_attributed_is_said_by_the_first_of_these, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_status_without_an_agent_is_told_from_one_whose_agent_is_silent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		health_and_intent_are_conditions_of_their_own, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -12,7 +12,9 @@
 
 #include <yaml.h>
 
+#include "base/limits.h"
 #include "base/sbuf.h"
+#include "core/holding.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 
@@ -347,6 +349,17 @@ static void a_planted_difference_is_found(void **state)
 		{"replicas:", "format: int64", "format: int32", ".status.sharing.replicas: format"},
 		{"evidence:", "maxLength: 128", "maxLength: 64", ".status.sharing.evidence[]: maxLength"},
 		{"system:", "type: boolean", "type: string", ".status.tenants[].system: type"},
+		{"confidence:", "Annotated, Disputed", "Disputed",
+		 ".status.tenants[].confidence: Annotated"},
+		{"sourceDisagreement:", "maxItems: 16", "maxItems: 17",
+		 ".status.sourceDisagreement: maxItems"},
+		{"says:", "maxLength: 32", "maxLength: 31",
+		 ".status.sourceDisagreement[].says[].witness: maxLength"},
+		{"unplacedTenants:", "type: object",
+		 "type: object\n                  required: [podUID]",
+		 ".status.unplacedTenants[].podUID: required in one place only"},
+		{"deviceIDs:", "maxLength: 253", "maxLength: 64",
+		 ".status.unplacedTenants[].deviceIDs[]: maxLength"},
 		{"until:", "format: date-time", "format: date", ".status.recentTenants[].until: format"},
 		{"uuid:", "maxLength: 40", "maxLength: 41", ".spec.uuid: maxLength"},
 	};
@@ -427,6 +440,7 @@ static void every_list_says_how_it_merges_and_keys_are_required(void **state)
 		{NULL, "partitions", {"uuid", NULL}},
 		{NULL, "conditions", {"type", NULL}},
 		{"intent", "drifts", {"type", NULL}},
+		{NULL, "sourceDisagreement", {"podUID", "container"}},
 	};
 	const yaml_node_t *status =
 		child(crd, child(crd, schema_of(crd), "properties"), "status");
@@ -444,6 +458,39 @@ static void every_list_says_how_it_merges_and_keys_are_required(void **state)
 	}
 }
 
+/* Whether the text says "- word: " or "word: " at the beginning of a sentence. */
+static bool explains(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+		bool begins = at == text ||
+			      (at - text >= 2 && strchr(".-", at[-2]) && at[-1] == ' ');
+		if (begins && at[len] == ':' && at[len + 1] == ' ')
+			return true;
+	}
+	return false;
+}
+
+static void check_words(struct crd *crd, const char *path, const yaml_node_t *schema)
+{
+	const yaml_node_t *properties = child(crd, schema, "properties");
+	const yaml_node_t *words = child(crd, schema, "enum");
+	const char *description = text_of(child(crd, schema, "description"));
+	for (size_t i = 0; i < count_items(words); i++) {
+		if (!explains(description, text_of(item(crd, words, i))))
+			complain(crd, path, text_of(item(crd, words, i)));
+	}
+	if (child(crd, schema, "items"))
+		check_words(crd, path, child(crd, schema, "items"));
+	for (yaml_node_pair_t *pair = properties ? properties->data.mapping.pairs.start : NULL;
+	     pair && pair < properties->data.mapping.pairs.top; pair++) {
+		const char *key = text_of(node_at(crd, pair->key));
+		/* True, False and Unknown mean what they mean in all conditions. */
+		if (strcmp(key, "conditions") != 0)
+			check_words(crd, key, node_at(crd, pair->value));
+	}
+}
+
 /* The schema of ".status.device.index", or NULL. */
 static const yaml_node_t *find_property(struct crd *crd, const char *json_path)
 {
@@ -454,6 +501,52 @@ static const yaml_node_t *find_property(struct crd *crd, const char *json_path)
 	for (char *part = strtok_r(path, ".", &rest); part; part = strtok_r(NULL, ".", &rest))
 		schema = child(crd, child(crd, schema, "properties"), part);
 	return schema;
+}
+
+static void every_word_of_an_enumeration_is_explained(void **state)
+{
+	struct crd *crd = &((struct fixture *)*state)->crd;
+	check_words(crd, "", schema_of(crd));
+	expect_no_complaints(crd);
+}
+
+/* Texts in the rows: a status of a newer version may name others. */
+static void every_witness_and_stand_in_is_explained(void **state)
+{
+	struct crd *crd = &((struct fixture *)*state)->crd;
+	const yaml_node_t *tenant = child(
+		crd, child(crd, find_property(crd, ".status.tenants"), "items"), "properties");
+	const yaml_node_t *stand_ins = child(crd, child(crd, tenant, "standIn"), "enum");
+	const char *witnesses =
+		text_of(child(crd, child(crd, tenant, "witnesses"), "description"));
+	assert_true(HOLDING_N_WITNESSES <= LIMIT_WITNESSES);
+	for (unsigned i = 0; i < HOLDING_N_WITNESSES; i++) {
+		char name[LIMIT_TEXT_WITNESS + 1] = "";
+		assert_in_range(holding_witness_name(i).len, 1, LIMIT_TEXT_WITNESS);
+		memcpy(name, holding_witness_name(i).ptr, holding_witness_name(i).len);
+		if (!explains(witnesses, name))
+			complain(crd, "witnesses", name);
+	}
+	unsigned stand_in_witnesses = 0;
+	for (size_t i = 0; i < count_items(stand_ins); i++)
+		stand_in_witnesses |=
+			holding_witness_of(view_from(text_of(item(crd, stand_ins, i))));
+	assert_int_equal(count_items(stand_ins), 2);
+	assert_int_equal(stand_in_witnesses, HOLDING_HAMI | HOLDING_KAI);
+	expect_no_complaints(crd);
+}
+
+/* With keys the API server would refuse a holder whose UID is not known. */
+static void holders_without_a_device_need_no_key(void **state)
+{
+	struct crd *crd = &((struct fixture *)*state)->crd;
+	const yaml_node_t *unplaced = find_property(crd, ".status.unplacedTenants");
+	expect(crd, "unplacedTenants", unplaced, "x-kubernetes-list-type", "atomic");
+	expect(crd, "deviceIDs",
+	       child(crd, child(crd, child(crd, unplaced, "items"), "properties"), "deviceIDs"),
+	       "x-kubernetes-list-type", "atomic");
+	assert_int_equal(count_items(child(crd, child(crd, unplaced, "items"), "required")), 0);
+	expect_no_complaints(crd);
 }
 
 static bool is_elsewhere(const char *json_path)
@@ -511,6 +604,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(every_property_is_described, setup, teardown),
 	cmocka_unit_test_setup_teardown(every_list_says_how_it_merges_and_keys_are_required, setup,
 					teardown),
+	cmocka_unit_test_setup_teardown(every_word_of_an_enumeration_is_explained, setup, teardown),
+	cmocka_unit_test_setup_teardown(every_witness_and_stand_in_is_explained, setup, teardown),
+	cmocka_unit_test_setup_teardown(holders_without_a_device_need_no_key, setup, teardown),
 	cmocka_unit_test_setup_teardown(columns_and_selectors_point_at_scalars_of_their_type, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(a_new_object_is_pending_in_every_respect, setup, teardown),

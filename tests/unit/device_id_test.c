@@ -11,7 +11,7 @@ struct row {
 	enum device_id_form form;
 	const char *uuid;
 	int64_t minor, gi, ci, replica;
-	bool is_replica, is_hami;
+	bool is_replica, is_hami, is_odd;
 };
 
 static void check(const struct row *row)
@@ -27,6 +27,7 @@ static void check(const struct row *row)
 	assert_int_equal(id.replica, row->replica);
 	assert_int_equal(id.is_replica, row->is_replica);
 	assert_int_equal(id.is_hami, row->is_hami);
+	assert_int_equal(id.is_odd, row->is_odd);
 }
 
 static void every_known_form_is_taken_apart(void **state)
@@ -53,20 +54,38 @@ static void every_known_form_is_taken_apart(void **state)
 static void anything_else_is_unknown_and_names_nothing(void **state)
 {
 	static const char *const texts[] = {
-		"", "::", "::1", "GPU-", "GPU-" UUID "::", "GPU-" UUID "::x", "GPU-" UUID "::-1",
-		"GPU-" UUID "-", "GPU-" UUID "-a", "GPU-" UUID "0", "gpu-" UUID, UUID,
+		"", "::", "::1", "GPU-", "MIG-", "gpu-" UUID, UUID, "GPU-::1",
 		"GPU-11ba558d-3437-2335-2fd8-a78c8502f87g", "MIG-GPU-" UUID, "MIG-GPU-" UUID "/1",
 		"MIG-GPU-" UUID "/1/x", "MIG-GPU-" UUID "//", "nvidia", "nvidia-1", "nvidia1/",
 		"nvidia1/x", "nvidia1/gi", "nvidia1/gi1/", "nvidia1/vgpu", "nvidia1/gi1/vgpu1x",
-		"nvidia1::2", "all", "0", "GPU-" UUID "-1::2",
+		"nvidia1::2", "all", "0",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct row row = {texts[i], DEVICE_ID_UNKNOWN, NULL, -1, -1, -1, 0, false, false};
+		struct row row = {texts[i], DEVICE_ID_UNKNOWN, NULL, -1, -1, -1, 0};
 
 		check(&row);
 	}
+}
+
+static void a_whole_uuid_tells_the_device_whatever_follows_it(void **state)
+{
+	static const char *const tails[] = {"::", "::x", "::-1", "::1::2", "-",	 "-a",
+					    "-1::2", "0", "/1/2", " ", "#1"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
+		char gpu[64], mig[64];
+
+		snprintf(gpu, sizeof(gpu), "GPU-%s%s", UUID, tails[i]);
+		snprintf(mig, sizeof(mig), "MIG-%s%s", UUID, tails[i]);
+		check(&(struct row){gpu, DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 0, .is_odd = true});
+		check(&(struct row){mig, DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 0, .is_odd = true});
+	}
+	/* HAMi's form is a physical device's only. */
+	check(&(struct row){"MIG-" UUID "-3", DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 0,
+			    .is_odd = true});
 }
 
 static void uuids_are_told_from_what_looks_like_them(void **state)
@@ -84,6 +103,7 @@ static void uuids_are_told_from_what_looks_like_them(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_known_form_is_taken_apart),
 	cmocka_unit_test(anything_else_is_unknown_and_names_nothing),
+	cmocka_unit_test(a_whole_uuid_tells_the_device_whatever_follows_it),
 	cmocka_unit_test(uuids_are_told_from_what_looks_like_them),
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "agent/hardware.h"
+#include "lib/fake_proc.h"
 #include "lib/own_folder.h"
 
 #define DEVICES_FILE "hardware_test.json"
@@ -20,7 +21,22 @@
 #define XID(sequence, code)                                                                   \
 	"{\"sequence\":" sequence ",\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":" code "}"
 
+#define POD "2c48913c-b29f-11e7-9350-020968147796"
+#define OTHER "9f1c3c6e-8a55-4d0a-9f52-7f0e6a1b2c3d"
+#define CGROUP(pod) "0::/kubepods/burstable/pod" pod "/main\n"
+
 static struct error err;
+
+static const struct hardware_config config = {
+	.library_name = FAKE_NVML,
+	.processes = PROCESSES_OFF,
+	.proc_path = "/proc",
+};
+
+static bool read_at(struct hardware *hardware, int64_t wall)
+{
+	return hardware_read(hardware, (struct processes_time){wall, 1000000});
+}
 
 static void set_node(const char *text)
 {
@@ -47,18 +63,18 @@ static void a_reading_is_told_and_only_a_change_is_news(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, FAKE_NVML, &err), 0);
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
 	set_node(NODE("Default", "", ""));
-	assert_true(hardware_read(&hardware, 100));
+	assert_true(read_at(&hardware, 100));
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_OK);
 	assert_int_equal(report.sources.nvml.observed_at, 100);
 	assert_int_equal(report.devices.count, 1);
 	assert_true(view_equal(report.driver_version, VIEW("580.65.06")));
-	assert_false(hardware_read(&hardware, 200));
+	assert_false(read_at(&hardware, 200));
 	assert_int_equal(tell(&hardware).sources.nvml.observed_at, 200);
 	set_node(NODE("ExclusiveProcess", "", ""));
-	assert_true(hardware_read(&hardware, 300));
+	assert_true(read_at(&hardware, 300));
 	hardware_deinit(&hardware);
 }
 
@@ -66,38 +82,139 @@ static void a_process_is_news_but_its_memory_is_not(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, FAKE_NVML, &err), 0);
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
 	set_node(NODE("Default", "", ""));
-	hardware_read(&hardware, 100);
+	read_at(&hardware, 100);
 	set_node(NODE("Default", PROCESS("42", "100"), ""));
-	assert_true(hardware_read(&hardware, 200));
+	assert_true(read_at(&hardware, 200));
 	set_node(NODE("Default", PROCESS("42", "200"), ""));
-	assert_false(hardware_read(&hardware, 300));
+	assert_false(read_at(&hardware, 300));
 	const struct report report = tell(&hardware);
 	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
 	assert_int_equal(ARRAY_AT(device->processes, struct report_process, 0)->memory_mib, 200);
 	set_node(NODE("Default", PROCESS("43", "200"), ""));
-	assert_true(hardware_read(&hardware, 400));
+	assert_true(read_at(&hardware, 400));
 	hardware_deinit(&hardware);
+}
+
+/* What is told of the n-th process of the only device. */
+static struct report_process tell_process(const struct hardware *hardware, uint32_t n)
+{
+	const struct report report = tell(hardware);
+	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+	assert_true(n < device->processes.count);
+	return *ARRAY_AT(device->processes, struct report_process, n);
+}
+
+static void whose_a_process_is_is_told_and_news(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	struct fake_proc proc;
+	fake_proc_init(&proc);
+	const struct hardware_config with_processes = {
+		.library_name = FAKE_NVML, .processes = PROCESSES_AUTO, .proc_path = proc.path};
+	assert_int_equal(hardware_init(&hardware, &with_processes, &err), 0);
+	fake_proc_set(&proc, 42, 1, "python3\n", CGROUP(POD));
+	set_node(NODE("Default", PROCESS("42", "100"), ""));
+	assert_true(read_at(&hardware, 100));
+	struct report_process process = tell_process(&hardware, 0);
+	assert_true(view_equal(process.pod_uid, VIEW(POD)));
+	assert_true(view_equal(process.command, VIEW("python3")));
+	assert_int_equal(tell(&hardware).sources.processes.state, REPORT_SOURCE_OK);
+	assert_false(read_at(&hardware, 200));
+	set_node(NODE("Default", PROCESS("42", "200"), ""));
+	assert_false(read_at(&hardware, 300));
+	/* The number goes to a process of another pod. */
+	fake_proc_set(&proc, 42, 2, "python3\n", CGROUP(OTHER));
+	assert_true(read_at(&hardware, 400));
+	assert_true(view_equal(tell_process(&hardware, 0).pod_uid, VIEW(OTHER)));
+	assert_false(read_at(&hardware, 500));
+	/* Without any process, that they cannot be seen is still news. */
+	set_node(NODE("Default", "", ""));
+	assert_true(read_at(&hardware, 600));
+	fake_proc_remove(&proc, 1);
+	assert_true(read_at(&hardware, 700));
+	assert_int_equal(tell(&hardware).sources.processes.state, REPORT_SOURCE_ERROR);
+	hardware_deinit(&hardware);
+	fake_proc_deinit(&proc);
+}
+
+static void a_driver_in_trouble_leaves_the_processes_as_they_were_told(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	struct fake_proc proc;
+	fake_proc_init(&proc);
+	const struct hardware_config with_processes = {
+		.library_name = FAKE_NVML, .processes = PROCESSES_AUTO, .proc_path = proc.path};
+	assert_int_equal(hardware_init(&hardware, &with_processes, &err), 0);
+	fake_proc_set(&proc, 42, 1, "python3\n", CGROUP(POD));
+	set_node(NODE("Default", PROCESS("42", "100"), ""));
+	read_at(&hardware, 100);
+	set_node("{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
+		 "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
+	assert_true(read_at(&hardware, 200));
+	assert_true(view_equal(tell_process(&hardware, 0).pod_uid, VIEW(POD)));
+	assert_int_equal(tell(&hardware).sources.processes.observed_at, 100);
+	set_node(NODE("Default", PROCESS("42", "100"), ""));
+	assert_true(read_at(&hardware, 300));
+	assert_true(view_equal(tell_process(&hardware, 0).pod_uid, VIEW(POD)));
+	assert_int_equal(tell(&hardware).sources.processes.observed_at, 300);
+	hardware_deinit(&hardware);
+	fake_proc_deinit(&proc);
+}
+
+/* As many as a report may name, each a stranger to all others. */
+static void the_fullest_node_that_can_be_told_can_be_read(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	FILE *file = fopen(DEVICES_FILE ".tmp", "w");
+	assert_non_null(file);
+	fprintf(file, "{\"driverVersion\":\"1\",\"cudaVersion\":\"13.0\",\"devices\":[");
+	for (unsigned d = 0; d < LIMIT_REPORT_DEVICES; d++) {
+		fprintf(file, "%s{\"uuid\":\"GPU-11ba558d-3437-2335-2fd8-a78c8502%04x\",\"name\":\"L4\","
+			"\"minor\":%u,\"pciBusID\":\"00000000:%02X:00.0\",\"memoryMiB\":24576,"
+			"\"processes\":[", d ? "," : "", d, d, d);
+		for (unsigned p = 0; p < LIMIT_REPORT_PROCESSES; p++)
+			fprintf(file, "%s{\"pid\":%u,\"kind\":\"Compute\"}", p ? "," : "",
+				4000000 + d * LIMIT_REPORT_PROCESSES + p);
+		fprintf(file, "]}");
+	}
+	fprintf(file, "]}");
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
+	struct fake_proc proc;
+	fake_proc_init(&proc);
+	const struct hardware_config with_processes = {
+		.library_name = FAKE_NVML, .processes = PROCESSES_AUTO, .proc_path = proc.path};
+	assert_int_equal(hardware_init(&hardware, &with_processes, &err), 0);
+	assert_true(read_at(&hardware, 100));
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+	assert_int_equal(tell(&hardware).devices.count, LIMIT_REPORT_DEVICES);
+	assert_false(read_at(&hardware, 200));
+	hardware_deinit(&hardware);
+	fake_proc_deinit(&proc);
 }
 
 static void a_driver_in_trouble_leaves_the_last_good_devices_standing(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, FAKE_NVML, &err), 0);
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
 	set_node(NODE("Default", "", ""));
-	hardware_read(&hardware, 100);
+	read_at(&hardware, 100);
 	set_node("{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
 		 "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
-	assert_true(hardware_read(&hardware, 200));
+	assert_true(read_at(&hardware, 200));
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ERROR);
 	assert_true(report.sources.nvml.message.len > 0);
 	assert_int_equal(report.sources.nvml.observed_at, 100);
 	assert_int_equal(report.devices.count, 1);
 	set_node(NODE("Default", "", ""));
-	assert_true(hardware_read(&hardware, 300));
+	assert_true(read_at(&hardware, 300));
 	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
 	hardware_deinit(&hardware);
 }
@@ -106,12 +223,13 @@ static void a_node_without_the_library_has_no_such_source(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, "./no-such-library.so.1", &err), 0);
-	assert_true(hardware_read(&hardware, 100));
+	const struct hardware_config none = {.library_name = "./no-such-library.so.1"};
+	assert_int_equal(hardware_init(&hardware, &none, &err), 0);
+	assert_true(read_at(&hardware, 100));
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ABSENT);
 	assert_false(report.devices.present);
-	assert_false(hardware_read(&hardware, 200));
+	assert_false(read_at(&hardware, 200));
 	hardware_deinit(&hardware);
 }
 
@@ -121,9 +239,9 @@ static void xid_errors_reach_the_queue_once(void **state)
 	struct hardware hardware;
 	struct event_queue queue;
 	event_queue_init(&queue, 0);
-	assert_int_equal(hardware_init(&hardware, FAKE_NVML, &err), 0);
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
 	set_node(NODE("Default", "", ""));
-	hardware_read(&hardware, 100);
+	read_at(&hardware, 100);
 	assert_false(hardware_read_events(&hardware, 100, &queue));
 	set_node(NODE("Default", "", XID("1", "79") "," XID("2", "13")));
 	assert_true(hardware_read_events(&hardware, 200, &queue));
@@ -142,9 +260,9 @@ static void an_xid_that_no_report_can_carry_is_left_out(void **state)
 	struct hardware hardware;
 	struct event_queue queue;
 	event_queue_init(&queue, 0);
-	assert_int_equal(hardware_init(&hardware, FAKE_NVML, &err), 0);
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
 	set_node(NODE("Default", "", ""));
-	hardware_read(&hardware, 100);
+	read_at(&hardware, 100);
 	set_node(NODE("Default", "", XID("1", "65536") "," XID("2", "65535")));
 	assert_true(hardware_read_events(&hardware, 200, &queue));
 	assert_int_equal(event_queue_events(&queue).count, 1);
@@ -154,6 +272,9 @@ static void an_xid_that_no_report_can_carry_is_left_out(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_reading_is_told_and_only_a_change_is_news),
 	cmocka_unit_test(a_process_is_news_but_its_memory_is_not),
+	cmocka_unit_test(whose_a_process_is_is_told_and_news),
+	cmocka_unit_test(a_driver_in_trouble_leaves_the_processes_as_they_were_told),
+	cmocka_unit_test(the_fullest_node_that_can_be_told_can_be_read),
 	cmocka_unit_test(a_driver_in_trouble_leaves_the_last_good_devices_standing),
 	cmocka_unit_test(a_node_without_the_library_has_no_such_source),
 	cmocka_unit_test(xid_errors_reach_the_queue_once),

@@ -430,13 +430,14 @@ static void a_report_of_another_boot_says_that_the_last_one_was_before_it(void *
 	}
 }
 
-static void without_a_report_its_age_counts_from_the_start(void **state)
+static void without_a_report_its_age_counts_from_the_first_question(void **state)
 {
 	struct world *world = *state;
 
 	put_attribution(world, "gpu-a", 1);
-	assert_int_equal(gather(world, "gpu-a", 4000).report_age_ms, 3000);
-	assert_null(gather(world, "gpu-a", 4000).report);
+	assert_int_equal(gather(world, "gpu-a", 4000).report_age_ms, 0);
+	assert_int_equal(gather(world, "gpu-a", 7000).report_age_ms, 3000);
+	assert_null(gather(world, "gpu-a", 7000).report);
 }
 
 static void a_uid_that_the_api_places_on_another_node_is_elsewhere(void **state)
@@ -562,6 +563,223 @@ static void what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_
 	assert_false(world->initial);
 }
 
+/* Dynamic resource allocation */
+
+static void put_claimer(struct world *world, const char *uid, const char *claim, uint64_t version)
+{
+	struct error err;
+	const struct pod_fields fields = {
+		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = view_from(uid),
+		.node = VIEW("gpu-a"), .phase = POD_PHASE_RUNNING, .wants_gpu = true,
+		.claims = {{VIEW("main"), view_from(claim), VIEW("")}}, .n_claims = 1,
+	};
+
+	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000,
+					   &err), 0);
+}
+
+static struct resource_claim_fields claim_for(const char *uid)
+{
+	return (struct resource_claim_fields){
+		.namespace = VIEW("ml"), .name = VIEW("c"),
+		.results = {{VIEW("main"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"),
+			     VIEW(""), false}},
+		.n_results = 1,
+		.consumers = {view_from(uid)}, .n_consumers = 1,
+	};
+}
+
+static void put_claim(struct world *world, const char *uid, uint64_t version)
+{
+	struct resource_claim_fields fields = claim_for(uid);
+	struct error err;
+
+	assert_int_equal(inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT,
+						      version, &err), 0);
+}
+
+static struct resource_slice_fields slice_on(const char *node, int64_t generation)
+{
+	return (struct resource_slice_fields){
+		.name = VIEW("s"), .driver = VIEW("gpu.nvidia.com"), .node = view_from(node),
+		.pool = VIEW("p"), .generation = generation, .slice_count = 1,
+		.devices = {{.name = VIEW("gpu-0"), .uuid = VIEW(UUID_A)}}, .n_devices = 1,
+	};
+}
+
+static void put_slice(struct world *world, const char *node, int64_t generation, uint64_t version)
+{
+	struct resource_slice_fields fields = slice_on(node, generation);
+	struct error err;
+
+	assert_int_equal(inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT,
+						      version, &err), 0);
+}
+
+static void a_claim_grants_its_device_in_whatever_order_things_come(void **state)
+{
+	struct world *world = *state;
+	static const char *const orders[] = {"pcs", "psc", "cps", "csp", "spc", "scp"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		tear_down(state);
+		set_up(state);
+		world = *state;
+		sync_all(world, 1000);
+		for (const char *step = orders[i]; *step; step++) {
+			if (*step == 'p')
+				put_claimer(world, "u1", "c", 1);
+			else if (*step == 'c')
+				put_claim(world, "u1", 1);
+			else
+				put_slice(world, "gpu-a", 1, 1);
+		}
+		struct join_input input = gather(world, "gpu-a", 1000);
+		assert_int_equal(input.n_grants, 1);
+		assert_true(view_equal(input.grants[0].uuid, VIEW(UUID_A)));
+		assert_true(view_equal(pod_uid(input.grants[0].pod), VIEW("u1")));
+		assert_int_equal(input.n_slice_devices, 1);
+		assert_true(view_equal(input.slice_devices[0].uuid, VIEW(UUID_A)));
+		assert_false(input.grants_unknown);
+		/* Whoever came last told the node, which is worth a join for its slice alone. */
+		assert_true(strlen(world->touched) >= strlen("gpu-a "));
+	}
+}
+
+static void what_changes_of_claims_and_slices_touches_their_nodes(void **state)
+{
+	struct world *world = *state;
+
+	sync_all(world, 1000);
+	put_slice(world, "gpu-a", 1, 1);
+	put_claimer(world, "u1", "c", 1);
+	world->touched[0] = '\0';
+	put_claim(world, "u1", 1);
+	assert_touched(world, "gpu-a ");
+	put_claim(world, "u1", 2);
+	assert_touched(world, "");
+	put_claimer(world, "u1", "d", 2);
+	assert_touched(world, "gpu-a gpu-a "); /* as it was, and as it is */
+	put_slice(world, "gpu-b", 1, 2);
+	assert_touched(world, "gpu-a gpu-b ");
+	put_report(world, &(struct report){.version = 1, .node = VIEW("gpu-a")}, 1000);
+	world->touched[0] = '\0';
+	inventory_remove(world->inventory, INVENTORY_RESOURCE_SLICES, VIEW("s"), 3, 1000);
+	assert_touched(world, "gpu-b ");
+	inventory_begin_replace(world->inventory, INVENTORY_RESOURCE_CLAIMS);
+	inventory_end_replace(world->inventory, INVENTORY_RESOURCE_CLAIMS, 1000);
+	assert_touched(world, "gpu-a ");
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_RESOURCE_CLAIMS), 0);
+}
+
+static void a_pod_of_a_reused_name_inherits_no_claim(void **state)
+{
+	struct world *world = *state;
+
+	sync_all(world, 1000);
+	put_slice(world, "gpu-a", 1, 1);
+	put_claim(world, "u1", 1);
+	put_claimer(world, "u2", "c", 1);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_grants, 0);
+	put_claim(world, "u2", 2);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_grants, 1);
+}
+
+static void no_node_describes_the_devices_of_another(void **state)
+{
+	struct world *world = *state;
+
+	sync_all(world, 1000);
+	put_slice(world, "gpu-b", 9, 1);
+	put_claim(world, "u1", 1);
+	put_claimer(world, "u1", "c", 1);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	assert_int_equal(input.n_grants, 1);
+	assert_int_equal(input.grants[0].uuid.len, 0);
+	assert_int_equal(input.n_slice_devices, 0);
+}
+
+static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **state)
+{
+	struct world *world = *state;
+	struct resource_slice_fields newer = slice_on("gpu-a", 2);
+	struct error err;
+
+	newer.name = VIEW("s2");
+	newer.slice_count = 2;
+	sync_all(world, 1000);
+	put_slice(world, "gpu-a", 1, 1);
+	put_claim(world, "u1", 1);
+	put_claimer(world, "u1", "c", 1);
+	assert_int_equal(inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 2,
+						      &err), 0);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	assert_true(input.grants_unknown);
+	assert_int_equal(input.grants[0].uuid.len, 0);
+	assert_int_equal(input.n_slice_devices, 0);
+	/* The slice of before is written anew: now they are two of the new one. */
+	newer = slice_on("gpu-a", 2);
+	newer.slice_count = 2;
+	newer.n_devices = 0;
+	assert_int_equal(inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 3,
+						      &err), 0);
+	input = gather(world, "gpu-a", 1000);
+	assert_false(input.grants_unknown);
+	assert_true(view_equal(input.grants[0].uuid, VIEW(UUID_A)));
+}
+
+static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
+{
+	struct world *world = *state;
+
+	put_slice(world, "gpu-a", 1, 1);
+	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+	inventory_set_absent(world->inventory, INVENTORY_RESOURCE_CLAIMS);
+	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+	inventory_set_absent(world->inventory, INVENTORY_RESOURCE_SLICES);
+	assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+}
+
+static void a_claim_that_is_not_here_makes_grants_unknown_while_its_pod_lives(void **state)
+{
+	struct world *world = *state;
+	struct pod_fields over = {
+		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
+		.node = VIEW("gpu-a"), .phase = POD_PHASE_FAILED, .wants_gpu = true,
+		.containers_terminated = true,
+		.claims = {{VIEW("main"), VIEW("c"), VIEW("")}}, .n_claims = 1,
+	};
+	static char long_name[600];
+	struct error err;
+
+	sync_all(world, 1000);
+	put_claimer(world, "u1", "c", 1);
+	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+	assert_int_equal(inventory_put_pod(world->inventory, &over, STORE_UPSERT, 2, 1000, &err), 0);
+	assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	put_claimer(world, "u1", long_name, 3);
+	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+}
+
+static void what_cannot_be_used_is_counted(void **state)
+{
+	struct world *world = *state;
+	struct resource_claim_fields fields = claim_for("u1");
+	struct error err;
+
+	fields.has_other_consumers = true;
+	assert_int_equal(inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT, 1,
+						      &err), 0);
+	put_slice(world, "", 1, 1);
+	assert_int_equal(inventory_unused(world->inventory).resource_claims, 1);
+	assert_int_equal(inventory_unused(world->inventory).resource_slices, 1);
+	inventory_remove(world->inventory, INVENTORY_RESOURCE_CLAIMS, VIEW("ml/c"), 2, 1000);
+	inventory_remove(world->inventory, INVENTORY_RESOURCE_SLICES, VIEW("s"), 2, 1000);
+	assert_int_equal(inventory_unused(world->inventory).resource_claims, 0);
+	assert_int_equal(inventory_unused(world->inventory).resource_slices, 0);
+}
+
 /* Everything once; returns how far it came. */
 static bool fill(struct inventory *inventory, struct world *world)
 {
@@ -571,6 +789,8 @@ static bool fill(struct inventory *inventory, struct world *world)
 	const struct policy policy = {.name = VIEW("p")};
 	const struct attribution object = {.name = VIEW(NAME_A), .uuid = VIEW(UUID_A),
 					   .status.node_name = VIEW("gpu-b")};
+	const struct resource_claim_fields claim = claim_for("u1");
+	const struct resource_slice_fields slice = slice_on("gpu-c", 1);
 	static struct report report;
 	struct arena arena;
 	struct error err;
@@ -582,6 +802,8 @@ static bool fill(struct inventory *inventory, struct world *world)
 		 inventory_put_node(inventory, &node, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_policy(inventory, &policy, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_attribution(inventory, &object, &arena, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put_resource_claim(inventory, &claim, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put_resource_slice(inventory, &slice, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_report(inventory, &report, count_release, world, 0, &err) == 0;
 	arena_deinit(&arena);
 	return filled;
@@ -651,7 +873,9 @@ static void without_memory_nothing_is_gathered(void **state)
 	bool failed = true;
 
 	put_report(world, &report, 1000);
-	put_pod(world, "a", "u1", true, 1);
+	put_claimer(world, "u1", "c", 1);
+	put_claim(world, "u1", 1);
+	put_slice(world, "gpu-a", 1, 1);
 	put_attribution(world, "gpu-a", 1);
 	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000,
 					     &err), 0);
@@ -665,6 +889,7 @@ static void without_memory_nothing_is_gathered(void **state)
 		arena_deinit(&arena);
 		assert_true(view_equal(input.node_name, failed ? VIEW("before") : VIEW("gpu-a")));
 		assert_int_equal(input.n_pods, failed ? 0 : 1);
+		assert_int_equal(input.n_grants, failed ? 0 : 1);
 	}
 	failing_malloc_at(1);
 	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &(struct view){"n", 1},
@@ -674,6 +899,22 @@ static void without_memory_nothing_is_gathered(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_claim_grants_its_device_in_whatever_order_things_come, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_changes_of_claims_and_slices_touches_their_nodes, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_of_a_reused_name_inherits_no_claim, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		no_node_describes_the_devices_of_another, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_newer_generation_that_is_not_whole_makes_the_pool_unknown, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		grants_are_unknown_until_claims_and_slices_are_here, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_that_is_not_here_makes_grants_unknown_while_its_pod_lives, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_cannot_be_used_is_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_has_the_pods_that_the_api_places_on_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -701,7 +942,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_unchanged_report_only_starts_its_age_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		without_a_report_its_age_counts_from_the_start, set_up, tear_down),
+		without_a_report_its_age_counts_from_the_first_question, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_uid_that_the_api_places_on_another_node_is_elsewhere, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

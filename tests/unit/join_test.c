@@ -687,7 +687,7 @@ static void ids_of_no_device_are_counted_and_attributed_to_none(void **state)
 	assert_int_equal(world.result.n_devices, 1);
 }
 
-static void hami_ids_are_taken_but_give_no_tenant(void **state)
+static void a_hami_id_without_an_annotation_names_a_stand_in(void **state)
 {
 	(void)state;
 	build_world_device(&world, 0);
@@ -697,11 +697,16 @@ static void hami_ids_are_taken_but_give_no_tenant(void **state)
 	build_world_run(&world, (struct build_pod){.name = "a"},
 			VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1"));
 	const struct attribution_status *status = publish();
-	expect_tenants(status, "");
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a",
+							   ATTRIBUTION_PHASE_RUNNING,
+							   ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
+	expect_text(t->stand_in, "HAMi");
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
 	expect_text(status->slots.summary, "1/3");
 	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_UNKNOWN);
 	expect_texts(status->sharing.evidence, "device IDs are HAMi's");
-	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+	expect_condition(status, "Ready", CONDITION_FALSE, "Unresolved");
 }
 
 static void running_out_of_memory_fails_and_changes_nothing(void **state)
@@ -734,6 +739,214 @@ static void running_out_of_memory_fails_and_changes_nothing(void **state)
 		world.input.report = NULL;
 	}
 	assert_true(n_failures > 100);
+}
+
+/* Without an agent */
+
+static void publish_without_agent(void)
+{
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_uuid(&world, 0)}});
+	build_world_without_agent(&world);
+	publish();
+}
+
+static void what_the_api_says_is_published_when_no_agent_has_come(void **state)
+{
+	(void)state;
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_uuid(&world, 0)}});
+	build_world_restart(&world);
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.agentless_ms);
+	build_world_wait(&world, world.limits.agentless_ms - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	assert_int_equal(build_world_count_writes(&world), 1);
+	expect_tenants(publish(), "uid-a/main");
+}
+
+static void a_status_without_an_agent_says_what_it_lacks(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	const struct attribution_status *status = build_world_status(&world, 0);
+	expect_tenant(status, "uid-a", ATTRIBUTION_PHASE_RUNNING,
+		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
+	expect_text(status->node_name, "gpu-a");
+	expect_condition(status, "ReportFresh", CONDITION_FALSE, "NoAgent");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "NoAgent");
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "NoAgent");
+	expect_condition(status, "Healthy", CONDITION_UNKNOWN, "NoAgent");
+	assert_int_equal(status->health.state, ATTRIBUTION_HEALTH_UNKNOWN);
+	expect_texts(status->health.reasons, "NoAgent");
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, 1);
+	assert_int_equal(status->device.index, -1);
+	assert_int_equal(status->tenant_count, 1);
+}
+
+static void without_an_agent_nothing_flips(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(build_world_count_writes(&world), 0);
+		build_world_wait(&world, world.limits.report_stale_ms);
+	}
+	/* The controller starts anew: what it wrote does not change while it waits for an agent. */
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_wait(&world, world.limits.agentless_ms);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void without_an_agent_pods_begin_and_end(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	build_world_remove_pod(&world, "uid-a");
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	/* That nobody else is there is not known. */
+	assert_int_equal(status->slots.allocated, 0);
+	build_world_pod(&world, (struct build_pod){.name = "b",
+						   .told = {build_world_replica(&world, 0, 1)}});
+	status = publish();
+	expect_tenants(status, "uid-b/main");
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_UNKNOWN);
+}
+
+static void the_first_report_of_an_agent_takes_the_object_over(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	build_world_exclusive(&world, 0);
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	build_world_report(&world);
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(
+		status, "uid-a", ATTRIBUTION_PHASE_RUNNING, ATTRIBUTION_CONFIDENCE_CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources,PodStatus");
+	assert_true(t->since == BUILD_WORLD_NOW);
+	expect_condition(status, "ReportFresh", CONDITION_TRUE, "ReportReceived");
+	expect_condition(status, "Ready", CONDITION_TRUE, "Current");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(status, "Healthy", CONDITION_TRUE, "NothingFound");
+	assert_int_equal(status->device.index, 0);
+	expect_text(status->slots.summary, "1/1");
+	/* From then on its silence is silence. */
+	build_world_restart(&world);
+	build_world_wait(&world, world.limits.report_stale_ms);
+	expect_condition(publish(), "ReportFresh", CONDITION_FALSE, "AgentSilent");
+}
+
+static void an_agents_status_outlives_a_restart_though_the_api_speaks_at_once(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_replica(&world, 0, 0)}},
+			build_world_replica(&world, 0, 0));
+	build_world_run(&world,
+			(struct build_pod){.name = "b", .container = "init",
+					   .kind = POD_CONTAINER_INIT},
+			build_world_replica(&world, 0, 1));
+	publish();
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_wait(&world, world.limits.agentless_ms);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	expect_condition(build_world_status(&world, 0), "Ready", CONDITION_TRUE, "Current");
+}
+
+static void before_the_first_report_tenants_begin_by_the_word_of_the_api(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	publish();
+	build_world_restart(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 0)}});
+	const struct attribution_status *status = publish();
+	expect_texts(expect_tenant(status, "uid-a", ATTRIBUTION_PHASE_RUNNING,
+				   ATTRIBUTION_CONFIDENCE_CONFIRMED)
+			     ->witnesses,
+		     "PodStatus");
+	expect_text(status->slots.summary, "1/2");
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_TIME_SLICED);
+}
+
+static void without_an_agent_no_device_is_taken_from_another_node(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	hand_to_other_node();
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* An object that no node has is another's if that one's agent names the device. */
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status = (struct attribution_status){0};
+	build_world_previous(&world, 0)->object = &object;
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_previous(&world, 0)->claimed_age_ms = -1;
+	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
+static void slices_describe_idle_devices_without_an_agent(void **state)
+{
+	(void)state;
+	build_world_slice(&world, 0);
+	build_world_slice(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 1);
+	build_world_restart(&world);
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.agentless_ms);
+	build_world_wait(&world, world.limits.agentless_ms);
+	const struct attribution_status *status = publish();
+	expect_text(status->device.model, "NVIDIA-A100-SXM4-40GB");
+	expect_text(status->device.pci_bus_id, "0000:00:00.0");
+	assert_int_equal(status->device.memory_mib, 40960);
+	expect_tenants(status, "");
+	assert_int_equal(status->tenant_count, -1); /* that there are none is not known */
+	assert_int_equal(status->slots.allocated, -1);
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 2;
+	build_world_shared(&world, 0, n);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(&world,
+				(struct build_pod){.name = name,
+						   .told = {build_world_uuid(&world, 1)}},
+				build_world_replica(&world, 0, i));
+		name = build_world_text(&world, "q%02u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name}, VIEW("x"));
+	}
+	build_world_wait(&world, world.limits.disagreement_ms);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->source_disagreement_left_out, 2);
+	assert_int_equal(status->unplaced_tenants_left_out, 2);
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* A pod that is gone is disputed no more. */
+	build_world_remove_pod(&world, "uid-p00");
+	status = publish();
+	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT - 1);
+	assert_int_equal(status->source_disagreement_left_out, 2);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -787,6 +1000,17 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		objects_of_a_node_that_is_gone_end_after_the_stated_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_node_whose_agent_goes_on_reporting_is_not_buried, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_without_devices_that_is_gone_is_buried_as_well, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_old_report_creates_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_without_a_node_goes_to_the_most_recent_report, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_a_more_recent_report_names_is_created_by_that_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_gets_no_more_objects_than_its_share, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_node_that_is_gone_leaves_a_device_to_the_node_that_reports_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice, set_up, tear_down),
@@ -798,21 +1022,28 @@ static const struct CMUnitTest tests[] = {
 		activity_is_unknown_and_has_the_scope_of_the_mode, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		ids_of_no_device_are_counted_and_attributed_to_none, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(hami_ids_are_taken_but_give_no_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_hami_id_without_an_annotation_names_a_stand_in, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		running_out_of_memory_fails_and_changes_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_node_whose_agent_goes_on_reporting_is_not_buried, set_up, tear_down),
+		what_the_api_says_is_published_when_no_agent_has_come, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_node_without_devices_that_is_gone_is_buried_as_well, set_up, tear_down),
+		a_status_without_an_agent_says_what_it_lacks, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_an_agent_nothing_flips, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_an_agent_pods_begin_and_end, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		an_old_report_creates_nothing, set_up, tear_down),
+		the_first_report_of_an_agent_takes_the_object_over, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		an_object_without_a_node_goes_to_the_most_recent_report, set_up, tear_down),
+		an_agents_status_outlives_a_restart_though_the_api_speaks_at_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_device_that_a_more_recent_report_names_is_created_by_that_node, set_up, tear_down),
+		before_the_first_report_tenants_begin_by_the_word_of_the_api, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_node_gets_no_more_objects_than_its_share, set_up, tear_down),
+		without_an_agent_no_device_is_taken_from_another_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		slices_describe_idle_devices_without_an_agent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_disputed_the_unplaced_and_their_numbers_outlive_a_restart, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -191,6 +191,56 @@ static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **sta
 	expect_text(publish()->slots.summary, "2/2");
 }
 
+static void a_slice_describes_what_nvml_does_not(void **state)
+{
+	(void)state;
+	struct join_slice_device *slice = build_world_slice(&world, 0);
+	slice->uuid = VIEW("gpu-00000000-0000-4000-8000-0123456789ab");
+	build_world_slice(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_uuid(&world, 0),
+							    build_world_uuid(&world, 2)}});
+	build_world_without_agent(&world);
+	build_world_publish(&world);
+	const struct attribution_device *device = &world.result.devices[0].status.device;
+	expect_text(device->model, "NVIDIA-A100-SXM4-40GB");
+	expect_text(device->compute_capability, "8.0.0");
+	expect_text(device->driver_version, "580.65.6");
+	expect_text(device->cuda_version, "13.0.0");
+	assert_int_equal(device->memory_mib, 40960);
+	assert_int_equal(device->minor, -1);
+	expect_text(build_world_status(&world, 2)->device.model, "");
+	/* It is followed as long as no agent has told more. */
+	slice->driver_version = VIEW("590.1.0");
+	build_world_publish(&world);
+	expect_text(world.result.devices[0].status.device.driver_version, "590.1.0");
+}
+
+static void what_nvml_said_once_no_slice_unsays(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	build_world_slice(&world, 0)->driver_version = VIEW("1.2.3");
+	build_world_fail_nvml(&world);
+	const struct attribution_status *status = publish();
+	expect_text(status->device.driver_version, "580.65.06");
+	expect_text(status->device.compute_capability, "8.0");
+	assert_int_equal(status->device.index, 0);
+}
+
+static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_pod(&world,
+			(struct build_pod){
+				.name = "b",
+				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"});
+	expect_text(publish()->slots.summary, "2/3");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		the_device_is_described_as_nvml_does_with_dashes_in_the_model, set_up, tear_down),
@@ -212,6 +262,10 @@ static const struct CMUnitTest tests[] = {
 		without_an_offer_ever_the_total_is_not_known, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		slots_of_tenants_that_no_book_names_count_up_to_the_total, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_slice_describes_what_nvml_does_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_nvml_said_once_no_slice_unsays, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_is_on_a_device_by_no_id_takes_a_slot_of_it, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -89,7 +89,7 @@ static void a_place_stays_while_anything_hangs_on_it(void **state)
 	(void)state;
 	static const struct report report;
 	static const struct node node;
-	struct list pod, object;
+	struct list pod, object, slice;
 	struct place *place = ensure("gpu-a");
 
 	list_init(&pod);
@@ -98,6 +98,8 @@ static void a_place_stays_while_anything_hangs_on_it(void **state)
 	place->node = &node;
 	list_append(&place->pods, &pod);
 	list_append(&place->attributions, &object);
+	list_init(&slice);
+	list_append(&place->slices, &slice);
 	place_release(&book, place);
 	assert_non_null(place_find(&book, VIEW("gpu-a")));
 	place_release_report(place);
@@ -108,6 +110,9 @@ static void a_place_stays_while_anything_hangs_on_it(void **state)
 	place_release(&book, place);
 	assert_non_null(place_find(&book, VIEW("gpu-a")));
 	list_remove(&object);
+	place_release(&book, place);
+	assert_non_null(place_find(&book, VIEW("gpu-a")));
+	list_remove(&slice);
 	place_release(&book, place);
 	assert_null(place_find(&book, VIEW("gpu-a")));
 	place_release(&book, NULL);
@@ -133,6 +138,12 @@ static void only_a_place_that_a_join_could_change_is_touched(void **state)
 	assert_touched("gpu-a? ");
 	struct place *b = ensure("gpu-b");
 	place_touch_all(&book, false);
+	assert_touched("gpu-a ");
+	list_remove(&object);
+	place_touch(&book, a, false);
+	assert_touched("");
+	list_append(&a->slices, &object);
+	place_touch(&book, a, false);
 	assert_touched("gpu-a ");
 	book.touch = NULL;
 	place_touch(&book, a, false);

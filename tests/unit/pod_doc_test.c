@@ -2,13 +2,15 @@
 
 #include "lib/test_main.h"
 
+#include "base/limits.h"
 #include "lib/golden.h"
+#include "lib/kube_bytes.h"
 #include "schema/pod_doc.h"
 
 #define assert_text(view_, text_) assert_true(view_equal(view_, view_from(text_)))
 
 static const char *const golden_names[] = {
-	"pod_gpu.pb", "pod_plain.pb", "pod_static.pb", "pod_failed.pb",
+	"pod_gpu.pb", "pod_plain.pb", "pod_static.pb", "pod_failed.pb", "pod_sharing.pb",
 };
 
 static struct pod_fields decode(struct view message)
@@ -123,6 +125,179 @@ static void failed_admission_deletion_and_the_operators_own_pods_are_seen(void *
 	golden_free(message);
 }
 
+static void uses_of_claims_name_the_object_and_the_container(void **state)
+{
+	(void)state;
+	/* In the order of the document. "unmade" has no object yet. */
+	static const struct {
+		const char *container, *claim, *request;
+	} rows[] = {
+		{"main", "sharing-0-own-x7k2p", ""},
+		{"main", "team-gpus", "main"},
+		{"side", "team-gpus", ""},
+		{"warm", "team-gpus", "watch"},
+		{"side", "sharing-0-extended-resources-9wq4d", "container-1-request-0"},
+	};
+	struct view message = golden_read("pod_sharing.pb");
+	struct pod_fields fields = decode(message);
+
+	assert_int_equal(fields.n_claims, ARRAY_SIZE(rows));
+	assert_int_equal(fields.claims_left_out, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_text(fields.claims[i].container, rows[i].container);
+		assert_text(fields.claims[i].claim, rows[i].claim);
+		assert_text(fields.claims[i].request, rows[i].request);
+	}
+	golden_free(message);
+}
+
+static void allocated_gpus_name_the_container_and_the_resource(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *container, *ids[2];
+	} rows[] = {
+		/* Beside these there are devices of a claim and of another vendor. */
+		{"pod_sharing.pb", "side",
+		 {"GPU-6e027708-5f1c-4f27-a2b9-0b5d3c2f7a10::1",
+		  "GPU-6e027708-5f1c-4f27-a2b9-0b5d3c2f7a10::2"}},
+		{"pod_gpu.pb", "main", {"GPU-11ba558d-3437-2335-2fd8-a78c8502f87f::3"}},
+		{"pod_static.pb", "", {NULL}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view message = golden_read(rows[i].name);
+		struct pod_fields fields = decode(message);
+		uint32_t n = 0;
+
+		for (; n < 2 && rows[i].ids[n]; n++) {
+			assert_true(n < fields.n_allocations);
+			assert_text(fields.allocations[n].container, rows[i].container);
+			assert_text(fields.allocations[n].resource, "nvidia.com/gpu");
+			assert_text(fields.allocations[n].id, rows[i].ids[n]);
+		}
+		assert_int_equal(fields.n_allocations, n);
+		assert_int_equal(fields.allocations_left_out, 0);
+		golden_free(message);
+	}
+}
+
+static void what_hami_and_kai_write_on_a_pod_is_kept(void **state)
+{
+	(void)state;
+	struct view message = golden_read("pod_sharing.pb");
+	struct pod_fields fields = decode(message);
+
+	assert_text(fields.hami_devices, "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f,NVIDIA,3000,30:;");
+	assert_text(fields.kai_group, "5f0c3f1e-7b0a-4a52-9a35-0c1c5a1f6d11");
+	assert_int_equal(fields.kai_device.len, 0);
+	assert_false(fields.is_reservation);
+	golden_free(message);
+}
+
+/* A pod of a namespace with labels and annotations, under an account. Ends with {NULL}. */
+struct text_pair {
+	const char *key, *value;
+};
+
+static struct view pod_of(const char *namespace, const char *account,
+			  const struct text_pair *labels, const struct text_pair *annotations)
+{
+	static char bytes[4096];
+	const struct text_pair *const maps[] = {labels, annotations};
+	struct sbuf metadata, entry, pod;
+
+	sbuf_init(&metadata, sizeof(bytes));
+	sbuf_init(&entry, sizeof(bytes));
+	sbuf_init(&pod, sizeof(bytes));
+	kube_bytes_field(&metadata, 1, VIEW("n"));
+	kube_bytes_field(&metadata, 3, view_from(namespace));
+	kube_bytes_field(&metadata, 5, VIEW("u"));
+	for (uint32_t k = 0; k < ARRAY_SIZE(maps); k++)
+		for (const struct text_pair *pair = maps[k]; pair->key; pair++) {
+			sbuf_clear(&entry);
+			kube_bytes_field(&entry, 1, view_from(pair->key));
+			kube_bytes_field(&entry, 2, view_from(pair->value));
+			kube_bytes_field(&metadata, 11 + k, sbuf_view(&entry));
+		}
+	kube_bytes_field(&pod, 1, sbuf_view(&metadata));
+	sbuf_clear(&entry);
+	kube_bytes_field(&entry, 8, view_from(account));
+	kube_bytes_field(&pod, 2, sbuf_view(&entry));
+	struct view message = {bytes, sbuf_view(&pod).len};
+	memcpy(bytes, sbuf_view(&pod).ptr, message.len);
+	sbuf_deinit(&metadata);
+	sbuf_deinit(&entry);
+	sbuf_deinit(&pod);
+	return message;
+}
+
+static void a_reservation_of_kais_has_its_namespace_its_group_and_its_device(void **state)
+{
+	(void)state;
+	static const struct text_pair group[] = {{"runai-gpu-group", "g"}, {NULL, NULL}};
+	static const struct text_pair device[] = {{"run.ai/reserve_for_gpu_index", "GPU-1"},
+						  {NULL, NULL}};
+	static const struct text_pair none[] = {{NULL, NULL}};
+	static const struct {
+		const char *namespace;
+		const struct text_pair *labels, *annotations;
+		bool is_reservation, wants_gpu;
+	} rows[] = {
+		{"kai-resource-reservation", group, device, true, true},
+		{"runai-reservation", group, device, true, true},
+		{"kai-resource-reservation-2", group, device, false, true},
+		{"ml", group, device, false, true},
+		{"kai-resource-reservation", group, none, false, true},
+		{"kai-resource-reservation", none, device, false, false},
+		{"kai-resource-reservation", none, none, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(pod_of(rows[i].namespace, "default",
+							 rows[i].labels, rows[i].annotations));
+
+		if (fields.is_reservation != rows[i].is_reservation ||
+		    fields.wants_gpu != rows[i].wants_gpu)
+			fail_msg("row %zu", i);
+		assert_int_equal(fields.kai_device.len, rows[i].annotations == device ? 5 : 0);
+	}
+}
+
+static void a_pod_that_shares_by_hami_wants_a_gpu_without_a_limit(void **state)
+{
+	(void)state;
+	static const struct text_pair none[] = {{NULL, NULL}};
+	static const struct text_pair hami[] = {{"hami.io/vgpu-devices-allocated", "GPU-1,:"},
+						{NULL, NULL}};
+
+	assert_true(decode(pod_of("ml", "default", none, hami)).wants_gpu);
+	assert_false(decode(pod_of("ml", "default", none, none)).wants_gpu);
+}
+
+static void a_pod_is_the_operators_only_with_its_label_and_its_account(void **state)
+{
+	(void)state;
+	static const struct text_pair none[] = {{NULL, NULL}};
+	static const struct {
+		const char *app, *account;
+		bool system;
+	} rows[] = {
+		{"nvidia-device-plugin-validator", "nvidia-operator-validator", true},
+		{"nvidia-cuda-validator", "nvidia-operator-validator", true},
+		{"nvidia-device-plugin-validator", "default", false},
+		{"nvidia-device-plugin-validator", "", false},
+		{"train", "nvidia-operator-validator", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct text_pair labels[] = {{"app", rows[i].app}, {NULL, NULL}};
+
+		assert_int_equal(decode(pod_of("x", rows[i].account, labels, none)).system,
+				 rows[i].system);
+	}
+}
+
 /* Every prefix of a message is malformed, or is a message with less in it; never a crash. */
 static void a_message_cut_anywhere_is_refused_or_lacks_parts(void **state)
 {
@@ -132,13 +307,10 @@ static void a_message_cut_anywhere_is_refused_or_lacks_parts(void **state)
 		size_t n_refused = 0;
 		for (size_t len = 0; len < message.len; len++) {
 			struct view cut = golden_copy((struct view){message.ptr, len});
-			struct pod_fields fields, before;
+			struct pod_fields fields;
 			struct error err;
-			memset(&fields, 0xa5, sizeof(fields));
-			memset(&before, 0xa5, sizeof(before));
 			if (pod_doc_decode(cut, &fields, &err) != 0) {
 				assert_int_equal(err.kind, ERROR_REJECTED);
-				assert_memory_equal(&fields, &before, sizeof(fields));
 				n_refused++;
 			}
 			golden_free(cut);
@@ -197,6 +369,83 @@ static void containers_beyond_the_bound_are_counted(void **state)
 	assert_int_equal(fields.n_containers, POD_MAX_CONTAINERS);
 	assert_int_equal(fields.containers_left_out, 3);
 	assert_true(fields.wants_gpu);
+}
+
+/*
+ * A pod whose container c uses the claim "x" of object "o" n_claims times, and was given so many
+ * devices of a resource, with an ID each.
+ */
+static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *resource,
+			    const char *id)
+{
+	static char bytes[64 * LIMIT_KIB];
+	struct sbuf parts[5];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		sbuf_init(&parts[i], sizeof(bytes));
+	for (unsigned i = 0; i < n_claims; i++) /* resources */
+		kube_bytes_field(&parts[0], 3, VIEW("\x0a\x01x"));
+	kube_bytes_field(&parts[0], 1, VIEW("\x0a\x0envidia.com/gpu"));
+	kube_bytes_field(&parts[1], 1, VIEW("c")); /* the container */
+	kube_bytes_field(&parts[1], 8, sbuf_view(&parts[0]));
+	kube_bytes_field(&parts[2], 2, sbuf_view(&parts[1])); /* spec */
+	kube_bytes_field(&parts[2], 39, VIEW("\x0a\x01x\x1a\x01o"));
+	sbuf_clear(&parts[0]);
+	sbuf_clear(&parts[1]);
+	kube_bytes_field(&parts[0], 1, view_from(resource)); /* allocatedResourcesStatus */
+	for (unsigned i = 0; i < n_devices; i++) {
+		sbuf_clear(&parts[3]);
+		kube_bytes_field(&parts[3], 1, view_from(i == 0 ? "first" : id));
+		kube_bytes_field(&parts[0], 2, sbuf_view(&parts[3]));
+	}
+	kube_bytes_field(&parts[1], 1, VIEW("c")); /* the container's status */
+	kube_bytes_field(&parts[1], 14, sbuf_view(&parts[0]));
+	sbuf_clear(&parts[3]);
+	kube_bytes_field(&parts[3], 8, sbuf_view(&parts[1])); /* status */
+	sbuf_append(&parts[4], VIEW("\x0a\x06\x0a\x01n\x2a\x01u"));
+	kube_bytes_field(&parts[4], 2, sbuf_view(&parts[2]));
+	kube_bytes_field(&parts[4], 3, sbuf_view(&parts[3]));
+	struct view message = {bytes, sbuf_view(&parts[4]).len};
+	memcpy(bytes, sbuf_view(&parts[4]).ptr, message.len);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		sbuf_deinit(&parts[i]);
+	return message;
+}
+
+static void claims_and_devices_beyond_the_bounds_are_counted(void **state)
+{
+	(void)state;
+	for (unsigned more = 0; more < 3; more += 2) {
+		struct pod_fields fields = decode(pod_with(POD_MAX_CLAIMS + more,
+							   POD_MAX_ALLOCATIONS + more,
+							   "nvidia.com/gpu", "id"));
+
+		assert_int_equal(fields.n_claims, POD_MAX_CLAIMS);
+		assert_int_equal(fields.claims_left_out, more);
+		assert_text(fields.claims[POD_MAX_CLAIMS - 1].container, "c");
+		assert_text(fields.claims[POD_MAX_CLAIMS - 1].claim, "o");
+		assert_int_equal(fields.n_allocations, POD_MAX_ALLOCATIONS);
+		assert_int_equal(fields.allocations_left_out, more);
+	}
+}
+
+static void devices_of_other_resources_are_no_gpus(void **state)
+{
+	(void)state;
+	static const char *const resources[] = {"claim:own", "example.com/nic", ""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(resources); i++)
+		assert_int_equal(decode(pod_with(0, 3, resources[i], "id")).n_allocations, 0);
+	assert_int_equal(decode(pod_with(0, 3, "nvidia.com/gpu", "id")).n_allocations, 3);
+}
+
+static void a_device_without_an_id_is_left_out(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(pod_with(0, 3, "nvidia.com/gpu", ""));
+
+	assert_int_equal(fields.n_allocations, 1);
+	assert_text(fields.allocations[0].id, "first");
 }
 
 /* Rows of hand-made pods: metadata, then what is of interest. */
@@ -279,6 +528,19 @@ static void a_malformed_part_at_any_depth_is_refused(void **state)
 			       "\x1a\x04\x42\x02\x0a\x05"), /* a container's status */
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
 			       "\x1a\x06\x42\x04\x12\x02\x0a\x05"), /* its state */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x06\x42\x04\x72\x02\x0a\x05"), /* what it was given */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x08\x42\x06\x72\x04\x12\x02\x0a\x05"), /* a device of it */
+		VIEW_INIT(HEAD "\x12\x08\x12\x06\x42\x04\x1a\x02\x0a\x05"), /* a use of a claim */
+		VIEW_INIT(HEAD "\x12\x10\x12\x09\x42\x07\x1a\x05\x0a\x01x\x12\x00"
+			       "\xba\x02\x02\x0a\x05"), /* a claim, with a use of it */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x04\x7a\x02\x0a\x05"), /* the object of a claim */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x05\x92\x01\x02\x0a\x05"), /* the scheduler's claim */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x07\x92\x01\x04\x0a\x02\x0a\x05"), /* a request of it */
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields;
@@ -320,6 +582,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_mirror_pod_gives_the_hash_that_the_kubelet_uses_as_uid),
 	cmocka_unit_test(a_hash_on_a_pod_that_is_no_mirror_is_not_believed),
 	cmocka_unit_test(failed_admission_deletion_and_the_operators_own_pods_are_seen),
+	cmocka_unit_test(uses_of_claims_name_the_object_and_the_container),
+	cmocka_unit_test(allocated_gpus_name_the_container_and_the_resource),
+	cmocka_unit_test(what_hami_and_kai_write_on_a_pod_is_kept),
+	cmocka_unit_test(a_reservation_of_kais_has_its_namespace_its_group_and_its_device),
+	cmocka_unit_test(a_pod_that_shares_by_hami_wants_a_gpu_without_a_limit),
+	cmocka_unit_test(a_pod_is_the_operators_only_with_its_label_and_its_account),
+	cmocka_unit_test(claims_and_devices_beyond_the_bounds_are_counted),
+	cmocka_unit_test(devices_of_other_resources_are_no_gpus),
+	cmocka_unit_test(a_device_without_an_id_is_left_out),
 	cmocka_unit_test(a_message_cut_anywhere_is_refused_or_lacks_parts),
 	cmocka_unit_test(any_changed_byte_is_survived),
 	cmocka_unit_test(containers_beyond_the_bound_are_counted),

@@ -21,6 +21,17 @@ static struct pod_fields with_gpu(void)
 	fields.owner_kind = VIEW("Job");
 	fields.owner_name = VIEW("train");
 	fields.config_hash = VIEW("0123456789abcdef");
+	fields.hami_devices = VIEW("GPU-1,NVIDIA,1,2:;");
+	fields.kai_group = VIEW("group-1");
+	fields.kai_device = VIEW("GPU-2");
+	fields.n_allocations = 2;
+	fields.allocations[0] = (struct pod_allocation){
+		VIEW("load"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::0")};
+	fields.allocations[1] = (struct pod_allocation){
+		VIEW("main"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::1")};
+	fields.n_claims = 2;
+	fields.claims[0] = (struct pod_claim){VIEW("main"), VIEW("team"), VIEW("a")};
+	fields.claims[1] = (struct pod_claim){VIEW("load"), VIEW("own"), VIEW("")};
 	fields.n_containers = 2;
 	fields.containers[0] = (struct pod_container){
 		VIEW("load"), POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, true};
@@ -36,6 +47,34 @@ static struct pod *make(struct intern *intern, const struct pod_fields *fields)
 
 	assert_int_equal(pod_new(intern, fields, &pod, &err), 0);
 	return pod;
+}
+
+static void assert_allocations(const struct pod *pod, const struct pod_fields *fields)
+{
+	uint32_t n;
+	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+
+	assert_int_equal(n, fields->n_allocations);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(view_equal(allocations[i].container, fields->allocations[i].container));
+		assert_true(view_equal(allocations[i].resource, fields->allocations[i].resource));
+		assert_true(view_equal(allocations[i].id, fields->allocations[i].id));
+		assert_ptr_not_equal(allocations[i].id.ptr, fields->allocations[i].id.ptr);
+	}
+}
+
+static void assert_claims(const struct pod *pod, const struct pod_fields *fields)
+{
+	uint32_t n;
+	const struct pod_claim *claims = pod_claims(pod, &n);
+
+	assert_int_equal(n, fields->n_claims);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(view_equal(claims[i].container, fields->claims[i].container));
+		assert_true(view_equal(claims[i].claim, fields->claims[i].claim));
+		assert_true(view_equal(claims[i].request, fields->claims[i].request));
+		assert_ptr_not_equal(claims[i].claim.ptr, fields->claims[i].claim.ptr);
+	}
 }
 
 static void a_record_says_what_it_was_made_from(void **state)
@@ -57,11 +96,16 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_int_equal(pod_count_containers(pod), 2);
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->kind, POD_CONTAINER_INIT);
 	assert_null(pod_find_container(pod, VIEW("nobody")));
+	assert_true(view_equal(pod_hami_devices(pod), VIEW("GPU-1,NVIDIA,1,2:;")));
+	assert_true(view_equal(pod_kai_group(pod), VIEW("group-1")));
+	assert_true(view_equal(pod_kai_device(pod), VIEW("GPU-2")));
+	assert_allocations(pod, &fields);
+	assert_claims(pod, &fields);
 	pod_free(&intern, pod);
 	intern_deinit(&intern);
 }
 
-static void a_pod_without_gpu_keeps_no_containers_and_no_owner(void **state)
+static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 {
 	struct pod_fields fields = with_gpu();
 	struct intern intern;
@@ -70,8 +114,14 @@ static void a_pod_without_gpu_keeps_no_containers_and_no_owner(void **state)
 	fields.wants_gpu = false;
 	intern_init(&intern);
 	struct pod *pod = make(&intern, &fields);
+	uint32_t n_allocations, n_claims;
 	assert_int_equal(pod_count_containers(pod), 0);
 	assert_int_equal(pod_owner_kind(pod).len, 0);
+	assert_int_equal(pod_hami_devices(pod).len + pod_kai_group(pod).len +
+			 pod_kai_device(pod).len, 0);
+	assert_null(pod_allocations(pod, &n_allocations));
+	assert_null(pod_claims(pod, &n_claims));
+	assert_int_equal(n_allocations + n_claims, 0);
 	pod_free(&intern, pod);
 	intern_deinit(&intern);
 }
@@ -119,13 +169,28 @@ static void change_owner(struct pod_fields *f) { f->owner_name = VIEW("other"); 
 static void change_kind(struct pod_fields *f) { f->owner_kind = VIEW("ReplicaSet"); }
 static void change_state(struct pod_fields *f) { f->containers[1].state = POD_CONTAINER_WAITING; }
 static void change_count(struct pod_fields *f) { f->n_containers = 1; }
+static void change_reservation(struct pod_fields *f) { f->is_reservation = true; }
+static void change_hami(struct pod_fields *f) { f->hami_devices = VIEW("GPU-2"); }
+static void change_group(struct pod_fields *f) { f->kai_group = VIEW("group-2"); }
+static void change_kai(struct pod_fields *f) { f->kai_device = VIEW("GPU-3"); }
+static void fewer_allocations(struct pod_fields *f) { f->n_allocations = 1; }
+static void change_id(struct pod_fields *f) { f->allocations[1].id = VIEW("GPU-1::2"); }
+static void change_resource(struct pod_fields *f) { f->allocations[1].resource = VIEW("x"); }
+static void change_holder(struct pod_fields *f) { f->allocations[1].container = VIEW("x"); }
+static void fewer_claims(struct pod_fields *f) { f->n_claims = 1; }
+static void change_claim(struct pod_fields *f) { f->claims[1].claim = VIEW("x"); }
+static void change_request(struct pod_fields *f) { f->claims[1].request = VIEW("x"); }
+static void change_user(struct pod_fields *f) { f->claims[1].container = VIEW("x"); }
 
 static void two_pods_are_equal_only_in_every_fact(void **state)
 {
 	static void (*const changes[])(struct pod_fields *) = {
 		change_uid, change_name, change_namespace, change_node, change_phase,
 		change_deleting, change_refused, change_terminated, change_system, change_hash,
-		change_owner, change_kind, change_state, change_count,
+		change_owner, change_kind, change_state, change_count, change_reservation,
+		change_hami, change_group, change_kai, fewer_allocations, change_id,
+		change_resource, change_holder, fewer_claims, change_claim, change_request,
+		change_user,
 	};
 	struct pod_fields fields = with_gpu();
 	struct intern intern;
@@ -192,7 +257,7 @@ static void without_memory_nothing_is_left_behind(void **state)
 static void every_flag_says_its_own(void **state)
 {
 	(void)state;
-	for (unsigned bits = 0; bits < 16; bits++) {
+	for (unsigned bits = 0; bits < 32; bits++) {
 		struct pod_fields fields = plain();
 		struct intern intern;
 
@@ -201,11 +266,13 @@ static void every_flag_says_its_own(void **state)
 		fields.admission_failed = bits & 2;
 		fields.wants_gpu = bits & 4;
 		fields.system = bits & 8;
+		fields.is_reservation = bits & 16;
 		struct pod *pod = make(&intern, &fields);
 		assert_int_equal(pod_is_deleting(pod), (bits & 1) != 0);
 		assert_int_equal(pod_is_admission_failed(pod), (bits & 2) != 0);
 		assert_int_equal(pod_wants_gpu(pod), (bits & 4) != 0);
 		assert_int_equal(pod_is_system(pod), (bits & 8) != 0);
+		assert_int_equal(pod_is_reservation(pod), (bits & 16) != 0);
 		assert_int_equal(pod_phase(pod), POD_PHASE_RUNNING);
 		pod_free(&intern, pod);
 		intern_deinit(&intern);
@@ -215,7 +282,7 @@ static void every_flag_says_its_own(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_flag_says_its_own),
 	cmocka_unit_test(a_record_says_what_it_was_made_from),
-	cmocka_unit_test(a_pod_without_gpu_keeps_no_containers_and_no_owner),
+	cmocka_unit_test(a_pod_without_gpu_keeps_nothing_that_only_they_have),
 	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),
 	cmocka_unit_test(two_pods_are_equal_only_in_every_fact),
 	cmocka_unit_test(names_over_the_limit_are_refused),

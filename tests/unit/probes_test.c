@@ -101,6 +101,31 @@ static void what_is_well_is_listed_when_asked_for(void **state)
 	assert_answer("/readyz", "", 200, "ok");
 }
 
+static void what_is_lacking_without_need_is_said_and_no_reason(void **state)
+{
+	(void)state;
+	struct probes_check checks[] = {
+		{VIEW("pods"), VIEW(""), false},
+		{VIEW("resourceclaims"), VIEW("may not list"), true},
+	};
+
+	probes_set(probes, checks, ARRAY_SIZE(checks));
+	assert_answer("/readyz", "", 200, "ok");
+	assert_answer("/readyz", "verbose", 200,
+		      "[+]pods ok\n[+]resourceclaims ok without: may not list\n"
+		      "readyz check passed\n");
+	checks[0].trouble = VIEW("not synced yet");
+	probes_set(probes, checks, ARRAY_SIZE(checks));
+	assert_answer("/readyz", "", 500,
+		      "[-]pods: not synced yet\n[+]resourceclaims ok without: may not list\n"
+		      "readyz check failed\n");
+	checks[1].tolerated = false;
+	checks[0].trouble = VIEW("");
+	probes_set(probes, checks, ARRAY_SIZE(checks));
+	assert_answer("/readyz", "", 500,
+		      "[+]pods ok\n[-]resourceclaims: may not list\nreadyz check failed\n");
+}
+
 static void a_long_trouble_is_cut(void **state)
 {
 	(void)state;
@@ -151,6 +176,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(nothing_is_ready_before_it_is_said_so, setup, teardown),
 	cmocka_unit_test_setup_teardown(readiness_names_what_it_waits_for, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_is_well_is_listed_when_asked_for, setup, teardown),
+	cmocka_unit_test_setup_teardown(what_is_lacking_without_need_is_said_and_no_reason, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(a_long_trouble_is_cut, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_loop_that_shows_no_sign_of_life_is_not_alive, setup,
 					teardown),

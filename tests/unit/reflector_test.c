@@ -578,14 +578,24 @@ static void what_is_forbidden_is_named_with_its_remedy(void **state)
 	begin_watching(&world);
 	refuse(&world, 403, 0);
 	assert_non_null(strstr(reflector_trouble(world.reflector), "may not watch pods: grant"));
+	assert_true(reflector_is_denied(world.reflector));
 	expect_wait(&world, 800, 1600);
 	expect_request(&world, WATCH_FROM("20"));
 	refuse(&world, 401, 0);
 	assert_non_null(strstr(reflector_trouble(world.reflector), "token"));
 	expect_wait(&world, 1600, 3200);
 	expect_request(&world, WATCH_FROM("20"));
+	assert_true(reflector_is_denied(world.reflector));
 	head(&world, 200, 0);
 	assert_string_equal(reflector_trouble(world.reflector), "");
+	assert_false(reflector_is_denied(world.reflector));
+	end_world(&world);
+
+	begin_world(&world, &things, REFLECTOR_LIST);
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
+	refuse(&world, 500, 0);
+	assert_false(reflector_is_denied(world.reflector));
+	expect_wait(&world, 800, 1600);
 	end_world(&world);
 
 	begin_world(&world, &things, REFLECTOR_LIST);

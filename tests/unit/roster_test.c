@@ -209,6 +209,75 @@ static void devices_that_only_the_books_name_are_bounded(void **state)
 	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
 }
 
+static void without_nvml_the_api_names_devices_by_full_uuid(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a",
+					   .told = {build_world_replica(&world, 1, 3),
+						    VIEW("GPU-00000005-0000-4000-8000-0123456789ab-1"),
+						    VIEW("GPU-00000006-0000-4000-8000-0123456789ab?"),
+						    build_world_mig(&world, 7, 0)}});
+	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_FAILED,
+						   .told = {build_world_uuid(&world, 8)}});
+	build_world_slice(&world, 2);
+	build_world_slice(&world, 1);
+	build_world_slice(&world, 3)->uuid = VIEW("no UUID");
+	build_world_restart(&world);
+	struct roster roster = make();
+	assert_int_equal(roster.n_devices, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		static const unsigned expected[] = {1, 2, 5};
+		assert_true(view_equal(roster.devices[i].uuid,
+				       build_world_uuid(&world, expected[i])));
+		assert_null(roster.devices[i].reported);
+	}
+	/* NVML's list is all there is. */
+	build_world_report(&world);
+	build_world_device(&world, 0);
+	assert_int_equal(make().n_devices, 1);
+}
+
+static void what_anybody_may_write_on_a_pod_names_no_device(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){
+				.name = "a",
+				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+				.kai_group = "g",
+				.kai_device = "GPU-00000000-0000-4000-8000-0123456789ab",
+				.reservation = true});
+	build_world_restart(&world);
+	assert_int_equal(make().n_devices, 0);
+}
+
+static void the_api_adds_no_more_devices_than_a_report_may_have(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		build_world_slice(&world, i);
+	build_world_pod(&world, (struct build_pod){
+					.name = "a",
+					.told = {build_world_uuid(&world, 100),
+						 build_world_uuid(&world, 101)}});
+	build_world_restart(&world);
+	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
+}
+
+static void an_id_that_goes_on_oddly_finds_its_device_and_names_none(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	struct roster roster = make();
+	expect_place(&roster, "GPU-00000000-0000-4000-8000-0123456789ab#1", 0, "");
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000000#1", 0,
+		     "MIG-00000000-0000-4000-8000-000000000000");
+	build_world_offer(&world, VIEW("GPU-00000009-0000-4000-8000-0123456789ab#1"));
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().n_devices, 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(nvmls_word_is_good_dated_or_missing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -228,6 +297,14 @@ static const struct CMUnitTest tests[] = {
 		an_object_is_found_for_a_device_that_only_the_books_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		devices_that_only_the_books_name_are_bounded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_nvml_the_api_names_devices_by_full_uuid, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_anybody_may_write_on_a_pod_names_no_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_api_adds_no_more_devices_than_a_report_may_have, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_that_goes_on_oddly_finds_its_device_and_names_none, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

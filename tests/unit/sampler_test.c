@@ -57,6 +57,8 @@ static void setup(struct node *node)
 		.pod_resources_socket = SOCKET_PATH,
 		.checkpoint_file = CHECKPOINT_FILE,
 		.nvml_library = FAKE_NVML,
+		.processes = PROCESSES_OFF,
+		.proc_path = "/proc",
 		.kubelet_timeout_ms = 10000,
 		.last_event = 100,
 	};

@@ -234,6 +234,112 @@ static void held_ids_alone_do_not_make_the_replicas_fewer(void **state)
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
 }
 
+static void an_odd_id_leaves_the_mode_open(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "a device ID is of no known form");
+}
+
+static void how_a_device_is_shared_out_is_what_is_on_offer(void **state)
+{
+	(void)state;
+	static const char left_over[] = "a pod holds a device ID that is no longer offered";
+	char evidence[128];
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	snprintf(evidence, sizeof(evidence), "compute mode is Default,%s", left_over);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
+	/* One of the same form is no left-over of another mode. */
+	build_world_book_nothing(&world);
+	build_world_list_nothing(&world);
+	hold(7, false);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+}
+
+static void what_was_given_before_replicas_says_nothing_of_mps(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_MPS, 2,
+		    "compute mode is ExclusiveProcess,"
+		    "a pod holds a device ID that is no longer offered");
+}
+
+static void a_claim_alone_is_exclusive_and_a_shared_one_is_not(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	struct join_grant *other = build_world_grant(&world, "uid-b", "main", 0);
+	/* Who watches shares nothing. */
+	other->is_admin = true;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	other->is_admin = false;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "several pods are on the device by one ID");
+}
+
+static void claims_of_parts_are_mig(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_offer_nothing(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	for (unsigned i = 0; i < 2; i++) {
+		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a",
+							     "main", 0);
+		grant->partition = build_world_mig(&world, 0, i);
+		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", i);
+	}
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+}
+
+static void a_reservation_shares_the_device_out_by_time(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+}
+
+static void while_claims_cannot_be_read_a_claimed_device_is_shared_as_before(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_grant(&world, "uid-b", "main", 0);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	world.n_granted = 1;
+	world.input.grants_unknown = true;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	/* A device that no claim gave away goes by what is known of it. */
+	build_world_offer(&world, build_world_uuid(&world, 1));
+	build_world_publish(&world);
+	assert_int_equal(build_world_status(&world, 1)->sharing.mode,
+			 ATTRIBUTION_MODE_EXCLUSIVE);
+	world.input.grants_unknown = false;
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
@@ -262,6 +368,18 @@ static const struct CMUnitTest tests[] = {
 		a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		held_ids_alone_do_not_make_the_replicas_fewer, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_odd_id_leaves_the_mode_open, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		how_a_device_is_shared_out_is_what_is_on_offer, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_given_before_replicas_says_nothing_of_mps, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(claims_of_parts_are_mig, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_reservation_shares_the_device_out_by_time, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_claims_cannot_be_read_a_claimed_device_is_shared_as_before, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -96,12 +96,54 @@ static void offered_ids_of_no_device_are_counted(void **state)
 	assert_int_equal(collect().n_items, 1);
 }
 
+static void a_claims_device_is_a_slot_by_its_name_once_however_many_share_it(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	build_world_offer_nothing(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_pod(&world, (struct build_pod){.name = "m"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_grant(&world, "uid-b", "main", 0);
+	struct join_grant *part = build_world_grant(&world, "uid-b", "main", 0);
+	part->device = VIEW("pool/gpu-0-mig-7");
+	part->partition = build_world_mig(&world, 0, 0);
+	struct join_grant *admin = build_world_grant(&world, "uid-m", "main", 0);
+	admin->device = VIEW("pool/other");
+	admin->is_admin = true;
+	build_world_regrant(&world);
+	struct slots slots = collect();
+	size_t n;
+	const struct slot *own = slot_items(&slots, 0, &n);
+	assert_int_equal(n, 2);
+	expect_text(own[0].id, "pool/gpu-0");
+	assert_true(own[0].is_held && !own[0].is_mig && !own[0].is_offered);
+	expect_text(own[1].id, "pool/gpu-0-mig-7");
+	assert_true(own[1].is_mig);
+	assert_true(view_equal(own[1].partition, build_world_mig(&world, 0, 0)));
+}
+
+static void an_odd_id_is_a_slot_that_says_so(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab?"));
+	struct slots slots = collect();
+	assert_int_equal(slots.n_items, 1);
+	assert_true(slots.items[0].is_odd);
+	assert_int_equal(slots.ids_unknown, 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_id_is_one_slot_whether_offered_held_or_both, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(slots_are_kept_apart_by_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(whether_an_offer_is_known_is_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(offered_ids_of_no_device_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claims_device_is_a_slot_by_its_name_once_however_many_share_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_odd_id_is_a_slot_that_says_so, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

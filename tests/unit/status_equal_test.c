@@ -7,9 +7,12 @@
 /* A status with one element in each array, and all that those point to. */
 struct full {
 	struct attribution_status status;
-	struct view texts[5];
+	struct view texts[6];
 	struct attribution_partition partition;
 	struct attribution_tenant tenant;
+	struct attribution_disagreement disagreement;
+	struct attribution_statement statement;
+	struct attribution_unplaced unplaced;
 	struct attribution_user user;
 	struct attribution_past_tenant past;
 	struct attribution_health_event event;
@@ -28,12 +31,16 @@ static void fill(struct full *full)
 	full->tenant.partitions = ONE(full->texts[0]);
 	full->tenant.witnesses = ONE(full->texts[1]);
 	full->event.tenants = ONE(full->texts[2]);
+	full->disagreement.says = ONE(full->statement);
+	full->unplaced.device_ids = ONE(full->texts[5]);
 	status->sharing.evidence = ONE(full->texts[3]);
 	status->health.reasons = ONE(full->texts[4]);
 	status->health.events = ONE(full->event);
 	status->intent.drifts = ONE(full->drift);
 	status->partitions = ONE(full->partition);
 	status->tenants = ONE(full->tenant);
+	status->source_disagreement = ONE(full->disagreement);
+	status->unplaced_tenants = ONE(full->unplaced);
 	status->unallocated_users = ONE(full->user);
 	status->recent_tenants = ONE(full->past);
 	status->conditions = ONE(full->condition);
@@ -49,7 +56,7 @@ struct member {
 
 #define MEMBER(member, kind) {#member, offsetof(struct full, member), kind}
 
-/* All that is published; what is missing here would not be noticed when it changes. */
+/* All that is published and compared; what is missing here would not be noticed when it changes. */
 static const struct member members[] = {
 	MEMBER(status.observed_generation, NUMBER),
 	MEMBER(status.node_name, TEXT),
@@ -73,7 +80,12 @@ static const struct member members[] = {
 	MEMBER(status.tenant_count, NUMBER),
 	MEMBER(status.tenants_left_out, NUMBER),
 	MEMBER(status.tenant_summary, TEXT),
+	MEMBER(status.source_disagreement, LIST),
+	MEMBER(status.source_disagreement_left_out, NUMBER),
+	MEMBER(status.unplaced_tenants, LIST),
+	MEMBER(status.unplaced_tenants_left_out, NUMBER),
 	MEMBER(status.unallocated_users, LIST),
+	MEMBER(status.unallocated_users_left_out, NUMBER),
 	MEMBER(status.recent_tenants, LIST),
 	MEMBER(status.activity.state, ENUM),
 	MEMBER(status.activity.since, NUMBER),
@@ -91,6 +103,7 @@ static const struct member members[] = {
 	MEMBER(texts[2], TEXT),
 	MEMBER(texts[3], TEXT),
 	MEMBER(texts[4], TEXT),
+	MEMBER(texts[5], TEXT),
 	MEMBER(partition.uuid, TEXT),
 	MEMBER(partition.profile, TEXT),
 	MEMBER(partition.gpu_instance_id, NUMBER),
@@ -110,14 +123,25 @@ static const struct member members[] = {
 	MEMBER(tenant.confidence, ENUM),
 	MEMBER(tenant.witnesses, LIST),
 	MEMBER(tenant.system, FLAG),
+	MEMBER(tenant.stand_in, TEXT),
 	MEMBER(tenant.since, NUMBER),
-	MEMBER(tenant.memory_mib, NUMBER),
 	MEMBER(tenant.processes, NUMBER),
+	MEMBER(disagreement.pod_uid, TEXT),
+	MEMBER(disagreement.container, TEXT),
+	MEMBER(disagreement.says, LIST),
+	MEMBER(statement.witness, TEXT),
+	MEMBER(statement.slots, NUMBER),
+	MEMBER(unplaced.pod_uid, TEXT),
+	MEMBER(unplaced.container, TEXT),
+	MEMBER(unplaced.pod_namespace, TEXT),
+	MEMBER(unplaced.pod_name, TEXT),
+	MEMBER(unplaced.resource, TEXT),
+	MEMBER(unplaced.device_ids, LIST),
+	MEMBER(unplaced.device_ids_left_out, NUMBER),
 	MEMBER(user.pod_uid, TEXT),
 	MEMBER(user.pod_namespace, TEXT),
 	MEMBER(user.pod_name, TEXT),
 	MEMBER(user.process, TEXT),
-	MEMBER(user.memory_mib, NUMBER),
 	MEMBER(user.since, NUMBER),
 	MEMBER(past.pod_uid, TEXT),
 	MEMBER(past.pod_namespace, TEXT),
@@ -141,6 +165,12 @@ static const struct member members[] = {
 	MEMBER(condition.last_transition_time, NUMBER),
 	MEMBER(condition.reason, TEXT),
 	MEMBER(condition.message, TEXT),
+};
+
+/* What changes without a change of the meaning. */
+static const struct member live_members[] = {
+	MEMBER(tenant.memory_mib, NUMBER),
+	MEMBER(user.memory_mib, NUMBER),
 };
 
 static void alter(struct full *full, const struct member *member)
@@ -180,6 +210,21 @@ static void a_change_of_any_member_is_seen(void **state)
 	}
 }
 
+static void memory_that_processes_take_is_no_change(void **state)
+{
+	(void)state;
+	static struct full a, b;
+	fill(&a);
+	fill(&b);
+	for (size_t i = 0; i < ARRAY_SIZE(live_members); i++) {
+		alter(&b, &live_members[i]);
+		if (!status_equal(&a.status, &b.status) || !status_equal(&b.status, &a.status))
+			fail_msg("%s alone is taken for a change", live_members[i].name);
+	}
+	alter(&b, &members[0]);
+	assert_false(status_equal(&a.status, &b.status));
+}
+
 static size_t size_of(enum kind kind)
 {
 	static const size_t sizes[] = {
@@ -199,8 +244,12 @@ static void the_rows_cover_the_structs(void **state)
 		/* three ints without a neighbour: sharing.mode, activity.state and .scope, intent.state */
 		{"status.", sizeof(struct attribution_status), 16},
 		{"partition.", sizeof(struct attribution_partition), 0},
-		{"tenant.", sizeof(struct attribution_tenant), 8 + 7}, /* workload.present, system */
-		{"user.", sizeof(struct attribution_user), 0},
+		/* workload.present, beside system, memory_mib */
+		{"tenant.", sizeof(struct attribution_tenant), 8 + 7 + 8},
+		{"disagreement.", sizeof(struct attribution_disagreement), 0},
+		{"statement.", sizeof(struct attribution_statement), 0},
+		{"unplaced.", sizeof(struct attribution_unplaced), 0},
+		{"user.", sizeof(struct attribution_user), 8}, /* memory_mib */
 		{"past.", sizeof(struct attribution_past_tenant), 0},
 		{"event.", sizeof(struct attribution_health_event), 0},
 		{"drift.", sizeof(struct attribution_drift), 4},
@@ -229,6 +278,7 @@ static void an_absent_array_is_an_empty_one(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_change_of_any_member_is_seen),
+	cmocka_unit_test(memory_that_processes_take_is_no_change),
 	cmocka_unit_test(the_rows_cover_the_structs),
 	cmocka_unit_test(an_absent_array_is_an_empty_one),
 };

@@ -568,6 +568,7 @@ static void without_any_book_ever_nothing_is_known_and_none_is_not_said(void **s
 static void system_pods_are_listed_and_not_counted(void **state)
 {
 	(void)state;
+	build_world_govern(&world, "ml");
 	build_world_shared(&world, 0, 3);
 	build_world_run(&world, (struct build_pod){.name = "a", .system = true},
 			build_world_replica(&world, 0, 0));
@@ -580,6 +581,24 @@ static void system_pods_are_listed_and_not_counted(void **state)
 	status = publish();
 	assert_int_equal(status->tenant_count, 1);
 	expect_text(status->tenant_summary, "ml/b");
+}
+
+static void what_is_called_like_a_system_pod_elsewhere_is_a_tenant(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a", .system = true},
+			build_world_uuid(&world, 0));
+	assert_int_equal(publish()->tenant_count, 1);
+	build_world_govern(&world, "gpu-operator");
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->tenant_count, 1);
+	assert_false(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->system);
+	/* Nobody knows the operator's namespace: nothing is taken for its own. */
+	world.intent.policy = NULL;
+	assert_int_equal(publish()->tenant_count, 1);
+	world.input.intent = NULL;
+	assert_int_equal(publish()->tenant_count, 1);
 }
 
 static void the_summary_counts_pods_and_not_containers(void **state)
@@ -672,6 +691,226 @@ static void a_new_pod_of_the_same_name_inherits_nothing(void **state)
 	expect_tenants(status, "uid-new/main");
 }
 
+/* What the status of the pod says */
+
+static void the_status_of_the_pod_alone_confirms(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_fail_book(&world);
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "PodStatus");
+	expect_text(t->resource, "nvidia.com/gpu");
+	assert_int_equal(t->slots, 1);
+	expect_text(status->slots.summary, "1/1");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void all_witnesses_of_one_container_are_one_tenants_in_fixed_order(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}},
+			build_world_uuid(&world, 0));
+	build_world_grant(&world, "uid-a", "main", 0)->device = build_world_uuid(&world, 0);
+	build_world_regrant(&world);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main");
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources,PodStatus,ResourceClaim");
+	assert_int_equal(t->slots, 1);
+}
+
+static void what_the_status_of_the_pod_leaves_out_the_checkpoint_has(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .container = "side", .second = "main",
+					   .kind = POD_CONTAINER_SIDECAR,
+					   .told_of_second = {build_world_replica(&world, 0, 1)}},
+			build_world_replica(&world, 0, 0));
+	build_world_fail_list(&world);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main,uid-a/side");
+	expect_texts(attribution_find_tenant(status, VIEW("uid-a"), VIEW("main"))->witnesses,
+		     "PodStatus");
+	expect_texts(attribution_find_tenant(status, VIEW("uid-a"), VIEW("side"))->witnesses,
+		     "Checkpoint");
+}
+
+static void who_only_the_status_of_the_pod_named_goes_when_it_names_another_device(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_without_agent(&world);
+	publish();
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 1)}});
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	expect_text(status->slots.summary, "");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+static void who_only_the_status_of_the_pod_named_stays_when_it_names_none(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_without_agent(&world);
+	publish();
+	/* What another container has says nothing of this one. */
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .second = "side",
+					   .told_of_second = {build_world_uuid(&world, 1)}});
+	const struct attribution_status *status = publish();
+	expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_recent(status, "");
+	expect_tenants(build_world_status(&world, 1), "uid-a/side");
+}
+
+static void who_the_checkpoint_named_too_stays_whatever_the_status_of_the_pod_says(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}},
+			build_world_uuid(&world, 0));
+	publish();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 1)}});
+	expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+}
+
+/* Claims */
+
+static void a_claim_makes_a_confirmed_tenant(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "ResourceClaim");
+	expect_text(t->resource, "gpu.nvidia.com");
+	assert_int_equal(t->slots, 1);
+	assert_false(t->system);
+	expect_text(status->slots.summary, "1/1");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_claim_of_a_part_names_the_partition(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0)->partition = build_world_mig(&world, 0, 1);
+	build_world_regrant(&world);
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->partitions,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+}
+
+static void a_claim_that_two_pods_share_is_two_tenants_on_one_slot(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_grant(&world, "uid-b", "main", 0);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main,uid-b/main");
+	assert_int_equal(status->tenant_count, 2);
+	expect_text(status->slots.summary, "1/1");
+}
+
+static void who_has_admin_access_watches_and_is_not_counted(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "m"});
+	build_world_grant(&world, "uid-m", "main", 0)->is_admin = true;
+	build_world_regrant(&world);
+	const struct attribution_status *status = publish();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-m", RUNNING, CONFIRMED);
+	assert_true(t->system);
+	assert_int_equal(t->slots, 0);
+	assert_int_equal(status->tenant_count, 0);
+	expect_text(status->tenant_summary, "");
+	expect_text(status->slots.summary, "0/1");
+	/* Who also uses the device is a tenant. */
+	build_world_run(&world, (struct build_pod){.name = "m"}, build_world_uuid(&world, 0));
+	status = publish();
+	t = expect_tenant(status, "uid-m", RUNNING, CONFIRMED);
+	assert_false(t->system);
+	assert_int_equal(t->slots, 1);
+	assert_int_equal(status->tenant_count, 1);
+}
+
+static void a_claim_that_is_withdrawn_ends_its_tenant(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	publish();
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	/* As long as claims cannot be read, that it is not there means nothing. */
+	world.input.grants_unknown = true;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Nor does it mean anything that the books, which are complete, never had it. */
+	build_world_pod(&world, (struct build_pod){.name = "a", .wants_no_gpu = true});
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.input.grants_unknown = false;
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+}
+
+static void a_claim_that_moves_takes_its_tenant_along(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	publish();
+	world.granted[0].grant.uuid = build_world_uuid(&world, 1);
+	build_world_regrant(&world);
+	expect_tenants(publish(), "");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+static void a_published_witness_of_no_known_name_ends_nobody(void **state)
+{
+	(void)state;
+	static const struct view oracle = VIEW_INIT("Oracle");
+	struct attribution_tenant tenant;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_without_agent(&world);
+	tenant = *expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	tenant.witnesses = (struct array){(void *)(uintptr_t)&oracle, 1, true};
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.tenants = (struct array){&tenant, 1, true};
+	build_world_previous(&world, 0)->object = &object;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 1)}});
+	expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant, set_up, tear_down),
@@ -737,12 +976,37 @@ static const struct CMUnitTest tests[] = {
 		without_any_book_ever_nothing_is_known_and_none_is_not_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(system_pods_are_listed_and_not_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		what_is_called_like_a_system_pod_elsewhere_is_a_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		the_summary_counts_pods_and_not_containers, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(tenants_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		those_that_left_are_bounded_and_newest_first, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_new_pod_of_the_same_name_inherits_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_status_of_the_pod_alone_confirms, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		all_witnesses_of_one_container_are_one_tenants_in_fixed_order, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_status_of_the_pod_leaves_out_the_checkpoint_has, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_only_the_status_of_the_pod_named_goes_when_it_names_another_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_only_the_status_of_the_pod_named_stays_when_it_names_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_the_checkpoint_named_too_stays_whatever_the_status_of_the_pod_says, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_makes_a_confirmed_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_of_a_part_names_the_partition, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_that_two_pods_share_is_two_tenants_on_one_slot, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_admin_access_watches_and_is_not_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_that_is_withdrawn_ends_its_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_that_moves_takes_its_tenant_along, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_published_witness_of_no_known_name_ends_nobody, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -32,6 +32,10 @@ static const struct resource resources[INVENTORY_N_KINDS] = {
 				RESOURCE_JSON, NULL},
 	[INVENTORY_ATTRIBUTIONS] = {"gpuattribution.dev", "v1alpha1", "gpuattributions",
 				    "GPUAttribution", RESOURCE_JSON, NULL},
+	[INVENTORY_RESOURCE_CLAIMS] = {"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim",
+				       RESOURCE_PROTOBUF, NULL},
+	[INVENTORY_RESOURCE_SLICES] = {"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
+				       RESOURCE_PROTOBUF, NULL},
 };
 
 static int set_up(void **state)
@@ -127,7 +131,9 @@ static void event(struct world *world, enum inventory_kind kind, const char *typ
 		kube_bytes_event_of(&world->body, RESOURCE_JSON, type, message);
 	} else {
 		sbuf_init(&envelope, CAP);
-		kube_bytes_envelope(&envelope, "v1", resources[kind].kind, message);
+		kube_bytes_envelope(&envelope, kind < INVENTORY_RESOURCE_CLAIMS
+						       ? "v1" : "resource.k8s.io/v1",
+				    resources[kind].kind, message);
 		kube_bytes_event_of(&world->body, RESOURCE_PROTOBUF, type, sbuf_view(&envelope));
 		sbuf_deinit(&envelope);
 	}
@@ -180,6 +186,8 @@ static void every_resource_is_listed_then_watched(void **state)
 		{"clusterpolicies", "/apis/nvidia.com/v1/clusterpolicies?", "watch=", "json"},
 		{"gpuattributions", "/apis/gpuattribution.dev/v1alpha1/gpuattributions?", "watch=",
 		 "json"},
+		{"resourceclaims", "/apis/resource.k8s.io/v1/resourceclaims?", "watch=", "protobuf"},
+		{"resourceslices", "/apis/resource.k8s.io/v1/resourceslices?", "watch=", "protobuf"},
 	};
 
 	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS);
@@ -262,7 +270,7 @@ static void a_real_attribution_lands_on_the_node_that_its_status_names(void **st
 	const struct attribution *object = inventory_find_attribution(
 		world->inventory, VIEW("gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"));
 	assert_non_null(object);
-	assert_true(view_equal(object->resource_version, VIEW("209")));
+	assert_true(view_equal(object->resource_version, VIEW("332")));
 	char node[64];
 	snprintf(node, sizeof(node), "%.*s", VIEW_ARG(object->status.node_name));
 	assert_int_equal(gather(world, node).n_previous, 1);
@@ -424,6 +432,118 @@ static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **sta
 	assert_int_equal(reflector_next(fake_reflectors[INVENTORY_POLICIES], fake_now_ms, &request),
 			 REFLECTOR_WAIT);
 	assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
+}
+
+/* The first answer to a kind's list. */
+static void refuse(struct world *world, enum inventory_kind kind, int status)
+{
+	next_request(kind);
+	begin_answer(world, kind, status);
+	reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
+}
+
+static void list_all_but_dra(struct world *world)
+{
+	for (unsigned i = 0; i < INVENTORY_RESOURCE_CLAIMS; i++)
+		list(world, (enum inventory_kind)i, NULL, 0);
+}
+
+static void a_server_without_dynamic_resource_allocation_has_no_claims_and_no_slices(void **state)
+{
+	struct world *world = *state;
+
+	list_all_but_dra(world);
+	assert_true(gather(world, "gpu-a").grants_unknown);
+	refuse(world, INVENTORY_RESOURCE_CLAIMS, 404);
+	assert_false(watches_are_synced(world->watches));
+	refuse(world, INVENTORY_RESOURCE_SLICES, 404);
+	assert_true(watches_are_synced(world->watches));
+	assert_false(gather(world, "gpu-a").grants_unknown);
+	for (unsigned i = INVENTORY_RESOURCE_CLAIMS; i < INVENTORY_N_KINDS; i++) {
+		struct watches_state dra = watches_state(world->watches, i);
+		struct reflector_request request;
+
+		assert_true(dra.synced);
+		assert_false(dra.tolerated);
+		assert_string_equal(dra.trouble, "");
+		assert_int_equal(reflector_next(fake_reflectors[i], fake_now_ms, &request),
+				 REFLECTOR_WAIT);
+		assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
+	}
+}
+
+static void claims_that_we_may_not_read_are_unknown_and_not_waited_for(void **state)
+{
+	struct world *world = *state;
+
+	list_all_but_dra(world);
+	refuse(world, INVENTORY_RESOURCE_CLAIMS, 403);
+	assert_false(watches_are_synced(world->watches));
+	refuse(world, INVENTORY_RESOURCE_SLICES, 403);
+	assert_true(watches_are_synced(world->watches));
+	for (unsigned i = INVENTORY_RESOURCE_CLAIMS; i < INVENTORY_N_KINDS; i++) {
+		struct watches_state dra = watches_state(world->watches, i);
+
+		assert_false(dra.synced);
+		assert_true(dra.tolerated);
+		assert_non_null(strstr(dra.trouble, ".resource.k8s.io: grant this verb"));
+	}
+	assert_true(gather(world, "gpu-a").grants_unknown);
+	/* Once the right is given, what comes is as good as if it had come at once. */
+	fake_now_ms += 30000;
+	list(world, INVENTORY_RESOURCE_CLAIMS, NULL, 0);
+	assert_true(gather(world, "gpu-a").grants_unknown);
+	list(world, INVENTORY_RESOURCE_SLICES, NULL, 0);
+	assert_false(gather(world, "gpu-a").grants_unknown);
+	assert_false(watches_state(world->watches, INVENTORY_RESOURCE_CLAIMS).tolerated);
+}
+
+static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		enum inventory_kind kind;
+		int status;
+	} rows[] = {
+		{INVENTORY_PODS, 403},     {INVENTORY_POLICIES, 403}, {INVENTORY_ATTRIBUTIONS, 403},
+		{INVENTORY_NODES, 403},    {INVENTORY_RESOURCE_CLAIMS, 500},
+		{INVENTORY_RESOURCE_SLICES, 429},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		refuse(world, rows[i].kind, rows[i].status);
+		assert_false(watches_state(world->watches, rows[i].kind).tolerated);
+	}
+	assert_false(watches_are_synced(world->watches));
+}
+
+static void a_real_claim_lands_under_its_namespace_and_name(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	event_of_golden(world, INVENTORY_RESOURCE_CLAIMS, "ADDED", "claim_allocated.pb");
+	assert_int_equal(refused(world, INVENTORY_RESOURCE_CLAIMS), 0);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_RESOURCE_CLAIMS), 1);
+	assert_false(inventory_wants(world->inventory, INVENTORY_RESOURCE_CLAIMS,
+				     VIEW("ml/team-gpus"), STORE_UPSERT, 1));
+	/* One of those that it is reserved for is a PodGroup. */
+	assert_int_equal(inventory_unused(world->inventory).resource_claims, 1);
+}
+
+static void a_real_slice_lands_on_its_node(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	assert_false(gather(world, "gpu-a").grants_unknown);
+	event_of_golden(world, INVENTORY_RESOURCE_SLICES, "ADDED", "slice_gpu.pb");
+	assert_int_equal(refused(world, INVENTORY_RESOURCE_SLICES), 0);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_RESOURCE_SLICES), 1);
+	/* It is one of two. */
+	assert_true(gather(world, "gpu-a").grants_unknown);
+	assert_int_equal(gather(world, "gpu-a").n_slice_devices, 0);
+	assert_false(gather(world, "gpu-b").grants_unknown);
 }
 
 static void without_its_own_crd_the_controller_waits_and_says_for_what(void **state)
@@ -607,6 +727,17 @@ static const struct CMUnitTest tests[] = {
 		an_object_that_is_listed_but_refused_keeps_its_record, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_missing_clusterpolicy_crd_is_known_and_looked_for_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_server_without_dynamic_resource_allocation_has_no_claims_and_no_slices, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		claims_that_we_may_not_read_are_unknown_and_not_waited_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_a_refusal_of_claims_and_slices_is_tolerated, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_real_claim_lands_under_its_namespace_and_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_real_slice_lands_on_its_node, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_its_own_crd_the_controller_waits_and_says_for_what, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

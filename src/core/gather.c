@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Everything hangs on the place of the node, so this is a walk over lists; only what other nodes
+ * say of the same devices and pods is looked up by name.
+ */
+
+#include "core/gather.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "core/device_id.h"
+#include "core/grant.h"
+#include "core/resource_slice_set.h"
+
+/* A claim's key is longer than that of any claim that there can be. */
+#define KEY_SIZE 512u
+
+static size_t count_links(const struct list *head)
+{
+	size_t n = 0;
+
+	for (const struct list *l = head->next; l != head; l = l->next)
+		n++;
+	return n;
+}
+
+static int gather_pods(const struct place *place, struct arena *arena, struct join_input *input,
+		       struct error *err)
+{
+	size_t n = count_links(&place->pods);
+	const struct pod **pods = arena_alloc(arena, n, sizeof(*pods));
+
+	if (!pods)
+		return error_no_memory(err);
+	input->pods = pods;
+	input->n_pods = n;
+	for (struct list *l = place->pods.next; l != &place->pods; l = l->next)
+		*pods++ = CONTAINER_OF(l, struct pod_record, link)->pod;
+	return 0;
+}
+
+/* Copies: what a join says of them comes back as inventory_set_ended(), which changes the list. */
+static int gather_ended(const struct place *place, struct arena *arena, struct join_input *input,
+			struct error *err)
+{
+	struct view *uids = arena_alloc(arena, place->n_ended, sizeof(*uids));
+
+	if (!uids)
+		return error_no_memory(err);
+	input->ended = uids;
+	input->n_ended = place->n_ended;
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
+		if (!arena_copy(arena, CONTAINER_OF(l, struct place_ended, link)->uid, uids++))
+			return error_no_memory(err);
+	return 0;
+}
+
+static int gather_elsewhere(const struct gather_sources *sources, const struct place *place,
+			    struct arena *arena, struct join_input *input, struct error *err)
+{
+	const struct array entries = place->report ? place->report->checkpoint.entries
+						   : (struct array){0};
+	struct view *uids = arena_alloc(arena, entries.count, sizeof(*uids));
+
+	if (!uids)
+		return error_no_memory(err);
+	input->elsewhere = uids;
+	for (uint32_t i = 0; i < entries.count; i++) {
+		struct view uid = ARRAY_AT(entries, struct report_checkpoint_entry, i)->pod_uid;
+		const struct place *other = pod_set_place_of(sources->pods, uid);
+
+		if (other && other != place)
+			uids[input->n_elsewhere++] = uid;
+	}
+	return 0;
+}
+
+/* The objects that a join is given, without repetition. */
+struct gathering {
+	const struct gather_sources *sources;
+	const struct place *place;
+	uint64_t now_ms;
+	struct join_previous *items;
+	size_t n, cap;
+};
+
+/* An owner that has not spoken since the start may be about to: until then it has the benefit. */
+static int64_t claimed_age(const struct gathering *gathering,
+			   const struct attribution_record *record)
+{
+	const struct place *owner = record->place;
+	int64_t age = claim_age(gathering->sources->claims, record->attribution.name,
+				gathering->place, gathering->now_ms);
+	int64_t since_start = (int64_t)(gathering->now_ms - gathering->sources->started_at);
+
+	if (!owner || owner == gathering->place || owner->report)
+		return age;
+	return age >= 0 && age < since_start ? age : since_start;
+}
+
+static void gather_object(struct gathering *gathering, const struct attribution_record *record)
+{
+	for (size_t i = 0; i < gathering->n; i++)
+		if (gathering->items[i].object == &record->attribution)
+			return;
+	if (gathering->n == gathering->cap)
+		return;
+	gathering->items[gathering->n++] = (struct join_previous){
+		.object = &record->attribution,
+		.claimed_age_ms = claimed_age(gathering, record),
+	};
+}
+
+static void gather_named(struct gathering *gathering, struct view uuid)
+{
+	char buffer[CLAIM_NAME_SIZE];
+	const struct attribution_record *record = attribution_set_find(
+		gathering->sources->attributions, claim_object_name(uuid, buffer));
+
+	if (record)
+		gather_object(gathering, record);
+}
+
+static void gather_ids(struct gathering *gathering, const struct array ids)
+{
+	for (uint32_t i = 0; i < ids.count; i++) {
+		struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
+
+		if (id.form == DEVICE_ID_GPU)
+			gather_named(gathering, id.uuid);
+	}
+}
+
+/* While NVML does not list the devices, the kubelet's books name them (core/roster.h). */
+static void gather_books(struct gathering *gathering, const struct report *report)
+{
+	const struct array *offers[] = {&report->allocatable, &report->checkpoint.registered};
+
+	for (size_t k = 0; k < ARRAY_SIZE(offers); k++)
+		for (uint32_t i = 0; i < offers[k]->count; i++)
+			gather_ids(gathering,
+				   ARRAY_AT(*offers[k], struct report_resource_devices, i)
+					   ->device_ids);
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		gather_ids(
+			gathering,
+			ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		gather_ids(gathering,
+			   ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
+				   ->device_ids);
+}
+
+/* Without NVML's word the API server names devices as well. */
+static void gather_api(struct gathering *gathering, const struct join_input *input)
+{
+	for (size_t i = 0; i < input->n_pods; i++) {
+		uint32_t n;
+		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
+
+		for (uint32_t k = 0; k < n; k++)
+			gather_ids(gathering,
+				   (struct array){(void *)(uintptr_t)&allocations[k].id, 1, true});
+	}
+	for (size_t i = 0; i < input->n_slice_devices; i++)
+		gather_named(gathering, input->slice_devices[i].uuid);
+}
+
+static int gather_previous(const struct gather_sources *sources, const struct place *place,
+			   uint64_t now_ms, struct arena *arena, struct join_input *input,
+			   struct error *err)
+{
+	const struct report *report = place->report;
+	struct gathering gathering = {
+		.sources = sources,
+		.place = place,
+		.now_ms = now_ms,
+		.cap = count_links(&place->attributions) + 2 * LIMIT_REPORT_DEVICES,
+	};
+
+	gathering.items = arena_alloc(arena, gathering.cap, sizeof(*gathering.items));
+	if (!gathering.items)
+		return error_no_memory(err);
+	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next)
+		gather_object(&gathering, CONTAINER_OF(l, struct attribution_record, link));
+	for (uint32_t i = 0; report && i < report->devices.count; i++)
+		gather_named(&gathering, ARRAY_AT(report->devices, struct report_device, i)->uuid);
+	if (report && report->sources.nvml.state != REPORT_SOURCE_OK)
+		gather_books(&gathering, report);
+	if (!report || report->sources.nvml.state != REPORT_SOURCE_OK)
+		gather_api(&gathering, input);
+	input->previous = gathering.items;
+	input->n_previous = gathering.n;
+	return 0;
+}
+
+static int gather_contested(const struct gather_sources *sources, const struct place *place,
+			    uint64_t now_ms, struct arena *arena, struct join_input *input,
+			    struct error *err)
+{
+	const struct array devices = place->report ? place->report->devices : (struct array){0};
+	struct view *uuids = arena_alloc(arena, devices.count, sizeof(*uuids));
+
+	if (!uuids)
+		return error_no_memory(err);
+	input->contested = uuids;
+	for (uint32_t i = 0; i < devices.count; i++) {
+		struct view uuid = ARRAY_AT(devices, struct report_device, i)->uuid;
+		char buffer[CLAIM_NAME_SIZE];
+		struct view name = claim_object_name(uuid, buffer);
+		int64_t age = claim_age(sources->claims, name, place, now_ms);
+
+		if (age >= 0 && age < input->report_age_ms &&
+		    !attribution_set_find(sources->attributions, name))
+			uuids[input->n_contested++] = uuid;
+	}
+	return 0;
+}
+
+/* Dynamic resource allocation */
+
+/* The pod's claim of that name; NULL: the API server has none, or it was not seen yet. */
+static const struct resource_claim *find_claim(const struct gather_sources *sources,
+					       const struct pod *pod, struct view name)
+{
+	char key[KEY_SIZE];
+	struct view namespace = pod_namespace(pod);
+
+	if (namespace.len + 1 + name.len > sizeof(key))
+		return NULL;
+	memcpy(key, namespace.ptr, namespace.len);
+	key[namespace.len] = '/';
+	memcpy(key + namespace.len + 1, name.ptr, name.len);
+	return resource_claim_set_find(sources->resource_claims,
+				       (struct view){key, namespace.len + 1 + name.len});
+}
+
+static size_t count_uses(const struct join_input *input)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < input->n_pods; i++) {
+		uint32_t n_claims;
+
+		(void)pod_claims(input->pods[i], &n_claims);
+		n += n_claims;
+	}
+	return n;
+}
+
+/* A claim that is not here is under way, or of a version of the API that is not read. */
+static int gather_uses(const struct gather_sources *sources, struct join_input *input,
+		       struct arena *arena, struct grant_input *grants, struct error *err)
+{
+	struct grant_use *uses = arena_alloc(arena, count_uses(input), sizeof(*uses));
+
+	if (!uses)
+		return error_no_memory(err);
+	grants->uses = uses;
+	for (size_t i = 0; i < input->n_pods; i++) {
+		uint32_t n_claims;
+		const struct pod_claim *claims = pod_claims(input->pods[i], &n_claims);
+
+		for (uint32_t k = 0; k < n_claims; k++) {
+			const struct resource_claim *claim = find_claim(sources, input->pods[i],
+									claims[k].claim);
+
+			if (claim)
+				uses[grants->n_uses++] = (struct grant_use){
+					.pod = input->pods[i],
+					.use = &claims[k],
+					.claim = claim,
+				};
+			else
+				input->grants_unknown |= !pod_is_over(input->pods[i]);
+		}
+	}
+	return 0;
+}
+
+static int gather_slices(const struct place *place, struct arena *arena, struct grant_input *grants,
+			 struct error *err)
+{
+	const struct resource_slice **slices = arena_alloc(arena, place->n_slices, sizeof(*slices));
+
+	if (!slices)
+		return error_no_memory(err);
+	grants->slices = slices;
+	for (struct list *l = place->slices.next; l != &place->slices; l = l->next)
+		slices[grants->n_slices++] =
+			CONTAINER_OF(l, struct resource_slice_record, link)->slice;
+	return 0;
+}
+
+/* After gather_pods(). */
+static int gather_grants(const struct gather_sources *sources, const struct place *place,
+			 struct arena *arena, struct join_input *input, struct error *err)
+{
+	struct grant_input grants = {0};
+	struct grant_result result;
+
+	if (gather_uses(sources, input, arena, &grants, err) < 0 ||
+	    gather_slices(place, arena, &grants, err) < 0 ||
+	    grant_compute(&grants, arena, &result, err) < 0)
+		return -1;
+	input->grants = result.grants;
+	input->n_grants = result.n_grants;
+	input->slice_devices = result.devices;
+	input->n_slice_devices = result.n_devices;
+	input->grants_unknown |= result.is_incomplete;
+	return 0;
+}
+
+/* The node itself */
+
+static int64_t gone_for(const struct gather_sources *sources, const struct place *place,
+			uint64_t now_ms)
+{
+	uint64_t since = sources->nodes_known_at;
+
+	if (place->node || !sources->nodes_known)
+		return 0;
+	if (place->gone_at > since)
+		since = place->gone_at;
+	return (int64_t)(now_ms - since);
+}
+
+int gather_node(const struct gather_sources *sources, struct view node_name, uint64_t now_ms,
+		struct arena *arena, struct join_input *ret_input, struct error *err)
+{
+	struct place *place = place_find(sources->places, node_name);
+	struct join_input input = {
+		.node_name = node_name,
+		.intent = sources->intent,
+		.grants_unknown = !sources->grants_known,
+	};
+
+	if (!place) {
+		*ret_input = input;
+		return 0;
+	}
+	input.node = place->node;
+	input.node_gone_for_ms = gone_for(sources, place, now_ms);
+	input.report = place->report;
+	if (place->asked_at == 0)
+		place->asked_at = now_ms;
+	input.report_age_ms =
+		(int64_t)(now_ms - (place->report ? place->report_at : place->asked_at));
+	if (place->report)
+		input.report_held_ms = (int64_t)(now_ms - place->report_since);
+	input.booted_after = place->booted_after;
+	if (gather_pods(place, arena, &input, err) < 0 ||
+	    gather_ended(place, arena, &input, err) < 0 ||
+	    gather_elsewhere(sources, place, arena, &input, err) < 0 ||
+	    gather_grants(sources, place, arena, &input, err) < 0 ||
+	    gather_previous(sources, place, now_ms, arena, &input, err) < 0 ||
+	    gather_contested(sources, place, now_ms, arena, &input, err) < 0)
+		return -1;
+	*ret_input = input;
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * ledger - where the readers of the witnesses write down who holds what, and where it is put in
+ * order at the end.
+ *
+ * Threads: owner.
+ */
+
+#include "core/holding.h"
+
+struct ledger {
+	struct holdings *holdings; /* what is written goes to its items */
+	struct holding_owner *owners;
+	size_t n_owners, owners_cap, items_cap;
+};
+
+/* Makes room for that many owners and device IDs. Fails with ERROR_NO_MEMORY. */
+MUST_USE int ledger_open(struct ledger *ledger, struct holdings *holdings, size_t n_owners,
+			 size_t n_ids, struct arena *arena, struct error *err);
+/* Copies the owner; the result lives as long as the arena. */
+struct holding_owner *ledger_add_owner(struct ledger *ledger, struct holding_owner owner);
+/*
+ * Notes that the owner (NULL: somebody who cannot be told) holds the ID, with what is given in
+ * `what`: witnesses, mps, takes_no_slot, is_monitor. Which device it is follows from the ID.
+ */
+void ledger_note(struct ledger *ledger, struct holding_owner *owner, struct view id,
+		 struct holding what);
+/*
+ * Notes that the owner is on that device of the roster, by an ID that does not tell the device, or
+ * is not known (empty).
+ */
+void ledger_note_device(struct ledger *ledger, struct holding_owner *owner,
+			const struct roster_device *device, struct view id, struct holding what);
+/* Puts everything in order, each holding once. */
+void ledger_close(struct ledger *ledger);

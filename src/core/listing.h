@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * listing - the kubelet's List, entry by entry: whose pod each means, for it names pods by name.
+ *
+ * Threads: any.
+ */
+
+#include "core/book.h"
+#include "core/ledger.h"
+
+struct listing {
+	const struct holdings *holdings; /* what its books are worth has been judged */
+	struct book *book;               /* the checkpoint, which knows pods by UID */
+	struct ledger *ledger;
+};
+
+/*
+ * Notes in the ledger who holds what by the List of the input's report, and in the book which of
+ * its entries the List supports. Adds at most an owner an entry.
+ */
+void listing_read(struct listing *listing);

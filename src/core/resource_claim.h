@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * resource_claim - what a ResourceClaim says of GPUs: which devices it was given, and which pods
+ * may use them. A claim without a GPU keeps its name only.
+ *
+ * Being deleted changes nothing: a finalizer keeps a claim for as long as it is reserved.
+ *
+ * Threads: the loop thread; immutable once made.
+ */
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/view.h"
+
+/* A device that the claim was given; only those of drivers of GPUs. */
+struct resource_claim_result {
+	struct view request; /* that it answers: "main", or "main/sub" for one of alternatives */
+	struct view driver;  /* these three name the device */
+	struct view pool;
+	struct view device;
+	struct view share_id; /* of a device that is handed out several times; else empty */
+	bool is_admin;        /* adminAccess: it watches, it does not use */
+};
+
+/* Four times what the API server of Kubernetes 1.36 allows. */
+#define RESOURCE_CLAIM_MAX_RESULTS 128u
+#define RESOURCE_CLAIM_MAX_CONSUMERS 1024u
+
+/* What a decoder found; all borrowed from the document. */
+struct resource_claim_fields {
+	struct view namespace;
+	struct view name;
+	uint32_t n_results;
+	uint32_t n_consumers;
+	bool has_other_consumers; /* it is reserved for what is no pod: a PodGroup */
+	struct resource_claim_result results[RESOURCE_CLAIM_MAX_RESULTS];
+	struct view consumers[RESOURCE_CLAIM_MAX_CONSUMERS]; /* UIDs of pods */
+};
+
+struct resource_claim {
+	struct view key;      /* "namespace/name" */
+	struct array results; /* struct resource_claim_result */
+	/* Of a claim with results: */
+	struct array consumers; /* struct view, UIDs of pods */
+	bool has_other_consumers;
+};
+
+/*
+ * Copies fields into one new allocation that belongs to the caller. Fails with ERROR_NO_MEMORY, or
+ * ERROR_LIMIT when a text is longer than Kubernetes allows.
+ */
+MUST_USE int resource_claim_new(const struct resource_claim_fields *fields,
+				struct resource_claim **ret_claim, struct error *err);
+/* Accepts NULL. */
+void resource_claim_free(struct resource_claim *claim);
+/* True when the pod of that UID may use the claim. */
+bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid);
+/* True when both say the same in every fact: an event between them needs no reconcile. */
+bool resource_claim_equal(const struct resource_claim *a, const struct resource_claim *b);

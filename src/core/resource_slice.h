@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * resource_slice - the devices that a driver of dynamic resource allocation publishes for a node. A
+ * pool of devices may span several slices; all slices of its newest generation together describe
+ * it. A slice of a driver that hands out no GPUs, or that belongs to no single node, keeps its name
+ * only.
+ *
+ * Threads: the loop thread; immutable once made.
+ */
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/view.h"
+
+struct resource_slice_device {
+	struct view name; /* in the pool */
+	struct view uuid; /* as NVML writes it: "GPU-...", "MIG-..."; here and below empty: */
+	struct view parent_uuid; /* not said */
+
+	struct view model;
+	struct view compute_capability; /* the three are semantic versions: "8.0.0" */
+	struct view driver_version;
+	struct view cuda_version;
+	struct view pci_bus_id;
+	int64_t memory_mib; /* 0: not said */
+};
+
+/* Four times what the API server of Kubernetes 1.36 allows. */
+#define RESOURCE_SLICE_MAX_DEVICES 512u
+
+/* What a decoder found; all borrowed from the document. */
+struct resource_slice_fields {
+	struct view name;
+	struct view driver; /* empty: not a driver of GPUs; then the rest is empty too */
+	struct view node;   /* empty: the slice is of no single node */
+	struct view pool;
+	int64_t generation;  /* of the pool */
+	int64_t slice_count; /* of the pool in that generation */
+	uint32_t n_devices;
+	struct resource_slice_device devices[RESOURCE_SLICE_MAX_DEVICES];
+};
+
+struct resource_slice {
+	struct view name;
+	struct view driver;
+	struct view node;
+	struct view pool;
+	int64_t generation;
+	int64_t slice_count;
+	struct array devices; /* struct resource_slice_device */
+};
+
+/*
+ * Copies fields into one new allocation that belongs to the caller. Fails with ERROR_NO_MEMORY, or
+ * ERROR_LIMIT when a text is longer than Kubernetes allows.
+ */
+MUST_USE int resource_slice_new(const struct resource_slice_fields *fields,
+				struct resource_slice **ret_slice, struct error *err);
+/* Accepts NULL. */
+void resource_slice_free(struct resource_slice *slice);
+/* True when both are of one pool of a driver. */
+bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b);
+/* True when both say the same in every fact: an event between them needs no reconcile. */
+bool resource_slice_equal(const struct resource_slice *a, const struct resource_slice *b);

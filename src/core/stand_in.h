@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * stand_in - who is on a device when what the kubelet says names a stand-in: HAMi's plugin gives
+ * other devices than its IDs name, and says which in an annotation of the pod; KAI has a pod of its
+ * own hold a device for all pods of a group. Whoever may edit a pod may write such texts: they make
+ * a tenant, but do not confirm it.
+ *
+ * Sources: HAMi's annotation hami.io/vgpu-devices-allocated ("UUID,type,memory,cores:" a device,
+ * ";" behind each container); KAI's label runai-gpu-group and annotation run.ai/reserve_for_gpu_index.
+ *
+ * Threads: any.
+ */
+
+#include "core/ledger.h"
+
+/* How many owners, and device IDs, stand_in_resolve() notes at most. */
+size_t stand_in_count(const struct census *census);
+/*
+ * Notes in the ledger who the real holders are. All other witnesses must have been noted before. A
+ * reservation is marked as a stand-in, and as resolved if it has sharers.
+ */
+void stand_in_resolve(struct ledger *ledger);

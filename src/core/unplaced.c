@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/unplaced.h"
+
+#include "base/limits.h"
+
+static bool is_same_owner(const struct holding *a, const struct holding *b)
+{
+	return view_equal(a->owner->pod_uid, b->owner->pod_uid) &&
+	       view_equal(a->owner->container, b->owner->container);
+}
+
+static bool was_published(const struct attribution_status *published,
+			  const struct holding_owner *owner)
+{
+	const struct array before = published ? published->unplaced_tenants : (struct array){0};
+	for (uint32_t i = 0; i < before.count; i++) {
+		const struct attribution_unplaced *u = ARRAY_AT(before, struct attribution_unplaced,
+								i);
+		if (view_equal(u->pod_uid, owner->pod_uid) &&
+		    view_equal(u->container, owner->container))
+			return true;
+	}
+	return false;
+}
+
+static int describe(const struct holding *group, size_t n_group, struct arena *arena,
+		    struct attribution_unplaced *ret, struct error *err)
+{
+	const struct holding_owner *owner = group[0].owner;
+	uint32_t n = n_group < LIMIT_UNPLACED_IDS ? (uint32_t)n_group : LIMIT_UNPLACED_IDS;
+	struct view *ids = arena_alloc(arena, n, sizeof(*ids));
+	if (!ids)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = group[i].id;
+	*ret = (struct attribution_unplaced){
+		.pod_uid = owner->pod_uid,
+		.container = owner->container,
+		.resource = owner->resource,
+		.device_ids = {ids, n, true},
+		.device_ids_left_out = (int64_t)(n_group - n),
+	};
+	if (owner->pod) {
+		ret->pod_namespace = pod_namespace(owner->pod);
+		ret->pod_name = pod_name(owner->pod);
+	}
+	return 0;
+}
+
+int unplaced_list(const struct holdings *holdings, const struct attribution_status *published,
+		  struct arena *arena, struct unplaced *ret_unplaced, struct error *err)
+{
+	const struct join_input *input = holdings->input;
+	const struct holding *items = holdings->items + holdings->n_placed;
+	size_t n_items = holdings->n_items - holdings->n_placed, n;
+	/* Without an agent it is the API server alone that speaks, and has since the first join. */
+	int64_t held_ms = input->report ? input->report_held_ms : input->report_age_ms;
+	int64_t left = input->limits->disagreement_ms - held_ms;
+	struct unplaced result = {.again_in_ms = -1};
+	struct attribution_unplaced *listed = arena_alloc(arena, LIMIT_UNPLACED_TENANTS,
+							  sizeof(*listed));
+
+	if (!listed)
+		return error_no_memory(err);
+	for (size_t first = 0; first < n_items; first += n) {
+		n = 1;
+		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
+			n++;
+		if (left > 0 && !was_published(published, items[first].owner))
+			result.again_in_ms = left;
+		else if (result.listed.count == LIMIT_UNPLACED_TENANTS)
+			result.left_out++;
+		else if (describe(&items[first], n, arena, &listed[result.listed.count++], err) < 0)
+			return -1;
+	}
+	result.listed.items = result.listed.count > 0 ? listed : NULL;
+	result.listed.present = true;
+	*ret_unplaced = result;
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "kubectl/fleet_view.h"
+
+#include <inttypes.h>
+
+#include "kubectl/footnotes.h"
+#include "kubectl/page.h"
+#include "kubectl/record.h"
+#include "kubectl/sheet.h"
+#include "kubectl/standing.h"
+#include "kubectl/words.h"
+#include "wire/jindent.h"
+#include "wire/jout.h"
+
+#define PODS_SHOWN 3 /* as many as kubectl shows of lists in a cell */
+
+struct line {
+	const struct attribution *device;
+	bool is_wide;
+};
+
+static const struct attribution_status *status_of(const void *row)
+{
+	const struct line *line = row;
+	return &line->device->status;
+}
+
+static void write_gpu(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	sbuf_append(cell, line->device->uuid);
+}
+
+static void write_node(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_known(status_of(row)->node_name));
+}
+
+static void write_index(const void *row, struct sbuf *cell)
+{
+	words_number(cell, status_of(row)->device.index);
+}
+
+static void write_model(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_known(status_of(row)->device.model));
+}
+
+static void write_mode(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_mode(status_of(row)->sharing.mode));
+}
+
+static void write_slots(const void *row, struct sbuf *cell)
+{
+	const struct attribution_slots *slots = &status_of(row)->slots;
+	words_share(cell, slots->allocated, slots->total);
+}
+
+/* Writes up to `room` pods, each once however many containers of it there are; returns the rest. */
+static int64_t write_pods(const struct attribution_status *status, int64_t room, struct sbuf *cell)
+{
+	const struct attribution_tenant *last = NULL;
+	int64_t n = 0;
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+		if (tenant->system || (last && view_equal(last->pod_uid, tenant->pod_uid)))
+			continue;
+		last = tenant;
+		if (n++ >= room)
+			continue;
+		if (n > 1)
+			sbuf_append_char(cell, ',');
+		words_pod(cell, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
+	}
+	return n > room ? n - room : 0;
+}
+
+/* Nobody is only where the status says so. */
+static void write_tenants(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	const struct attribution_status *status = status_of(row);
+	int64_t more = write_pods(status, line->is_wide ? INT64_MAX : PODS_SHOWN, cell) +
+		       status->tenants_left_out;
+	bool is_empty = cell->len == 0;
+	if (is_empty && status->tenant_count == 0)
+		sbuf_append(cell, VIEW("<none>"));
+	else if (status->tenant_count < 0 || is_empty)
+		sbuf_append(cell, is_empty ? VIEW("?") : VIEW(" +?"));
+	else if (more > 0)
+		sbuf_printf(cell, " +%" PRId64, more);
+}
+
+static void write_health(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_health(status_of(row)->health.state));
+}
+
+static void write_intent(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_intent(status_of(row)->intent.state));
+}
+
+static void write_status(const void *row, struct sbuf *cell)
+{
+	standing_write(status_of(row), cell);
+}
+
+static void write_activity(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_activity(status_of(row)->activity.state));
+}
+
+static void write_pci(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_known(status_of(row)->device.pci_bus_id));
+}
+
+static void write_memory(const void *row, struct sbuf *cell)
+{
+	int64_t memory = status_of(row)->device.memory_mib;
+	words_number(cell, memory > 0 ? memory : -1);
+}
+
+static void write_driver(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_known(status_of(row)->device.driver_version));
+}
+
+static const struct sheet_column columns[] = {
+	{"GPU", 0, write_gpu},
+	{"NODE", 0, write_node},
+	{"INDEX", 0, write_index},
+	{"MODEL", 0, write_model},
+	{"MODE", 0, write_mode},
+	{"SLOTS", 0, write_slots},
+	{"TENANTS", 0, write_tenants},
+	{"HEALTH", 0, write_health},
+	{"INTENT", 0, write_intent},
+	{"STATUS", 0, write_status},
+	{"ACTIVITY", PAGE_IF_WIDE, write_activity},
+	{"PCI", PAGE_IF_WIDE, write_pci},
+	{"MEMORY-MIB", PAGE_IF_WIDE, write_memory},
+	{"DRIVER", PAGE_IF_WIDE, write_driver},
+	{0},
+};
+
+void fleet_view(struct page *page, const struct attribution *const *devices, size_t n_devices)
+{
+	CLEANUP(sheet_deinit) struct sheet sheet;
+	sheet_init(&sheet, columns, page_flags(page), PAGE_BYTES);
+	for (size_t i = 0; i < n_devices; i++)
+		sheet_add(&sheet, &(struct line){devices[i], page->form == PAGE_WIDE});
+	sheet_write(&sheet, page->has_headers, 0, &page->body);
+	footnotes_add(page, devices, n_devices);
+}
+
+void fleet_view_names(struct page *page, const struct attribution *const *devices,
+		      size_t n_devices)
+{
+	for (size_t i = 0; i < n_devices; i++)
+		sbuf_printf(&page->body, "gpuattribution.gpuattribution.dev/%.*s\n",
+			    VIEW_ARG(devices[i]->name));
+}
+
+void fleet_view_json(struct page *page, const struct attribution *const *devices, size_t n_devices)
+{
+	CLEANUP(sbuf_deinit) struct sbuf json;
+	struct jout out;
+	sbuf_init(&json, PAGE_BYTES);
+	jout_init(&out, &json);
+	record_begin(&out, "GPUList");
+	jout_key(&out, "items");
+	jout_array(&out);
+	for (size_t i = 0; i < n_devices; i++)
+		record_device(&out, devices[i], true);
+	jout_array_end(&out);
+	jout_object_end(&out);
+	if (json.failure)
+		page->body.failure = json.failure;
+	jindent(sbuf_view(&json), &page->body);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * footnotes - what a table cannot show of its devices: why a line is marked, what was left out,
+ * who is on a device without a slot.
+ *
+ * Threads: any.
+ */
+
+#include "core/attribution.h"
+
+struct page;
+
+/* Adds the notes on these devices, which are in the order of their nodes. */
+void footnotes_add(struct page *page, const struct attribution *const *devices, size_t n_devices);

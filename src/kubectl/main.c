@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "kubectl/command.h"
+#include "kubectl/page.h"
+#include "kubectl/usage.h"
+
+static int print(FILE *file, struct view text)
+{
+	if (fwrite(text.ptr, 1, text.len, file) == text.len && fflush(file) == 0)
+		return 0;
+	perror("kubectl gpus: cannot print");
+	return COMMAND_FAILED;
+}
+
+static int run(const struct invocation *invocation)
+{
+	CLEANUP(page_deinit) struct page page;
+	const char *kubectl = getenv("KUBECTL");
+	page_init(&page, invocation->form, clock_wall_ms());
+	page.has_headers = !invocation->no_headers;
+	int status = (int)command_run(invocation, kubectl && *kubectl ? kubectl : "kubectl", &page);
+	/* Notes come after what they are about, on a terminal that shows both. */
+	int failed = print(stdout, sbuf_view(&page.body));
+	return print(stderr, sbuf_view(&page.notes)) || failed ? COMMAND_FAILED : status;
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	struct invocation invocation;
+	struct error err;
+	(void)argc;
+	arena_init(&arena, LIMIT_MIB);
+	if (invocation_parse(argv, &arena, &invocation, &err) != 0) {
+		fprintf(stderr, "error: %s\nSee 'kubectl gpus --help' for usage.\n", err.text);
+		return COMMAND_USAGE;
+	}
+	if (invocation.outcome == INVOCATION_HELP)
+		return print(stdout, view_from(usage_of(invocation.verb)));
+	if (invocation.outcome == INVOCATION_VERSION)
+		return print(stdout, VIEW("kubectl-gpus " GPU_ATTRIBUTION_VERSION "\n"));
+	return run(&invocation);
+}

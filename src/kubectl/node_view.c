@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A device's cells are on each line of it, so that a line that grep finds says everything. */
+
+#include "kubectl/node_view.h"
+
+#include "kubectl/footnotes.h"
+#include "kubectl/page.h"
+#include "kubectl/sheet.h"
+#include "kubectl/standing.h"
+#include "kubectl/words.h"
+
+struct line {
+	const struct attribution *device;
+	const struct attribution_tenant *tenant; /* NULL: none, or not known */
+	int64_t now;
+};
+
+static const struct attribution_status *status_of(const void *row)
+{
+	const struct line *line = row;
+	return &line->device->status;
+}
+
+static void write_node(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_known(status_of(row)->node_name));
+}
+
+static void write_index(const void *row, struct sbuf *cell)
+{
+	words_number(cell, status_of(row)->device.index);
+}
+
+static void write_gpu(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	sbuf_append(cell, line->device->uuid);
+}
+
+static void write_model(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_known(status_of(row)->device.model));
+}
+
+static void write_mode(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_mode(status_of(row)->sharing.mode));
+}
+
+static void write_slots(const void *row, struct sbuf *cell)
+{
+	const struct attribution_slots *slots = &status_of(row)->slots;
+	words_share(cell, slots->allocated, slots->total);
+}
+
+static void write_pod(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		words_pod(cell, line->tenant->pod_namespace, line->tenant->pod_name,
+			  line->tenant->pod_uid);
+	else
+		sbuf_append(cell, status_of(row)->tenant_count == 0 ? VIEW("<none>") : VIEW("?"));
+}
+
+static void write_container(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		sbuf_append(cell, line->tenant->container);
+}
+
+static void write_held(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		words_number(cell, line->tenant->slots);
+}
+
+static void write_partition(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		words_partitions(cell, status_of(row), line->tenant->partitions);
+}
+
+static void write_phase(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		sbuf_append(cell, words_phase(line->tenant->phase));
+}
+
+static void write_confidence(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		sbuf_append(cell, words_confidence(line->tenant->confidence));
+}
+
+static void write_health(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, words_health(status_of(row)->health.state));
+}
+
+static void write_status(const void *row, struct sbuf *cell)
+{
+	standing_write(status_of(row), cell);
+}
+
+static void write_since(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		words_age(cell, line->tenant->since, line->now);
+}
+
+static void write_resource(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		sbuf_append(cell, words_known(line->tenant->resource));
+}
+
+static void write_uid(const void *row, struct sbuf *cell)
+{
+	const struct line *line = row;
+	if (line->tenant)
+		sbuf_append(cell, line->tenant->pod_uid);
+}
+
+static const struct sheet_column columns[] = {
+	{"NODE", PAGE_IF_MANY, write_node},
+	{"INDEX", 0, write_index},
+	{"GPU", 0, write_gpu},
+	{"MODEL", 0, write_model},
+	{"MODE", 0, write_mode},
+	{"SLOTS", 0, write_slots},
+	{"POD", 0, write_pod},
+	{"CONTAINER", 0, write_container},
+	{"HELD", 0, write_held},
+	{"PARTITION", 0, write_partition},
+	{"PHASE", 0, write_phase},
+	{"CONFIDENCE", 0, write_confidence},
+	{"HEALTH", 0, write_health},
+	{"STATUS", 0, write_status},
+	{"SINCE", PAGE_IF_WIDE, write_since},
+	{"RESOURCE", PAGE_IF_WIDE, write_resource},
+	{"POD-UID", PAGE_IF_WIDE, write_uid},
+	{0},
+};
+
+static void add_device(struct sheet *sheet, const struct attribution *device, int64_t now)
+{
+	struct array tenants = device->status.tenants;
+	struct line line = {.device = device, .now = now};
+	if (tenants.count == 0)
+		sheet_add(sheet, &line);
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		line.tenant = ARRAY_AT(tenants, struct attribution_tenant, i);
+		sheet_add(sheet, &line);
+	}
+}
+
+void node_view(struct page *page, const struct attribution *const *devices, size_t n_devices)
+{
+	CLEANUP(sheet_deinit) struct sheet sheet;
+	sheet_init(&sheet, columns, page_flags(page), PAGE_BYTES);
+	for (size_t i = 0; i < n_devices; i++)
+		add_device(&sheet, devices[i], page->now);
+	sheet_write(&sheet, page->has_headers, 0, &page->body);
+	footnotes_add(page, devices, n_devices);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * record - what is shown, as JSON for programs. The structure is documented in the README and only
+ * ever grows; what is not known is null, never 0 and never missing.
+ *
+ * Threads: any.
+ */
+
+#include "core/attribution.h"
+
+struct jout;
+
+#define RECORD_API_VERSION "kubectl.gpuattribution.dev/v1alpha1"
+
+/* Begins {"apiVersion":...,"kind":kind; the caller ends the object. */
+void record_begin(struct jout *out, const char *kind);
+/* One device as an object: {"uuid":...}, with its tenants if asked for. */
+void record_device(struct jout *out, const struct attribution *device, bool with_tenants);
+/* The members of one tenant, without the brackets around them. */
+void record_tenant(struct jout *out, const struct attribution_status *status,
+		   const struct attribution_tenant *tenant);
+/* The members below write null for what is not known. */
+void record_text(struct jout *out, const char *key, struct view text);   /* empty */
+void record_number(struct jout *out, const char *key, int64_t number);   /* negative */
+void record_instant(struct jout *out, const char *key, int64_t instant); /* 0 */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each verdict has one function that writes its sentence; the same sentence is a note to people and
+ * the message in JSON.
+ */
+
+#include "kubectl/verdict.h"
+
+#include <inttypes.h>
+
+#include "base/sbuf.h"
+#include "kubectl/standing.h"
+#include "kubectl/words.h"
+
+struct view verdict_name(enum seating_verdict verdict)
+{
+	static const struct view names[] = {
+		[SEATING_ON_GPU] = VIEW_INIT("OnGPU"),
+		[SEATING_NOT_FOUND] = VIEW_INIT("NotFound"),
+		[SEATING_ENDED] = VIEW_INIT("Ended"),
+		[SEATING_NO_REQUEST] = VIEW_INIT("NoRequest"),
+		[SEATING_NOT_SCHEDULED] = VIEW_INIT("NotScheduled"),
+		[SEATING_UNPLACED] = VIEW_INIT("Unplaced"),
+		[SEATING_UNKNOWN] = VIEW_INIT("Unknown"),
+	};
+	return names[verdict];
+}
+
+static void say_device(const struct attribution *device, struct sbuf *text)
+{
+	sbuf_printf(text, "%.*s (%.*s", VIEW_ARG(device->uuid),
+		    VIEW_ARG(words_known(device->status.node_name)));
+	if (device->status.device.index >= 0)
+		sbuf_printf(text, ", index %" PRId64, device->status.device.index);
+	sbuf_append_char(text, ')');
+}
+
+static void say_past(const struct seating_finding *finding, int64_t now, struct sbuf *text)
+{
+	for (size_t i = 0; i < finding->n_past; i++) {
+		const struct seating_past *past = &finding->past[i];
+		sbuf_append(text, finding->card ? VIEW("; it") : VIEW("; a pod of that name"));
+		if (!finding->card)
+			sbuf_printf(text, ", UID %.*s,", VIEW_ARG(past->tenant->pod_uid));
+		sbuf_append(text, VIEW(" was on "));
+		say_device(past->device, text);
+		sbuf_append(text, VIEW(" until "));
+		words_instant(text, past->tenant->until, now);
+	}
+}
+
+static void say_not_found(const struct seating *seating, const struct seating_finding *finding,
+			  struct sbuf *text)
+{
+	if (seating->is_blind)
+		sbuf_append(text, VIEW("no GPU names a pod of that name, and pods may not be read: "
+				       "whether there is one is not known"));
+	else
+		sbuf_printf(text, "not found in namespace \"%.*s\"", VIEW_ARG(finding->namespace));
+}
+
+static void say_ended(const struct pod_card *card, struct sbuf *text)
+{
+	sbuf_printf(text, "has ended (%.*s", VIEW_ARG(card->phase));
+	if (card->reason.len > 0)
+		sbuf_printf(text, ", %.*s", VIEW_ARG(card->reason));
+	sbuf_append(text, VIEW(") and holds nothing"));
+	if (card->message.len > 0) {
+		sbuf_append(text, VIEW(": "));
+		sbuf_append(text, card->message);
+	}
+}
+
+static void say_not_scheduled(const struct pod_card *card, struct sbuf *text)
+{
+	sbuf_append(text, VIEW("is not scheduled: "));
+	if (card->not_scheduled.len > 0)
+		sbuf_append(text, card->not_scheduled);
+	else
+		sbuf_append(text, VIEW("no node has been chosen yet"));
+}
+
+static void say_unplaced(const struct seating_finding *finding, struct sbuf *text)
+{
+	sbuf_printf(text, "holds device IDs on %.*s that belong to no known GPU: ",
+		    VIEW_ARG(finding->card->node));
+	words_list(text, finding->unplaced->device_ids);
+}
+
+static void say_request(const struct pod_card *card, struct sbuf *text)
+{
+	if (card->requests.count == 0) {
+		sbuf_append(text, VIEW("has a ResourceClaim, which may be for a GPU,"));
+		return;
+	}
+	const struct pod_card_request *first = ARRAY_AT(card->requests, struct pod_card_request, 0);
+	sbuf_printf(text, "asks for %.*s", VIEW_ARG(first->resource));
+}
+
+/* Why no status names a pod that asks for GPUs: what is known of its node. */
+static void say_unknown(const struct seating_finding *finding, int64_t now, struct sbuf *text)
+{
+	struct view node = finding->card->node;
+	say_request(finding->card, text);
+	sbuf_printf(text, " and is on %.*s", VIEW_ARG(node));
+	if (finding->n_node_devices == 0) {
+		sbuf_printf(text, ", of which no GPU is known: does the agent run there? "
+				  "(kubectl get pods -A -o wide "
+				  "-l app.kubernetes.io/name=gpu-attribution-agent)");
+		return;
+	}
+	if (finding->n_node_devices == 1)
+		sbuf_append(text, VIEW("; the one GPU known there does not name it"));
+	else
+		sbuf_printf(text, "; none of the %zu GPUs known there names it",
+			    finding->n_node_devices);
+	if (finding->doubtful_device) {
+		sbuf_append(text, VIEW("; but what they say is not current: "));
+		standing_note(finding->doubtful_device, now, text);
+	} else if (view_equal(finding->card->phase, VIEW("Pending"))) {
+		sbuf_append(text, VIEW(": the kubelet has not given it any yet"));
+	}
+}
+
+static void say_use(const struct seating_finding *finding, struct sbuf *text)
+{
+	if (!finding->user)
+		return;
+	sbuf_append(text, VIEW("; yet its process "));
+	sbuf_append(text, finding->user->process);
+	sbuf_append(text, VIEW(" is on "));
+	say_device(finding->used_device, text);
+	sbuf_append(text, VIEW(", without a slot of it"));
+}
+
+static void say_earlier(const struct seating_finding *finding, struct sbuf *text)
+{
+	if (!finding->earlier_tenant)
+		return;
+	sbuf_printf(text, "; an earlier pod of that name, UID %.*s, is still on ",
+		    VIEW_ARG(finding->earlier_tenant->pod_uid));
+	say_device(finding->earlier_device, text);
+}
+
+void verdict_say(const struct seating *seating, const struct seating_finding *finding,
+		 int64_t now, struct sbuf *text)
+{
+	switch (finding->verdict) {
+	case SEATING_ON_GPU:
+		sbuf_append(text, VIEW("is on a GPU"));
+		break;
+	case SEATING_NOT_FOUND:
+		say_not_found(seating, finding, text);
+		break;
+	case SEATING_ENDED:
+		say_ended(finding->card, text);
+		break;
+	case SEATING_NO_REQUEST:
+		sbuf_append(text, VIEW("asks for no GPU"));
+		break;
+	case SEATING_NOT_SCHEDULED:
+		say_not_scheduled(finding->card, text);
+		break;
+	case SEATING_UNPLACED:
+		say_unplaced(finding, text);
+		break;
+	case SEATING_UNKNOWN:
+		say_unknown(finding, now, text);
+		break;
+	}
+	say_use(finding, text);
+	say_past(finding, now, text);
+	say_earlier(finding, text);
+}
+
+void verdict_say_seated(const struct seating *seating, const struct seating_finding *finding,
+			struct sbuf *text)
+{
+	if (!finding->card)
+		sbuf_append(text, seating->is_blind
+					  ? VIEW("found by its name alone, for pods may not be read")
+					  : VIEW("no longer known to the API server, but still named "
+						 "as a tenant"));
+	else if (finding->earlier_tenant)
+		sbuf_append(text, VIEW("is on a GPU"));
+	say_earlier(finding, text);
+}

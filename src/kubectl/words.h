@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * words - values of a GPUAttribution as people read them. What is not known is "?", never 0 and
+ * never nothing: a word that this version does not know is not known either.
+ *
+ * Threads: any.
+ */
+
+#include "base/sbuf.h"
+#include "core/attribution.h"
+
+/* Static texts, as the API writes them. */
+struct view words_mode(int mode);
+struct view words_phase(int phase);
+struct view words_confidence(int confidence);
+struct view words_health(int state);
+struct view words_recovery(int action);
+struct view words_activity(int state);
+struct view words_scope(int scope);
+struct view words_intent(int state);
+struct view words_severity(int severity);
+struct view words_condition(int status);
+
+/* The text, or "?" for an empty one. */
+struct view words_known(struct view text);
+
+/* The profile of the partition, or nothing where it is not known. Borrowed from the status. */
+struct view words_profile(const struct attribution_status *status, struct view uuid);
+
+/* The functions below append; failure is the buffer's. */
+
+/* The number, or "?" for a negative one. */
+void words_number(struct sbuf *buf, int64_t number);
+/* "3/4": a part of a whole. */
+void words_share(struct sbuf *buf, int64_t part, int64_t whole);
+/* A stretch of time as kubectl writes ages: "45s", "12m", "3d4h". */
+void words_duration(struct sbuf *buf, int64_t ms);
+/* The age of an instant, "?" when it is absent. */
+void words_age(struct sbuf *buf, int64_t instant, int64_t now);
+/* "2026-01-02T03:04:05Z (12m ago)", "?" when it is absent. */
+void words_instant(struct sbuf *buf, int64_t instant, int64_t now);
+/* "namespace/name", or "uid/" and the UID's front where no name is known. */
+void words_pod(struct sbuf *buf, struct view namespace, struct view name, struct view uid);
+/* The profiles of these partitions; the UUID of one whose profile is not known. */
+void words_partitions(struct sbuf *buf, const struct attribution_status *status,
+		      struct array uuids);
+/* The texts of an array of views with ',' between them. */
+void words_list(struct sbuf *buf, struct array texts);

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kubectl gpus` as people type it, by a real kubectl, on a real cluster.
+
+usage: kubectl-gpus.py [CLUSTER [WORDS]]
+
+Without arguments it starts a cluster of its own with hack/up and ends it. With a name it uses that
+running one, which hack/up made with --no-tenants, and leaves it; with words it tries only the
+promises whose sentence contains them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+from cluster import ROOT, Cluster, Failed, Tests, run, wait_for
+
+SLICED, EXCLUSIVE = "node-1", "node-2"
+NAMESPACE = ("-n", "gpu-attribution")
+CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attribution-agent"
+BUILD = os.path.join(ROOT, ".build", "release")
+FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
+
+
+class Shown:
+    """What a command printed."""
+
+    def __init__(self, cluster, *arguments):
+        self.command = " ".join(("kubectl gpus", *arguments))
+        path = os.pathsep.join((BUILD, os.path.join(ROOT, "src", "kubectl"), os.environ["PATH"]))
+        done = subprocess.run(
+            cluster.kubectl_command("gpus", *arguments), capture_output=True, text=True, cwd=ROOT,
+            timeout=60, check=False, env={
+                **os.environ, **cluster.env, "PATH": path,
+                "KUBECTL": os.path.join(ROOT, "hack", "kubectl")})
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def __str__(self):
+        return f"$ {self.command}\n{self.out}{self.err}"
+
+    def expect(self, status, out=None, err=None):
+        if self.status != status or (out or "") not in self.out or (err or "") not in self.err:
+            raise Failed(f"{self}status {self.status}; expected {status}, {out!r}, {err!r}")
+        return self
+
+    def rows(self):
+        """The table as a list of dicts by header; cells are three blanks apart."""
+        lines = self.out.splitlines()
+        starts = [0] + [i for i in range(3, len(lines[0]))
+                        if lines[0][i] != " " and lines[0][i - 3:i] == "   "]
+        ends = starts[1:] + [None]
+        return [{lines[0][s:e].strip(): line[s:e].strip() for s, e in zip(starts, ends)}
+                for line in lines[1:]]
+
+
+def clean(cluster):
+    cluster.delete_pods()
+
+
+tests = Tests(clean=clean)
+
+
+@tests.promise
+def each_gpu_is_a_line_that_agrees_with_its_object(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    shown = Shown(cluster).expect(FOUND)
+    objects = {i["spec"]["uuid"]: i["status"] for i in cluster.attributions().values()}
+    rows = {row["GPU"]: row for row in shown.rows()}
+    if set(rows) != set(objects):
+        raise Failed(f"{shown}objects: {sorted(objects)}")
+    for uuid, status in objects.items():
+        row = rows[uuid]
+        expected = (status["nodeName"], str(status["device"]["index"]), status["device"]["model"],
+                    status["sharing"]["mode"], status["slots"]["summary"], "Current")
+        found = tuple(row[key] for key in ("NODE", "INDEX", "MODEL", "MODE", "SLOTS", "STATUS"))
+        if found != expected:
+            raise Failed(f"{found} is not {expected}")
+    return shown
+
+
+@tests.promise
+def a_pod_is_shown_with_the_gpu_that_the_kubelet_gave_it(cluster):
+    uid = cluster.create_tenant("lone", EXCLUSIVE)
+    shown = Shown(cluster, "pod", "lone", "-n", "default").expect(FOUND)
+    holder = next(i["spec"]["uuid"] for i in cluster.attributions().values()
+                  if uid in {t["podUID"] for t in i["status"].get("tenants", [])})
+    row, = shown.rows()
+    if row["GPU"] != holder or row["SHARED WITH"] != "0 others" or row["CONFIDENCE"] != "Confirmed":
+        raise Failed(f"{shown}expected {holder}")
+    return shown
+
+
+@tests.promise
+def pods_that_share_a_gpu_are_counted(cluster):
+    for name in ("share-a", "share-b", "share-c", "share-d"):
+        cluster.create_tenant(name, SLICED)
+    shown = Shown(cluster, "pod", "-n", "default", "-o", "wide").expect(FOUND)
+    rows = shown.rows()
+    if len(rows) != 4:
+        raise Failed(str(shown))
+    by_gpu = {}
+    for row in rows:
+        by_gpu.setdefault(row["GPU"], []).append(row)
+    for same in by_gpu.values():
+        for row in same:
+            if int(row["SHARED WITH"].split()[0]) != len(same) - 1:
+                raise Failed(str(shown))
+    return shown
+
+
+@tests.promise
+def a_pod_without_a_gpu_is_told_why(cluster):
+    manifest = cluster.pod_manifest("plain", EXCLUSIVE)
+    del manifest["spec"]["containers"][0]["resources"]
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
+    cluster.create_pod("greedy", EXCLUSIVE, gpus=99)
+    wait_for("the scheduler's word", lambda: any(
+        c["type"] == "PodScheduled" and c["status"] == "False"
+        for c in cluster.pod("greedy")["status"].get("conditions", [])))
+    shown = Shown(cluster, "pod", "plain", "greedy", "nope", "-n", "default")
+    shown.expect(NOT_FOUND, "", "pod/plain: asks for no GPU")
+    shown.expect(NOT_FOUND, "", "pod/greedy: is not scheduled: 0/")
+    shown.expect(NOT_FOUND, "", 'pod/nope: not found in namespace "default"')
+    return shown
+
+
+@tests.promise
+def a_new_pod_of_an_old_name_is_not_shown_with_the_old_ones_gpu(cluster):
+    old = cluster.create_tenant("phoenix", EXCLUSIVE)
+    cluster.kubectl("delete", "pod", "phoenix", "--force", "--grace-period=0")
+    cluster.wait_gone(old)
+    gone = Shown(cluster, "pod", "phoenix", "-n", "default")
+    gone.expect(NOT_FOUND, "", f"a pod of that name, UID {old}, was on GPU-")
+    new = cluster.create_pod("phoenix", EXCLUSIVE, gpus=99)
+    shown = Shown(cluster, "pod", "phoenix", "-n", "default", "-o", "json").expect(NOT_FOUND)
+    pods = json.loads(shown.out)
+    if pods["pods"][0]["podUID"] != new or pods["items"]:
+        raise Failed(str(shown))
+    return gone
+
+
+@tests.promise
+def a_node_is_shown_with_who_is_on_it(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    shown = Shown(cluster, "node", EXCLUSIVE).expect(FOUND, "default/lone")
+    if {row["POD"] for row in shown.rows()} != {"default/lone", "<none>"}:
+        raise Failed(str(shown))
+    Shown(cluster, "node", "nope").expect(NOT_FOUND, "", "node/nope: not found")
+    return shown
+
+
+@tests.promise
+def a_device_is_described_by_the_beginning_of_its_uuid(cluster):
+    uid = cluster.create_tenant("lone", EXCLUSIVE)
+    uuid = next(row["GPU"] for row in Shown(cluster, "pod", "lone", "-n", "default").rows())
+    shown = Shown(cluster, "device", uuid[:14]).expect(FOUND, f"UUID:            {uuid}")
+    shown.expect(FOUND, uid)
+    Shown(cluster, "device", "GPU-").expect(USAGE, "", "say more of the UUID")
+    return shown
+
+
+@tests.promise
+def names_lead_to_the_objects(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    names = Shown(cluster, "pod", "lone", "-n", "default", "-o", "name").expect(FOUND).out.split()
+    if len(cluster.kubectl("get", *names, "-o", "name").split()) != 1:
+        raise Failed(str(names))
+
+
+@tests.promise
+def the_namespace_is_that_of_the_context(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    Shown(cluster, "pod", "lone").expect(FOUND, "Confirmed")
+    Shown(cluster, "pod", "lone", "-n", "kube-system").expect(
+        NOT_FOUND, "", 'not found in namespace "kube-system"')
+
+
+@tests.promise
+def somebody_without_rights_is_told_which_and_view_has_them(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    refused = Shown(cluster, "--as=jane").expect(FAILED, "", "ClusterRole gpu-attribution-viewer")
+    pod = ("pod", "lone", "-n", "default")
+    cluster.kubectl("create", "clusterrolebinding", "e2e-viewer", "--user=jane",
+                    "--clusterrole=gpu-attribution-viewer")
+    try:
+        wait_for("rights of the viewer", lambda: Shown(cluster, "--as=jane").status == FOUND)
+        by_name = Shown(cluster, "--as=jane", *pod).expect(FOUND, "Confirmed", "by its name alone")
+        cluster.kubectl("delete", "clusterrolebinding", "e2e-viewer")
+        cluster.kubectl("create", "clusterrolebinding", "e2e-viewer", "--user=jane",
+                        "--clusterrole=view")
+
+        def is_found_by_uid():
+            shown = Shown(cluster, "--as=jane", *pod)
+            return shown.status == FOUND and not shown.err
+        wait_for("rights of the role view", is_found_by_uid)
+    finally:
+        cluster.kubectl("delete", "clusterrolebinding", "e2e-viewer")
+    return f"{refused}{by_name}"
+
+
+@tests.promise
+def kubectl_completes_commands_and_names(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    path = os.pathsep.join((BUILD, os.path.join(ROOT, "src", "kubectl"), os.environ["PATH"]))
+    env = {**cluster.env, "PATH": path, "KUBECTL": os.path.join(ROOT, "hack", "kubectl")}
+
+    def complete(*words):
+        return run(*cluster.kubectl_command("__complete", "gpus", *words), env=env).split()
+    if not {"pod", "node", "device"} <= set(complete("")):
+        raise Failed(str(complete("")))
+    if "lone" not in complete("pod", "-n", "default", "lo"):
+        raise Failed(str(complete("pod", "-n", "default", "lo")))
+    if {SLICED, EXCLUSIVE} - set(complete("node", "")):
+        raise Failed(str(complete("node", "")))
+
+
+@tests.promise
+def a_silent_node_is_marked_and_keeps_its_tenants(cluster):
+    cluster.create_tenant("lone", EXCLUSIVE)
+    cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER,
+                    "GPU_ATTRIBUTION_HEARTBEAT=1s", "GPU_ATTRIBUTION_REPORT_STALE_AFTER=10s")
+    cluster.rollout(CONTROLLER)
+    cluster.kubectl(*NAMESPACE, "rollout", "restart", AGENT)
+    cluster.rollout(AGENT)
+    nowhere = '{"spec":{"template":{"spec":{"nodeSelector":{"e2e/nowhere":"true"}}}}}'
+    cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=merge", "-p", nowhere)
+    try:
+        wait_for("the marks", lambda: "AgentSilent*" in Shown(cluster, "node", EXCLUSIVE).out)
+        shown = Shown(cluster, "node", EXCLUSIVE).expect(FOUND, "default/lone", "* node-2")
+        cluster.create_pod("late", EXCLUSIVE)
+        wait_for("the pod on its node", lambda: cluster.pod("late")["spec"].get("nodeName"))
+        late = Shown(cluster, "pod", "late", "-n", "default")
+        late.expect(NOT_FOUND, "Unknown", "but what they say is not current: AgentSilent")
+    finally:
+        cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=json", "-p",
+                        '[{"op":"remove","path":"/spec/template/spec/nodeSelector/e2e~1nowhere"}]')
+        cluster.rollout(AGENT)
+    wait_for("the end of the marks", lambda: "*" not in Shown(cluster, "node", EXCLUSIVE).out)
+    return f"{shown}{late}"
+
+
+def main():
+    run("ninja", "-C", BUILD, "kubectl-gpus", timeout=600)
+    if len(sys.argv) > 1:
+        return tests.run(Cluster(sys.argv[1]), " ".join(sys.argv[2:]))
+    # A cluster's name is at most 20 characters; the process number keeps two runs apart.
+    name = f"e2e-{os.getpid()}"
+    try:
+        run("hack/up", "--name", name, "--no-tenants", timeout=3600)
+        return tests.run(Cluster(name))
+    finally:
+        run("hack/down", "--name", name, timeout=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,767 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every way of handing out a GPU, with NVIDIA's real device plugin, feature discovery and
+config-manager, and real kubelets; and what becomes of tenants in each stage of their lives.
+
+usage: modes.py [CLUSTER [WORDS]]
+
+Without arguments it starts a cluster of its own with hack/up and ends it. With a name it uses that
+running one, which was made with the options below, and leaves it; with words it tries only the
+promises whose sentence contains them. Each promise sets its node up first, so each can be tried
+alone. MPS is in mps.py; what is the same in all modes is in attribution.py.
+"""
+
+import base64
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+
+from cluster import WITNESSES, Cluster, Failed, Tests, Watch, run, wait_for
+from sharing import Held, Sharing, differences, expected, shown, unit_of
+
+OURS = ("device-plugin", "gpu-feature-discovery")  # the components that read the configuration
+N_NODES = 4
+START = ("--nodes", str(N_NODES), "--feature-discovery")
+NODES = [f"node-{i + 1}" for i in range(N_NODES)]
+FIRST, SECOND, THIRD, FOURTH = NODES
+
+EXCLUSIVE = Sharing("exclusive", "2:A100")
+TIME_SLICED = Sharing("time-slicing", "2:A100", shares={"gpu": 4})
+RENAMED = Sharing("time-slicing-renamed", "2:A100", shares={"gpu": 4}, renamed=True)
+ONE_EACH = Sharing("time-slicing-one", "2:A100", shares={"gpu": 4})
+MIG_SINGLE = Sharing("mig-single", "2:A100:1g.5gb,1g.5gb/1g.5gb", "single")
+MIG_MIXED = Sharing("mig-mixed", "2:A100:3g.20gb,1g.5gb,1g.5gb", "mixed")
+MIG_SINGLE_SHARED = Sharing("mig-single-time-slicing", "2:A100:1g.5gb,1g.5gb/1g.5gb", "single",
+                            {"gpu": 2})
+MIG_MIXED_SHARED = Sharing("mig-mixed-time-slicing", "2:A100:1g.5gb,1g.5gb", "mixed",
+                           {"gpu": 2, "mig-1g.5gb": 3})
+MIG_PARTLY_SHARED = Sharing("mig-mixed-time-slicing", "2:A100:3g.20gb,1g.5gb", "mixed",
+                            {"gpu": 2, "mig-1g.5gb": 3})
+
+tests = Tests(clean=Cluster.delete_pods)
+present = {}  # node to the sharing that it was set up for last
+
+
+# --- setting a node up, and what is real there
+
+
+def devices(cluster, node):
+    state = cluster.ctl("state", node).strip()
+    with open(os.path.join(state, "gpu", "devices.json"), encoding="utf-8") as file:
+        return json.load(file)["devices"]
+
+
+def put_devices(cluster, node, gpus):
+    """Replaces the GPUs of a node by those that make-devices makes of "COUNT:MODEL:MIG"."""
+    text = run("hack/cluster/make-devices", node, *gpus.split(":"))
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(text)
+        file.flush()
+        cluster.ctl("devices", node, file.name)
+
+
+def put_config(cluster, node, config):
+    """A name in hack/cluster/plugin-config, or a configuration (JSON is YAML)."""
+    if isinstance(config, str):
+        cluster.ctl("plugin-config", node, config)
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump(config, file)
+        file.flush()
+        cluster.ctl("plugin-config", node, file.name)
+
+
+def allocatable(cluster, node):
+    amounts = cluster.get("node", node)["status"]["allocatable"]
+    return {name: int(n) for name, n in amounts.items()
+            if name.startswith("nvidia.com/") and n != "0"}
+
+
+def wait_offer(cluster, node, sharing):
+    offer = sharing.offer(devices(cluster, node))
+
+    def is_offered():
+        now = allocatable(cluster, node)
+        if now != offer:
+            raise Failed(f"{node} offers {now}, not {offer}")
+        return True
+    wait_for("the node's GPUs", is_offered, every=0.1)
+
+
+def restart_plugin(cluster, node):
+    """With its configuration, as when its pod is made anew; feature discovery, too."""
+    for component in OURS:
+        cluster.ctl("restart", f"{node}/{component}")
+
+
+def set_up(cluster, node, sharing):
+    if present.get(node) is not sharing:
+        present.pop(node, None)
+        put_devices(cluster, node, sharing.gpus)
+        put_config(cluster, node, sharing.config)
+        restart_plugin(cluster, node)
+    wait_offer(cluster, node, sharing)
+    present[node] = sharing
+
+
+def read_book(cluster, node):
+    """The kubelet's own checkpoint as (Held, allocation response) of each container and resource."""
+    path = os.path.join(cluster.ctl("state", node).strip(), "kubelet", "device-plugins",
+                        "kubelet_internal_checkpoint")
+    with open(path, encoding="utf-8") as file:
+        entries = json.load(file)["Data"]["PodDeviceEntries"] or []
+    return [(Held(e["PodUID"], e["ContainerName"], e["ResourceName"],
+                  [i for ids in e["DeviceIDs"].values() for i in ids]),
+             base64.b64decode(e["AllocResp"])) for e in entries]
+
+
+def held_by(cluster, node, uids):
+    return [held for held, _ in read_book(cluster, node) if held.pod_uid in uids]
+
+
+def statuses(cluster, node):
+    """Statuses by UUID of the devices that the node has."""
+    items = cluster.attributions()
+    return {gpu["uuid"]: items[gpu["uuid"].lower()].get("status", {})
+            for gpu in devices(cluster, node)}
+
+
+def check(cluster, node, sharing, pods, gone=None):
+    """Waits until each status of the node says all that it has to and no more. pods: names by UID.
+    gone: UUIDs of GPUs by those of MIG devices that are held and no longer there."""
+    held = held_by(cluster, node, pods)
+    if {entry.pod_uid for entry in held} != set(pods):
+        raise Failed(f"the kubelet's book does not have all of {pods}: {held}")
+    gpus = devices(cluster, node)
+
+    def is_right():
+        now = statuses(cluster, node)
+        wrong = []
+        for gpu in gpus:
+            want = expected(sharing, gpu, held, pods, gone or {})
+            got = now[gpu["uuid"]]
+            wrong += [f"{gpu['uuid']} {line}" for line in differences(want, shown(got))]
+            wrong += [f"{gpu['uuid']} {t['podName']}/{t['container']}: {t['witnesses']}"
+                      for t in got.get("tenants", [])
+                      if t["phase"] == "Running" and not WITNESSES <= set(t["witnesses"])]
+            if got["nodeName"] != node:
+                wrong.append(f"{gpu['uuid']} is on {got['nodeName']}")
+        if wrong:
+            raise Failed("\n".join(wrong))
+        return True
+    wait_for(f"the statuses of {node}", is_right, timeout=15, every=0.1)
+
+
+def check_labels(cluster, node, sharing):
+    wanted = sharing.labels(devices(cluster, node))
+
+    def are_right():
+        labels = cluster.get("node", node)["metadata"]["labels"]
+        wrong = {name: labels.get(f"nvidia.com/{name}") for name, value in wanted.items()
+                 if labels.get(f"nvidia.com/{name}") != value}
+        if wrong:
+            raise Failed(f"wanted {wanted}, got {wrong}")
+        return True
+    wait_for(f"the labels of {node}", are_right, timeout=15, every=0.1)
+
+
+def table(cluster, node, *args):
+    return cluster.kubectl("get", "gpuattributions", f"--field-selector=status.nodeName={node}",
+                           *args)
+
+
+def show_mode(cluster, node, sharing, wants):
+    """Sets a node up, and holds the statuses against what must be: while nobody is there, and with a
+    tenant for each (resource, number). Returns UIDs with names."""
+    set_up(cluster, node, sharing)
+    check(cluster, node, sharing, {})
+    check_labels(cluster, node, sharing)
+    pods = {}
+    for i, (resource, number) in enumerate(wants):
+        name = f"tenant-{i}"
+        pods[cluster.create_tenant(name, node, number, 0, resource)] = name
+    check(cluster, node, sharing, pods)
+    return pods
+
+
+def slots_of(cluster, node, uid):
+    """How many slots the tenant has of each GPU that it is on."""
+    return sorted(t["slots"] for status in statuses(cluster, node).values()
+                  for t in status.get("tenants", []) if t["podUID"] == uid)
+
+
+# --- modes
+
+
+@tests.promise
+def a_whole_gpu_is_exclusive(cluster):
+    show_mode(cluster, FIRST, EXCLUSIVE, [("nvidia.com/gpu", 1)])
+    return table(cluster, FIRST)
+
+
+@tests.promise
+def a_pod_with_two_whole_gpus_is_a_tenant_of_both(cluster):
+    pods = show_mode(cluster, FIRST, EXCLUSIVE, [("nvidia.com/gpu", 2)])
+    assert slots_of(cluster, FIRST, *pods) == [1, 1]
+
+
+@tests.promise
+def two_containers_of_a_pod_are_two_tenants(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    manifest = cluster.pod_manifest("pair", FIRST)
+    main = manifest["spec"]["containers"][0]
+    manifest["spec"]["containers"].append({**main, "name": "other"})
+    uid = cluster.create(manifest)
+    wait_for("both in the book", lambda: len(held_by(cluster, FIRST, {uid})) == 2)
+    check(cluster, FIRST, EXCLUSIVE, {uid: "pair"})
+
+
+@tests.promise
+def time_slicing_shows_replicas_and_all_tenants(cluster):
+    pods = show_mode(cluster, SECOND, TIME_SLICED, [("nvidia.com/gpu", 1)] * 5)
+    assert len(pods) == 5
+    return table(cluster, SECOND)
+
+
+@tests.promise
+def several_replicas_of_one_gpu_in_a_container_are_one_tenant_with_so_many_slots(cluster):
+    pods = show_mode(cluster, SECOND, TIME_SLICED, [("nvidia.com/gpu", 3)])
+    assert slots_of(cluster, SECOND, *pods) == [1, 2]
+    return table(cluster, SECOND)
+
+
+@tests.promise
+def time_slicing_is_the_same_under_the_name_shared(cluster):
+    show_mode(cluster, SECOND, RENAMED, [("nvidia.com/gpu.shared", 1)] * 2)
+    return table(cluster, SECOND)
+
+
+@tests.promise
+def a_pod_that_was_refused_for_asking_for_two_replicas_is_never_a_tenant(cluster):
+    with Watch(cluster) as watch:
+        show_mode(cluster, SECOND, ONE_EACH, [("nvidia.com/gpu", 1)])
+        greedy = cluster.create_pod("greedy", SECOND, 2)
+        wait_for("its refusal", lambda: cluster.is_refused("greedy"))
+        message = cluster.pod("greedy")["status"]["message"]
+        assert "request" in message and "maximum" in message, message
+        last = cluster.create_tenant("last", SECOND)
+        watch.wait_shown(last)
+        events = watch.close()
+    assert not any(greedy in json.dumps(item) for _, _, item in events)
+    return message
+
+
+@tests.promise
+def mig_devices_are_partitions_of_their_gpu_under_strategy_single(cluster):
+    show_mode(cluster, THIRD, MIG_SINGLE, [("nvidia.com/gpu", 1), ("nvidia.com/gpu", 1)])
+    return table(cluster, THIRD)
+
+
+@tests.promise
+def mig_devices_and_a_whole_gpu_stand_side_by_side_under_strategy_mixed(cluster):
+    show_mode(cluster, THIRD, MIG_MIXED, [("nvidia.com/mig-1g.5gb", 1),
+                                          ("nvidia.com/mig-3g.20gb", 1), ("nvidia.com/gpu", 1)])
+    return table(cluster, THIRD)
+
+
+@tests.promise
+def a_container_with_two_mig_devices_of_a_gpu_is_one_tenant_of_two_partitions(cluster):
+    pods = show_mode(cluster, THIRD, MIG_MIXED, [("nvidia.com/mig-1g.5gb", 2)])
+    assert slots_of(cluster, THIRD, *pods) == [2]
+
+
+@tests.promise
+def a_container_with_two_resources_is_a_tenant_of_each_gpu_by_its_own(cluster):
+    set_up(cluster, THIRD, MIG_MIXED)
+    manifest = cluster.pod_manifest("both", THIRD)
+    manifest["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-1g.5gb"] = 1
+    uid = cluster.create(manifest)
+    wait_for("both in the book", lambda: len(held_by(cluster, THIRD, {uid})) == 2)
+    check(cluster, THIRD, MIG_MIXED, {uid: "both"})
+
+
+@tests.promise
+def time_sliced_mig_devices_are_told_under_strategy_single(cluster):
+    pods = show_mode(cluster, FOURTH, MIG_SINGLE_SHARED, [("nvidia.com/gpu", 1)] * 4)
+    assert len(pods) == 4
+    return table(cluster, FOURTH)
+
+
+@tests.promise
+def time_sliced_mig_devices_and_a_time_sliced_gpu_are_told_under_strategy_mixed(cluster):
+    show_mode(cluster, FOURTH, MIG_MIXED_SHARED, [("nvidia.com/mig-1g.5gb", 1)] * 2 +
+              [("nvidia.com/mig-1g.5gb", 3), ("nvidia.com/gpu", 1)])
+    return table(cluster, FOURTH)
+
+
+@tests.promise
+def a_gpu_with_shared_and_unshared_mig_devices_is_time_sliced_mig(cluster):
+    show_mode(cluster, FOURTH, MIG_PARTLY_SHARED, [("nvidia.com/mig-1g.5gb", 1),
+                                                   ("nvidia.com/mig-3g.20gb", 1)])
+    return table(cluster, FOURTH)
+
+
+@tests.promise
+def renamed_time_sliced_mig_devices_are_told(cluster):
+    config = {"version": "v1", "flags": {"migStrategy": "mixed"}, "sharing": {"timeSlicing": {
+        "renameByDefault": True, "resources": [{"name": "nvidia.com/mig-1g.5gb", "replicas": 2}]}}}
+    sharing = Sharing(config, "2:A100:1g.5gb,1g.5gb", "mixed", {"mig-1g.5gb": 2}, renamed=True)
+    show_mode(cluster, FOURTH, sharing, [("nvidia.com/mig-1g.5gb.shared", 1)] * 2)
+    return table(cluster, FOURTH)
+
+
+@tests.promise
+def a_gpu_in_mig_mode_that_has_no_instances_has_no_slots(cluster):
+    show_mode(cluster, FOURTH, Sharing("mig-mixed", "2:A100:-", "mixed"), [("nvidia.com/gpu", 1)])
+    return table(cluster, FOURTH)
+
+
+@tests.promise
+def a_gpu_in_mig_mode_that_is_handed_out_whole_is_what_its_ids_say(cluster):
+    show_mode(cluster, FOURTH, Sharing("exclusive", "2:A100:1g.5gb"), [("nvidia.com/gpu", 2)])
+    return table(cluster, FOURTH)
+
+
+@tests.promise
+def mig_devices_of_every_kind_of_profile_are_told(cluster):
+    sharing = Sharing("mig-mixed", "2:A100:3g.20gb,2g.10gb,1g.5gb+me,1g.5gb", "mixed")
+    show_mode(cluster, FOURTH, sharing, [("nvidia.com/mig-1g.5gb", 2),
+                                         ("nvidia.com/mig-2g.10gb", 1)])
+    return table(cluster, FOURTH)
+
+
+# --- how the device list reaches the container: the books are the same
+
+
+def find_all(pattern, data):
+    return [match.decode() for match in re.findall(pattern, data)]
+
+
+STRATEGIES = {
+    # what the operator sets, with and without CDI
+    "envvar": {"deviceListStrategy": ["envvar"], "passDeviceSpecs": True},
+    "both of CDI": {"deviceListStrategy": ["cdi-annotations", "cdi-cri"], "passDeviceSpecs": True},
+    "volume-mounts": {"deviceListStrategy": ["volume-mounts"]},
+    "cdi-annotations": {"deviceListStrategy": ["cdi-annotations"]},
+    "cdi-cri": {"deviceListStrategy": ["cdi-cri"]},
+}
+
+
+def names_in(strategy, response):
+    """What an allocation response calls the device, by the ways of the strategy."""
+    names = []
+    if strategy == "envvar":
+        names += find_all(rb"NVIDIA_VISIBLE_DEVICES\x12.([\w:,-]+?)(?=[\n\x12\x1a\"*]|$)", response)
+    if strategy == "volume-mounts":
+        names += find_all(rb"nvidia-container-devices/([\w:-]+?)(?=\x12)", response)
+    if strategy in ("cdi-annotations", "both of CDI"):
+        names += find_all(rb"cdi.k8s.io/nvidia-device-plugin_[0-9a-f-]{36}\x12."
+                          rb"k8s.device-plugin.nvidia.com/gpu=([\w:-]+)", response)
+    if strategy in ("cdi-cri", "both of CDI"):
+        names += find_all(rb"\*.\n.k8s.device-plugin.nvidia.com/gpu=([\w:-]+)", response)
+    return names
+
+
+def index_of(gpus, unit):
+    """As the plugin numbers units: "1", or "0:2" for a MIG device."""
+    for i, gpu in enumerate(gpus):
+        if gpu["uuid"] == unit:
+            return str(i)
+        for j, mig in enumerate(gpu.get("migDevices", [])):
+            if mig["uuid"] == unit:
+                return f"{i}:{j}"
+    raise Failed(f"no {unit}")
+
+
+def try_strategy(cluster, node, base, strategy, ids, resource):
+    """Returns what the container got by that strategy."""
+    flags = {"migStrategy": base.strategy, "plugin": {**STRATEGIES[strategy],
+                                                      "deviceIDStrategy": ids}}
+    sharing = Sharing({"version": "v1", "flags": flags}, base.gpus, base.strategy)
+    set_up(cluster, node, sharing)
+    uid = cluster.create_tenant("tenant", node, 1, 0, resource)
+    check(cluster, node, sharing, {uid: "tenant"})
+    (held, response), = [e for e in read_book(cluster, node) if e[0].pod_uid == uid]
+    unit = unit_of(held.ids[0])
+    wanted = unit if ids == "uuid" else index_of(devices(cluster, node), unit)
+    names = names_in(strategy, response)
+    assert names and set(names) == {wanted}, f"{names} is not {wanted}: {response}"
+    files = cluster.kubectl("exec", "tenant", "--", "sh", "-c",
+                            "ls /dev | grep '^nvidia[0-9]'; ls /dev/nvidia-caps 2>/dev/null; true")
+    cluster.delete_pods()
+    return f"{strategy}, {ids}: {wanted}, device files {' '.join(files.split()) or 'none'}"
+
+
+def try_strategies(cluster, node, base, combinations, resource):
+    lines = [try_strategy(cluster, node, base, *which, resource) for which in combinations]
+    # Whoever gets device files gets those of its device.
+    assert all("device files none" in line for line in lines if line.startswith("volume")), lines
+    assert all("nvidia" in line.partition("device files")[2] for line in lines
+               if not line.startswith("volume")), lines
+    return "\n".join(lines)
+
+
+@tests.promise
+def every_device_list_and_id_strategy_gives_the_same_tenant_of_a_whole_gpu(cluster):
+    every = [(strategy, ids) for strategy in STRATEGIES for ids in ("uuid", "index")]
+    return try_strategies(cluster, FIRST, EXCLUSIVE, every, "nvidia.com/gpu")
+
+
+@tests.promise
+def every_device_list_and_id_strategy_gives_the_same_tenant_of_a_mig_device(cluster):
+    some = [("envvar", "index"), ("volume-mounts", "uuid"), ("both of CDI", "uuid"),
+            ("cdi-cri", "index")]
+    return try_strategies(cluster, THIRD, MIG_MIXED, some, "nvidia.com/mig-1g.5gb")
+
+
+# --- changes under tenants
+
+
+@tests.promise
+def the_tenant_of_a_mig_device_that_is_gone_stays_with_its_gpu_while_its_pod_lives(cluster):
+    set_up(cluster, THIRD, Sharing("mig-mixed", "2:A100:1g.5gb,1g.5gb", "mixed"))
+    uid = cluster.create_tenant("stays", THIRD, 1, 0, "nvidia.com/mig-1g.5gb")
+    held, = held_by(cluster, THIRD, {uid})
+    with Watch(cluster) as watch:
+        changed = Sharing("mig-mixed", "2:A100:3g.20gb,2g.10gb", "mixed")
+        set_up(cluster, THIRD, changed)
+        new = cluster.create_tenant("new", THIRD, 1, 0, "nvidia.com/mig-3g.20gb")
+        parent = devices(cluster, THIRD)[0]["uuid"]
+        assert held.ids[0] not in str(devices(cluster, THIRD)), "it is still there"
+        check(cluster, THIRD, changed, {uid: "stays", new: "new"}, {held.ids[0]: parent})
+        shown_then = table(cluster, THIRD)
+        watch.close()
+    watch.assert_never_lost({uid})
+    cluster.kubectl("delete", "pod", "stays", "--force", "--grace-period=0")
+    cluster.wait_gone(uid)
+    check(cluster, THIRD, changed, {new: "new"})
+    return shown_then
+
+
+@tests.promise
+def tenants_of_whole_gpus_stay_when_their_gpus_are_divided_by_time(cluster):
+    set_up(cluster, SECOND, EXCLUSIVE)
+    old = cluster.create_tenant("old", SECOND)
+    unit = held_by(cluster, SECOND, {old})[0].ids[0]
+    with Watch(cluster) as watch:
+        set_up(cluster, SECOND, TIME_SLICED)
+        pods = {old: "old"}
+        while not any(unit_of(i) == unit for h in held_by(cluster, SECOND, set(pods) - {old})
+                      for i in h.ids):
+            name = f"new-{len(pods)}"
+            pods[cluster.create_tenant(name, SECOND)] = name
+        check(cluster, SECOND, TIME_SLICED, pods)
+        shown_then = table(cluster, SECOND)
+        watch.close()
+    watch.assert_never_lost({old})
+    cluster.kubectl("delete", "pod", "old", "--force", "--grace-period=0")
+    cluster.wait_gone(old)
+    del pods[old]
+    check(cluster, SECOND, TIME_SLICED, pods)
+    return shown_then
+
+
+# --- configurations chosen by the node's label
+
+
+CONFIGS = {"default": EXCLUSIVE, "sliced": TIME_SLICED, "shared": RENAMED}
+CHOICE = "nvidia.com/device-plugin.config"
+DEPLOY = ("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.gpu-feature-discovery")
+
+
+def deploy_operands(cluster, node):
+    """Has the node's device plugin and feature discovery run in pods, as the operator does it."""
+    programs = run("hack/cluster/build", "--where", "nvidia").strip()
+    files = [f"{name}=hack/cluster/plugin-config/{sharing.config}.yaml"
+             for name, sharing in CONFIGS.items()]
+    cluster.kubectl("apply", "-f", "-",
+                    stdin=run("hack/cluster/make-operands", programs, *files))
+    for component in OURS:
+        cluster.ctl("stop", f"{node}/{component}")
+    cluster.kubectl("label", "node", node, *(f"{label}=true" for label in DEPLOY))
+
+
+def remove_operands(cluster, node):
+    cluster.kubectl("label", "node", node, f"{CHOICE}-", *(f"{label}-" for label in DEPLOY))
+    cluster.kubectl("delete", "namespace", "gpu-operator", "--ignore-not-found")
+    for component in OURS:
+        cluster.ctl("start", f"{node}/{component}")
+    present.pop(node, None)
+
+
+def choose(cluster, node, name):
+    cluster.kubectl("label", "node", node, "--overwrite", f"{CHOICE}={name}" if name
+                    else f"{CHOICE}-")
+
+
+def manager(cluster):
+    """The status of the container config-manager beside the device plugin."""
+    pod, = cluster.get("pods", "-n", "gpu-operator", "-l",
+                       "app=nvidia-device-plugin-daemonset")["items"]
+    return next(c for c in pod["status"]["containerStatuses"] if c["name"] == "config-manager")
+
+
+@tests.promise
+def the_label_that_chooses_a_configuration_changes_the_mode_and_ends_no_tenant(cluster):
+    set_up(cluster, FOURTH, EXCLUSIVE)
+    pods, notes = {}, []
+
+    def step(choice, name, resource):
+        sharing = CONFIGS[choice or "default"]
+        choose(cluster, FOURTH, choice)
+        wait_offer(cluster, FOURTH, sharing)
+        check_labels(cluster, FOURTH, sharing)
+        uid = cluster.create_tenant(name, FOURTH, 1, 0, resource)
+        held = held_by(cluster, FOURTH, {uid})[0].ids
+        offered = [slot for gpu in devices(cluster, FOURTH) for slot in sharing.slots(gpu)]
+        assert set(held) <= set(offered), f"{held} is none of {offered}"
+        pods[uid] = name
+        check(cluster, FOURTH, sharing, pods)
+        notes.append(f"{CHOICE}={choice}\n{table(cluster, FOURTH)}")
+
+    try:
+        deploy_operands(cluster, FOURTH)
+        with Watch(cluster) as watch:
+            step("", "whole", "nvidia.com/gpu")
+            step("sliced", "sliced", "nvidia.com/gpu")
+            step("shared", "shared", "nvidia.com/gpu.shared")
+            # There is no such configuration: config-manager ends, and whenever it begins anew it
+            # takes the default, before it has seen the label.
+            choose(cluster, FOURTH, "none-such")
+            wait_offer(cluster, FOURTH, EXCLUSIVE)
+            assert "terminated" in manager(cluster)["lastState"], manager(cluster)
+            watch.close()
+        watch.assert_never_lost(set(pods))
+        assert len(pods) == 3 and set(pods) == {uid for uid, _ in cluster.tenants()}
+        cluster.delete_pods()
+        check(cluster, FOURTH, EXCLUSIVE, {})
+    finally:
+        remove_operands(cluster, FOURTH)
+    return "\n".join(notes)
+
+
+# --- lives of tenants. In attribution.py: a pod that is deleted, deleted by force, made again under
+# its name; static pods; the plugin away; the kubelet restarted; the agent silent; the controller away
+
+
+def phases(cluster, node, uid):
+    """Container to (phase, device) of one pod's tenants."""
+    return {t["container"]: (t["phase"], uuid) for uuid, status in statuses(cluster, node).items()
+            for t in status.get("tenants", []) if t["podUID"] == uid}
+
+
+def wait_phases(cluster, node, uid, wanted):
+    def are_so():
+        now = {name: phase for name, (phase, _) in phases(cluster, node, uid).items()}
+        if now != wanted:
+            raise Failed(f"{now} is not {wanted}")
+        return True
+    wait_for("the phases", are_so, timeout=20)
+
+
+def with_init(cluster, name, node, init, main_gpus):
+    """A pod with an init container that holds a GPU until a file is there."""
+    manifest = cluster.pod_manifest(name, node)
+    main = manifest["spec"]["containers"][0]
+    manifest["spec"]["initContainers"] = [{**main, "name": "init", **init}]
+    manifest["spec"]["containers"] = [{**main, "resources": {"limits": {
+        "nvidia.com/gpu": main_gpus}} if main_gpus else {}}]
+    return cluster.create(manifest)
+
+
+UNTIL_FILE = {"command": ["/bin/sh", "-c", "until [ -e /tmp/go ]; do sleep 0.2; done"]}
+
+
+@tests.promise
+def an_init_container_that_is_done_keeps_its_gpu_reserved(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    uid = with_init(cluster, "first", FIRST, UNTIL_FILE, 0)
+    wait_phases(cluster, FIRST, uid, {"init": "Running"})
+    cluster.kubectl("exec", "first", "-c", "init", "--", "touch", "/tmp/go")
+    wait_phases(cluster, FIRST, uid, {"init": "Reserved"})
+    # The kubelet really keeps it: no other pod gets that GPU.
+    device = phases(cluster, FIRST, uid)["init"][1]
+    other = cluster.create_tenant("other", FIRST)
+    assert held_by(cluster, FIRST, {other})[0].ids != [device]
+    tenant, = [t for t in statuses(cluster, FIRST)[device]["tenants"]]
+    return f"witnesses of the init container: {tenant['witnesses']}"
+
+
+@tests.promise
+def the_main_container_takes_over_the_gpu_of_the_init_container(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    uid = with_init(cluster, "handed-on", FIRST, UNTIL_FILE, 1)
+    wait_phases(cluster, FIRST, uid, {"init": "Running", "main": "Starting"})
+    cluster.kubectl("exec", "handed-on", "-c", "init", "--", "touch", "/tmp/go")
+    wait_phases(cluster, FIRST, uid, {"init": "Reserved", "main": "Running"})
+    held = held_by(cluster, FIRST, {uid})
+    assert len(held) == 2 and held[0].ids == held[1].ids, held
+    device = held[0].ids[0]
+    assert statuses(cluster, FIRST)[device]["slots"] == {
+        "total": 1, "allocated": 1, "summary": "1/1"}
+    return table(cluster, FIRST)
+
+
+@tests.promise
+def a_sidecar_with_a_gpu_is_a_tenant_like_any_other(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    uid = with_init(cluster, "with-sidecar", FIRST, {"restartPolicy": "Always"}, 1)
+    wait_phases(cluster, FIRST, uid, {"init": "Running", "main": "Running"})
+    check(cluster, FIRST, EXCLUSIVE, {uid: "with-sidecar"})
+
+
+@tests.promise
+def a_container_that_is_restarted_in_place_stays_the_same_tenant(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    uid = cluster.create_tenant("again", FIRST)
+    before = phases(cluster, FIRST, uid)
+    with Watch(cluster) as watch:
+        os.kill(cluster.pid_of(cluster.pod("again")), signal.SIGKILL)
+        wait_for("its restart", lambda: cluster.pod("again")["status"]["containerStatuses"][0][
+            "restartCount"] == 1 and "running" in cluster.pod("again")["status"][
+                "containerStatuses"][0]["state"])
+        wait_phases(cluster, FIRST, uid, {"main": "Running"})
+        watch.close()
+    watch.assert_never_lost({uid})
+    assert phases(cluster, FIRST, uid) == before
+    check(cluster, FIRST, EXCLUSIVE, {uid: "again"})
+
+
+@tests.promise
+def a_pod_in_its_grace_period_is_terminating_and_still_a_tenant(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    manifest = cluster.pod_manifest("slow", FIRST, grace=60)
+    manifest["spec"]["containers"][0]["command"] = ["/bin/sh", "-c", "trap '' TERM; sleep 100000"]
+    uid = cluster.create(manifest)
+    wait_phases(cluster, FIRST, uid, {"main": "Running"})
+    cluster.delete_pod("slow")
+    wait_phases(cluster, FIRST, uid, {"main": "Terminating"})
+    status = statuses(cluster, FIRST)[phases(cluster, FIRST, uid)["main"][1]]
+    assert status["slots"]["allocated"] == 1, status["slots"]
+    os.kill(cluster.pid_of(cluster.pod("slow")), signal.SIGKILL)
+    cluster.wait_gone(uid)
+
+
+@tests.promise
+def a_kubelet_that_has_lost_its_book_ends_no_tenant_that_runs(cluster):
+    set_up(cluster, SECOND, TIME_SLICED)
+    uid = cluster.create_tenant("steady", SECOND)
+    state = cluster.ctl("state", SECOND).strip()
+    with Watch(cluster) as watch:
+        cluster.ctl("stop", f"{SECOND}/kubelet")
+        os.unlink(os.path.join(state, "kubelet", "device-plugins", "kubelet_internal_checkpoint"))
+        cluster.ctl("start", f"{SECOND}/kubelet")
+        wait_offer(cluster, SECOND, TIME_SLICED)
+        new = cluster.create_tenant("new", SECOND)
+        watch.close()
+    watch.assert_never_lost({uid})
+    now = {u for u, _ in cluster.tenants()}
+    pod = cluster.pod("steady")
+    assert pod["status"]["phase"] == "Running" and {uid, new} <= now, (pod["status"], now)
+    return f"{held_by(cluster, SECOND, {uid, new})}\n{table(cluster, SECOND)}"
+
+
+@tests.promise
+def an_agent_that_is_replaced_writes_nothing_and_loses_nobody(cluster):
+    set_up(cluster, SECOND, TIME_SLICED)
+    uid = cluster.create_tenant("steady", SECOND)
+    check(cluster, SECOND, TIME_SLICED, {uid: "steady"})
+    before, old = cluster.versions(), cluster.agent_pod(SECOND)
+    cluster.kubectl("-n", "gpu-attribution", "delete", "pod", old, "--wait=true")
+    cluster.rollout("daemonset/gpu-attribution-agent")
+    new = cluster.agent_pod(SECOND)
+    assert new != old
+    wait_for("its report", lambda: "Report accepted" in cluster.kubectl(
+        "-n", "gpu-attribution", "logs", new))
+    assert before == cluster.versions(), "an object was written"
+
+
+@tests.promise
+def a_power_failure_of_the_node_ends_no_tenant(cluster):
+    set_up(cluster, SECOND, TIME_SLICED)
+    uid = cluster.create_tenant("steady", SECOND)
+    with Watch(cluster) as watch:
+        cluster.ctl("kill", SECOND)
+        cluster.ctl("start", SECOND)
+        wait_for("its restart", lambda: cluster.pod("steady")["status"]["containerStatuses"][0][
+            "restartCount"] >= 1, timeout=60, every=0.2)
+        wait_offer(cluster, SECOND, TIME_SLICED)
+        watch.close()
+    watch.assert_never_lost({uid})
+    check(cluster, SECOND, TIME_SLICED, {uid: "steady"})
+
+
+# --- cards that move
+
+
+@tests.promise
+def a_card_that_two_nodes_report_says_so_and_moves_when_the_first_has_lost_it(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    set_up(cluster, SECOND, EXCLUSIVE)
+    ours, theirs = devices(cluster, FIRST), devices(cluster, SECOND)
+    name = ours[0]["uuid"].lower()
+
+    def put(node, gpus):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"driverVersion": "580.65.06", "cudaVersion": "13.0", "devices": gpus}, file)
+            file.flush()
+            cluster.ctl("devices", node, file.name)
+        restart_plugin(cluster, node)
+
+    def ready():
+        return cluster.condition(cluster.attributions()[name], "Ready")
+    try:
+        put(SECOND, [ours[0], *theirs])
+        wait_for("DuplicateUUID", lambda: ready()["reason"] == "DuplicateUUID", timeout=90)
+        assert cluster.attributions()[name]["status"]["nodeName"] == FIRST
+        put(FIRST, ours[1:])
+        wait_for("the move", lambda: cluster.attributions()[name]["status"]["nodeName"] == SECOND
+                 and ready()["status"] == "True", timeout=90)
+    finally:
+        put(FIRST, ours)
+        put(SECOND, theirs)
+        present.clear()
+    wait_for("its return", lambda: cluster.attributions()[name]["status"]["nodeName"] == FIRST
+             and ready()["status"] == "True", timeout=90)
+
+
+# --- side by side
+
+
+@tests.promise
+def nodes_of_all_modes_stand_side_by_side(cluster):
+    nodes = {FIRST: EXCLUSIVE, SECOND: TIME_SLICED, THIRD: MIG_MIXED, FOURTH: MIG_MIXED_SHARED}
+    wants = {FIRST: {"train-0": "gpu"},
+             SECOND: {"notebook-0": "gpu", "notebook-1": "gpu", "notebook-2": "gpu"},
+             THIRD: {"llm-0": "mig-3g.20gb", "ranker-0": "mig-1g.5gb", "train-1": "gpu"},
+             FOURTH: {"batch-0": "mig-1g.5gb", "batch-1": "mig-1g.5gb", "notebook-3": "gpu"}}
+    pods = {node: show_mode(cluster, node, sharing, [])
+            for node, sharing in nodes.items()}
+    for node, resources in wants.items():
+        for name, resource in resources.items():
+            pods[node][cluster.create_tenant(name, node, 1, 0, f"nvidia.com/{resource}")] = name
+    for node, sharing in nodes.items():
+        check(cluster, node, sharing, pods[node])
+    return cluster.kubectl("get", "gpuattributions", "--sort-by=.status.nodeName") + \
+        cluster.kubectl("get", "gpuattributions", "--sort-by=.status.nodeName", "-o", "wide")
+
+
+def main():
+    # hack/test may be ended: what was started here is to end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if len(sys.argv) > 1:
+        return tests.run(Cluster(sys.argv[1]), *sys.argv[2:3])
+    name = f"modes-{os.getpid()}"
+    try:
+        run("hack/up", "--name", name, "--", *START, timeout=3600)
+        return tests.run(Cluster(name))
+    finally:
+        run("hack/down", "--name", name, timeout=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whose the processes on the GPUs are, on a real kubelet and containerd: from a PID that the driver
+lists to the pod in the report, and from there to the status.
+
+usage: processes.py [CLUSTER [WORDS]]
+
+Without arguments it starts a cluster of its own with hack/up and ends it. With a name it uses that
+running one, which hack/up made with --no-tenants, and leaves it; with words it tries only the
+promises whose sentence contains them. Each promise makes what it needs, so each can be tried alone.
+
+A node of the local cluster is itself a container, so that its PIDs are not the machine's; the
+stand-in driver lists the node's. That is why the agent is told --processes=on here.
+"""
+
+import difflib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from cluster import ROOT, Cluster, Tests, run, wait_for
+
+NODE = "node-2"  # has three whole GPUs
+NAMESPACE = ("-n", "gpu-attribution")
+AGENT = "daemonset/gpu-attribution-agent"
+SAMPLE_SECONDS = 15  # how often the agent looks at rest
+
+OVERLAY = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../../../manifests/local]
+components: [../../../manifests/processes]
+patches:
+- patch: |
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: gpu-attribution-agent, namespace: gpu-attribution}
+    spec:
+      template:
+        spec:
+          containers:
+          - name: agent
+            env: [{name: GPU_ATTRIBUTION_PROCESSES, value: "on"}]
+"""
+
+
+class Node:
+    """The node that is looked at: its devices, its agent and its processes."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        state = cluster.ctl("state", NODE).strip()
+        self.devices_file = os.path.join(state, "gpu", "devices.json")
+        self.aside = os.path.join(state, "devices-of-the-test.json")
+        with open(self.devices_file, encoding="utf-8") as file:
+            self.devices = json.load(file)
+        for device in self.devices["devices"]:
+            device["processes"] = []
+        self.children = []
+
+    def list_processes(self, uuid, *processes):
+        """Has the driver list these (PID, MiB) on the device, and no others anywhere."""
+        for device in self.devices["devices"]:
+            device["processes"] = [
+                {"pid": pid, "kind": "Compute", "memoryMiB": mib} for pid, mib in processes
+                if device["uuid"].lower() == uuid.lower()]
+        with open(self.aside, "w", encoding="utf-8") as file:
+            json.dump(self.devices, file)
+        self.cluster.ctl("devices", NODE, self.aside)
+
+    def agent_container(self):
+        pod = self.cluster.get("pod", self.cluster.agent_pod(NODE), *NAMESPACE)
+        return pod, pod["status"]["containerStatuses"][0]["containerID"].partition("://")[2]
+
+    def report(self, container=None):
+        """What the agent would report now: a second one in its container, with its rights. By the
+        runtime, for that works without a kubelet, too."""
+        container = container or self.agent_container()[1]
+        return json.loads(self.cluster.enter(
+            "--node", NODE.partition("-")[2], "ctr", "-n", "k8s.io", "task", "exec", "--exec-id",
+            f"report-{time.monotonic_ns()}", container, "/gpu-attribution-agent", "--once",
+            "--print", "--log-level=error"))
+
+    def processes(self, uuid, container=None):
+        """The processes that the agent reports on a device, by PID."""
+        for device in self.report(container)["devices"]:
+            if device["uuid"].lower() == uuid.lower():
+                return {process["pid"]: process for process in device["processes"]}
+        raise KeyError(uuid)
+
+    def run_on_host(self, *command):
+        """Starts a process of the node, not of a pod; returns its PID there."""
+        child = subprocess.Popen(
+            [os.path.join(ROOT, "hack/cluster/enter"), "--name", self.cluster.name, "--node",
+             NODE.partition("-")[2], *command], cwd=ROOT)
+        self.children.append(child)
+
+        def find():  # nsenter forks, for a PID namespace is entered by children only
+            return next((pid for pid in all_pids() if parent_of(pid) == child.pid
+                         and name_of(pid) == os.path.basename(command[0])), None)
+        return pid_on_node(wait_for(f"{command[0]} on the node", find))
+
+    def clean(self):
+        for child in self.children:
+            child.terminate()
+            child.wait()
+        self.list_processes("")
+
+
+def all_pids():
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+def field_of(pid, name):
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            return next(line.split()[1:] for line in file if line.startswith(name + ":"))
+    except (OSError, StopIteration):  # it has ended
+        return [""]
+
+
+def parent_of(pid):
+    return int(field_of(pid, "PPid")[0] or 0)
+
+
+def name_of(pid):
+    return field_of(pid, "Name")[0]
+
+
+def pid_on_node(pid):
+    """The PID of a process in the namespace of its node: of the machine, the cluster, the node, and
+    perhaps a container it is the third."""
+    return int(field_of(pid, "NSpid")[2])
+
+
+def attribution_with(cluster, uid):
+    """The GPUAttribution that has this tenant."""
+    return next(item for item in cluster.attributions().values()
+                if any(t["podUID"] == uid for t in item["status"].get("tenants", [])))
+
+
+def apply(cluster, folder):
+    cluster.kubectl("apply", "-k", folder)
+    cluster.rollout(AGENT)
+    # Until its pod is the only one and has reported.
+    wait_for("the agent's report", lambda: all(
+        cluster.condition(item, "ReportFresh")["status"] == "True"
+        for item in cluster.attributions().values()))
+
+
+def grant(cluster):
+    """The agents get to see the PIDs of their nodes."""
+    folder = os.path.join(ROOT, ".build", "e2e", "processes")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as file:
+        file.write(OVERLAY)
+    apply(cluster, folder)
+
+
+def clean(cluster):
+    """Ends the host's processes, empties the driver's lists, deletes the pods."""
+    node = nodes.pop(cluster.name, None)
+    cluster.ctl("start", f"{NODE}/kubelet")
+    if node:
+        node.clean()
+    cluster.delete_pods()
+
+
+nodes = {}
+tests = Tests(clean=clean)
+
+
+def node_of(cluster):
+    return nodes.setdefault(cluster.name, Node(cluster))
+
+
+def tenant_with_process(cluster, name, mib):
+    """A tenant whose process the driver lists on its device. Returns UID, device and PID there."""
+    node = node_of(cluster)
+    uid = cluster.create_tenant(name, NODE)
+    device = attribution_with(cluster, uid)["spec"]["uuid"]
+    pid = pid_on_node(cluster.pid_of(cluster.pod(name)))
+    node.list_processes(device, (pid, mib))
+    return uid, device, pid
+
+
+def status_of(cluster, device):
+    return cluster.attributions()[device.lower()]["status"]
+
+
+# --- what is granted
+
+
+def kustomize(cluster, folder):
+    return cluster.kubectl("kustomize", folder).splitlines()
+
+
+@tests.promise
+def the_component_grants_host_pids_and_nothing_else(cluster):
+    folder = os.path.join(ROOT, ".build", "e2e", "component")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as file:
+        file.write(OVERLAY.partition("patches:")[0].replace("manifests/local", "manifests/default"))
+    changes = [line for line in difflib.ndiff(kustomize(cluster, "manifests/default"),
+                                              kustomize(cluster, folder)) if line[0] in "+-"]
+    assert changes == ["+       hostPID: true"], changes
+
+
+# --- what the agent tells
+
+
+@tests.promise
+def without_host_pids_the_source_is_absent_and_says_what_to_grant(cluster):
+    apply(cluster, "manifests/local")
+    _, device, pid = tenant_with_process(cluster, "unseen", 512)
+    report = node_of(cluster).report()
+    source = report["sources"]["processes"]
+    assert source["state"] == "absent", source
+    assert "hostPID: true" in source["message"] and "manifests/processes" in source["message"], source
+    process = node_of(cluster).processes(device)[pid]
+    assert not {"podUID", "containerID", "command"} & process.keys(), process
+    return source["message"]
+
+
+@tests.promise
+def a_tenants_process_is_told_with_its_pod_and_container(cluster):
+    grant(cluster)
+    uid, device, pid = tenant_with_process(cluster, "trainer", 2048)
+    node = node_of(cluster)
+    process = wait_for("the process in the report", lambda: node.processes(device).get(pid))
+    container = cluster.pod("trainer")["status"]["containerStatuses"][0]["containerID"]
+    assert process == {"pid": pid, "kind": "Compute", "memoryMiB": 2048, "podUID": uid,
+                       "containerID": container.partition("://")[2], "command": "sh"}, process
+    assert node.report()["sources"]["processes"]["state"] == "ok"
+    return json.dumps(process)
+
+
+@tests.promise
+def it_takes_no_capability(cluster):
+    grant(cluster)
+    pod, _ = node_of(cluster).agent_container()
+    pid = cluster.pid_of(pod)
+    assert pod["spec"]["hostPID"] is True
+    for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(field_of(pid, name)[0], 16) == 0, (name, field_of(pid, name))
+    assert field_of(pid, "NoNewPrivs") == ["1"]
+    # Processes 1 to 3: machine, cluster, node. A container of its own would be a fourth.
+    assert len(field_of(pid, "NSpid")) == 3, field_of(pid, "NSpid")
+
+
+@tests.promise
+def a_process_of_the_host_is_told_with_its_command_and_no_pod(cluster):
+    grant(cluster)
+    node = node_of(cluster)
+    pid = node.run_on_host("sleep", "100000")
+    device = node.devices["devices"][0]["uuid"]
+    node.list_processes(device, (pid, 64))
+    process = node.processes(device)[pid]
+    assert process == {"pid": pid, "kind": "Compute", "memoryMiB": 64, "command": "sleep"}, process
+
+
+@tests.promise
+def a_process_that_has_ended_is_told_without_an_owner(cluster):
+    grant(cluster)
+    node = node_of(cluster)
+    device = node.devices["devices"][0]["uuid"]
+    node.list_processes(device, (4194303, 64))
+    assert node.processes(device) == {
+        4194303: {"pid": 4194303, "kind": "Compute", "memoryMiB": 64}}, node.processes(device)
+    assert node.report()["sources"]["processes"]["state"] == "ok"
+
+
+@tests.promise
+def a_pod_deleted_by_force_whose_process_lives_on_is_told_with_its_uid(cluster):
+    grant(cluster)
+    uid, device, pid = tenant_with_process(cluster, "zombie", 1024)
+    node = node_of(cluster)
+    _, container = node.agent_container()
+    # A kubelet that does not answer: nobody ends the process.
+    cluster.ctl("stop", f"{NODE}/kubelet")
+    cluster.kubectl("delete", "pod", "zombie", "--force", "--grace-period=0")
+    cluster.wait_gone(uid)
+    process = node.processes(device, container)[pid]
+    assert (process["podUID"], process["command"]) == (uid, "sh"), process
+
+
+@tests.promise
+def a_storm_of_processes_is_no_storm_of_reports(cluster):
+    grant(cluster)
+    node = node_of(cluster)
+    device = node.devices["devices"][0]["uuid"]
+    start, before, n = time.monotonic(), cluster.reports(), 0
+    while time.monotonic() - start < 2 * SAMPLE_SECONDS:
+        n += 1
+        node.list_processes(device, *((3000000 + 100 * n + i, 64) for i in range(100)))
+    seconds = time.monotonic() - start
+    reports = cluster.reports() - before
+    # Each node looks every 13.5 s or more, and sends a report at most each time; heartbeats every
+    # 60 s.
+    most = 2 * (int(seconds / (0.9 * SAMPLE_SECONDS)) + 2)
+    assert reports <= most, f"{reports} reports in {seconds:.0f} s, for {n} changes"
+    return f"{n} changes in {seconds:.0f} s, {reports} reports of two nodes"
+
+
+# --- what the status says
+
+
+@tests.promise
+def a_tenants_processes_are_a_witness_and_counted(cluster):
+    grant(cluster)
+    uid, device, _ = tenant_with_process(cluster, "witness", 2048)
+
+    def witnessed():
+        tenant = next(t for t in status_of(cluster, device)["tenants"] if t["podUID"] == uid)
+        return tenant if "Processes" in tenant["witnesses"] else None
+    tenant = wait_for("the witness Processes", witnessed, timeout=2 * SAMPLE_SECONDS)
+    assert tenant["processes"] == 1 and tenant["memoryMiB"] == 2048, tenant
+    assert not status_of(cluster, device).get("unallocatedUsers"), status_of(cluster, device)
+    return json.dumps(tenant)
+
+
+@tests.promise
+def a_process_that_outlives_its_pod_is_an_unallocated_user_until_it_ends(cluster):
+    grant(cluster)
+    uid, device, pid = tenant_with_process(cluster, "outlived", 1024)
+    wait_for("the witness Processes", lambda: any(
+        "Processes" in t["witnesses"] for t in status_of(cluster, device).get("tenants", [])),
+        timeout=2 * SAMPLE_SECONDS)
+    cluster.ctl("stop", f"{NODE}/kubelet")
+    cluster.kubectl("delete", "pod", "outlived", "--force", "--grace-period=0")
+    cluster.wait_gone(uid)
+    users = wait_for("an unallocated user", lambda: status_of(cluster, device).get(
+        "unallocatedUsers"), timeout=2 * SAMPLE_SECONDS)
+    assert len(users) == 1, users
+    assert users[0]["podUID"] == uid and users[0]["process"] == f"sh[{pid}]", users
+    assert users[0]["memoryMiB"] == 1024 and users[0]["since"], users
+    node_of(cluster).list_processes("")
+    wait_for("no unallocated user", lambda: not status_of(cluster, device).get("unallocatedUsers"),
+             timeout=2 * SAMPLE_SECONDS)
+    return json.dumps(users)
+
+
+@tests.promise
+def a_process_of_the_host_is_an_unallocated_user_with_its_command(cluster):
+    grant(cluster)
+    node = node_of(cluster)
+    pid = node.run_on_host("sleep", "100000")
+    device = node.devices["devices"][0]["uuid"]
+    node.list_processes(device, (pid, 64))
+    users = wait_for("an unallocated user", lambda: status_of(cluster, device).get(
+        "unallocatedUsers"), timeout=2 * SAMPLE_SECONDS)
+    assert len(users) == 1 and "podUID" not in users[0], users
+    assert users[0]["process"] == f"sleep[{pid}]" and users[0]["memoryMiB"] == 64, users
+    return json.dumps(users)
+
+
+@tests.promise
+def a_pod_that_uses_a_device_it_was_not_given_is_an_unallocated_user_there(cluster):
+    grant(cluster)
+    uid, device, pid = tenant_with_process(cluster, "squatter", 256)
+    node = node_of(cluster)
+    other = next(d["uuid"] for d in node.devices["devices"] if d["uuid"].lower() != device.lower())
+    node.list_processes(other, (pid, 256))
+    users = wait_for("an unallocated user", lambda: status_of(cluster, other).get(
+        "unallocatedUsers"), timeout=2 * SAMPLE_SECONDS)
+    assert len(users) == 1 and users[0]["podUID"] == uid, users
+    assert (users[0]["podNamespace"], users[0]["podName"]) == ("default", "squatter"), users
+    assert users[0]["process"] == f"sh[{pid}]", users
+    tenant = next(t for t in status_of(cluster, device)["tenants"] if t["podUID"] == uid)
+    assert "Processes" not in tenant["witnesses"], tenant
+    return json.dumps(users)
+
+
+def main():
+    # hack/test may be ended: what was started here is to end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if len(sys.argv) > 1:
+        return tests.run(Cluster(sys.argv[1]), *sys.argv[2:3])
+    name = f"proc-{os.getpid()}"
+    try:
+        run("hack/up", "--name", name, "--no-tenants", timeout=3600)
+        return tests.run(Cluster(name))
+    finally:
+        run("hack/down", "--name", name, timeout=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

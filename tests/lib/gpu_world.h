@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * gpu_world - the small fleet of tests/fake/world for tests of the kubectl plugin, and the screens
+ * that it must give. GPU_WORLD_NOW is five minutes after the last thing that happened there.
+ *
+ * Threads: a test's own.
+ */
+
+#include "kubectl/catalogue.h"
+#include "kubectl/page.h"
+#include "kubectl/roll.h"
+
+#define GPU_WORLD_NOW INT64_C(1767323045000) /* 2026-01-02T03:04:05Z */
+
+/* Reads all devices into a catalogue without a filter; ends the test when it cannot. */
+void gpu_world_devices(struct catalogue *catalogue);
+/* Reads all pods. */
+void gpu_world_pods(struct roll *roll);
+/* The only device whose UUID begins with that text. */
+const struct attribution *gpu_world_device(const struct catalogue *catalogue, const char *start);
+/*
+ * Body and notes must be those of tests/golden/screens/<name>.txt. With UPDATE_SCREENS in the
+ * environment the file is written instead, to be looked at before it is kept.
+ */
+void gpu_world_assert_screen(struct page *page, const char *name);

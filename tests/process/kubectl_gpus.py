@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program kubectl-gpus as a process, with the stand-in kubectl of tests/fake.
+
+usage: kubectl_gpus.py PROGRAM [WORDS]
+
+Prints TAP and fails if any promise is broken; with words it tries only those whose sentence
+contains them. What tables look like is told by the unit tests: here it is about what is asked of
+kubectl, what is printed where, and the exit status.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
+FAKE = os.path.join(TESTS, "fake", "kubectl")
+WORLD = os.path.join(TESTS, "fake", "world")
+GPUS = "gpuattributions.gpuattribution.dev"
+TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
+
+promises = []
+
+
+def promise(function):
+    promises.append(function)
+    return function
+
+
+class Run:
+    """One run of the program: status, out, err, and what it asked of kubectl."""
+
+    def __init__(self, *arguments, fault="", namespace="", world=WORLD, kubectl=FAKE, path=None):
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
+            env = {**os.environ, "FAKE_KUBECTL_WORLD": world, "FAKE_KUBECTL_FAULT": fault,
+                   "FAKE_KUBECTL_NAMESPACE": namespace, "FAKE_KUBECTL_LOG": log.name}
+            env.pop("KUBECTL", None)
+            if kubectl:
+                env["KUBECTL"] = kubectl
+            if path:
+                env["PATH"] = path
+            done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, env=env,
+                                  stdin=subprocess.DEVNULL, timeout=60)
+            self.calls = [json.loads(line) for line in log]
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def expect(self, status, out=None, err=None):
+        """The status, and what is in (or, None, not on) both outputs."""
+        seen = f"status {self.status}\n{self.out}---\n{self.err}"
+        assert self.status == status, seen
+        assert (out in self.out) if out else not self.out, seen
+        assert (err in self.err) if err else not self.err, seen
+        return self
+
+
+@promise
+def a_pod_is_found_by_its_uid_and_that_is_all_that_is_printed():
+    run = Run("pod", "train-0", "-n", "ml").expect(FOUND, TRAIN)
+    assert run.calls == [
+        ["get", "pods", "-o", "json", "-n", "ml", "--ignore-not-found", "--", "train-0"],
+        ["get", GPUS, "-o", "json"]], run.calls
+
+
+@promise
+def without_n_the_namespace_is_that_of_the_context():
+    run = Run("pod/train-0", namespace="ml").expect(FOUND, TRAIN)
+    assert run.calls[0][:3] == ["config", "view", "--minify"], run.calls
+    Run("pod/train-0").expect(NOT_FOUND, None, 'not found in namespace "default"')
+
+
+@promise
+def without_a_context_the_namespace_is_the_default():
+    Run("pod", "x", fault="no-context").expect(NOT_FOUND, None, 'namespace "default"')
+
+
+@promise
+def flags_for_reaching_a_cluster_are_handed_on_in_every_call():
+    run = Run("--context", "prod", "pod", "a", "--as=jane", "-s", "https://x", "--token", "t")
+    assert len(run.calls) == 3
+    for call in run.calls:
+        rest = call[:call.index("--")] if "--" in call else call
+        assert rest[-7:] == ["--context", "prod", "--as=jane", "-s", "https://x", "--token", "t"], call
+
+
+@promise
+def of_several_pods_one_without_a_gpu_makes_the_status_1():
+    run = Run("pod", "train-0", "web-0", "-n", "ml")
+    run.expect(NOT_FOUND, TRAIN, "pod/web-0: asks for no GPU")
+    assert run.calls[0][-3:] == ["--", "train-0", "web-0"]
+
+
+@promise
+def a_pod_of_an_earlier_ones_name_is_not_shown_with_its_gpu():
+    run = Run("pod", "llm-1", "-n", "inf")
+    run.expect(NOT_FOUND, "Unknown", "is still on GPU-77770000")
+    assert "GPU-7777" not in run.out
+
+
+@promise
+def pods_that_may_not_be_read_are_found_by_name():
+    Run("pod", "train-0", "-n", "ml", fault="forbidden-pods").expect(
+        FOUND, TRAIN, "by its name alone")
+    Run("pod", "web-0", "-n", "ml", fault="forbidden-pods").expect(
+        NOT_FOUND, None, "whether there is one is not known")
+
+
+@promise
+def a_selector_is_asked_of_kubectl():
+    run = Run("pod", "-l", "app=train", "-n", "ml").expect(NOT_FOUND, TRAIN, "train-2: is not sch")
+    assert "-l" in run.calls[0] and "app=train" in run.calls[0]
+    Run("pod", "-l", "app=notebook", "-A").expect(FOUND, "notebook-b", "gpu-b")
+    Run("pod", "-l", "app=nothing", "-n", "ml").expect(NOT_FOUND, None, "match the selector")
+    Run("pod", "-l", "app=web", "-n", "ml", fault="forbidden-pods").expect(
+        FAILED, None, "get and list pods")
+
+
+@promise
+def a_list_of_holders_needs_no_pods():
+    run = Run("pod", "-A").expect(FOUND, "train-0", "*")
+    assert [call[1] for call in run.calls] == [GPUS], run.calls
+    Run("pod", "-n", "empty").expect(FOUND, None, "No pods hold GPUs in empty namespace")
+
+
+@promise
+def a_node_is_asked_for_by_field_selector():
+    run = Run("node", "gpu-a").expect(FOUND, TRAIN)
+    assert run.calls == [["get", GPUS, "-o", "json", "--field-selector", "status.nodeName=gpu-a"]]
+
+
+@promise
+def an_api_server_without_field_selectors_is_asked_for_all():
+    run = Run("node", "gpu-a", fault="no-selectors").expect(FOUND, TRAIN)
+    assert run.calls[1] == ["get", GPUS, "-o", "json"], run.calls
+    assert "GPU-7777" not in run.out
+
+
+@promise
+def a_node_without_gpus_is_told_from_one_that_is_not_there():
+    Run("node", "cpu-7").expect(NOT_FOUND, None, "no GPU of it is known: it has none, or no agent")
+    Run("node", "nope").expect(NOT_FOUND, None, "node/nope: not found")
+    Run("node", "nope", fault="forbidden-nodes").expect(NOT_FOUND, None, "may not be read")
+
+
+@promise
+def a_whole_uuid_needs_only_the_right_to_get():
+    run = Run("device", TRAIN.upper()).expect(FOUND, "ml/train-0")
+    assert run.calls == [["get", GPUS, "-o", "json", "--ignore-not-found", "--", TRAIN.lower()]]
+    Run("device", "GPU-00000000-3437-2335-2fd8-a78c8502f87f").expect(NOT_FOUND, None, "No GPU has")
+
+
+@promise
+def a_beginning_must_fit_one_device_only():
+    Run("device", "11ba").expect(USAGE, None, '"11ba" fits 2 GPUs')
+    Run("device", "11ba9").expect(FOUND, "ml/train-1 (left)")
+    Run("device", "MIG-00000001").expect(FOUND, "UUID:            GPU-77770000")
+    Run("device", "f").expect(NOT_FOUND, None, "No GPU has a UUID")
+
+
+@promise
+def json_can_be_read_by_programs_whatever_the_status_is():
+    for arguments, kind, status in ((("-o", "json"), "GPUList", FOUND),
+                                    (("node", "gpu-c", "-o", "json"), "GPUList", FOUND),
+                                    (("device", "5555", "-ojson"), "GPU", FOUND),
+                                    (("pod", "x", "-n", "ml", "-o", "json"), "PodGPUs", NOT_FOUND)):
+        run = Run(*arguments)
+        assert run.status == status and json.loads(run.out)["kind"] == kind, run.out
+    items = json.loads(Run("-o", "json").out)["items"]
+    unknown = next(item for item in items if item["uuid"].startswith("GPU-9999"))
+    assert unknown["tenantCount"] is None and unknown["node"] is None, unknown
+
+
+@promise
+def names_can_be_given_to_kubectl():
+    name = f"gpuattribution.gpuattribution.dev/{TRAIN.lower()}\n"
+    assert Run("pod", "train-0", "-n", "ml", "-o", "name").expect(FOUND, name).out == name
+    assert Run("device", "11ba55", "-o", "name").expect(FOUND, name).out == name
+
+
+@promise
+def marks_are_explained_on_standard_error():
+    run = Run().expect(FOUND, "AgentSilent*", "* gpu-c, 2 GPUs: AgentSilent for")
+    assert "the last that was known" not in run.out
+
+
+@promise
+def what_is_wrong_with_the_cluster_is_told_with_what_to_do():
+    for fault, said in (("not-installed", "kubectl apply -f manifests/install.yaml"),
+                        ("forbidden-gpus", "--clusterrole=gpu-attribution-viewer"),
+                        ("unreachable", "did you specify the right host or port")):
+        for arguments in ((), ("pod", "train-0", "-n", "ml"), ("node", "gpu-a"), ("device", TRAIN)):
+            Run(*arguments, fault=fault).expect(FAILED, None, said)
+
+
+@promise
+def what_kubectl_says_comes_first_and_once():
+    run = Run(fault="forbidden-gpus").expect(FAILED, None, "(Forbidden)")
+    assert run.err.startswith("Error from server (Forbidden)"), run.err
+    assert run.err.count("(Forbidden)") == 1, run.err
+
+
+@promise
+def an_answer_that_is_cut_or_garbled_is_no_answer():
+    for fault in ("cut", "garbage"):
+        for arguments in ((), ("pod", "train-0", "-n", "ml"), ("node", "gpu-a"), ("device", TRAIN)):
+            Run(*arguments, fault=fault).expect(FAILED, None, "error: what kubectl printed")
+
+
+@promise
+def an_object_that_cannot_be_read_is_said_and_is_no_success():
+    with tempfile.TemporaryDirectory() as world:
+        with open(os.path.join(WORLD, "gpus.json"), encoding="utf-8") as file:
+            gpus = json.load(file)
+        gpus["items"][0]["status"]["slots"] = "all of them"
+        with open(os.path.join(world, "gpus.json"), "w", encoding="utf-8") as file:
+            json.dump(gpus, file)
+        Run(world=world).expect(FAILED, TRAIN, "1 GPUAttributions cannot be read by this version")
+
+
+@promise
+def a_terminal_is_safe_from_what_is_in_the_cluster():
+    with tempfile.TemporaryDirectory() as world:
+        with open(os.path.join(WORLD, "gpus.json"), encoding="utf-8") as file:
+            gpus = json.load(file)
+        for item in gpus["items"]:
+            for condition in item["status"]["conditions"]:
+                condition["message"] = "\x1b]0;owned\x07\nforged line"
+            item["status"]["device"] = {"model": "\x1b[2J\u202eevil"}
+        with open(os.path.join(world, "gpus.json"), "w", encoding="utf-8") as file:
+            json.dump(gpus, file)
+        for arguments in ((), ("-o", "wide"), ("node",), ("device", TRAIN), ("pod", "-A")):
+            run = Run(*arguments, world=world)
+            both = run.out + run.err
+            assert not any(c in both for c in "\x1b\x07\u202e"), both
+            assert "\nforged" not in both, both
+
+
+@promise
+def a_prompt_reaches_the_terminal():
+    Run(fault="prompt").expect(FOUND, TRAIN, "Please enter Username: ")
+
+
+@promise
+def a_kubectl_that_is_not_there_is_said():
+    Run(kubectl="/nonexistent/kubectl").expect(FAILED, None, "cannot run /nonexistent/kubectl")
+    Run(kubectl=None, path="/nonexistent").expect(FAILED, None, "must be on PATH")
+
+
+@promise
+def kubectl_is_found_on_path():
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(FAKE, os.path.join(folder, "kubectl"))
+        Run(kubectl=None, path=f"{folder}:{os.environ['PATH']}").expect(FOUND, TRAIN, "*")
+
+
+@promise
+def a_wrong_command_line_asks_nothing():
+    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("-w",), ("job/x",)):
+        run = Run(*arguments).expect(USAGE, None, "See 'kubectl gpus --help' for usage.")
+        assert not run.calls
+
+
+@promise
+def help_and_version_ask_nothing():
+    for arguments, said in ((("--help",), "kubectl gpus device GPU-"), (("pod", "-h"), "-l, --sel"),
+                            (("--version",), "kubectl-gpus ")):
+        assert not Run(*arguments).expect(FOUND, said).calls
+
+
+def peak_mib(*arguments, file):
+    """Runs the program on a kubectl that prints the file; returns its peak of resident memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        kubectl = os.path.join(folder, "kubectl")
+        with open(kubectl, "w", encoding="utf-8") as script:
+            script.write(f"#!/bin/sh\nexec cat {file}\n")
+        os.chmod(kubectl, 0o755)
+        with open(os.devnull, "w", encoding="utf-8") as null:
+            process = subprocess.Popen([PROGRAM, *arguments], stdout=null, stderr=null,
+                                       env={**os.environ, "KUBECTL": kubectl})
+            _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, (arguments, status)
+    return usage.ru_maxrss / 1024
+
+
+def is_sanitized():
+    with open(PROGRAM, "rb") as file:
+        text = file.read()
+    return b"__asan_init" in text or b"__tsan_init" in text
+
+
+@promise
+def ten_thousand_devices_need_little_memory():
+    with tempfile.TemporaryDirectory() as world:
+        path = os.path.join(world, "gpus.json")
+        with open(os.path.join(WORLD, "gpus.json"), encoding="utf-8") as file:
+            text = json.dumps(json.load(file)["items"][0], indent=4)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"items": [')
+            for number in range(10000):
+                file.write(("," if number else "") + text.replace("GPU-3f1a0000", f"GPU-{number:08x}")
+                           .replace("gpu-b", f"n{number // 8:05d}"))
+            file.write("]}")
+        size = os.path.getsize(path) / 2**20
+        one, every = peak_mib("node", "n00007", file=path), peak_mib("-o", "wide", file=path)
+    assert is_sanitized() or (one < 32 and every < 2 * size), (one, every, size)
+    return f"{size:.0f} MiB of JSON; peak {one:.1f} MiB for one node, {every:.1f} MiB for all"
+
+
+def main():
+    only = " ".join(sys.argv[2:])
+    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
+    failed = 0
+    print(f"1..{len(chosen)}")
+    for number, function in enumerate(chosen, 1):
+        sentence = function.__name__.replace("_", " ")
+        try:
+            note = function()
+            print(f"ok {number} - {sentence}")
+            if note:
+                print(f"# {note}")
+        except Exception as error:  # whatever it was: the promise is broken, the next is tried
+            failed += 1
+            print(f"not ok {number} - {sentence}")
+            for line in f"{type(error).__name__}: {error}".splitlines():
+                print(f"# {line}")
+    return 1 if failed or not chosen else 0
+
+
+PROGRAM = os.path.realpath(sys.argv[1])
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * action - what happens in a history, as data: what is done to the world at which moment. An action
+ * that makes no sense when its time comes (the pod is not there) does nothing, so any part of a
+ * history is a history.
+ *
+ * Threads: the program's only one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/prng.h"
+#include "base/view.h"
+
+#define ACTION_ARGS 4
+
+struct action {
+	uint32_t at_ms; /* since the history began */
+	unsigned kind;
+	int args[ACTION_ARGS];
+};
+
+/* Forgets the last history. */
+void action_reset(void);
+/* One of the kinds that make up the fleet, and one of the others. */
+void action_make_node(struct prng *prng, struct action *ret);
+void action_make(struct prng *prng, struct action *ret);
+void action_apply(const struct action *action);
+/* Until when what was done so far goes on by itself. */
+uint64_t action_busy_until(void);
+/* One line for people, and one for a file; and back. False: it is no action. */
+void action_describe(const struct action *action, char *ret, size_t size);
+void action_print(const struct action *action, FILE *file);
+bool action_parse(const char *line, struct action *ret);

@@ -1,0 +1,972 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One log of events serves all watches; what stands in it is the object as of then. A list is taken
+ * when the request arrives and sent some time later, as a real one is. Each write takes effect a
+ * moment after it was sent, also when its sender has died meanwhile.
+ *
+ * What the controller has been told of pods is noted when the last byte of it was given to it.
+ */
+
+#include "sim/apiserver.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sbuf.h"
+#include "lib/kube_bytes.h"
+#include "sim/cause.h"
+#include "sim/check.h"
+#include "sim/clockwork.h"
+#include "sim/net.h"
+#include "sim/objects.h"
+#include "sim/oracle.h"
+#include "wire/jwalk.h"
+
+#define CAP (8u << 20)
+#define MAX_OBJECTS 64
+#define BOOKMARK_MS 60000u
+#define JSON "application/json"
+
+struct entry {
+	uint64_t version;
+	enum apiserver_kind kind;
+	const char *type;
+	int pod;      /* index, or -1 */
+	bool is_over; /* the pod is */
+	char *message;
+	size_t len;
+};
+
+struct watch {
+	struct watch *next;
+	struct fetch *fetch;
+	enum apiserver_kind kind;
+	uint64_t sent; /* version */
+	bool cut;
+};
+
+struct object {
+	bool exists;
+	char name[64];
+	char uid[WORLD_UID_SIZE];
+	uint64_t version;
+	unsigned labels;
+	char *spec, *status;
+};
+
+struct listing {
+	struct fetch *fetch;
+	enum apiserver_kind kind;
+	uint64_t taken_at;
+	struct sbuf body;
+};
+
+struct write {
+	struct fetch *fetch;
+	char method[8];
+	char *path, *body;
+	uint64_t sent_at;
+};
+
+static const struct resource resources[APISERVER_N_KINDS] = {
+	[APISERVER_PODS] = {"", "v1", "pods", "Pod", RESOURCE_PROTOBUF, NULL},
+	[APISERVER_NODES] = {"", "v1", "nodes", "Node", RESOURCE_PROTOBUF, NULL},
+	[APISERVER_POLICIES] = {"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy",
+				RESOURCE_JSON, NULL},
+	[APISERVER_ATTRIBUTIONS] = {"gpuattribution.dev", "v1alpha1", "gpuattributions",
+				    "GPUAttribution", RESOURCE_JSON, NULL},
+};
+
+static const char *const paths[APISERVER_N_KINDS] = {
+	"/api/v1/pods", "/api/v1/nodes", "/apis/nvidia.com/v1/clusterpolicies",
+	"/apis/gpuattribution.dev/v1alpha1/gpuattributions"};
+
+static const char default_status[] =
+	"{\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\",\"reason\":\"Pending\","
+	"\"message\":\"Waiting for the controller\","
+	"\"lastTransitionTime\":\"1970-01-01T00:00:00Z\"}]}";
+
+static struct entry *entries;
+static size_t n_entries, n_allocated;
+static uint64_t version, oldest;
+static struct watch *watches;
+static struct object objects[MAX_OBJECTS];
+static unsigned n_objects;
+static bool has_policy;
+static bool pod_is_known[WORLD_MAX_PODS], node_is_known[WORLD_MAX_NODES];
+static uint64_t spoilt_until[APISERVER_N_FAULTS], held_until[APISERVER_N_KINDS];
+static bool cut_list[APISERVER_N_KINDS];
+
+void apiserver_reset(void)
+{
+	version = 100;
+	oldest = 0;
+	has_policy = false;
+	memset(pod_is_known, 0, sizeof(pod_is_known));
+	memset(node_is_known, 0, sizeof(node_is_known));
+	memset(spoilt_until, 0, sizeof(spoilt_until));
+	memset(held_until, 0, sizeof(held_until));
+	memset(cut_list, 0, sizeof(cut_list));
+}
+
+static void free_watches(void)
+{
+	while (watches) {
+		struct watch *watch = watches;
+
+		watches = watch->next;
+		free(watch);
+	}
+}
+
+void apiserver_clear(void)
+{
+	for (size_t i = 0; i < n_entries; i++)
+		free(entries[i].message);
+	free(entries);
+	entries = NULL;
+	n_entries = 0;
+	n_allocated = 0;
+	for (unsigned i = 0; i < n_objects; i++) {
+		free(objects[i].spec);
+		free(objects[i].status);
+	}
+	memset(objects, 0, sizeof(objects));
+	n_objects = 0;
+	free_watches();
+}
+
+static bool is_spoilt(enum apiserver_fault fault)
+{
+	return clockwork_now() < spoilt_until[fault];
+}
+
+void apiserver_spoil(enum apiserver_fault fault, uint64_t until)
+{
+	spoilt_until[fault] = until;
+}
+
+bool apiserver_is_up(void)
+{
+	return !is_spoilt(APISERVER_REFUSES) && !is_spoilt(APISERVER_HANGS) &&
+	       !is_spoilt(APISERVER_BREAKS);
+}
+
+void apiserver_hold(enum apiserver_kind kind, uint64_t until)
+{
+	held_until[kind] = until;
+}
+
+/* What the controller was told */
+
+static void tell_pod(int index, bool is_over)
+{
+	struct world_pod *pod = &world.pods[index];
+
+	if (pod->known_at == WORLD_NEVER)
+		pod->known_at = clockwork_now();
+	if (is_over && pod->end_known_at == WORLD_NEVER)
+		pod->end_known_at = clockwork_now();
+}
+
+static void tell_list(uint64_t taken_at)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		if (pod->created_at <= taken_at && pod->over_at <= taken_at)
+			tell_pod(i, true);
+		else if (pod->created_at <= taken_at && pod->shown_at <= taken_at)
+			tell_pod(i, false);
+	}
+}
+
+void apiserver_forget_told(void)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		world.pods[i].known_at = WORLD_NEVER;
+		world.pods[i].end_known_at = WORLD_NEVER;
+	}
+}
+
+/* Watches */
+
+static void frame(const struct entry *entry, struct sbuf *out)
+{
+	const struct resource *resource = &resources[entry->kind];
+	const struct view message = {entry->message, entry->len};
+	struct sbuf envelope;
+
+	if (resource->encoding == RESOURCE_JSON) {
+		kube_bytes_event_of(out, RESOURCE_JSON, entry->type, message);
+		return;
+	}
+	sbuf_init(&envelope, CAP);
+	kube_bytes_envelope(&envelope, resource->version, resource->kind, message);
+	kube_bytes_event_of(out, RESOURCE_PROTOBUF, entry->type, sbuf_view(&envelope));
+	sbuf_deinit(&envelope);
+}
+
+/* Sends bytes in one or two parts. */
+static bool feed(struct fetch *fetch, struct view bytes)
+{
+	size_t first = world_chance(20) ? world_between(0, bytes.len) : bytes.len;
+
+	if (first > 0 && !net_feed(fetch, (struct view){bytes.ptr, first}))
+		return false;
+	return first == bytes.len || net_feed(fetch, view_from_offset(bytes, first));
+}
+
+static void break_off(struct fetch *fetch, struct view bytes)
+{
+	size_t first = world_between(0, bytes.len);
+
+	if (first > 0 && !net_feed(fetch, (struct view){bytes.ptr, first}))
+		return;
+	if (world_chance(50))
+		net_end(fetch);
+	else
+		net_fail(fetch, "transfer closed");
+}
+
+static bool send_entry(struct watch *watch, const struct entry *entry)
+{
+	struct sbuf bytes;
+	bool goes_on = false;
+
+	sbuf_init(&bytes, CAP);
+	frame(entry, &bytes);
+	if (watch->cut) {
+		break_off(watch->fetch, sbuf_view(&bytes));
+	} else if (feed(watch->fetch, sbuf_view(&bytes))) {
+		goes_on = true;
+		watch->sent = entry->version;
+		if (entry->pod >= 0)
+			tell_pod(entry->pod, entry->is_over);
+	}
+	if (goes_on && is_spoilt(APISERVER_DOUBLES))
+		goes_on = net_feed(watch->fetch, sbuf_view(&bytes));
+	sbuf_deinit(&bytes);
+	return goes_on;
+}
+
+static bool send_older(struct watch *watch)
+{
+	for (size_t i = n_entries; i-- > 0;) {
+		const struct entry *entry = &entries[i];
+		uint64_t sent = watch->sent;
+
+		if (entry->kind != watch->kind || entry->version >= sent || !world_chance(50))
+			continue;
+		if (!send_entry(watch, entry))
+			return false;
+		watch->sent = sent;
+		return true;
+	}
+	return true;
+}
+
+/* The first entry behind that version. */
+static size_t find_entry(uint64_t after)
+{
+	size_t low = 0, high = n_entries;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (entries[middle].version <= after)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void pump(void *owner, uint64_t number)
+{
+	struct watch *watch = owner;
+
+	(void)number;
+	if (!watch->fetch->open)
+		return;
+	if (clockwork_now() < held_until[watch->kind]) {
+		clockwork_at(held_until[watch->kind], pump, watch, 0);
+		return;
+	}
+	for (size_t i = find_entry(watch->sent); i < n_entries; i++)
+		if (entries[i].kind == watch->kind && !send_entry(watch, &entries[i]))
+			return;
+	if (is_spoilt(APISERVER_DOUBLES))
+		(void)send_older(watch);
+}
+
+static void bookmark(void *owner, uint64_t number)
+{
+	struct watch *watch = owner;
+	struct kube_bytes_object object = {.name = "", .namespace = ""};
+	char text[24];
+	struct sbuf bytes;
+
+	(void)number;
+	if (!watch->fetch->open)
+		return;
+	if (clockwork_now() >= held_until[watch->kind]) {
+		pump(watch, 0);
+		snprintf(text, sizeof(text), "%" PRIu64, version);
+		object.version = text;
+		sbuf_init(&bytes, CAP);
+		kube_bytes_event(&bytes, &resources[watch->kind], "BOOKMARK", &object);
+		if (watch->fetch->open && net_feed(watch->fetch, sbuf_view(&bytes)))
+			watch->sent = version;
+		sbuf_deinit(&bytes);
+	}
+	clockwork_in(BOOKMARK_MS, bookmark, watch, 0);
+}
+
+static void end_in_time(void *owner, uint64_t number)
+{
+	(void)number;
+	net_end(owner);
+}
+
+static void expire_watch(struct watch *watch)
+{
+	const struct kube_bytes_status status = {
+		.code = 410, .reason = "Expired", .message = "too old resource version"};
+	struct sbuf object, bytes;
+
+	sbuf_init(&object, CAP);
+	sbuf_init(&bytes, CAP);
+	kube_bytes_status(&object, resources[watch->kind].encoding, &status);
+	kube_bytes_event_of(&bytes, resources[watch->kind].encoding, "ERROR", sbuf_view(&object));
+	if (net_feed(watch->fetch, sbuf_view(&bytes)))
+		net_end(watch->fetch);
+	sbuf_deinit(&object);
+	sbuf_deinit(&bytes);
+}
+
+static const char *parameter(const char *url, const char *name)
+{
+	const char *at = strstr(url, name);
+
+	return at ? at + strlen(name) : "";
+}
+
+static void answer_status(struct fetch *fetch, enum apiserver_kind kind, int code,
+			  const char *reason, int retry_after_s)
+{
+	const struct kube_bytes_status status = {.code = code,
+						 .reason = reason,
+						 .message = reason,
+						 .retry_after_s = retry_after_s};
+	enum resource_encoding encoding = resources[kind].encoding;
+	struct sbuf body;
+
+	sbuf_init(&body, CAP);
+	kube_bytes_status(&body, encoding, &status);
+	net_answer_in(fetch, world_between(1, 20), code, resource_media_type(&resources[kind]),
+		      (uint32_t)retry_after_s * 1000, sbuf_view(&body));
+	sbuf_deinit(&body);
+}
+
+static void begin_watch(void *owner, uint64_t number)
+{
+	struct watch *watch = owner;
+
+	(void)number;
+	net_head(watch->fetch, 200, resource_media_type(&resources[watch->kind]), 0);
+	pump(watch, 0);
+	clockwork_in(BOOKMARK_MS, bookmark, watch, 0);
+}
+
+static void serve_watch(struct fetch *fetch, enum apiserver_kind kind)
+{
+	uint64_t from = strtoull(parameter(fetch->url, "resourceVersion="), NULL, 10);
+	uint64_t timeout_s = strtoull(parameter(fetch->url, "timeoutSeconds="), NULL, 10);
+	struct watch *watch;
+
+	if (from < oldest) {
+		answer_status(fetch, kind, 410, "Expired", 0);
+		return;
+	}
+	watch = calloc(1, sizeof(*watch));
+	check(watch);
+	*watch = (struct watch){.next = watches, .fetch = fetch, .kind = kind, .sent = from};
+	watches = watch;
+	clockwork_in(world_between(1, 10), begin_watch, watch, 0);
+	clockwork_in(timeout_s * 1000, end_in_time, fetch, 0);
+}
+
+void apiserver_cut(enum apiserver_kind kind)
+{
+	cut_list[kind] = true;
+	for (struct watch *watch = watches; watch; watch = watch->next) {
+		if (watch->kind != kind || !watch->fetch->open)
+			continue;
+		cut_list[kind] = false;
+		if (world_chance(50) && watch->fetch->headed)
+			net_fail(watch->fetch, "connection reset");
+		else
+			watch->cut = true;
+	}
+}
+
+void apiserver_expire(bool in_stream)
+{
+	oldest = version;
+	for (struct watch *watch = watches; watch; watch = watch->next) {
+		if (!watch->fetch->open || !watch->fetch->headed)
+			continue;
+		if (in_stream)
+			expire_watch(watch);
+		else
+			net_fail(watch->fetch, "connection reset");
+	}
+}
+
+static void append_entry(const struct entry *entry)
+{
+	if (n_entries == n_allocated) {
+		n_allocated = n_allocated ? 2 * n_allocated : 64;
+		entries = reallocarray(entries, n_allocated, sizeof(*entries));
+		check(entries);
+	}
+	entries[n_entries++] = *entry;
+	for (struct watch *watch = watches; watch; watch = watch->next)
+		if (watch->kind == entry->kind && watch->fetch->open && watch->fetch->headed)
+			clockwork_in(world_between(1, 15), pump, watch, 0);
+}
+
+/* message is taken over. */
+static void append(enum apiserver_kind kind, const char *type, int pod, bool is_over,
+		   struct sbuf *message)
+{
+	check(message->failure == ERROR_NONE);
+	append_entry(&(struct entry){.version = version,
+				     .kind = kind,
+				     .type = type,
+				     .pod = pod,
+				     .is_over = is_over,
+				     .message = message->ptr,
+				     .len = message->len});
+}
+
+/* Objects of the world */
+
+void apiserver_put_pod(struct world_pod *pod)
+{
+	int index = world_index(pod);
+	bool was_known = pod_is_known[index];
+	bool is_over = world_is_over(&pod->object);
+	struct sbuf message;
+
+	if (!was_known && !pod->object.exists)
+		return;
+	sbuf_init(&message, CAP);
+	objects_pod(pod, ++version, &message);
+	if (pod->shown_at == WORLD_NEVER)
+		pod->shown_at = clockwork_now();
+	if (is_over && pod->over_at == WORLD_NEVER)
+		pod->over_at = clockwork_now();
+	pod_is_known[index] = pod->object.exists;
+	append(APISERVER_PODS,
+	       !pod->object.exists ? "DELETED"
+	       : was_known         ? "MODIFIED"
+				   : "ADDED",
+	       index, is_over, &message);
+}
+
+void apiserver_put_node(struct world_node *node)
+{
+	long index = node - world.nodes;
+	bool was_known = node_is_known[index];
+	struct sbuf message;
+
+	if (!was_known && !node->in_api)
+		return;
+	sbuf_init(&message, CAP);
+	objects_node(node, ++version, &message);
+	node_is_known[index] = node->in_api;
+	append(APISERVER_NODES, !node->in_api ? "DELETED" : was_known ? "MODIFIED" : "ADDED", -1,
+	       false, &message);
+}
+
+static void policy_text(struct sbuf *out)
+{
+	sbuf_printf(out,
+		    "{\"apiVersion\":\"nvidia.com/v1\",\"kind\":\"ClusterPolicy\",\"metadata\":{"
+		    "\"name\":\"policy\",\"uid\":\"p\",\"resourceVersion\":\"%" PRIu64
+		    "\"},\"spec\":{},\"status\":{\"namespace\":\"ml\"}}",
+		    version);
+}
+
+bool apiserver_has_policy(void)
+{
+	return has_policy;
+}
+
+void apiserver_put_policy(bool exists)
+{
+	struct sbuf message;
+
+	if (exists == has_policy)
+		return;
+	has_policy = exists;
+	version++;
+	sbuf_init(&message, CAP);
+	policy_text(&message);
+	append(APISERVER_POLICIES, exists ? "ADDED" : "DELETED", -1, false, &message);
+}
+
+/* GPUAttributions */
+
+static void object_text(const struct object *object, struct sbuf *out)
+{
+	sbuf_printf(out,
+		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
+		    "\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"generation\":1,"
+		    "\"resourceVersion\":\"%" PRIu64 "\",\"labels\":{\"n\":\"%u\"}},"
+		    "\"spec\":%s,\"status\":%s}",
+		    object->name, object->uid, object->version, object->labels, object->spec,
+		    object->status);
+}
+
+static void tell_object(struct object *object, const char *type)
+{
+	struct sbuf message;
+
+	object->version = ++version;
+	sbuf_init(&message, CAP);
+	object_text(object, &message);
+	append(APISERVER_ATTRIBUTIONS, type, -1, false, &message);
+}
+
+static struct object *find_object(struct view name)
+{
+	for (unsigned i = 0; i < n_objects; i++)
+		if (objects[i].exists && view_equal(view_from(objects[i].name), name))
+			return &objects[i];
+	return NULL;
+}
+
+static struct object *object_at(unsigned i)
+{
+	for (unsigned k = 0; k < n_objects; k++)
+		if (objects[k].exists && i-- == 0)
+			return &objects[k];
+	return NULL;
+}
+
+const char *apiserver_attribution(unsigned i, struct view *ret_status)
+{
+	const struct object *object = object_at(i);
+
+	if (!object)
+		return NULL;
+	*ret_status = view_from(object->status);
+	return object->name;
+}
+
+static unsigned count_objects(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_objects; i++)
+		n += objects[i].exists;
+	return n;
+}
+
+bool apiserver_edit_attribution(unsigned i)
+{
+	unsigned n = count_objects();
+	struct object *object = n > 0 ? object_at(i % n) : NULL;
+
+	if (!object)
+		return false;
+	object->labels++;
+	tell_object(object, "MODIFIED");
+	return true;
+}
+
+static void remove_object(struct object *object)
+{
+	object->exists = false;
+	tell_object(object, "DELETED");
+}
+
+bool apiserver_delete_attribution(unsigned i)
+{
+	unsigned n = count_objects();
+	struct object *object = n > 0 ? object_at(i % n) : NULL;
+
+	if (!object)
+		return false;
+	oracle_vanished(object->name);
+	remove_object(object);
+	return true;
+}
+
+/* Lists */
+
+static void list_head(enum apiserver_kind kind, struct sbuf *message)
+{
+	char text[24];
+	struct sbuf meta;
+
+	snprintf(text, sizeof(text), "%" PRIu64, version);
+	if (resources[kind].encoding == RESOURCE_JSON) {
+		sbuf_printf(message,
+			    "{\"apiVersion\":\"%s/%s\",\"kind\":\"%sList\",\"metadata\":{"
+			    "\"resourceVersion\":\"%s\"},\"items\":[",
+			    resources[kind].group, resources[kind].version, resources[kind].kind,
+			    text);
+		return;
+	}
+	sbuf_init(&meta, CAP);
+	kube_bytes_field(&meta, 2, view_from(text));
+	kube_bytes_field(message, 1, sbuf_view(&meta));
+	sbuf_deinit(&meta);
+}
+
+static void list_item(struct sbuf *message, struct sbuf *item)
+{
+	kube_bytes_field(message, 2, sbuf_view(item));
+	sbuf_deinit(item);
+}
+
+static void list_pods(struct sbuf *message)
+{
+	struct sbuf item;
+
+	for (int i = 0; i < world.n_pods; i++) {
+		if (!pod_is_known[i])
+			continue;
+		sbuf_init(&item, CAP);
+		objects_pod(&world.pods[i], version, &item);
+		list_item(message, &item);
+	}
+}
+
+static void list_nodes(struct sbuf *message)
+{
+	struct sbuf item;
+
+	for (int i = 0; i < world.n_nodes; i++) {
+		if (!node_is_known[i])
+			continue;
+		sbuf_init(&item, CAP);
+		objects_node(&world.nodes[i], version, &item);
+		list_item(message, &item);
+	}
+}
+
+static void list_attributions(struct sbuf *message)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < n_objects; i++) {
+		if (!objects[i].exists)
+			continue;
+		if (any)
+			sbuf_append_char(message, ',');
+		object_text(&objects[i], message);
+		any = true;
+	}
+}
+
+static void list_text(enum apiserver_kind kind, struct sbuf *out)
+{
+	char list_kind[32];
+	struct sbuf message;
+
+	sbuf_init(&message, CAP);
+	list_head(kind, &message);
+	if (kind == APISERVER_PODS)
+		list_pods(&message);
+	else if (kind == APISERVER_NODES)
+		list_nodes(&message);
+	else if (kind == APISERVER_ATTRIBUTIONS)
+		list_attributions(&message);
+	else if (has_policy)
+		policy_text(&message);
+	if (resources[kind].encoding == RESOURCE_JSON) {
+		sbuf_printf(&message, "]}");
+		sbuf_append(out, sbuf_view(&message));
+	} else {
+		snprintf(list_kind, sizeof(list_kind), "%sList", resources[kind].kind);
+		kube_bytes_envelope(out, "v1", list_kind, sbuf_view(&message));
+	}
+	sbuf_deinit(&message);
+}
+
+static void send_list(void *owner, uint64_t number)
+{
+	struct listing *listing = owner;
+
+	(void)number;
+	net_head(listing->fetch, 200, resource_media_type(&resources[listing->kind]), 0);
+	if (cut_list[listing->kind]) {
+		cut_list[listing->kind] = false;
+		break_off(listing->fetch, sbuf_view(&listing->body));
+	} else if (feed(listing->fetch, sbuf_view(&listing->body))) {
+		if (listing->kind == APISERVER_PODS)
+			tell_list(listing->taken_at);
+		net_end(listing->fetch);
+	}
+	sbuf_deinit(&listing->body);
+	free(listing);
+}
+
+static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
+{
+	struct listing *listing = calloc(1, sizeof(*listing));
+
+	check(listing);
+	listing->fetch = fetch;
+	listing->kind = kind;
+	listing->taken_at = clockwork_now();
+	sbuf_init(&listing->body, CAP);
+	list_text(kind, &listing->body);
+	check(listing->body.failure == ERROR_NONE);
+	clockwork_in(world_between(1, 40), send_list, listing, 0);
+}
+
+/* Writes */
+
+/* The raw value of a member, empty if there is none. */
+static struct view member(struct view object, const char *key)
+{
+	struct view found = {0}, name, value;
+	struct jwalk walk;
+
+	jwalk_init(&walk, object);
+	while (jwalk_next(&walk, &name, &value))
+		if (view_equal(name, view_from(key)))
+			found = value;
+	return found;
+}
+
+static struct view text_member(struct view object, const char *key)
+{
+	struct view text = {0};
+
+	(void)jwalk_text(member(object, key), &text);
+	return text;
+}
+
+static char *copy(struct view bytes)
+{
+	char *text = malloc(bytes.len + 1);
+
+	check(text);
+	memcpy(text, bytes.ptr, bytes.len);
+	text[bytes.len] = '\0';
+	return text;
+}
+
+static void answer_write(const struct write *write, int status, const struct object *object)
+{
+	struct sbuf body;
+
+	if (is_spoilt(APISERVER_FORGETS)) {
+		net_fail_in(write->fetch, world_between(1, 9000));
+		return;
+	}
+	if (!object) {
+		answer_status(write->fetch, APISERVER_ATTRIBUTIONS, status,
+			      status == 409   ? "Conflict"
+			      : status == 404 ? "NotFound"
+					      : "BadRequest",
+			      0);
+		return;
+	}
+	sbuf_init(&body, CAP);
+	object_text(object, &body);
+	net_answer_in(write->fetch, world_between(1, 10), status, JSON, 0, sbuf_view(&body));
+	sbuf_deinit(&body);
+}
+
+static void create_object(const struct write *write, struct view body)
+{
+	struct view name = text_member(member(body, "metadata"), "name");
+	struct object *object = find_object(name);
+
+	if (object || n_objects == MAX_OBJECTS) {
+		check(object);
+		answer_write(write, 409, NULL);
+		return;
+	}
+	object = &objects[n_objects++];
+	*object = (struct object){.exists = true};
+	snprintf(object->name, sizeof(object->name), "%.*s", VIEW_ARG(name));
+	world_new_uuid(object->uid);
+	object->spec = copy(member(body, "spec"));
+	object->status = copy(view_from(default_status));
+	tell_object(object, "ADDED");
+	oracle_created(object->name);
+	answer_write(write, 201, object);
+}
+
+static void update_object(const struct write *write, struct view name, struct view body)
+{
+	struct object *object = find_object(name);
+	struct view meta = member(body, "metadata");
+	uint64_t seen = 0;
+
+	if (!object) {
+		answer_write(write, 404, NULL);
+		return;
+	}
+	if (!view_parse_u64(text_member(meta, "resourceVersion"), &seen) ||
+	    seen != object->version ||
+	    !view_equal(text_member(meta, "uid"), view_from(object->uid))) {
+		answer_write(write, 409, NULL);
+		return;
+	}
+	free(object->status);
+	object->status = copy(member(body, "status"));
+	tell_object(object, "MODIFIED");
+	oracle_wrote(object->name, body, write->sent_at);
+	answer_write(write, 200, object);
+}
+
+static void delete_object(const struct write *write, struct view name, struct view body)
+{
+	struct object *object = find_object(name);
+	struct view meta = member(body, "preconditions");
+	uint64_t seen = 0;
+
+	if (!object) {
+		answer_write(write, 404, NULL);
+		return;
+	}
+	if (!view_parse_u64(text_member(meta, "resourceVersion"), &seen) ||
+	    seen != object->version) {
+		answer_write(write, 409, NULL);
+		return;
+	}
+	oracle_deleted(object->name);
+	remove_object(object);
+	answer_write(write, 200, object);
+}
+
+static void carry_out(struct write *write)
+{
+	struct view name = view_from(write->path + strlen(paths[APISERVER_ATTRIBUTIONS]));
+	struct view body = view_from(write->body), rest;
+
+	view_cut(name, VIEW("?"), &name, &rest);
+	if (view_starts_with(name, VIEW("/")))
+		name = view_from_offset(name, 1);
+	view_cut(name, VIEW("/"), &name, &rest);
+	if (strcmp(write->method, "POST") == 0)
+		create_object(write, body);
+	else if (strcmp(write->method, "PUT") == 0)
+		update_object(write, name, body);
+	else if (strcmp(write->method, "DELETE") == 0)
+		delete_object(write, name, body);
+	else
+		answer_write(write, find_object(name) ? 200 : 404, find_object(name));
+}
+
+static void free_write(struct write *write)
+{
+	free(write->path);
+	free(write->body);
+	free(write);
+}
+
+static void take_effect(void *owner, uint64_t number)
+{
+	struct write *write = owner;
+
+	(void)number;
+	carry_out(write);
+	free_write(write);
+}
+
+static void serve_write(struct fetch *fetch, const char *path)
+{
+	struct write *write = calloc(1, sizeof(*write));
+
+	check(write);
+	write->fetch = fetch;
+	snprintf(write->method, sizeof(write->method), "%s", fetch->method);
+	write->path = copy(view_from(path));
+	write->body = copy((struct view){fetch->body, fetch->body_len});
+	write->sent_at = clockwork_now();
+	if (fetch->method[0] != 'G')
+		oracle_sent(write->sent_at);
+	clockwork_in(world_between(1, 12), take_effect, write, 0);
+}
+
+static void serve_review(struct fetch *fetch)
+{
+	struct view body = {fetch->body, fetch->body_len};
+	struct view token = text_member(member(body, "spec"), "token");
+	bool is_agent = view_starts_with(token, VIEW("agent."));
+	bool is_other = view_starts_with(token, VIEW("other."));
+	char text[512];
+	int node = is_agent ? token.ptr[6] - '0' : 0;
+
+	if (is_agent || is_other)
+		snprintf(text, sizeof(text),
+			 "{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":true,\"user\":{"
+			 "\"username\":\"system:serviceaccount:gpu-attribution:%s\",\"extra\":{"
+			 "\"authentication.kubernetes.io/node-name\":[\"%.15s\"]}},"
+			 "\"audiences\":[\"gpuattribution.dev\"]}}",
+			 is_agent ? "gpu-attribution-agent" : "other", world.nodes[node].name);
+	else
+		snprintf(text, sizeof(text),
+			 "{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":false}}");
+	net_answer_in(fetch, world_between(1, 10), 201, JSON, 0, view_from(text));
+}
+
+/* Requests */
+
+static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
+{
+	if (is_spoilt(APISERVER_REFUSES))
+		net_fail_in(fetch, 2);
+	else if (is_spoilt(APISERVER_BREAKS))
+		answer_status(fetch, kind, 500, "InternalError", 0);
+	else if (is_spoilt(APISERVER_THROTTLES))
+		answer_status(fetch, kind, 429, "TooManyRequests", 1);
+	else
+		return is_spoilt(APISERVER_HANGS);
+	return true;
+}
+
+static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char *path)
+{
+	const char *behind = path + strlen(paths[kind]);
+
+	if (is_refused(fetch, kind))
+		return;
+	if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
+		serve_write(fetch, path);
+	else if (strstr(path, "watch=1"))
+		serve_watch(fetch, kind);
+	else
+		serve_list(fetch, kind);
+}
+
+void apiserver_serve(struct fetch *fetch)
+{
+	const char *path = strchr(fetch->url + strlen("https://"), '/');
+
+	for (int kind = 0; kind < APISERVER_N_KINDS; kind++)
+		if (strncmp(path, paths[kind], strlen(paths[kind])) == 0) {
+			serve_kind(fetch, (enum apiserver_kind)kind, path);
+			return;
+		}
+	if (is_refused(fetch, APISERVER_ATTRIBUTIONS))
+		return;
+	if (strstr(path, "tokenreviews"))
+		serve_review(fetch);
+	else
+		answer_status(fetch, APISERVER_ATTRIBUTIONS, 404, "NotFound", 0);
+}

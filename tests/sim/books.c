@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/books.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/kube_bytes.h"
+#include "sim/check.h"
+#include "sim/clockwork.h"
+#include "sim/host.h"
+#include "sim/kubelet.h"
+#include "wire/base64.h"
+
+#define CAP (4u << 20)
+#define MAX_ENTRIES 96
+#define MAX_OFFERS 96
+
+struct entry {
+	int pod;
+	int container;
+	char uid[WORLD_UID_SIZE]; /* the kubelet's */
+};
+
+struct offer {
+	char resource[48];
+	char id[WORLD_ID_SIZE];
+};
+
+/* A copy of the entries; the devices are those of the world's containers. */
+struct ledger {
+	struct entry entries[MAX_ENTRIES];
+	int n_entries;
+};
+
+struct books {
+	struct ledger memory, saved;
+	struct offer offers[MAX_OFFERS]; /* healthy */
+	int n_offers;
+	bool is_registered;
+	bool has_file;
+	struct sbuf file;
+};
+
+static struct books all[WORLD_MAX_NODES];
+
+void books_reset(void)
+{
+	for (int i = 0; i < WORLD_MAX_NODES; i++) {
+		all[i] = (struct books){0};
+		sbuf_init(&all[i].file, CAP);
+	}
+}
+
+void books_clear(void)
+{
+	for (int i = 0; i < WORLD_MAX_NODES; i++)
+		sbuf_deinit(&all[i].file);
+}
+
+/* The plugin */
+
+const char *books_resource(int node)
+{
+	const struct world_node *n = &world.nodes[node];
+
+	switch (n->mode) {
+	case WORLD_TIME_SLICED:
+	case WORLD_MPS:
+		return n->renamed ? "nvidia.com/gpu.shared" : "nvidia.com/gpu";
+	case WORLD_MIG:
+		return n->renamed ? "nvidia.com/mig-1g.5gb" : "nvidia.com/gpu";
+	case WORLD_MIG_TIME_SLICED:
+		return n->renamed ? "nvidia.com/mig-1g.5gb.shared" : "nvidia.com/gpu.shared";
+	default:
+		return "nvidia.com/gpu";
+	}
+}
+
+static void offer_id(struct books *books, int node, const char *uuid, int replica)
+{
+	struct offer *offer = &books->offers[books->n_offers];
+
+	if (books->n_offers == MAX_OFFERS)
+		return;
+	books->n_offers++;
+	snprintf(offer->resource, sizeof(offer->resource), "%s", books_resource(node));
+	if (replica < 0)
+		snprintf(offer->id, sizeof(offer->id), "%s", uuid);
+	else
+		snprintf(offer->id, sizeof(offer->id), "%s::%d", uuid, replica);
+}
+
+static void offer_device(struct books *books, int node, const char *uuid)
+{
+	const struct world_node *n = &world.nodes[node];
+	bool is_shared = n->mode == WORLD_TIME_SLICED || n->mode == WORLD_MPS ||
+			 n->mode == WORLD_MIG_TIME_SLICED;
+
+	if (!is_shared)
+		offer_id(books, node, uuid, -1);
+	for (int i = 0; is_shared && i < n->replicas; i++)
+		offer_id(books, node, uuid, i);
+}
+
+static void offer_gpu(struct books *books, int node, const struct world_gpu *gpu)
+{
+	if (!world_is_mig(world.nodes[node].mode)) {
+		if (!gpu->mig)
+			offer_device(books, node, gpu->uuid);
+		return;
+	}
+	for (int i = 0; i < gpu->n_partitions; i++)
+		if (gpu->partitions[i].exists)
+			offer_device(books, node, gpu->partitions[i].uuid);
+}
+
+void books_register(int node)
+{
+	struct books *books = &all[node];
+
+	books->n_offers = 0;
+	books->is_registered = true;
+	for (int i = 0; i < world.n_gpus; i++)
+		if (world.gpus[i].node == node && !world.gpus[i].lost)
+			offer_gpu(books, node, &world.gpus[i]);
+	books_save(node);
+}
+
+void books_unregister(int node)
+{
+	all[node].n_offers = 0;
+	if (all[node].is_registered)
+		books_save(node);
+}
+
+int books_offered(int gpu, const char **ret_ids, int max)
+{
+	const struct books *books;
+	struct world_slot slot;
+	int n = 0;
+
+	if (world.gpus[gpu].node < 0)
+		return 0;
+	books = &all[world.gpus[gpu].node];
+	for (int i = 0; i < books->n_offers && n < max; i++)
+		if (world_place(books->offers[i].id, &slot) && slot.gpu == gpu)
+			ret_ids[n++] = books->offers[i].id;
+	return n;
+}
+
+/* The checkpoint */
+
+static void append_mps_response(struct sbuf *out)
+{
+	struct sbuf env, response;
+
+	sbuf_init(&env, CAP);
+	sbuf_init(&response, CAP);
+	kube_bytes_field(&env, 1, VIEW("CUDA_MPS_PIPE_DIRECTORY"));
+	kube_bytes_field(&env, 2, VIEW("/mps/nvidia.com/gpu/pipe"));
+	kube_bytes_field(&response, 1, sbuf_view(&env));
+	base64_encode(sbuf_view(&response), out);
+	sbuf_deinit(&env);
+	sbuf_deinit(&response);
+}
+
+static void append_entry(const struct entry *entry, struct sbuf *out)
+{
+	const struct world_container *container =
+		&world.pods[entry->pod].containers[entry->container];
+
+	sbuf_printf(out,
+		    "{\"PodUID\":\"%s\",\"ContainerName\":\"%s\",\"ResourceName\":\"%s\","
+		    "\"DeviceIDs\":{\"-1\":[",
+		    entry->uid, container->name, container->resource);
+	for (int i = 0; i < container->n_slots; i++)
+		sbuf_printf(out, "%s\"%s\"", i > 0 ? "," : "", container->slots[i].id);
+	sbuf_printf(out, "]},\"AllocResp\":\"");
+	if (container->mps)
+		append_mps_response(out);
+	sbuf_printf(out, "\"}");
+}
+
+static void append_registered(const struct books *books, int node, struct sbuf *out)
+{
+	if (!books->is_registered)
+		return;
+	sbuf_printf(out, "\"%s\":[",
+		    books->n_offers > 0 ? books->offers[0].resource : books_resource(node));
+	for (int i = 0; i < books->n_offers; i++)
+		sbuf_printf(out, "%s\"%s\"", i > 0 ? "," : "", books->offers[i].id);
+	sbuf_printf(out, "]");
+}
+
+void books_save(int node)
+{
+	struct books *books = &all[node];
+	const struct ledger *memory = &books->memory;
+
+	sbuf_clear(&books->file);
+	sbuf_printf(&books->file, "{\"Data\":{\"PodDeviceEntries\":%s",
+		    memory->n_entries > 0 ? "[" : "null");
+	for (int i = 0; i < memory->n_entries; i++) {
+		if (i > 0)
+			sbuf_append_char(&books->file, ',');
+		append_entry(&memory->entries[i], &books->file);
+	}
+	sbuf_printf(&books->file, "%s,\"RegisteredDevices\":{", memory->n_entries > 0 ? "]" : "");
+	append_registered(books, node, &books->file);
+	sbuf_printf(&books->file, "}},\"Checksum\":1}");
+	check(books->file.failure == ERROR_NONE);
+	books->saved = *memory;
+	books->has_file = true;
+	host_changed(node, HOST_PLUGINS, HOST_CHECKPOINT, true);
+}
+
+void books_load(int node)
+{
+	struct books *books = &all[node];
+
+	books->memory = books->saved;
+	books->n_offers = 0;
+	books->is_registered = false;
+}
+
+void books_wipe(int node)
+{
+	all[node].saved.n_entries = 0;
+	all[node].has_file = false;
+	sbuf_clear(&all[node].file);
+}
+
+bool books_file(int node, struct view *ret)
+{
+	*ret = sbuf_view(&all[node].file);
+	return all[node].has_file;
+}
+
+/* Allocation */
+
+static void free_ended(struct ledger *ledger)
+{
+	int n = 0;
+
+	for (int i = 0; i < ledger->n_entries; i++)
+		if (world_is_active(&world.pods[ledger->entries[i].pod]))
+			ledger->entries[n++] = ledger->entries[i];
+	ledger->n_entries = n;
+}
+
+static bool holds(const struct world_container *container, const char *id)
+{
+	for (int i = 0; i < container->n_slots; i++)
+		if (strcmp(container->slots[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* Devices of a pod's ordinary init containers go to its later containers. */
+static bool is_taken(const struct books *books, const struct world_pod *pod, int index,
+		     const char *id)
+{
+	for (int i = 0; i < books->memory.n_entries; i++) {
+		const struct entry *entry = &books->memory.entries[i];
+		const struct world_pod *holder = &world.pods[entry->pod];
+		const struct world_container *container = &holder->containers[entry->container];
+		bool is_reused = holder == pod && container->kind == WORLD_INIT;
+
+		if (!is_reused && holds(container, id))
+			return true;
+	}
+	return holds(&pod->containers[index], id);
+}
+
+static bool was_init(const struct world_pod *pod, int index, const char *id)
+{
+	for (int i = 0; i < index; i++)
+		if (pod->containers[i].kind == WORLD_INIT && holds(&pod->containers[i], id))
+			return true;
+	return false;
+}
+
+static const char *choose(const struct books *books, const struct world_pod *pod, int index)
+{
+	int first = books->n_offers > 0 ? (int)world_between(0, (uint64_t)books->n_offers - 1) : 0;
+	const char *found = NULL;
+
+	for (int i = 0; i < books->n_offers; i++) {
+		const struct offer *offer = &books->offers[(first + i) % books->n_offers];
+
+		if (strcmp(offer->resource, pod->containers[index].resource) != 0 ||
+		    is_taken(books, pod, index, offer->id))
+			continue;
+		if (was_init(pod, index, offer->id))
+			return offer->id;
+		found = found ? found : offer->id;
+	}
+	return found;
+}
+
+static bool allocate_container(struct books *books, struct world_pod *pod, int index)
+{
+	struct world_container *container = &pod->containers[index];
+	struct entry *entry;
+
+	container->n_slots = 0;
+	for (int i = 0; i < container->wanted; i++) {
+		const char *id = choose(books, pod, index);
+
+		if (!id || books->memory.n_entries == MAX_ENTRIES) {
+			container->n_slots = 0;
+			return false;
+		}
+		check(world_place(id, &container->slots[container->n_slots]));
+		container->n_slots++;
+	}
+	if (container->n_slots == 0)
+		return true;
+	container->mps = world.nodes[pod->node].mode == WORLD_MPS;
+	container->held_from = clockwork_now();
+	entry = &books->memory.entries[books->memory.n_entries++];
+	*entry = (struct entry){.pod = world_index(pod), .container = index};
+	snprintf(entry->uid, sizeof(entry->uid), "%s", pod->hash[0] ? pod->hash : pod->uid);
+	books_save(pod->node);
+	return true;
+}
+
+bool books_allocate(struct world_pod *pod)
+{
+	struct books *books = &all[pod->node];
+
+	free_ended(&books->memory);
+	for (int i = 0; i < pod->n_containers; i++)
+		if (!allocate_container(books, pod, i))
+			return false;
+	return true;
+}
+
+bool books_has(const struct world_pod *pod)
+{
+	const struct ledger *memory = &all[pod->node].memory;
+
+	for (int i = 0; i < memory->n_entries; i++)
+		if (memory->entries[i].pod == world_index(pod))
+			return true;
+	return false;
+}
+
+/* PodResources */
+
+static void close_field(struct sbuf *out, uint32_t number, struct sbuf *from)
+{
+	kube_bytes_field(out, number, sbuf_view(from));
+	sbuf_deinit(from);
+}
+
+static void append_devices(struct sbuf *out, uint32_t number, const char *resource, const char *id)
+{
+	struct sbuf devices;
+
+	sbuf_init(&devices, CAP);
+	kube_bytes_field(&devices, 1, view_from(resource));
+	kube_bytes_field(&devices, 2, view_from(id));
+	close_field(out, number, &devices);
+}
+
+static void append_container(const struct world_container *container, bool is_booked,
+			     struct sbuf *pod)
+{
+	struct sbuf message;
+
+	sbuf_init(&message, CAP);
+	kube_bytes_field(&message, 1, view_from(container->name));
+	for (int i = 0; is_booked && i < container->n_slots; i++)
+		append_devices(&message, 2, container->resource, container->slots[i].id);
+	close_field(pod, 3, &message);
+}
+
+static bool is_booked(const struct books *books, int pod, int container)
+{
+	for (int i = 0; i < books->memory.n_entries; i++)
+		if (books->memory.entries[i].pod == pod &&
+		    books->memory.entries[i].container == container)
+			return true;
+	return false;
+}
+
+static void append_pod(const struct books *books, const struct world_pod *pod, struct sbuf *out)
+{
+	struct sbuf message;
+
+	sbuf_init(&message, CAP);
+	kube_bytes_field(&message, 1, view_from(pod->name));
+	kube_bytes_field(&message, 2, view_from(pod->namespace));
+	for (int i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i].kind != WORLD_INIT)
+			append_container(&pod->containers[i], is_booked(books, world_index(pod), i),
+					 &message);
+	close_field(out, 1, &message);
+}
+
+/* Before Kubernetes 1.34 pods that ended are listed until their objects are gone. */
+static bool is_listed(const struct world_pod *pod)
+{
+	if (pod->relisted_at > clockwork_now() || pod->stage == WORLD_NEW)
+		return false;
+	if (world_is_active(pod))
+		return true;
+	return world.nodes[pod->node].kubelet_minor < 34 && pod->stage != WORLD_GONE;
+}
+
+void books_list(int node, bool is_ready, struct sbuf *out)
+{
+	struct books *books = &all[node];
+
+	if (is_ready && world.nodes[node].kubelet_minor >= 34)
+		free_ended(&books->memory);
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].node == node && world.pods[i].mirror_of < 0 &&
+		    is_listed(&world.pods[i]))
+			append_pod(books, &world.pods[i], out);
+}
+
+void books_allocatable(int node, struct sbuf *out)
+{
+	const struct books *books = &all[node];
+
+	for (int i = 0; i < books->n_offers; i++)
+		append_devices(out, 1, books->offers[i].resource, books->offers[i].id);
+}

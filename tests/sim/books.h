@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * books - the kubelet's device manager: what plugins offer, who was given what, the checkpoint on
+ * disk, and what PodResources tells of both. Each node has its own.
+ *
+ * As the kubelet's: devices of pods that ended are freed at the next allocation or List and not
+ * before; the checkpoint is written on an allocation and when a plugin's list changes, not when a
+ * pod ends; a failed admission leaves what its first containers were given.
+ *
+ * Threads: the program's only one.
+ */
+
+#include <stdbool.h>
+
+#include "base/sbuf.h"
+#include "sim/world.h"
+
+void books_reset(void);
+void books_clear(void);
+/* The kubelet starts: what it remembers is what the checkpoint says, and no plugin is known. */
+void books_load(int node);
+/* The checkpoint is removed. */
+void books_wipe(int node);
+/* The node's plugin registers, or tells a new list: what it offers follows from the world. */
+void books_register(int node);
+/* The plugin has gone: nothing of it is healthy. */
+void books_unregister(int node);
+/* Gives the pod's containers their devices; writes the checkpoint. False: there are too few. */
+bool books_allocate(struct world_pod *pod);
+/* Writes the checkpoint. */
+void books_save(int node);
+/* The contents of the checkpoint, borrowed; false: there is none. */
+bool books_file(int node, struct view *ret);
+/* Messages of PodResources. is_ready: the kubelet has all its pods. */
+void books_list(int node, bool is_ready, struct sbuf *out);
+void books_allocatable(int node, struct sbuf *out);
+/* The books have the pod's devices. */
+bool books_has(const struct world_pod *pod);
+/* The IDs on offer for the device, borrowed; at most max. */
+int books_offered(int gpu, const char **ret_ids, int max);
+/* The name of the resource that the node's plugin offers. */
+const char *books_resource(int node);

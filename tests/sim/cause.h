@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * cause - why the code under test may say that it does not know: what was wrong in the world, from
+ * when until when, on which node or device. The oracle asks it for each doubtful word in a status.
+ *
+ * Threads: the program's only one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cause {
+	CAUSE_NEW_DEVICE,      /* an object was just made, or its device came to this node */
+	CAUSE_REPORTS_MISSING, /* the controller cannot have heard of the node */
+	CAUSE_API_LATE,        /* the controller cannot have heard of pods */
+	CAUSE_POD_NEW,         /* a pod's admission and its API object pass each other */
+	CAUSE_BOOKS_FAILED,    /* PodResources or the checkpoint could not be read */
+	CAUSE_DRIVER_FAILED,
+	CAUSE_OFFER_CHANGED,   /* the plugin came, went or changed its IDs; the kubelet restarted */
+	CAUSE_BOOKS_STALE,     /* the checkpoint names pods that are gone */
+	CAUSE_FORGED,          /* a forged report names pods that do not exist */
+	CAUSE_DUPLICATE,       /* two nodes claim the device */
+	CAUSE_CONTROLLER_NEW,  /* it was restarted */
+	CAUSE_CLOCK_SET,       /* its wall clock was */
+	CAUSE_N,
+};
+
+void cause_reset(void);
+/* node or gpu may be -1: all. until WORLD_NEVER: it has not ended; see cause_end(). */
+void cause_add(enum cause cause, int node, int gpu, uint64_t from, uint64_t until);
+/* What of that kind on that node has not ended ends now. */
+void cause_end(enum cause cause, int node, int gpu);
+/* Was there such a cause that touches the node and the device between `from` and now? */
+bool cause_since(enum cause cause, int node, int gpu, uint64_t from);
+const char *cause_name(enum cause cause);

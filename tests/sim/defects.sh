@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: tests/sim/defects.sh [--update] [BUILD [SEEDS]]
+#
+# Checks the fleet simulator: builds it once for each defect in tests/sim/defects, with that defect
+# in it, and runs seeds from 1 on until a rule is violated, SEEDS (2000) at most. Prints the table of
+# which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
+# up to date (.build/dev); only the source file that a defect is in is compiled again.
+#
+# Fails if a defect is not caught or does not apply any more, if the simulator finds anything in
+# those seeds without a defect, or if tests/README.md has not the same defects in its table; with
+# --update that table is replaced instead.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+readme=tests/README.md
+update=
+if [[ ${1-} == --update ]]; then
+	update=yes
+	shift
+fi
+build=$(realpath "${1:-.build/dev}")
+seeds=${2:-2000}
+work=$build/tests/sim/defects
+mkdir -p "$work"
+
+say() { printf '%s\n' "$*" >&2; }
+
+# The command that compiles a source file in the build, but for -c, -o and the file itself.
+compile_command() {
+	python3 - "$build/compile_commands.json" "$1" <<'END'
+import json, os, shlex, sys
+for entry in json.load(open(sys.argv[1])):
+    if os.path.realpath(entry["file"]).endswith("/" + sys.argv[2]):
+        words = shlex.split(entry["command"])
+        o = words.index("-o")
+        del words[o:o + 2]
+        c = words.index("-c")
+        del words[c:c + 2]
+        print(shlex.join(words))
+        break
+END
+}
+
+# build_defect PATCH FOLDER: makes FOLDER/sim.
+build_defect() {
+	local patch=$1 folder=$2 file command link
+	file=$(sed -n 's|^+++ b/||p' "$patch")
+	rm -rf "$folder"
+	mkdir -p "$folder/$(dirname "$file")"
+	cp "$file" "$folder/$file"
+	if ! patch -s -p1 -d "$folder" <"$patch"; then
+		say "$patch does not apply any more"
+		return 1
+	fi
+	command=$(compile_command "$file")
+	(cd "$build" && eval "$command -w -c $folder/$file -o $folder/defect.o")
+	link=$(ninja -C "$build" -t commands tests/sim/sim | tail -n 1)
+	link=${link/ -o tests\/sim\/sim / $folder/defect.o -o $folder/sim }
+	(cd "$build" && eval "$link")
+}
+
+# The rows of the table in the README, sorted.
+rows_of_readme() { sed -n 's/^| \([0-9][0-9]-[^ ]*\) .*/\1/p' "$readme" | sort; }
+
+table=()
+failed=0
+
+run_defect() {
+	local patch=$1 name folder output
+	name=$(basename "$patch" .patch)
+	folder=$work/$name
+	if ! build_defect "$patch" "$folder"; then
+		failed=$((failed + 1))
+		return
+	fi
+	# A defect may well make the programs abort or hang: that is being caught, too.
+	output=$(timeout 120 "$folder/sim" --from 1 --count "$seeds" --no-shrink 2>&1) || true
+	rm -rf "$folder"
+	if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
+		table+=("| $name | ${BASH_REMATCH[2]} | ${BASH_REMATCH[1]} |")
+	elif [[ $output =~ (aborted|crashed)\ in\ seed\ ([0-9]+) ]]; then
+		table+=("| $name | the program ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} |")
+	else
+		table+=("| $name | **not caught** | - |")
+		failed=$((failed + 1))
+	fi
+	printf '%s\n' "${table[-1]}"
+}
+
+if ! "$build/tests/sim/sim" --from 1 --count "$seeds" --no-shrink >"$work/none.log"; then
+	say "without any defect:"
+	cat "$work/none.log" >&2
+	exit 1
+fi
+for patch in tests/sim/defects/*.patch; do
+	run_defect "$patch"
+done
+printf '%d defects, %d not caught\n' "${#table[@]}" "$failed"
+
+if [[ $update ]]; then
+	printf '%s\n' "${table[@]}" >"$work/table"
+	sed -i -e '/^| [0-9][0-9]-/d' -e "/^| defect | rule | seed |/{n;r $work/table
+}" "$readme"
+elif ! diff <(rows_of_readme) <(basename -s .patch tests/sim/defects/*.patch | sort) >&2; then
+	say "the table in $readme has other defects: run it with --update"
+	exit 1
+fi
+[[ $failed -eq 0 ]]

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/doubt.h"
+
+#include "sim/books.h"
+#include "sim/cause.h"
+#include "sim/clockwork.h"
+#include "sim/oracle.h"
+#include "sim/rest.h"
+#include "sim/world.h"
+
+#define BIT(cause) (1u << (cause))
+
+/*
+ * How long a cause may show after its end: the next sample (15 s) and its report, which a back-off
+ * (30 s) or a slow way (30 s) may hold up; the doubt about freshness only begins when the report
+ * before is PROGRAMS_STALE_MS old; books are doubted until PROGRAMS_SETTLING_MS after the kubelet's
+ * start.
+ */
+#define WEARS_OFF_MS 80000u
+#define STALE_WEARS_OFF_MS 140000u
+#define SETTLING_WEARS_OFF_MS 140000u
+
+enum symptom {
+	MODE_UNKNOWN,
+	TENANT_UNKNOWN, /* Pending, Unresolved; Attributed=False */
+	NAME_ONLY,
+	COUNT_UNKNOWN,
+	NOT_FRESH,
+	NOT_READABLE, /* Attributed=Unknown */
+	DUPLICATE,
+	N_SYMPTOMS,
+};
+
+static const struct {
+	const char *says;
+	unsigned causes;
+	unsigned wears_off_ms;
+} excuses[N_SYMPTOMS] = {
+	[MODE_UNKNOWN] = {"the mode is Unknown",
+			  BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_FORGED) |
+				  BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
+				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED),
+			  SETTLING_WEARS_OFF_MS},
+	[TENANT_UNKNOWN] = {"somebody unknown holds a slot",
+			    BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
+				    BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_BOOKS_STALE) |
+				    BIT(CAUSE_FORGED) | BIT(CAUSE_CONTROLLER_NEW),
+			    SETTLING_WEARS_OFF_MS},
+	[NAME_ONLY] = {"a tenant is NameOnly",
+		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED),
+		       SETTLING_WEARS_OFF_MS},
+	[COUNT_UNKNOWN] = {"a count is not known",
+			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
+				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED),
+			   SETTLING_WEARS_OFF_MS},
+	[NOT_FRESH] = {"the report is not fresh",
+		       BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
+		       STALE_WEARS_OFF_MS},
+	[NOT_READABLE] = {"no book can be read", BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE),
+			  WEARS_OFF_MS},
+	[DUPLICATE] = {"the device is claimed twice", BIT(CAUSE_DUPLICATE), STALE_WEARS_OFF_MS},
+};
+
+struct judge {
+	const struct attribution_status *status;
+	int gpu, node;
+};
+
+static bool has_cause(const struct judge *judge, enum symptom symptom)
+{
+	uint64_t now = clockwork_now(), wears_off = excuses[symptom].wears_off_ms;
+	uint64_t from = now > wears_off ? now - wears_off : 0;
+
+	for (int cause = 0; cause < CAUSE_N; cause++)
+		if (excuses[symptom].causes & BIT(cause) &&
+		    cause_since((enum cause)cause, judge->node, judge->gpu, from))
+			return true;
+	return false;
+}
+
+static void suspect(const struct judge *judge, enum symptom symptom)
+{
+	if (!has_cause(judge, symptom))
+		oracle_accuse(ORACLE_NO_CAUSE, "%s on node-%d: %s, and nothing explains it",
+			      world.gpus[judge->gpu].uuid, judge->node + 1, excuses[symptom].says);
+}
+
+/* The books have forgotten the pod: what was published last is what is known. */
+static bool is_wiped(struct view uid)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		if (view_equal(view_from(world.pods[i].uid), uid))
+			return !books_has(&world.pods[i]);
+	return false;
+}
+
+static void judge_tenants(const struct judge *judge)
+{
+	const struct array tenants = judge->status->tenants;
+
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(tenants, struct attribution_tenant, i);
+
+		if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
+			suspect(judge, TENANT_UNKNOWN);
+		else if (tenant->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY &&
+			 !is_wiped(tenant->pod_uid))
+			suspect(judge, NAME_ONLY);
+	}
+}
+
+static int status_of(const struct judge *judge, struct view type)
+{
+	const struct condition *condition = attribution_find_condition(judge->status, type);
+
+	return condition ? condition->status : CONDITION_UNSET;
+}
+
+static bool is_duplicate(const struct judge *judge)
+{
+	const struct condition *ready = attribution_find_condition(judge->status, VIEW("Ready"));
+
+	return ready && view_equal(ready->reason, VIEW("DuplicateUUID"));
+}
+
+/* Ready is not True for one of the reasons that the other words give, or for a second claim. */
+static void judge_conditions(const struct judge *judge)
+{
+	int fresh = status_of(judge, VIEW("ReportFresh"));
+	int attributed = status_of(judge, VIEW("Attributed"));
+	int ready = status_of(judge, VIEW("Ready"));
+
+	if (fresh != CONDITION_TRUE)
+		suspect(judge, NOT_FRESH);
+	if (attributed == CONDITION_FALSE)
+		suspect(judge, TENANT_UNKNOWN);
+	else if (attributed != CONDITION_TRUE)
+		suspect(judge, NOT_READABLE);
+	if (is_duplicate(judge))
+		suspect(judge, DUPLICATE);
+	else if (ready != CONDITION_TRUE && fresh == CONDITION_TRUE && attributed == CONDITION_TRUE)
+		oracle_accuse(ORACLE_NO_CAUSE, "%s: Ready is not True, and nothing says why",
+			      world.gpus[judge->gpu].uuid);
+}
+
+void doubt_judge(const struct attribution_status *status, int gpu, int node, uint64_t sent_at)
+{
+	const struct judge judge = {status, gpu, node};
+
+	(void)sent_at;
+	judge_tenants(&judge);
+	judge_conditions(&judge);
+	if (status->tenant_count < 0 || status->slots.allocated < 0)
+		suspect(&judge, COUNT_UNKNOWN);
+	if (status->sharing.mode == ATTRIBUTION_MODE_UNKNOWN &&
+	    rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN)
+		suspect(&judge, MODE_UNKNOWN);
+}

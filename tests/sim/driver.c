@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Handles are pointers into the world: to a device, or to a partition of one. */
+
+#include "sim/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/nvml_library.h"
+#include "sim/clockwork.h"
+#include "sim/world.h"
+
+#define MIB UINT64_C(1048576)
+
+static uint64_t fails_until[WORLD_MAX_NODES];
+static int event_set; /* its address is the handle */
+
+void driver_reset(void)
+{
+	memset(fails_until, 0, sizeof(fails_until));
+}
+
+void driver_fail(int node, uint64_t until)
+{
+	fails_until[node] = until;
+}
+
+static struct world_gpu *gpu_at(unsigned index)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		if (world.gpus[i].node == clockwork_actor && index-- == 0)
+			return &world.gpus[i];
+	return NULL;
+}
+
+/* The device of a handle, or NULL: it is a partition's. */
+static struct world_gpu *as_gpu(struct nvml_abi_device *handle)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		if ((void *)&world.gpus[i] == (void *)handle)
+			return &world.gpus[i];
+	return NULL;
+}
+
+static const struct world_partition *as_partition(struct nvml_abi_device *handle)
+{
+	return (const struct world_partition *)(void *)handle;
+}
+
+static int init(void)
+{
+	return NVML_ABI_SUCCESS;
+}
+
+static int init_with_flags(unsigned flags)
+{
+	(void)flags;
+	return NVML_ABI_SUCCESS;
+}
+
+static int driver_version(char *text, unsigned size)
+{
+	snprintf(text, size, "580.65.06");
+	return NVML_ABI_SUCCESS;
+}
+
+static int cuda_version(int *ret)
+{
+	*ret = 13000;
+	return NVML_ABI_SUCCESS;
+}
+
+static int count(unsigned *ret)
+{
+	if (clockwork_now() < fails_until[clockwork_actor])
+		return NVML_ABI_UNKNOWN;
+	*ret = (unsigned)world_count_gpus(clockwork_actor);
+	return NVML_ABI_SUCCESS;
+}
+
+static int handle(unsigned index, struct nvml_abi_device **ret)
+{
+	struct world_gpu *gpu = gpu_at(index);
+
+	if (!gpu)
+		return NVML_ABI_INVALID_ARGUMENT;
+	if (gpu->lost)
+		return NVML_ABI_GPU_IS_LOST;
+	*ret = (struct nvml_abi_device *)(void *)gpu;
+	return NVML_ABI_SUCCESS;
+}
+
+static int uuid(struct nvml_abi_device *device, char *text, unsigned size)
+{
+	const struct world_gpu *gpu = as_gpu(device);
+
+	snprintf(text, size, "%s", gpu ? gpu->uuid : as_partition(device)->uuid);
+	return NVML_ABI_SUCCESS;
+}
+
+static int name(struct nvml_abi_device *device, char *text, unsigned size)
+{
+	snprintf(text, size, "NVIDIA A100-SXM4-40GB%s", as_gpu(device) ? "" : " MIG 1g.5gb");
+	return NVML_ABI_SUCCESS;
+}
+
+static int minor(struct nvml_abi_device *device, unsigned *ret)
+{
+	*ret = (unsigned)(as_gpu(device) - world.gpus);
+	return NVML_ABI_SUCCESS;
+}
+
+static int compute_mode(struct nvml_abi_device *device, int *ret)
+{
+	*ret = as_gpu(device)->mps_daemon ? NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS
+					  : NVML_ABI_COMPUTE_DEFAULT;
+	return NVML_ABI_SUCCESS;
+}
+
+static int memory(struct nvml_abi_device *device, struct nvml_abi_memory *ret)
+{
+	(void)device;
+	*ret = (struct nvml_abi_memory){.total = 40960 * MIB};
+	return NVML_ABI_SUCCESS;
+}
+
+static int mig_mode(struct nvml_abi_device *device, unsigned *current, unsigned *pending)
+{
+	*current = as_gpu(device)->mig;
+	*pending = *current;
+	return NVML_ABI_SUCCESS;
+}
+
+static int max_mig_count(struct nvml_abi_device *device, unsigned *ret)
+{
+	(void)device;
+	*ret = 7;
+	return NVML_ABI_SUCCESS;
+}
+
+static int mig_handle(struct nvml_abi_device *device, unsigned index, struct nvml_abi_device **ret)
+{
+	struct world_gpu *gpu = as_gpu(device);
+
+	for (int i = 0; i < gpu->n_partitions; i++)
+		if (gpu->partitions[i].exists && index-- == 0) {
+			*ret = (struct nvml_abi_device *)(void *)&gpu->partitions[i];
+			return NVML_ABI_SUCCESS;
+		}
+	return NVML_ABI_NOT_FOUND;
+}
+
+static int gpu_instance(struct nvml_abi_device *device, unsigned *ret)
+{
+	*ret = (unsigned)as_partition(device)->gpu_instance;
+	return NVML_ABI_SUCCESS;
+}
+
+static int compute_instance(struct nvml_abi_device *device, unsigned *ret)
+{
+	(void)device;
+	*ret = 0;
+	return NVML_ABI_SUCCESS;
+}
+
+static int attributes(struct nvml_abi_device *device, struct nvml_abi_attributes *ret)
+{
+	(void)device;
+	*ret = (struct nvml_abi_attributes){
+		.gpu_instance_slices = 1, .compute_instance_slices = 1, .memory_mib = 4864};
+	return NVML_ABI_SUCCESS;
+}
+
+static int processes(struct nvml_abi_device *device, unsigned *n, struct nvml_abi_process *ret)
+{
+	(void)device, (void)ret;
+	*n = 0;
+	return NVML_ABI_SUCCESS;
+}
+
+static int event_set_create(struct nvml_abi_event_set **ret)
+{
+	*ret = (struct nvml_abi_event_set *)(void *)&event_set;
+	return NVML_ABI_SUCCESS;
+}
+
+static int event_set_free(struct nvml_abi_event_set *set)
+{
+	(void)set;
+	return NVML_ABI_SUCCESS;
+}
+
+static int register_events(struct nvml_abi_device *device, unsigned long long types,
+			   struct nvml_abi_event_set *set)
+{
+	(void)device, (void)types, (void)set;
+	return NVML_ABI_SUCCESS;
+}
+
+static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret, unsigned ms)
+{
+	(void)set, (void)ms;
+	for (int i = 0; i < world.n_gpus; i++) {
+		struct world_gpu *gpu = &world.gpus[i];
+
+		if (gpu->node != clockwork_actor || gpu->xids == 0)
+			continue;
+		gpu->xids--;
+		*ret = (struct nvml_abi_event){.device = (struct nvml_abi_device *)(void *)gpu,
+					       .type = NVML_ABI_EVENT_XID,
+					       .data = 31};
+		return NVML_ABI_SUCCESS;
+	}
+	return NVML_ABI_TIMEOUT;
+}
+
+int nvml_library_load(const char *library_name, struct nvml_library *ret_library,
+		      struct error *err)
+{
+	(void)library_name, (void)err;
+	*ret_library = (struct nvml_library){
+		.object = &event_set,
+		.init = init,
+		.init_with_flags = init_with_flags,
+		.shutdown = init,
+		.driver_version = driver_version,
+		.cuda_version = cuda_version,
+		.count = count,
+		.handle = handle,
+		.uuid = uuid,
+		.name = name,
+		.minor = minor,
+		.compute_mode = compute_mode,
+		.memory = memory,
+		.mig_mode = mig_mode,
+		.max_mig_count = max_mig_count,
+		.mig_handle = mig_handle,
+		.gpu_instance = gpu_instance,
+		.compute_instance = compute_instance,
+		.attributes = attributes,
+		.compute_processes = processes,
+		.event_set_create = event_set_create,
+		.event_set_free = event_set_free,
+		.register_events = register_events,
+		.event_wait = event_wait,
+	};
+	return 0;
+}
+
+void nvml_library_unload(struct nvml_library *library)
+{
+	*library = (struct nvml_library){.object = NULL};
+}
+
+const char *nvml_library_meaning(const struct nvml_library *library, int code)
+{
+	(void)library;
+	return code == NVML_ABI_GPU_IS_LOST ? "GPU is lost" : "unknown error";
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Shrinking is delta debugging (Zeller and Hildebrandt 2002): chunks of actions are left out, large
+ * ones first; what still violates the same rule is kept.
+ */
+
+#include "sim/history.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/apiserver.h"
+#include "sim/cause.h"
+#include "sim/check.h"
+#include "sim/clockwork.h"
+#include "sim/driver.h"
+#include "sim/host.h"
+#include "sim/kubelet.h"
+#include "sim/net.h"
+#include "sim/programs.h"
+#include "sim/wire.h"
+#include "sim/world.h"
+
+#define SHRINK_RUNS 400
+#define BEGIN_MS 5000 /* nothing but the fleet happens before */
+
+const struct history *history_under_way;
+unsigned history_writes;
+
+/* Making */
+
+/* Most things happen close together, now and then there is time in between. */
+static uint32_t pause(struct prng *prng)
+{
+	uint64_t dice = prng_between(prng, 0, 99);
+
+	if (dice < 45)
+		return (uint32_t)prng_between(prng, 0, 400);
+	if (dice < 80)
+		return (uint32_t)prng_between(prng, 400, 6000);
+	if (dice < 97)
+		return (uint32_t)prng_between(prng, 6000, 40000);
+	return (uint32_t)prng_between(prng, 40000, 200000);
+}
+
+void history_make(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+	uint32_t at = 0;
+	int n_nodes, n_others;
+
+	prng_init(&prng, seed);
+	*history = (struct history){.seed = seed};
+	n_nodes = (int)prng_between(&prng, 1, 3);
+	n_others = (int)prng_between(&prng, 3, 40);
+	for (int i = 0; i < n_nodes; i++)
+		action_make_node(&prng, &history->actions[history->n_actions++]);
+	at = BEGIN_MS;
+	for (int i = 0; i < n_others; i++) {
+		struct action *action = &history->actions[history->n_actions++];
+
+		at += pause(&prng);
+		action_make(&prng, action);
+		action->at_ms = at;
+	}
+}
+
+/* Running */
+
+static void set_up(const struct history *history)
+{
+	clockwork_reset(history->seed);
+	world_reset(history->seed);
+	cause_reset();
+	oracle_reset();
+	host_reset();
+	driver_reset();
+	wire_reset();
+	apiserver_reset();
+	kubelet_reset();
+	action_reset();
+	programs_reset();
+}
+
+static void tear_down(void)
+{
+	programs_stop_all();
+	clockwork_clear();
+	net_clear();
+	wire_clear();
+	apiserver_clear();
+	kubelet_clear();
+	oracle_clear();
+}
+
+/* True while there is nothing to accuse. */
+static bool pass_until(uint64_t at)
+{
+	if (!clockwork_run(at))
+		oracle_accuse(ORACLE_STUCK, "one moment does not end");
+	return oracle_found()->rule == ORACLE_NONE;
+}
+
+static bool pass(uint64_t ms)
+{
+	return pass_until(clockwork_now() + ms);
+}
+
+static bool act(const struct history *history)
+{
+	for (int i = 0; i < history->n_actions; i++) {
+		const struct action *action = &history->actions[i];
+
+		if (!pass_until(CLOCKWORK_START_MS + action->at_ms))
+			return false;
+		action_apply(action);
+	}
+	return true;
+}
+
+static bool rest(void)
+{
+	uint64_t busy_until = action_busy_until();
+
+	if (!pass_until(busy_until > clockwork_now() ? busy_until : clockwork_now()) ||
+	    !pass(SIM_BOUND_MS))
+		return false;
+	oracle_check_rest();
+	oracle_set_quiet(true);
+	if (!pass(SIM_QUIET_MS))
+		return false;
+	programs_stop_controller();
+	programs_start_controller();
+	return pass(SIM_QUIET_MS);
+}
+
+struct oracle_violation history_run(const struct history *history)
+{
+	struct oracle_violation found;
+
+	history_under_way = history;
+	set_up(history);
+	programs_start_controller();
+	if (act(history))
+		(void)rest();
+	found = *oracle_found();
+	history_writes = oracle_writes();
+	tear_down();
+	history_under_way = NULL;
+	return found;
+}
+
+/* Shrinking */
+
+static bool still_fails(const struct history *history, enum oracle_rule rule)
+{
+	return history_run(history).rule == rule;
+}
+
+static void cut_out(struct history *history, int first, int n)
+{
+	memmove(&history->actions[first], &history->actions[first + n],
+		(size_t)(history->n_actions - first - n) * sizeof(history->actions[0]));
+	history->n_actions -= n;
+}
+
+static bool try_chunks(struct history *history, int size, enum oracle_rule rule, int *runs)
+{
+	bool any = false;
+
+	for (int first = history->n_actions - size; first >= 0 && *runs > 0; first -= size) {
+		struct history shorter = *history;
+
+		if (first + size > history->n_actions)
+			continue;
+		cut_out(&shorter, first, size);
+		--*runs;
+		if (!still_fails(&shorter, rule))
+			continue;
+		*history = shorter;
+		any = true;
+	}
+	return any;
+}
+
+void history_shrink(struct history *history, enum oracle_rule rule)
+{
+	int runs = SHRINK_RUNS;
+	int size = history->n_actions / 2;
+
+	while (size > 0 && runs > 0)
+		if (!try_chunks(history, size, rule, &runs) || size > 1)
+			size /= 2;
+}
+
+/* Texts */
+
+void history_describe(const struct history *history, FILE *file)
+{
+	char line[256];
+
+	for (int i = 0; i < history->n_actions; i++) {
+		action_describe(&history->actions[i], line, sizeof(line));
+		fprintf(file, "  %s\n", line);
+	}
+}
+
+void history_write(const struct history *history, FILE *file)
+{
+	fprintf(file, "seed %" PRIu64 "\n", history->seed);
+	for (int i = 0; i < history->n_actions; i++)
+		action_print(&history->actions[i], file);
+}
+
+static bool read_lines(struct history *history, const char *path, FILE *file)
+{
+	char line[256];
+
+	*history = (struct history){.seed = 0};
+	if (!fgets(line, sizeof(line), file) || sscanf(line, "seed %" SCNu64, &history->seed) != 1) {
+		fprintf(stderr, "sim: %s does not begin with \"seed\" and a number\n", path);
+		return false;
+	}
+	while (fgets(line, sizeof(line), file)) {
+		if (history->n_actions == HISTORY_MAX ||
+		    !action_parse(line, &history->actions[history->n_actions])) {
+			fprintf(stderr, "sim: %s: no action: %s", path, line);
+			return false;
+		}
+		history->n_actions++;
+	}
+	return true;
+}
+
+bool history_read(struct history *history, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	bool done;
+
+	if (!file) {
+		perror(path);
+		return false;
+	}
+	done = read_lines(history, path, file);
+	fclose(file);
+	return done;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * history - a fleet and what happens to it: made of a seed, run to its end, and cut down to what is
+ * needed for its violation.
+ *
+ *	history_make()	the actions, in the order of their times
+ *	history_run()	carries them out; then faults end, SIM_BOUND_MS pass, and all must be true;
+ *			then SIM_QUIET_MS pass, and nothing may be written; then the controller
+ *			restarts, and nothing may be written either
+ *	history_shrink()	leaves out actions as long as the same rule is violated
+ *
+ * Threads: the program's only one.
+ */
+
+#include "sim/action.h"
+#include "sim/oracle.h"
+
+#define HISTORY_MAX 128
+
+struct history {
+	uint64_t seed; /* of all that the actions do not say: delays, choices */
+	int n_actions;
+	struct action actions[HISTORY_MAX];
+};
+
+void history_make(struct history *history, uint64_t seed);
+/* What it came to; rule ORACLE_NONE: all was well. */
+struct oracle_violation history_run(const struct history *history);
+void history_shrink(struct history *history, enum oracle_rule rule);
+/* For people, and for history_read(). */
+void history_describe(const struct history *history, FILE *file);
+void history_write(const struct history *history, FILE *file);
+/* False: the file is none; a line on standard error says why. */
+bool history_read(struct history *history, const char *path);
+
+/* What is running now, for a last word. */
+extern const struct history *history_under_way;
+/* Of the last run: writes that took effect. */
+extern unsigned history_writes;

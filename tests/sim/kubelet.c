@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A pod moves by steps (advance()), each of which looks at what is wanted of it now and says when
+ * to look again. A kubelet that is down, or does not know its pods yet, takes none; when it is back
+ * it looks at all of them.
+ */
+
+#include "sim/kubelet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sbuf.h"
+#include "sim/apiserver.h"
+#include "sim/books.h"
+#include "sim/cause.h"
+#include "sim/check.h"
+#include "sim/clockwork.h"
+#include "sim/host.h"
+#include "sim/net.h"
+#include "wire/grpcmsg.h"
+
+#define CAP (4u << 20)
+#define API_RETRY_MS 1000u
+
+struct kubelet {
+	bool runs;
+	bool is_ready; /* it knows its pods */
+	bool has_plugin;   /* the plugin runs */
+	bool is_registered;
+	unsigned start; /* number of this start: what was planned before it is void */
+	unsigned plugin_start;
+	bool has_socket;
+	uint64_t inode;
+	int64_t made_at;
+	uint64_t seen_at; /* the last event of its watch */
+	uint64_t hangs_until, throttles_until, damaged_until;
+};
+
+static struct kubelet kubelets[WORLD_MAX_NODES];
+
+static void advance(void *owner, uint64_t number);
+
+void kubelet_reset(void)
+{
+	memset(kubelets, 0, sizeof(kubelets));
+	books_reset();
+}
+
+void kubelet_clear(void)
+{
+	books_clear();
+}
+
+bool kubelet_is_settled(int node)
+{
+	const struct kubelet *kubelet = &kubelets[node];
+
+	return kubelet->runs && kubelet->is_ready && kubelet->is_registered;
+}
+
+/* Telling the API server */
+
+static enum world_phase phase_of(const struct world_pod *pod)
+{
+	switch (pod->stage) {
+	case WORLD_UP:
+		return WORLD_PHASE_RUNNING;
+	case WORLD_REJECTED:
+		return WORLD_FAILED;
+	case WORLD_DONE:
+		return pod->finish_well ? WORLD_SUCCEEDED : WORLD_FAILED;
+	case WORLD_TERMINATING:
+		return pod->object.phase;
+	default:
+		return WORLD_PENDING;
+	}
+}
+
+static void fill_object(struct world_pod *pod)
+{
+	struct world_object *object = &pod->object;
+
+	object->phase = phase_of(pod);
+	object->admission_failed = pod->stage == WORLD_REJECTED;
+	object->has_statuses = pod->stage >= WORLD_ADMITTED && pod->stage != WORLD_REJECTED;
+	object->has_resources = object->has_statuses &&
+				world.nodes[pod->node].kubelet_minor >= 36 &&
+				!pod->hash[0];
+	for (int i = 0; i < pod->n_containers; i++)
+		object->states[i] = pod->containers[i].state;
+}
+
+static void tell(void *owner, uint64_t number)
+{
+	struct world_pod *pod = owner;
+	const struct kubelet *kubelet = &kubelets[pod->node];
+
+	(void)number;
+	if (!pod->object.exists || !kubelet->runs || !kubelet->is_ready)
+		return;
+	if (!apiserver_is_up()) {
+		clockwork_in(API_RETRY_MS, tell, pod, 0);
+		return;
+	}
+	fill_object(pod);
+	apiserver_put_pod(pod);
+	/* The kubelet removes what has ended and shall be deleted. */
+	if (pod->object.deleting && !world_is_active(pod))
+		kubelet_see(pod);
+}
+
+static void tell_soon(struct world_pod *pod)
+{
+	clockwork_in(world_between(2, 200), tell, pod, 0);
+}
+
+static void remove_object(struct world_pod *pod)
+{
+	if (!apiserver_is_up()) {
+		clockwork_in(API_RETRY_MS, advance, pod, 0);
+		return;
+	}
+	pod->object.exists = false;
+	pod->stage = WORLD_GONE;
+	apiserver_put_pod(pod);
+}
+
+/* Steps */
+
+static void step_in(struct world_pod *pod, uint64_t ms)
+{
+	pod->step_at = clockwork_now() + ms;
+	clockwork_in(ms, advance, pod, 0);
+}
+
+static void admit(struct world_pod *pod)
+{
+	pod->stage = WORLD_ADMITTED;
+	cause_add(CAUSE_POD_NEW, pod->node, -1, clockwork_now(), clockwork_now());
+	if (books_allocate(pod)) {
+		step_in(pod, world_between(20, 1500));
+	} else {
+		pod->stage = WORLD_REJECTED;
+		world_release(pod);
+	}
+	tell_soon(pod);
+}
+
+static bool has_init(const struct world_pod *pod)
+{
+	for (int i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i].kind == WORLD_INIT)
+			return true;
+	return false;
+}
+
+static void set_states(struct world_pod *pod, enum world_container_kind kind,
+		       enum world_state state)
+{
+	for (int i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i].kind == kind)
+			pod->containers[i].state = state;
+}
+
+static void begin(struct world_pod *pod)
+{
+	set_states(pod, WORLD_SIDECAR, WORLD_RUNNING);
+	pod->stage = WORLD_INITIALISING;
+	set_states(pod, WORLD_INIT, WORLD_RUNNING);
+	step_in(pod, has_init(pod) ? world_between(50, 3000) : 0);
+	if (has_init(pod))
+		tell_soon(pod);
+}
+
+static void run(struct world_pod *pod)
+{
+	set_states(pod, WORLD_INIT, WORLD_TERMINATED);
+	set_states(pod, WORLD_MAIN, WORLD_RUNNING);
+	pod->stage = WORLD_UP;
+	tell_soon(pod);
+	step_in(pod, 0);
+}
+
+static void end_containers(struct world_pod *pod)
+{
+	for (int i = 0; i < pod->n_containers; i++)
+		pod->containers[i].state = WORLD_TERMINATED;
+	world_release(pod);
+	pod->stage = WORLD_DONE;
+	tell_soon(pod);
+}
+
+static void terminate(struct world_pod *pod)
+{
+	pod->stage = WORLD_TERMINATING;
+	step_in(pod, world_between(0, pod->grace_ms));
+}
+
+/*
+ * A pod that was deleted by force leaves the books and the List at once, though its processes may
+ * live on: https://github.com/kubernetes/kubernetes/issues/104824
+ */
+static void forget(struct world_pod *pod)
+{
+	world_release(pod);
+	pod->stage = WORLD_GONE;
+}
+
+static void step(struct world_pod *pod)
+{
+	if (!pod->object.exists) {
+		forget(pod);
+		return;
+	}
+	switch (pod->stage) {
+	case WORLD_NEW:
+		if (pod->object.deleting)
+			remove_object(pod);
+		else
+			admit(pod);
+		break;
+	case WORLD_ADMITTED:
+		if (pod->object.deleting)
+			terminate(pod);
+		else
+			begin(pod);
+		break;
+	case WORLD_INITIALISING:
+		if (pod->object.deleting)
+			terminate(pod);
+		else
+			run(pod);
+		break;
+	case WORLD_UP:
+		if (pod->finish_wanted)
+			end_containers(pod);
+		else if (pod->object.deleting)
+			terminate(pod);
+		break;
+	case WORLD_TERMINATING:
+		end_containers(pod);
+		break;
+	case WORLD_REJECTED:
+	case WORLD_DONE:
+		if (pod->object.deleting)
+			remove_object(pod);
+		break;
+	case WORLD_GONE:
+		break;
+	}
+}
+
+static void advance(void *owner, uint64_t number)
+{
+	struct world_pod *pod = owner;
+	const struct kubelet *kubelet = &kubelets[pod->node];
+
+	(void)number;
+	if (pod->mirror_of >= 0 || !kubelet->runs || !kubelet->is_ready)
+		return;
+	if (clockwork_now() >= pod->step_at || !pod->object.exists)
+		step(pod);
+}
+
+/* It has one watch: what happened first is seen first. */
+void kubelet_see(struct world_pod *pod)
+{
+	struct kubelet *kubelet = &kubelets[pod->node];
+	uint64_t at = clockwork_now() + world_between(1, 120);
+
+	if (at > kubelet->seen_at)
+		kubelet->seen_at = at;
+	clockwork_at(kubelet->seen_at, advance, pod, 0);
+}
+
+static void container_is_back(void *owner, uint64_t number)
+{
+	struct world_pod *pod = owner;
+
+	(void)number;
+	if (pod->stage != WORLD_UP)
+		return;
+	set_states(pod, WORLD_MAIN, WORLD_RUNNING);
+	tell_soon(pod);
+}
+
+void kubelet_restart_container(struct world_pod *pod, uint64_t ms)
+{
+	set_states(pod, WORLD_MAIN, WORLD_WAITING);
+	tell_soon(pod);
+	clockwork_in(ms, container_is_back, pod, 0);
+}
+
+/* The plugin */
+
+static void register_plugin(void *owner, uint64_t number)
+{
+	struct kubelet *kubelet = owner;
+	int node = (int)(kubelet - kubelets);
+
+	if (number != kubelet->plugin_start || !kubelet->runs || !kubelet->has_plugin)
+		return;
+	kubelet->is_registered = true;
+	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", true);
+	books_register(node);
+	cause_end(CAUSE_OFFER_CHANGED, node, -1);
+}
+
+static void plan_registration(struct kubelet *kubelet, uint64_t ms)
+{
+	clockwork_in(ms, register_plugin, kubelet, ++kubelet->plugin_start);
+}
+
+void kubelet_lose_plugin(int node)
+{
+	struct kubelet *kubelet = &kubelets[node];
+
+	if (!kubelet->has_plugin)
+		return;
+	cause_add(CAUSE_OFFER_CHANGED, node, -1, clockwork_now(), WORLD_NEVER);
+	kubelet->has_plugin = false;
+	kubelet->is_registered = false;
+	kubelet->plugin_start++;
+	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", false);
+	if (kubelet->runs)
+		books_unregister(node);
+}
+
+void kubelet_return_plugin(int node)
+{
+	struct kubelet *kubelet = &kubelets[node];
+
+	if (kubelet->has_plugin)
+		return;
+	kubelet->has_plugin = true;
+	plan_registration(kubelet, world_between(200, 3000));
+}
+
+void kubelet_update_plugin(int node)
+{
+	struct kubelet *kubelet = &kubelets[node];
+
+	cause_add(CAUSE_OFFER_CHANGED, node, -1, clockwork_now(), WORLD_NEVER);
+	if (kubelet->has_plugin)
+		plan_registration(kubelet, world_between(200, 4000));
+}
+
+bool kubelet_has_plugin(int node)
+{
+	return kubelets[node].has_plugin;
+}
+
+/* Its own life */
+
+static void resume_pods(int node)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		struct world_pod *pod = &world.pods[i];
+
+		if (pod->node != node || pod->stage == WORLD_GONE)
+			continue;
+		clockwork_at(pod->step_at, advance, pod, 0);
+		if (pod->object.exists && pod->stage != WORLD_NEW)
+			tell_soon(pod);
+	}
+}
+
+static void become_ready(void *owner, uint64_t number)
+{
+	struct kubelet *kubelet = owner;
+
+	if (number != kubelet->start || !kubelet->runs)
+		return;
+	kubelet->is_ready = true;
+	resume_pods((int)(kubelet - kubelets));
+}
+
+/* In a List each pod is there from some moment on, at the latest when all are. */
+static void scatter_pods(int node, uint64_t sources_ms)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].node == node)
+			world.pods[i].relisted_at =
+				clockwork_now() + world_between(0, sources_ms);
+}
+
+void kubelet_start(int node, uint64_t sources_ms, uint64_t plugin_ms)
+{
+	struct kubelet *kubelet = &kubelets[node];
+
+	if (kubelet->runs)
+		return;
+	kubelet->runs = true;
+	kubelet->is_ready = false;
+	kubelet->start++;
+	kubelet->has_plugin |= kubelet->start == 1;
+	kubelet->inode += 2;
+	kubelet->made_at = clockwork_wall(node);
+	kubelet->has_socket = true;
+	scatter_pods(node, sources_ms);
+	books_load(node);
+	host_changed(node, HOST_SOCKETS, HOST_SOCKET, true);
+	clockwork_in(sources_ms, become_ready, kubelet, kubelet->start);
+	if (kubelet->has_plugin)
+		plan_registration(kubelet, plugin_ms);
+}
+
+void kubelet_stop(int node)
+{
+	struct kubelet *kubelet = &kubelets[node];
+
+	if (!kubelet->runs)
+		return;
+	cause_add(CAUSE_OFFER_CHANGED, node, -1, clockwork_now(), WORLD_NEVER);
+	kubelet->runs = false;
+	kubelet->is_ready = false;
+	kubelet->is_registered = false;
+	kubelet->plugin_start++;
+}
+
+static void start_again(void *owner, uint64_t number)
+{
+	struct kubelet *kubelet = owner;
+	int node = (int)(kubelet - kubelets);
+
+	if (world.nodes[node].powered)
+		kubelet_start(node, number, world_between(300, 6000));
+}
+
+void kubelet_restart(int node, uint64_t down_ms, uint64_t sources_ms, bool is_wiped)
+{
+	if (!kubelets[node].runs)
+		return;
+	kubelet_stop(node);
+	if (is_wiped)
+		books_wipe(node);
+	clockwork_in(down_ms, start_again, &kubelets[node], sources_ms);
+}
+
+void kubelet_hang(int node, uint64_t until)
+{
+	kubelets[node].hangs_until = until;
+}
+
+void kubelet_throttle(int node, uint64_t until)
+{
+	kubelets[node].throttles_until = until;
+}
+
+void kubelet_damage(int node, uint64_t until)
+{
+	kubelets[node].damaged_until = until;
+}
+
+/* What the agent finds */
+
+enum kubelet_file kubelet_checkpoint(int node, struct view *ret)
+{
+	if (clockwork_now() < kubelets[node].damaged_until)
+		return KUBELET_FILE_UNREADABLE;
+	return books_file(node, ret) ? KUBELET_FILE_THERE : KUBELET_FILE_ABSENT;
+}
+
+bool kubelet_socket(int node, uint64_t *ret_inode, int64_t *ret_made_at)
+{
+	*ret_inode = kubelets[node].inode;
+	*ret_made_at = kubelets[node].made_at;
+	return kubelets[node].has_socket;
+}
+
+static void answer(void *owner, uint64_t number)
+{
+	struct fetch *fetch = owner;
+	int node = fetch->actor;
+	struct sbuf message, reply;
+
+	(void)number;
+	if (!fetch->open)
+		return;
+	if (!kubelets[node].runs) {
+		net_fail(fetch, "Failed to connect");
+		return;
+	}
+	sbuf_init(&message, CAP);
+	sbuf_init(&reply, CAP);
+	if (strstr(fetch->url, "/List"))
+		books_list(node, kubelets[node].is_ready, &message);
+	else
+		books_allocatable(node, &message);
+	grpcmsg_append(&reply, sbuf_view(&message));
+	fetch->grpc_status = 0;
+	net_head(fetch, 200, "application/grpc", 0);
+	if (net_feed(fetch, sbuf_view(&reply)))
+		net_end(fetch);
+	sbuf_deinit(&message);
+	sbuf_deinit(&reply);
+}
+
+static void refuse(void *owner, uint64_t number)
+{
+	struct fetch *fetch = owner;
+
+	(void)number;
+	fetch->grpc_status = 8; /* RESOURCE_EXHAUSTED */
+	net_head(fetch, 200, "application/grpc", 0);
+	net_end(fetch);
+}
+
+void kubelet_serve(struct fetch *fetch)
+{
+	const struct kubelet *kubelet = &kubelets[fetch->actor];
+
+	if (clockwork_now() < kubelet->hangs_until)
+		return;
+	if (clockwork_now() < kubelet->throttles_until)
+		clockwork_in(1, refuse, fetch, 0);
+	else
+		clockwork_in(world_between(1, 6), answer, fetch, 0);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * kubelet - one on each node: sees pods, admits them, runs their containers, ends them, tells the
+ * API server of it; answers PodResources calls; and restarts, hangs and loses its state. The node's
+ * device plugin is here as far as the kubelet knows it.
+ *
+ * Threads: the program's only one.
+ */
+
+#include "base/view.h"
+#include "sim/world.h"
+
+enum kubelet_file { KUBELET_FILE_THERE, KUBELET_FILE_ABSENT, KUBELET_FILE_UNREADABLE };
+
+void kubelet_reset(void);
+void kubelet_clear(void);
+/* The node's kubelet starts, and soon after it knows its pods and the plugin. */
+void kubelet_start(int node, uint64_t sources_ms, uint64_t plugin_ms);
+void kubelet_stop(int node);
+/* It is down for a while; is_wiped: and its checkpoint is gone then. */
+void kubelet_restart(int node, uint64_t down_ms, uint64_t sources_ms, bool is_wiped);
+/* PodResources calls up to then are not answered; or are refused for their rate. */
+void kubelet_hang(int node, uint64_t until);
+void kubelet_throttle(int node, uint64_t until);
+/* The checkpoint cannot be read up to then. */
+void kubelet_damage(int node, uint64_t until);
+/* Something about the pod has changed: the kubelet will look at it. */
+void kubelet_see(struct world_pod *pod);
+/* The main containers of a pod that runs die, and run again after ms. */
+void kubelet_restart_container(struct world_pod *pod, uint64_t ms);
+/* The plugin goes, comes back, or has other devices than before. */
+void kubelet_lose_plugin(int node);
+void kubelet_return_plugin(int node);
+void kubelet_update_plugin(int node);
+bool kubelet_has_plugin(int node);
+/* It is up, and knows all its pods and the plugin. */
+bool kubelet_is_settled(int node);
+/* What the node's agent finds. */
+enum kubelet_file kubelet_checkpoint(int node, struct view *ret);
+/* False: there is no socket. made_at is by the node's wall clock. */
+bool kubelet_socket(int node, uint64_t *ret_inode, int64_t *ret_made_at);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * sim - runs histories of a simulated fleet and judges what the controller published; see
+ * tests/README.md.
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/prng.h"
+#include "sim/check.h"
+#include "sim/history.h"
+#include "sim/programs.h"
+
+enum { EXIT_VIOLATED = 1, EXIT_USAGE = 2 };
+
+struct options {
+	uint64_t from;
+	uint64_t count;
+	const char *replay;
+	bool verbose, shrink, goes_on;
+};
+
+static const char help[] =
+	"usage: sim [--from N] [--count N] [--seed N] [--fresh] [--no-shrink]\n"
+	"           [--keep-going] [--verbose]\n"
+	"       sim --replay FILE\n"
+	"\n"
+	"Runs histories of a simulated fleet with the real controller and agents in virtual time,\n"
+	"and judges every status that is published.\n"
+	"\n"
+	"  --from N      the first seed (1)\n"
+	"  --count N     how many seeds (1000)\n"
+	"  --seed N      this one only\n"
+	"  --fresh       start at a seed that nobody has run before, and say which\n"
+	"  --replay FILE run the history in the file, as printed for a violation\n"
+	"  --no-shrink   do not look for a shorter history that violates the same rule\n"
+	"  --keep-going  go on after a violation\n"
+	"  --verbose     tell each history, and let the programs log\n"
+	"\n"
+	"Exit status: 0 nothing was violated, 1 something was, 2 usage.\n";
+
+static void say_history(const char *why)
+{
+	char text[256];
+	int len = 0;
+
+	if (history_under_way)
+		len = snprintf(text, sizeof(text),
+			       "sim: %s in seed %" PRIu64 "; again: sim --verbose --seed %" PRIu64
+			       "\n",
+			       why, history_under_way->seed, history_under_way->seed);
+	if (len > 0 && write(STDERR_FILENO, text, (size_t)len) < 0)
+		_exit(EXIT_VIOLATED);
+}
+
+void check_failed(const char *condition, const char *file, int line)
+{
+	fprintf(stderr, "sim: %s:%d: the simulation itself is wrong: %s\n", file, line, condition);
+	abort();
+}
+
+static void on_crash(int number)
+{
+	say_history(number == SIGABRT ? "aborted" : "crashed");
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void tell(struct history *history, const struct oracle_violation *found,
+		 const struct options *options)
+{
+	struct oracle_violation shrunk = *found;
+
+	printf("seed %" PRIu64 " violates %s at %.3f s: %s\n", history->seed,
+	       oracle_rule_name(found->rule), (double)(found->at - 1000000) / 1000, found->text);
+	if (options->shrink) {
+		history_shrink(history, found->rule);
+		shrunk = history_run(history);
+	}
+	printf("--- %d actions, then %s at %.3f s: %s\n", history->n_actions,
+	       oracle_rule_name(shrunk.rule), (double)(shrunk.at - 1000000) / 1000, shrunk.text);
+	history_describe(history, stdout);
+	printf("--- again: sim --seed %" PRIu64 ", or sim --replay FILE with\n", history->seed);
+	history_write(history, stdout);
+	printf("---\n");
+}
+
+static bool run_one(struct history *history, const struct options *options)
+{
+	struct oracle_violation found;
+
+	if (options->verbose)
+		history_describe(history, stdout);
+	found = history_run(history);
+	if (found.rule == ORACLE_NONE)
+		return true;
+	tell(history, &found, options);
+	return false;
+}
+
+/* Of this process, so that what else the machine does counts not. */
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int run_many(const struct options *options)
+{
+	static struct history history;
+	double start = seconds(), took;
+	uint64_t n = 0, writes = 0;
+	unsigned violations = 0;
+
+	printf("seeds %" PRIu64 " to %" PRIu64 "\n", options->from,
+	       options->from + options->count - 1);
+	fflush(stdout);
+	while ((violations == 0 || options->goes_on) && n < options->count) {
+		history_make(&history, options->from + n);
+		violations += !run_one(&history, options);
+		writes += history_writes;
+		n++;
+	}
+	took = seconds() - start;
+	printf("%" PRIu64 " histories, %" PRIu64 " writes, %u violations, %.2f ms of CPU each\n", n,
+	       writes, violations, took * 1000 / (double)n);
+	return violations == 0 ? EXIT_SUCCESS : EXIT_VIOLATED;
+}
+
+static int run_file(const struct options *options)
+{
+	static struct history history;
+
+	if (!history_read(&history, options->replay))
+		return EXIT_USAGE;
+	if (!run_one(&history, options))
+		return EXIT_VIOLATED;
+	printf("nothing is violated\n");
+	return EXIT_SUCCESS;
+}
+
+static bool parse_number(const char *text, uint64_t *ret)
+{
+	if (view_parse_u64(view_from(text), ret))
+		return true;
+	fprintf(stderr, "sim: not a number: %s\n", text);
+	return false;
+}
+
+static bool parse_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'f':
+		return parse_number(optarg, &options->from);
+	case 'c':
+		return parse_number(optarg, &options->count) && options->count > 0;
+	case 's':
+		options->count = 1;
+		return parse_number(optarg, &options->from);
+	case 'n':
+		options->from = ((uint64_t)time(NULL) << 20) + (uint64_t)getpid();
+		return true;
+	case 'r':
+		options->replay = optarg;
+		return true;
+	case 'x':
+		options->shrink = false;
+		return true;
+	case 'k':
+		options->goes_on = true;
+		return true;
+	case 'v':
+		options->verbose = true;
+		oracle_is_verbose = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool parse(int argc, char **argv, struct options *options)
+{
+	static const struct option names[] = {
+		{"from", required_argument, NULL, 'f'},   {"count", required_argument, NULL, 'c'},
+		{"seed", required_argument, NULL, 's'},   {"fresh", no_argument, NULL, 'n'},
+		{"replay", required_argument, NULL, 'r'}, {"no-shrink", no_argument, NULL, 'x'},
+		{"keep-going", no_argument, NULL, 'k'},   {"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	*options = (struct options){.from = 1, .count = 1000, .shrink = true};
+	while ((option = getopt_long(argc, argv, "", names, NULL)) >= 0) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			exit(EXIT_SUCCESS);
+		}
+		if (!parse_option(option, options))
+			return false;
+	}
+	return optind == argc;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+
+	if (!parse(argc, argv, &options)) {
+		fputs(help, stderr);
+		return EXIT_USAGE;
+	}
+	programs_log = options.verbose;
+	signal(SIGABRT, on_crash);
+	signal(SIGSEGV, on_crash);
+	return options.replay ? run_file(&options) : run_many(&options);
+}

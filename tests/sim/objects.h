@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * objects - pods and nodes of the world as an API server writes them: protobuf messages without
+ * envelope.
+ *
+ * Threads: any.
+ */
+
+#include "base/sbuf.h"
+#include "sim/world.h"
+
+void objects_pod(const struct world_pod *pod, uint64_t version, struct sbuf *out);
+void objects_node(const struct world_node *node, uint64_t version, struct sbuf *out);

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/oracle.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "core/attribution.h"
+#include "schema/attribution_doc.h"
+#include "sim/cause.h"
+#include "sim/check.h"
+#include "sim/clockwork.h"
+#include "sim/doubt.h"
+#include "sim/programs.h"
+#include "sim/rest.h"
+#include "sim/world.h"
+#include "wire/jwalk.h"
+
+#define MAX_OBJECTS 32
+#define CLOCK_WEARS_OFF_MS 100000u /* the longest step is 90 s */
+
+/* What is known of one object: the last status that took effect. */
+struct sight {
+	char name[64];
+	bool exists;
+	bool is_written;
+	struct arena arena;
+	struct attribution attribution;
+	struct view text; /* of the status */
+};
+
+bool oracle_is_verbose;
+
+static struct sight sights[MAX_OBJECTS];
+static int n_sights;
+static struct oracle_violation violation;
+static unsigned n_writes;
+static bool quiet;
+
+static const char *const rule_names[ORACLE_N_RULES] = {
+	"none", "FALSE_TENANT", "AT_REST", "NO_CAUSE", "NEEDLESS", "DELETED", "STUCK"};
+
+void oracle_reset(void)
+{
+	violation = (struct oracle_violation){.rule = ORACLE_NONE};
+	n_writes = 0;
+	quiet = false;
+}
+
+void oracle_clear(void)
+{
+	for (int i = 0; i < n_sights; i++)
+		arena_deinit(&sights[i].arena);
+	memset(sights, 0, sizeof(sights));
+	n_sights = 0;
+}
+
+const struct oracle_violation *oracle_found(void)
+{
+	return &violation;
+}
+
+const char *oracle_rule_name(enum oracle_rule rule)
+{
+	return rule_names[rule];
+}
+
+void oracle_accuse(enum oracle_rule rule, const char *format, ...)
+{
+	va_list values;
+
+	if (violation.rule != ORACLE_NONE)
+		return;
+	violation.rule = rule;
+	violation.at = clockwork_now();
+	va_start(values, format);
+	vsnprintf(violation.text, sizeof(violation.text), format, values);
+	va_end(values);
+}
+
+unsigned oracle_writes(void)
+{
+	return n_writes;
+}
+
+void oracle_set_quiet(bool is_quiet)
+{
+	quiet = is_quiet;
+}
+
+void oracle_sent(uint64_t at)
+{
+	(void)at;
+	if (quiet)
+		oracle_accuse(ORACLE_NEEDLESS, "something is written though nothing has happened");
+}
+
+static struct sight *find_sight(const char *name)
+{
+	for (int i = 0; i < n_sights; i++)
+		if (strcmp(sights[i].name, name) == 0)
+			return &sights[i];
+	check(n_sights < MAX_OBJECTS);
+	snprintf(sights[n_sights].name, sizeof(sights[0].name), "%s", name);
+	return &sights[n_sights++];
+}
+
+/* An object's name is its device's UUID in lower case. */
+static int gpu_of(const char *name)
+{
+	for (int i = 0; i < world.n_gpus; i++) {
+		const char *uuid = world.gpus[i].uuid;
+		size_t k = 0;
+
+		while (uuid[k] && tolower((unsigned char)uuid[k]) == name[k])
+			k++;
+		if (!uuid[k] && !name[k])
+			return i;
+	}
+	return -1;
+}
+
+static int node_of(struct view name)
+{
+	for (int i = 0; i < world.n_nodes; i++)
+		if (view_equal(view_from(world.nodes[i].name), name))
+			return i;
+	return -1;
+}
+
+/* Tenants */
+
+static const struct world_container *find_container(const struct world_pod *pod, struct view name)
+{
+	for (int i = 0; i < pod->n_containers; i++)
+		if (view_equal(view_from(pod->containers[i].name), name))
+			return &pod->containers[i];
+	return NULL;
+}
+
+static const struct world_pod *find_pod(struct view uid)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		if (view_equal(view_from(world.pods[i].uid), uid))
+			return &world.pods[i];
+	return NULL;
+}
+
+static int count_slots(const struct world_container *container, int gpu)
+{
+	int n = 0;
+
+	for (int i = 0; i < container->n_slots; i++)
+		n += container->slots[i].gpu == gpu;
+	return n;
+}
+
+/* Those of MIG devices that are gone, whose parent need not be known any more. */
+static int count_orphans(const struct world_container *container, int gpu)
+{
+	int n = 0;
+
+	for (int i = 0; i < container->n_slots; i++) {
+		const struct world_slot *slot = &container->slots[i];
+
+		n += slot->gpu == gpu && slot->partition >= 0 &&
+		     !world.gpus[gpu].partitions[slot->partition].exists;
+	}
+	return n;
+}
+
+static bool has_partition(const struct world_container *container, int gpu, struct view uuid)
+{
+	for (int i = 0; i < container->n_slots; i++) {
+		const struct world_slot *slot = &container->slots[i];
+
+		if (slot->gpu == gpu && slot->partition >= 0 &&
+		    view_equal(view_from(world.gpus[gpu].partitions[slot->partition].uuid), uuid))
+			return true;
+	}
+	return false;
+}
+
+static bool has_partitions(const struct world_container *container, int gpu,
+			   const struct attribution_tenant *tenant)
+{
+	for (uint32_t i = 0; i < tenant->partitions.count; i++)
+		if (!has_partition(container, gpu,
+				   *ARRAY_AT(tenant->partitions, struct view, i)))
+			return false;
+	return true;
+}
+
+static const char *find_fault(const struct world_pod *pod, const struct attribution_tenant *tenant,
+			      const struct attribution_status *status, int gpu, uint64_t sent_at)
+{
+	const struct world_container *container = find_container(pod, tenant->container);
+
+	if (!container || container->held_from > sent_at || count_slots(container, gpu) == 0)
+		return "never held the device";
+	if (!view_equal(tenant->pod_name, view_from(pod->name)) ||
+	    !view_equal(tenant->pod_namespace, view_from(pod->namespace)))
+		return "has another name";
+	if (pod->node != node_of(status->node_name))
+		return "is on another node";
+	if (pod->end_known_at < sent_at)
+		return "was known to be over";
+	if (tenant->slots > count_slots(container, gpu) ||
+	    tenant->slots < count_slots(container, gpu) - count_orphans(container, gpu))
+		return "holds another number of slots";
+	if (!has_partitions(container, gpu, tenant))
+		return "holds other partitions";
+	return NULL;
+}
+
+static void judge_tenant(const struct attribution_status *status,
+			 const struct attribution_tenant *tenant, int gpu, uint64_t sent_at)
+{
+	const struct world_pod *pod = find_pod(tenant->pod_uid);
+	const char *fault;
+
+	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED) {
+		if (pod && pod->node != node_of(status->node_name))
+			oracle_accuse(ORACLE_FALSE_TENANT, "%s lists %s, which is on another node",
+				      world.gpus[gpu].uuid, pod->name);
+		return;
+	}
+	fault = pod ? find_fault(pod, tenant, status, gpu, sent_at) : "does not exist";
+	if (fault)
+		oracle_accuse(ORACLE_FALSE_TENANT, "%s lists %.*s/%.*s (%s), which %s",
+			      world.gpus[gpu].uuid, VIEW_ARG(tenant->pod_uid),
+			      VIEW_ARG(tenant->container), pod ? pod->name : "?", fault);
+}
+
+static void judge_status(const struct attribution_status *status, int gpu, uint64_t sent_at)
+{
+	for (uint32_t i = 0; i < status->tenants.count; i++)
+		judge_tenant(status, ARRAY_AT(status->tenants, struct attribution_tenant, i), gpu,
+			     sent_at);
+}
+
+/* Objects */
+
+void oracle_created(const char *name)
+{
+	struct sight *sight = find_sight(name);
+
+	sight->exists = true;
+	sight->is_written = false;
+	n_writes++;
+	if (gpu_of(name) < 0)
+		oracle_accuse(ORACLE_FALSE_TENANT, "%s is created, which does not exist", name);
+}
+
+void oracle_vanished(const char *name)
+{
+	find_sight(name)->exists = false;
+}
+
+/* How long the node has been away, as far as the controller can tell. */
+static bool is_long_gone(int node)
+{
+	const struct world_node *n = &world.nodes[node];
+
+	return !n->in_api && clockwork_now() - n->in_api_since >= PROGRAMS_GONE_MS;
+}
+
+void oracle_deleted(const char *name)
+{
+	struct sight *sight = find_sight(name);
+	int node = sight->is_written ? node_of(sight->attribution.status.node_name) : -1;
+
+	n_writes++;
+	if (node >= 0 && !is_long_gone(node))
+		oracle_accuse(ORACLE_DELETED, "%s is deleted, and its node %s is there", name,
+			      world.nodes[node].name);
+	sight->exists = false;
+}
+
+static struct view status_text(struct view object)
+{
+	struct view key, value, text = {0};
+	struct jwalk walk;
+
+	jwalk_init(&walk, object);
+	while (jwalk_next(&walk, &key, &value))
+		if (view_equal(key, VIEW("status")))
+			text = value;
+	return text;
+}
+
+/* Instants that lie in the future by a clock that was set back are set anew. */
+static bool is_repeated(struct view before, struct view now)
+{
+	if (view_equal(before, now))
+		return true;
+	return rest_is_same_text(before, now) &&
+	       !cause_since(CAUSE_CLOCK_SET, -1, -1, clockwork_now() - CLOCK_WEARS_OFF_MS);
+}
+
+void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
+{
+	struct sight *sight = find_sight(name);
+	struct attribution attribution;
+	struct view text;
+	struct arena arena;
+	struct error err;
+	int gpu = gpu_of(name);
+
+	n_writes++;
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	check(arena_copy(&arena, object, &object));
+	if (gpu < 0 || attribution_doc_decode(object, &arena, &attribution, &err) < 0) {
+		oracle_accuse(ORACLE_FALSE_TENANT, "%s: an unusable status: %s", name,
+			      gpu < 0 ? "no such device" : err.text);
+		arena_deinit(&arena);
+		return;
+	}
+	judge_status(&attribution.status, gpu, sent_at);
+	doubt_judge(&attribution.status, gpu, node_of(attribution.status.node_name), sent_at);
+	text = status_text(object);
+	if (oracle_is_verbose)
+		printf("%9.3f s: %s: %.*s\n", (double)(sent_at - CLOCKWORK_START_MS) / 1000, name,
+		       VIEW_ARG(text));
+	if (sight->is_written && is_repeated(sight->text, text))
+		oracle_accuse(ORACLE_NEEDLESS, "%s is written again as it was", name);
+	arena_deinit(&sight->arena);
+	sight->arena = arena;
+	sight->attribution = attribution;
+	sight->text = text;
+	sight->is_written = true;
+	sight->exists = true;
+}
+
+void oracle_check_rest(void)
+{
+	for (int i = 0; i < world.n_gpus; i++) {
+		const struct attribution_status *status = NULL;
+
+		for (int k = 0; k < n_sights; k++)
+			if (gpu_of(sights[k].name) == i && sights[k].exists && sights[k].is_written)
+				status = &sights[k].attribution.status;
+		rest_judge(status, i);
+	}
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * oracle - judges every status that takes effect at the API server against the truth (sim/world.h),
+ * and the whole once more when everything is at rest.
+ *
+ * The rules; "told" means that the last byte of the event or list that says it was given to the
+ * present controller before the write was sent:
+ *
+ * FALSE_TENANT	A tenant that is Confirmed or NameOnly is a pod of the world under its own UID and
+ *		name, on the node of the status, and that container had been given slots of that
+ *		very device, as many and of those partitions, before the write was sent; and the
+ *		controller had not been told that the pod is over. So a tenant whose end it cannot
+ *		have heard of may stay: the evidence it rests on was true when it was made. No
+ *		other excuse: not a lost watch, not a clock, not a short List, not a replayed or
+ *		forged report.
+ * AT_REST	SIM_BOUND_MS after all faults have ended, each device in a node has an object that
+ *		says exactly what is so: node, mode, tenants (who, container, slots, partitions,
+ *		phase, confidence, witnesses), slots, conditions True. Nothing is missing, nothing
+ *		is there that is not so. Excused, for there is no evidence left: what a pod holds
+ *		whose entry was wiped from the kubelet's books, or that is of a MIG device which
+ *		is gone. IDs of different forms at a time make the mode Unknown.
+ * NO_CAUSE	Each doubtful word (mode Unknown; a tenant Pending, Unresolved or NameOnly; a count
+ *		that is not known; Ready, Attributed or ReportFresh not True) has a cause in the
+ *		history (sim/cause.h) that was there within the time that such a cause may take to
+ *		wear off; the table in sim/doubt.c says which excuses which, and for how long.
+ * NEEDLESS	No write repeats the status that is there, in text or (unless the controller's
+ *		clock was set lately) in everything but times; at rest nothing is written at all,
+ *		nor after a restart of the controller.
+ * DELETED	An object is deleted only when its node has been away from the API server for the
+ *		stated time.
+ * STUCK	Nothing spins at one moment of virtual time.
+ *
+ * That forged entries are never visible follows from FALSE_TENANT: what is forged is not so. Pods
+ * that never existed may be shown as Pending and Unresolved; pods of other nodes may not.
+ *
+ * Threads: the program's only one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/view.h"
+
+/*
+ * Longest way from a fault to the truth: the back-off of a watch or of a node (30 s), the settling
+ * time (60 s), a heartbeat (20 s), the node's grace (120 s), and their sum's slack.
+ */
+#define SIM_BOUND_MS 240000u
+#define SIM_QUIET_MS 150000u
+
+enum oracle_rule {
+	ORACLE_NONE,
+	ORACLE_FALSE_TENANT,
+	ORACLE_AT_REST,
+	ORACLE_NO_CAUSE,
+	ORACLE_NEEDLESS,
+	ORACLE_DELETED,
+	ORACLE_STUCK,
+	ORACLE_N_RULES,
+};
+
+struct oracle_violation {
+	enum oracle_rule rule;
+	uint64_t at;
+	char text[512];
+};
+
+void oracle_reset(void);
+void oracle_clear(void);
+/* The first violation, or rule ORACLE_NONE. */
+const struct oracle_violation *oracle_found(void);
+PRINTF_LIKE(2, 3) void oracle_accuse(enum oracle_rule rule, const char *format, ...);
+const char *oracle_rule_name(enum oracle_rule rule);
+
+/* From the API server: what took effect, and that a request to write was sent. */
+void oracle_created(const char *name);
+void oracle_wrote(const char *name, struct view object, uint64_t sent_at);
+void oracle_deleted(const char *name);
+void oracle_vanished(const char *name);
+void oracle_sent(uint64_t at);
+/* Prints each status that takes effect. */
+extern bool oracle_is_verbose;
+/* Writes seen so far. */
+unsigned oracle_writes(void);
+
+/* Everything must be true now. */
+void oracle_check_rest(void);
+/* From now on nothing may be written; or it may again. */
+void oracle_set_quiet(bool is_quiet);

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/rest.h"
+
+#include <string.h>
+
+#include "sim/apiserver.h"
+#include "sim/books.h"
+#include "sim/check.h"
+#include "sim/oracle.h"
+#include "sim/world.h"
+
+struct judge {
+	const struct attribution_status *status;
+	int gpu;
+	const struct world_gpu *g;
+	const struct world_node *node;
+	bool is_vague; /* somebody holds slots that no book has */
+};
+
+static void accuse(const struct judge *judge, const char *what, const char *got,
+		   const char *expected)
+{
+	oracle_accuse(ORACLE_AT_REST, "%s on %s: %s is %s, not %s", judge->g->uuid,
+		      judge->node->name, what, got, expected);
+}
+
+/* Who holds something of the device */
+
+static bool is_on(const struct world_container *container, int gpu)
+{
+	for (int i = 0; i < container->n_slots; i++)
+		if (container->slots[i].gpu == gpu)
+			return container->held_until == WORLD_NEVER;
+	return false;
+}
+
+static bool is_tenant(const struct world_pod *pod, int container, int gpu)
+{
+	return world_is_active(pod) && pod->object.exists && !world_is_over(&pod->object) &&
+	       is_on(&pod->containers[container], gpu);
+}
+
+static const char *phase_of(const struct world_pod *pod, int container)
+{
+	if (pod->object.deleting)
+		return "Terminating";
+	switch (pod->object.states[container]) {
+	case WORLD_RUNNING:
+		return "Running";
+	case WORLD_TERMINATED:
+		return "Reserved";
+	default:
+		return "Starting";
+	}
+}
+
+static const char *phase_text(int phase)
+{
+	static const char *const texts[] = {"unset",   "Pending",  "Unresolved", "Starting",
+					    "Running", "Reserved", "Terminating"};
+
+	return texts[phase];
+}
+
+static bool has_witness(const struct attribution_tenant *tenant, struct view name)
+{
+	for (uint32_t i = 0; i < tenant->witnesses.count; i++)
+		if (view_equal(*ARRAY_AT(tenant->witnesses, struct view, i), name))
+			return true;
+	return false;
+}
+
+/*
+ * Nothing is left that says so: the entry was wiped from the books, or the MIG device that the
+ * entry names is gone and with it who its parent was, unless that was published before.
+ */
+static bool is_beyond_proof(const struct world_pod *pod, int container, int gpu)
+{
+	const struct world_container *c = &pod->containers[container];
+
+	for (int i = 0; i < c->n_slots; i++)
+		if (c->slots[i].gpu == gpu && c->slots[i].partition >= 0 &&
+		    !world.gpus[gpu].partitions[c->slots[i].partition].exists)
+			return true;
+	return !books_has(pod);
+}
+
+/* A validator of the operator's, whose namespace the ClusterPolicy tells. */
+static bool is_system(const struct world_pod *pod)
+{
+	return pod->system && apiserver_has_policy();
+}
+
+/* The kubelet writes it for app containers only. */
+static bool is_in_status(const struct world_pod *pod, int container)
+{
+	return pod->object.has_resources && pod->containers[container].kind == WORLD_MAIN;
+}
+
+static void judge_witnesses(const struct judge *judge, const struct world_pod *pod, int container,
+			    const struct attribution_tenant *tenant)
+{
+	bool is_listed = pod->containers[container].kind != WORLD_INIT;
+
+	if (is_beyond_proof(pod, container, judge->gpu))
+		return;
+	if (!has_witness(tenant, VIEW("Checkpoint")))
+		accuse(judge, "a tenant's witness", "missing", "Checkpoint");
+	if (has_witness(tenant, VIEW("PodResources")) != is_listed)
+		accuse(judge, "a tenant's witness PodResources", is_listed ? "missing" : "there",
+		       "so");
+	if (has_witness(tenant, VIEW("PodStatus")) != is_in_status(pod, container))
+		accuse(judge, "a tenant's witness PodStatus",
+		       is_in_status(pod, container) ? "missing" : "there", "so");
+	if (tenant->confidence != ATTRIBUTION_CONFIDENCE_CONFIRMED)
+		accuse(judge, "a tenant's confidence", "lower", "Confirmed");
+}
+
+static void judge_tenant(const struct judge *judge, const struct world_pod *pod, int container)
+{
+	const struct world_container *c = &pod->containers[container];
+	const struct attribution_tenant *tenant = attribution_find_tenant(
+		judge->status, view_from(pod->uid), view_from(c->name));
+
+	if (!tenant) {
+		if (!is_beyond_proof(pod, container, judge->gpu))
+			accuse(judge, pod->name, "missing", "a tenant");
+		return;
+	}
+	if (strcmp(phase_text(tenant->phase), phase_of(pod, container)) != 0)
+		accuse(judge, "a tenant's phase", phase_text(tenant->phase),
+		       phase_of(pod, container));
+	if (!view_equal(tenant->resource, view_from(c->resource)))
+		accuse(judge, "a tenant's resource", "another", c->resource);
+	if (!view_equal(tenant->workload.name, view_from(pod->owner)))
+		accuse(judge, "a tenant's workload", "another", pod->owner);
+	if (tenant->system != is_system(pod))
+		accuse(judge, "a tenant's system", "wrong", "so");
+	judge_witnesses(judge, pod, container, tenant);
+}
+
+/* FALSE_TENANT has seen to it that those listed held the device; here they must hold it still. */
+static void judge_listed(const struct judge *judge, const struct attribution_tenant *tenant)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		for (int c = 0; c < pod->n_containers; c++)
+			if (view_equal(view_from(pod->uid), tenant->pod_uid) &&
+			    view_equal(view_from(pod->containers[c].name), tenant->container) &&
+			    is_tenant(pod, c, judge->gpu))
+				return;
+	}
+	oracle_accuse(ORACLE_AT_REST, "%s on %s: %.*s (%.*s) is still a tenant", judge->g->uuid,
+		      judge->node->name, VIEW_ARG(tenant->pod_uid), VIEW_ARG(tenant->pod_name));
+}
+
+static int64_t judge_tenants(struct judge *judge)
+{
+	int64_t count = 0;
+
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		for (int c = 0; c < pod->n_containers; c++) {
+			if (!is_tenant(pod, c, judge->gpu))
+				continue;
+			judge->is_vague |= is_beyond_proof(pod, c, judge->gpu);
+			count += !is_system(pod);
+			judge_tenant(judge, pod, c);
+		}
+	}
+	for (uint32_t i = 0; i < judge->status->tenants.count; i++)
+		judge_listed(judge,
+			     ARRAY_AT(judge->status->tenants, struct attribution_tenant, i));
+	return count;
+}
+
+/* Slots and mode */
+
+#define MAX_SEEN 256
+
+struct forms {
+	bool plain, replica, mig, mig_replica; /* of those on offer, or, without any, of those held */
+	bool mps, not_mps;                     /* of the replicas held */
+	int held;                              /* different IDs */
+	int total;                             /* with those on offer */
+};
+
+static void note_form(struct forms *forms, const char *id)
+{
+	bool is_replica = strstr(id, "::") != NULL;
+
+	if (strncmp(id, "MIG-", 4) == 0)
+		*(is_replica ? &forms->mig_replica : &forms->mig) = true;
+	else
+		*(is_replica ? &forms->replica : &forms->plain) = true;
+}
+
+static bool is_seen(const char *const *seen, int n, const char *id)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(seen[i], id) == 0)
+			return true;
+	return false;
+}
+
+static void note_held(struct forms *forms, const struct world_container *container, int gpu,
+		      const char **seen)
+{
+	for (int i = 0; i < container->n_slots; i++) {
+		const char *id = container->slots[i].id;
+
+		if (container->slots[i].gpu != gpu || forms->held == MAX_SEEN ||
+		    is_seen(seen, forms->held, id))
+			continue;
+		seen[forms->held++] = id;
+		if (strstr(id, "::"))
+			*(container->mps ? &forms->mps : &forms->not_mps) = true;
+	}
+}
+
+static void note_offered(struct forms *forms, int gpu, const char *const *seen)
+{
+	const char *offered[MAX_SEEN];
+	int n = books_offered(gpu, offered, MAX_SEEN);
+
+	forms->total = forms->held;
+	for (int i = 0; n == 0 && i < forms->held; i++)
+		note_form(forms, seen[i]);
+	for (int i = 0; i < n; i++) {
+		note_form(forms, offered[i]);
+		forms->total += !is_seen(seen, forms->held, offered[i]);
+	}
+}
+
+static struct forms survey(int gpu)
+{
+	const char *seen[MAX_SEEN];
+	struct forms forms = {0};
+
+	for (int i = 0; i < world.n_pods; i++)
+		for (int c = 0; c < world.pods[i].n_containers; c++)
+			if (is_tenant(&world.pods[i], c, gpu))
+				note_held(&forms, &world.pods[i].containers[c], gpu, seen);
+	note_offered(&forms, gpu, seen);
+	return forms;
+}
+
+static int mode_of_replicas(const struct forms *forms, const struct world_gpu *gpu)
+{
+	if (forms->not_mps && (forms->mps || gpu->mps_daemon))
+		return ATTRIBUTION_MODE_UNKNOWN;
+	return forms->mps || gpu->mps_daemon ? ATTRIBUTION_MODE_MPS : ATTRIBUTION_MODE_TIME_SLICED;
+}
+
+static int mode_of(const struct forms *forms, const struct world_gpu *gpu)
+{
+	int n = forms->plain + forms->replica + forms->mig + forms->mig_replica;
+
+	if (n != 1)
+		return n == 0 && gpu->mig ? ATTRIBUTION_MODE_MIG : ATTRIBUTION_MODE_UNKNOWN;
+	if (forms->replica)
+		return mode_of_replicas(forms, gpu);
+	if (forms->plain)
+		return ATTRIBUTION_MODE_EXCLUSIVE;
+	return forms->mig ? ATTRIBUTION_MODE_MIG : ATTRIBUTION_MODE_MIG_TIME_SLICED;
+}
+
+int rest_mode(int gpu)
+{
+	const struct forms forms = survey(gpu);
+
+	return mode_of(&forms, &world.gpus[gpu]);
+}
+
+static void judge_number(const struct judge *judge, const char *what, int64_t got, int64_t expected)
+{
+	if (got != expected)
+		oracle_accuse(ORACLE_AT_REST, "%s on %s: %s is %lld, not %lld", judge->g->uuid,
+			      judge->node->name, what, (long long)got, (long long)expected);
+}
+
+static void judge_sharing(const struct judge *judge)
+{
+	const struct attribution_status *status = judge->status;
+	const struct forms forms = survey(judge->gpu);
+
+	if (judge->is_vague)
+		return;
+	judge_number(judge, "the mode", status->sharing.mode, mode_of(&forms, judge->g));
+	judge_number(judge, "slots.allocated", status->slots.allocated, forms.held);
+	judge_number(judge, "slots.total", status->slots.total, forms.total);
+}
+
+/* Partitions */
+
+static void judge_partitions(const struct judge *judge)
+{
+	int n = 0;
+
+	for (int i = 0; i < judge->g->n_partitions; i++)
+		n += judge->g->partitions[i].exists;
+	judge_number(judge, "the number of partitions", judge->status->partitions.count, n);
+	for (uint32_t i = 0; i < judge->status->partitions.count; i++) {
+		const struct attribution_partition *partition =
+			ARRAY_AT(judge->status->partitions, struct attribution_partition, i);
+		bool exists = false;
+
+		for (int k = 0; k < judge->g->n_partitions; k++)
+			exists |= judge->g->partitions[k].exists &&
+				  view_equal(partition->uuid,
+					     view_from(judge->g->partitions[k].uuid));
+		if (!exists)
+			accuse(judge, "a partition", "there", "so");
+	}
+}
+
+/* Conditions */
+
+/* An ID without a place is the whole node's doubt. */
+static bool has_doubts(const struct judge *judge)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		for (int c = 0; c < pod->n_containers; c++)
+			for (int gpu = 0; gpu < world.n_gpus; gpu++)
+				if (world.gpus[gpu].node == judge->g->node &&
+				    is_tenant(pod, c, gpu) && is_beyond_proof(pod, c, gpu))
+					return true;
+	}
+	return false;
+}
+
+static void judge_condition(const struct judge *judge, struct view type)
+{
+	const struct condition *condition = attribution_find_condition(judge->status, type);
+
+	if (!condition || condition->status != CONDITION_TRUE)
+		oracle_accuse(ORACLE_AT_REST, "%s on %s: %.*s is not True: %.*s", judge->g->uuid,
+			      judge->node->name, VIEW_ARG(type),
+			      VIEW_ARG(condition ? condition->message : type));
+}
+
+static void judge_there(struct judge *judge)
+{
+	int64_t count;
+
+	if (!judge->status) {
+		oracle_accuse(ORACLE_AT_REST, "%s on %s: it has no status", judge->g->uuid,
+			      judge->node->name);
+		return;
+	}
+	if (!view_equal(judge->status->node_name, view_from(judge->node->name))) {
+		oracle_accuse(ORACLE_AT_REST, "%s on %s: the node is %.*s", judge->g->uuid,
+			      judge->node->name, VIEW_ARG(judge->status->node_name));
+		return;
+	}
+	judge_condition(judge, VIEW("ReportFresh"));
+	if (!has_doubts(judge)) {
+		judge_condition(judge, VIEW("Attributed"));
+		judge_condition(judge, VIEW("Ready"));
+	}
+	count = judge_tenants(judge);
+	if (!judge->is_vague)
+		judge_number(judge, "tenantCount", judge->status->tenant_count, count);
+	judge_sharing(judge);
+	judge_partitions(judge);
+}
+
+void rest_judge(const struct attribution_status *status, int gpu)
+{
+	struct judge judge = {.status = status, .gpu = gpu, .g = &world.gpus[gpu]};
+
+	if (judge.g->node < 0 || judge.g->lost)
+		return;
+	judge.node = &world.nodes[judge.g->node];
+	judge_there(&judge);
+}
+
+/* Texts but for times */
+
+static size_t time_length(struct view text)
+{
+	static const char shape[] = "\"dddd-dd-ddTdd:dd:dd";
+	size_t n = sizeof(shape) - 1;
+
+	if (text.len < n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		bool is_digit = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+
+		if (shape[i] == 'd' ? !is_digit : text.ptr[i] != shape[i])
+			return 0;
+	}
+	while (n < text.len && text.ptr[n] != '"')
+		n++;
+	return n;
+}
+
+bool rest_is_same_text(struct view a, struct view b)
+{
+	while (a.len > 0 && b.len > 0) {
+		size_t in_a = time_length(a), in_b = time_length(b);
+
+		if (!in_a != !in_b || (!in_a && a.ptr[0] != b.ptr[0]))
+			return false;
+		a = view_from_offset(a, in_a ? in_a : 1);
+		b = view_from_offset(b, in_b ? in_b : 1);
+	}
+	return a.len == b.len;
+}

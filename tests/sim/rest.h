@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * rest - what a status must say when nothing is under way any more; see AT_REST and NEEDLESS in
+ * sim/oracle.h.
+ *
+ * Threads: any.
+ */
+
+#include <stdbool.h>
+
+#include "core/attribution.h"
+
+/* Accuses the status of the device (NULL: there is none) of what is not so. */
+void rest_judge(const struct attribution_status *status, int gpu);
+/* Both texts say the same but for times. */
+bool rest_is_same_text(struct view a, struct view b);
+/* The mode that the IDs in use and on offer bear out (enum attribution_mode). */
+int rest_mode(int gpu);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+
+#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
+#define RUNNING ATTRIBUTION_PHASE_RUNNING
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+/* Time enough for what differs to count. */
+static const struct attribution_status *publish_later(void)
+{
+	build_world_wait(&world, world.limits.disagreement_ms);
+	return publish();
+}
+
+/* The kubelet's books give pod "a" device 0, and the pod's status names device 1. */
+static void contradict(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 1)}},
+			build_world_uuid(&world, 0));
+}
+
+static void a_pod_status_that_names_another_device_contradicts_the_books(void **state)
+{
+	(void)state;
+	contradict();
+	const struct attribution_status *status = publish_later();
+	expect_disagreement(status, "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+	expect_tenant(status, "uid-a", RUNNING, DISPUTED);
+	expect_text(status->slots.summary, "1/1");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "SourceDisagreement");
+	expect_condition(status, "Ready", CONDITION_FALSE, "SourceDisagreement");
+	status = build_world_status(&world, 1);
+	expect_disagreement(status, "uid-a/main Checkpoint=0 PodResources=0 PodStatus=1");
+	expect_tenant(status, "uid-a", RUNNING, DISPUTED);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_list_that_names_another_device_contradicts_the_checkpoint(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 1));
+	const struct attribution_status *status = publish_later();
+	expect_disagreement(status, "uid-a/main Checkpoint=1 PodResources=0");
+	expect_tenant(status, "uid-a", RUNNING, DISPUTED);
+	expect_disagreement(build_world_status(&world, 1),
+			    "uid-a/main Checkpoint=0 PodResources=1");
+}
+
+static void a_list_that_has_the_pod_without_the_container_contradicts_it(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a", .second = "side"},
+			build_world_replica(&world, 0, 0));
+	build_world_book(&world, "uid-a", "side", build_world_replica(&world, 0, 1));
+	expect_disagreement(publish_later(), "uid-a/side Checkpoint=1 PodResources=0");
+}
+
+static void witnesses_that_count_differently_on_one_device_disagree(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .told = {build_world_replica(&world, 0, 0),
+						    build_world_replica(&world, 0, 1)}},
+			build_world_replica(&world, 0, 0));
+	expect_disagreement(publish_later(),
+			    "uid-a/main Checkpoint=1 PodResources=1 PodStatus=2");
+}
+
+static void a_checkpoint_that_was_wiped_contradicts_those_that_remember(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}},
+			build_world_uuid(&world, 0));
+	expect_disagreement(publish_later(), "");
+	build_world_book_nothing(&world);
+	build_world_report(&world);
+	expect_disagreement(publish(), "");
+	expect_disagreement(publish_later(),
+			    "uid-a/main Checkpoint=0 PodResources=1 PodStatus=1");
+}
+
+static void a_difference_counts_when_the_report_has_stood_for_the_stated_time(void **state)
+{
+	(void)state;
+	contradict();
+	build_world_report(&world);
+	const struct attribution_status *status = publish();
+	expect_disagreement(status, "");
+	expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	assert_int_equal(build_world_count_writes(&world), 2);
+}
+
+static void what_was_published_stays_while_new_reports_show_it_too(void **state)
+{
+	(void)state;
+	contradict();
+	publish_later();
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Another container is another matter. */
+	build_world_shared(&world, 2, 2);
+	build_world_book(&world, "uid-a", "side", build_world_replica(&world, 2, 0));
+	build_world_publish(&world);
+	expect_disagreement(build_world_status(&world, 2), "");
+	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+}
+
+static void who_agree_again_are_believed_at_once(void **state)
+{
+	(void)state;
+	contradict();
+	publish_later();
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	const struct attribution_status *status = publish();
+	expect_disagreement(status, "");
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	expect_texts(t->witnesses, "Checkpoint,PodResources,PodStatus");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_tenants(build_world_status(&world, 1), "");
+}
+
+static void a_restart_of_the_controller_does_not_settle_it(void **state)
+{
+	(void)state;
+	contradict();
+	publish_later();
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, DISPUTED);
+	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, DISPUTED);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void expect_harmony(void)
+{
+	const struct attribution_status *status = publish_later();
+	expect_disagreement(status, "");
+	assert_int_equal(status->source_disagreement_left_out, 0);
+	for (uint32_t i = 0; i < status->tenants.count; i++)
+		assert_int_not_equal(
+			ARRAY_AT(status->tenants, struct attribution_tenant, i)->confidence,
+			DISPUTED);
+}
+
+static void an_init_container_is_no_reason_for_an_alarm(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .container = "init", .second = "main",
+					   .kind = POD_CONTAINER_INIT,
+					   .told_of_second = {build_world_replica(&world, 0, 0)}},
+			build_world_replica(&world, 0, 0));
+	/* The main container got the device that the init container had. */
+	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 0));
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+	expect_harmony();
+	expect_tenants(build_world_status(&world, 0), "uid-a/init,uid-a/main");
+}
+
+static void a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .container = "side", .second = "main",
+					   .kind = POD_CONTAINER_SIDECAR,
+					   .told_of_second = {build_world_replica(&world, 0, 1)}},
+			build_world_replica(&world, 0, 0));
+	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 1));
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
+	expect_harmony();
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-a/side");
+}
+
+static void a_container_with_a_claim_is_no_reason_for_an_alarm(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_device(&world, 1);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .second = "claims",
+					   .told = {build_world_uuid(&world, 0)}},
+			build_world_uuid(&world, 0));
+	build_world_grant(&world, "uid-a", "claims", 1);
+	expect_harmony();
+	expect_disagreement(build_world_status(&world, 1), "");
+	expect_tenants(build_world_status(&world, 1), "uid-a/claims");
+}
+
+static void a_list_that_settles_is_no_reason_for_an_alarm(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 1));
+	/* It has pod a, without its device yet, and not pod b: it is not complete. */
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", VIEW(""))->device_ids.count = 0;
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	expect_harmony();
+	/* It has them all: now its word counts. */
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 1));
+	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=0");
+}
+
+static void a_list_without_the_pod_is_no_reason_for_an_alarm(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", VIEW(""))->namespace = VIEW("other");
+	expect_harmony();
+}
+
+static void a_book_of_some_time_ago_does_not_speak_by_silence(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a", .second = "side"},
+			build_world_uuid(&world, 0));
+	build_world_book_nothing(&world);
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	expect_harmony();
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "side", VIEW(""))->device_ids.count = 0;
+	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	expect_harmony();
+}
+
+static void a_node_without_an_agent_has_nobody_to_disagree(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_without_agent(&world);
+	expect_harmony();
+}
+
+static void a_holder_that_the_api_does_not_know_is_not_compared(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0));
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 1));
+	build_world_list(&world, "b", "main", build_world_replica(&world, 0, 1));
+	expect_harmony();
+	expect_tenants(build_world_status(&world, 0), "uid-b/main");
+}
+
+static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 2;
+	build_world_shared(&world, 0, n);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < n; i++)
+		build_world_run(&world,
+				(struct build_pod){
+					.name = build_world_text(&world, "p%02u", i).ptr,
+					.told = {build_world_uuid(&world, 1)}},
+				build_world_replica(&world, 0, n - 1 - i));
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
+	assert_int_equal(status->source_disagreement_left_out, 2);
+	expect_text(ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 15)
+			    ->pod_uid,
+		    "uid-p15");
+	expect_tenant(status, "uid-p17", RUNNING, DISPUTED);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_pod_status_that_names_another_device_contradicts_the_books, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_names_another_device_contradicts_the_checkpoint, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_has_the_pod_without_the_container_contradicts_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		witnesses_that_count_differently_on_one_device_disagree, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_checkpoint_that_was_wiped_contradicts_those_that_remember, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_difference_counts_when_the_report_has_stood_for_the_stated_time, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_published_stays_while_new_reports_show_it_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_agree_again_are_believed_at_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_restart_of_the_controller_does_not_settle_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_init_container_is_no_reason_for_an_alarm, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_container_with_a_claim_is_no_reason_for_an_alarm, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_settles_is_no_reason_for_an_alarm, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_without_the_pod_is_no_reason_for_an_alarm, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_book_of_some_time_ago_does_not_speak_by_silence, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_without_an_agent_has_nobody_to_disagree, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_holder_that_the_api_does_not_know_is_not_compared, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		those_beyond_the_bound_are_counted_and_disputed_too, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

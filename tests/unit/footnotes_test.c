@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "kubectl/footnotes.h"
+#include "kubectl/page.h"
+#include "lib/gpu_world.h"
+
+static struct condition silent[] = {
+	{.type = VIEW_INIT("ReportFresh"), .status = CONDITION_FALSE,
+	 .reason = VIEW_INIT("AgentSilent"), .message = VIEW_INIT("no report")},
+};
+static struct condition current[] = {
+	{.type = VIEW_INIT("Ready"), .status = CONDITION_TRUE},
+	{.type = VIEW_INIT("ReportFresh"), .status = CONDITION_TRUE},
+};
+
+static struct attribution make(const char *uuid, const char *node, bool is_silent)
+{
+	return (struct attribution){
+		.uuid = view_from(uuid),
+		.status = {.node_name = view_from(node),
+			   .conditions = is_silent ? (struct array){silent, 1, true}
+						   : (struct array){current, 2, true}}};
+}
+
+static void assert_notes(const struct attribution *devices, size_t n, const char *expected)
+{
+	struct error err;
+	const struct attribution *list[8];
+	CLEANUP(page_deinit) struct page page;
+	for (size_t i = 0; i < n; i++)
+		list[i] = &devices[i];
+	page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
+	footnotes_add(&page, list, n);
+	assert_int_equal(page_finish(&page, &err), 0);
+	sbuf_append_char(&page.notes, '\0');
+	assert_string_equal(page.notes.ptr, expected);
+}
+
+static void devices_of_a_silent_node_share_a_note(void **state)
+{
+	(void)state;
+	struct attribution devices[] = {make("U1", "a", true), make("U2", "a", true),
+					make("U3", "a", false), make("U4", "b", true)};
+	assert_notes(devices, 4,
+		     "* a, 2 GPUs: AgentSilent: no report; what is shown is the last that was known\n"
+		     "* b, U4: AgentSilent: no report; what is shown is the last that was known\n");
+	assert_notes(&devices[2], 1, "");
+	assert_notes(devices, 0, "");
+}
+
+static void users_without_a_slot_are_counted(void **state)
+{
+	(void)state;
+	struct attribution_user users[] = {{.process = VIEW("python3[7]")},
+					   {.process = VIEW("x[8]")}};
+	struct attribution device = make("U", "a", false);
+	device.status.unallocated_users = (struct array){users, 1, true};
+	assert_notes(&device, 1, "U: 1 process on the device holds no slot of it, first python3[7]\n");
+	device.status.unallocated_users.count = 2;
+	device.status.unallocated_users_left_out = 3;
+	users[0].pod_uid = VIEW("0123456789");
+	assert_notes(&device, 1, "U: 5 processes on the device hold no slot of it, first python3[7] "
+				 "of uid/01234567\n");
+}
+
+static void what_lists_left_out_and_stand_ins_hide_is_said(void **state)
+{
+	(void)state;
+	struct attribution_tenant tenants[] = {
+		{.pod_namespace = VIEW("kai"), .pod_name = VIEW("r"), .stand_in = VIEW("KAI")},
+		{.pod_namespace = VIEW("ml"), .pod_name = VIEW("a")}};
+	struct attribution_disagreement disagreement = {.container = VIEW("c")};
+	struct attribution device = make("U", "a", false);
+	device.status.tenants = (struct array){tenants, 2, true};
+	device.status.tenants_left_out = 4;
+	device.status.source_disagreement = (struct array){&disagreement, 1, true};
+	assert_notes(&device, 1,
+		     "kai/r is a stand-in of KAI: it holds for others, who could not be told\n"
+		     "U: the sources disagree about 1 of its tenants; see kubectl gpus device U\n"
+		     "U: 4 further tenants are not listed\n");
+}
+
+static void what_is_on_no_known_gpu_is_said_once_a_node(void **state)
+{
+	(void)state;
+	struct view ids[] = {VIEW("nvidia0")};
+	struct attribution_unplaced unplaced = {.pod_namespace = VIEW("ml"), .pod_name = VIEW("p"),
+						.device_ids = {ids, 1, true}};
+	struct attribution devices[] = {make("U1", "a", false), make("U2", "a", false),
+					make("U3", "b", false)};
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		devices[i].status.unplaced_tenants = (struct array){&unplaced, 1, true};
+	assert_notes(devices, 3, "a: ml/p holds device IDs that are no known GPU's: nvidia0\n"
+				 "b: ml/p holds device IDs that are no known GPU's: nvidia0\n");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(devices_of_a_silent_node_share_a_note),
+	cmocka_unit_test(users_without_a_slot_are_counted),
+	cmocka_unit_test(what_lists_left_out_and_stand_ins_hide_is_said),
+	cmocka_unit_test(what_is_on_no_known_gpu_is_said_once_a_node),
+};
+TEST_MAIN(tests)

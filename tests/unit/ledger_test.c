@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "core/ledger.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static struct roster roster;
+static struct holdings holdings;
+static struct ledger ledger;
+
+#define ROOM 16
+
+/* Devices 0, which is cut, and 1. */
+static void open_ledger(void)
+{
+	struct error err;
+	build_world_cut(&world, 0, 2);
+	build_world_device(&world, 1);
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	holdings = (struct holdings){.input = &world.input, .roster = &roster};
+	assert_int_equal(ledger_open(&ledger, &holdings, ROOM, ROOM, &world.arena, &err), 0);
+}
+
+static struct holding_owner *own(const char *uid, const char *container)
+{
+	return ledger_add_owner(&ledger, (struct holding_owner){
+						 .pod_uid = view_from(uid),
+						 .container = view_from(container),
+						 .resource = VIEW("nvidia.com/gpu"),
+					 });
+}
+
+static const struct holding by_checkpoint = {.witnesses = HOLDING_CHECKPOINT,
+					     .mps = HOLDING_MPS_USED};
+static const struct holding by_list = {.witnesses = HOLDING_LIST};
+static const struct holding by_status = {.witnesses = HOLDING_POD_STATUS};
+
+static void what_several_say_of_one_id_is_one_holding(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_status);
+	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_checkpoint);
+	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_list);
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 1);
+	assert_int_equal(holdings.n_placed, 1);
+	const struct holding *item = &holdings.items[0];
+	assert_int_equal(item->device, 1);
+	assert_int_equal(item->witnesses, HOLDING_CHECKPOINT | HOLDING_LIST | HOLDING_POD_STATUS);
+	assert_int_equal(item->mps, HOLDING_MPS_USED);
+	expect_text(item->owner->pod_uid, "u");
+	expect_text(item->partition, "");
+}
+
+static void other_ids_containers_pods_and_devices_are_other_holdings(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_note(&ledger, own("u", "c"), build_world_replica(&world, 1, 0), by_list);
+	ledger_note(&ledger, own("u", "c"), build_world_replica(&world, 1, 1), by_list);
+	ledger_note(&ledger, own("u", "d"), build_world_replica(&world, 1, 0), by_list);
+	ledger_note(&ledger, own("v", "c"), build_world_replica(&world, 1, 0), by_list);
+	ledger_note(&ledger, own("u", "c"), build_world_replica(&world, 0, 0), by_list);
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 5);
+}
+
+static void holdings_are_in_the_order_of_device_pod_container_and_id(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_note(&ledger, own("a", "c"), VIEW("nowhere"), by_list);
+	ledger_note(&ledger, own("u", "d"), build_world_replica(&world, 1, 0), by_list);
+	ledger_note(&ledger, own("u", "c"), build_world_replica(&world, 1, 1), by_list);
+	ledger_note(&ledger, own("u", "c"), build_world_replica(&world, 1, 0), by_list);
+	ledger_note(&ledger, own("t", "z"), build_world_replica(&world, 1, 9), by_list);
+	ledger_note(&ledger, NULL, build_world_replica(&world, 1, 3), by_list);
+	ledger_note(&ledger, own("z", "z"), build_world_mig(&world, 0, 1), by_list);
+	ledger_close(&ledger);
+	static const char *const uids[] = {"z", "", "t", "u", "u", "u", "a"};
+	assert_int_equal(holdings.n_items, ARRAY_SIZE(uids));
+	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
+		expect_text(holdings.items[i].owner->pod_uid, uids[i]);
+	assert_true(view_equal(holdings.items[3].id, build_world_replica(&world, 1, 0)));
+	expect_text(holdings.items[5].owner->container, "d");
+	assert_true(view_equal(holdings.items[0].partition, build_world_mig(&world, 0, 1)));
+}
+
+static void of_two_resource_names_the_lower_one_stays(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		open_ledger();
+		own("u", "c")->resource = i ? VIEW("b/gpu") : VIEW("a/gpu");
+		own("u", "c")->resource = i ? VIEW("a/gpu") : VIEW("b/gpu");
+		for (size_t o = 0; o < 2; o++)
+			ledger_note(&ledger, &ledger.owners[o], build_world_uuid(&world, 1),
+				    by_list);
+		ledger_close(&ledger);
+		assert_int_equal(holdings.n_items, 1);
+		expect_text(holdings.items[0].owner->resource, "a/gpu");
+		build_world_deinit(&world);
+		build_world_init(&world);
+	}
+}
+
+static void ids_of_no_device_come_last_and_are_counted_as_often_as_named(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_note(&ledger, own("a", "c"), VIEW("nowhere"), by_list);
+	ledger_note(&ledger, own("a", "c"), VIEW("nowhere"), by_checkpoint);
+	ledger_note(&ledger, own("b", "c"), build_world_uuid(&world, 7), by_list);
+	ledger_note(&ledger, own("z", "c"), build_world_uuid(&world, 0), by_list);
+	ledger_close(&ledger);
+	assert_int_equal(holdings.ids_unknown, 3);
+	assert_int_equal(holdings.n_items, 3);
+	assert_int_equal(holdings.n_placed, 1);
+	assert_true(holdings.items[1].device == HOLDING_NOWHERE);
+	expect_text(holdings.items[1].id, "nowhere");
+}
+
+static void who_only_watches_by_one_word_uses_by_the_other(void **state)
+{
+	(void)state;
+	const struct holding watches = {
+		.witnesses = HOLDING_CLAIM, .takes_no_slot = true, .is_monitor = true};
+	open_ledger();
+	ledger_note_device(&ledger, own("u", "c"), &roster.devices[0], VIEW("pool/0"), watches);
+	ledger_note_device(&ledger, own("v", "c"), &roster.devices[0], VIEW("pool/0"), watches);
+	ledger_note_device(&ledger, own("v", "c"), &roster.devices[0], VIEW("pool/0"),
+			   (struct holding){.witnesses = HOLDING_CLAIM});
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 2);
+	assert_true(holdings.items[0].takes_no_slot && holdings.items[0].is_monitor);
+	assert_false(holdings.items[1].takes_no_slot || holdings.items[1].is_monitor);
+}
+
+static void a_device_can_be_named_without_an_id(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_note_device(&ledger, own("u", "c"), &roster.devices[1], (struct view){0},
+			   (struct holding){.witnesses = HOLDING_HAMI});
+	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_list);
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 2);
+	assert_int_equal(holdings.items[0].id.len, 0);
+	assert_int_equal(holdings.items[0].device, 1);
+	assert_int_equal(holdings.ids_unknown, 0);
+}
+
+static void hamis_ids_mark_a_stand_in_unless_the_annotation_tells_more(void **state)
+{
+	(void)state;
+	const struct view id = VIEW("GPU-00000001-0000-4000-8000-0123456789ab-2");
+	open_ledger();
+	struct holding_owner *plain = own("u", "c"), *known = own("v", "c"), *told = own("w", "c");
+	known->pod = build_world_pod(&world, (struct build_pod){.name = "v"});
+	told->pod = build_world_pod(&world, (struct build_pod){.name = "w", .hami = "x,y,1,1:;"});
+	ledger_note(&ledger, plain, id, by_list);
+	ledger_note(&ledger, known, id, by_list);
+	ledger_note(&ledger, told, id, by_list);
+	ledger_note(&ledger, told, build_world_uuid(&world, 0), by_list);
+	ledger_note(&ledger, NULL, id, by_list);
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 4);
+	expect_text(plain->stand_in, "HAMi");
+	expect_text(known->stand_in, "HAMi");
+	expect_text(told->stand_in, "");
+	expect_text(holdings.items[0].owner->pod_uid, "w"); /* by the ID that is none of HAMi's */
+	expect_text(holdings.items[1].owner->pod_uid, "");
+}
+
+static void an_empty_ledger_closes(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 0);
+	assert_int_equal(holdings.n_placed, 0);
+}
+
+static void without_memory_it_does_not_open(void **state)
+{
+	(void)state;
+	for (size_t cap = 0; cap < 4096; cap += 1024) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct error err = {0};
+		arena_init(&arena, cap);
+		assert_int_equal(ledger_open(&ledger, &holdings, 32, 32, &arena, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		what_several_say_of_one_id_is_one_holding, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		other_ids_containers_pods_and_devices_are_other_holdings, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		holdings_are_in_the_order_of_device_pod_container_and_id, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_two_resource_names_the_lower_one_stays, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_only_watches_by_one_word_uses_by_the_other, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		hamis_ids_mark_a_stand_in_unless_the_annotation_tells_more, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_empty_ledger_closes, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_it_does_not_open, set_up, tear_down),
+};
+
+TEST_MAIN(tests)

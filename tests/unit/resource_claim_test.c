@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "core/resource_claim.h"
+
+static struct resource_claim_fields full(void)
+{
+	return (struct resource_claim_fields){
+		.namespace = VIEW("ml"),
+		.name = VIEW("team"),
+		.results = {{VIEW("main"), VIEW("gpu.nvidia.com"), VIEW("gpu-a"), VIEW("gpu-3"),
+			     VIEW("s1"), false},
+			    {VIEW("watch"), VIEW("gpu.nvidia.com"), VIEW("gpu-a"), VIEW("gpu-0"),
+			     VIEW(""), true}},
+		.n_results = 2,
+		.consumers = {VIEW("u1"), VIEW("u2")},
+		.n_consumers = 2,
+	};
+}
+
+static struct resource_claim *make(const struct resource_claim_fields *fields)
+{
+	struct resource_claim *claim = NULL;
+	struct error err;
+
+	assert_int_equal(resource_claim_new(fields, &claim, &err), 0);
+	return claim;
+}
+
+static void a_record_says_what_it_was_made_from(void **state)
+{
+	(void)state;
+	struct resource_claim_fields fields = full();
+	struct resource_claim *claim = make(&fields);
+
+	assert_true(view_equal(claim->key, VIEW("ml/team")));
+	assert_int_equal(claim->results.count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct resource_claim_result *result =
+			ARRAY_AT(claim->results, struct resource_claim_result, i);
+
+		assert_true(view_equal(result->request, fields.results[i].request));
+		assert_true(view_equal(result->driver, fields.results[i].driver));
+		assert_true(view_equal(result->pool, fields.results[i].pool));
+		assert_true(view_equal(result->device, fields.results[i].device));
+		assert_true(view_equal(result->share_id, fields.results[i].share_id));
+		assert_int_equal(result->is_admin, fields.results[i].is_admin);
+		assert_ptr_not_equal(result->device.ptr, fields.results[i].device.ptr);
+	}
+	assert_int_equal(claim->consumers.count, 2);
+	resource_claim_free(claim);
+}
+
+static void a_claim_without_a_gpu_keeps_its_name_only(void **state)
+{
+	(void)state;
+	struct resource_claim_fields fields = full();
+
+	fields.n_results = 0;
+	fields.has_other_consumers = true;
+	struct resource_claim *claim = make(&fields);
+	assert_true(view_equal(claim->key, VIEW("ml/team")));
+	assert_int_equal(claim->consumers.count, 0);
+	assert_false(claim->has_other_consumers);
+	assert_false(resource_claim_is_reserved_for(claim, VIEW("u1")));
+	resource_claim_free(claim);
+}
+
+static void it_is_reserved_for_those_uids_and_no_other(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view uid;
+		bool is_reserved;
+	} rows[] = {
+		{VIEW_INIT("u1"), true}, {VIEW_INIT("u2"), true},   {VIEW_INIT("u3"), false},
+		{VIEW_INIT("u"), false}, {VIEW_INIT("u11"), false}, {VIEW_INIT(""), false},
+	};
+	struct resource_claim_fields fields = full();
+	struct resource_claim *claim = make(&fields);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(resource_claim_is_reserved_for(claim, rows[i].uid),
+				 rows[i].is_reserved);
+	resource_claim_free(claim);
+}
+
+/* Each changes one fact. */
+static void change_nothing(struct resource_claim_fields *f) { (void)f; }
+static void change_name(struct resource_claim_fields *f) { f->name = VIEW("other"); }
+static void change_namespace(struct resource_claim_fields *f) { f->namespace = VIEW("mm"); }
+static void change_request(struct resource_claim_fields *f) { f->results[0].request = VIEW("x"); }
+static void change_driver(struct resource_claim_fields *f) { f->results[1].driver = VIEW("x"); }
+static void change_pool(struct resource_claim_fields *f) { f->results[1].pool = VIEW("x"); }
+static void change_device(struct resource_claim_fields *f) { f->results[1].device = VIEW("x"); }
+static void change_share(struct resource_claim_fields *f) { f->results[0].share_id = VIEW("x"); }
+static void change_admin(struct resource_claim_fields *f) { f->results[1].is_admin = false; }
+static void fewer_results(struct resource_claim_fields *f) { f->n_results = 1; }
+static void fewer_consumers(struct resource_claim_fields *f) { f->n_consumers = 1; }
+static void change_consumer(struct resource_claim_fields *f) { f->consumers[1] = VIEW("u3"); }
+static void change_others(struct resource_claim_fields *f) { f->has_other_consumers = true; }
+
+static void two_records_are_equal_only_if_every_fact_is(void **state)
+{
+	(void)state;
+	static const struct {
+		void (*change)(struct resource_claim_fields *fields);
+		bool equal;
+	} rows[] = {
+		{change_nothing, true},	 {change_name, false},	   {change_namespace, false},
+		{change_request, false}, {change_driver, false},   {change_pool, false},
+		{change_device, false},	 {change_share, false},	   {change_admin, false},
+		{fewer_results, false},	 {fewer_consumers, false}, {change_consumer, false},
+		{change_others, false},
+	};
+	struct resource_claim_fields fields = full();
+	struct resource_claim *claim = make(&fields);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct resource_claim_fields changed = full();
+
+		rows[i].change(&changed);
+		struct resource_claim *other = make(&changed);
+		if (resource_claim_equal(claim, other) != rows[i].equal)
+			fail_msg("row %zu", i);
+		assert_int_equal(resource_claim_equal(other, claim), rows[i].equal);
+		resource_claim_free(other);
+	}
+	resource_claim_free(claim);
+}
+
+static void a_text_longer_than_any_is_refused(void **state)
+{
+	(void)state;
+	static char text[513];
+
+	memset(text, 'x', sizeof(text));
+	for (unsigned k = 0; k < 6; k++) {
+		struct resource_claim_fields fields = full();
+		struct view *const texts[] = {
+			&fields.results[0].request, &fields.results[1].driver,
+			&fields.results[1].pool,    &fields.results[1].device,
+			&fields.results[0].share_id, &fields.consumers[1],
+		};
+
+		for (size_t len = 512; len <= 513; len++) {
+			struct resource_claim *claim = NULL;
+			struct error err = {0};
+
+			*texts[k] = (struct view){text, len};
+			int result = resource_claim_new(&fields, &claim, &err);
+			assert_int_equal(result, len == 512 ? 0 : -1);
+			assert_int_equal(err.kind, len == 512 ? ERROR_NONE : ERROR_LIMIT);
+			resource_claim_free(claim);
+		}
+	}
+	struct resource_claim_fields fields = full();
+	struct resource_claim *claim = NULL;
+	struct error err;
+	fields.name = (struct view){text, 510}; /* with "ml/": 513 */
+	assert_int_equal(resource_claim_new(&fields, &claim, &err), -1);
+}
+
+static void without_memory_there_is_no_record(void **state)
+{
+	(void)state;
+	struct resource_claim_fields fields = full();
+	struct resource_claim *claim = NULL;
+	struct error err = {0};
+
+	failing_malloc_at(1);
+	assert_int_equal(resource_claim_new(&fields, &claim, &err), -1);
+	assert_true(failing_malloc_off());
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	assert_null(claim);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_record_says_what_it_was_made_from),
+	cmocka_unit_test(a_claim_without_a_gpu_keeps_its_name_only),
+	cmocka_unit_test(it_is_reserved_for_those_uids_and_no_other),
+	cmocka_unit_test(two_records_are_equal_only_if_every_fact_is),
+	cmocka_unit_test(a_text_longer_than_any_is_refused),
+	cmocka_unit_test(without_memory_there_is_no_record),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "kubectl/seating.h"
+#include "kubectl/verdict.h"
+#include "lib/failing_malloc.h"
+#include "lib/gpu_world.h"
+
+#define UID_TRAIN_0 "000000a1-1c16-46f0-9aee-b624a6d8abae"
+
+/* The world, and one question about it. */
+struct scene {
+	struct catalogue catalogue;
+	struct roll roll;
+	struct seating seating;
+};
+
+static void begin(struct scene *scene)
+{
+	gpu_world_devices(&scene->catalogue);
+	gpu_world_pods(&scene->roll);
+	struct error err;
+	assert_int_equal(seating_init(&scene->seating, &scene->roll.arena, 16, &err), 0);
+}
+
+static void end(struct scene *scene)
+{
+	catalogue_deinit(&scene->catalogue);
+	roll_deinit(&scene->roll);
+}
+
+/* Asks for a pod by name, as far as the API server has it. */
+static void ask(struct scene *scene, const char *namespace, const char *name)
+{
+	scene->seating.is_named = true;
+	scene->seating.namespace = view_from(namespace);
+	seating_add(&scene->seating, view_from(namespace), view_from(name),
+		    scene->seating.is_blind ? NULL : roll_find(&scene->roll, view_from(name)));
+}
+
+static void fill(struct scene *scene)
+{
+	struct error err;
+	seating_seal(&scene->seating);
+	assert_int_equal(seating_fill(&scene->seating, scene->catalogue.devices,
+				      scene->catalogue.n_devices, &err), 0);
+}
+
+/* What is said of the only pod that was asked for. */
+static void assert_said(const struct scene *scene, const char *expected)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&text, 4096);
+	verdict_say(&scene->seating, &scene->seating.findings[0], GPU_WORLD_NOW, &text);
+	assert_string_equal(sbuf_text(&text), expected);
+}
+
+static void each_pod_without_a_gpu_is_told_why(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *namespace, *name;
+		enum seating_verdict verdict;
+		const char *said;
+	} rows[] = {
+		{"ml", "nope", SEATING_NOT_FOUND, "not found in namespace \"ml\""},
+		{"ml", "train-1", SEATING_NOT_FOUND,
+		 "not found in namespace \"ml\"; a pod of that name, UID "
+		 "000000a2-1c16-46f0-9aee-b624a6d8abae, was on "
+		 "GPU-11ba9c1d-3437-2335-2fd8-a78c8502f87f (gpu-a, index 1) until "
+		 "2026-01-02T02:31:00Z (33m ago)"},
+		{"ml", "train-2", SEATING_NOT_SCHEDULED,
+		 "is not scheduled: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."},
+		{"ml", "web-0", SEATING_NO_REQUEST, "asks for no GPU"},
+		{"ml", "done-0", SEATING_ENDED,
+		 "has ended (Failed, UnexpectedAdmissionError) and holds nothing: Allocate failed due "
+		 "to requested number of devices unavailable"},
+		{"inf", "far-0", SEATING_UNKNOWN,
+		 "asks for nvidia.com/gpu and is on cpu-7, of which no GPU is known: does the agent "
+		 "run there? (kubectl get pods -A -o wide "
+		 "-l app.kubernetes.io/name=gpu-attribution-agent)"},
+		{"inf", "llm-9", SEATING_UNKNOWN,
+		 "asks for nvidia.com/gpu and is on gpu-c; none of the 2 GPUs known there names it; "
+		 "but what they say is not current: AgentSilent for 12m: the node's agent has not "
+		 "reported for long; what is shown is the last that was known"},
+		{"lab", "stray", SEATING_NO_REQUEST,
+		 "asks for no GPU; yet its process python3[4711] is on "
+		 "GPU-3f1a0000-3437-2335-2fd8-a78c8502f87f (gpu-b, index 0), without a slot of it"},
+		{"lab", "claims-0", SEATING_UNKNOWN,
+		 "has a ResourceClaim, which may be for a GPU, and is on gpu-b; the one GPU known "
+		 "there does not name it"},
+		{"lab", "lost-0", SEATING_UNPLACED,
+		 "holds device IDs on gpu-b that belong to no known GPU: nvidia0,nvidia1"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(end) struct scene scene;
+		begin(&scene);
+		ask(&scene, rows[i].namespace, rows[i].name);
+		fill(&scene);
+		assert_int_equal(scene.seating.n_seats, 0);
+		assert_int_equal(scene.seating.findings[0].verdict, rows[i].verdict);
+		assert_said(&scene, rows[i].said);
+	}
+}
+
+static void a_pod_is_on_the_device_that_names_its_uid(void **state)
+{
+	(void)state;
+	CLEANUP(end) struct scene scene;
+	begin(&scene);
+	ask(&scene, "ml", "train-0");
+	fill(&scene);
+	assert_int_equal(scene.seating.n_seats, 1);
+	const struct seat *seat = &scene.seating.seats[0];
+	assert_true(view_equal(seat->tenant->pod_uid, VIEW(UID_TRAIN_0)));
+	assert_false(seat->is_by_name);
+	assert_int_equal(scene.seating.findings[0].verdict, SEATING_ON_GPU);
+	assert_int_equal(scene.seating.findings[0].n_seats, 1);
+}
+
+static void a_pod_that_bears_an_earlier_ones_name_is_not_shown_with_its_gpu(void **state)
+{
+	(void)state;
+	CLEANUP(end) struct scene scene;
+	begin(&scene);
+	ask(&scene, "inf", "llm-1");
+	fill(&scene);
+	assert_int_equal(scene.seating.n_seats, 0);
+	const struct seating_finding *finding = &scene.seating.findings[0];
+	assert_int_equal(finding->verdict, SEATING_UNKNOWN);
+	assert_true(view_equal(finding->earlier_tenant->pod_uid,
+			       VIEW("000000c2-1c16-46f0-9aee-b624a6d8abae")));
+	assert_true(view_starts_with(finding->earlier_device->uuid, VIEW("GPU-77770000")));
+}
+
+static void a_name_is_all_there_is_when_the_pod_is_gone_or_may_not_be_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		bool is_blind;
+		const char *said;
+	} rows[] = {
+		{"notebook-c", false, "no longer known to the API server, but still named as a tenant"},
+		{"notebook-a", true, "found by its name alone, for pods may not be read"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(end) struct scene scene;
+		CLEANUP(sbuf_deinit) struct sbuf text;
+		sbuf_init(&text, 1000);
+		begin(&scene);
+		scene.seating.is_blind = rows[i].is_blind;
+		ask(&scene, "lab", rows[i].name);
+		fill(&scene);
+		assert_int_equal(scene.seating.n_seats, 1);
+		assert_true(scene.seating.seats[0].is_by_name);
+		verdict_say_seated(&scene.seating, &scene.seating.findings[0], &text);
+		assert_string_equal(sbuf_text(&text), rows[i].said);
+	}
+}
+
+static void without_a_seat_a_pod_that_may_not_be_read_may_be_or_not(void **state)
+{
+	(void)state;
+	CLEANUP(end) struct scene scene;
+	begin(&scene);
+	scene.seating.is_blind = true;
+	ask(&scene, "ml", "web-0");
+	fill(&scene);
+	assert_int_equal(scene.seating.findings[0].verdict, SEATING_NOT_FOUND);
+	assert_said(&scene, "no GPU names a pod of that name, and pods may not be read: whether there "
+			    "is one is not known");
+}
+
+static void a_name_of_another_namespace_is_another_pod(void **state)
+{
+	(void)state;
+	CLEANUP(end) struct scene scene;
+	begin(&scene);
+	scene.seating.is_blind = true;
+	ask(&scene, "lab", "train-0");
+	fill(&scene);
+	assert_int_equal(scene.seating.n_seats, 0);
+	assert_int_equal(scene.seating.findings[0].n_past, 0);
+}
+
+static void everybody_is_everybody_of_the_namespace(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *namespace;
+		size_t n_seats;
+	} rows[] = {{"ml", 1}, {"lab", 7}, {"inf", 2}, {"none", 0}, {"", 12}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(end) struct scene scene;
+		begin(&scene);
+		scene.seating.is_everybody = true;
+		scene.seating.namespace = view_from(rows[i].namespace);
+		fill(&scene);
+		assert_int_equal(scene.seating.n_seats, rows[i].n_seats);
+		assert_int_equal(scene.seating.n_findings, 0);
+	}
+}
+
+static void seats_are_in_the_order_of_pods(void **state)
+{
+	(void)state;
+	CLEANUP(end) struct scene scene;
+	begin(&scene);
+	scene.seating.is_everybody = true;
+	fill(&scene);
+	for (size_t i = 1; i < scene.seating.n_seats; i++) {
+		const struct attribution_tenant *a = scene.seating.seats[i - 1].tenant;
+		const struct attribution_tenant *b = scene.seating.seats[i].tenant;
+		int order = view_compare(a->pod_namespace, b->pod_namespace);
+		if (order == 0)
+			order = view_compare(a->pod_name, b->pod_name);
+		assert_true(order <= 0);
+	}
+}
+
+static void only_devices_that_can_tell_anything_are_wanted(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *namespace, *name, *device;
+		bool is_wanted;
+	} rows[] = {
+		{"ml", "train-0", "GPU-11ba558d", true},  /* it names the pod */
+		{"ml", "train-1", "GPU-11ba9c1d", true},  /* it was there */
+		{"inf", "llm-9", "GPU-77771111", true},   /* of its node */
+		{"ml", "train-1", "GPU-3f1a0000", false},
+		{"ml", "train-2", "GPU-3f1a0000", false},
+		{"ml", "train-2", "GPU-99990000", false}, /* neither has a node */
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(end) struct scene scene;
+		begin(&scene);
+		ask(&scene, rows[i].namespace, rows[i].name);
+		seating_seal(&scene.seating);
+		assert_int_equal(seating_wants(&scene.seating,
+					       gpu_world_device(&scene.catalogue, rows[i].device)),
+				 rows[i].is_wanted);
+	}
+}
+
+static void the_newest_former_seats_are_kept(void **state)
+{
+	(void)state;
+	struct attribution_past_tenant past[12];
+	struct error err;
+	CLEANUP(arena_deinit) struct arena arena;
+	struct seating seating;
+	for (int i = 0; i < 12; i++)
+		past[i] = (struct attribution_past_tenant){.pod_namespace = VIEW("ml"),
+							   .pod_name = VIEW("a"),
+							   .until = (i * 5) % 12};
+	struct attribution device = {.status = {.recent_tenants = {past, 12, true}}};
+	const struct attribution *devices[] = {&device};
+	arena_init(&arena, 65536);
+	assert_int_equal(seating_init(&seating, &arena, 1, &err), 0);
+	seating.is_named = true;
+	seating_add(&seating, VIEW("ml"), VIEW("a"), NULL);
+	seating_seal(&seating);
+	assert_int_equal(seating_fill(&seating, devices, 1, &err), 0);
+	assert_int_equal(seating.findings[0].n_past, SEATING_MAX_PAST);
+	for (size_t i = 0; i < SEATING_MAX_PAST; i++)
+		assert_int_equal(seating.findings[0].past[i].tenant->until, 11 - (int)i);
+}
+
+static void verdicts_have_words_for_programs(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"OnGPU", "NotFound", "Ended", "NoRequest",
+					    "NotScheduled", "Unplaced", "Unknown"};
+	for (int i = SEATING_ON_GPU; i <= SEATING_UNKNOWN; i++)
+		assert_true(view_equal(verdict_name((enum seating_verdict)i), view_from(words[i])));
+}
+
+static void missing_memory_is_said(void **state)
+{
+	(void)state;
+	CLEANUP(catalogue_deinit) struct catalogue catalogue;
+	gpu_world_devices(&catalogue);
+	bool failed = true;
+	for (unsigned k = 1; failed; k++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct seating seating;
+		struct error err;
+		arena_init(&arena, 65536);
+		failing_malloc_at(k);
+		int result = seating_init(&seating, &arena, 20, &err);
+		if (result == 0) {
+			seating.is_everybody = true;
+			seating_seal(&seating);
+			result = seating_fill(&seating, catalogue.devices, catalogue.n_devices, &err);
+		}
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(each_pod_without_a_gpu_is_told_why),
+	cmocka_unit_test(a_pod_is_on_the_device_that_names_its_uid),
+	cmocka_unit_test(a_pod_that_bears_an_earlier_ones_name_is_not_shown_with_its_gpu),
+	cmocka_unit_test(a_name_is_all_there_is_when_the_pod_is_gone_or_may_not_be_read),
+	cmocka_unit_test(without_a_seat_a_pod_that_may_not_be_read_may_be_or_not),
+	cmocka_unit_test(a_name_of_another_namespace_is_another_pod),
+	cmocka_unit_test(everybody_is_everybody_of_the_namespace),
+	cmocka_unit_test(seats_are_in_the_order_of_pods),
+	cmocka_unit_test(only_devices_that_can_tell_anything_are_wanted),
+	cmocka_unit_test(the_newest_former_seats_are_kept),
+	cmocka_unit_test(verdicts_have_words_for_programs),
+	cmocka_unit_test(missing_memory_is_said),
+};
+TEST_MAIN(tests)

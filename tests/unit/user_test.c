@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+
+#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define RUNNING ATTRIBUTION_PHASE_RUNNING
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+/* The agent sees processes; pod "a" holds device 0. */
+static void run_a(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_see_no_processes(&world);
+}
+
+static const struct attribution_status *publish_later(void)
+{
+	build_world_wait(&world, world.limits.disagreement_ms);
+	return publish();
+}
+
+static const struct attribution_user *user_at(const struct attribution_status *status, uint32_t i)
+{
+	assert_true(i < status->unallocated_users.count);
+	return ARRAY_AT(status->unallocated_users, struct attribution_user, i);
+}
+
+static void a_tenants_processes_and_memory_are_added_up(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	build_world_process(&world, 0, 2, "uid-a")->memory_mib = 23;
+	const struct attribution_status *status = publish_later();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->processes, 2);
+	assert_int_equal(t->memory_mib, 123);
+	expect_texts(t->witnesses, "Checkpoint,PodResources,Processes");
+	expect_users(status, "");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_process_of_a_pod_with_two_tenants_is_counted_once(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a", .second = "side"},
+			build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "a", .second = "side"},
+			build_world_replica(&world, 0, 1));
+	world.listed[1].container = VIEW("side");
+	world.booked[1].container = VIEW("side");
+	build_world_process(&world, 0, 1, "uid-a");
+	const struct attribution_status *status = publish_later();
+	expect_tenants(status, "uid-a/main,uid-a/side");
+	int64_t n = 0;
+	for (uint32_t i = 0; i < 2; i++)
+		n += ARRAY_AT(status->tenants, struct attribution_tenant, i)->processes;
+	assert_int_equal(n, 1);
+}
+
+static void a_static_pods_processes_are_found_by_its_hash(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "static", .hash = "c0ffee"},
+			build_world_uuid(&world, 0));
+	build_world_process(&world, 0, 1, "c0ffee");
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-static", RUNNING, CONFIRMED)->processes, 1);
+	expect_users(status, "");
+}
+
+static void a_holder_that_the_api_does_not_know_has_processes_too(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	build_world_process(&world, 0, 1, "uid-b");
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-b", ATTRIBUTION_PHASE_PENDING,
+				       ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
+				 ->processes,
+			 1);
+	expect_users(status, "");
+}
+
+static void memory_that_moves_is_no_reason_to_write(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	struct report_process *host = build_world_process(&world, 0, 2, "");
+	publish_later();
+	host->memory_mib = 999;
+	(host - 1)->memory_mib = 777;
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void that_a_process_was_seen_stays_true(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	publish_later();
+	build_world_see_no_processes(&world);
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->processes, 0);
+	assert_int_equal(t->memory_mib, 0);
+	expect_texts(t->witnesses, "Checkpoint,PodResources,Processes");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 4711, "");
+	build_world_report(&world);
+	expect_users(publish(), "");
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	const struct attribution_status *status = publish();
+	expect_users(status, " python3[4711]");
+	assert_int_equal(user_at(status, 0)->memory_mib, 100);
+	assert_true(user_at(status, 0)->since == world.input.now_wall_ms);
+	/* It is not the tenant's, and nobody's trouble but the device's. */
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 0);
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_user_keeps_its_since_in_later_reports(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "");
+	int64_t since = user_at(publish_later(), 0)->since;
+	build_world_wait(&world, 1000);
+	build_world_process(&world, 0, 2, "");
+	build_world_report(&world);
+	const struct attribution_status *status = publish();
+	expect_users(status, " python3[1]");
+	assert_true(user_at(status, 0)->since == since);
+	expect_users(publish_later(), " python3[1], python3[2]");
+}
+
+static void a_pod_that_holds_no_slot_is_a_user_by_name(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_pod(&world, (struct build_pod){.name = "b", .wants_no_gpu = true});
+	build_world_process(&world, 0, 1, "uid-b");
+	build_world_process(&world, 0, 2, "uid-strange");
+	const struct attribution_status *status = publish_later();
+	expect_users(status, "uid-b python3[1],uid-strange python3[2]");
+	expect_text(user_at(status, 0)->pod_namespace, "ml");
+	expect_text(user_at(status, 0)->pod_name, "b");
+	assert_int_equal(user_at(status, 1)->pod_name.len, 0);
+	/* Its pod is gone: what was known of it stays. */
+	build_world_remove_pod(&world, "uid-b");
+	status = publish();
+	expect_users(status, "uid-b python3[1],uid-strange python3[2]");
+	expect_text(user_at(status, 0)->pod_name, "b");
+}
+
+static void a_process_that_outlives_its_pod_is_a_user_after_the_grace(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	publish_later();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_report(&world);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_users(status, "");
+	assert_int_equal(world.result.again_in_ms, world.limits.user_grace_ms);
+	/* The agent goes on listing it. */
+	build_world_wait(&world, world.limits.user_grace_ms - 1);
+	world.input.report_age_ms = 0;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	world.input.report_age_ms = 0;
+	expect_users(publish(), "uid-a python3[1]");
+}
+
+static void a_process_that_was_last_listed_within_the_grace_is_no_user(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	publish_later();
+	build_world_remove_pod(&world, "uid-a");
+	publish();
+	/* No report since then. */
+	build_world_wait(&world, world.limits.user_grace_ms + 1000);
+	expect_users(publish(), "");
+}
+
+static void the_server_of_mps_is_nobodys(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	build_world_process(&world, 0, 1, "uid-mps-daemon")->command = VIEW("nvidia-cuda-mps");
+	expect_users(publish_later(), "");
+}
+
+static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_process(&world, 0, 1, "")->command = VIEW("nvidia-cuda-mps-server");
+	expect_users(publish_later(), " nvidia-cuda-mps-server[1]");
+	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	expect_users(publish(), "");
+	/* A client may be called as it likes. */
+	build_world_process(&world, 0, 2, "")->command = VIEW("nvidia-cuda-mps-server");
+	build_world_process(&world, 0, 3, "");
+	((struct report_process *)world.devices[0].processes.items)[1].kind = REPORT_PROCESS_MPS;
+	expect_users(publish(), " nvidia-cuda-mps-server[2], python3[3]");
+}
+
+static void a_process_that_is_listed_twice_is_one(void **state)
+{
+	(void)state;
+	run_a();
+	for (int i = 0; i < 2; i++) {
+		build_world_process(&world, 0, 1, "uid-a")->kind =
+			i ? REPORT_PROCESS_GRAPHICS : REPORT_PROCESS_COMPUTE;
+		build_world_process(&world, 0, 2, "");
+	}
+	/* On two partitions it has memory of both. */
+	build_world_process(&world, 0, 1, "uid-a")->partition = build_world_mig(&world, 0, 1);
+	build_world_process(&world, 0, 2, "")->partition = build_world_mig(&world, 0, 1);
+	const struct attribution_status *status = publish_later();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->memory_mib, 200);
+	expect_users(status, " python3[2]");
+}
+
+static void while_processes_cannot_be_told_all_stays_as_it_was(void **state)
+{
+	(void)state;
+	static const struct {
+		int processes, nvml;
+		bool is_present;
+	} rows[] = {
+		{REPORT_SOURCE_ERROR, REPORT_SOURCE_OK, true},
+		{REPORT_SOURCE_UNKNOWN, REPORT_SOURCE_OK, true},
+		{REPORT_SOURCE_OK, REPORT_SOURCE_ERROR, true},
+		{REPORT_SOURCE_OK, REPORT_SOURCE_OK, false},
+	};
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	build_world_process(&world, 0, 2, "");
+	publish_later();
+	build_world_see_no_processes(&world);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.report.sources.processes.state = rows[i].processes;
+		world.report.sources.nvml.state = rows[i].nvml;
+		world.devices[0].processes.present = rows[i].is_present;
+		const struct attribution_status *status = publish();
+		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
+		expect_users(status, " python3[2]");
+	}
+	build_world_restart(&world);
+	expect_users(publish(), " python3[2]");
+}
+
+static void before_they_could_ever_be_told_there_are_none(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_process(&world, 0, 1, "");
+	world.report.sources.processes.state = REPORT_SOURCE_ERROR;
+	expect_users(publish_later(), "");
+	assert_int_equal(build_world_status(&world, 0)->unallocated_users_left_out, 0);
+}
+
+static void who_takes_the_sight_of_processes_away_wants_no_users(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	build_world_process(&world, 0, 2, "");
+	publish_later();
+	world.report.sources.processes.state = REPORT_SOURCE_ABSENT;
+	const struct attribution_status *status = publish();
+	expect_users(status, "");
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 0);
+}
+
+static void those_beyond_the_bound_are_counted_and_stay_so(void **state)
+{
+	(void)state;
+	run_a();
+	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS + 3; i++)
+		build_world_process(&world, 0, 100 + i, "");
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
+	assert_int_equal(status->unallocated_users_left_out, 3);
+	expect_text(user_at(status, 63)->process, "python3[163]");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.report.sources.processes.state = REPORT_SOURCE_ERROR;
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void users_are_in_the_order_of_pod_and_process(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 9, "uid-z");
+	build_world_process(&world, 0, 7, "");
+	build_world_process(&world, 0, 8, "uid-z");
+	build_world_process(&world, 0, 6, "")->command = (struct view){0};
+	expect_users(publish_later(), " [6], python3[7],uid-z python3[8],uid-z python3[9]");
+}
+
+static void a_long_name_is_cut(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 4194304, "")->command = build_world_text(&world, "%080d", 0);
+	struct view process = user_at(publish_later(), 0)->process;
+	assert_int_equal(process.len, 64 + sizeof("[4194304]") - 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_tenants_processes_and_memory_are_added_up, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_of_a_pod_with_two_tenants_is_counted_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_static_pods_processes_are_found_by_its_hash, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_holder_that_the_api_does_not_know_has_processes_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		memory_that_moves_is_no_reason_to_write, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(that_a_process_was_seen_stays_true, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_user_keeps_its_since_in_later_reports, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_holds_no_slot_is_a_user_by_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_that_outlives_its_pod_is_a_user_after_the_grace, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_that_was_last_listed_within_the_grace_is_no_user, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_server_of_mps_is_nobodys, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_only_called_like_the_server_of_mps_is_a_user, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_that_is_listed_twice_is_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_processes_cannot_be_told_all_stays_as_it_was, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		before_they_could_ever_be_told_there_are_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_takes_the_sight_of_processes_away_wants_no_users, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		those_beyond_the_bound_are_counted_and_stay_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		users_are_in_the_order_of_pod_and_process, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
+};
+
+TEST_MAIN(tests)
