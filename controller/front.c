@@ -220,9 +220,11 @@ static bool copy_state(struct arena *arena, const struct front_state *state,
 	*ret = *state;
 	ret->checks = checks;
 	bool done = checks && arena_copy(arena, state->trouble, &ret->trouble);
-	for (size_t i = 0; done && i < state->n_checks; i++)
+	for (size_t i = 0; done && i < state->n_checks; i++) {
+		checks[i].tolerated = state->checks[i].tolerated;
 		done = arena_copy(arena, state->checks[i].name, &checks[i].name) &&
 		       arena_copy(arena, state->checks[i].trouble, &checks[i].trouble);
+	}
 	return done;
 }
 

@@ -98,4 +98,35 @@ fresh_tree
 sed -i 1d src/kube/lease.c
 expect fail "the licence is missing" "$hack/fmt.sh" "$copy"
 
+# A file of src/core with a test that looks ($1 is what it expects), and with a line for survivors.
+mutable_tree() {
+	fresh_tree
+	mkdir -p tests/unit
+	printf 'int sum_of(int a, int b);\n' >src/core/sum.h
+	printf '#include "core/sum.h"\n\nint sum_of(int a, int b)\n{\n\treturn a + b;\n}\n' >src/core/sum.c
+	printf '#include "core/sum.h"\n\nint main(void)\n{\n\treturn !(%s);\n}\n' "$1" >tests/unit/sum_test.c
+	if [[ $# -gt 1 ]]; then printf 'src/core/sum.c\tsum_of\treturn a + b;\t%s\t%s\n' "$2" "$3" >tests/mutation-survivors.txt; fi
+}
+
+# exits STATUS COMMAND...
+exits() {
+	local status=0
+	"${@:2}" || status=$?
+	[[ $status -eq $1 ]]
+}
+
+mutate=("$hack/mutate" --root "$copy" --cache "$copy/cache")
+mutable_tree 'sum_of(2, 3) == 5'
+expect pass "a test that looks kills each mutant" "${mutate[@]}"
+mutable_tree 'sum_of(2, 0) == 2'
+expect pass "a mutant survives" exits 1 "${mutate[@]}"
+mutable_tree 'sum_of(2, 0) == 2' 'a + b => a - b' 'accepted: for this test'
+expect pass "a mutant survives with a reason" "${mutate[@]}"
+mutable_tree 'sum_of(2, 3) == 5' 'a + b => a - b' 'accepted: for this test'
+expect pass "there is a reason for a mutant that is killed" exits 1 "${mutate[@]}"
+mutable_tree 'sum_of(2, 3) == 5' 'a + b => a * b' 'accepted: for this test'
+expect pass "there is a reason for no mutant" exits 1 "${mutate[@]}"
+mutable_tree 'sum_of(2, 3) == 6'
+expect pass "a test does not even pass without a mutation" exits 2 "${mutate[@]}"
+
 exit "$failed"

@@ -6,7 +6,7 @@ A mutant is the file with one spot changed, a small slip of the pen. The spots a
 clang's syntax tree, so that each is what it seems to be: `*` a product and no pointer, a call a
 statement of its own, a literal of the function and not of a macro in some header. Asserts are left
 alone (nobody may rely on them), as are sizeof, case labels, the texts of messages and the bounds of
-arrays.
+arrays and `{0}`; and nothing is made to allocate more than it needs, which nobody can see.
 
 What is changed:
   relation       < to <=, > to >= and back; == to != and back
@@ -42,6 +42,7 @@ SWAPS = {
     "bits": BITS | {f"{a}=": f"{b}=" for a, b in BITS.items()},
 }
 SKIPPED_KINDS = {"UnaryExprOrTypeTraitExpr", "OffsetOfExpr", "ConstantExpr"}
+ALLOCATORS = {"malloc", "calloc", "realloc", "arena_alloc"}
 CASTS = {"ImplicitCastExpr", "ParenExpr", "CStyleCastExpr"}
 NAME = re.compile(r"[A-Za-z_]\w*")
 MACRO_NAME = re.compile(r"[A-Z][A-Z0-9_]+\Z")
@@ -142,6 +143,7 @@ class Finder:
         self.text = text
         self.function = ""
         self.returns = ""  # the type
+        self.allocates = 0  # how deep in the arguments of such a call
         self.found = {}  # (start, end, text): (operator, function, shown), the first for a change
         self.next_enumerator = {}
         self.enumerators_of(tree)
@@ -241,8 +243,11 @@ class Finder:
             handler(node, parent)
         if kind not in ("DeclRefExpr", "IntegerLiteral"):
             self.macro_number(node, parent)
+        allocates = kind == "CallExpr" and self.written(inner(node)[0]) in ALLOCATORS
+        self.allocates += allocates
         for child in self.mutable_children(node):
             self.visit(child, node)
+        self.allocates -= allocates
 
     @staticmethod
     def mutable_children(node):
@@ -356,13 +361,19 @@ class Finder:
             self.add("constant", *self.span(node), "false" if text == "true" else "true")
         elif re.fullmatch(r"\d+[uUlL]*", text) and not self.is_sign(parent):
             if int(text.rstrip("uUlL")) == 0:
-                if not self.is_returned(parent) and parent.get("kind") != "InitListExpr":
+                if not self.is_returned(parent) and not self.is_zero_initializer(node):
                     self.add("constant", *self.span(node), "1")
             else:
-                self.add("constant", *self.span(node), f"({text} + 1)")
+                if not self.allocates:
+                    self.add("constant", *self.span(node), f"({text} + 1)")
                 self.add("constant", *self.span(node), f"({text} - 1)")
         elif MACRO_NAME.match(text):
             self.macro_number(node, parent)
+
+    def is_zero_initializer(self, node):
+        """`{0}`, which means the whole struct."""
+        start, end = self.span(node)
+        return self.text[start - 1] == "{" and self.text[end] == "}"
 
     def on_CharacterLiteral(self, node, _parent):
         text = self.written(node)

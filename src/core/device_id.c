@@ -75,7 +75,7 @@ static bool parse_hami(struct view text, struct device_id *id)
 {
 	struct view uuid = {text.ptr, GPU_LEN};
 
-	if (text.len < GPU_LEN + 2 || text.ptr[GPU_LEN] != '-' || !device_id_is_gpu_uuid(uuid) ||
+	if (text.len <= GPU_LEN || text.ptr[GPU_LEN] != '-' || !device_id_is_gpu_uuid(uuid) ||
 	    !parse_number(view_from_offset(text, GPU_LEN + 1), &id->replica))
 		return false;
 	id->form = DEVICE_ID_GPU;
@@ -129,26 +129,19 @@ struct device_id device_id_parse(struct view text)
 		return id;
 	}
 	id = nothing;
-	if (!has_replica && parse_hami(text, &id))
-		return id;
-	id = nothing;
-	if (!has_replica && parse_minor(text, &id))
-		return id;
-	id = nothing;
-	if (parse_odd(text, &id))
+	if (parse_hami(text, &id) || parse_minor(text, &id) || parse_odd(text, &id))
 		return id;
 	return nothing;
 }
 
 bool device_id_is_gpu_uuid(struct view text)
 {
-	return text.len == GPU_LEN && is_prefixed_uuid(text, VIEW("GPU-"));
+	return is_prefixed_uuid(text, VIEW("GPU-"));
 }
 
 bool device_id_is_mig_uuid(struct view text)
 {
 	struct device_id id = nothing;
 
-	return (text.len == MIG_LEN && is_prefixed_uuid(text, VIEW("MIG-"))) ||
-	       parse_old_mig(text, &id);
+	return is_prefixed_uuid(text, VIEW("MIG-")) || parse_old_mig(text, &id);
 }

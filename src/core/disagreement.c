@@ -32,12 +32,6 @@ struct statement {
 	int64_t slots;
 };
 
-static bool is_of(const struct holding *item, const struct attribution_tenant *tenant)
-{
-	return view_equal(item->owner->pod_uid, tenant->pod_uid) &&
-	       view_equal(item->owner->container, tenant->container);
-}
-
 static bool is_named(const struct array list, const struct pod *pod)
 {
 	for (uint32_t i = 0; i < list.count; i++) {
@@ -70,19 +64,30 @@ static bool speaks_by_silence(const struct finder *finder, unsigned witness, con
 	return false;
 }
 
+static void hear_of(const struct finder *finder, unsigned witness,
+		    const struct attribution_tenant *tenant, size_t device,
+		    struct statement *statement)
+{
+	size_t n;
+	const struct holding *items = holding_items_of(finder->holdings, device, tenant->pod_uid,
+						       tenant->container, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!(items[i].witnesses & witness))
+			continue;
+		statement->speaks = true;
+		statement->slots += device == finder->device;
+	}
+}
+
 static struct statement hear(const struct finder *finder, unsigned witness, const struct pod *pod,
 			     const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = finder->holdings;
 	struct statement statement = {
 		.speaks = speaks_by_silence(finder, witness, pod, tenant->container)};
-	for (size_t i = 0; i < holdings->n_items; i++) {
-		const struct holding *item = &holdings->items[i];
-		if (!(item->witnesses & witness) || !is_of(item, tenant))
-			continue;
-		statement.speaks = true;
-		statement.slots += item->device == finder->device;
-	}
+	for (size_t d = 0; d < holdings->roster->n_devices; d++)
+		hear_of(finder, witness, tenant, d, &statement);
+	hear_of(finder, witness, tenant, HOLDING_NOWHERE, &statement);
 	return statement;
 }
 

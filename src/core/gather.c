@@ -251,13 +251,15 @@ static size_t count_uses(const struct join_input *input)
 }
 
 /* A claim that is not here is under way, or of a version of the API that is not read. */
-static int gather_uses(const struct gather_sources *sources, struct join_input *input,
-		       struct arena *arena, struct grant_input *grants, struct error *err)
+static int gather_uses(const struct gather_sources *sources, const struct join_input *input,
+		       struct arena *arena, struct grant_input *grants, bool *ret_lacks,
+		       struct error *err)
 {
 	struct grant_use *uses = arena_alloc(arena, count_uses(input), sizeof(*uses));
 
 	if (!uses)
 		return error_no_memory(err);
+	*ret_lacks = false;
 	grants->uses = uses;
 	for (size_t i = 0; i < input->n_pods; i++) {
 		uint32_t n_claims;
@@ -274,7 +276,7 @@ static int gather_uses(const struct gather_sources *sources, struct join_input *
 					.claim = claim,
 				};
 			else
-				input->grants_unknown |= !pod_is_over(input->pods[i]);
+				*ret_lacks |= !pod_is_over(input->pods[i]);
 		}
 	}
 	return 0;
@@ -295,21 +297,23 @@ static int gather_slices(const struct place *place, struct arena *arena, struct 
 }
 
 /* After gather_pods(). */
-static int gather_grants(const struct gather_sources *sources, const struct place *place,
+static int gather_grants(const struct gather_sources *sources, struct place *place,
 			 struct arena *arena, struct join_input *input, struct error *err)
 {
 	struct grant_input grants = {0};
 	struct grant_result result;
+	bool lacks_claims;
 
-	if (gather_uses(sources, input, arena, &grants, err) < 0 ||
+	if (gather_uses(sources, input, arena, &grants, &lacks_claims, err) < 0 ||
 	    gather_slices(place, arena, &grants, err) < 0 ||
 	    grant_compute(&grants, arena, &result, err) < 0)
 		return -1;
+	place_note_claims(sources->places, place, lacks_claims);
 	input->grants = result.grants;
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;
 	input->n_slice_devices = result.n_devices;
-	input->grants_unknown |= result.is_incomplete;
+	input->grants_unknown |= lacks_claims || result.is_incomplete;
 	return 0;
 }
 
@@ -346,8 +350,8 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	input.report = place->report;
 	if (place->asked_at == 0)
 		place->asked_at = now_ms;
-	input.report_age_ms =
-		(int64_t)(now_ms - (place->report ? place->report_at : place->asked_at));
+	input.report_age_ms = (int64_t)(now_ms -
+					(place->report ? place->report_at : place->asked_at));
 	if (place->report)
 		input.report_held_ms = (int64_t)(now_ms - place->report_since);
 	input.booted_after = place->booted_after;

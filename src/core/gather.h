@@ -16,7 +16,7 @@
 
 /* Where it is collected from; all borrowed. */
 struct gather_sources {
-	const struct place_book *places;
+	struct place_book *places; /* notes what was missing */
 	const struct claim_book *claims;
 	const struct pod_set *pods;
 	const struct attribution_set *attributions;

@@ -282,6 +282,33 @@ int holding_read(const struct join_input *input, const struct roster *roster, st
 	return 0;
 }
 
+static int compare_place(const struct holding *item, size_t device, struct view pod_uid,
+			 struct view container)
+{
+	int order = (item->device > device) - (item->device < device);
+	if (!order)
+		order = view_compare(item->owner->pod_uid, pod_uid);
+	return order ? order : view_compare(item->owner->container, container);
+}
+
+const struct holding *holding_items_of(const struct holdings *holdings, size_t device,
+				       struct view pod_uid, struct view container, size_t *ret_n)
+{
+	size_t low = 0, high = holdings->n_items, n = 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare_place(&holdings->items[middle], device, pod_uid, container) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + n < holdings->n_items &&
+	       compare_place(&holdings->items[low + n], device, pod_uid, container) == 0)
+		n++;
+	*ret_n = n;
+	return n > 0 ? &holdings->items[low] : NULL;
+}
+
 const struct holding *holding_items(const struct holdings *holdings, size_t device, size_t *ret_n)
 {
 	size_t first = 0, n = 0;

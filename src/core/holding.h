@@ -97,3 +97,6 @@ MUST_USE int holding_read(const struct join_input *input, const struct roster *r
 bool holding_has_books(const struct holdings *holdings);
 /* The items of a device: *ret_n elements from the returned one on. */
 const struct holding *holding_items(const struct holdings *holdings, size_t device, size_t *ret_n);
+/* Of those, the ones of that container of that pod. device may be HOLDING_NOWHERE. */
+const struct holding *holding_items_of(const struct holdings *holdings, size_t device,
+				       struct view pod_uid, struct view container, size_t *ret_n);

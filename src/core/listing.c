@@ -130,6 +130,12 @@ static enum by_name judge_name(const struct listing *listing, const struct roste
 	return BY_NAME_POD;
 }
 
+/* HAMi's annotation on the pod tells the device, and the ID in the List does not. */
+static bool is_told_by_hami(const struct roster_place *place, const struct holding_owner *owner)
+{
+	return owner && place->id.is_hami && pod_hami_devices(owner->pod).len > 0;
+}
+
 static void note_by_name(struct listing *listing, const struct report_pod_resource *said,
 			 struct holding_owner *owner)
 {
@@ -140,7 +146,7 @@ static void note_by_name(struct listing *listing, const struct report_pod_resour
 		enum by_name by_name = place.device ? judge_name(listing, place.device, said,
 								 owner ? owner->pod : NULL)
 						    : BY_NAME_UNKNOWN;
-		if (by_name != BY_NAME_NOBODY)
+		if (by_name != BY_NAME_NOBODY && !is_told_by_hami(&place, owner))
 			ledger_note(listing->ledger, by_name == BY_NAME_POD ? owner : NULL, id,
 				    what);
 	}

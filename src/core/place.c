@@ -78,6 +78,7 @@ void place_release(struct place_book *book, struct place *place)
 		return;
 	while (!list_is_empty(&place->ended))
 		forget_first(place);
+	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
 	free(place);
 }
@@ -96,6 +97,25 @@ void place_touch_all(const struct place_book *book, bool initial)
 
 	while ((node = table_next(&book->by_name, node)))
 		place_touch(book, CONTAINER_OF(node, struct place, link), initial);
+}
+
+void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims)
+{
+	book->n_lacking += lacks_claims;
+	book->n_lacking -= place->lacks_claims;
+	place->lacks_claims = lacks_claims;
+}
+
+void place_touch_lacking(const struct place_book *book, bool initial)
+{
+	struct table_node *node = NULL;
+
+	while (book->n_lacking > 0 && (node = table_next(&book->by_name, node))) {
+		const struct place *place = CONTAINER_OF(node, struct place, link);
+
+		if (place->lacks_claims)
+			place_touch(book, place, initial);
+	}
 }
 
 bool place_reports_uid(const struct place *place, struct view uid)

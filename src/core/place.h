@@ -23,6 +23,7 @@ struct place {
 	struct list attributions;     /* struct attribution_record (core/attribution_set.h) */
 	struct list slices;           /* struct resource_slice_record (core/resource_slice_set.h) */
 	size_t n_slices;
+	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by core/node_set.h; NULL: the API server has none */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
@@ -51,6 +52,7 @@ struct place_book {
 	struct table by_name;
 	place_touch_fn touch; /* NULL: nobody is told */
 	void *touch_owner;
+	size_t n_lacking; /* places that lack claims */
 };
 
 void place_book_init(struct place_book *book);
@@ -69,6 +71,10 @@ void place_release(struct place_book *book, struct place *place);
  */
 void place_touch(const struct place_book *book, const struct place *place, bool initial);
 void place_touch_all(const struct place_book *book, bool initial);
+
+/* Notes whether the place lacks claims; and touches all that do: one has come. */
+void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims);
+void place_touch_lacking(const struct place_book *book, bool initial);
 
 /* True when the report of the place names the pod of that UID, or of that namespace and name. */
 bool place_reports_uid(const struct place *place, struct view uid);

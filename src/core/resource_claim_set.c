@@ -56,6 +56,7 @@ static int add(struct resource_claim_set *set, struct resource_claim *claim, uin
 	}
 	set->n_otherwise += claim->has_other_consumers;
 	touch_consumers(set, claim, initial);
+	place_touch_lacking(set->pods->places, initial);
 	return 0;
 }
 

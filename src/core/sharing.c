@@ -315,8 +315,8 @@ static bool was_claimed(const struct findings *f)
 {
 	const struct attribution_status *published = roster_published(f->device);
 	for (uint32_t i = 0; published && i < published->tenants.count; i++) {
-		const struct attribution_tenant *tenant =
-			ARRAY_AT(published->tenants, struct attribution_tenant, i);
+		const struct attribution_tenant *tenant = ARRAY_AT(published->tenants,
+								   struct attribution_tenant, i);
 		const struct pod *pod = census_find_uid(&f->holdings->census, tenant->pod_uid);
 		if (pod && !pod_is_over(pod) && is_claimant(tenant))
 			return true;

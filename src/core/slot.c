@@ -24,8 +24,7 @@ static bool add(const struct roster *roster, struct slots *slots, struct view id
 		.id = id,
 		.partition = place.partition,
 		.is_replica = place.id.is_replica,
-		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.form == DEVICE_ID_MIG_OLD ||
-			  place.id.gpu_instance >= 0,
+		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.gpu_instance >= 0,
 		.is_odd = place.id.is_odd,
 		.is_hami = place.id.is_hami,
 		.is_held = is_held,

@@ -102,7 +102,7 @@ static void say_activity(struct page *page, const struct attribution_activity_st
 		sbuf_append(line, VIEW(" for "));
 		words_age(line, activity->since, page->now);
 	}
-	if (activity->scope == ATTRIBUTION_SCOPE_DEVICE)
+	if (activity->since > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
 		sbuf_append(line, VIEW(" (of the device, and of no single tenant)"));
 	end(page);
 }

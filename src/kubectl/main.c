@@ -10,7 +10,8 @@
 
 static int print(FILE *file, struct view text)
 {
-	if (fwrite(text.ptr, 1, text.len, file) == text.len && fflush(file) == 0)
+	if (text.len == 0 ||
+	    (fwrite(text.ptr, 1, text.len, file) == text.len && fflush(file) == 0))
 		return 0;
 	perror("kubectl gpus: cannot print");
 	return COMMAND_FAILED;

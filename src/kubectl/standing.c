@@ -59,5 +59,5 @@ void standing_note(const struct attribution *device, int64_t now, struct sbuf *b
 		sbuf_append(buf, standing.message);
 	}
 	if (!standing.is_fresh)
-		sbuf_append(buf, VIEW("; what is shown is the last that was known"));
+		sbuf_append(buf, VIEW("; what rests on its reports is the last that was known"));
 }

@@ -16,8 +16,9 @@ import traceback
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTROLLER_USER = "system:serviceaccount:gpu-attribution:gpu-attribution-controller"
 WRITES = ("create", "update", "patch", "delete")
-# All that name a container that runs and holds a device of the device plugin's.
-WITNESSES = {"PodResources", "Checkpoint"}
+# All that name a container (other than init containers) that runs and holds a device of the device
+# plugin's.
+WITNESSES = {"PodResources", "Checkpoint", "PodStatus"}
 
 
 class Failed(Exception):

@@ -357,13 +357,27 @@ def wait_rest(cluster):
     wait_for("no more writes", is_at_rest)
 
 
-def sample_often(cluster):
-    """The agents look at the device ten times a second, not four times a minute."""
+def show_processes(cluster, wanted):
+    """A node of the local cluster is itself a container, which the agent notices: hence "on"."""
+    spec = cluster.get(AGENT, *NAMESPACE)["spec"]["template"]["spec"]
+    if bool(spec.get("hostPID")) == wanted:
+        return
+    cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", json.dumps(
+        {"spec": {"template": {"spec": {"hostPID": wanted or None}}}}))
+    cluster.kubectl(*NAMESPACE, "set", "env", AGENT,
+                    f"GPU_ATTRIBUTION_PROCESSES{'=on' if wanted else '-'}")
+    cluster.rollout(AGENT)
+
+
+def sample_often(cluster, host_pids=False):
+    """The agents look at the device ten times a second, not four times a minute; with the PIDs of
+    their nodes (manifests/processes) or, as shipped, without."""
     setting = ("GPU_ATTRIBUTION_SAMPLE_INTERVAL", "100ms")
     spec = cluster.get(AGENT, *NAMESPACE)["spec"]["template"]["spec"]["containers"][0]
     if setting not in {(e["name"], e.get("value")) for e in spec["env"]}:
         cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "=".join(setting))
         cluster.rollout(AGENT)
+    show_processes(cluster, host_pids)
     wait_for("both devices", lambda: len(cluster.attributions()) == 2)
 
 
@@ -457,13 +471,13 @@ def a_restart_of_the_mps_daemon_ends_its_clients_and_no_tenancy(cluster):
         assert not ask_nvml(cluster, MPS)["MPS"]
         pass_by(cluster, MPS)
         start_mps(cluster, MPS)
-        wait_for("clients", lambda: len(ask_nvml(cluster, MPS)["MPS"]) == 2)
         note = wait_sharing(cluster, MPS, "MPS", WITH_PIPE)
         watch.close()
     watch.assert_never_lost(uids)
     modes = {item["status"]["sharing"]["mode"] for _, _, item in watch.events
              if item["status"].get("nodeName") == MPS}
     assert modes == {"MPS"}, modes
+    assert uids_of({"status": status_of(cluster, MPS)}) == uids
     return f"{note}, in each of {len(watch.events)} states"
 
 
@@ -646,19 +660,6 @@ def four_mps_tenants_stay_four_over_100_reconciles_where_a_map_keyed_by_device_f
 # --- the server
 
 
-def show_processes(cluster, wanted):
-    """Lets the agents see the PIDs of their nodes (manifests/processes), or not. A node of the
-    local cluster is itself a container, which the agent would notice: hence "on"."""
-    spec = cluster.get(AGENT, *NAMESPACE)["spec"]["template"]["spec"]
-    if bool(spec.get("hostPID")) == wanted:
-        return
-    cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", json.dumps(
-        {"spec": {"template": {"spec": {"hostPID": wanted or None}}}}))
-    cluster.kubectl(*NAMESPACE, "set", "env", AGENT,
-                    f"GPU_ATTRIBUTION_PROCESSES{'=on' if wanted else '-'}")
-    cluster.rollout(AGENT)
-
-
 def operators_server():
     """A pod as the GPU operator's for MPS, with its server in it; it holds no GPU."""
     pod = client_manifest("nvidia-device-plugin-mps-control-daemon-x7k2p", MPS, 0)
@@ -690,41 +691,35 @@ def without_host_pids_the_mps_server_is_no_tenant(cluster):
 
 
 def put_on_device(cluster, program, mib):
-    """Has the driver list the youngest process of that name on the node, and no older one of the
-    size, as one that computes."""
+    """Has the driver list the youngest process of that name on the node as one that computes."""
     pid = max(int(pid) for pid in on_node(cluster, MPS, f"pidof {program}").split())
-
-    def change(device):
-        rows = [row for row in device["processes"] if row["memoryMiB"] != mib]
-        device["processes"] = [{"pid": pid, "kind": "Compute", "memoryMiB": mib}] + rows
-    change_device(cluster, MPS, change)
+    change_device(cluster, MPS, lambda device: device["processes"].append(
+        {"pid": pid, "kind": "Compute", "memoryMiB": mib}))
 
 
 @tests.promise
 def with_host_pids_the_mps_server_is_neither_tenant_nor_unallocated_user(cluster):
-    sample_often(cluster)
-    show_processes(cluster, True)
-    try:
-        uids = create_clients(cluster, ["one", "two"])
-        # Who really is there without a slot is said, and the server, which came before, is not.
-        put_on_device(cluster, "kubelet", 100)
-        wait_users(cluster, "kubelet")
-        pod = operators_server()
-        cluster.create(pod)
-        wait_for("the operator's pod", lambda: cluster.pod(pod["metadata"]["name"])["status"][
-            "containerStatuses"][0]["state"]["running"])
-        put_on_device(cluster, "nvidia-cuda-mps-server", 30)
-        put_on_device(cluster, "containerd", 100)
-        wait_users(cluster, "containerd")
-        status = status_of(cluster, MPS)
-        assert status["tenantCount"] == 2 and uids_of({"status": status}) == uids, status
-        # Each client once, though it is on two of the driver's lists.
-        shown = sorted((t["podName"], t["processes"], t["memoryMiB"]) for t in status["tenants"])
-        assert shown == [("one", 1, 2048), ("two", 1, 4096)], shown
-        return "\n".join([f"NVML: {ask_nvml(cluster, MPS)['Compute']}", f"tenants: {shown}",
-                          f"unallocated: {status['unallocatedUsers']}"])
-    finally:
-        show_processes(cluster, False)
+    sample_often(cluster, host_pids=True)
+    change_device(cluster, MPS, lambda device: device.update(processes=[]))
+    pod = operators_server()
+    cluster.create(pod)
+    uids = create_clients(cluster, ["one", "two"])
+    wait_for("the operator's pod", lambda: cluster.pod(pod["metadata"]["name"])["status"][
+        "containerStatuses"][0]["state"]["running"])
+    # One server in no pod, by the clients, and one in the operator's; and who really has no slot.
+    put_on_device(cluster, "nvidia-cuda-mps-server", 31)
+    put_on_device(cluster, "kubelet", 100)
+    wait_users(cluster, "kubelet")
+    said = ask_nvml(cluster, MPS)["Compute"]
+    assert len([name for name, _, _ in said if name == "nvidia-cuda-mps-server"]) == 2, said
+    assert len({pid for _, pid, _ in said}) == 5, said
+    status = status_of(cluster, MPS)
+    assert status["tenantCount"] == 2 and uids_of({"status": status}) == uids, status
+    # Each client once, though it is on two of the driver's lists.
+    shown = sorted((t["podName"], t["processes"], t["memoryMiB"]) for t in status["tenants"])
+    assert shown == [("one", 1, 2048), ("two", 1, 4096)], shown
+    return "\n".join([f"NVML: {said}", f"tenants: {shown}",
+                      f"unallocated: {status['unallocatedUsers']}"])
 
 
 def main():

@@ -143,9 +143,9 @@ def held_of(gpu, held, gone):
 
 
 def expected(sharing, gpu, held, pods, gone):
-    """The parts of a GPU's status that tell who is on it and how. held: what the kubelet's book says
-    of the pods, whose names are by UID in pods. What is held counts as a slot also when it is no
-    longer offered."""
+    """The parts of a GPU's status that tell who is on it and how. held: what the kubelet's book
+    says of the pods, whose names are by UID in pods. What is held counts as a slot also when it is
+    no longer offered."""
     held = held_of(gpu, held, gone)
     taken = {i for entry in held for i in entry.ids}
     slots = set(sharing.slots(gpu)) | taken

@@ -236,6 +236,65 @@ static void restart_container(const int *args)
 	for_ms(args[1]);
 }
 
+/* Static pods */
+
+static struct world_pod *find_static(int node, int number)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "static-%d-%.8s", number, world.nodes[node].name);
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].hash[0] && world.pods[i].mirror_of < 0 &&
+		    world.pods[i].stage != WORLD_GONE && strcmp(world.pods[i].name, name) == 0)
+			return &world.pods[i];
+	return NULL;
+}
+
+static void add_static(const int *args)
+{
+	int node = node_at(args[0]);
+	struct world_pod *pod;
+	char name[24];
+
+	if (node < 0 || find_static(node, args[1]))
+		return;
+	snprintf(name, sizeof(name), "static-%d-%.8s", args[1], world.nodes[node].name);
+	pod = world_add_pod(node, name);
+	if (!pod)
+		return;
+	memcpy(pod->hash, pod->uid, sizeof(pod->hash));
+	fill_pod(pod, (struct shape){.kind = args[2] & 3, .wanted = 1});
+	kubelet_see(pod);
+	for_ms(30000);
+}
+
+static void remove_static(const int *args)
+{
+	int node = node_at(args[0]);
+	struct world_pod *pod = node < 0 ? NULL : find_static(node, args[1]);
+
+	if (!pod)
+		return;
+	pod->finish_wanted = true;
+	kubelet_see(pod);
+	for_ms(30000);
+}
+
+static void delete_mirror(const int *args)
+{
+	int node = node_at(args[0]);
+	struct world_pod *pod = node < 0 ? NULL : find_static(node, args[1]);
+	struct world_pod *mirror = pod ? world_mirror(pod) : NULL;
+
+	if (!mirror || !apiserver_is_up())
+		return;
+	mirror->object.exists = false;
+	apiserver_put_pod(mirror);
+	kubelet_miss_mirror(pod);
+	cause_add(CAUSE_POD_NEW, node, -1, clockwork_now(), clockwork_now());
+	for_ms(30000);
+}
+
 /* Kubelets and plugins */
 
 static void restart_kubelet(const int *args)
@@ -265,6 +324,7 @@ static void wipe_kubelet(const int *args)
 	if (node < 0 || is_admitting(node))
 		return;
 	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], true);
+	cause_add(CAUSE_BOOKS_STALE, node, -1, clockwork_now(), WORLD_NEVER);
 	excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2] + 20000);
 }
 
@@ -315,6 +375,25 @@ static void lose_plugin(const int *args)
 	for_ms(args[1] + 10000);
 }
 
+static bool is_held(const struct world_gpu *gpu)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		for (int c = 0; c < world.pods[i].n_containers; c++)
+			for (int s = 0; s < world.pods[i].containers[c].n_slots; s++)
+				if (world_is_active(&world.pods[i]) &&
+				    &world.gpus[world.pods[i].containers[c].slots[s].gpu] == gpu)
+					return true;
+	return false;
+}
+
+/* What is held of parts that are gone may have lost its place for as long as it is held. */
+static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
+{
+	if (is_held(gpu))
+		cause_add(CAUSE_BOOKS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
+	world_divide(gpu, mig, n_partitions);
+}
+
 static void divide_all(int node, int n_partitions)
 {
 	for (int i = 0; i < world.n_gpus; i++) {
@@ -323,7 +402,7 @@ static void divide_all(int node, int n_partitions)
 		if (gpu->node != node)
 			continue;
 		if (gpu->mig || world_is_mig(world.nodes[node].mode))
-			world_divide(gpu, world_is_mig(world.nodes[node].mode), n_partitions);
+			divide(gpu, world_is_mig(world.nodes[node].mode), n_partitions);
 		gpu->mps_daemon = world.nodes[node].mode == WORLD_MPS;
 	}
 }
@@ -348,7 +427,7 @@ static void divide_gpu(const int *args)
 
 	if (!gpu || gpu->node < 0 || !gpu->mig)
 		return;
-	world_divide(gpu, true, args[1]);
+	divide(gpu, true, args[1]);
 	kubelet_update_plugin(gpu->node);
 	for_ms(20000);
 }
@@ -504,7 +583,10 @@ static void remove_node(const int *args)
 			continue;
 		world.pods[i].object.exists = false;
 		apiserver_put_pod(&world.pods[i]);
-		kubelet_see(&world.pods[i]);
+		if (world.pods[i].mirror_of >= 0)
+			kubelet_miss_mirror(&world.pods[world.pods[i].mirror_of]);
+		else
+			kubelet_see(&world.pods[i]);
 	}
 	if (args[3])
 		power_off(node, args[1]);
@@ -573,10 +655,19 @@ static void cut_watch(const int *args)
 	excuse(CAUSE_API_LATE, -1, 31000);
 }
 
+static void expire(void *owner, uint64_t number)
+{
+	(void)owner;
+	apiserver_expire(number != 0);
+}
+
+/* What happens in the silence before is in no watch any more. */
 static void expire_watches(const int *args)
 {
-	apiserver_expire(args[0] != 0);
-	excuse(CAUSE_API_LATE, -1, 31000);
+	for (int kind = 0; kind < APISERVER_N_KINDS; kind++)
+		apiserver_hold((enum apiserver_kind)kind, for_ms(args[1]));
+	clockwork_in((uint64_t)args[1] - 1, expire, NULL, (uint64_t)args[0]);
+	excuse(CAUSE_API_LATE, -1, args[1] + 31000);
 }
 
 static void edit_object(const int *args)
@@ -640,6 +731,7 @@ static void silence_inotify(const int *args)
 
 	if (node >= 0)
 		host_silence(node, for_ms(args[1]));
+	excuse(CAUSE_UNNOTICED, node, args[1] + 15000);
 }
 
 #define NODE {EVEN, 0, WORLD_MAX_NODES - 1}
@@ -661,6 +753,12 @@ static const struct kind kinds[] = {
 	{"finish", 40, "pod {p0} ends by itself ({1})", NULL, {POD, {EVEN, 0, 1}}, finish_pod},
 	{"container", 15, "a container of {p0} restarts, back in {1} ms", NULL,
 	 {POD, {SPREAD, 10, 10000}}, restart_container},
+	{"static", 25, "{n0} gets static pod {1}, shape {2}", NULL,
+	 {NODE, {EVEN, 0, 1}, {EVEN, 0, 3}}, add_static},
+	{"static-off", 8, "static pod {1} of {n0} is removed", NULL,
+	 {NODE, {EVEN, 0, 1}}, remove_static},
+	{"mirror", 10, "the mirror of static pod {1} of {n0} is deleted", NULL,
+	 {NODE, {EVEN, 0, 1}}, delete_mirror},
 	{"kubelet", 40, "{n0}: the kubelet restarts, down {1} ms, has its pods {2} ms later", NULL,
 	 {NODE, {SPREAD, 20, 30000}, {SPREAD, 20, 20000}}, restart_kubelet},
 	{"wipe", 10, "{n0}: the kubelet loses its checkpoint and restarts ({1} ms, {2} ms)", NULL,
@@ -696,7 +794,8 @@ static const struct kind kinds[] = {
 	{"hold", 25, "events of {w0} are late by up to {1} ms", kind_words,
 	 {{EVEN, 0, 3}, {SPREAD, 100, 60000}}, hold_watch},
 	{"cut", 25, "the watch of {w0} is cut", kind_words, {{EVEN, 0, 3}}, cut_watch},
-	{"expire", 12, "all watches expire ({0})", NULL, {{EVEN, 0, 1}}, expire_watches},
+	{"expire", 20, "all watches are silent for {1} ms and then expire ({0})", NULL,
+	 {{EVEN, 0, 1}, {SPREAD, 5, 20000}}, expire_watches},
 	{"edit", 10, "somebody edits object {0}", NULL, {{EVEN, 0, 9}}, edit_object},
 	{"remove-object", 8, "somebody deletes object {0}", NULL, {{EVEN, 0, 9}}, delete_object},
 	{"policy", 20, "the ClusterPolicy is there: {0}", NULL, {{EVEN, 0, 1}}, put_policy},

@@ -23,6 +23,7 @@
 #include "sim/net.h"
 #include "sim/objects.h"
 #include "sim/oracle.h"
+#include "sim/prompt.h"
 #include "wire/jwalk.h"
 
 #define CAP (8u << 20)
@@ -170,6 +171,7 @@ static void tell_pod(int index, bool is_over)
 		pod->known_at = clockwork_now();
 	if (is_over && pod->end_known_at == WORLD_NEVER)
 		pod->end_known_at = clockwork_now();
+	prompt_told(pod);
 }
 
 static void tell_list(uint64_t taken_at)

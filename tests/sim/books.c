@@ -321,7 +321,7 @@ static bool allocate_container(struct books *books, struct world_pod *pod, int i
 	container->held_from = clockwork_now();
 	entry = &books->memory.entries[books->memory.n_entries++];
 	*entry = (struct entry){.pod = world_index(pod), .container = index};
-	snprintf(entry->uid, sizeof(entry->uid), "%s", pod->hash[0] ? pod->hash : pod->uid);
+	snprintf(entry->uid, sizeof(entry->uid), "%s", pod->uid);
 	books_save(pod->node);
 	return true;
 }

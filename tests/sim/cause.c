@@ -20,7 +20,7 @@ static int n_entries;
 static const char *const names[CAUSE_N] = {
 	"new device",     "reports missing", "API late",     "pod new", "books failed",
 	"driver failed",  "offer changed",   "books stale",  "forged",  "duplicate",
-	"controller new", "clock set",
+	"controller new", "unnoticed",       "clock set",
 };
 
 void cause_reset(void)

@@ -23,6 +23,7 @@ enum cause {
 	CAUSE_FORGED,          /* a forged report names pods that do not exist */
 	CAUSE_DUPLICATE,       /* two nodes claim the device */
 	CAUSE_CONTROLLER_NEW,  /* it was restarted */
+	CAUSE_UNNOTICED,       /* the agent hears of no changes */
 	CAUSE_CLOCK_SET,       /* its wall clock was */
 	CAUSE_N,
 };

@@ -90,7 +90,7 @@ static bool is_wiped(struct view uid)
 {
 	for (int i = 0; i < world.n_pods; i++)
 		if (view_equal(view_from(world.pods[i].uid), uid))
-			return !books_has(&world.pods[i]);
+			return !books_has(world_holder(&world.pods[i]));
 	return false;
 }
 

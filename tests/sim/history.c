@@ -19,6 +19,7 @@
 #include "sim/kubelet.h"
 #include "sim/net.h"
 #include "sim/programs.h"
+#include "sim/prompt.h"
 #include "sim/wire.h"
 #include "sim/world.h"
 
@@ -81,6 +82,7 @@ static void set_up(const struct history *history)
 	kubelet_reset();
 	action_reset();
 	programs_reset();
+	prompt_reset();
 }
 
 static void tear_down(void)

@@ -19,6 +19,7 @@
 #include "sim/clockwork.h"
 #include "sim/host.h"
 #include "sim/net.h"
+#include "sim/prompt.h"
 #include "wire/grpcmsg.h"
 
 #define CAP (4u << 20)
@@ -78,10 +79,8 @@ static enum world_phase phase_of(const struct world_pod *pod)
 	}
 }
 
-static void fill_object(struct world_pod *pod)
+static void fill_object(const struct world_pod *pod, struct world_object *object)
 {
-	struct world_object *object = &pod->object;
-
 	object->phase = phase_of(pod);
 	object->admission_failed = pod->stage == WORLD_REJECTED;
 	object->has_statuses = pod->stage >= WORLD_ADMITTED && pod->stage != WORLD_REJECTED;
@@ -92,19 +91,52 @@ static void fill_object(struct world_pod *pod)
 		object->states[i] = pod->containers[i].state;
 }
 
+static struct world_pod *make_mirror(const struct world_pod *pod)
+{
+	struct world_pod *mirror = world_add_pod(pod->node, pod->name);
+
+	if (!mirror)
+		return NULL;
+	memcpy(mirror->hash, pod->hash, sizeof(mirror->hash));
+	memcpy(mirror->containers, pod->containers, sizeof(mirror->containers));
+	mirror->n_containers = pod->n_containers;
+	mirror->mirror_of = world_index(pod);
+	mirror->object.exists = true;
+	return mirror;
+}
+
+/* A static pod is told of by its mirror, which is made if need be and goes when the pod does. */
+static void tell_of_static(struct world_pod *pod)
+{
+	struct world_pod *mirror = world_mirror(pod);
+	bool is_over = pod->stage == WORLD_GONE;
+
+	if (!mirror && !is_over)
+		mirror = make_mirror(pod);
+	if (!mirror)
+		return;
+	fill_object(pod, &mirror->object);
+	mirror->object.exists = !is_over;
+	apiserver_put_pod(mirror);
+}
+
 static void tell(void *owner, uint64_t number)
 {
 	struct world_pod *pod = owner;
 	const struct kubelet *kubelet = &kubelets[pod->node];
 
 	(void)number;
-	if (!pod->object.exists || !kubelet->runs || !kubelet->is_ready)
+	if (!kubelet->runs || !kubelet->is_ready)
 		return;
 	if (!apiserver_is_up()) {
 		clockwork_in(API_RETRY_MS, tell, pod, 0);
 		return;
 	}
-	fill_object(pod);
+	if (pod->hash[0])
+		tell_of_static(pod);
+	if (!pod->object.exists)
+		return;
+	fill_object(pod, &pod->object);
 	apiserver_put_pod(pod);
 	/* The kubelet removes what has ended and shall be deleted. */
 	if (pod->object.deleting && !world_is_active(pod))
@@ -141,6 +173,7 @@ static void admit(struct world_pod *pod)
 	cause_add(CAUSE_POD_NEW, pod->node, -1, clockwork_now(), clockwork_now());
 	if (books_allocate(pod)) {
 		step_in(pod, world_between(20, 1500));
+		prompt_allocated(pod);
 	} else {
 		pod->stage = WORLD_REJECTED;
 		world_release(pod);
@@ -208,8 +241,32 @@ static void forget(struct world_pod *pod)
 	pod->stage = WORLD_GONE;
 }
 
+static void step_static(struct world_pod *pod)
+{
+	switch (pod->stage) {
+	case WORLD_NEW:
+		admit(pod);
+		break;
+	case WORLD_ADMITTED:
+		begin(pod);
+		break;
+	case WORLD_INITIALISING:
+		run(pod);
+		break;
+	default:
+		if (!pod->finish_wanted)
+			break;
+		forget(pod);
+		tell_soon(pod);
+	}
+}
+
 static void step(struct world_pod *pod)
 {
+	if (pod->hash[0]) {
+		step_static(pod);
+		return;
+	}
 	if (!pod->object.exists) {
 		forget(pod);
 		return;
@@ -260,8 +317,13 @@ static void advance(void *owner, uint64_t number)
 	(void)number;
 	if (pod->mirror_of >= 0 || !kubelet->runs || !kubelet->is_ready)
 		return;
-	if (clockwork_now() >= pod->step_at || !pod->object.exists)
+	if (clockwork_now() >= pod->step_at || (!pod->object.exists && !pod->hash[0]))
 		step(pod);
+}
+
+void kubelet_miss_mirror(struct world_pod *pod)
+{
+	clockwork_in(world_between(100, 2000), tell, pod, 0);
 }
 
 /* It has one watch: what happened first is seen first. */
@@ -359,10 +421,10 @@ static void resume_pods(int node)
 	for (int i = 0; i < world.n_pods; i++) {
 		struct world_pod *pod = &world.pods[i];
 
-		if (pod->node != node || pod->stage == WORLD_GONE)
+		if (pod->node != node || pod->mirror_of >= 0 || pod->stage == WORLD_GONE)
 			continue;
 		clockwork_at(pod->step_at, advance, pod, 0);
-		if (pod->object.exists && pod->stage != WORLD_NEW)
+		if (pod->stage != WORLD_NEW)
 			tell_soon(pod);
 	}
 }

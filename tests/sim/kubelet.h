@@ -26,6 +26,8 @@ void kubelet_hang(int node, uint64_t until);
 void kubelet_throttle(int node, uint64_t until);
 /* The checkpoint cannot be read up to then. */
 void kubelet_damage(int node, uint64_t until);
+/* The mirror of this static pod was deleted: the kubelet makes another. */
+void kubelet_miss_mirror(struct world_pod *pod);
 /* Something about the pod has changed: the kubelet will look at it. */
 void kubelet_see(struct world_pod *pod);
 /* The main containers of a pod that runs die, and run again after ms. */

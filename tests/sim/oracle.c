@@ -42,7 +42,8 @@ static unsigned n_writes;
 static bool quiet;
 
 static const char *const rule_names[ORACLE_N_RULES] = {
-	"none", "FALSE_TENANT", "AT_REST", "NO_CAUSE", "NEEDLESS", "DELETED", "STUCK"};
+	"none",	 "FALSE_TENANT", "AT_REST", "NO_CAUSE", "NEEDLESS",
+	"LOST",	 "LATE",	 "FORGED",  "DELETED",	"STUCK"};
 
 void oracle_reset(void)
 {
@@ -198,7 +199,8 @@ static bool has_partitions(const struct world_container *container, int gpu,
 static const char *find_fault(const struct world_pod *pod, const struct attribution_tenant *tenant,
 			      const struct attribution_status *status, int gpu, uint64_t sent_at)
 {
-	const struct world_container *container = find_container(pod, tenant->container);
+	const struct world_container *container =
+		find_container(world_holder(pod), tenant->container);
 
 	if (!container || container->held_from > sent_at || count_slots(container, gpu) == 0)
 		return "never held the device";
@@ -241,6 +243,32 @@ static void judge_status(const struct attribution_status *status, int gpu, uint6
 	for (uint32_t i = 0; i < status->tenants.count; i++)
 		judge_tenant(status, ARRAY_AT(status->tenants, struct attribution_tenant, i), gpu,
 			     sent_at);
+}
+
+/* A tenant of before that is not among those of now. */
+static void judge_absent(const struct attribution_status *now,
+			 const struct attribution_tenant *before, int gpu)
+{
+	const struct world_pod *pod = find_pod(before->pod_uid);
+
+	if (!pod || before->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED ||
+	    pod->node != node_of(now->node_name) ||
+	    attribution_find_tenant(now, before->pod_uid, before->container))
+		return;
+	for (int c = 0; c < pod->n_containers; c++)
+		if (view_equal(view_from(pod->containers[c].name), before->container) &&
+		    rest_must_show(pod, c, gpu))
+			oracle_accuse(ORACLE_LOST, "%s: %s/%.*s has vanished, and holds it still",
+				      world.gpus[gpu].uuid, pod->name,
+				      VIEW_ARG(before->container));
+}
+
+static void judge_losses(const struct sight *sight, const struct attribution_status *now, int gpu)
+{
+	const struct array before = sight->attribution.status.tenants;
+
+	for (uint32_t i = 0; sight->is_written && i < before.count; i++)
+		judge_absent(now, ARRAY_AT(before, struct attribution_tenant, i), gpu);
 }
 
 /* Objects */
@@ -321,6 +349,7 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 		return;
 	}
 	judge_status(&attribution.status, gpu, sent_at);
+	judge_losses(sight, &attribution.status, gpu);
 	doubt_judge(&attribution.status, gpu, node_of(attribution.status.node_name), sent_at);
 	text = status_text(object);
 	if (oracle_is_verbose)
@@ -336,14 +365,16 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	sight->exists = true;
 }
 
+const struct attribution_status *oracle_status(int gpu)
+{
+	for (int i = 0; i < n_sights; i++)
+		if (sights[i].exists && sights[i].is_written && gpu_of(sights[i].name) == gpu)
+			return &sights[i].attribution.status;
+	return NULL;
+}
+
 void oracle_check_rest(void)
 {
-	for (int i = 0; i < world.n_gpus; i++) {
-		const struct attribution_status *status = NULL;
-
-		for (int k = 0; k < n_sights; k++)
-			if (gpu_of(sights[k].name) == i && sights[k].exists && sights[k].is_written)
-				status = &sights[k].attribution.status;
-		rest_judge(status, i);
-	}
+	for (int i = 0; i < world.n_gpus; i++)
+		rest_judge(oracle_status(i), i);
 }

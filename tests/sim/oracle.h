@@ -28,11 +28,19 @@
  * NEEDLESS	No write repeats the status that is there, in text or (unless the controller's
  *		clock was set lately) in everything but times; at rest nothing is written at all,
  *		nor after a restart of the controller.
+ * LOST		A tenant that was listed does not vanish while it holds the device, its pod lives
+ *		and a book of the kubelet's has it: not by a short List, a source that failed, an
+ *		older report, a restart of anything.
+ * LATE		While nothing has been wrong for a while, a pod's new phase or its end shows
+ *		within 3 s of the moment when the controller was told, a new tenant within 6 s of
+ *		its allocation, and that a node is silent 5 s after it has been so for the stated
+ *		time.
+ * FORGED	A report with a token that is not the reporting node's, or that is none, is refused.
  * DELETED	An object is deleted only when its node has been away from the API server for the
  *		stated time.
  * STUCK	Nothing spins at one moment of virtual time.
  *
- * That forged entries are never visible follows from FALSE_TENANT: what is forged is not so. Pods
+ * That entries forged under the node's own token are never visible follows from FALSE_TENANT: what is forged is not so. Pods
  * that never existed may be shown as Pending and Unresolved; pods of other nodes may not.
  *
  * Threads: the program's only one.
@@ -43,6 +51,8 @@
 
 #include "base/compiler.h"
 #include "base/view.h"
+
+struct attribution_status;
 
 /*
  * Longest way from a fault to the truth: the back-off of a watch or of a node (30 s), the settling
@@ -57,6 +67,9 @@ enum oracle_rule {
 	ORACLE_AT_REST,
 	ORACLE_NO_CAUSE,
 	ORACLE_NEEDLESS,
+	ORACLE_LOST,
+	ORACLE_LATE,
+	ORACLE_FORGED,
 	ORACLE_DELETED,
 	ORACLE_STUCK,
 	ORACLE_N_RULES,
@@ -86,6 +99,8 @@ extern bool oracle_is_verbose;
 /* Writes seen so far. */
 unsigned oracle_writes(void);
 
+/* The status of the device that took effect last; NULL: it has none. */
+const struct attribution_status *oracle_status(int gpu);
 /* Everything must be true now. */
 void oracle_check_rest(void);
 /* From now on nothing may be written; or it may again. */

@@ -36,21 +36,23 @@ static bool is_on(const struct world_container *container, int gpu)
 
 static bool is_tenant(const struct world_pod *pod, int container, int gpu)
 {
-	return world_is_active(pod) && pod->object.exists && !world_is_over(&pod->object) &&
-	       is_on(&pod->containers[container], gpu);
+	const struct world_pod *holder = world_holder(pod);
+
+	return world_is_active(holder) && pod->object.exists && !world_is_over(&pod->object) &&
+	       is_on(&holder->containers[container], gpu);
 }
 
-static const char *phase_of(const struct world_pod *pod, int container)
+int rest_phase(const struct world_pod *pod, int container)
 {
 	if (pod->object.deleting)
-		return "Terminating";
+		return ATTRIBUTION_PHASE_TERMINATING;
 	switch (pod->object.states[container]) {
 	case WORLD_RUNNING:
-		return "Running";
+		return ATTRIBUTION_PHASE_RUNNING;
 	case WORLD_TERMINATED:
-		return "Reserved";
+		return ATTRIBUTION_PHASE_RESERVED;
 	default:
-		return "Starting";
+		return ATTRIBUTION_PHASE_STARTING;
 	}
 }
 
@@ -76,13 +78,13 @@ static bool has_witness(const struct attribution_tenant *tenant, struct view nam
  */
 static bool is_beyond_proof(const struct world_pod *pod, int container, int gpu)
 {
-	const struct world_container *c = &pod->containers[container];
+	const struct world_container *c = &world_holder(pod)->containers[container];
 
 	for (int i = 0; i < c->n_slots; i++)
 		if (c->slots[i].gpu == gpu && c->slots[i].partition >= 0 &&
 		    !world.gpus[gpu].partitions[c->slots[i].partition].exists)
 			return true;
-	return !books_has(pod);
+	return !books_has(world_holder(pod));
 }
 
 /* A validator of the operator's, whose namespace the ClusterPolicy tells. */
@@ -127,14 +129,14 @@ static void judge_tenant(const struct judge *judge, const struct world_pod *pod,
 			accuse(judge, pod->name, "missing", "a tenant");
 		return;
 	}
-	if (strcmp(phase_text(tenant->phase), phase_of(pod, container)) != 0)
+	if (tenant->phase != rest_phase(pod, container))
 		accuse(judge, "a tenant's phase", phase_text(tenant->phase),
-		       phase_of(pod, container));
+		       phase_text(rest_phase(pod, container)));
 	if (!view_equal(tenant->resource, view_from(c->resource)))
 		accuse(judge, "a tenant's resource", "another", c->resource);
 	if (!view_equal(tenant->workload.name, view_from(pod->owner)))
 		accuse(judge, "a tenant's workload", "another", pod->owner);
-	if (tenant->system != is_system(pod))
+	if (tenant->system != is_system(pod) && !is_beyond_proof(pod, container, judge->gpu))
 		accuse(judge, "a tenant's system", "wrong", "so");
 	judge_witnesses(judge, pod, container, tenant);
 }
@@ -174,6 +176,26 @@ static int64_t judge_tenants(struct judge *judge)
 		judge_listed(judge,
 			     ARRAY_AT(judge->status->tenants, struct attribution_tenant, i));
 	return count;
+}
+
+bool rest_must_show(const struct world_pod *pod, int container, int gpu)
+{
+	return is_tenant(pod, container, gpu) && !is_beyond_proof(pod, container, gpu);
+}
+
+bool rest_is_shown(const struct world_pod *pod)
+{
+	for (int c = 0; c < pod->n_containers; c++)
+		for (int gpu = 0; gpu < world.n_gpus; gpu++) {
+			const struct attribution_status *status = oracle_status(gpu);
+
+			if (rest_must_show(pod, c, gpu) &&
+			    (!status ||
+			     !attribution_find_tenant(status, view_from(pod->uid),
+						      view_from(pod->containers[c].name))))
+				return false;
+		}
+	return true;
 }
 
 /* Slots and mode */
@@ -242,7 +264,8 @@ static struct forms survey(int gpu)
 	for (int i = 0; i < world.n_pods; i++)
 		for (int c = 0; c < world.pods[i].n_containers; c++)
 			if (is_tenant(&world.pods[i], c, gpu))
-				note_held(&forms, &world.pods[i].containers[c], gpu, seen);
+				note_held(&forms, &world_holder(&world.pods[i])->containers[c],
+					  gpu, seen);
 	note_offered(&forms, gpu, seen);
 	return forms;
 }

@@ -11,10 +11,17 @@
 #include <stdbool.h>
 
 #include "core/attribution.h"
+#include "sim/world.h"
 
 /* Accuses the status of the device (NULL: there is none) of what is not so. */
 void rest_judge(const struct attribution_status *status, int gpu);
 /* Both texts say the same but for times. */
 bool rest_is_same_text(struct view a, struct view b);
+/* What phase the API server's object bears out (enum attribution_phase). */
+int rest_phase(const struct world_pod *pod, int container);
+/* The pod is a tenant of all devices that it holds. */
+bool rest_is_shown(const struct world_pod *pod);
+/* It holds the device, the API server says nothing else, and there is a book that says so. */
+bool rest_must_show(const struct world_pod *pod, int container, int gpu);
 /* The mode that the IDs in use and on offer bear out (enum attribution_mode). */
 int rest_mode(int gpu);

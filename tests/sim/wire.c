@@ -21,6 +21,8 @@
 #include "sim/clockwork.h"
 #include "sim/door.h"
 #include "sim/net.h"
+#include "sim/oracle.h"
+#include "sim/prompt.h"
 #include "sim/world.h"
 
 #define KEPT 4 /* older reports of a node, to be sent again */
@@ -30,6 +32,7 @@ struct letter {
 	bool answer_lost;
 	int node;
 	unsigned boot;
+	enum wire_forgery forgery; /* WIRE_N_FORGERIES: it is none */
 	char authorization[64];
 	size_t len;
 	char body[];
@@ -79,11 +82,22 @@ static bool is_spoilt(int node, enum wire_fault fault)
 
 /* Sending */
 
+static bool must_be_refused(enum wire_forgery forgery)
+{
+	return forgery == WIRE_OTHER_NODE || forgery == WIRE_BAD_TOKEN ||
+	       forgery == WIRE_OTHER_ACCOUNT || forgery == WIRE_GARBAGE;
+}
+
 static void answered(void *owner, int status, uint32_t retry_after_ms, struct view body)
 {
 	struct letter *letter = owner;
 	struct fetch *fetch = letter->fetch;
 
+	if (status == 200 && must_be_refused(letter->forgery))
+		oracle_accuse(ORACLE_FORGED, "a forged report of node-%d is accepted",
+			      letter->node + 1);
+	if (status == 200)
+		prompt_heard(letter->node);
 	if (fetch && !letter->answer_lost) {
 		if (status == 0)
 			net_fail_in(fetch, 1);
@@ -115,6 +129,7 @@ static struct letter *write_letter(int node, const char *authorization, struct v
 	snprintf(letter->authorization, sizeof(letter->authorization), "%s", authorization);
 	letter->node = node;
 	letter->boot = boots[node];
+	letter->forgery = WIRE_N_FORGERIES;
 	letter->len = body.len;
 	memcpy(letter->body, body.ptr, body.len);
 	return letter;
@@ -294,12 +309,15 @@ static bool change(struct forger *forger, enum wire_forgery forgery)
 static void post(int node, enum wire_forgery forgery, struct view body)
 {
 	char authorization[64];
+	struct letter *letter;
 
 	snprintf(authorization, sizeof(authorization), "Bearer %s",
 		 forgery == WIRE_BAD_TOKEN       ? "stranger"
 		 : forgery == WIRE_OTHER_ACCOUNT ? "other.0"
 						 : wire_token(node));
-	send(write_letter(node, authorization, body), 1);
+	letter = write_letter(node, authorization, body);
+	letter->forgery = forgery;
+	send(letter, 1);
 }
 
 static bool post_changed(int node, enum wire_forgery forgery)

@@ -133,10 +133,15 @@ struct world_pod *world_find_pod(const char *name)
 	return NULL;
 }
 
-struct world_pod *world_find_uid(const char *uid)
+const struct world_pod *world_holder(const struct world_pod *pod)
+{
+	return pod->mirror_of >= 0 ? &world.pods[pod->mirror_of] : pod;
+}
+
+struct world_pod *world_mirror(const struct world_pod *pod)
 {
 	for (int i = 0; i < world.n_pods; i++)
-		if (strcmp(world.pods[i].uid, uid) == 0)
+		if (world.pods[i].mirror_of == world_index(pod) && world.pods[i].object.exists)
 			return &world.pods[i];
 	return NULL;
 }

@@ -113,11 +113,15 @@ struct world_object {
 	bool has_resources; /* allocatedResourcesStatus */
 };
 
+/*
+ * A static pod is two: one that the kubelet has, whose UID is a hash, and its mirror, which the API
+ * server has under a UID of its own. A mirror that is deleted is made again, and is then another.
+ */
 struct world_pod {
 	char namespace[12];
 	char name[24];
 	char uid[WORLD_UID_SIZE];
-	char hash[WORLD_UID_SIZE]; /* of a static pod: the kubelet's UID; else empty */
+	char hash[WORLD_UID_SIZE]; /* the UID of a static pod, also of its mirrors; else empty */
 	char owner[24];            /* StatefulSet; empty: none */
 	bool system;               /* one of the GPU operator's validators */
 	int node;
@@ -133,9 +137,10 @@ struct world_pod {
 	uint64_t created_at;
 	uint64_t end_known_at; /* when the present controller was told that it ended; NEVER: not */
 	uint64_t known_at;     /* when it was first told of it */
+	uint64_t told_at;      /* when it was last told of it */
 	uint64_t shown_at;     /* the API server has had it since */
 	uint64_t over_at;      /* its object says that it holds nothing, or is gone, since */
-	int mirror_of;         /* -1; or the pod whose mirror (see hash) this is a further one of */
+	int mirror_of;         /* -1, or the static pod whose mirror this is */
 };
 
 struct world {
@@ -167,7 +172,10 @@ void world_divide(struct world_gpu *gpu, bool mig, int n_partitions);
 struct world_pod *world_add_pod(int node, const char *name);
 /* The pod of that name that the API server has, or NULL. */
 struct world_pod *world_find_pod(const char *name);
-struct world_pod *world_find_uid(const char *uid);
+/* Whose containers the pod's are: its own, or, for a mirror, those of the static pod. */
+const struct world_pod *world_holder(const struct world_pod *pod);
+/* The mirror of a static pod that the API server has, or NULL. */
+struct world_pod *world_mirror(const struct world_pod *pod);
 int world_index(const struct world_pod *pod);
 /* What a device ID means. False: nothing that there is or was. */
 bool world_place(const char *id, struct world_slot *ret_slot);

@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "core/book.h"
 
 static struct build_world world;
@@ -71,17 +73,23 @@ static void whoever_was_published_as_a_tenant_was_known_once(void **state)
 			build_world_replica(&world, 0, 0));
 	build_world_run(&world, (struct build_pod){.name = "past"},
 			build_world_replica(&world, 0, 1));
+	build_world_run(&world, (struct build_pod){.name = "gone"},
+			build_world_replica(&world, 0, 3));
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "other"}, build_world_uuid(&world, 1));
 	build_world_list(&world, "pending", "main", build_world_replica(&world, 0, 2));
 	build_world_book(&world, "uid-pending", "main", build_world_replica(&world, 0, 2));
 	build_world_publish(&world);
 	build_world_remove_pod(&world, "uid-past");
+	build_world_remove_pod(&world, "uid-gone");
 	build_world_publish(&world);
 	build_world_remove_pod(&world, "uid-tenant");
+	build_world_remove_pod(&world, "uid-other");
 	world.input.n_ended = 0; /* as after a restart of the controller */
 	struct book book = read_book();
-	assert_int_equal(book.entries[0].standing, BOOK_ENDED);
-	assert_int_equal(book.entries[1].standing, BOOK_ENDED);
-	assert_int_equal(book.entries[2].standing, BOOK_UNKNOWN);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(book.entries[i].standing, BOOK_ENDED);
+	assert_int_equal(book.entries[4].standing, BOOK_UNKNOWN);
 }
 
 static void entries_are_found_by_id_and_container(void **state)
@@ -106,6 +114,53 @@ static void entries_are_found_by_id_and_container(void **state)
 	assert_null(book_next(&book, VIEW("id-3"), VIEW("main"), &at));
 }
 
+static void each_id_of_an_entry_leads_to_it(void **state)
+{
+	(void)state;
+	static struct view ids[] = {VIEW_INIT("id-1"), VIEW_INIT("id-2")};
+	build_world_book(&world, "a", "main", VIEW("id-0"))->device_ids =
+		(struct array){ids, ARRAY_SIZE(ids), true};
+	struct book book = read_book();
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		size_t at = 0;
+		assert_ptr_equal(book_next(&book, ids[i], VIEW("main"), &at), &book.entries[0]);
+	}
+}
+
+/* In memory of its own, where a sanitizer sees who reads past the end. */
+static void what_is_not_in_a_list_is_looked_for_no_further_than_its_end(void **state)
+{
+	(void)state;
+	struct view *ended = malloc(sizeof(*ended));
+	assert_non_null(ended);
+	*ended = VIEW("uid-ended");
+	build_world_book(&world, "uid-new", "main", VIEW("id"));
+	world.input.ended = ended;
+	world.input.n_ended = 1;
+	struct book book = read_book();
+	assert_int_equal(book.entries[0].standing, BOOK_UNKNOWN);
+	size_t at = 0;
+	assert_null(book_next(&book, VIEW("z"), VIEW("main"), &at));
+	world.input.n_ended = 0;
+	world.input.ended = world.ended;
+	free(ended);
+}
+
+static void without_memory_there_is_no_book(void **state)
+{
+	(void)state;
+	struct census census = {.input = &world.input};
+	struct roster roster = {0};
+	struct book book;
+	struct error err = {0};
+	struct arena small;
+	arena_init(&small, 1);
+	build_world_book(&world, "uid-a", "main", VIEW("id"))->device_ids.count = 0;
+	assert_int_equal(book_read(&census, &roster, &small, &book, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	arena_deinit(&small);
+}
+
 static void a_pods_containers_are_found(void **state)
 {
 	(void)state;
@@ -126,6 +181,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		whoever_was_published_as_a_tenant_was_known_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(entries_are_found_by_id_and_container, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_id_of_an_entry_leads_to_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_not_in_a_list_is_looked_for_no_further_than_its_end, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_there_is_no_book, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_pods_containers_are_found, set_up, tear_down),
 };
 

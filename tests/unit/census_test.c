@@ -37,18 +37,56 @@ static void pods_are_found_by_uid_hash_and_name(void **state)
 		&world, (struct build_pod){.name = "b", .hash = "c0ffee", .wants_no_gpu = true});
 	const struct pod *c =
 		build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-c",
-							   .namespace = "other"});
+							   .hash = "7", .namespace = "other"});
 	struct census census = take();
 	assert_int_equal(census.n_gpu_pods, 2);
 	assert_ptr_equal(census_find_uid(&census, VIEW("uid-a")), a);
 	assert_ptr_equal(census_find_uid(&census, VIEW("uid-b")), b);
 	assert_ptr_equal(census_find_uid(&census, VIEW("c0ffee")), b);
+	assert_ptr_equal(census_find_uid(&census, VIEW("7")), c);
 	assert_null(census_find_uid(&census, VIEW("uid")));
 	assert_null(census_find_uid(&census, VIEW("")));
 	assert_ptr_equal(census_find_name(&census, VIEW("ml"), VIEW("a")), a);
 	assert_ptr_equal(census_find_name(&census, VIEW("ml"), VIEW("b")), b);
 	assert_ptr_equal(census_find_name(&census, VIEW("other"), VIEW("a")), c);
 	assert_null(census_find_name(&census, VIEW("other"), VIEW("b")));
+}
+
+static void of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant(void **state)
+{
+	(void)state;
+	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-old", .wants_no_gpu = true});
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	struct census census = take();
+	assert_ptr_equal(census_find_name(&census, VIEW("ml"), VIEW("a")), a);
+}
+
+static struct pod_container container(const char *name, enum pod_container_kind kind, bool wants_gpu)
+{
+	return (struct pod_container){view_from(name), kind, POD_CONTAINER_RUNNING, wants_gpu};
+}
+
+static void one_container_that_must_be_listed_is_enough(void **state)
+{
+	(void)state;
+	static struct pod_fields fields;
+	struct pod *pod;
+	struct error err;
+	for (int i = 0; i < 2; i++) {
+		fields = (struct pod_fields){
+			.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("uid-a"),
+			.phase = POD_PHASE_RUNNING, .wants_gpu = true, .n_containers = 2};
+		fields.containers[0] = container("main", POD_CONTAINER_MAIN, false);
+		fields.containers[1] = container(
+			"other", i ? POD_CONTAINER_SIDECAR : POD_CONTAINER_INIT, true);
+		assert_int_equal(pod_new(&world.intern, &fields, &pod, &err), 0);
+		world.pods[0] = pod;
+		world.input.n_pods = 1;
+		struct census census = take();
+		assert_int_equal(census_is_listed(&census), i == 0);
+		world.input.n_pods = 0;
+		pod_free(&world.intern, pod);
+	}
 }
 
 static void a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar(void **state)
@@ -81,6 +119,10 @@ static void a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar(void
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(pods_are_found_by_uid_hash_and_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		one_container_that_must_be_listed_is_enough, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar, set_up, tear_down),
 };

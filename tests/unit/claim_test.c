@@ -86,6 +86,8 @@ static void the_object_of_a_device_is_its_uuid_in_lower_case(void **state)
 		claim_object_name((struct view){long_uuid, sizeof(long_uuid)}, buffer);
 	assert_int_equal(name.len, CLAIM_NAME_SIZE);
 	assert_int_equal(name.ptr[name.len - 1], 'a');
+	name = claim_object_name((struct view){long_uuid, CLAIM_NAME_SIZE - 1}, buffer);
+	assert_int_equal(name.len, CLAIM_NAME_SIZE - 1);
 }
 
 static void a_device_is_claimed_by_each_place_that_reports_it(void **state)
@@ -152,6 +154,8 @@ static void the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place(v
 	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), NULL, 2000), 800);
 	place[0]->report_at = 1500;
 	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 500);
+	place[0]->report_at = 2000;
+	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 0);
 	claim_drop(&claims, place[0], &first, NULL);
 	claim_drop(&claims, place[1], &first, NULL);
 	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), -1);
@@ -172,6 +176,7 @@ static void what_was_claimed_before_memory_ran_out_can_be_dropped(void **state)
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+		assert_int_equal(claims.by_name.count, count("gpu-ab") + count("gpu-cd"));
 		claim_drop(&claims, place[0], &both, NULL);
 		assert_int_equal(claims.by_name.count, 0);
 	}

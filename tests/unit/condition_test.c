@@ -61,6 +61,7 @@ static void there_are_five_conditions_in_the_order_of_their_types(void **state)
 	static const char *const types[] = {"Attributed", "Drifted", "Healthy", "Ready",
 					    "ReportFresh"};
 	struct attribution_status status = make(NULL, NOW);
+	assert_true(status.conditions.present);
 	assert_int_equal(status.conditions.count, ARRAY_SIZE(types));
 	for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
 		const struct condition *c = ARRAY_AT(status.conditions, struct condition, i);
@@ -222,6 +223,11 @@ static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **stat
 	status = make(&published, NOW + 2);
 	c = attribution_find_condition(&status, VIEW("Attributed"));
 	assert_true(c->last_transition_time == NOW + 2);
+	/* Nobody has set the time yet. */
+	published = make(NULL, 0);
+	status = make(&published, NOW + 3);
+	c = attribution_find_condition(&status, VIEW("Attributed"));
+	assert_true(c->last_transition_time == NOW + 3);
 }
 
 static void carried_conditions_change_only_where_silence_says_so(void **state)
@@ -232,6 +238,7 @@ static void carried_conditions_change_only_where_silence_says_so(void **state)
 	assert_int_equal(condition_carry(true, &published, 8, NOW + 1, &arena, &status.conditions,
 					 &err),
 			 0);
+	assert_true(status.conditions.present);
 	assert_int_equal(status.conditions.count, 5);
 	for (uint32_t i = 0; i < 5; i++) {
 		const struct condition *c = ARRAY_AT(status.conditions, struct condition, i);
@@ -245,11 +252,41 @@ static void carried_conditions_change_only_where_silence_says_so(void **state)
 	expect_condition(&status, "Ready", CONDITION_UNKNOWN, "ReportStale");
 	expect_condition(&status, "Attributed", CONDITION_TRUE, "AllResolved");
 	expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	published.conditions.count = 1;
+	assert_int_equal(condition_carry(false, &published, 8, NOW + 1, &arena,
+					 &status.conditions, &err),
+			 0);
+	expect_condition(&status, "Attributed", CONDITION_TRUE, "AllResolved");
 	published.conditions = (struct array){0};
 	assert_int_equal(condition_carry(false, &published, 8, NOW + 1, &arena,
 					 &status.conditions, &err),
 			 0);
 	assert_int_equal(status.conditions.count, 0);
+	assert_null(status.conditions.items);
+}
+
+/* A chunk is as long as the room that is left. */
+static void without_memory_no_condition_is_made(void **state)
+{
+	(void)state;
+	struct array conditions;
+	struct error err;
+	struct attribution_status published = make(NULL, NOW);
+	tenants.slots_unresolved = 1;
+	size_t enough = 5 * sizeof(struct condition) + sizeof("1 slot is held by a pod that the API "
+							     "server does not know");
+	for (size_t cap = 0; cap < enough; cap++) {
+		CLEANUP(arena_deinit) struct arena small;
+		arena_init(&small, cap);
+		error_clear(&err);
+		assert_int_equal(condition_make(&facts, NULL, 7, NOW, &small, &conditions, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
+	CLEANUP(arena_deinit) struct arena small;
+	arena_init(&small, 1);
+	error_clear(&err);
+	assert_int_equal(condition_carry(true, &published, 8, NOW, &small, &conditions, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -266,6 +303,7 @@ static const struct CMUnitTest tests[] = {
 		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		carried_conditions_change_only_where_silence_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

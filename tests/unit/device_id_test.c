@@ -2,6 +2,8 @@
 
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "core/device_id.h"
 
 #define UUID "11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -14,9 +16,22 @@ struct row {
 	bool is_replica, is_hami, is_odd;
 };
 
+/* In memory of its own, where a sanitizer sees who reads past the end. */
+static struct device_id parse(const char *text, char **ret_copy)
+{
+	size_t len = strlen(text);
+
+	*ret_copy = malloc(len);
+	assert_true(*ret_copy || len == 0);
+	for (size_t i = 0; i < len; i++)
+		(*ret_copy)[i] = text[i];
+	return device_id_parse((struct view){*ret_copy, len});
+}
+
 static void check(const struct row *row)
 {
-	struct device_id id = device_id_parse(view_from(row->text));
+	char *copy;
+	struct device_id id = parse(row->text, &copy);
 
 	if (id.form != row->form)
 		fail_msg("%s: form %d", row->text, (int)id.form);
@@ -28,6 +43,7 @@ static void check(const struct row *row)
 	assert_int_equal(id.is_replica, row->is_replica);
 	assert_int_equal(id.is_hami, row->is_hami);
 	assert_int_equal(id.is_odd, row->is_odd);
+	free(copy);
 }
 
 static void every_known_form_is_taken_apart(void **state)
@@ -55,8 +71,10 @@ static void anything_else_is_unknown_and_names_nothing(void **state)
 {
 	static const char *const texts[] = {
 		"", "::", "::1", "GPU-", "MIG-", "gpu-" UUID, UUID, "GPU-::1",
-		"GPU-11ba558d-3437-2335-2fd8-a78c8502f87g", "MIG-GPU-" UUID, "MIG-GPU-" UUID "/1",
-		"MIG-GPU-" UUID "/1/x", "MIG-GPU-" UUID "//", "nvidia", "nvidia-1", "nvidia1/",
+		"GPU-11ba558d-3437-2335-2fd8-a78c8502f87g", "GPU-g1ba558d-3437-2335-2fd8-a78c8502f87f",
+		"GPU-11ba558d-3437-2335-2fd8-a78c8502f87", "MIG-11ba558d-3437-2335-2fd8-a78c8502f87",
+		"MIG-GPU-" UUID, "MIG-GPU-" UUID "/1", "MIG-GPU-" UUID "/x/1", "MIG-GPU-" UUID "/1/x",
+		"MIG-GPU-" UUID "//", "MIG-GPU-11ba558d/1/2", "nvidia", "nvidia-1", "nvidia1/",
 		"nvidia1/x", "nvidia1/gi", "nvidia1/gi1/", "nvidia1/vgpu", "nvidia1/gi1/vgpu1x",
 		"nvidia1::2", "all", "0",
 	};

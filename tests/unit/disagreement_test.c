@@ -99,8 +99,7 @@ static void witnesses_that_count_differently_on_one_device_disagree(void **state
 					   .told = {build_world_replica(&world, 0, 0),
 						    build_world_replica(&world, 0, 1)}},
 			build_world_replica(&world, 0, 0));
-	expect_disagreement(publish_later(),
-			    "uid-a/main Checkpoint=1 PodResources=1 PodStatus=2");
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=2");
 }
 
 static void a_checkpoint_that_was_wiped_contradicts_those_that_remember(void **state)
@@ -114,8 +113,7 @@ static void a_checkpoint_that_was_wiped_contradicts_those_that_remember(void **s
 	build_world_book_nothing(&world);
 	build_world_report(&world);
 	expect_disagreement(publish(), "");
-	expect_disagreement(publish_later(),
-			    "uid-a/main Checkpoint=0 PodResources=1 PodStatus=1");
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=0 PodResources=1 PodStatus=1");
 }
 
 static void a_difference_counts_when_the_report_has_stood_for_the_stated_time(void **state)
@@ -194,7 +192,9 @@ static void an_init_container_is_no_reason_for_an_alarm(void **state)
 	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_run(&world,
-			(struct build_pod){.name = "a", .container = "init", .second = "main",
+			(struct build_pod){.name = "a",
+					   .container = "init",
+					   .second = "main",
 					   .kind = POD_CONTAINER_INIT,
 					   .told_of_second = {build_world_replica(&world, 0, 0)}},
 			build_world_replica(&world, 0, 0));
@@ -210,7 +210,9 @@ static void a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm(v
 	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_run(&world,
-			(struct build_pod){.name = "a", .container = "side", .second = "main",
+			(struct build_pod){.name = "a",
+					   .container = "side",
+					   .second = "main",
 					   .kind = POD_CONTAINER_SIDECAR,
 					   .told_of_second = {build_world_replica(&world, 0, 1)}},
 			build_world_replica(&world, 0, 0));
@@ -226,7 +228,8 @@ static void a_container_with_a_claim_is_no_reason_for_an_alarm(void **state)
 	build_world_exclusive(&world, 0);
 	build_world_device(&world, 1);
 	build_world_run(&world,
-			(struct build_pod){.name = "a", .second = "claims",
+			(struct build_pod){.name = "a",
+					   .second = "claims",
 					   .told = {build_world_uuid(&world, 0)}},
 			build_world_uuid(&world, 0));
 	build_world_grant(&world, "uid-a", "claims", 1);
@@ -306,56 +309,74 @@ static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
 	build_world_device(&world, 1);
 	for (unsigned i = 0; i < n; i++)
 		build_world_run(&world,
-				(struct build_pod){
-					.name = build_world_text(&world, "p%02u", i).ptr,
-					.told = {build_world_uuid(&world, 1)}},
+				(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr,
+						   .told = {build_world_uuid(&world, 1)}},
 				build_world_replica(&world, 0, n - 1 - i));
 	const struct attribution_status *status = publish_later();
 	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
 	assert_int_equal(status->source_disagreement_left_out, 2);
-	expect_text(ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 15)
-			    ->pod_uid,
-		    "uid-p15");
+	expect_text(
+		ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 15)->pod_uid,
+		"uid-p15");
 	expect_tenant(status, "uid-p17", RUNNING, DISPUTED);
 	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void who_is_carried_over_stays_disputed(void **state)
+{
+	(void)state;
+	contradict();
+	publish_later();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	const struct attribution_status *status = publish();
+	expect_tenant(status, "uid-a", RUNNING, DISPUTED);
+	expect_disagreement(status, "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "SourceDisagreement");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_remove_pod(&world, "uid-a");
+	expect_disagreement(publish(), "");
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_pod_status_that_names_another_device_contradicts_the_books, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_that_names_another_device_contradicts_the_checkpoint, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_list_that_names_another_device_contradicts_the_checkpoint,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_list_that_has_the_pod_without_the_container_contradicts_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(witnesses_that_count_differently_on_one_device_disagree,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_checkpoint_that_was_wiped_contradicts_those_that_remember,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		witnesses_that_count_differently_on_one_device_disagree, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_checkpoint_that_was_wiped_contradicts_those_that_remember, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_difference_counts_when_the_report_has_stood_for_the_stated_time, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_was_published_stays_while_new_reports_show_it_too, set_up, tear_down),
+		a_difference_counts_when_the_report_has_stood_for_the_stated_time, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(what_was_published_stays_while_new_reports_show_it_too,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_agree_again_are_believed_at_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_restart_of_the_controller_does_not_settle_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_init_container_is_no_reason_for_an_alarm, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_restart_of_the_controller_does_not_settle_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_init_container_is_no_reason_for_an_alarm, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_container_with_a_claim_is_no_reason_for_an_alarm, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_that_settles_is_no_reason_for_an_alarm, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_without_the_pod_is_no_reason_for_an_alarm, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_book_of_some_time_ago_does_not_speak_by_silence, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_without_an_agent_has_nobody_to_disagree, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_holder_that_the_api_does_not_know_is_not_compared, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		those_beyond_the_bound_are_counted_and_disputed_too, set_up, tear_down),
+		a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_container_with_a_claim_is_no_reason_for_an_alarm, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_list_that_settles_is_no_reason_for_an_alarm, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_list_without_the_pod_is_no_reason_for_an_alarm, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_book_of_some_time_ago_does_not_speak_by_silence, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_node_without_an_agent_has_nobody_to_disagree, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_holder_that_the_api_does_not_know_is_not_compared, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_disputed_too, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_is_carried_over_stays_disputed, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

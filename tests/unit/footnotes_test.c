@@ -44,8 +44,8 @@ static void devices_of_a_silent_node_share_a_note(void **state)
 	struct attribution devices[] = {make("U1", "a", true), make("U2", "a", true),
 					make("U3", "a", false), make("U4", "b", true)};
 	assert_notes(devices, 4,
-		     "* a, 2 GPUs: AgentSilent: no report; what is shown is the last that was known\n"
-		     "* b, U4: AgentSilent: no report; what is shown is the last that was known\n");
+		     "* a, 2 GPUs: AgentSilent: no report; what rests on its reports is the last that was known\n"
+		     "* b, U4: AgentSilent: no report; what rests on its reports is the last that was known\n");
 	assert_notes(&devices[2], 1, "");
 	assert_notes(devices, 0, "");
 }

@@ -311,6 +311,27 @@ static void reports_wait_for_a_certificate_and_for_readiness(void **state)
 	stop(&f);
 }
 
+static void a_lack_that_is_tolerated_crosses_the_threads_as_such(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	struct error err;
+	struct probes_check check = {VIEW("resourceclaims"), VIEW("may not list"), false};
+	const struct front_state published = {VIEW(""), 30, &check, 1};
+	start_ready(&f);
+	assert_int_equal(front_publish(f.front, &published, &err), 0);
+	await_ready(&f, 500);
+	check.tolerated = true;
+	assert_int_equal(front_publish(f.front, &published, &err), 0);
+	await_ready(&f, 200);
+	struct http_client *client = http_client_connect(f.probe_port);
+	http_client_ask(client, "GET /readyz?verbose", "", VIEW(""), &answer);
+	assert_non_null(strstr(answer.body, "[+]resourceclaims ok without: may not list\n"));
+	http_client_free(client);
+	stop(&f);
+}
+
 static void a_certificate_is_exchanged_while_it_runs(void **state)
 {
 	(void)state;
@@ -497,6 +518,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_report_travels_from_the_agent_to_the_loop),
 	cmocka_unit_test(refusals_have_their_codes),
 	cmocka_unit_test(reports_wait_for_a_certificate_and_for_readiness),
+	cmocka_unit_test(a_lack_that_is_tolerated_crosses_the_threads_as_such),
 	cmocka_unit_test(a_certificate_is_exchanged_while_it_runs),
 	cmocka_unit_test(probes_say_how_it_is),
 	cmocka_unit_test(what_the_loop_did_not_take_ends_with_the_front),

@@ -335,6 +335,8 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 	} rows[] = {
 		/* a whole device, whatever its number in the name */
 		{"gpu-1", {{"gpu-0", GPU_1, ""}, {"gpu-1", GPU_0, ""}}, GPU_0, ""},
+		/* what has a parent is a part, whatever its own UUID looks like */
+		{"gpu-1", {{"gpu-1", GPU_0, GPU_1}}, GPU_1, ""},
 		/* a MIG device that was there before */
 		{"gpu-1-mig-1g5gb-19-0", {{"gpu-1-mig-1g5gb-19-0", MIG_1, GPU_1}}, GPU_1, MIG_1},
 		/* one whose parent is told by its name only */

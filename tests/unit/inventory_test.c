@@ -475,12 +475,23 @@ static void without_nvml_the_books_name_the_objects(void **state)
 	struct world *world = *state;
 	struct view ids[] = {VIEW(UUID_A "::1"), VIEW("nonsense"), VIEW(UUID_A "::0")};
 	struct report_resource_devices offer = {VIEW("nvidia.com/gpu"), {ids, 3, true}};
+	struct report_pod_resource listed = {.device_ids = {ids, 3, true}};
+	struct report_checkpoint_entry booked = {.device_ids = {ids, 3, true}};
 	struct report report = report_of("gpu-b", false, NULL);
+	struct array *const books[] = {&report.allocatable, &report.checkpoint.registered,
+				       &report.pod_resources, &report.checkpoint.entries};
+	void *const items[] = {&offer, &offer, &listed, &booked};
 
-	report.allocatable = (struct array){&offer, 1, true};
 	put_attribution(world, "", 1);
-	put_report(world, &report, 1000);
-	assert_int_equal(gather(world, "gpu-b", 1000).n_previous, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(books); i++) {
+		put_report(world, &report, 1000);
+		assert_int_equal(gather(world, "gpu-b", 1000).n_previous, 0);
+		*books[i] = (struct array){items[i], 1, true};
+		put_report(world, &report, 1000);
+		assert_int_equal(gather(world, "gpu-b", 1000).n_previous, 1);
+		*books[i] = (struct array){0};
+	}
+	report.allocatable = (struct array){&offer, 1, true};
 	report.sources.nvml.state = REPORT_SOURCE_OK;
 	put_report(world, &report, 2000);
 	assert_int_equal(gather(world, "gpu-b", 2000).n_previous, 0);
@@ -646,6 +657,32 @@ static void a_claim_grants_its_device_in_whatever_order_things_come(void **state
 	}
 }
 
+static void without_nvml_the_api_names_the_objects_too(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", false, NULL);
+	const struct pod_fields told = {
+		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"), .node = VIEW("gpu-a"),
+		.phase = POD_PHASE_RUNNING, .wants_gpu = true,
+		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), VIEW(UUID_A "::3")}},
+		.n_allocations = 1,
+	};
+	struct error err;
+
+	put_attribution(world, "gpu-b", 1);
+	put_pod(world, "a", "u1", true, 1);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 0);
+	assert_int_equal(inventory_put_pod(world->inventory, &told, STORE_UPSERT, 2, 1000, &err),
+			 0);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 1);
+	put_pod(world, "a", "u1", true, 3);
+	put_slice(world, "gpu-a", 1, 1);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 1);
+	report.sources.nvml.state = REPORT_SOURCE_OK;
+	put_report(world, &report, 2000);
+	assert_int_equal(gather(world, "gpu-a", 2000).n_previous, 0);
+}
+
 static void what_changes_of_claims_and_slices_touches_their_nodes(void **state)
 {
 	struct world *world = *state;
@@ -730,14 +767,24 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 
 static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
 {
-	struct world *world = *state;
+	static const enum inventory_kind orders[][2] = {
+		{INVENTORY_RESOURCE_CLAIMS, INVENTORY_RESOURCE_SLICES},
+		{INVENTORY_RESOURCE_SLICES, INVENTORY_RESOURCE_CLAIMS},
+	};
 
-	put_slice(world, "gpu-a", 1, 1);
-	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
-	inventory_set_absent(world->inventory, INVENTORY_RESOURCE_CLAIMS);
-	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
-	inventory_set_absent(world->inventory, INVENTORY_RESOURCE_SLICES);
-	assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		tear_down(state);
+		set_up(state);
+		struct world *world = *state;
+		put_slice(world, "gpu-a", 1, 1);
+		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+		inventory_begin_replace(world->inventory, orders[i][0]);
+		put_slice(world, "gpu-a", 1, 2);
+		inventory_end_replace(world->inventory, orders[i][0], 1000);
+		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+		inventory_set_absent(world->inventory, orders[i][1]);
+		assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+	}
 }
 
 static void a_claim_that_is_not_here_makes_grants_unknown_while_its_pod_lives(void **state)
@@ -948,6 +995,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_object_touches_its_holder_and_those_that_report_the_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_nvml_the_books_name_the_objects, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_nvml_the_api_names_the_objects_too, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_is_no_longer_reported_is_no_longer_claimed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

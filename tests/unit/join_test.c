@@ -709,6 +709,18 @@ static void a_hami_id_without_an_annotation_names_a_stand_in(void **state)
 	expect_condition(status, "Ready", CONDITION_FALSE, "Unresolved");
 }
 
+static void expect_same_result(const struct join_result *a, const struct join_result *b)
+{
+	assert_int_equal(a->n_devices, b->n_devices);
+	assert_int_equal(a->n_ended, b->n_ended);
+	assert_int_equal(a->ids_unknown, b->ids_unknown);
+	assert_true(a->again_in_ms == b->again_in_ms);
+	for (size_t i = 0; i < a->n_devices; i++) {
+		assert_int_equal(a->devices[i].action, b->devices[i].action);
+		assert_true(status_equal(&a->devices[i].status, &b->devices[i].status));
+	}
+}
+
 static void running_out_of_memory_fails_and_changes_nothing(void **state)
 {
 	(void)state;
@@ -721,22 +733,38 @@ static void running_out_of_memory_fails_and_changes_nothing(void **state)
 	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 1));
 	build_world_list(&world, "ghost", "main", build_world_replica(&world, 0, 3));
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
+	build_world_run(&world,
+			(struct build_pod){.name = "d", .told = {build_world_uuid(&world, 2)}},
+			VIEW("no device"));
+	build_world_grant(&world, "uid-d", "main", 0);
+	build_world_process(&world, 0, 1, "uid-d");
+	build_world_process(&world, 0, 2, "");
+	build_world_end(&world, "uid-x");
+	build_world_slice(&world, 3);
+	build_world_wait(&world, world.limits.disagreement_ms);
 	publish();
 	build_world_remove_pod(&world, "uid-a");
 	build_world_exclusive(&world, 2);
-	for (int i = 0; i < 2; i++) {
+	build_world_publish(&world);
+	for (int i = 0; i < 3; i++) {
+		const struct join_result *all = build_world_join(&world);
 		for (size_t cap = 0;; cap += 16) {
 			CLEANUP(arena_deinit) struct arena arena;
 			struct join_result result = {.n_devices = 4711};
 			arena_init(&arena, cap);
 			error_clear(&err);
-			if (join_node(&world.input, &arena, &result, &err) == 0)
+			if (join_node(&world.input, &arena, &result, &err) == 0) {
+				expect_same_result(&result, all);
 				break;
+			}
 			assert_int_equal(err.kind, ERROR_NO_MEMORY);
 			assert_int_equal(result.n_devices, 4711);
 			n_failures++;
 		}
-		world.input.report = NULL;
+		if (i == 0)
+			build_world_restart(&world);
+		else
+			world.input.report_age_ms = world.limits.agentless_ms;
 	}
 	assert_true(n_failures > 100);
 }
@@ -949,6 +977,20 @@ static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void *
 	assert_int_equal(status->source_disagreement_left_out, 2);
 }
 
+static void a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){
+				.name = "a", .hami = ";",
+				.told = {VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1")}});
+	build_world_restart(&world);
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, world.limits.agentless_ms);
+	build_world_wait(&world, world.limits.agentless_ms);
+	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_device_without_an_object_is_created_under_its_uuid_in_lower_case, set_up, tear_down),
@@ -1044,6 +1086,8 @@ static const struct CMUnitTest tests[] = {
 		slices_describe_idle_devices_without_an_agent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_disputed_the_unplaced_and_their_numbers_outlive_a_restart, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -241,6 +241,17 @@ static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
 	expect_text(publish()->slots.summary, "2/3");
 }
 
+static void who_shares_a_reservations_device_takes_no_further_slot(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_replica(&world, 0, 0));
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	expect_text(publish()->slots.summary, "1/3");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		the_device_is_described_as_nvml_does_with_dashes_in_the_model, set_up, tear_down),
@@ -266,6 +277,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_nvml_said_once_no_slice_unsays, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_is_on_a_device_by_no_id_takes_a_slot_of_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_shares_a_reservations_device_takes_no_further_slot, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -213,21 +213,21 @@ static void without_memory_it_does_not_open(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		what_several_say_of_one_id_is_one_holding, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		other_ids_containers_pods_and_devices_are_other_holdings, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		holdings_are_in_the_order_of_device_pod_container_and_id, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_two_resource_names_the_lower_one_stays, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_several_say_of_one_id_is_one_holding, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(other_ids_containers_pods_and_devices_are_other_holdings,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(holdings_are_in_the_order_of_device_pod_container_and_id,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_two_resource_names_the_lower_one_stays, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_only_watches_by_one_word_uses_by_the_other, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		hamis_ids_mark_a_stand_in_unless_the_annotation_tells_more, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(hamis_ids_mark_a_stand_in_unless_the_annotation_tells_more,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_empty_ledger_closes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_it_does_not_open, set_up, tear_down),
 };

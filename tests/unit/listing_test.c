@@ -92,8 +92,8 @@ static void an_unknown_uid_wins_over_the_name_of_another_pod(void **state)
 	(void)state;
 	/* The API server still shows the old pod; the kubelet already has the new one. */
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "web", .uid = "uid-old",
-						   .deleting = true});
+	build_world_pod(&world,
+			(struct build_pod){.name = "web", .uid = "uid-old", .deleting = true});
 	build_world_list(&world, "web", "main", build_world_uuid(&world, 0));
 	build_world_book(&world, "uid-new", "main", build_world_uuid(&world, 0));
 	const struct attribution_status *status = publish();
@@ -232,30 +232,52 @@ static void an_entry_of_a_pod_on_another_node_holds_nothing(void **state)
 	assert_int_equal(world.result.claims_refused, 1);
 }
 
+static void hamis_id_in_a_dated_list_is_the_annotated_pods_and_nobody_elses(void **state)
+{
+	(void)state;
+	const struct view id = VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1");
+	build_world_device(&world, 0);
+	build_world_offer(&world, id);
+	build_world_pod(&world,
+			(struct build_pod){
+				.name = "a",
+				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"});
+	build_world_list(&world, "a", "main", id);
+	date_list();
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main");
+	expect_text(status->slots.summary, "1/1");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
-		a_list_without_a_checkpoint_does_not_name_the_successor_before_it_ran, set_up, tear_down),
+		a_list_without_a_checkpoint_does_not_name_the_successor_before_it_ran, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_name_whose_pod_is_gone_lags_behind, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_unknown_uid_wins_over_the_name_of_another_pod, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		an_unknown_uid_wins_over_the_name_of_another_pod, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_unknown_uid_in_a_dated_checkpoint_does_not_hide_a_running_pod, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_ended_uid_explains_a_name_until_the_successor_runs, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_live_uid_explains_a_name_that_no_pod_has, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		books_that_name_two_living_pods_show_both, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_dated_list_keeps_whom_a_good_one_named, set_up, tear_down),
+		an_unknown_uid_in_a_dated_checkpoint_does_not_hide_a_running_pod, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(an_ended_uid_explains_a_name_until_the_successor_runs,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_live_uid_explains_a_name_that_no_pod_has, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(books_that_name_two_living_pods_show_both, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_dated_list_keeps_whom_a_good_one_named, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_dated_list_names_nobody_new, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_agrees_in_part_is_about_one_pod, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_same_container_name_in_another_pod_is_no_agreement,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_is_over_is_not_what_an_old_kubelets_list_means,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_entry_of_a_pod_on_another_node_holds_nothing, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		the_same_container_name_in_another_pod_is_no_agreement, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_is_over_is_not_what_an_old_kubelets_list_means, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_entry_of_a_pod_on_another_node_holds_nothing, set_up, tear_down),
+		hamis_id_in_a_dated_list_is_the_annotated_pods_and_nobody_elses, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -29,23 +29,28 @@ static struct node *make(const struct node_fields *fields)
 static void a_node_keeps_its_own_copy_of_everything(void **state)
 {
 	(void)state;
-	char name[] = "gpu-a";
+	char name[] = "gpu-a", resource[] = "nvidia.com/gpu";
 	struct node_fields fields = full();
 	struct view value;
 
 	fields.name = view_from(name);
+	fields.resources[1].name = view_from(resource);
 	struct node *node = make(&fields);
 	memset(name, 'x', sizeof(name) - 1);
+	memset(resource, 'x', sizeof(resource) - 1);
 	memset(&fields, 0, sizeof(fields));
 	assert_true(view_equal(node->name, VIEW("gpu-a")));
 	assert_true(view_equal(node->uid, VIEW("n1")));
 	assert_true(view_equal(node->boot_id, VIEW("b1")));
 	assert_true(view_equal(node->kubelet_version, VIEW("v1.36.3")));
 	assert_int_equal(node->ready, NODE_READY_TRUE);
+	assert_true(node->labels.present && node->resources.present);
 	assert_int_equal(node->labels.count, 2);
 	assert_true(node_label(node, VIEW("gpu.count"), &value));
 	assert_true(view_equal(value, VIEW("8")));
 	assert_int_equal(node->resources.count, 2);
+	assert_true(view_equal(ARRAY_AT(node->resources, struct node_resource, 0)->name,
+			       VIEW("nvidia.com/gpu")));
 	assert_int_equal(ARRAY_AT(node->resources, struct node_resource, 1)->capacity, 7);
 	assert_int_equal(ARRAY_AT(node->resources, struct node_resource, 1)->allocatable, 6);
 	node_free(node);
@@ -100,19 +105,24 @@ static void change_kubelet(struct node_fields *f) { f->kubelet_version = VIEW("v
 static void change_ready(struct node_fields *f) { f->ready = NODE_READY_FALSE; }
 static void change_key(struct node_fields *f) { f->labels[0].key = VIEW("gpu.p"); }
 static void change_value(struct node_fields *f) { f->labels[0].value = VIEW("H100"); }
+static void change_first_value(struct node_fields *f) { f->labels[1].value = VIEW("4"); }
 static void fewer_labels(struct node_fields *f) { f->n_labels = 1; }
+static void no_labels(struct node_fields *f) { f->n_labels = 0; }
 static void change_resource(struct node_fields *f) { f->resources[0].name = VIEW("nvidia.com/x"); }
 static void change_capacity(struct node_fields *f) { f->resources[0].capacity = 9; }
 static void change_allocatable(struct node_fields *f) { f->resources[0].allocatable = 9; }
+static void change_first_resource(struct node_fields *f) { f->resources[1].capacity = 9; }
 static void fewer_resources(struct node_fields *f) { f->n_resources = 1; }
+static void no_resources(struct node_fields *f) { f->n_resources = 0; }
 
 static void each_fact_makes_a_difference(void **state)
 {
 	(void)state;
 	static void (*const changes[])(struct node_fields *) = {
 		change_name, change_uid, change_boot, change_kubelet, change_ready, change_key,
-		change_value, fewer_labels, change_resource, change_capacity, change_allocatable,
-		fewer_resources,
+		change_value, change_first_value, fewer_labels, no_labels, change_resource,
+		change_capacity, change_allocatable, change_first_resource, fewer_resources,
+		no_resources,
 	};
 	const struct node_fields fields = full();
 	struct node *node = make(&fields);

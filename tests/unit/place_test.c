@@ -32,6 +32,7 @@ static void assert_touched(const char *names)
 static int set_up(void **state)
 {
 	(void)state;
+	memset(&book, 0x55, sizeof(book));
 	place_book_init(&book);
 	book.touch = on_touch;
 	book.touch_owner = &book;
@@ -136,6 +137,12 @@ static void only_a_place_that_a_join_could_change_is_touched(void **state)
 	list_append(&a->attributions, &object);
 	place_touch(&book, a, true);
 	assert_touched("gpu-a? ");
+	a->n_told = 1;
+	list_remove(&object);
+	place_touch(&book, a, false);
+	assert_touched("gpu-a ");
+	a->n_told = 0;
+	list_append(&a->attributions, &object);
 	struct place *b = ensure("gpu-b");
 	place_touch_all(&book, false);
 	assert_touched("gpu-a ");
@@ -150,6 +157,34 @@ static void only_a_place_that_a_join_could_change_is_touched(void **state)
 	list_remove(&object);
 	place_release(&book, a);
 	place_release(&book, b);
+}
+
+static void those_that_lack_claims_are_told_of_one(void **state)
+{
+	(void)state;
+	static const struct report report;
+	struct place *a = ensure("gpu-a"), *b = ensure("gpu-b");
+
+	set_report(a, &report);
+	set_report(b, &report);
+	place_touch_lacking(&book, false);
+	assert_touched("");
+	place_note_claims(&book, b, true);
+	place_note_claims(&book, b, true);
+	place_touch_lacking(&book, true);
+	assert_touched("gpu-b? ");
+	place_note_claims(&book, a, true);
+	place_note_claims(&book, b, false);
+	place_touch_lacking(&book, false);
+	assert_touched("gpu-a ");
+	place_note_claims(&book, b, true);
+	assert_int_equal(book.n_lacking, 2);
+	place_release_report(a);
+	place_release(&book, a);
+	assert_int_equal(book.n_lacking, 1);
+	place_release_report(b);
+	place_release(&book, b);
+	assert_int_equal(book.n_lacking, 0);
 }
 
 static void a_report_is_given_back_once(void **state)
@@ -291,6 +326,8 @@ static void without_memory_no_place_is_made_and_nothing_is_remembered(void **sta
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		those_that_lack_claims_are_told_of_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_place_is_made_once_and_found_by_its_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

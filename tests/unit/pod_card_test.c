@@ -83,6 +83,25 @@ static void a_pod_without_gpus_asks_for_none(void **state)
 	}
 }
 
+static void what_the_scheduler_says_counts_while_it_has_not_scheduled(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *status, *said;
+	} rows[] = {{"False", "why"}, {"True", ""}, {"Unknown", ""}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct pod_card card;
+		struct error err;
+		char json[512];
+		snprintf(json, sizeof(json),
+			 "{" META ",\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
+			 "\"status\":\"%s\",\"message\":\"why\"}]}}", rows[i].status);
+		assert_int_equal(decode(json, &arena, &card, &err), 0);
+		assert_view(card.not_scheduled, rows[i].said);
+	}
+}
+
 static void what_is_no_pod_is_refused(void **state)
 {
 	(void)state;
@@ -119,6 +138,7 @@ static void missing_memory_is_said(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_pod_is_reduced_to_what_explains_its_gpus),
 	cmocka_unit_test(a_pod_without_gpus_asks_for_none),
+	cmocka_unit_test(what_the_scheduler_says_counts_while_it_has_not_scheduled),
 	cmocka_unit_test(what_is_no_pod_is_refused),
 	cmocka_unit_test(missing_memory_is_said),
 };

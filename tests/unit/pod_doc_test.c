@@ -373,7 +373,7 @@ static void containers_beyond_the_bound_are_counted(void **state)
 
 /*
  * A pod whose container c uses the claim "x" of object "o" n_claims times, and was given so many
- * devices of a resource, with an ID each.
+ * devices of a resource, the first with the ID "first", the others with another or (empty) none.
  */
 static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *resource,
 			    const char *id)
@@ -385,7 +385,8 @@ static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *r
 		sbuf_init(&parts[i], sizeof(bytes));
 	for (unsigned i = 0; i < n_claims; i++) /* resources */
 		kube_bytes_field(&parts[0], 3, VIEW("\x0a\x01x"));
-	kube_bytes_field(&parts[0], 1, VIEW("\x0a\x0envidia.com/gpu"));
+	if (n_devices > 0)
+		kube_bytes_field(&parts[0], 1, VIEW("\x0a\x0envidia.com/gpu"));
 	kube_bytes_field(&parts[1], 1, VIEW("c")); /* the container */
 	kube_bytes_field(&parts[1], 8, sbuf_view(&parts[0]));
 	kube_bytes_field(&parts[2], 2, sbuf_view(&parts[1])); /* spec */
@@ -395,7 +396,8 @@ static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *r
 	kube_bytes_field(&parts[0], 1, view_from(resource)); /* allocatedResourcesStatus */
 	for (unsigned i = 0; i < n_devices; i++) {
 		sbuf_clear(&parts[3]);
-		kube_bytes_field(&parts[3], 1, view_from(i == 0 ? "first" : id));
+		if (i == 0 || id[0])
+			kube_bytes_field(&parts[3], 1, view_from(i == 0 ? "first" : id));
 		kube_bytes_field(&parts[0], 2, sbuf_view(&parts[3]));
 	}
 	kube_bytes_field(&parts[1], 1, VIEW("c")); /* the container's status */
@@ -427,6 +429,17 @@ static void claims_and_devices_beyond_the_bounds_are_counted(void **state)
 		assert_int_equal(fields.n_allocations, POD_MAX_ALLOCATIONS);
 		assert_int_equal(fields.allocations_left_out, more);
 	}
+}
+
+static void a_pod_that_uses_a_claim_wants_a_gpu_without_a_limit(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(pod_with(1, 0, "", ""));
+
+	assert_true(fields.wants_gpu);
+	assert_int_equal(fields.n_claims, 1);
+	assert_int_equal(fields.n_containers, 1);
+	assert_false(decode(pod_with(0, 0, "", "")).wants_gpu);
 }
 
 static void devices_of_other_resources_are_no_gpus(void **state)
@@ -589,6 +602,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_pod_that_shares_by_hami_wants_a_gpu_without_a_limit),
 	cmocka_unit_test(a_pod_is_the_operators_only_with_its_label_and_its_account),
 	cmocka_unit_test(claims_and_devices_beyond_the_bounds_are_counted),
+	cmocka_unit_test(a_pod_that_uses_a_claim_wants_a_gpu_without_a_limit),
 	cmocka_unit_test(devices_of_other_resources_are_no_gpus),
 	cmocka_unit_test(a_device_without_an_id_is_left_out),
 	cmocka_unit_test(a_message_cut_anywhere_is_refused_or_lacks_parts),

@@ -72,6 +72,18 @@ static void a_pod_whose_gpu_is_not_known_is_shown_with_question_marks(void **sta
 				       {"llm-0", "llm-1", "llm-9", "far-0"}}, "pods_unknown_wide");
 }
 
+static void wide_names_the_others_on_the_device(void **state)
+{
+	(void)state;
+	assert_pods(&(struct question){pod_view, PAGE_WIDE, "lab", {"notebook-b"}}, "pod_wide");
+}
+
+static void json_has_where_a_pod_was(void **state)
+{
+	(void)state;
+	assert_pods(&(struct question){pod_view_json, PAGE_JSON, "ml", {"train-1"}}, "pod_past_json");
+}
+
 static void all_namespaces_have_a_column(void **state)
 {
 	(void)state;
@@ -101,6 +113,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(one_pod_has_a_line_for_each_container_and_device),
 	cmocka_unit_test(pods_without_a_gpu_are_explained_below),
 	cmocka_unit_test(a_pod_whose_gpu_is_not_known_is_shown_with_question_marks),
+	cmocka_unit_test(wide_names_the_others_on_the_device),
+	cmocka_unit_test(json_has_where_a_pod_was),
 	cmocka_unit_test(all_namespaces_have_a_column),
 	cmocka_unit_test(of_selected_pods_those_without_interest_are_passed_over),
 	cmocka_unit_test(names_are_those_of_the_devices_each_once),

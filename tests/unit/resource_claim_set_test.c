@@ -129,6 +129,19 @@ static void a_claim_that_goes_touches_the_nodes_of_its_pods(void **state)
 	assert_null(found());
 }
 
+static void a_new_claim_touches_the_nodes_that_lack_one(void **state)
+{
+	(void)state;
+	struct place *place = place_find(&places, VIEW("gpu-b"));
+
+	place_note_claims(&places, place, true);
+	put(NULL, NULL, 1);
+	assert_touched("gpu-b ");
+	put("gpu-0", NULL, 2);
+	assert_touched("");
+	place_note_claims(&places, place, false);
+}
+
 static void a_claim_without_a_gpu_touches_nobody(void **state)
 {
 	(void)state;
@@ -229,6 +242,8 @@ static const struct CMUnitTest tests[] = {
 		a_claim_touches_the_nodes_of_its_pods_and_of_those_before, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_that_goes_touches_the_nodes_of_its_pods, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_new_claim_touches_the_nodes_that_lack_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_without_a_gpu_touches_nobody, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

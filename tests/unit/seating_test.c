@@ -83,7 +83,7 @@ static void each_pod_without_a_gpu_is_told_why(void **state)
 		{"inf", "llm-9", SEATING_UNKNOWN,
 		 "asks for nvidia.com/gpu and is on gpu-c; none of the 2 GPUs known there names it; "
 		 "but what they say is not current: AgentSilent for 12m: the node's agent has not "
-		 "reported for long; what is shown is the last that was known"},
+		 "reported for long; what rests on its reports is the last that was known"},
 		{"lab", "stray", SEATING_NO_REQUEST,
 		 "asks for no GPU; yet its process python3[4711] is on "
 		 "GPU-3f1a0000-3437-2335-2fd8-a78c8502f87f (gpu-b, index 0), without a slot of it"},
@@ -220,6 +220,37 @@ static void seats_are_in_the_order_of_pods(void **state)
 	}
 }
 
+static void seats_of_one_container_are_in_the_order_of_devices(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *uuid, *node;
+		int64_t index;
+	} rows[] = {{"U4", "b", 0}, {"U3", "a", 10}, {"U2", "a", 9}, {"U1", "a", 9}};
+	struct attribution_tenant tenant = {.pod_uid = VIEW("u"), .container = VIEW("c")};
+	struct attribution devices[ARRAY_SIZE(rows)];
+	const struct attribution *list[ARRAY_SIZE(rows)];
+	struct error err;
+	CLEANUP(arena_deinit) struct arena arena;
+	struct seating seating;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		devices[i] = (struct attribution){
+			.uuid = view_from(rows[i].uuid),
+			.status = {.node_name = view_from(rows[i].node),
+				   .device.index = rows[i].index,
+				   .tenants = {&tenant, 1, true}}};
+		list[i] = &devices[i];
+	}
+	arena_init(&arena, 65536);
+	assert_int_equal(seating_init(&seating, &arena, 0, &err), 0);
+	seating.is_everybody = true;
+	seating_seal(&seating);
+	assert_int_equal(seating_fill(&seating, list, ARRAY_SIZE(rows), &err), 0);
+	assert_int_equal(seating.n_seats, ARRAY_SIZE(rows));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(seating.seats[i].device->uuid.ptr[1], '1' + (int)i);
+}
+
 static void only_devices_that_can_tell_anything_are_wanted(void **state)
 {
 	(void)state;
@@ -245,9 +276,9 @@ static void only_devices_that_can_tell_anything_are_wanted(void **state)
 	}
 }
 
-static void the_newest_former_seats_are_kept(void **state)
+/* They left in the order of i * step mod 12. */
+static void assert_newest_kept(int step)
 {
-	(void)state;
 	struct attribution_past_tenant past[12];
 	struct error err;
 	CLEANUP(arena_deinit) struct arena arena;
@@ -255,7 +286,7 @@ static void the_newest_former_seats_are_kept(void **state)
 	for (int i = 0; i < 12; i++)
 		past[i] = (struct attribution_past_tenant){.pod_namespace = VIEW("ml"),
 							   .pod_name = VIEW("a"),
-							   .until = (i * 5) % 12};
+							   .until = (i * step) % 12};
 	struct attribution device = {.status = {.recent_tenants = {past, 12, true}}};
 	const struct attribution *devices[] = {&device};
 	arena_init(&arena, 65536);
@@ -267,6 +298,14 @@ static void the_newest_former_seats_are_kept(void **state)
 	assert_int_equal(seating.findings[0].n_past, SEATING_MAX_PAST);
 	for (size_t i = 0; i < SEATING_MAX_PAST; i++)
 		assert_int_equal(seating.findings[0].past[i].tenant->until, 11 - (int)i);
+}
+
+static void the_newest_former_seats_are_kept(void **state)
+{
+	(void)state;
+	assert_newest_kept(1);
+	assert_newest_kept(5);
+	assert_newest_kept(11);
 }
 
 static void verdicts_have_words_for_programs(void **state)
@@ -310,6 +349,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_name_of_another_namespace_is_another_pod),
 	cmocka_unit_test(everybody_is_everybody_of_the_namespace),
 	cmocka_unit_test(seats_are_in_the_order_of_pods),
+	cmocka_unit_test(seats_of_one_container_are_in_the_order_of_devices),
 	cmocka_unit_test(only_devices_that_can_tell_anything_are_wanted),
 	cmocka_unit_test(the_newest_former_seats_are_kept),
 	cmocka_unit_test(verdicts_have_words_for_programs),

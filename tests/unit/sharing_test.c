@@ -340,6 +340,36 @@ static void while_claims_cannot_be_read_a_claimed_device_is_shared_as_before(voi
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
 }
 
+static void a_left_over_does_not_undo_what_allocations_told(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	build_world_publish(&world);
+	/* The checkpoint told MPS, and fails. */
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "a pod holds a device ID that is no longer offered");
+}
+
+static void a_claimant_that_is_over_keeps_no_mode(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	world.input.grants_unknown = true;
+	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED});
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	build_world_remove_pod(&world, "uid-a");
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
@@ -380,6 +410,9 @@ static const struct CMUnitTest tests[] = {
 		a_reservation_shares_the_device_out_by_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		while_claims_cannot_be_read_a_claimed_device_is_shared_as_before, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_left_over_does_not_undo_what_allocations_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claimant_that_is_over_keeps_no_mode, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

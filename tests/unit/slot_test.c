@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "core/slot.h"
 
 static struct build_world world;
@@ -80,6 +82,9 @@ static void whether_an_offer_is_known_is_told(void **state)
 	assert_true(collect().is_offer_known);
 	world.report.allocatable = (struct array){0};
 	assert_true(collect().is_offer_known);
+	world.report.checkpoint.present = false;
+	assert_false(collect().is_offer_known);
+	world.report.checkpoint.present = true;
 	world.report.checkpoint.registered = (struct array){0};
 	assert_false(collect().is_offer_known);
 	world.input.report = NULL;
@@ -107,8 +112,8 @@ static void a_claims_device_is_a_slot_by_its_name_once_however_many_share_it(voi
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-b", "main", 0);
 	struct join_grant *part = build_world_grant(&world, "uid-b", "main", 0);
-	part->device = VIEW("pool/gpu-0-mig-7");
-	part->partition = build_world_mig(&world, 0, 0);
+	part->device = VIEW("q");
+	part->partition = VIEW("m");
 	struct join_grant *admin = build_world_grant(&world, "uid-m", "main", 0);
 	admin->device = VIEW("pool/other");
 	admin->is_admin = true;
@@ -119,9 +124,68 @@ static void a_claims_device_is_a_slot_by_its_name_once_however_many_share_it(voi
 	assert_int_equal(n, 2);
 	expect_text(own[0].id, "pool/gpu-0");
 	assert_true(own[0].is_held && !own[0].is_mig && !own[0].is_offered);
-	expect_text(own[1].id, "pool/gpu-0-mig-7");
+	expect_text(own[1].id, "q");
 	assert_true(own[1].is_mig);
-	assert_true(view_equal(own[1].partition, build_world_mig(&world, 0, 0)));
+	expect_text(own[1].partition, "m");
+}
+
+static void what_each_resource_offers_is_a_slot(void **state)
+{
+	(void)state;
+	static struct view ids[2][300];
+	struct report_resource_devices resources[] = {
+		{.device_ids = {ids[0], ARRAY_SIZE(ids[0]), true}},
+		{.device_ids = {ids[1], ARRAY_SIZE(ids[1]), true}},
+	};
+	build_world_device(&world, 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(ids[0]); i++) {
+		ids[0][i] = build_world_replica(&world, 0, i);
+		ids[1][i] = build_world_text(&world, "%.*s-%u", VIEW_ARG(build_world_uuid(&world, 0)), i);
+	}
+	world.report.allocatable = (struct array){resources, ARRAY_SIZE(resources), true};
+	assert_int_equal(collect().n_items, 2 * ARRAY_SIZE(ids[0]));
+}
+
+static void a_part_of_a_device_is_told_by_each_form_of_id(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	device->minor = 0;
+	for (int i = 0; i < 2; i++) {
+		build_world_offer_nothing(&world);
+		build_world_offer(&world, i == 0 ? VIEW("nvidia0/gi0")
+						 : build_world_text(&world, "MIG-%.*s/0/0",
+								    VIEW_ARG(device->uuid)));
+		struct slots slots = collect();
+		assert_int_equal(slots.n_items, 1);
+		assert_true(slots.items[0].is_mig);
+	}
+}
+
+/* In memory of their own, where a sanitizer sees who reads past the end. */
+static void a_device_after_the_last_that_has_any_has_no_slots(void **state)
+{
+	(void)state;
+	struct slots slots = {.items = calloc(1, sizeof(*slots.items)), .n_items = 1};
+	size_t n = 1;
+	assert_non_null(slots.items);
+	assert_null(slot_items(&slots, 1, &n));
+	assert_int_equal(n, 0);
+	free(slots.items);
+}
+
+static void without_memory_there_are_no_slots(void **state)
+{
+	(void)state;
+	struct slots slots;
+	struct error err = {0};
+	build_world_exclusive(&world, 0);
+	collect();
+	struct arena small;
+	arena_init(&small, 1);
+	assert_int_equal(slot_collect(&holdings, &small, &slots, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	arena_deinit(&small);
 }
 
 static void an_odd_id_is_a_slot_that_says_so(void **state)
@@ -143,6 +207,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(offered_ids_of_no_device_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claims_device_is_a_slot_by_its_name_once_however_many_share_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_each_resource_offers_is_a_slot, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_part_of_a_device_is_told_by_each_form_of_id, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_after_the_last_that_has_any_has_no_slots, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_there_are_no_slots, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_odd_id_is_a_slot_that_says_so, set_up, tear_down),
 };
 

@@ -34,9 +34,9 @@ static const struct attribution_status *publish(void)
 static void offer_hami(void)
 {
 	for (unsigned i = 0; i < 6; i++)
-		build_world_offer(&world, build_world_text(
-						  &world, "GPU-%08x-0000-4000-8000-0123456789ab-%u",
-						  i / 3, i % 3));
+		build_world_offer(
+			&world, build_world_text(&world, "GPU-%08x-0000-4000-8000-0123456789ab-%u",
+						 i / 3, i % 3));
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
 }
@@ -82,8 +82,9 @@ static void each_part_of_hamis_annotation_is_one_containers(void **state)
 	};
 	offer_hami();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		build_world_pod(&world, (struct build_pod){
-						.name = "a", .second = "side", .hami = rows[i].text});
+		build_world_pod(
+			&world,
+			(struct build_pod){.name = "a", .second = "side", .hami = rows[i].text});
 		build_world_join(&world);
 		expect_tenants(build_world_status(&world, 0), rows[i].on_0);
 		expect_tenants(build_world_status(&world, 1), rows[i].on_1);
@@ -97,8 +98,8 @@ static void a_process_confirms_what_an_annotation_says_and_stays_true(void **sta
 	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"}, hami_id);
 	build_world_process(&world, 1, 1, "uid-a");
 	build_world_publish(&world);
-	const struct attribution_tenant *t =
-		expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
+	const struct attribution_tenant *t = expect_tenant(build_world_status(&world, 1), "uid-a",
+							   RUNNING, CONFIRMED);
 	expect_texts(t->witnesses, "HAMi,Processes");
 	build_world_see_no_processes(&world);
 	build_world_publish(&world);
@@ -122,8 +123,9 @@ static void a_pod_that_is_over_stands_in_for_nobody(void **state)
 {
 	(void)state;
 	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(0) ";",
-						   .phase = POD_PHASE_FAILED});
+	build_world_pod(
+		&world,
+		(struct build_pod){.name = "a", .hami = HAMI_OF(0) ";", .phase = POD_PHASE_FAILED});
 	expect_tenants(publish(), "");
 }
 
@@ -177,8 +179,9 @@ static void the_pods_of_a_reservations_group_are_on_its_device(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 	build_world_pod(&world, (struct build_pod){.name = "b", .kai_group = "g1"});
 	build_world_pod(&world, (struct build_pod){.name = "c", .kai_group = "g2"});
-	build_world_pod(&world, (struct build_pod){.name = "d", .kai_group = "g1",
-						   .phase = POD_PHASE_SUCCEEDED});
+	build_world_pod(
+		&world,
+		(struct build_pod){.name = "d", .kai_group = "g1", .phase = POD_PHASE_SUCCEEDED});
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-a/main,uid-b/main,uid-r/main");
 	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, ANNOTATED);
@@ -212,8 +215,8 @@ static void a_reservation_without_known_sharers_is_a_stand_in(void **state)
 	(void)state;
 	reserve("g1");
 	/* Itself, and another reservation, are no sharers. */
-	build_world_pod(&world, (struct build_pod){.name = "s", .kai_group = "g1",
-						   .reservation = true});
+	build_world_pod(&world,
+			(struct build_pod){.name = "s", .kai_group = "g1", .reservation = true});
 	const struct attribution_status *status = publish();
 	const struct attribution_tenant *t = expect_tenant(status, "uid-r", RUNNING, CONFIRMED);
 	expect_text(t->stand_in, "KAI");
@@ -229,9 +232,11 @@ static void a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation(vo
 {
 	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g1",
-					   .kai_device = "GPU-00000000-0000-4000-8000-0123456789ab"});
+	build_world_pod(&world, (struct build_pod){
+					.name = "r",
+					.reservation = true,
+					.kai_group = "g1",
+					.kai_device = "GPU-00000000-0000-4000-8000-0123456789ab"});
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 	expect_tenants(publish(), "uid-a/main");
 	/* A witness knows better. */
@@ -246,12 +251,15 @@ static void a_reservation_of_no_known_device_places_nobody(void **state)
 {
 	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "r", .reservation = true,
-						   .kai_group = "g1", .kai_device = "GPU-7"});
+	build_world_pod(&world, (struct build_pod){.name = "r",
+						   .reservation = true,
+						   .kai_group = "g1",
+						   .kai_device = "GPU-7"});
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 	expect_tenants(publish(), "");
-	build_world_run(&world, (struct build_pod){.name = "r", .reservation = true,
-						   .kai_group = "g1"}, VIEW("no device"));
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g1"},
+			VIEW("no device"));
 	expect_tenants(publish(), "");
 }
 
@@ -272,10 +280,13 @@ static void a_sharer_is_named_by_its_first_main_container(void **state)
 {
 	(void)state;
 	reserve("g1");
-	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1",
-						   .container = "init", .second = "work",
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .kai_group = "g1",
+						   .container = "init",
+						   .second = "work",
 						   .kind = POD_CONTAINER_INIT});
-	build_world_pod(&world, (struct build_pod){.name = "b", .kai_group = "g1",
+	build_world_pod(&world, (struct build_pod){.name = "b",
+						   .kai_group = "g1",
 						   .container = "init",
 						   .kind = POD_CONTAINER_INIT});
 	expect_tenants(publish(), "uid-a/work,uid-b/,uid-r/main");
@@ -298,8 +309,9 @@ static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		build_world_exclusive(&world, 0);
 		build_world_exclusive(&world, 1);
-		build_world_pod(&world, (struct build_pod){
-						.name = "r", .reservation = true, .kai_group = "g"});
+		build_world_pod(
+			&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"});
 		build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
 		build_world_book(&world, "uid-r", "main", build_world_uuid(&world, i));
 		build_world_book(&world, "uid-r", "main", build_world_uuid(&world, 1 - i));
@@ -311,37 +323,37 @@ static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		hamis_annotation_tells_the_device_that_was_given, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_part_of_hamis_annotation_is_one_containers, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_confirms_what_an_annotation_says_and_stays_true, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_tenant_that_only_an_annotation_made_ends_with_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_is_over_stands_in_for_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(hamis_annotation_tells_the_device_that_was_given, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(each_part_of_hamis_annotation_is_one_containers, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_process_confirms_what_an_annotation_says_and_stays_true,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_tenant_that_only_an_annotation_made_ends_with_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_is_over_stands_in_for_nobody, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_forged_annotation_creates_no_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_forged_annotation_ends_and_displaces_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_pods_of_a_reservations_group_are_on_its_device, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_sharer_of_a_reservation_is_confirmed_by_its_process,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_without_known_sharers_is_a_stand_in, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_forged_annotation_ends_and_displaces_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_pods_of_a_reservations_group_are_on_its_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_sharer_of_a_reservation_is_confirmed_by_its_process, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reservation_without_known_sharers_is_a_stand_in, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reservation_of_no_known_device_places_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_sharer_that_leaves_its_group_leaves_the_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_sharer_is_named_by_its_first_main_container, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reservation_of_no_group_shares_with_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_two_devices_a_reservations_sharers_are_on_the_first, set_up, tear_down),
+		a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_of_no_known_device_places_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_sharer_that_leaves_its_group_leaves_the_device, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_sharer_is_named_by_its_first_main_container, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_of_no_group_shares_with_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(of_two_devices_a_reservations_sharers_are_on_the_first,
+					set_up, tear_down),
 };
 
 TEST_MAIN(tests)

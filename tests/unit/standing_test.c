@@ -66,8 +66,8 @@ static void a_note_says_why_and_since_when(void **state)
 		{{CONDITION_TRUE, CONDITION_FALSE, 0, 0, NULL},
 		 "Unresolved for 5m: 1 slot has no pod"},
 		{{CONDITION_FALSE, CONDITION_TRUE, 0, 0, NULL},
-		 "AgentSilent: no report; what is shown is the last that was known"},
-		{{-1, -1, 0, 0, NULL}, "?; what is shown is the last that was known"},
+		 "AgentSilent: no report; what rests on its reports is the last that was known"},
+		{{-1, -1, 0, 0, NULL}, "?; what rests on its reports is the last that was known"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct condition conditions[2];

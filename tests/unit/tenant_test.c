@@ -911,6 +911,54 @@ static void a_published_witness_of_no_known_name_ends_nobody(void **state)
 	expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
 }
 
+static void a_claim_stays_a_witness_while_claims_cannot_be_read(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_grant(&world, "uid-a", "main", 0)->device = build_world_uuid(&world, 0);
+	build_world_regrant(&world);
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,PodResources,ResourceClaim");
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	world.input.grants_unknown = true;
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,PodResources,ResourceClaim");
+	world.input.grants_unknown = false;
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,PodResources");
+}
+
+static void a_stand_in_whose_pod_turns_up_is_still_not_confirmed(void **state)
+{
+	(void)state;
+	const struct view id = VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1");
+	build_world_device(&world, 0);
+	build_world_offer(&world, id);
+	build_world_book(&world, "uid-b", "main", id);
+	build_world_list(&world, "b", "main", id);
+	expect_tenant(publish(), "uid-b", PENDING, UNCONFIRMED);
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	expect_tenant(publish(), "uid-b", RUNNING, UNCONFIRMED);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_system_pod_stands_in_for_nobody_who_matters(void **state)
+{
+	(void)state;
+	const struct view id = VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1");
+	build_world_govern(&world, "ml");
+	build_world_device(&world, 0);
+	build_world_offer(&world, id);
+	build_world_run(&world, (struct build_pod){.name = "a", .system = true}, id);
+	const struct attribution_status *status = publish();
+	expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant, set_up, tear_down),
@@ -1007,6 +1055,12 @@ static const struct CMUnitTest tests[] = {
 		a_claim_that_moves_takes_its_tenant_along, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_published_witness_of_no_known_name_ends_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_stays_a_witness_while_claims_cannot_be_read, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_stand_in_whose_pod_turns_up_is_still_not_confirmed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_system_pod_stands_in_for_nobody_who_matters, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -49,8 +49,8 @@ static void an_id_of_no_known_form_is_shown_with_its_holder_on_every_device(void
 		expect_condition(status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 		expect_condition(status, "Ready", CONDITION_FALSE, "UnknownDeviceID");
 	}
-	const struct attribution_unplaced *u =
-		ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, 0);
+	const struct attribution_unplaced *u = ARRAY_AT(status->unplaced_tenants,
+							struct attribution_unplaced, 0);
 	expect_text(u->pod_namespace, "ml");
 	expect_text(u->pod_name, "a");
 	expect_text(u->resource, "nvidia.com/gpu");
@@ -64,9 +64,8 @@ static void a_device_or_partition_that_nobody_told_of_is_unplaced(void **state)
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 7, 0));
 	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 7));
-	expect_unplaced(publish_later(),
-			"uid-a/main MIG-00000007-0000-4000-8000-000000000000,"
-			"uid-b/main GPU-00000007-0000-4000-8000-0123456789ab");
+	expect_unplaced(publish_later(), "uid-a/main MIG-00000007-0000-4000-8000-000000000000,"
+					 "uid-b/main GPU-00000007-0000-4000-8000-0123456789ab");
 	/* NVML tells of the device, and of its part. */
 	build_world_device(&world, 7);
 	build_world_cut(&world, 7, 1);
@@ -86,7 +85,8 @@ static void a_holder_of_whom_less_is_known_is_shown_with_less(void **state)
 	const struct attribution_status *status = publish_later();
 	expect_unplaced(status, "/ y,uid-unknown/main x");
 	assert_int_equal(
-		ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, 1)->pod_name.len, 0);
+		ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, 1)->pod_name.len,
+		0);
 }
 
 static void an_odd_id_is_placed_by_the_uuid_that_it_begins_with(void **state)
@@ -98,8 +98,7 @@ static void an_odd_id_is_placed_by_the_uuid_that_it_begins_with(void **state)
 			VIEW("GPU-00000000-0000-4000-8000-0123456789ab#1"));
 	const struct attribution_status *status = publish_later();
 	expect_unplaced(status, "");
-	expect_tenant(status, "uid-a", ATTRIBUTION_PHASE_RUNNING,
-		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
+	expect_tenant(status, "uid-a", ATTRIBUTION_PHASE_RUNNING, ATTRIBUTION_CONFIDENCE_CONFIRMED);
 	expect_text(status->slots.summary, "1/1");
 	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_UNKNOWN);
 	expect_texts(status->sharing.evidence, "a device ID is of no known form");
@@ -160,10 +159,10 @@ static void those_beyond_the_bound_are_counted(void **state)
 	(void)state;
 	build_world_exclusive(&world, 0);
 	for (unsigned i = 0; i < LIMIT_UNPLACED_TENANTS + 3; i++)
-		build_world_run(&world,
-				(struct build_pod){
-					.name = build_world_text(&world, "p%02u", i).ptr},
-				build_world_text(&world, "x-%u", i));
+		build_world_run(
+			&world,
+			(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr},
+			build_world_text(&world, "x-%u", i));
 	const struct attribution_status *status = publish_later();
 	assert_int_equal(status->unplaced_tenants.count, LIMIT_UNPLACED_TENANTS);
 	assert_int_equal(status->unplaced_tenants_left_out, 3);
@@ -180,8 +179,8 @@ static void ids_beyond_the_bound_are_counted(void **state)
 	for (unsigned i = 0; i < LIMIT_UNPLACED_IDS + 2; i++)
 		build_world_book(&world, "uid-a", "main", build_world_text(&world, "x-%02u", i));
 	const struct attribution_status *status = publish_later();
-	const struct attribution_unplaced *u =
-		ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, 0);
+	const struct attribution_unplaced *u = ARRAY_AT(status->unplaced_tenants,
+							struct attribution_unplaced, 0);
 	assert_int_equal(u->device_ids.count, LIMIT_UNPLACED_IDS);
 	assert_int_equal(u->device_ids_left_out, 2);
 	expect_text(*ARRAY_AT(u->device_ids, struct view, 15), "x-15");
@@ -190,17 +189,16 @@ static void ids_beyond_the_bound_are_counted(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_id_of_no_known_form_is_shown_with_its_holder_on_every_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_or_partition_that_nobody_told_of_is_unplaced, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_holder_of_whom_less_is_known_is_shown_with_less, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_odd_id_is_placed_by_the_uuid_that_it_begins_with, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_or_partition_that_nobody_told_of_is_unplaced,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_holder_of_whom_less_is_known_is_shown_with_less, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_odd_id_is_placed_by_the_uuid_that_it_begins_with, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(one_that_is_new_is_waited_for, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		one_that_was_published_stays_while_it_is_there, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_an_agent_they_are_shown_as_well, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(one_that_was_published_stays_while_it_is_there, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_an_agent_they_are_shown_as_well, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(ids_beyond_the_bound_are_counted, set_up, tear_down),
 };

@@ -257,8 +257,8 @@ static void a_process_that_is_listed_twice_is_one(void **state)
 	(void)state;
 	run_a();
 	for (int i = 0; i < 2; i++) {
-		build_world_process(&world, 0, 1, "uid-a")->kind =
-			i ? REPORT_PROCESS_GRAPHICS : REPORT_PROCESS_COMPUTE;
+		build_world_process(&world, 0, 1, "uid-a")->kind = i ? REPORT_PROCESS_GRAPHICS
+								     : REPORT_PROCESS_COMPUTE;
 		build_world_process(&world, 0, 2, "");
 	}
 	/* On two partitions it has memory of both. */
@@ -358,41 +358,40 @@ static void a_long_name_is_cut(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_tenants_processes_and_memory_are_added_up, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_of_a_pod_with_two_tenants_is_counted_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_static_pods_processes_are_found_by_its_hash, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_holder_that_the_api_does_not_know_has_processes_too, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		memory_that_moves_is_no_reason_to_write, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_tenants_processes_and_memory_are_added_up, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_process_of_a_pod_with_two_tenants_is_counted_once, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_static_pods_processes_are_found_by_its_hash, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_holder_that_the_api_does_not_know_has_processes_too,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(memory_that_moves_is_no_reason_to_write, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(that_a_process_was_seen_stays_true, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_user_keeps_its_since_in_later_reports, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_holds_no_slot_is_a_user_by_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_that_outlives_its_pod_is_a_user_after_the_grace, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_that_was_last_listed_within_the_grace_is_no_user, set_up, tear_down),
+		a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_user_keeps_its_since_in_later_reports, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_holds_no_slot_is_a_user_by_name, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_process_that_outlives_its_pod_is_a_user_after_the_grace,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_that_was_last_listed_within_the_grace_is_no_user,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_server_of_mps_is_nobodys, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_only_called_like_the_server_of_mps_is_a_user, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_is_only_called_like_the_server_of_mps_is_a_user,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_that_is_listed_twice_is_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_processes_cannot_be_told_all_stays_as_it_was, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		before_they_could_ever_be_told_there_are_none, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_takes_the_sight_of_processes_away_wants_no_users, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		those_beyond_the_bound_are_counted_and_stay_so, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		users_are_in_the_order_of_pod_and_process, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(while_processes_cannot_be_told_all_stays_as_it_was, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(before_they_could_ever_be_told_there_are_none, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_takes_the_sight_of_processes_away_wants_no_users,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_stay_so, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(users_are_in_the_order_of_pod_and_process, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
 };
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/prompt.h"
+
+#include <string.h>
+
+#include "core/attribution.h"
+#include "sim/cause.h"
+#include "sim/clockwork.h"
+#include "sim/oracle.h"
+#include "sim/programs.h"
+#include "sim/rest.h"
+
+#define TOLD_MS 3000u       /* a join and a write */
+#define ALLOCATED_MS 6000u  /* and before that a sample and a report */
+#define SILENCE_LOOK_MS 10000u
+#define SILENCE_SLACK_MS 5000u
+#define CALM_MS 100000u     /* what was wrong so lately may still be wearing off */
+
+static uint64_t heard_at[WORLD_MAX_NODES];
+
+static bool is_calm(unsigned causes, int node)
+{
+	uint64_t from = clockwork_now() - CALM_MS;
+
+	for (int cause = 0; cause < CAUSE_N; cause++)
+		if (causes & 1u << cause && cause_since((enum cause)cause, node, -1, from))
+			return false;
+	return true;
+}
+
+#define BIT(cause) (1u << (cause))
+
+static bool is_server_calm(int node)
+{
+	return is_calm(BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_NEW_DEVICE) |
+			       BIT(CAUSE_DUPLICATE),
+		       node);
+}
+
+static bool is_node_calm(int node)
+{
+	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET), node);
+}
+
+static void judge_shown(const struct world_pod *pod, const struct attribution_tenant *tenant)
+{
+	const struct world_pod *holder = world_holder(pod);
+
+	if (world_is_over(&pod->object)) {
+		oracle_accuse(ORACLE_LATE, "%s (%s) is over, and has been shown for %u ms since",
+			      pod->name, pod->uid, TOLD_MS);
+		return;
+	}
+	for (int c = 0; c < holder->n_containers; c++) {
+		if (!view_equal(view_from(holder->containers[c].name), tenant->container))
+			continue;
+		if (tenant->phase != rest_phase(pod, c))
+			oracle_accuse(ORACLE_LATE, "%s (%s): its phase of %u ms ago is not shown",
+				      pod->name, pod->uid, TOLD_MS);
+	}
+}
+
+static void judge_told(void *owner, uint64_t told_at)
+{
+	const struct world_pod *pod = owner;
+
+	if (pod->told_at != told_at || !is_server_calm(pod->node))
+		return;
+	for (int gpu = 0; gpu < world.n_gpus; gpu++) {
+		const struct attribution_status *status = oracle_status(gpu);
+
+		for (uint32_t i = 0; status && i < status->tenants.count; i++) {
+			const struct attribution_tenant *tenant =
+				ARRAY_AT(status->tenants, struct attribution_tenant, i);
+
+			if (view_equal(tenant->pod_uid, view_from(pod->uid)))
+				judge_shown(pod, tenant);
+		}
+	}
+}
+
+void prompt_told(const struct world_pod *pod)
+{
+	struct world_pod *told = &world.pods[world_index(pod)];
+
+	told->told_at = clockwork_now();
+	clockwork_in(TOLD_MS, judge_told, told, told->told_at);
+}
+
+static void judge_allocated(void *owner, uint64_t number)
+{
+	const struct world_pod *pod = owner;
+
+	(void)number;
+	if (world_is_active(pod) && pod->object.exists && is_node_calm(pod->node) &&
+	    !rest_is_shown(pod))
+		oracle_accuse(ORACLE_LATE, "%s (%s) got its devices %u ms ago, and is not shown",
+			      pod->name, pod->uid, ALLOCATED_MS);
+}
+
+/* Silence */
+
+static void judge_silence(int gpu)
+{
+	const struct attribution_status *status = oracle_status(gpu);
+	const struct condition *fresh =
+		status ? attribution_find_condition(status, VIEW("ReportFresh")) : NULL;
+	uint64_t since = programs_controller_since();
+
+	for (int node = 0; fresh && node < world.n_nodes; node++) {
+		if (!view_equal(status->node_name, view_from(world.nodes[node].name)))
+			continue;
+		since = heard_at[node] > since ? heard_at[node] : since;
+		if (fresh->status == CONDITION_TRUE &&
+		    clockwork_now() - since > PROGRAMS_STALE_MS + SILENCE_SLACK_MS)
+			oracle_accuse(ORACLE_LATE, "%s: node-%d is silent, and nothing says so",
+				      world.gpus[gpu].uuid, node + 1);
+	}
+}
+
+static void look_for_silence(void *owner, uint64_t number)
+{
+	(void)owner, (void)number;
+	for (int gpu = 0; gpu < world.n_gpus; gpu++)
+		if (programs_controller_runs() && is_server_calm(-1))
+			judge_silence(gpu);
+	clockwork_in(SILENCE_LOOK_MS, look_for_silence, NULL, 0);
+}
+
+void prompt_heard(int node)
+{
+	heard_at[node] = clockwork_now();
+}
+
+void prompt_reset(void)
+{
+	memset(heard_at, 0, sizeof(heard_at));
+	clockwork_in(SILENCE_LOOK_MS, look_for_silence, NULL, 0);
+}
+
+void prompt_allocated(const struct world_pod *pod)
+{
+	clockwork_in(ALLOCATED_MS, judge_allocated, &world.pods[world_index(pod)], 0);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * prompt - the rule LATE of sim/oracle.h: what the controller was told shows in the statuses soon,
+ * as long as nothing is wrong that could hold it up.
+ *
+ * Threads: the program's only one.
+ */
+
+#include "sim/world.h"
+
+/* The controller was told of the pod as it is now. */
+void prompt_told(const struct world_pod *pod);
+/* The controller has accepted a report of the node. */
+void prompt_heard(int node);
+/* Nothing has happened yet; from now on silent nodes are looked for. */
+void prompt_reset(void);
+/* The kubelet has given the pod its devices. */
+void prompt_allocated(const struct world_pod *pod);
