@@ -22,10 +22,13 @@ struct finder {
 	uint32_t n_found;
 	bool is_early; /* the report has not stood for long enough */
 	bool is_one_waiting;
+	bool is_one_unheard; /* whether it is one is for a later report to say */
+	bool is_silent;      /* there is no recent report, which settles nothing */
 	struct disagreements result;
 };
 
-static const unsigned compared[] = {HOLDING_CHECKPOINT, HOLDING_LIST, HOLDING_POD_STATUS};
+enum { SAYS_CHECKPOINT, SAYS_LIST, SAYS_POD_STATUS, N_SAYS };
+static const unsigned compared[N_SAYS] = {HOLDING_CHECKPOINT, HOLDING_LIST, HOLDING_POD_STATUS};
 
 struct statement {
 	bool speaks;
@@ -50,16 +53,29 @@ static bool is_init(const struct pod *pod, struct view container)
 	return c && c->kind == POD_CONTAINER_INIT;
 }
 
-/* It says "none" by not naming the container. */
+static bool is_heard_since(const struct join_input *input, const struct attribution_tenant *tenant)
+{
+	int64_t heard_at = input->now_wall_ms - input->report_age_ms;
+	return heard_at >= tenant->since + input->limits->disagreement_ms;
+}
+
+/*
+ * It says "none" by not naming the container. That takes a report that arrived, or was confirmed,
+ * well after the tenant was first seen: an older one could not have named it.
+ */
 static bool speaks_by_silence(const struct finder *finder, unsigned witness, const struct pod *pod,
-			      struct view container)
+			      const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = finder->holdings;
+	const struct join_input *input = holdings->input;
+
+	if (!is_heard_since(input, tenant))
+		return false;
 	if (witness == HOLDING_CHECKPOINT)
 		return holdings->checkpoint == HOLDING_BOOK_OK;
 	if (witness == HOLDING_LIST)
 		return holdings->list == HOLDING_BOOK_OK && !holdings->is_settling &&
-		       !is_init(pod, container) &&
+		       !is_init(pod, tenant->container) &&
 		       is_named(holdings->input->report->pod_resources, pod);
 	return false;
 }
@@ -83,8 +99,7 @@ static struct statement hear(const struct finder *finder, unsigned witness, cons
 			     const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = finder->holdings;
-	struct statement statement = {
-		.speaks = speaks_by_silence(finder, witness, pod, tenant->container)};
+	struct statement statement = {.speaks = speaks_by_silence(finder, witness, pod, tenant)};
 	for (size_t d = 0; d < holdings->roster->n_devices; d++)
 		hear_of(finder, witness, tenant, d, &statement);
 	hear_of(finder, witness, tenant, HOLDING_NOWHERE, &statement);
@@ -120,8 +135,7 @@ static const struct attribution_disagreement *find_published(
 static int add(struct finder *finder, struct attribution_tenant *tenant,
 	       const struct statement *statements, struct error *err)
 {
-	struct attribution_statement *says = arena_alloc(finder->arena, ARRAY_SIZE(compared),
-							 sizeof(*says));
+	struct attribution_statement *says = arena_alloc(finder->arena, N_SAYS, sizeof(*says));
 	uint32_t n = 0;
 
 	tenant->confidence = ATTRIBUTION_CONFIDENCE_DISPUTED;
@@ -131,7 +145,7 @@ static int add(struct finder *finder, struct attribution_tenant *tenant,
 	}
 	if (!says)
 		return error_no_memory(err);
-	for (unsigned i = 0; i < ARRAY_SIZE(compared); i++) {
+	for (unsigned i = 0; i < N_SAYS; i++) {
 		if (statements[i].speaks)
 			says[n++] = (struct attribution_statement){holding_witness_name(i),
 								   statements[i].slots};
@@ -148,7 +162,7 @@ static int add(struct finder *finder, struct attribution_tenant *tenant,
 static bool differ(const struct statement *statements)
 {
 	int64_t low = INT64_MAX, high = 0;
-	for (unsigned i = 0; i < ARRAY_SIZE(compared); i++) {
+	for (unsigned i = 0; i < N_SAYS; i++) {
 		if (!statements[i].speaks)
 			continue;
 		low = statements[i].slots < low ? statements[i].slots : low;
@@ -180,22 +194,33 @@ static void carry(struct finder *finder, struct attribution_tenant *tenant)
 		finder->result.left_out++;
 }
 
+/* A book that does not name the tenant contradicts once it has been confirmed since. */
+static void wait_for_silence(struct finder *finder, const struct statement *statements,
+			     const struct attribution_tenant *tenant)
+{
+	const struct holdings *holdings = finder->holdings;
+	if (holdings->checkpoint == HOLDING_BOOK_OK && !statements[SAYS_CHECKPOINT].speaks &&
+	    statements[SAYS_POD_STATUS].speaks && !is_heard_since(holdings->input, tenant))
+		finder->is_one_unheard = true;
+}
+
 static int compare(struct finder *finder, struct attribution_tenant *tenant, struct error *err)
 {
 	const struct pod *pod = census_find_uid(&finder->holdings->census, tenant->pod_uid);
-	struct statement statements[ARRAY_SIZE(compared)];
+	struct statement statements[N_SAYS];
 
 	if (!pod)
 		return 0;
-	if (!finder->holdings->input->report ||
-	    tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED) {
+	if (finder->is_silent || tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED) {
 		carry(finder, tenant);
 		return 0;
 	}
-	for (unsigned i = 0; i < ARRAY_SIZE(compared); i++)
+	for (unsigned i = 0; i < N_SAYS; i++)
 		statements[i] = hear(finder, compared[i], pod, tenant);
-	if (!differ(statements))
+	if (!differ(statements)) {
+		wait_for_silence(finder, statements, tenant);
 		return 0;
+	}
 	if (finder->is_early && !find_published(finder, tenant)) {
 		finder->is_one_waiting = true;
 		return 0;
@@ -214,6 +239,8 @@ int disagreement_find(const struct holdings *holdings, size_t device, struct ten
 		.device = device,
 		.arena = arena,
 		.is_early = left > 0,
+		.is_silent = !input->report ||
+			     input->report_age_ms >= input->limits->report_stale_ms,
 		.result = {.again_in_ms = -1},
 	};
 
@@ -228,6 +255,8 @@ int disagreement_find(const struct holdings *holdings, size_t device, struct ten
 	}
 	if (finder.is_one_waiting)
 		finder.result.again_in_ms = left;
+	else if (finder.is_one_unheard)
+		finder.result.again_in_ms = input->limits->disagreement_ms;
 	finder.result.listed = (struct array){finder.n_found > 0 ? finder.found : NULL,
 					      finder.n_found, true};
 	*ret_disagreements = finder.result;

@@ -552,9 +552,12 @@ def the_label_that_chooses_a_configuration_changes_the_mode_and_ends_no_tenant(c
     return "\n".join(notes)
 
 
-# --- lives of tenants. In attribution.py: a pod that is deleted, deleted by force, made again under
-# its name; static pods; the plugin away; the kubelet restarted; the agent silent; the controller
-# away.
+# --- lives of tenants. In attribution.py: static pods, the agent silent, the controller away.
+
+
+# Each life is lived on a node of each of these modes at once.
+LIVES = {FIRST: (EXCLUSIVE, "nvidia.com/gpu"), SECOND: (TIME_SLICED, "nvidia.com/gpu"),
+         THIRD: (MIG_MIXED, "nvidia.com/mig-1g.5gb"), FOURTH: (MIG_SINGLE_SHARED, "nvidia.com/gpu")}
 
 
 def phases(cluster, node, uid):
@@ -563,96 +566,193 @@ def phases(cluster, node, uid):
             for t in status.get("tenants", []) if t["podUID"] == uid}
 
 
-def wait_phases(cluster, node, uid, wanted):
+def wait_phases(cluster, uids, wanted):
+    """Waits until the containers of the pod on each node are in the phases that are wanted."""
     def are_so():
-        now = {name: phase for name, (phase, _) in phases(cluster, node, uid).items()}
-        if now != wanted:
-            raise Failed(f"{now} is not {wanted}")
+        for node, uid in uids.items():
+            now = {name: phase for name, (phase, _) in phases(cluster, node, uid).items()}
+            if now != wanted:
+                raise Failed(f"{node}: {now} is not {wanted}")
         return True
     wait_for("the phases", are_so, timeout=20)
 
 
-def with_init(cluster, name, node, init, main_gpus):
-    """A pod with an init container that holds a GPU until a file is there."""
-    manifest = cluster.pod_manifest(name, node)
-    main = manifest["spec"]["containers"][0]
-    manifest["spec"]["initContainers"] = [{**main, "name": "init", **init}]
-    manifest["spec"]["containers"] = [{**main, "resources": {"limits": {
-        "nvidia.com/gpu": main_gpus}} if main_gpus else {}}]
-    return cluster.create(manifest)
+def live(cluster, name, shape):
+    """Makes a pod, shaped by shape(manifest, resource), on a node of each mode. Returns UIDs by
+    node. Pods are called as their nodes, so that one command finds all."""
+    for node, (sharing, _) in LIVES.items():
+        set_up(cluster, node, sharing)
+    uids = {}
+    for node, (_, resource) in LIVES.items():
+        manifest = cluster.pod_manifest(f"{name}-{node}", node, resource=resource)
+        shape(manifest["spec"], resource)
+        uids[node] = cluster.create(manifest)
+    return uids
+
+
+def check_lives(cluster, name, uids):
+    for node, uid in uids.items():
+        check(cluster, node, LIVES[node][0], {uid: f"{name}-{node}"})
+
+
+def with_init(more, main_too):
+    """Shapes a pod so that it has an init container with a unit of its own."""
+    def shape(spec, _):
+        main = spec["containers"][0]
+        spec["initContainers"] = [{**main, "name": "init", **more}]
+        spec["containers"] = [main if main_too else {**main, "resources": {}}]
+    return shape
 
 
 UNTIL_FILE = {"command": ["/bin/sh", "-c", "until [ -e /tmp/go ]; do sleep 0.2; done"]}
 
 
+def end_init(cluster, name):
+    for node in LIVES:
+        cluster.kubectl("exec", f"{name}-{node}", "-c", "init", "--", "touch", "/tmp/go")
+
+
 @tests.promise
-def an_init_container_that_is_done_keeps_its_gpu_reserved(cluster):
-    set_up(cluster, FIRST, EXCLUSIVE)
-    uid = with_init(cluster, "first", FIRST, UNTIL_FILE, 0)
-    wait_phases(cluster, FIRST, uid, {"init": "Running"})
-    cluster.kubectl("exec", "first", "-c", "init", "--", "touch", "/tmp/go")
-    wait_phases(cluster, FIRST, uid, {"init": "Reserved"})
-    # The kubelet really keeps it: no other pod gets that GPU.
-    device = phases(cluster, FIRST, uid)["init"][1]
+def an_init_container_that_is_done_keeps_its_slot_reserved(cluster):
+    uids = live(cluster, "first", with_init(UNTIL_FILE, False))
+    wait_phases(cluster, uids, {"init": "Running"})
+    end_init(cluster, "first")
+    wait_phases(cluster, uids, {"init": "Reserved"})
+    # The kubelet really keeps it: no other pod gets it.
+    taken = held_by(cluster, FIRST, {uids[FIRST]})[0].ids
     other = cluster.create_tenant("other", FIRST)
-    assert held_by(cluster, FIRST, {other})[0].ids != [device]
-    tenant, = [t for t in statuses(cluster, FIRST)[device]["tenants"]]
-    return f"witnesses of the init container: {tenant['witnesses']}"
+    assert held_by(cluster, FIRST, {other})[0].ids != taken
+    for node, uid in uids.items():
+        for uuid, status in statuses(cluster, node).items():
+            for tenant in status.get("tenants", []):
+                if tenant["podUID"] == uid:
+                    assert tenant["witnesses"] == ["Checkpoint"], (uuid, tenant)
+                    assert tenant["confidence"] == "Confirmed", (uuid, tenant)
 
 
 @tests.promise
-def the_main_container_takes_over_the_gpu_of_the_init_container(cluster):
-    set_up(cluster, FIRST, EXCLUSIVE)
-    uid = with_init(cluster, "handed-on", FIRST, UNTIL_FILE, 1)
-    wait_phases(cluster, FIRST, uid, {"init": "Running", "main": "Starting"})
-    cluster.kubectl("exec", "handed-on", "-c", "init", "--", "touch", "/tmp/go")
-    wait_phases(cluster, FIRST, uid, {"init": "Reserved", "main": "Running"})
-    held = held_by(cluster, FIRST, {uid})
-    assert len(held) == 2 and held[0].ids == held[1].ids, held
-    device = held[0].ids[0]
-    assert statuses(cluster, FIRST)[device]["slots"] == {
-        "total": 1, "allocated": 1, "summary": "1/1"}
-    return table(cluster, FIRST)
+def the_main_container_takes_over_the_slot_of_the_init_container(cluster):
+    uids = live(cluster, "handed-on", with_init(UNTIL_FILE, True))
+    wait_phases(cluster, uids, {"init": "Running", "main": "Starting"})
+    end_init(cluster, "handed-on")
+    wait_phases(cluster, uids, {"init": "Reserved", "main": "Running"})
+    for node, uid in uids.items():
+        held = held_by(cluster, node, {uid})
+        assert len(held) == 2 and held[0].ids == held[1].ids, held
+        slots = [status["slots"]["allocated"] for status in statuses(cluster, node).values()]
+        assert sum(slots) == 1, f"{node}: {slots}"
+    return cluster.kubectl("get", "gpuattributions", "--sort-by=.status.nodeName")
 
 
 @tests.promise
-def a_sidecar_with_a_gpu_is_a_tenant_like_any_other(cluster):
-    set_up(cluster, FIRST, EXCLUSIVE)
-    uid = with_init(cluster, "with-sidecar", FIRST, {"restartPolicy": "Always"}, 1)
-    wait_phases(cluster, FIRST, uid, {"init": "Running", "main": "Running"})
-    check(cluster, FIRST, EXCLUSIVE, {uid: "with-sidecar"})
+def a_sidecar_is_a_tenant_like_any_other(cluster):
+    uids = live(cluster, "with-sidecar", with_init({"restartPolicy": "Always"}, True))
+    wait_phases(cluster, uids, {"init": "Running", "main": "Running"})
+    check_lives(cluster, "with-sidecar", uids)
+
+
+def restarts(cluster, name):
+    status = cluster.pod(name)["status"]["containerStatuses"][0]
+    return status["restartCount"] if "running" in status["state"] else -1
 
 
 @tests.promise
 def a_container_that_is_restarted_in_place_stays_the_same_tenant(cluster):
-    set_up(cluster, FIRST, EXCLUSIVE)
-    uid = cluster.create_tenant("again", FIRST)
-    before = phases(cluster, FIRST, uid)
+    uids = live(cluster, "again", lambda *_: None)
+    wait_phases(cluster, uids, {"main": "Running"})
+    before = {node: phases(cluster, node, uid) for node, uid in uids.items()}
     with Watch(cluster) as watch:
-        os.kill(cluster.pid_of(cluster.pod("again")), signal.SIGKILL)
-        wait_for("its restart", lambda: cluster.pod("again")["status"]["containerStatuses"][0][
-            "restartCount"] == 1 and "running" in cluster.pod("again")["status"][
-                "containerStatuses"][0]["state"])
-        wait_phases(cluster, FIRST, uid, {"main": "Running"})
+        for node in LIVES:
+            os.kill(cluster.pid_of(cluster.pod(f"again-{node}")), signal.SIGKILL)
+        for node in LIVES:
+            wait_for("its restart", lambda node=node: restarts(cluster, f"again-{node}") == 1)
+        wait_phases(cluster, uids, {"main": "Running"})
         watch.close()
-    watch.assert_never_lost({uid})
-    assert phases(cluster, FIRST, uid) == before
-    check(cluster, FIRST, EXCLUSIVE, {uid: "again"})
+    watch.assert_never_lost(set(uids.values()))
+    assert {node: phases(cluster, node, uid) for node, uid in uids.items()} == before
+    check_lives(cluster, "again", uids)
+
+
+def ignore_term(spec, _):
+    spec["terminationGracePeriodSeconds"] = 60
+    spec["containers"][0]["command"] = ["/bin/sh", "-c", "trap '' TERM; sleep 100000"]
 
 
 @tests.promise
 def a_pod_in_its_grace_period_is_terminating_and_still_a_tenant(cluster):
-    set_up(cluster, FIRST, EXCLUSIVE)
-    manifest = cluster.pod_manifest("slow", FIRST, grace=60)
-    manifest["spec"]["containers"][0]["command"] = ["/bin/sh", "-c", "trap '' TERM; sleep 100000"]
-    uid = cluster.create(manifest)
-    wait_phases(cluster, FIRST, uid, {"main": "Running"})
-    cluster.delete_pod("slow")
-    wait_phases(cluster, FIRST, uid, {"main": "Terminating"})
-    status = statuses(cluster, FIRST)[phases(cluster, FIRST, uid)["main"][1]]
-    assert status["slots"]["allocated"] == 1, status["slots"]
-    os.kill(cluster.pid_of(cluster.pod("slow")), signal.SIGKILL)
-    cluster.wait_gone(uid)
+    uids = live(cluster, "slow", ignore_term)
+    wait_phases(cluster, uids, {"main": "Running"})
+    for node in LIVES:
+        cluster.delete_pod(f"slow-{node}")
+    wait_phases(cluster, uids, {"main": "Terminating"})
+    for node in LIVES:
+        slots = [status["slots"]["allocated"] for status in statuses(cluster, node).values()]
+        assert sum(slots) == 1, f"{node}: {slots}"
+        os.kill(cluster.pid_of(cluster.pod(f"slow-{node}")), signal.SIGKILL)
+    for uid in uids.values():
+        cluster.wait_gone(uid)
+
+
+@tests.promise
+def a_pod_deleted_by_force_leaves_at_once_in_every_mode(cluster):
+    uids = live(cluster, "forced", ignore_term)
+    wait_phases(cluster, uids, {"main": "Running"})
+    cluster.kubectl("delete", "pod", "--force", "--grace-period=0", "--wait=false",
+                    *(f"forced-{node}" for node in LIVES))
+    for uid in uids.values():
+        cluster.wait_gone(uid, timeout=5)
+
+
+@tests.promise
+def a_name_that_comes_back_is_another_tenant_in_every_mode(cluster):
+    old = live(cluster, "name", lambda *_: None)
+    wait_phases(cluster, old, {"main": "Running"})
+    with Watch(cluster) as watch:
+        cluster.kubectl("delete", "pod", *(f"name-{node}" for node in LIVES))
+        new = live(cluster, "name", lambda *_: None)
+        wait_phases(cluster, new, {"main": "Running"})
+        for uid in old.values():
+            cluster.wait_gone(uid)
+        watch.close()
+    for _, _, item in watch.events:
+        uids = [t["podUID"] for t in item.get("status", {}).get("tenants", [])]
+        assert len(uids) == len(set(uids)) and set(uids) <= {*old.values(), *new.values()}, uids
+    check_lives(cluster, "name", new)
+
+
+@tests.promise
+def tenants_stay_while_plugins_are_away_and_kubelets_restart_in_every_mode(cluster):
+    uids = live(cluster, "steady", lambda *_: None)
+    wait_phases(cluster, uids, {"main": "Running"})
+    with Watch(cluster) as watch:
+        for node in LIVES:
+            cluster.ctl("stop", f"{node}/device-plugin")
+        for node in LIVES:
+            wait_for("a node without GPUs", lambda node=node: not allocatable(cluster, node))
+            cluster.ctl("restart", f"{node}/kubelet")
+        for node in LIVES:
+            cluster.ctl("start", f"{node}/device-plugin")
+        for node in LIVES:
+            wait_offer(cluster, node, LIVES[node][0])
+        check_lives(cluster, "steady", uids)
+        watch.close()
+    watch.assert_never_lost(set(uids.values()))
+
+
+@tests.promise
+def agents_that_are_replaced_write_nothing_and_lose_nobody(cluster):
+    uids = live(cluster, "steady", lambda *_: None)
+    wait_phases(cluster, uids, {"main": "Running"})
+    check_lives(cluster, "steady", uids)
+    before, old = cluster.versions(), {cluster.agent_pod(node) for node in LIVES}
+    cluster.kubectl("-n", "gpu-attribution", "delete", "pod", "--wait=true", *old)
+    cluster.rollout("daemonset/gpu-attribution-agent")
+    for node in LIVES:
+        new = cluster.agent_pod(node)
+        assert new not in old
+        wait_for("its report", lambda new=new: "Report accepted" in cluster.kubectl(
+            "-n", "gpu-attribution", "logs", new))
+    assert before == cluster.versions(), "an object was written"
 
 
 def forget_other_resources(cluster, node, sharing):
@@ -666,41 +766,52 @@ def forget_other_resources(cluster, node, sharing):
         if name.startswith("nvidia.com/") and name not in offer]))
 
 
+def lose_book(cluster, node, sharing, uid):
+    """Takes the kubelet's book away while it is stopped. What it gave to the pod is then free, to
+    the kubelet, while the pod goes on."""
+    book = os.path.join(cluster.ctl("state", node).strip(), "kubelet", "device-plugins",
+                        "kubelet_internal_checkpoint")
+    cluster.ctl("stop", f"{node}/kubelet")
+    os.unlink(book)
+    cluster.ctl("start", f"{node}/kubelet")
+    wait_for("the kubelet's new book", lambda: not held_by(cluster, node, {uid}))
+    forget_other_resources(cluster, node, sharing)
+    wait_offer(cluster, node, sharing)
+
+
 @tests.promise
 def a_kubelet_that_has_lost_its_book_ends_no_tenant_that_runs(cluster):
-    set_up(cluster, SECOND, TIME_SLICED)
-    uid = cluster.create_tenant("steady", SECOND)
-    state = cluster.ctl("state", SECOND).strip()
+    uids = live(cluster, "steady", lambda *_: None)
+    wait_phases(cluster, uids, {"main": "Running"})
     with Watch(cluster) as watch:
-        cluster.ctl("stop", f"{SECOND}/kubelet")
-        os.unlink(os.path.join(state, "kubelet", "device-plugins", "kubelet_internal_checkpoint"))
-        cluster.ctl("start", f"{SECOND}/kubelet")
-        wait_for("the kubelet's new book", lambda: not held_by(cluster, SECOND, {uid}))
-        forget_other_resources(cluster, SECOND, TIME_SLICED)
-        wait_offer(cluster, SECOND, TIME_SLICED)
-        new = {cluster.create_tenant(f"new-{i}", SECOND) for i in range(2)}
-        assert not held_by(cluster, SECOND, {uid})
+        for node, uid in uids.items():
+            lose_book(cluster, node, LIVES[node][0], uid)
+        new = {cluster.create_tenant(f"new-{node}", node, 1, 0, LIVES[node][1]) for node in LIVES}
         watch.close()
-    watch.assert_never_lost({uid})
-    assert cluster.pod("steady")["status"]["phase"] == "Running"
+    watch.assert_never_lost(set(uids.values()))
+    for node, uid in uids.items():
+        assert not held_by(cluster, node, {uid})
+        assert cluster.pod(f"steady-{node}")["status"]["phase"] == "Running"
     now = {u for u, _ in cluster.tenants()}
-    assert now == {uid} | new, now
-    return table(cluster, SECOND)
+    assert now == set(uids.values()) | new, now
 
 
 @tests.promise
-def an_agent_that_is_replaced_writes_nothing_and_loses_nobody(cluster):
-    set_up(cluster, SECOND, TIME_SLICED)
-    uid = cluster.create_tenant("steady", SECOND)
-    check(cluster, SECOND, TIME_SLICED, {uid: "steady"})
-    before, old = cluster.versions(), cluster.agent_pod(SECOND)
-    cluster.kubectl("-n", "gpu-attribution", "delete", "pod", old, "--wait=true")
-    cluster.rollout("daemonset/gpu-attribution-agent")
-    new = cluster.agent_pod(SECOND)
-    assert new != old
-    wait_for("its report", lambda: "Report accepted" in cluster.kubectl(
-        "-n", "gpu-attribution", "logs", new))
-    assert before == cluster.versions(), "an object was written"
+def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    first = cluster.create_tenant("first", FIRST)
+    held = held_by(cluster, FIRST, {first})[0].ids
+    lose_book(cluster, FIRST, EXCLUSIVE, first)
+    for i in range(20):  # the plugin chooses among two that are free, to its mind
+        second = cluster.create_tenant(f"second-{i}", FIRST)
+        if held_by(cluster, FIRST, {second})[0].ids == held:
+            break
+        cluster.kubectl("delete", "pod", f"second-{i}", "--force", "--grace-period=0")
+        cluster.wait_gone(second)
+    assert held_by(cluster, FIRST, {second})[0].ids == held
+    tenants = statuses(cluster, FIRST)[held[0]]["tenants"]
+    assert {t["podUID"] for t in tenants} == {first, second}, tenants
+    return table(cluster, FIRST)
 
 
 @tests.promise
@@ -710,8 +821,7 @@ def a_power_failure_of_the_node_ends_no_tenant(cluster):
     with Watch(cluster) as watch:
         cluster.ctl("kill", SECOND)
         cluster.ctl("start", SECOND)
-        wait_for("its restart", lambda: cluster.pod("steady")["status"]["containerStatuses"][0][
-            "restartCount"] >= 1, timeout=60, every=0.2)
+        wait_for("its restart", lambda: restarts(cluster, "steady") >= 1, timeout=60, every=0.2)
         wait_offer(cluster, SECOND, TIME_SLICED)
         watch.close()
     watch.assert_never_lost({uid})

@@ -691,10 +691,13 @@ def without_host_pids_the_mps_server_is_no_tenant(cluster):
 
 
 def put_on_device(cluster, program, mib):
-    """Has the driver list the youngest process of that name on the node as one that computes."""
-    pid = max(int(pid) for pid in on_node(cluster, MPS, f"pidof {program}").split())
+    """Has the driver list a process of that name on the node, which it does not yet, as one that
+    computes."""
+    listed = {row["pid"] for row in device_of(cluster, MPS)["processes"]}
+    pids = {int(pid) for pid in on_node(cluster, MPS, f"pidof {program}").split()} - listed
+    assert len(pids) == 1, (program, pids)
     change_device(cluster, MPS, lambda device: device["processes"].append(
-        {"pid": pid, "kind": "Compute", "memoryMiB": mib}))
+        {"pid": pids.pop(), "kind": "Compute", "memoryMiB": mib}))
 
 
 @tests.promise

@@ -27,6 +27,11 @@ NODE = "node-2"  # has three whole GPUs
 NAMESPACE = ("-n", "gpu-attribution")
 AGENT = "daemonset/gpu-attribution-agent"
 SAMPLE_SECONDS = 15  # how often the agent looks at rest
+# The agent looks, and what contradicts must stand for 10 s (--disagreement-after).
+SHOWN_SECONDS = 4 * SAMPLE_SECONDS
+# A process that outlives its pod may do so for 30 s (--process-grace) until a report that still has
+# it; at rest reports come every 60 s.
+OUTLIVED_SECONDS = 150
 
 OVERLAY = """\
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -316,7 +321,7 @@ def a_tenants_processes_are_a_witness_and_counted(cluster):
     def witnessed():
         tenant = next(t for t in status_of(cluster, device)["tenants"] if t["podUID"] == uid)
         return tenant if "Processes" in tenant["witnesses"] else None
-    tenant = wait_for("the witness Processes", witnessed, timeout=2 * SAMPLE_SECONDS)
+    tenant = wait_for("the witness Processes", witnessed, timeout=SHOWN_SECONDS)
     assert tenant["processes"] == 1 and tenant["memoryMiB"] == 2048, tenant
     assert not status_of(cluster, device).get("unallocatedUsers"), status_of(cluster, device)
     return json.dumps(tenant)
@@ -328,18 +333,18 @@ def a_process_that_outlives_its_pod_is_an_unallocated_user_until_it_ends(cluster
     uid, device, pid = tenant_with_process(cluster, "outlived", 1024)
     wait_for("the witness Processes", lambda: any(
         "Processes" in t["witnesses"] for t in status_of(cluster, device).get("tenants", [])),
-        timeout=2 * SAMPLE_SECONDS)
+        timeout=SHOWN_SECONDS)
     cluster.ctl("stop", f"{NODE}/kubelet")
     cluster.kubectl("delete", "pod", "outlived", "--force", "--grace-period=0")
     cluster.wait_gone(uid)
     users = wait_for("an unallocated user", lambda: status_of(cluster, device).get(
-        "unallocatedUsers"), timeout=2 * SAMPLE_SECONDS)
+        "unallocatedUsers"), timeout=OUTLIVED_SECONDS)
     assert len(users) == 1, users
     assert users[0]["podUID"] == uid and users[0]["process"] == f"sh[{pid}]", users
     assert users[0]["memoryMiB"] == 1024 and users[0]["since"], users
     node_of(cluster).list_processes("")
     wait_for("no unallocated user", lambda: not status_of(cluster, device).get("unallocatedUsers"),
-             timeout=2 * SAMPLE_SECONDS)
+             timeout=SHOWN_SECONDS)
     return json.dumps(users)
 
 
@@ -351,7 +356,7 @@ def a_process_of_the_host_is_an_unallocated_user_with_its_command(cluster):
     device = node.devices["devices"][0]["uuid"]
     node.list_processes(device, (pid, 64))
     users = wait_for("an unallocated user", lambda: status_of(cluster, device).get(
-        "unallocatedUsers"), timeout=2 * SAMPLE_SECONDS)
+        "unallocatedUsers"), timeout=SHOWN_SECONDS)
     assert len(users) == 1 and "podUID" not in users[0], users
     assert users[0]["process"] == f"sleep[{pid}]" and users[0]["memoryMiB"] == 64, users
     return json.dumps(users)
@@ -365,7 +370,7 @@ def a_pod_that_uses_a_device_it_was_not_given_is_an_unallocated_user_there(clust
     other = next(d["uuid"] for d in node.devices["devices"] if d["uuid"].lower() != device.lower())
     node.list_processes(other, (pid, 256))
     users = wait_for("an unallocated user", lambda: status_of(cluster, other).get(
-        "unallocatedUsers"), timeout=2 * SAMPLE_SECONDS)
+        "unallocatedUsers"), timeout=SHOWN_SECONDS)
     assert len(users) == 1 and users[0]["podUID"] == uid, users
     assert (users[0]["podNamespace"], users[0]["podName"]) == ("default", "squatter"), users
     assert users[0]["process"] == f"sh[{pid}]", users

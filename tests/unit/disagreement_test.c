@@ -32,10 +32,12 @@ static const struct attribution_status *publish(void)
 	return build_world_status(&world, 0);
 }
 
-/* Time enough for what differs to count. */
+/* Time enough for what differs to count, and a heartbeat at its end. */
 static const struct attribution_status *publish_later(void)
 {
+	publish();
 	build_world_wait(&world, world.limits.disagreement_ms);
+	world.input.report_age_ms = 0;
 	return publish();
 }
 
@@ -252,7 +254,7 @@ static void a_list_that_settles_is_no_reason_for_an_alarm(void **state)
 	expect_harmony();
 	/* It has them all: now its word counts. */
 	build_world_list(&world, "b", "main", build_world_uuid(&world, 1));
-	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=0");
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=1 PodResources=0");
 }
 
 static void a_list_without_the_pod_is_no_reason_for_an_alarm(void **state)
@@ -288,6 +290,34 @@ static void a_node_without_an_agent_has_nobody_to_disagree(void **state)
 			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
 	build_world_without_agent(&world);
 	expect_harmony();
+}
+
+static void what_the_last_report_could_not_know_contradicts_nothing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	publish();
+	/* The agent falls silent, and a pod comes. */
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	expect_disagreement(publish(), "");
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_disagreement(publish(), "");
+	/* It is back, and says the same as before: the kubelet knows nothing of the pod. */
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	world.input.report_age_ms = 0;
+	expect_disagreement(publish(), "uid-a/main Checkpoint=0 PodStatus=1");
+}
+
+static void a_silent_agent_settles_no_disagreement_and_starts_none(void **state)
+{
+	(void)state;
+	contradict();
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+	build_world_wait(&world, world.limits.report_stale_ms);
+	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 static void a_holder_that_the_api_does_not_know_is_not_compared(void **state)
@@ -372,6 +402,10 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_node_without_an_agent_has_nobody_to_disagree, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(what_the_last_report_could_not_know_contradicts_nothing,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_silent_agent_settles_no_disagreement_and_starts_none,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_holder_that_the_api_does_not_know_is_not_compared, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_disputed_too, set_up,
