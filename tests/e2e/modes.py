@@ -21,7 +21,8 @@ import tempfile
 import time
 
 from cluster import WITNESSES, Cluster, Failed, Tests, Watch, run, wait_for
-from sharing import Held, Sharing, differences, expected, shown, unit_of
+from sharing import (TIME_SLICED_FREE, TIME_SLICED_HELD, Held, Sharing, differences, expected,
+                     shown, unit_of)
 
 OURS = ("device-plugin", "gpu-feature-discovery")  # the components that read the configuration
 N_NODES = 4
@@ -55,24 +56,29 @@ def devices(cluster, node):
         return json.load(file)["devices"]
 
 
-def put_devices(cluster, node, gpus):
-    """Replaces the GPUs of a node by those that make-devices makes of "COUNT:MODEL:MIG"."""
-    text = run("hack/cluster/make-devices", node, *gpus.split(":"))
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write(text)
+def put(cluster, verb, node, value):
+    """Gives `ctl devices` or `ctl plugin-config` a file (JSON is YAML)."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump(value, file)
         file.flush()
-        cluster.ctl("devices", node, file.name)
+        cluster.ctl(verb, node, file.name)
+
+
+def make_devices(node, gpus):
+    """The device file that make-devices makes of "COUNT:MODEL:MIG"."""
+    return json.loads(run("hack/cluster/make-devices", node, *gpus.split(":")))
+
+
+def put_gpus(cluster, node, gpus):
+    put(cluster, "devices", node, {**make_devices(node, "1"), "devices": gpus})
 
 
 def put_config(cluster, node, config):
-    """A name in hack/cluster/plugin-config, or a configuration (JSON is YAML)."""
+    """A name in hack/cluster/plugin-config, or a configuration."""
     if isinstance(config, str):
         cluster.ctl("plugin-config", node, config)
-        return
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        json.dump(config, file)
-        file.flush()
-        cluster.ctl("plugin-config", node, file.name)
+    else:
+        put(cluster, "plugin-config", node, config)
 
 
 def allocatable(cluster, node):
@@ -101,7 +107,7 @@ def restart_plugin(cluster, node):
 def set_up(cluster, node, sharing):
     if present.get(node) is not sharing:
         present.pop(node, None)
-        put_devices(cluster, node, sharing.gpus)
+        put(cluster, "devices", node, make_devices(node, sharing.gpus))
         put_config(cluster, node, sharing.config)
         restart_plugin(cluster, node)
     wait_offer(cluster, node, sharing)
@@ -340,6 +346,42 @@ def mig_devices_of_every_kind_of_profile_are_told(cluster):
     show_mode(cluster, FOURTH, sharing, [("nvidia.com/mig-1g.5gb", 2),
                                          ("nvidia.com/mig-2g.10gb", 1)])
     return table(cluster, FOURTH)
+
+
+@tests.promise
+def the_label_of_feature_discovery_counts_only_where_the_device_tells_nothing(cluster):
+    set_up(cluster, SECOND, TIME_SLICED)
+    gpus = devices(cluster, SECOND)
+    silent = [{**gpu, "errors": {"nvmlDeviceGetComputeMode": 3}} for gpu in gpus]
+    label = "nvidia.com/gpu.sharing-strategy"
+
+    def wait_told(*wanted):
+        def is_told():
+            told = [(s["sharing"]["mode"], *s["sharing"]["evidence"])
+                    for s in statuses(cluster, SECOND).values()]
+            if sorted(told) != sorted(wanted):
+                raise Failed(f"{told} is not {wanted}")
+            return True
+        wait_for("the modes", is_told, timeout=90)  # no event: the agent looks once a minute
+    by_label = ("TimeSliced", f"node label {label.partition('/')[2]} is time-slicing")
+    by_false_label = ("MPS", f"node label {label.partition('/')[2]} is mps")
+    by_mode, by_pod = ("TimeSliced", *TIME_SLICED_FREE), ("TimeSliced", *TIME_SLICED_HELD)
+    try:
+        put_gpus(cluster, SECOND, silent)
+        restart_plugin(cluster, SECOND)
+        wait_told(by_label, by_label)
+        cluster.kubectl("label", "node", SECOND, "--overwrite", f"{label}=mps")
+        wait_told(by_false_label, by_false_label)
+        cluster.create_tenant("tenant", SECOND)
+        wait_told(by_pod, by_false_label)
+        put_gpus(cluster, SECOND, gpus)
+        cluster.create_tenant("another", SECOND, 4)  # has the agent look
+        wait_told(by_pod, by_pod)
+        cluster.delete_pods()
+        wait_told(by_mode, by_mode)
+    finally:
+        cluster.kubectl("label", "node", SECOND, "--overwrite", f"{label}=time-slicing")
+        present.pop(SECOND, None)
 
 
 # --- how the device list reaches the container: the books are the same
@@ -828,6 +870,24 @@ def a_power_failure_of_the_node_ends_no_tenant(cluster):
     check(cluster, SECOND, TIME_SLICED, {uid: "steady"})
 
 
+@tests.promise
+def a_node_that_is_deleted_and_registers_again_keeps_its_tenants(cluster):
+    set_up(cluster, FOURTH, MIG_SINGLE_SHARED)
+    uid = cluster.create_tenant("steady", FOURTH)
+    before = cluster.get("node", FOURTH)["metadata"]["uid"]
+    with Watch(cluster) as watch:
+        cluster.ctl("stop", f"{FOURTH}/kubelet")
+        cluster.kubectl("delete", "node", FOURTH)
+        cluster.ctl("start", f"{FOURTH}/kubelet")
+        wait_offer(cluster, FOURTH, MIG_SINGLE_SHARED)
+        cluster.ctl("restart", "nfd-master")  # or it would label a node anew within the hour
+        check(cluster, FOURTH, MIG_SINGLE_SHARED, {uid: "steady"})
+        check_labels(cluster, FOURTH, MIG_SINGLE_SHARED)
+        watch.close()
+    watch.assert_never_lost({uid})
+    assert cluster.get("node", FOURTH)["metadata"]["uid"] != before
+
+
 # --- cards that move
 
 
@@ -838,25 +898,22 @@ def a_card_that_two_nodes_report_says_so_and_moves_when_the_first_has_lost_it(cl
     ours, theirs = devices(cluster, FIRST), devices(cluster, SECOND)
     name = ours[0]["uuid"].lower()
 
-    def put(node, gpus):
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump({"driverVersion": "580.65.06", "cudaVersion": "13.0", "devices": gpus}, file)
-            file.flush()
-            cluster.ctl("devices", node, file.name)
+    def move(node, gpus):
+        put_gpus(cluster, node, gpus)
         restart_plugin(cluster, node)
 
     def ready():
         return cluster.condition(cluster.attributions()[name], "Ready")
     try:
-        put(SECOND, [ours[0], *theirs])
+        move(SECOND, [ours[0], *theirs])
         wait_for("DuplicateUUID", lambda: ready()["reason"] == "DuplicateUUID", timeout=90)
         assert cluster.attributions()[name]["status"]["nodeName"] == FIRST
-        put(FIRST, ours[1:])
+        move(FIRST, ours[1:])
         wait_for("the move", lambda: cluster.attributions()[name]["status"]["nodeName"] == SECOND
                  and ready()["status"] == "True", timeout=90)
     finally:
-        put(FIRST, ours)
-        put(SECOND, theirs)
+        move(FIRST, ours)
+        move(SECOND, theirs)
         present.clear()
     wait_for("its return", lambda: cluster.attributions()[name]["status"]["nodeName"] == FIRST
              and ready()["status"] == "True", timeout=90)

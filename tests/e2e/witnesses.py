@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster without our agent: what the status of pods tells of devices (Kubernetes 1.36 and later).
+"""What others than the agent say of devices: the status of pods, with no agent at all (Kubernetes
+1.36 and later), and KAI's reservations, which hold a device for the pods of a group.
 
-usage: agentless.py [CLUSTER [WORDS]]
+usage: witnesses.py [CLUSTER [WORDS]]
 
 Without arguments it starts a cluster of its own with hack/up and ends it. With a name it uses that
 running one, which hack/up made with --no-tenants, and leaves it with its agent back in place; with
@@ -15,6 +16,7 @@ import sys
 from cluster import Cluster, Tests, run, wait_for
 
 NODE = "node-2"  # exclusive devices
+RESERVATIONS = "kai-resource-reservation"
 NAMESPACE = ("-n", "gpu-attribution")
 CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attribution-agent"
 
@@ -104,6 +106,92 @@ def a_pod_that_comes_while_the_agent_is_away_is_seen_all_the_same(cluster):
     finally:
         bring_agents_back(cluster, manifest)
     wait_for("all witnesses", lambda: len(tenant_of(cluster, uid)[1]["witnesses"]) >= 3)
+
+
+def label(manifest, group):
+    manifest["metadata"]["labels"] = {"runai-gpu-group": group}
+    return manifest
+
+
+def reserve(cluster, group):
+    """A reservation as KAI's binder makes it: it asks for a whole GPU, and others share that."""
+    cluster.kubectl("create", "namespace", RESERVATIONS, check=False)
+    manifest = label(cluster.pod_manifest("reservation", NODE), group)
+    manifest["metadata"]["namespace"] = RESERVATIONS
+    uid = cluster.create(manifest)
+    item, _ = wait_for("the reservation as a tenant", lambda: tenant_of(cluster, uid))
+    # Its program finds out which GPU it was given, and writes that on its pod.
+    cluster.kubectl("-n", RESERVATIONS, "annotate", "pod", "reservation",
+                    f"run.ai/reserve_for_gpu_index={item['spec']['uuid']}")
+    return uid, item["metadata"]["name"]
+
+
+def share(cluster, name, group):
+    """A pod of the group: it asks for no GPU."""
+    manifest = label(cluster.pod_manifest(name, NODE), group)
+    del manifest["spec"]["containers"][0]["resources"]
+    return cluster.create(manifest)
+
+
+def of_pod(item, uid):
+    return next((t for t in item["status"].get("tenants", []) if t["podUID"] == uid), None)
+
+
+@tests.promise
+def pods_that_share_a_reserved_gpu_are_its_tenants_and_the_reservation_is_not(cluster):
+    try:
+        reservation, name = reserve(cluster, "group-1")
+
+        def is_alone():
+            item = cluster.attributions()[name]
+            return of_pod(item, reservation).get("standIn") == "KAI" and \
+                cluster.condition(item, "Attributed")["reason"] == "StandIn"
+        wait_for("a stand-in for nobody", is_alone)
+        sharers = {share(cluster, f"sharer-{n}", "group-1") for n in (1, 2)}
+        stranger = share(cluster, "stranger", "group-2")
+
+        def is_shared():
+            item = cluster.attributions()[name]
+            return item["status"]["tenantCount"] == 2 and \
+                all(of_pod(item, uid) and of_pod(item, uid)["phase"] == "Running"
+                    for uid in sharers) and item
+        item = wait_for("two tenants", is_shared)
+        for uid in sharers:
+            tenant = of_pod(item, uid)
+            assert tenant["witnesses"] == ["KAI"] and tenant["slots"] == 0, tenant
+            assert tenant["confidence"] == "Annotated", tenant
+        assert of_pod(item, reservation)["system"], item
+        assert not of_pod(item, stranger), item
+        assert cluster.condition(item, "Attributed")["status"] == "True", item
+        assert item["status"]["slots"]["summary"] == "1/1", item
+        # Whoever shares an exclusive GPU takes turns on it.
+        assert item["status"]["sharing"]["mode"] == "TimeSliced", item["status"]["sharing"]
+        cluster.kubectl("delete", "pod", "sharer-1", "sharer-2", "--wait=true")
+        wait_for("a stand-in for nobody", is_alone)
+    finally:
+        cluster.kubectl("delete", "namespace", RESERVATIONS, "--wait=false", check=False)
+        cluster.kubectl("-n", RESERVATIONS, "delete", "pod", "reservation", "--force",
+                        "--grace-period=0", check=False)
+
+
+@tests.promise
+def a_group_without_a_reservation_makes_nobody_a_tenant(cluster):
+    before = cluster.create_tenant("honest", NODE)
+    item, _ = tenant_of(cluster, before)
+    versions = cluster.versions()
+    # In another namespace than KAI's anybody may call a pod a reservation.
+    forged = label(cluster.pod_manifest("forged", NODE), "group-3")
+    forged["metadata"]["annotations"] = {"run.ai/reserve_for_gpu_index": item["spec"]["uuid"]}
+    del forged["spec"]["containers"][0]["resources"]
+    uid = cluster.create(forged)
+    other = share(cluster, "hopeful", "group-3")
+    wait_for("both running", lambda: all(
+        cluster.pod(name)["status"]["phase"] == "Running" for name in ("forged", "hopeful")))
+    # One that comes later is there: so both have been looked at.
+    later, _ = tenant_of(cluster, cluster.create_tenant("later", NODE))
+    assert not {uid, other} & {key[0] for key in cluster.tenants()}
+    del versions[later["metadata"]["name"]]
+    assert versions.items() <= cluster.versions().items(), "something was written"
 
 
 def main():
