@@ -19,7 +19,7 @@
  */
 
 #define RUNS_PER_TURN 32
-#define JOIN_ARENA_CAP (16u * LIMIT_MIB)
+#define JOIN_ARENA_CAP (64u * LIMIT_MIB)
 #define REJECTED_RETRY_MS 10000u
 
 /* Events that were joined and wait for their node's writes to be answered. */
@@ -154,19 +154,20 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 		  struct error *err)
 {
 	struct inventory *inventory = reconciler->config.inventory;
+	uint64_t now = loop_now_ms(reconciler->config.loop);
 	struct join_input input;
 
 	arena_reset(&reconciler->arena);
-	if (inventory_gather(inventory, node_name, loop_now_ms(reconciler->config.loop),
-			     &reconciler->arena, &input, err) < 0)
+	if (inventory_gather(inventory, node_name, now, &reconciler->arena, &input, err) < 0)
 		return -1;
 	await_events(reconciler, node_name, input.report);
 	input.limits = &reconciler->config.limits;
 	input.now_wall_ms = clock_wall_ms();
-	if (join_node(&input, &reconciler->arena, ret, err) < 0)
+	if (join_node(&input, &reconciler->arena, ret, err) < 0 ||
+	    inventory_set_doubts(inventory, node_name, ret->doubts, ret->n_doubts,
+				 ret->is_hearing_awaited, now, err) < 0)
 		return -1;
-	return inventory_set_ended(inventory, node_name, ret->ended, ret->n_ended,
-				   loop_now_ms(reconciler->config.loop), err);
+	return inventory_set_ended(inventory, node_name, ret->ended, ret->n_ended, now, err);
 }
 
 static void look_again(struct reconciler *reconciler, struct view node_name, int64_t in_ms)
@@ -179,8 +180,12 @@ static void look_again(struct reconciler *reconciler, struct view node_name, int
 static void count(struct reconciler *reconciler, struct view node_name,
 		  const struct join_result *result)
 {
-	reconciler->counters.claims_refused += result->claims_refused;
-	reconciler->counters.ids_unknown += result->ids_unknown;
+	struct place_refusals new = inventory_note_refusals(
+		reconciler->config.inventory, node_name,
+		(struct place_refusals){result->claims_refused, result->ids_unknown});
+
+	reconciler->counters.claims_refused += new.claims;
+	reconciler->counters.ids_unknown += new.ids;
 	reconciler->counters.devices_refused += result->devices_refused;
 	if (result->devices_refused > 0)
 		LOG_WARN("Node has too many objects to get more", LOG_TEXT("node", node_name),

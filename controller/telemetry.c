@@ -85,6 +85,7 @@ static void collect_watches(struct telemetry *telemetry)
 
 	show(telemetry, METRICS_WATCH_UNUSED, 0, (double)unused.resource_claims);
 	show(telemetry, METRICS_WATCH_UNUSED, 1, (double)unused.resource_slices);
+	show(telemetry, METRICS_POD_DEVICES_LEFT_OUT, 0, (double)unused.of_pods);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct watches_state state = watches_state(telemetry->sources.watches, i);
 

@@ -5,6 +5,7 @@
 usage: hack/check-docs.py [FOLDER]     the checkout (default: where this script is)
 
 - each `path/file.c: symbol` in src/README.md exists, and the symbol is in that file;
+- each `file.py: a promise` and `unit/file_test.c: name` in tests/e2e/README.md is a test there;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings.
 Prints what does not hold, and fails if anything does not.
@@ -36,6 +37,18 @@ def check_symbols(name):
             faults.append(f"{name}: {path} has no {symbol}")
 
 
+def check_tests(name):
+    text = (ROOT / name).read_text()
+    for path, promise in re.findall(r"`([\w-]+\.py): ([\w ]+)`", text):
+        file = ROOT / "tests/e2e" / path
+        if not file.exists() or f"def {promise.replace(' ', '_')}(" not in file.read_text():
+            faults.append(f"{name}: {path} does not promise that {promise}")
+    for path, test in re.findall(r"`(unit/\w+\.c)(?:: (\w+))?`", text):
+        file = ROOT / "tests" / path
+        if not file.exists() or (test and f"void {test}(" not in file.read_text()):
+            faults.append(f"{name}: {path} has no test {test}")
+
+
 def check_paths(name):
     text = (ROOT / name).read_text()
     for path in re.findall(r"`((?:%s)/[\w/.-]+)`" % "|".join(TREES), text):
@@ -60,6 +73,7 @@ def check_options():
 for document in DOCUMENTS:
     check_symbols(document)
     check_paths(document)
+check_tests("tests/e2e/README.md")
 check_options()
 for fault in faults:
     print(fault)

@@ -114,8 +114,8 @@ def top_level_items(text, start, end):
 
 def syntax_tree(path, flags):
     """NDEBUG, for asserts are left alone."""
-    command = ["clang-14", *flags, "-w", "-DNDEBUG", "-fsyntax-only", "-Xclang", "-ast-dump=json", path]
-    done = subprocess.run(command, capture_output=True, check=False)
+    command = ["clang-14", *flags, "-w", "-DNDEBUG", "-fsyntax-only", "-Xclang", "-ast-dump=json"]
+    done = subprocess.run([*command, path], capture_output=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.decode(errors="replace"))
     return json.loads(done.stdout)
@@ -261,7 +261,8 @@ class Finder:
         if kind in ("BreakStmt", "ContinueStmt"):
             if not alone:
                 start = self.span(node)[0]
-                self.add("jump", start, start + len("break" if kind[0] == "B" else "continue"), "(void)0")
+                word = "break" if kind == "BreakStmt" else "continue"
+                self.add("jump", start, start + len(word), "(void)0")
             return
         effect = strip(node)
         is_effect = effect.get("kind") in ("CallExpr", "CompoundAssignOperator") or (
@@ -319,7 +320,8 @@ class Finder:
         """Evaluated, but of that value."""
         span = self.span(node)
         if span:
-            self.add(operator, *span, f"(({self.text[slice(*span)]}), {'true' if value else 'false'})")
+            word = "true" if value else "false"
+            self.add(operator, *span, f"(({self.text[slice(*span)]}), {word})")
 
     def on_BinaryOperator(self, node, _parent):
         left, right = inner(node)
@@ -353,7 +355,6 @@ class Finder:
                 self.add("arithmetic", at, at + 2, "--" if operator == "++" else "++", span)
         elif operator == "-" and re.fullmatch(r"-\d+", text) and not self.is_returned(parent):
             self.add("constant", *span, "0")
-            self.add("constant", *span, f"({text} - 1)")
 
     def on_IntegerLiteral(self, node, parent):
         text = self.written(node)
@@ -389,7 +390,8 @@ class Finder:
         spelling = node.get("range", {}).get("begin", {}).get("spellingLoc", {})
         is_number = re.search(r"\bint\b|\blong\b|\bshort\b|\bchar\b", node["type"]["qualType"])
         if MACRO_NAME.match(text) and text not in ("NULL", "EOF") and spelling and is_number:
-            self.add("constant", *self.span(node), f"({text} + 1)")
+            if not self.allocates:
+                self.add("constant", *self.span(node), f"({text} + 1)")
             self.add("constant", *self.span(node), f"({text} - 1)")
 
     def on_DeclRefExpr(self, node, _parent):

@@ -5,7 +5,8 @@
  * timer for what comes next. What happens is a change in the kubelet's folders, an XID error, the
  * end of a sample, the answer to a report, or time.
  *
- * While a kubelet hangs, reports go on with what was last known: that is what they say.
+ * While a kubelet hangs, reports go on between the samples, with what was last known: that is what
+ * they say.
  */
 
 #include "agent/agent.h"
@@ -206,24 +207,34 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 	advance(agent);
 }
 
+/*
+ * A report is of whole samples only: a checkpoint that was read just now beside a List of before
+ * would tell of one pod under two names, or of two under one.
+ */
+static uint64_t report_at(const struct agent *agent)
+{
+	return sampler_is_busy(agent->sampler) ? DELIVERY_NEVER
+					       : delivery_next_at(&agent->delivery);
+}
+
 static uint64_t next_at(const struct agent *agent)
 {
 	uint64_t sample_at = sampler_is_busy(agent->sampler) ? SCHEDULE_NEVER
 							     : schedule_next_at(&agent->schedule);
-	uint64_t report_at = delivery_next_at(&agent->delivery);
-	return sample_at < report_at ? sample_at : report_at;
+	return sample_at < report_at(agent) ? sample_at : report_at(agent);
 }
 
 static void advance(struct agent *agent)
 {
 	uint64_t now = loop_now_ms(agent->loop);
+	/* Before the next sample begins: samples that come one upon another would let none through. */
+	if (report_at(agent) <= now)
+		post(agent);
 	unsigned parts = sampler_is_busy(agent->sampler)
 				 ? 0
 				 : schedule_take_due(&agent->schedule, now);
 	if (parts)
 		sampler_start(agent->sampler, parts);
-	if (delivery_next_at(&agent->delivery) <= now)
-		post(agent);
 	uint64_t next = next_at(agent);
 	if (next == SCHEDULE_NEVER)
 		loop_timer_clear(agent->timer);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 /*
  * How it works: one function per datum, each ending in fails(), where return codes are sorted. A
  * MIG device is asked like a device of its own: its processes come from its own handle, so that it
@@ -239,7 +241,8 @@ static void add_process(struct subject *subject, const struct nvml_abi_process *
 	bool has_memory = raw->used_memory != NVML_ABI_NO_MEMORY;
 	if (is_found(scratch, raw->pid, partition))
 		return;
-	if (scratch->n_found == ARRAY_SIZE(scratch->found)) {
+	/* No kernel gives out a higher one: told on, it would cost the whole report. */
+	if (scratch->n_found == ARRAY_SIZE(scratch->found) || raw->pid > LIMIT_NUMBER_PID) {
 		subject->hides_processes = true;
 		return;
 	}

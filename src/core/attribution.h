@@ -155,7 +155,7 @@ struct attribution_tenant {
 		stand_in; /* "HAMi", "KAI": it holds for others, who could not be told; or empty */
 	int64_t since;
 	int64_t memory_mib; /* 0: not known */
-	int64_t processes;  /* 0: not known */
+	int64_t processes;  /* as of the last change; 0: none, or not known */
 };
 
 /* What one witness says of a container, where they differ. */

@@ -4,74 +4,79 @@
  * A UID that the API server does not know is one that it does not know yet or no more. That it is
  * the latter is told by the list of ended pods and, after a restart of the controller, by what was
  * published: a pod that was a tenant was known once.
+ *
+ * One report can name one ID in thousands of entries of either book. So what is asked for is kept
+ * once for each ID and container name, and once for each of those in the hands of a pod: no question
+ * takes a walk over entries.
  */
 
 #include "core/book.h"
 
-#include <stdlib.h>
-
-struct reader {
-	const struct join_input *input;
-	const struct census *census;
-	const struct roster *roster;
+struct book_place {
+	struct view id;
+	struct view container;
+	uint8_t standings; /* 1 << enum book_standing */
+	bool is_supported; /* as that of a pod that is not known */
 };
 
-static bool contains(const struct view *uids, size_t n, struct view uid)
+struct book_tie {
+	const struct pod *pod;
+	uint32_t place;
+	bool is_supported;
+};
+
+struct book_held {
+	const struct pod *pod;
+	struct view container;
+	bool is_supported;
+};
+
+struct reader {
+	const struct census *census;
+	const struct past *past;
+	struct lookup ended, elsewhere; /* UIDs of the input */
+};
+
+/* Standings */
+
+static int index_uids(const struct view *uids, size_t n, struct arena *arena,
+		      struct lookup *ret_lookup, struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (view_equal(uids[i], uid))
-			return true;
-	}
-	return false;
+	if (lookup_make(ret_lookup, n, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		lookup_add(ret_lookup, lookup_hash(0, uids[i]));
+	return 0;
 }
 
-static bool was_tenant(const struct attribution_status *status, struct view uid)
+static bool contains(const struct lookup *lookup, const struct view *uids, struct view uid)
 {
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *t =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		if (t->phase != ATTRIBUTION_PHASE_PENDING &&
-		    t->phase != ATTRIBUTION_PHASE_UNRESOLVED && view_equal(t->pod_uid, uid))
-			return true;
-	}
-	for (uint32_t i = 0; i < status->recent_tenants.count; i++) {
-		if (view_equal(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, i)
-				       ->pod_uid,
-			       uid))
-			return true;
-	}
-	return false;
+	uint32_t at = lookup_first(lookup, lookup_hash(0, uid));
+
+	while (at != LOOKUP_END && !view_equal(uids[at], uid))
+		at = lookup_next(lookup, at);
+	return at != LOOKUP_END;
 }
 
-/* A UID is one pod's wherever it was: the objects of cards that came from elsewhere count too. */
-static bool has_ended(const struct reader *reader, struct view uid)
+static enum book_standing judge(const struct reader *reader, struct view uid, const struct pod *pod)
 {
-	if (contains(reader->input->ended, reader->input->n_ended, uid))
-		return true;
-	for (size_t i = 0; i < reader->roster->n_devices; i++) {
-		const struct join_previous *previous = reader->roster->devices[i].previous;
-		if (previous && was_tenant(&previous->object->status, uid))
-			return true;
-	}
-	return false;
-}
+	const struct join_input *input = reader->census->input;
 
-static enum book_standing judge(const struct reader *reader, struct view uid,
-				const struct pod *pod)
-{
 	if (pod)
 		return pod_is_over(pod) ? BOOK_ENDED : BOOK_LIVE;
-	if (contains(reader->input->elsewhere, reader->input->n_elsewhere, uid))
+	if (contains(&reader->elsewhere, input->elsewhere, uid))
 		return BOOK_REFUSED;
-	return has_ended(reader, uid) ? BOOK_ENDED : BOOK_UNKNOWN;
+	return contains(&reader->ended, input->ended, uid) || past_has(reader->past, uid)
+		       ? BOOK_ENDED
+		       : BOOK_UNKNOWN;
 }
 
 static void read_entries(const struct reader *reader, struct book *book)
 {
-	const struct array entries = reader->input->report->checkpoint.entries;
+	const struct array entries = reader->census->input->report->checkpoint.entries;
 	for (uint32_t i = 0; i < entries.count; i++) {
-		const struct report_checkpoint_entry *said =
-			ARRAY_AT(entries, struct report_checkpoint_entry, i);
+		const struct report_checkpoint_entry *said = ARRAY_AT(
+			entries, struct report_checkpoint_entry, i);
 		const struct pod *pod = census_find_uid(reader->census, said->pod_uid);
 		book->entries[book->n_entries++] = (struct book_entry){
 			.said = said,
@@ -81,23 +86,101 @@ static void read_entries(const struct reader *reader, struct book *book)
 	}
 }
 
-static int by_id(const void *a, const void *b)
+/* What is kept of IDs */
+
+static uint32_t hash_place(struct view id, struct view container)
 {
-	const struct book_ref *x = a, *y = b;
-	int order = view_compare(x->id, y->id);
-	return order ? order : (x->entry > y->entry) - (x->entry < y->entry);
+	return lookup_hash(lookup_hash(0, container), id);
 }
 
-static void index_ids(struct book *book)
+static uint32_t find_place(const struct book *book, uint32_t hash, struct view id,
+			   struct view container)
 {
-	for (uint32_t i = 0; i < book->n_entries; i++) {
-		const struct array ids = book->entries[i].said->device_ids;
-		for (uint32_t j = 0; j < ids.count; j++)
-			book->refs[book->n_refs++] =
-				(struct book_ref){*ARRAY_AT(ids, struct view, j), i};
-	}
-	qsort(book->refs, book->n_refs, sizeof(*book->refs), by_id);
+	uint32_t at = lookup_first(&book->places, hash);
+
+	while (at != LOOKUP_END && !(view_equal(book->place_items[at].id, id) &&
+				     view_equal(book->place_items[at].container, container)))
+		at = lookup_next(&book->places, at);
+	return at;
 }
+
+static uint32_t add_place(struct book *book, struct view id, struct view container)
+{
+	uint32_t hash = hash_place(id, container);
+	uint32_t at = find_place(book, hash, id, container);
+
+	if (at == LOOKUP_END) {
+		at = lookup_add(&book->places, hash);
+		book->place_items[at] = (struct book_place){.id = id, .container = container};
+	}
+	return at;
+}
+
+static uint32_t hash_pod(uint32_t hash, const struct pod *pod)
+{
+	return lookup_hash(hash, (struct view){(const char *)&pod, sizeof(pod)});
+}
+
+static uint32_t find_tie(const struct book *book, uint32_t place, const struct pod *pod)
+{
+	uint32_t at = lookup_first(&book->ties, hash_pod(place, pod));
+
+	while (at != LOOKUP_END &&
+	       !(book->tie_items[at].place == place && book->tie_items[at].pod == pod))
+		at = lookup_next(&book->ties, at);
+	return at;
+}
+
+static uint32_t add_tie(struct book *book, uint32_t place, const struct pod *pod)
+{
+	uint32_t at = find_tie(book, place, pod);
+
+	if (at == LOOKUP_END) {
+		at = lookup_add(&book->ties, hash_pod(place, pod));
+		book->tie_items[at] = (struct book_tie){.place = place, .pod = pod};
+	}
+	return at;
+}
+
+static struct book_held *find_held(const struct book *book, const struct pod *pod,
+				   struct view container)
+{
+	uint32_t at = lookup_first(&book->helds, hash_pod(lookup_hash(0, container), pod));
+
+	for (; at != LOOKUP_END; at = lookup_next(&book->helds, at)) {
+		struct book_held *held = &book->held_items[at];
+		if (held->pod == pod && view_equal(held->container, container))
+			return held;
+	}
+	return NULL;
+}
+
+static void add_held(struct book *book, const struct pod *pod, struct view container)
+{
+	uint32_t hash = hash_pod(lookup_hash(0, container), pod);
+
+	if (!find_held(book, pod, container))
+		book->held_items[lookup_add(&book->helds, hash)] = (struct book_held){
+			.pod = pod, .container = container};
+}
+
+static void index_entry(struct book *book, const struct book_entry *entry)
+{
+	const struct array ids = entry->said->device_ids;
+
+	for (uint32_t i = 0; i < ids.count; i++) {
+		uint32_t place = add_place(book, *ARRAY_AT(ids, struct view, i),
+					   entry->said->container);
+		book->place_items[place].standings |= (uint8_t)(1u << entry->standing);
+		book->refs[book->n_ids++] = entry->standing == BOOK_LIVE
+						    ? add_tie(book, place, entry->pod)
+						    : place;
+	}
+	if (entry->standing == BOOK_LIVE)
+		add_held(book, entry->pod, entry->said->container);
+}
+
+/* Making it */
 
 static size_t count_ids(struct array entries)
 {
@@ -107,60 +190,86 @@ static size_t count_ids(struct array entries)
 	return n;
 }
 
-int book_read(const struct census *census, const struct roster *roster, struct arena *arena,
+static int make_room(struct book *book, struct array entries, struct arena *arena,
+		     struct error *err)
+{
+	size_t n_ids = count_ids(entries);
+
+	book->entries = arena_alloc(arena, entries.count, sizeof(*book->entries));
+	book->held_items = arena_alloc(arena, entries.count, sizeof(*book->held_items));
+	book->place_items = arena_alloc(arena, n_ids, sizeof(*book->place_items));
+	book->tie_items = arena_alloc(arena, n_ids, sizeof(*book->tie_items));
+	book->refs = arena_alloc(arena, n_ids, sizeof(*book->refs));
+	if (!book->entries || !book->held_items || !book->place_items || !book->tie_items ||
+	    !book->refs)
+		return error_no_memory(err);
+	if (lookup_make(&book->places, n_ids, arena, err) < 0 ||
+	    lookup_make(&book->ties, n_ids, arena, err) < 0)
+		return -1;
+	return lookup_make(&book->helds, entries.count, arena, err);
+}
+
+int book_read(const struct census *census, const struct past *past, struct arena *arena,
 	      struct book *ret_book, struct error *err)
 {
-	const struct reader reader = {census->input, census, roster};
-	const struct array entries = census->input->report->checkpoint.entries;
+	const struct join_input *input = census->input;
+	struct reader reader = {.census = census, .past = past};
 	struct book book = {0};
 
-	book.entries = arena_alloc(arena, entries.count, sizeof(*book.entries));
-	book.refs = arena_alloc(arena, count_ids(entries), sizeof(*book.refs));
-	if (!book.entries || !book.refs)
-		return error_no_memory(err);
+	if (make_room(&book, input->report->checkpoint.entries, arena, err) < 0 ||
+	    index_uids(input->ended, input->n_ended, arena, &reader.ended, err) < 0 ||
+	    index_uids(input->elsewhere, input->n_elsewhere, arena, &reader.elsewhere, err) < 0)
+		return -1;
 	read_entries(&reader, &book);
-	index_ids(&book);
+	for (uint32_t i = 0; i < book.n_entries; i++)
+		index_entry(&book, &book.entries[i]);
 	*ret_book = book;
 	return 0;
 }
 
-/* Index of the first reference to that ID, or where it would be. */
-static size_t find_id(const struct book *book, struct view id)
+/* Asking it */
+
+unsigned book_standings(const struct book *book, struct view id, struct view container)
 {
-	size_t low = 0, high = book->n_refs;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (view_compare(book->refs[middle].id, id) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	uint32_t at = find_place(book, hash_place(id, container), id, container);
+	return at != LOOKUP_END ? book->place_items[at].standings : 0;
 }
 
-/* *at is one more than the index of the reference that was looked at last. */
-struct book_entry *book_next(const struct book *book, struct view id, struct view container,
-			     size_t *at)
+bool book_names(const struct book *book, struct view id, struct view container,
+		const struct pod *pod)
 {
-	size_t i = *at > 0 ? *at : find_id(book, id);
-	for (; i < book->n_refs && view_equal(book->refs[i].id, id); i++) {
-		struct book_entry *entry = &book->entries[book->refs[i].entry];
-		if (view_equal(entry->said->container, container)) {
-			*at = i + 1;
-			return entry;
-		}
-	}
-	return NULL;
+	uint32_t place = find_place(book, hash_place(id, container), id, container);
+	return place != LOOKUP_END && find_tie(book, place, pod) != LOOKUP_END;
 }
 
-bool book_has(const struct book *book, const struct pod *pod, struct view container,
-	      bool supported)
+void book_support(struct book *book, struct view id, struct view container, const struct pod *pod)
 {
+	uint32_t place = find_place(book, hash_place(id, container), id, container);
+	uint32_t tie = place != LOOKUP_END && pod ? find_tie(book, place, pod) : LOOKUP_END;
+
+	if (tie != LOOKUP_END)
+		book->tie_items[tie].is_supported = true;
+	else if (place != LOOKUP_END && !pod)
+		book->place_items[place].is_supported = true;
+}
+
+void book_settle(struct book *book)
+{
+	const uint32_t *ref = book->refs;
+
 	for (uint32_t i = 0; i < book->n_entries; i++) {
-		const struct book_entry *entry = &book->entries[i];
-		if (entry->pod == pod && (entry->is_supported || !supported) &&
-		    view_equal(entry->said->container, container))
-			return true;
+		struct book_entry *entry = &book->entries[i];
+		for (uint32_t n = entry->said->device_ids.count; n > 0; n--, ref++)
+			entry->is_supported |= entry->standing == BOOK_LIVE
+						       ? book->tie_items[*ref].is_supported
+						       : book->place_items[*ref].is_supported;
+		if (entry->is_supported && entry->standing == BOOK_LIVE)
+			find_held(book, entry->pod, entry->said->container)->is_supported = true;
 	}
-	return false;
+}
+
+bool book_has(const struct book *book, const struct pod *pod, struct view container, bool supported)
+{
+	const struct book_held *held = find_held(book, pod, container);
+	return held && (held->is_supported || !supported);
 }

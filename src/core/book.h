@@ -9,7 +9,7 @@
  */
 
 #include "core/census.h"
-#include "core/roster.h"
+#include "core/past.h"
 
 enum book_standing {
 	BOOK_LIVE,    /* the API server has the pod on this node, and it is not over */
@@ -23,33 +23,41 @@ struct book_entry {
 	const struct report_checkpoint_entry *said;
 	const struct pod *pod; /* NULL: the API server does not have it on this node */
 	enum book_standing standing;
-	bool is_supported; /* the List speaks of it; set by the reader of the List */
+	bool is_supported; /* the List speaks of it; as of the last book_settle() */
 };
 
-struct book_ref {
-	struct view id; /* raw device ID */
-	uint32_t entry;
-};
+struct book_place; /* opaque: a device ID in a container of a name */
+struct book_tie;   /* opaque: such a place in the hands of a pod that is live */
+struct book_held;  /* opaque: a container of a pod that is live */
 
 struct book {
 	struct book_entry *entries;
 	uint32_t n_entries;
-	struct book_ref *refs; /* every ID of every entry, by ID */
-	size_t n_refs;
+	size_t n_ids; /* of all entries */
+	struct lookup places, ties, helds;
+	struct book_place *place_items;
+	struct book_tie *tie_items;
+	struct book_held *held_items;
+	uint32_t *
+		refs; /* of every ID of every entry: its tie, or its place if the pod is not live */
 };
 
 /*
  * Reads the checkpoint of the input's report. The result lies in arena and borrows from what is
  * given. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int book_read(const struct census *census, const struct roster *roster,
-		       struct arena *arena, struct book *ret_book, struct error *err);
-/*
- * Walks the entries that have that ID in a container of that name: *at is 0 for the first and then
- * as the last call left it; NULL at the end.
- */
-struct book_entry *book_next(const struct book *book, struct view id, struct view container,
-			     size_t *at);
-/* True when an entry, or one that is supported, is about that container of that pod. */
+MUST_USE int book_read(const struct census *census, const struct past *past, struct arena *arena,
+		       struct book *ret_book, struct error *err);
+/* The standings (1 << enum book_standing) of the entries that have that ID in a container of that
+ * name. */
+unsigned book_standings(const struct book *book, struct view id, struct view container);
+/* True when an entry of that live pod has that ID in a container of that name. */
+bool book_names(const struct book *book, struct view id, struct view container,
+		const struct pod *pod);
+/* The List has that ID in a container of that name: it speaks of the entries of that pod (NULL: of
+ * those that no pod is known of). It is said of the entries by book_settle(). */
+void book_support(struct book *book, struct view id, struct view container, const struct pod *pod);
+void book_settle(struct book *book);
+/* True when an entry, or one that is supported, is about that container of that live pod. */
 bool book_has(const struct book *book, const struct pod *pod, struct view container,
 	      bool supported);

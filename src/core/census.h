@@ -8,12 +8,18 @@
  * Threads: any.
  */
 
+#include "base/lookup.h"
 #include "core/join.h"
+
+struct census_name; /* opaque: a pod, found by its name */
 
 struct census {
 	const struct join_input *input;
 	const struct pod **gpu_pods; /* those that want a GPU */
 	size_t n_gpu_pods;
+	struct lookup uids, hashes, names;
+	const struct pod **by_uid, **by_hash;
+	struct census_name *by_name;
 };
 
 /* Fails with ERROR_NO_MEMORY. The result lies in arena and borrows from input. */
@@ -23,5 +29,7 @@ MUST_USE int census_take(const struct join_input *input, struct arena *arena,
 const struct pod *census_find_uid(const struct census *census, struct view uid);
 const struct pod *census_find_name(const struct census *census, struct view namespace,
 				   struct view name);
+/* True when the report's List names the pod, which is one of the node's. */
+bool census_is_named(const struct census *census, const struct pod *pod);
 /* True when the report's List has every pod that is not over and has a container it must show. */
 bool census_is_listed(const struct census *census);

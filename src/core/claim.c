@@ -7,6 +7,7 @@
 struct claim {
 	struct table_node link;
 	struct place **places;
+	uint64_t *since; /* ms; when each of them began to name the device */
 	unsigned n_places, cap;
 	struct view name; /* in the same block */
 };
@@ -79,35 +80,50 @@ static bool has(const struct claim *claim, const struct place *place)
 static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
 {
 	for (unsigned i = 0; i < claim->n_places; i++)
-		if (claim->places[i] == place)
-			claim->places[i--] = claim->places[--claim->n_places];
+		if (claim->places[i] == place) {
+			claim->n_places--;
+			claim->since[i] = claim->since[claim->n_places];
+			claim->places[i--] = claim->places[claim->n_places];
+		}
 	if (claim->n_places == 0) {
 		table_remove(&book->by_name, &claim->link);
 		free(claim->places);
+		free(claim->since);
 		free(claim);
 	}
 }
 
+static int grow(struct claim *claim, struct error *err)
+{
+	unsigned cap = claim->cap ? 2 * claim->cap : 1;
+	struct place **places = realloc(claim->places, cap * sizeof(struct place *));
+	uint64_t *since;
+
+	if (!places)
+		return error_no_memory(err);
+	claim->places = places;
+	since = realloc(claim->since, cap * sizeof(*since));
+	if (!since)
+		return error_no_memory(err);
+	claim->since = since;
+	claim->cap = cap;
+	return 0;
+}
+
 /* Nearly every device is claimed by one place; a device of many, by as many as there are. */
-static int add(struct claim *claim, struct place *place, struct error *err)
+static int add(struct claim *claim, struct place *place, uint64_t now_ms, struct error *err)
 {
 	if (has(claim, place))
 		return 0;
-	if (claim->n_places == claim->cap) {
-		unsigned cap = claim->cap ? 2 * claim->cap : 1;
-		struct place **places = realloc(claim->places, cap * sizeof(struct place *));
-
-		if (!places)
-			return error_no_memory(err);
-		claim->places = places;
-		claim->cap = cap;
-	}
+	if (claim->n_places == claim->cap && grow(claim, err) < 0)
+		return -1;
+	claim->since[claim->n_places] = now_ms;
 	claim->places[claim->n_places++] = place;
 	return 0;
 }
 
 int claim_add(struct claim_book *book, struct place *place, const struct report *report,
-	      struct error *err)
+	      uint64_t now_ms, struct error *err)
 {
 	for (uint32_t i = 0; i < report->devices.count; i++) {
 		const struct report_device *device =
@@ -117,7 +133,7 @@ int claim_add(struct claim_book *book, struct place *place, const struct report 
 
 		if (!claim)
 			return -1;
-		if (add(claim, place, err) < 0) {
+		if (add(claim, place, now_ms, err) < 0) {
 			drop(book, claim, place); /* an empty one does not stay */
 			return -1;
 		}
@@ -160,4 +176,19 @@ int64_t claim_age(const struct claim_book *book, struct view object_name,
 			youngest = age;
 	}
 	return youngest;
+}
+
+int64_t claim_held_for(const struct claim_book *book, struct view object_name,
+		       const struct place *except, uint64_t now_ms)
+{
+	const struct claim *claim = find(book, object_name);
+	int64_t longest = -1;
+
+	for (unsigned i = 0; claim && i < claim->n_places; i++) {
+		int64_t held = (int64_t)(now_ms - claim->since[i]);
+
+		if (claim->places[i] != except && held > longest)
+			longest = held;
+	}
+	return longest;
 }

@@ -26,7 +26,7 @@ void claim_book_deinit(struct claim_book *book);
 struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SIZE]);
 /* Notes all that the report says of its devices. Fails with ERROR_NO_MEMORY, perhaps half done. */
 MUST_USE int claim_add(struct claim_book *book, struct place *place, const struct report *report,
-		       struct error *err);
+		       uint64_t now_ms, struct error *err);
 /* Drops what the report (may be NULL) claims and `keep` (may be NULL) does not. */
 void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
 		const struct report *keep);
@@ -35,3 +35,7 @@ struct place *claim_place(const struct claim_book *book, struct view object_name
 /* Age in ms of the youngest report of a place other than `except` that names it; -1: none does. */
 int64_t claim_age(const struct claim_book *book, struct view object_name,
 		  const struct place *except, uint64_t now_ms);
+/* For how many ms a place other than `except` has named it in each of its reports, the longest of
+ * all; -1: none does. */
+int64_t claim_held_for(const struct claim_book *book, struct view object_name,
+		       const struct place *except, uint64_t now_ms);

@@ -81,6 +81,10 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			CONDITION_UNKNOWN, no_agent,
 			VIEW("tenants are those that the status of pods and claims name: init "
 			     "containers are not among them")};
+	else if (facts->is_settling)
+		*ret_verdict = (struct verdict){
+			CONDITION_UNKNOWN, VIEW("Settling"),
+			VIEW("the kubelet started anew, and its List is not complete yet")};
 	else if (!facts->is_book_readable)
 		*ret_verdict = (struct verdict){
 			CONDITION_UNKNOWN, VIEW("SourcesFailed"),
@@ -114,7 +118,7 @@ static struct verdict judge_fresh(bool is_fresh, bool is_agentless)
 {
 	if (is_agentless)
 		return (struct verdict){CONDITION_FALSE, no_agent,
-					VIEW("no agent has ever reported for the node")};
+					VIEW("no agent has reported for the node since the controller started")};
 	if (is_fresh)
 		return (struct verdict){CONDITION_TRUE, VIEW("ReportReceived"),
 					VIEW("the node's agent reports")};
@@ -129,7 +133,7 @@ static const struct verdict report_stale = {
 static const struct verdict agentless = {
 	CONDITION_UNKNOWN, VIEW_INIT("NoAgent"),
 	VIEW_INIT(
-		"no agent has ever reported for the node: only what the API server says is known")};
+		"no agent reports for the node: only what the API server says is known")};
 
 static struct verdict judge_ready(const struct condition_facts *facts,
 				  const struct verdict *attributed)

@@ -15,6 +15,7 @@
 struct condition_facts {
 	bool is_fresh;         /* the node's last report is recent */
 	bool is_agentless;     /* there never was one */
+	bool is_settling;      /* the kubelet's List may be short */
 	bool is_duplicate;     /* another node reports the same device */
 	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
 	const struct tenants *tenants;

@@ -18,34 +18,23 @@ struct finder {
 	const struct holdings *holdings;
 	size_t device;
 	struct arena *arena;
+	struct doubt_book *doubts;
 	struct attribution_disagreement *found;
 	uint32_t n_found;
-	bool is_early; /* the report has not stood for long enough */
-	bool is_one_waiting;
-	bool is_one_unheard; /* whether it is one is for a later report to say */
-	bool is_silent;      /* there is no recent report, which settles nothing */
+	bool is_silent; /* there is no recent report, which settles nothing */
 	struct disagreements result;
 };
 
 enum { SAYS_CHECKPOINT, SAYS_LIST, SAYS_POD_STATUS, N_SAYS };
 static const unsigned compared[N_SAYS] = {HOLDING_CHECKPOINT, HOLDING_LIST, HOLDING_POD_STATUS};
 
+#define ALL_COMPARED (HOLDING_CHECKPOINT | HOLDING_LIST | HOLDING_POD_STATUS)
+
 struct statement {
 	bool speaks;
+	bool names; /* any device for the container */
 	int64_t slots;
 };
-
-static bool is_named(const struct array list, const struct pod *pod)
-{
-	for (uint32_t i = 0; i < list.count; i++) {
-		const struct report_pod_resource *said = ARRAY_AT(list, struct report_pod_resource,
-								  i);
-		if (view_equal(said->name, pod_name(pod)) &&
-		    view_equal(said->namespace, pod_namespace(pod)))
-			return true;
-	}
-	return false;
-}
 
 static bool is_init(const struct pod *pod, struct view container)
 {
@@ -53,56 +42,35 @@ static bool is_init(const struct pod *pod, struct view container)
 	return c && c->kind == POD_CONTAINER_INIT;
 }
 
-static bool is_heard_since(const struct join_input *input, const struct attribution_tenant *tenant)
-{
-	int64_t heard_at = input->now_wall_ms - input->report_age_ms;
-	return heard_at >= tenant->since + input->limits->disagreement_ms;
-}
-
-/*
- * It says "none" by not naming the container. That takes a report that arrived, or was confirmed,
- * well after the tenant was first seen: an older one could not have named it.
- */
+/* It says "none" by not naming the container. */
 static bool speaks_by_silence(const struct finder *finder, unsigned witness, const struct pod *pod,
 			      const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = finder->holdings;
-	const struct join_input *input = holdings->input;
 
-	if (!is_heard_since(input, tenant))
-		return false;
 	if (witness == HOLDING_CHECKPOINT)
 		return holdings->checkpoint == HOLDING_BOOK_OK;
 	if (witness == HOLDING_LIST)
 		return holdings->list == HOLDING_BOOK_OK && !holdings->is_settling &&
 		       !is_init(pod, tenant->container) &&
-		       is_named(holdings->input->report->pod_resources, pod);
+		       census_is_named(&holdings->census, pod);
 	return false;
-}
-
-static void hear_of(const struct finder *finder, unsigned witness,
-		    const struct attribution_tenant *tenant, size_t device,
-		    struct statement *statement)
-{
-	size_t n;
-	const struct holding *items = holding_items_of(finder->holdings, device, tenant->pod_uid,
-						       tenant->container, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (!(items[i].witnesses & witness))
-			continue;
-		statement->speaks = true;
-		statement->slots += device == finder->device;
-	}
 }
 
 static struct statement hear(const struct finder *finder, unsigned witness, const struct pod *pod,
 			     const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = finder->holdings;
-	struct statement statement = {.speaks = speaks_by_silence(finder, witness, pod, tenant)};
-	for (size_t d = 0; d < holdings->roster->n_devices; d++)
-		hear_of(finder, witness, tenant, d, &statement);
-	hear_of(finder, witness, tenant, HOLDING_NOWHERE, &statement);
+	struct statement statement = {
+		.names = holding_heard_of(holdings, tenant->pod_uid, tenant->container) & witness,
+	};
+	size_t n;
+	const struct holding *items = holding_items_of(holdings, finder->device, tenant->pod_uid,
+						       tenant->container, &n);
+
+	statement.speaks = statement.names || speaks_by_silence(finder, witness, pod, tenant);
+	for (size_t i = 0; i < n; i++)
+		statement.slots += (items[i].witnesses & witness) != 0;
 	return statement;
 }
 
@@ -158,17 +126,35 @@ static int add(struct finder *finder, struct attribution_tenant *tenant,
 	return 0;
 }
 
-/* Nobody speaks of a tenant that only other witnesses have, or that is carried over. */
-static bool differ(const struct statement *statements)
+/* How many IDs of the device the tenant has by any of them. */
+static int64_t count_named(const struct finder *finder, const struct attribution_tenant *tenant)
 {
-	int64_t low = INT64_MAX, high = 0;
+	size_t n;
+	int64_t n_named = 0;
+	const struct holding *items = holding_items_of(finder->holdings, finder->device,
+						       tenant->pod_uid, tenant->container, &n);
+	for (size_t i = 0; i < n; i++)
+		n_named += (items[i].witnesses & ALL_COMPARED) != 0;
+	return n_named;
+}
+
+/* Who names fewer than all do together says something else, be it as many. */
+static bool differ(const struct statement *statements, int64_t n_named)
+{
 	for (unsigned i = 0; i < N_SAYS; i++) {
-		if (!statements[i].speaks)
-			continue;
-		low = statements[i].slots < low ? statements[i].slots : low;
-		high = statements[i].slots > high ? statements[i].slots : high;
+		if (statements[i].speaks && statements[i].slots < n_named)
+			return true;
 	}
-	return high > 0 && low < high;
+	return false;
+}
+
+static bool differ_by_names(const struct statement *statements, int64_t n_named)
+{
+	for (unsigned i = 0; i < N_SAYS; i++) {
+		if (statements[i].names && statements[i].slots < n_named)
+			return true;
+	}
+	return false;
 }
 
 static bool was_disputed(const struct finder *finder, const struct attribution_tenant *tenant)
@@ -194,20 +180,30 @@ static void carry(struct finder *finder, struct attribution_tenant *tenant)
 		finder->result.left_out++;
 }
 
-/* A book that does not name the tenant contradicts once it has been confirmed since. */
-static void wait_for_silence(struct finder *finder, const struct statement *statements,
-			     const struct attribution_tenant *tenant)
+/*
+ * A book that does not name the container at all may be older than the container: it contradicts
+ * when it has been confirmed well after that was first seen.
+ */
+static bool counts(const struct finder *finder, const struct statement *statements,
+		   int64_t n_named, const struct attribution_tenant *tenant)
 {
-	const struct holdings *holdings = finder->holdings;
-	if (holdings->checkpoint == HOLDING_BOOK_OK && !statements[SAYS_CHECKPOINT].speaks &&
-	    statements[SAYS_POD_STATUS].speaks && !is_heard_since(holdings->input, tenant))
-		finder->is_one_unheard = true;
+	const struct doubt_fact fact = {
+		.kind = DOUBT_DISAGREEMENT,
+		.device = finder->holdings->roster->devices[finder->device].uuid,
+		.pod_uid = tenant->pod_uid,
+		.subject = tenant->container,
+		.waits_ms = finder->holdings->input->limits->disagreement_ms,
+		.is_to_be_heard = !differ_by_names(statements, n_named),
+		.is_published = was_disputed(finder, tenant),
+	};
+	return doubt_counts(finder->doubts, &fact);
 }
 
 static int compare(struct finder *finder, struct attribution_tenant *tenant, struct error *err)
 {
 	const struct pod *pod = census_find_uid(&finder->holdings->census, tenant->pod_uid);
 	struct statement statements[N_SAYS];
+	int64_t n_named;
 
 	if (!pod)
 		return 0;
@@ -217,31 +213,27 @@ static int compare(struct finder *finder, struct attribution_tenant *tenant, str
 	}
 	for (unsigned i = 0; i < N_SAYS; i++)
 		statements[i] = hear(finder, compared[i], pod, tenant);
-	if (!differ(statements)) {
-		wait_for_silence(finder, statements, tenant);
+	/* What is not among the IDs that were kept may be among the others. */
+	if (pod_is_status_cut(pod))
+		statements[SAYS_POD_STATUS] = (struct statement){0};
+	n_named = count_named(finder, tenant);
+	if (!differ(statements, n_named) || !counts(finder, statements, n_named, tenant))
 		return 0;
-	}
-	if (finder->is_early && !find_published(finder, tenant)) {
-		finder->is_one_waiting = true;
-		return 0;
-	}
 	return add(finder, tenant, statements, err);
 }
 
 int disagreement_find(const struct holdings *holdings, size_t device, struct tenants *tenants,
-		      struct arena *arena, struct disagreements *ret_disagreements,
-		      struct error *err)
+		      struct doubt_book *doubts, struct arena *arena,
+		      struct disagreements *ret_disagreements, struct error *err)
 {
 	const struct join_input *input = holdings->input;
-	int64_t left = input->limits->disagreement_ms - input->report_held_ms;
 	struct finder finder = {
 		.holdings = holdings,
 		.device = device,
 		.arena = arena,
-		.is_early = left > 0,
+		.doubts = doubts,
 		.is_silent = !input->report ||
 			     input->report_age_ms >= input->limits->report_stale_ms,
-		.result = {.again_in_ms = -1},
 	};
 
 	finder.found = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT,
@@ -253,10 +245,6 @@ int disagreement_find(const struct holdings *holdings, size_t device, struct ten
 		    0)
 			return -1;
 	}
-	if (finder.is_one_waiting)
-		finder.result.again_in_ms = left;
-	else if (finder.is_one_unheard)
-		finder.result.again_in_ms = input->limits->disagreement_ms;
 	finder.result.listed = (struct array){finder.n_found > 0 ? finder.found : NULL,
 					      finder.n_found, true};
 	*ret_disagreements = finder.result;

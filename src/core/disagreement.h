@@ -5,19 +5,19 @@
  * disagreement - where witnesses of what the kubelet gave out contradict each other about one
  * container: each that speaks of the container is asked how many slots of the device it has.
  *
- * The witnesses are not read at one instant, so a difference counts only when the report that shows
- * it has stood for disagreement_ms; one that was published stays as long as it is there.
+ * The witnesses are not read at one instant, so a difference counts only when it has been seen for
+ * disagreement_ms (core/doubt.h); one that was published stays as long as it is there.
  *
  * Threads: any.
  * Limits:  LIMIT_SOURCE_DISAGREEMENT containers; the rest is counted.
  */
 
+#include "core/doubt.h"
 #include "core/tenant.h"
 
 struct disagreements {
 	struct array listed; /* struct attribution_disagreement, by pod UID, container */
 	int64_t left_out;
-	int64_t again_in_ms; /* one that waits counts then; -1: none does */
 };
 
 /*
@@ -25,5 +25,6 @@ struct disagreements {
  * as disputed. The result lies in arena. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int disagreement_find(const struct holdings *holdings, size_t device,
-			       struct tenants *tenants, struct arena *arena,
-			       struct disagreements *ret_disagreements, struct error *err);
+			       struct tenants *tenants, struct doubt_book *doubts,
+			       struct arena *arena, struct disagreements *ret_disagreements,
+			       struct error *err);

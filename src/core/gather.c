@@ -57,6 +57,23 @@ static int gather_ended(const struct place *place, struct arena *arena, struct j
 	return 0;
 }
 
+static int gather_doubts(const struct place *place, uint64_t now_ms, struct arena *arena,
+			 struct join_input *input, struct error *err)
+{
+	struct join_doubt *doubts = arena_alloc(arena, place->n_doubts, sizeof(*doubts));
+
+	if (!doubts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < place->n_doubts; i++)
+		doubts[i] = (struct join_doubt){
+			.key = place->doubts[i].key,
+			.age_ms = (int64_t)(now_ms - place->doubts[i].since),
+		};
+	input->doubts = doubts;
+	input->n_doubts = place->n_doubts;
+	return 0;
+}
+
 static int gather_elsewhere(const struct gather_sources *sources, const struct place *place,
 			    struct arena *arena, struct join_input *input, struct error *err)
 {
@@ -73,6 +90,27 @@ static int gather_elsewhere(const struct gather_sources *sources, const struct p
 
 		if (other && other != place)
 			uids[input->n_elsewhere++] = uid;
+	}
+	return 0;
+}
+
+/* No two pods have one name: of whom the List speaks is on another node, if the name is. */
+static int gather_foreign(const struct gather_sources *sources, const struct place *place,
+			  struct arena *arena, struct join_input *input, struct error *err)
+{
+	const struct array list = place->report ? place->report->pod_resources : (struct array){0};
+	bool *is_foreign = arena_alloc(arena, list.count, sizeof(*is_foreign));
+
+	if (!is_foreign)
+		return error_no_memory(err);
+	input->is_foreign = is_foreign;
+	for (uint32_t i = 0; i < list.count; i++) {
+		const struct report_pod_resource *said = ARRAY_AT(list, struct report_pod_resource,
+								  i);
+		const struct place *other = pod_set_place_of_name(sources->pods, said->namespace,
+								  said->name);
+
+		is_foreign[i] = other && other != place;
 	}
 	return 0;
 }
@@ -100,6 +138,49 @@ static int64_t claimed_age(const struct gathering *gathering,
 	return age >= 0 && age < since_start ? age : since_start;
 }
 
+static bool names_gpu(struct view device_id, struct view uuid)
+{
+	struct device_id id = device_id_parse(device_id);
+
+	return id.form == DEVICE_ID_GPU && view_equal_ignoring_case(id.uuid, uuid);
+}
+
+static bool is_told_to_pod(const struct pod *pod, struct view uuid)
+{
+	uint32_t n;
+	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (names_gpu(allocations[i].id, uuid))
+			return !pod_is_over(pod);
+	return false;
+}
+
+static bool is_in_slice(const struct resource_slice *slice, struct view uuid)
+{
+	for (uint32_t i = 0; i < slice->devices.count; i++) {
+		const struct resource_slice_device *device =
+			ARRAY_AT(slice->devices, struct resource_slice_device, i);
+
+		if (view_equal_ignoring_case(device->uuid, uuid) ||
+		    view_equal_ignoring_case(device->parent_uuid, uuid))
+			return true;
+	}
+	return false;
+}
+
+/* Does what the API server has of the node that the object names say that the device is there? */
+static bool is_named_at(const struct place *place, struct view uuid)
+{
+	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
+		if (is_told_to_pod(CONTAINER_OF(l, struct pod_record, link)->pod, uuid))
+			return true;
+	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
+		if (is_in_slice(CONTAINER_OF(l, struct resource_slice_record, link)->slice, uuid))
+			return true;
+	return false;
+}
+
 static void gather_object(struct gathering *gathering, const struct attribution_record *record)
 {
 	for (size_t i = 0; i < gathering->n; i++)
@@ -110,6 +191,12 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 	gathering->items[gathering->n++] = (struct join_previous){
 		.object = &record->attribution,
 		.claimed_age_ms = claimed_age(gathering, record),
+		.claimed_for_ms = claim_held_for(gathering->sources->claims,
+						 record->attribution.name, gathering->place,
+						 gathering->now_ms),
+		.is_named_elsewhere = !gathering->place->report && record->place &&
+				      record->place != gathering->place &&
+				      is_named_at(record->place, record->attribution.uuid),
 	};
 }
 
@@ -251,19 +338,20 @@ static size_t count_uses(const struct join_input *input)
 }
 
 /* A claim that is not here is under way, or of a version of the API that is not read. */
-static int gather_uses(const struct gather_sources *sources, const struct join_input *input,
-		       struct arena *arena, struct grant_input *grants, bool *ret_lacks,
-		       struct error *err)
+static int gather_uses(const struct gather_sources *sources, struct arena *arena,
+		       struct join_input *input, struct grant_input *grants, struct error *err)
 {
 	struct grant_use *uses = arena_alloc(arena, count_uses(input), sizeof(*uses));
+	const struct pod **lacking = arena_alloc(arena, input->n_pods, sizeof(*lacking));
 
-	if (!uses)
+	if (!uses || !lacking)
 		return error_no_memory(err);
-	*ret_lacks = false;
 	grants->uses = uses;
+	input->lacking = lacking;
 	for (size_t i = 0; i < input->n_pods; i++) {
 		uint32_t n_claims;
 		const struct pod_claim *claims = pod_claims(input->pods[i], &n_claims);
+		bool lacks_one = false;
 
 		for (uint32_t k = 0; k < n_claims; k++) {
 			const struct resource_claim *claim = find_claim(sources, input->pods[i],
@@ -276,8 +364,10 @@ static int gather_uses(const struct gather_sources *sources, const struct join_i
 					.claim = claim,
 				};
 			else
-				*ret_lacks |= !pod_is_over(input->pods[i]);
+				lacks_one = !pod_is_over(input->pods[i]);
 		}
+		if (lacks_one)
+			lacking[input->n_lacking++] = input->pods[i];
 	}
 	return 0;
 }
@@ -302,18 +392,17 @@ static int gather_grants(const struct gather_sources *sources, struct place *pla
 {
 	struct grant_input grants = {0};
 	struct grant_result result;
-	bool lacks_claims;
 
-	if (gather_uses(sources, input, arena, &grants, &lacks_claims, err) < 0 ||
+	if (gather_uses(sources, arena, input, &grants, err) < 0 ||
 	    gather_slices(place, arena, &grants, err) < 0 ||
 	    grant_compute(&grants, arena, &result, err) < 0)
 		return -1;
-	place_note_claims(sources->places, place, lacks_claims);
+	place_note_claims(sources->places, place, input->n_lacking > 0);
 	input->grants = result.grants;
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;
 	input->n_slice_devices = result.n_devices;
-	input->grants_unknown |= lacks_claims || result.is_incomplete;
+	input->grants_unknown |= result.is_incomplete;
 	return 0;
 }
 
@@ -357,7 +446,9 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	input.booted_after = place->booted_after;
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
+	    gather_doubts(place, now_ms, arena, &input, err) < 0 ||
 	    gather_elsewhere(sources, place, arena, &input, err) < 0 ||
+	    gather_foreign(sources, place, arena, &input, err) < 0 ||
 	    gather_grants(sources, place, arena, &input, err) < 0 ||
 	    gather_previous(sources, place, now_ms, arena, &input, err) < 0 ||
 	    gather_contested(sources, place, now_ms, arena, &input, err) < 0)

@@ -28,6 +28,7 @@ struct catalog {
 
 struct resolved {
 	struct view uuid, partition;
+	bool is_part;
 };
 
 /* Pools */
@@ -131,6 +132,13 @@ static struct view mig_uuid(struct view text)
 	return device_id_is_mig_uuid(text) ? text : (struct view){0};
 }
 
+static bool is_part_by_name(struct view name)
+{
+	struct view parent, rest;
+
+	return view_cut(name, VIEW("-mig-"), &parent, &rest);
+}
+
 /* By the name of a MIG device, the UUID of the whole device that it is cut from; or empty. */
 static struct view parent_by_name(const struct catalog *catalog, struct view driver,
 				  struct view pool, struct view name)
@@ -148,6 +156,9 @@ static struct resolved resolve_entry(const struct catalog *catalog, struct view 
 				     struct view pool, const struct resource_slice_device *device)
 {
 	struct resolved resolved = {.partition = mig_uuid(device->uuid)};
+
+	resolved.is_part = resolved.partition.len > 0 || device->parent_uuid.len > 0 ||
+			   is_part_by_name(device->name);
 
 	if (is_physical(device))
 		resolved.uuid = device->uuid;
@@ -168,7 +179,10 @@ static struct resolved resolve(const struct catalog *catalog,
 
 	if (device)
 		return resolve_entry(catalog, driver, pool, device);
-	return (struct resolved){.uuid = parent_by_name(catalog, driver, pool, result->device)};
+	return (struct resolved){
+		.uuid = parent_by_name(catalog, driver, pool, result->device),
+		.is_part = is_part_by_name(result->device),
+	};
 }
 
 /* Grants */
@@ -245,6 +259,7 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 		.container = use->use->container,
 		.uuid = resolved.uuid,
 		.partition = resolved.partition,
+		.is_part = resolved.is_part,
 		.is_admin = result->is_admin,
 	};
 	return name_device(arena, result, &grant->device);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/claimant.h"
 #include "core/xid.h"
 
 /* The findings that are no error events, and each kind of error event once. */
@@ -245,6 +246,13 @@ static int find_xids(struct judge *judge, struct error *err)
 	return 0;
 }
 
+/* In MIG mode, and not cut into instances yet. */
+static bool has_nothing_to_offer(const struct report_device *reported)
+{
+	return reported && reported->mig.present && reported->mig.current &&
+	       reported->partitions.count == 0;
+}
+
 /* It was on offer once, as what is held must have been, and no good source has it on offer now. */
 static bool is_withdrawn(const struct judge *judge)
 {
@@ -257,7 +265,8 @@ static bool is_withdrawn(const struct judge *judge)
 		if (slots[i].is_offered)
 			return false;
 	}
-	if (!judge->slots->is_offer_known || judge->device->is_sliced)
+	if (!judge->slots->is_offer_known || claimant_is_sliced(holdings, judge->index) ||
+	    has_nothing_to_offer(judge->device->reported))
 		return false;
 	if (had_reason(judge, not_advertised))
 		return true;
@@ -274,7 +283,7 @@ static void find_others(struct judge *judge)
 		find(judge, (struct finding){
 				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
 				    .reason = VIEW("NoAgent"),
-				    .message = VIEW("no agent has ever reported for the node"),
+				    .message = VIEW("no agent reports for the node"),
 			    });
 		return;
 	}

@@ -16,11 +16,13 @@
 #include <stdlib.h>
 
 #include "core/book.h"
+#include "core/claimant.h"
 #include "core/listing.h"
 #include "core/stand_in.h"
 
 struct reader {
 	struct holdings *holdings;
+	struct past past;
 	struct book book;
 	struct ledger ledger;
 };
@@ -156,7 +158,7 @@ static void fold_ended(struct holdings *holdings)
 
 static void read_books(struct reader *reader)
 {
-	struct listing listing = {reader->holdings, &reader->book, &reader->ledger};
+	struct listing listing = {reader->holdings, &reader->book, &reader->past, &reader->ledger};
 
 	judge_books(reader->holdings);
 	listing_read(&listing);
@@ -193,14 +195,15 @@ static void read_statuses(struct reader *reader)
 	}
 }
 
-/* A slice that is not there, or not yet, leaves the device untold: the raw name stands for it. */
-static void read_grant(struct reader *reader, const struct join_grant *grant)
+static void note_grant(struct reader *reader, const struct join_grant *grant,
+		       const struct roster_device *device, struct view partition)
 {
 	const struct holding what = {
 		.witnesses = HOLDING_CLAIM,
-		.partition = grant->partition,
+		.partition = partition,
 		.takes_no_slot = grant->is_admin,
 		.is_monitor = grant->is_admin,
+		.is_part = grant->is_part,
 	};
 	struct holding_owner *owner = ledger_add_owner(&reader->ledger,
 						       (struct holding_owner){
@@ -209,19 +212,37 @@ static void read_grant(struct reader *reader, const struct join_grant *grant)
 							       .resource = VIEW("gpu.nvidia.com"),
 							       .pod = grant->pod,
 						       });
-	struct roster_place place = roster_find(reader->holdings->roster, grant->uuid);
-	if (place.device)
-		ledger_note_device(&reader->ledger, owner, place.device, grant->device, what);
+	if (device)
+		ledger_note_device(&reader->ledger, owner, device, grant->device, what);
 	else
 		ledger_note(&reader->ledger, owner, grant->device, what);
 }
 
+/* Without a slice the device is the one that was published, or else told by its raw name only. */
+static void read_untold(struct reader *reader, const struct join_grant *grant)
+{
+	struct view partition = grant->partition;
+	const struct roster_device *seat = claimant_seat(reader->holdings, grant, &partition);
+	if (seat || !reader->holdings->input->grants_unknown)
+		note_grant(reader, grant, seat, partition);
+}
+
+/* Those that slices place come first: what they take is not free for others. */
 static void read_grants(struct reader *reader)
 {
 	const struct join_input *input = reader->holdings->input;
+	const struct roster *roster = reader->holdings->roster;
+
 	for (size_t i = 0; i < input->n_grants; i++) {
-		if (!pod_is_over(input->grants[i].pod))
-			read_grant(reader, &input->grants[i]);
+		const struct join_grant *grant = &input->grants[i];
+		struct roster_place place = roster_find(roster, grant->uuid);
+		if (place.device && !pod_is_over(grant->pod))
+			note_grant(reader, grant, place.device, grant->partition);
+	}
+	for (size_t i = 0; i < input->n_grants; i++) {
+		const struct join_grant *grant = &input->grants[i];
+		if (!roster_find(roster, grant->uuid).device && !pod_is_over(grant->pod))
+			read_untold(reader, grant);
 	}
 }
 
@@ -259,17 +280,26 @@ static int make_room(struct reader *reader, struct arena *arena, struct error *e
 	if (!holdings->ended)
 		return error_no_memory(err);
 	return ledger_open(&reader->ledger, holdings, list.count + reader->book.n_entries + n_told,
-			   count_listed_ids(list) + reader->book.n_refs + n_told, arena, err);
+			   count_listed_ids(list) + reader->book.n_ids + n_told, arena, err);
+}
+
+static int read_checkpoint(struct reader *reader, struct arena *arena, struct error *err)
+{
+	const struct holdings *holdings = reader->holdings;
+	if (past_read(holdings->roster, arena, &reader->past, err) < 0)
+		return -1;
+	return book_read(&holdings->census, &reader->past, arena, &reader->book, err);
 }
 
 int holding_read(const struct join_input *input, const struct roster *roster, struct arena *arena,
 		 struct holdings *ret_holdings, struct error *err)
 {
-	struct holdings holdings = {.input = input, .roster = roster, .settles_in_ms = -1};
+	struct holdings holdings = {
+		.input = input, .roster = roster, .settles_in_ms = -1};
 	struct reader reader = {.holdings = &holdings};
 
 	if (census_take(input, arena, &holdings.census, err) < 0 ||
-	    (input->report && book_read(&holdings.census, roster, arena, &reader.book, err) < 0) ||
+	    (input->report && read_checkpoint(&reader, arena, err) < 0) ||
 	    make_room(&reader, arena, err) < 0)
 		return -1;
 	if (input->report)
@@ -309,13 +339,47 @@ const struct holding *holding_items_of(const struct holdings *holdings, size_t d
 	return n > 0 ? &holdings->items[low] : NULL;
 }
 
+/* Index of the first item of that device, or of a later one. */
+static size_t find_device(const struct holdings *holdings, size_t device)
+{
+	size_t low = 0, high = holdings->n_items;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (holdings->items[middle].device < device)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct holding *holding_items(const struct holdings *holdings, size_t device, size_t *ret_n)
 {
-	size_t first = 0, n = 0;
-	while (first < holdings->n_items && holdings->items[first].device < device)
-		first++;
-	while (first + n < holdings->n_items && holdings->items[first + n].device == device)
-		n++;
-	*ret_n = n;
-	return n > 0 ? &holdings->items[first] : NULL;
+	size_t first = find_device(holdings, device);
+	*ret_n = find_device(holdings, device + 1) - first;
+	return *ret_n > 0 ? &holdings->items[first] : NULL;
+}
+
+static int compare_owner(const struct holding_owner *owner, struct view pod_uid,
+			 struct view container)
+{
+	int order = view_compare(owner->pod_uid, pod_uid);
+	return order ? order : view_compare(owner->container, container);
+}
+
+unsigned holding_heard_of(const struct holdings *holdings, struct view pod_uid,
+			  struct view container)
+{
+	size_t low = 0, high = holdings->n_owners;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_owner(holdings->owners[middle], pod_uid, container);
+		if (order == 0)
+			return holdings->owners[middle]->heard;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
 }

@@ -46,6 +46,8 @@ struct holding_owner {
 	struct view stand_in;  /* "HAMi", "KAI": it holds the device for somebody else; or empty */
 	bool is_resolved;      /* those are known, and hold it too */
 	const struct pod *pod; /* NULL: the API server does not know it */
+	uint32_t rank;         /* by pod UID and container, which are equal where it is */
+	unsigned heard; /* witnesses of any of its holdings; set in those of struct holdings only */
 };
 
 /* The device of IDs that are none's of the roster. */
@@ -61,7 +63,9 @@ struct holding {
 	unsigned witnesses;    /* of enum holding_witness */
 	unsigned mps;          /* of enum holding_mps */
 	bool takes_no_slot;    /* it is on the device without taking an ID from others */
+	bool is_hami;          /* the ID is HAMi's: it need not be this device */
 	bool is_monitor;       /* it only watches */
+	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 };
 
 /* What one of the books is worth. */
@@ -82,6 +86,8 @@ struct holdings {
 	int64_t settles_in_ms; /* -1: is not settling */
 	struct holding *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
+	struct holding_owner **owners; /* by pod UID and container, each once */
+	size_t n_owners;
 	size_t n_placed; /* of them, that are a device's of the roster: they come first */
 	struct view
 		*ended; /* UIDs of gone pods that the checkpoint still names: sorted, each once */
@@ -100,3 +106,6 @@ const struct holding *holding_items(const struct holdings *holdings, size_t devi
 /* Of those, the ones of that container of that pod. device may be HOLDING_NOWHERE. */
 const struct holding *holding_items_of(const struct holdings *holdings, size_t device,
 				       struct view pod_uid, struct view container, size_t *ret_n);
+/* The witnesses that name any ID in the hands of that container of that pod. */
+unsigned holding_heard_of(const struct holdings *holdings, struct view pod_uid,
+			  struct view container);

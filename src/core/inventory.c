@@ -230,6 +230,7 @@ struct inventory_unused inventory_unused(const struct inventory *inventory)
 	return (struct inventory_unused){
 		.resource_claims = inventory->resource_claims.n_otherwise,
 		.resource_slices = inventory->resource_slices.n_unplaced,
+		.of_pods = inventory->pods.n_left_out,
 	};
 }
 
@@ -304,7 +305,7 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 
 	if (!place)
 		return -1;
-	if (claim_add(&inventory->claims, place, report, err) < 0) {
+	if (claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
 		claim_drop(&inventory->claims, place, report, place->report);
 		place_release(&inventory->places, place);
 		return -1;
@@ -320,8 +321,17 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	place->release_owner = owner;
 	place->report_at = now_ms;
 	place->report_since = now_ms;
+	place->refused = (struct place_refusals){0};
 	place_touch(&inventory->places, place, false);
 	return 0;
+}
+
+struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
+					      struct place_refusals refused)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	return place ? place_note_refusals(place, refused) : refused;
 }
 
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name,
@@ -334,10 +344,10 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 		return false;
 	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
-	if (was_stale) {
+	if (was_stale)
 		touch_holders(inventory, place, place->report);
+	if (was_stale || place->awaits_hearing)
 		place_touch(&inventory->places, place, false);
-	}
 	return true;
 }
 
@@ -370,6 +380,18 @@ int inventory_set_ended(struct inventory *inventory, struct view node_name,
 			return -1;
 	place_forget_ended(place, now_ms);
 	return 0;
+}
+
+int inventory_set_doubts(struct inventory *inventory, struct view node_name,
+			 const struct join_doubt *doubts, size_t n_doubts,
+			 bool is_hearing_awaited, uint64_t now_ms, struct error *err)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (!place)
+		return 0;
+	place->awaits_hearing = is_hearing_awaited;
+	return place_set_doubts(place, doubts, n_doubts, now_ms, err);
 }
 
 /* Gathering */

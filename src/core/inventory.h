@@ -14,6 +14,7 @@
 #include "base/intern.h"
 #include "base/store.h"
 #include "core/join.h"
+#include "core/place.h"
 #include "core/resource_claim.h"
 #include "core/resource_slice.h"
 
@@ -51,10 +52,11 @@ bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind 
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
-/* What is there of GPUs and cannot be used, in objects. For metrics. */
+/* What is there of GPUs and cannot be used. For metrics. */
 struct inventory_unused {
 	size_t resource_claims; /* reserved for what is no pod (also) */
 	size_t resource_slices; /* of no single node */
+	size_t of_pods; /* devices and uses of claims beyond what is kept of one pod (core/pod.h) */
 };
 struct inventory_unused inventory_unused(const struct inventory *inventory);
 
@@ -108,7 +110,8 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
 				  struct error *err);
 /*
  * An unchanged report arrived: only its age starts anew, which touches those it matters to if it
- * was as old as stale_ms. False: no report of that node is kept.
+ * was as old as stale_ms, and the node itself if its last join waits for that
+ * (inventory_set_doubts()). False: no report of that node is kept.
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, uint64_t stale_ms,
 			      uint64_t now_ms);
@@ -130,6 +133,16 @@ MUST_USE int inventory_gather(struct inventory *inventory, struct view node_name
 MUST_USE int inventory_set_ended(struct inventory *inventory, struct view node_name,
 				 const struct view *ended, size_t n_ended, uint64_t now_ms,
 				 struct error *err);
+/* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
+struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
+					      struct place_refusals refused);
+/*
+ * Takes over what a join says it saw that does not count yet (core/doubt.h), and whether a heartbeat
+ * may change that. now_ms is that of inventory_gather(). Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int inventory_set_doubts(struct inventory *inventory, struct view node_name,
+				  const struct join_doubt *doubts, size_t n_doubts,
+				  bool is_hearing_awaited, uint64_t now_ms, struct error *err);
 /* The same for CLEANUP. */
 void inventory_freep(struct inventory **inventory);
 /* The object of that name, or NULL; borrowed until the next change. */

@@ -20,6 +20,7 @@
 #include "base/limits.h"
 #include "core/condition.h"
 #include "core/disagreement.h"
+#include "core/doubt.h"
 #include "core/health.h"
 #include "core/layout.h"
 #include "core/sharing.h"
@@ -43,6 +44,7 @@ struct joiner {
 	struct roster roster;
 	struct holdings holdings;
 	struct slots slots;
+	struct doubt_book *doubts;
 	struct join_result *result;
 	bool is_fresh;     /* the last report is recent */
 	bool is_agentless; /* there is none, and there has been time for one */
@@ -59,6 +61,25 @@ static bool is_claimed_elsewhere(const struct joiner *joiner, const struct roste
 {
 	int64_t age = device->previous ? device->previous->claimed_age_ms : -1;
 	return age >= 0 && age < joiner->input->limits->report_stale_ms;
+}
+
+/* How long it still takes until that another node names the device counts; 0: it does. */
+static int64_t duplicate_in(const struct joiner *joiner, const struct roster_device *device)
+{
+	const struct join_limits *limits = joiner->input->limits;
+	const struct attribution_status *published = roster_published(device);
+	const struct condition *ready =
+		published ? attribution_find_condition(published, VIEW("Ready")) : NULL;
+	if (ready && view_equal(ready->reason, VIEW("DuplicateUUID")))
+		return 0;
+	return limits->disagreement_ms > device->previous->claimed_for_ms
+		       ? limits->disagreement_ms - device->previous->claimed_for_ms
+		       : 0;
+}
+
+static bool is_duplicate(const struct joiner *joiner, const struct roster_device *device)
+{
+	return is_claimed_elsewhere(joiner, device) && duplicate_in(joiner, device) == 0;
 }
 
 /* What is published of one device */
@@ -97,24 +118,22 @@ static void set_holders(const struct findings *findings, struct attribution_stat
 	status->unallocated_users_left_out = findings->users.left_out;
 }
 
-static int find_holders(struct joiner *joiner, size_t index, struct findings *findings,
+/* What else is said of those who hold the device, once its tenants are resolved. */
+static int find_holders(struct joiner *joiner, size_t index, int mode, struct findings *findings,
 			struct error *err)
 {
 	const struct holdings *holdings = &joiner->holdings;
 	const struct attribution_status *published = roster_published(
 		&joiner->roster.devices[index]);
 
-	if (tenant_resolve(holdings, index, joiner->arena, &findings->tenants, err) < 0 ||
-	    disagreement_find(holdings, index, &findings->tenants, joiner->arena,
+	if (disagreement_find(holdings, index, &findings->tenants, joiner->doubts, joiner->arena,
 			      &findings->disagreements, err) < 0 ||
-	    unplaced_list(holdings, published, joiner->arena, &findings->unplaced, err) < 0 ||
-	    user_find(holdings, index, &findings->tenants, joiner->arena, &findings->users, err) <
-		    0)
+	    unplaced_list(holdings, published, joiner->doubts, joiner->arena, &findings->unplaced,
+			  err) < 0 ||
+	    user_find(holdings, (struct user_device){index, mode}, &findings->tenants,
+		      joiner->doubts, joiner->arena, &findings->users, err) < 0)
 		return -1;
 	look_again_in(joiner, findings->tenants.again_in_ms);
-	look_again_in(joiner, findings->disagreements.again_in_ms);
-	look_again_in(joiner, findings->unplaced.again_in_ms);
-	look_again_in(joiner, findings->users.again_in_ms);
 	return 0;
 }
 
@@ -123,12 +142,10 @@ static int compute_layout(struct joiner *joiner, size_t index, const struct tena
 {
 	if (layout_describe(&joiner->holdings, index, joiner->arena, &status->device, err) < 0 ||
 	    layout_partition(&joiner->holdings, &joiner->slots, index, joiner->arena,
-			     &status->partitions, err) < 0 ||
-	    layout_count(&joiner->holdings, &joiner->slots, index, tenants, joiner->arena,
-			 &status->slots, err) < 0)
+			     &status->partitions, err) < 0)
 		return -1;
-	return sharing_conclude(&joiner->holdings, &joiner->slots, index, joiner->arena,
-				&status->sharing, err);
+	return layout_count(&joiner->holdings, &joiner->slots, index, tenants, joiner->arena,
+			    &status->slots, err);
 }
 
 static int compute_conditions(struct joiner *joiner, const struct roster_device *device,
@@ -138,7 +155,8 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 	const struct condition_facts facts = {
 		.is_fresh = joiner->is_fresh,
 		.is_agentless = !joiner->input->report,
-		.is_duplicate = is_claimed_elsewhere(joiner, device),
+		.is_settling = joiner->holdings.is_settling,
+		.is_duplicate = is_duplicate(joiner, device),
 		.is_book_readable = findings->tenants.count >= 0 &&
 				    (joiner->holdings.list == HOLDING_BOOK_OK ||
 				     joiner->holdings.checkpoint == HOLDING_BOOK_OK),
@@ -164,7 +182,10 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 		.node_name = joiner->input->node_name,
 		.intent = {.state = intent_of(joiner->input)},
 	};
-	if (find_holders(joiner, index, &findings, err) < 0 ||
+	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &findings.tenants, err) < 0 ||
+	    sharing_conclude(&joiner->holdings, &joiner->slots, index, &findings.tenants,
+			     joiner->arena, &status->sharing, err) < 0 ||
+	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    health_judge(&joiner->slots, &joiner->holdings, index, &findings.tenants, joiner->arena,
 			 &findings.health, err) < 0 ||
 	    compute_layout(joiner, index, &findings.tenants, status, err) < 0)
@@ -186,7 +207,8 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 
 	*status = *published;
 	status->observed_generation = generation_of(device);
-	if (find_holders(joiner, index, &findings, err) < 0 ||
+	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &findings.tenants, err) < 0 ||
+	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    layout_count(&joiner->holdings, &joiner->slots, index, &findings.tenants, joiner->arena,
 			 &status->slots, err) < 0)
 		return -1;
@@ -231,13 +253,25 @@ static bool may_begin(const struct joiner *joiner, const struct roster_device *d
 	       previous->claimed_age_ms >= joiner->input->report_age_ms;
 }
 
+/* Only what the API server says put the object where it is. */
+static bool is_of_no_agent(const struct roster_device *device)
+{
+	return device->is_taken && condition_is_agentless(&device->previous->object->status);
+}
+
 /*
  * A card may have been moved here. That it is here is shown by a report that is recent and says so,
- * while no recent one of another node does.
+ * while no recent one of another node does; where neither node has an agent, by what the API server
+ * says of both.
  */
 static bool may_take(const struct joiner *joiner, const struct roster_device *device)
 {
-	return joiner->is_fresh && device->reported && !is_claimed_elsewhere(joiner, device);
+	if (is_claimed_elsewhere(joiner, device))
+		return false;
+	if (!joiner->input->report)
+		return joiner->is_agentless && is_of_no_agent(device) &&
+		       !device->previous->is_named_elsewhere;
+	return joiner->is_fresh && device->reported;
 }
 
 static bool may_write(const struct joiner *joiner, const struct roster_device *device)
@@ -294,10 +328,14 @@ static void add_result(struct joiner *joiner, struct join_device joined)
 static void watch_others(struct joiner *joiner, const struct roster_device *device)
 {
 	int64_t stale = joiner->input->limits->report_stale_ms;
-	if (is_claimed_elsewhere(joiner, device))
+	if (is_claimed_elsewhere(joiner, device)) {
 		look_again_in(joiner, stale - device->previous->claimed_age_ms);
-	else if (!device->previous && is_contested(joiner, device))
+		if (duplicate_in(joiner, device) > 0)
+			look_again_in(joiner, duplicate_in(joiner, device));
+	} else if (!device->previous && is_contested(joiner, device))
 		look_again_in(joiner, stale);
+	else if (joiner->is_agentless && is_of_no_agent(device))
+		look_again_in(joiner, stale); /* nobody tells when the other node lets go of it */
 }
 
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
@@ -361,11 +399,12 @@ static void bury(struct joiner *joiner)
 	}
 }
 
-/* A device gets an object, or is adopted, when it is clear that there is no agent. */
+/* A device gets an object, or is adopted, or taken, when it is clear that there is no agent. */
 static bool is_one_unborn(const struct joiner *joiner)
 {
 	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
-		if (!joiner->roster.devices[i].is_ours && !joiner->roster.devices[i].is_taken)
+		const struct roster_device *device = &joiner->roster.devices[i];
+		if (!device->is_ours && (!device->is_taken || is_of_no_agent(device)))
 			return true;
 	}
 	return false;
@@ -398,12 +437,24 @@ static int join_devices(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
+/* What may be in doubt: a holding, be it placed or not, and a process. */
+static size_t count_facts(const struct joiner *joiner)
+{
+	size_t n = joiner->holdings.n_items;
+	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
+		const struct report_device *reported = joiner->roster.devices[i].reported;
+		n += reported ? reported->processes.count : 0;
+	}
+	return n;
+}
+
 static int read_input(struct joiner *joiner, struct error *err)
 {
 	if (roster_make(joiner->input, joiner->arena, &joiner->roster, err) < 0 ||
 	    holding_read(joiner->input, &joiner->roster, joiner->arena, &joiner->holdings, err) <
 		    0 ||
-	    slot_collect(&joiner->holdings, joiner->arena, &joiner->slots, err) < 0)
+	    slot_collect(&joiner->holdings, joiner->arena, &joiner->slots, err) < 0 ||
+	    doubt_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->doubts, err) < 0)
 		return -1;
 	joiner->result->devices = arena_alloc(joiner->arena, joiner->roster.n_devices,
 					      sizeof(*joiner->result->devices));
@@ -450,6 +501,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
+	doubt_close(joiner.doubts, &result);
 	*ret_result = result;
 	return 0;
 }

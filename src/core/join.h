@@ -7,7 +7,9 @@
  *
  * What is published is what the evidence bears out: a tenant is (pod UID, container); a tenant
  * never goes because a List was short; a source that went quiet changes freshness, not tenancy.
- * Only a fresh report creates an object, adopts one without a node, or takes one from a node.
+ * A fresh report creates objects, adopts one without a node, and takes one from a node. Where no
+ * agent reports, what the API server says of devices does that, but takes only from a node that has
+ * no agent either, when nothing there names the device any more.
  *
  * Threads: any.
  * Limits:  no object is created for a node that has LIMIT_NODE_OBJECTS.
@@ -19,6 +21,12 @@
 #include "core/pod.h"
 #include "core/policy.h"
 #include "core/report.h"
+
+/* Something that is seen, and does not count until it has been seen for a while (core/doubt.h). */
+struct join_doubt {
+	uint64_t key;
+	int64_t age_ms; /* since it was first seen, without a break, by the monotonic clock */
+};
 
 /* Times after which silence means something. */
 struct join_limits {
@@ -40,6 +48,11 @@ struct join_previous {
 	 * report may be on the way. -1: neither.
 	 */
 	int64_t claimed_age_ms;
+	/* For how long another node's reports have named the device, each of them; -1: none does. */
+	int64_t claimed_for_ms;
+	/* Where this node has no report: the API server's pods or slices of the node that the */
+	/* status names, another one, name the device. */
+	bool is_named_elsewhere;
 };
 
 /*
@@ -52,6 +65,7 @@ struct join_grant {
 	struct view uuid;      /* of the physical device; empty: no slice tells */
 	struct view partition; /* UUID of the MIG device, or empty */
 	struct view device;    /* "pool/device", as the driver calls it */
+	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
 	bool is_admin;         /* adminAccess: it watches, it does not use */
 };
 
@@ -82,6 +96,8 @@ struct join_input {
 	size_t n_ended; /* while a report still names them */
 	const struct view *elsewhere; /* UIDs that the report names and the API server places on */
 	size_t n_elsewhere;           /* another node */
+	const bool *is_foreign; /* of each entry of the List: the API server has a pod of that name */
+				/* on another node; NULL: of none */
 	const struct join_previous *previous;
 	size_t n_previous;
 	const struct view
@@ -91,7 +107,11 @@ struct join_input {
 	size_t n_grants;
 	const struct join_slice_device *slice_devices; /* by ResourceSlices */
 	size_t n_slice_devices;
+	const struct join_doubt *doubts; /* what the last join said, and how old it is by now */
+	size_t n_doubts;
 	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
+	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
+	size_t n_lacking;
 	const struct intent *intent;
 	const struct join_limits *limits;
 	int64_t now_wall_ms;
@@ -116,6 +136,9 @@ struct join_result {
 	size_t n_devices;
 	struct view *ended;       /* UIDs that the next joins of this node must know as ended, */
 	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
+	const struct join_doubt *doubts; /* that the next join must know: replaces the caller's list */
+	size_t n_doubts;
+	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
 	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
 	uint32_t claims_refused;  /* entries about pods that the API server places elsewhere */
 	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/claimant.h"
 #include "core/condition.h"
 
 static int64_t max(int64_t a, int64_t b)
@@ -218,17 +219,26 @@ static int64_t count_nameless(const struct holdings *holdings, size_t device)
 static int64_t carry_allocated(const struct attribution_status *published,
 			       const struct tenants *tenants, int64_t n_held)
 {
-	int64_t n_known = n_held + tenants->slots_kept;
+	int64_t n = n_held + tenants->slots_kept;
 	if (!published || published->slots.allocated < 0)
-		return n_known > 0 ? n_known : -1;
-	return max(published->slots.allocated - tenants->slots_ended, n_known);
+		return n > 0 ? n : -1;
+	/* Two of a pod's containers may have one slot in turn: what was counted need not be again. */
+	n = published->slots.allocated - tenants->slots_ended;
+	for (uint32_t i = 0; i < tenants->listed.count; i++) {
+		const struct attribution_tenant *t = ARRAY_AT(tenants->listed,
+							      struct attribution_tenant, i);
+		if (!attribution_find_tenant(published, t->pod_uid, t->container))
+			n += t->slots;
+	}
+	return max(n, n_held);
 }
 
 /* What a driver of dynamic resource allocation offers is not counted in slots: a device is one, or
  * as many as it has partitions. */
-static int64_t count_sliced(const struct roster_device *device)
+static int64_t count_sliced(const struct holdings *holdings, size_t index)
 {
-	if (!device->is_sliced)
+	const struct roster_device *device = &holdings->roster->devices[index];
+	if (!claimant_is_sliced(holdings, index))
 		return -1;
 	return device->reported && device->reported->partitions.count > 0
 		       ? device->reported->partitions.count
@@ -249,16 +259,17 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 
 	if (slots->is_offer_known)
 		counted.total = (int64_t)n_slots;
-	counted.total = max(counted.total, count_sliced(&holdings->roster->devices[device]));
+	counted.total = max(counted.total, count_sliced(holdings, device));
 	if (is_offer_vague(holdings, slots) && published)
 		counted.total = max(counted.total, published->slots.total);
 	if (has_books && tenants->count >= 0)
 		counted.allocated = n_held + tenants->slots_kept;
 	else if (!has_books)
 		counted.allocated = carry_allocated(published, tenants, n_held);
+	/* What was counted as a whole before there was a report need not be raised by its parts. */
 	if (counted.total >= 0)
-		counted.total = max(counted.total,
-				    max(count_held(own, n_slots), tenants->slots_kept));
+		counted.total = max(counted.total, max(count_held(own, n_slots),
+						       has_books ? tenants->slots_kept : 0));
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
 	if (summarise(&counted, arena, err) < 0)

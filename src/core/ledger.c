@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The IDs that HAMi's plugin advertises are not those of the devices that it gives. So such an ID
- * says nothing when the pod's annotation tells the devices (core/stand_in.h), and otherwise that
- * the pod is on some device of the node, which is said of the one that the ID names.
+ * The IDs that HAMi's plugin advertises are not those of the devices that it gives. Such an ID says
+ * that its holder is on some device of the node, which is said of the one that the ID names until
+ * the pod's annotation tells better (core/stand_in.h).
  */
 
 #include "core/ledger.h"
@@ -19,11 +19,15 @@ int ledger_open(struct ledger *ledger, struct holdings *holdings, size_t n_owner
 	*ledger = (struct ledger){
 		.holdings = holdings,
 		.owners = arena_alloc(arena, n_owners, sizeof(*ledger->owners)),
+		.by_owner = arena_alloc(arena, n_owners, sizeof(*ledger->by_owner)),
+		.scratch = arena_alloc(arena, n_ids, sizeof(*ledger->scratch)),
 		.owners_cap = n_owners,
 		.items_cap = n_ids,
 	};
 	holdings->items = arena_alloc(arena, n_ids, sizeof(*holdings->items));
-	return ledger->owners && holdings->items ? 0 : error_no_memory(err);
+	return ledger->owners && ledger->by_owner && ledger->scratch && holdings->items
+		       ? 0
+		       : error_no_memory(err);
 }
 
 struct holding_owner *ledger_add_owner(struct ledger *ledger, struct holding_owner owner)
@@ -35,22 +39,45 @@ struct holding_owner *ledger_add_owner(struct ledger *ledger, struct holding_own
 	return added;
 }
 
+static void merge(struct holding *into, const struct holding *item)
+{
+	into->witnesses |= item->witnesses;
+	into->mps |= item->mps;
+	into->takes_no_slot &= item->takes_no_slot;
+	into->is_monitor &= item->is_monitor;
+}
+
+/* An ID that an entry repeats is one: that is told here as long as nothing comes between. */
 static void add(struct ledger *ledger, struct holding item)
 {
 	struct holdings *holdings = ledger->holdings;
+	struct holding *last = holdings->n_items > 0 ? &holdings->items[holdings->n_items - 1]
+						     : NULL;
 	assert(holdings->n_items < ledger->items_cap);
-	holdings->items[holdings->n_items++] = item;
+	ledger->has_hami |= item.is_hami;
+	if (last && last->owner == item.owner && last->device == item.device &&
+	    view_equal(last->id, item.id))
+		merge(last, &item);
+	else
+		holdings->items[holdings->n_items++] = item;
 }
 
-/* False: the pod's annotation says which device it is. */
-static bool own_hami_id(struct holding_owner *owner)
+static bool is_hami_of(const struct holding *item, const struct pod *pod, struct view container)
 {
-	if (!owner)
-		return true;
-	if (owner->pod && pod_hami_devices(owner->pod).len > 0)
-		return false;
-	owner->stand_in = VIEW("HAMi");
-	return true;
+	return item->is_hami && item->owner->pod == pod &&
+	       view_equal(item->owner->container, container);
+}
+
+/*
+ * Other devices of NVIDIA's have IDs that are no GPU's either, and rightly so. Of whom nothing is
+ * known, the ID may be any.
+ */
+static bool is_gpu_resource(struct view name)
+{
+	return name.len == 0 || view_equal(name, VIEW("nvidia.com/gpu")) ||
+	       view_starts_with(name, VIEW("nvidia.com/gpu.")) ||
+	       view_starts_with(name, VIEW("nvidia.com/mig-")) ||
+	       view_equal(name, VIEW("gpu.nvidia.com"));
 }
 
 void ledger_note(struct ledger *ledger, struct holding_owner *owner, struct view id,
@@ -62,11 +89,14 @@ void ledger_note(struct ledger *ledger, struct holding_owner *owner, struct view
 	what.owner = owner ? owner : &nobody;
 	what.id = id;
 	what.device = HOLDING_NOWHERE;
+	what.is_hami = place.id.is_hami;
 	if (!place.device) {
+		if (!is_gpu_resource(what.owner->resource))
+			return;
 		holdings->ids_unknown++;
 	} else {
-		if (place.id.is_hami && !own_hami_id(owner))
-			return;
+		if (place.id.is_hami && owner)
+			owner->stand_in = VIEW("HAMi");
 		what.device = (size_t)(place.device - holdings->roster->devices);
 		what.partition = place.partition;
 	}
@@ -82,16 +112,93 @@ void ledger_note_device(struct ledger *ledger, struct holding_owner *owner,
 	add(ledger, what);
 }
 
+static int by_id(const void *a, const void *b)
+{
+	return view_compare((*(const struct holding *const *)a)->id,
+			    (*(const struct holding *const *)b)->id);
+}
+
+size_t ledger_count_hami(const struct ledger *ledger, const struct pod *pod, struct view container)
+{
+	const struct holdings *holdings = ledger->holdings;
+	const struct holding **found = ledger->scratch;
+	size_t n_found = 0, n = 0;
+
+	for (size_t i = 0; ledger->has_hami && i < holdings->n_items; i++) {
+		if (is_hami_of(&holdings->items[i], pod, container))
+			found[n_found++] = &holdings->items[i];
+	}
+	qsort(found, n_found, sizeof(*found), by_id);
+	for (size_t i = 0; i < n_found; i++)
+		n += i == 0 || by_id(&found[i - 1], &found[i]) != 0;
+	return n;
+}
+
+void ledger_drop_hami(struct ledger *ledger, const struct pod *pod, struct view container)
+{
+	struct holdings *holdings = ledger->holdings;
+	size_t n = 0;
+	for (size_t i = 0; i < holdings->n_items; i++) {
+		if (!is_hami_of(&holdings->items[i], pod, container))
+			holdings->items[n++] = holdings->items[i];
+	}
+	holdings->n_items = n;
+}
+
 /* Putting in order */
+
+/* There are far fewer owners than IDs: they are compared once, and are numbers from then on. */
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct holding_owner *x = *(const struct holding_owner *const *)a;
+	const struct holding_owner *y = *(const struct holding_owner *const *)b;
+	int order = view_compare(x->pod_uid, y->pod_uid);
+	return order ? order : view_compare(x->container, y->container);
+}
+
+/* The n-th container gets n, and nobody 0. */
+static void rank_owners(struct ledger *ledger)
+{
+	const struct holding_owner *before = &nobody;
+	uint32_t rank = 0;
+
+	for (size_t i = 0; i < ledger->n_owners; i++)
+		ledger->by_owner[i] = &ledger->owners[i];
+	qsort(ledger->by_owner, ledger->n_owners, sizeof(struct holding_owner *), by_owner);
+	for (size_t i = 0; i < ledger->n_owners; i++) {
+		rank += by_owner(&before, &ledger->by_owner[i]) != 0;
+		before = ledger->by_owner[i];
+		ledger->by_owner[i]->rank = rank;
+	}
+}
+
+/* What each container has been named by, wherever: noted with the first of its owners. */
+static void note_heard(struct ledger *ledger)
+{
+	const struct holdings *holdings = ledger->holdings;
+	struct holding_owner **firsts = ledger->by_owner;
+	size_t n_firsts = 0;
+
+	for (size_t i = 0; i < ledger->n_owners; i++) {
+		if (n_firsts == 0 || firsts[n_firsts - 1]->rank != firsts[i]->rank)
+			firsts[n_firsts++] = firsts[i];
+	}
+	ledger->holdings->owners = firsts;
+	ledger->holdings->n_owners = n_firsts;
+	for (size_t i = 0; i < holdings->n_items; i++) {
+		const struct holding *item = &holdings->items[i];
+		if (n_firsts > 0 && item->owner->rank >= firsts[0]->rank)
+			firsts[item->owner->rank - firsts[0]->rank]->heard |= item->witnesses;
+	}
+}
 
 static int by_holder(const void *a, const void *b)
 {
 	const struct holding *x = a, *y = b;
 	int order = (x->device > y->device) - (x->device < y->device);
 	if (!order)
-		order = view_compare(x->owner->pod_uid, y->owner->pod_uid);
-	if (!order)
-		order = view_compare(x->owner->container, y->owner->container);
+		order = (x->owner->rank > y->owner->rank) - (x->owner->rank < y->owner->rank);
 	if (!order)
 		order = view_compare(x->id, y->id);
 	/* For the result's sake: of two entries the one with the lower resource name stays. */
@@ -100,17 +207,8 @@ static int by_holder(const void *a, const void *b)
 
 static bool is_same(const struct holding *a, const struct holding *b)
 {
-	return a->device == b->device && view_equal(a->id, b->id) &&
-	       view_equal(a->owner->pod_uid, b->owner->pod_uid) &&
-	       view_equal(a->owner->container, b->owner->container);
-}
-
-static void merge(struct holding *into, const struct holding *item)
-{
-	into->witnesses |= item->witnesses;
-	into->mps |= item->mps;
-	into->takes_no_slot &= item->takes_no_slot;
-	into->is_monitor &= item->is_monitor;
+	return a->device == b->device && a->owner->rank == b->owner->rank &&
+	       view_equal(a->id, b->id);
 }
 
 void ledger_close(struct ledger *ledger)
@@ -118,6 +216,8 @@ void ledger_close(struct ledger *ledger)
 	struct holdings *holdings = ledger->holdings;
 	size_t n = 0;
 
+	rank_owners(ledger);
+	note_heard(ledger);
 	qsort(holdings->items, holdings->n_items, sizeof(*holdings->items), by_holder);
 	for (size_t i = 0; i < holdings->n_items; i++) {
 		const struct holding *item = &holdings->items[i];

@@ -3,6 +3,8 @@
 /*
  * Each entry of the List is explained, by the first of these that fits:
  *
+ *	a pod of another node        nothing: it is refused; unless by the checkpoint the one before
+ *	                             or after of that name is meant, which was or will be here
  *	a pod that is over           nothing: kubelets before 1.34 list pods that ended
  *	the same pod's own entry in  it holds the IDs, and both books say so
  *	the checkpoint
@@ -15,37 +17,29 @@
 
 #include "core/listing.h"
 
-/* For each standing: whether an entry of it has an ID that the List has in a container of the same
- * name. */
-struct match {
-	bool has[BOOK_N_STANDINGS]; /* of other pods */
-};
-
-static struct match match_entries(const struct listing *listing,
-				  const struct report_pod_resource *said, const struct pod *pod)
+/* The standings of entries that have an ID that the List has in a container of the same name. Those
+ * of the pod itself are among them: whoever asks knows that it has none of that standing. */
+static unsigned match_entries(const struct listing *listing, const struct report_pod_resource *said)
 {
-	struct match match = {0};
-	for (uint32_t i = 0; i < said->device_ids.count; i++) {
-		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
-		const struct book_entry *entry;
-		size_t at = 0;
-		while ((entry = book_next(listing->book, id, said->container, &at)))
-			match.has[entry->standing] |= !pod || entry->pod != pod;
-	}
+	unsigned match = 0;
+	for (uint32_t i = 0; i < said->device_ids.count; i++)
+		match |= book_standings(listing->book, *ARRAY_AT(said->device_ids, struct view, i),
+					said->container);
 	return match;
+}
+
+static bool has(unsigned match, enum book_standing standing)
+{
+	return match & (1u << standing);
 }
 
 /* The List speaks of those entries: the pod's own, or, without a pod, those of no known pod. */
 static void support_entries(const struct listing *listing, const struct report_pod_resource *said,
 			    const struct pod *pod)
 {
-	for (uint32_t i = 0; i < said->device_ids.count; i++) {
-		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
-		struct book_entry *entry;
-		size_t at = 0;
-		while ((entry = book_next(listing->book, id, said->container, &at)))
-			entry->is_supported |= entry->pod == pod;
-	}
+	for (uint32_t i = 0; i < said->device_ids.count; i++)
+		book_support(listing->book, *ARRAY_AT(said->device_ids, struct view, i),
+			     said->container, pod);
 }
 
 static bool has_started(const struct pod *pod, struct view container)
@@ -64,76 +58,44 @@ static bool is_meant(const struct listing *listing, const struct pod *pod, struc
 	       !book_has(listing->book, pod, container, false);
 }
 
-static bool is_same_name(struct view namespace, struct view name, struct view container,
-			 const struct report_pod_resource *said)
-{
-	return view_equal(name, said->name) && view_equal(namespace, said->namespace) &&
-	       view_equal(container, said->container);
-}
-
-/* A pod of that name and another UID held the device, by what was published. */
-static bool had_namesake(const struct attribution_status *status,
-			 const struct report_pod_resource *said, struct view uid)
-{
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
-							      struct attribution_tenant, i);
-		if (is_same_name(t->pod_namespace, t->pod_name, t->container, said) &&
-		    !view_equal(t->pod_uid, uid))
-			return true;
-	}
-	for (uint32_t i = 0; i < status->recent_tenants.count; i++) {
-		const struct attribution_past_tenant *t = ARRAY_AT(
-			status->recent_tenants, struct attribution_past_tenant, i);
-		if (is_same_name(t->pod_namespace, t->pod_name, t->container, said) &&
-		    !view_equal(t->pod_uid, uid))
-			return true;
-	}
-	return false;
-}
-
 enum by_name {
 	BY_NAME_NOBODY,  /* it speaks of a pod that ended */
 	BY_NAME_POD,     /* the pod of that name */
 	BY_NAME_UNKNOWN, /* somebody that cannot be told */
 };
 
-/* By what was published, a List has spoken of the container before. */
-static bool was_listed(const struct attribution_status *status, struct view uid,
-		       struct view container)
+/* HAMi's plugin may have given any device for its ID, so what was published of any is about it. */
+static size_t scope_of(const struct roster *roster, const struct roster_place *place)
 {
-	const struct attribution_tenant *tenant = attribution_find_tenant(status, uid, container);
-	for (uint32_t i = 0; tenant && i < tenant->witnesses.count; i++) {
-		if (holding_witness_of(*ARRAY_AT(tenant->witnesses, struct view, i)) ==
-		    HOLDING_LIST)
-			return true;
-	}
-	return false;
+	return place->id.is_hami ? PAST_ANYWHERE : (size_t)(place->device - roster->devices);
 }
 
-/* Who holds an ID of that device, when the name is all there is to go by. */
-static enum by_name judge_name(const struct listing *listing, const struct roster_device *device,
+/* By what was published, a List has spoken of the container before; where HAMi's annotation was
+ * listened to, it has such IDs. */
+static bool was_listed(const struct listing *listing, const struct roster_place *place,
+		       struct view uid, struct view container)
+{
+	const unsigned by = place->id.is_hami ? HOLDING_LIST | HOLDING_HAMI : HOLDING_LIST;
+	size_t scope = scope_of(listing->holdings->roster, place);
+	return past_witnesses(listing->past, uid, container, scope) & by;
+}
+
+/* Who holds an ID of that place, when the name is all there is to go by. */
+static enum by_name judge_name(const struct listing *listing, const struct roster_place *place,
 			       const struct report_pod_resource *said, const struct pod *pod)
 {
-	const struct attribution_status *published = roster_published(device);
-	const struct join_previous *previous = device->previous;
+	size_t scope = scope_of(listing->holdings->roster, place);
 	struct view uid = pod ? pod_uid(pod) : (struct view){0};
 
-	if (pod && published && was_listed(published, uid, said->container))
+	if (pod && was_listed(listing, place, uid, said->container))
 		return BY_NAME_POD;
-	if (previous && had_namesake(&previous->object->status, said, uid) &&
+	if (past_has_namesake(listing->past, said, uid, scope) &&
 	    (!pod || !has_started(pod, said->container)))
 		return BY_NAME_NOBODY;
 	/* A List of some time ago may mean another pod of that name. */
 	if (!pod || listing->holdings->list == HOLDING_BOOK_DATED)
 		return BY_NAME_UNKNOWN;
 	return BY_NAME_POD;
-}
-
-/* HAMi's annotation on the pod tells the device, and the ID in the List does not. */
-static bool is_told_by_hami(const struct roster_place *place, const struct holding_owner *owner)
-{
-	return owner && place->id.is_hami && pod_hami_devices(owner->pod).len > 0;
 }
 
 static void note_by_name(struct listing *listing, const struct report_pod_resource *said,
@@ -143,10 +105,10 @@ static void note_by_name(struct listing *listing, const struct report_pod_resour
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
 		struct roster_place place = roster_find(listing->holdings->roster, id);
-		enum by_name by_name = place.device ? judge_name(listing, place.device, said,
+		enum by_name by_name = place.device ? judge_name(listing, &place, said,
 								 owner ? owner->pod : NULL)
 						    : BY_NAME_UNKNOWN;
-		if (by_name != BY_NAME_NOBODY && !is_told_by_hami(&place, owner))
+		if (by_name != BY_NAME_NOBODY)
 			ledger_note(listing->ledger, by_name == BY_NAME_POD ? owner : NULL, id,
 				    what);
 	}
@@ -156,26 +118,54 @@ static void note_listed(struct listing *listing, const struct report_pod_resourc
 			struct holding_owner *owner)
 {
 	const struct holding what = {.witnesses = HOLDING_LIST};
-	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		ledger_note(listing->ledger, owner, *ARRAY_AT(said->device_ids, struct view, i),
-			    what);
+	bool is_dated = listing->holdings->list == HOLDING_BOOK_DATED;
+	for (uint32_t i = 0; i < said->device_ids.count; i++) {
+		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
+		if (!is_dated || book_names(listing->book, id, said->container, owner->pod))
+			ledger_note(listing->ledger, owner, id, what);
+	}
 }
 
 /* An unknown UID in a checkpoint of some time ago can be long gone, in a good one it is new. */
-static bool is_by_unknown(const struct listing *listing, const struct match *match,
+/*
+ * The pod that has the name now, and not the one that ended. A good checkpoint would have it: where
+ * it has not, the report is older than the pod, and another is under way.
+ */
+static bool is_successor(const struct listing *listing, const struct pod *pod,
+			 struct view container)
+{
+	return listing->holdings->checkpoint == HOLDING_BOOK_DATED &&
+	       is_meant(listing, pod, container);
+}
+
+static bool is_by_unknown(const struct listing *listing, unsigned match,
 			  const struct report_pod_resource *said, const struct pod *pod)
 {
-	return match->has[BOOK_UNKNOWN] && !(listing->holdings->checkpoint == HOLDING_BOOK_DATED &&
+	return has(match, BOOK_UNKNOWN) && !(listing->holdings->checkpoint == HOLDING_BOOK_DATED &&
 					     is_meant(listing, pod, said->container));
 }
 
-static void explain(struct listing *listing, const struct report_pod_resource *said)
+static bool is_foreign(const struct listing *listing, uint32_t index, unsigned match)
 {
+	const bool *are_foreign = listing->holdings->input->is_foreign;
+	return are_foreign && are_foreign[index] && !has(match, BOOK_UNKNOWN) &&
+	       !has(match, BOOK_ENDED);
+}
+
+static void explain(struct listing *listing, uint32_t index)
+{
+	const struct report_pod_resource *said =
+		ARRAY_AT(listing->holdings->input->report->pod_resources,
+			 struct report_pod_resource, index);
 	const struct pod *pod = census_find_name(&listing->holdings->census, said->namespace,
 						 said->name);
-	struct match match = match_entries(listing, said, pod);
+	unsigned match = match_entries(listing, said);
 	struct holding_owner *owner = NULL;
 
+	if (is_foreign(listing, index, match)) {
+		listing->holdings->claims_refused++;
+		return;
+	}
 	if (pod && pod_is_over(pod))
 		return;
 	if (pod)
@@ -187,18 +177,19 @@ static void explain(struct listing *listing, const struct report_pod_resource *s
 							  });
 	if (pod && book_has(listing->book, pod, said->container, true))
 		note_listed(listing, said, owner);
-	else if (match.has[BOOK_REFUSED] || (match.has[BOOK_LIVE] && !pod))
+	else if (has(match, BOOK_REFUSED) || (has(match, BOOK_LIVE) && !pod))
 		return;
-	else if (is_by_unknown(listing, &match, said, pod))
+	else if (is_by_unknown(listing, match, said, pod))
 		support_entries(listing, said, NULL);
-	else if (match.has[BOOK_ENDED] && !is_meant(listing, pod, said->container))
+	else if (has(match, BOOK_ENDED) && !is_successor(listing, pod, said->container))
 		return;
 	else
 		note_by_name(listing, said, owner);
 }
 
 /* What the List says of a container is about one and the same pod: where a part of it agrees with
- * the checkpoint, all of it is about the checkpoint's pod. So agreement is looked for first. */
+ * the checkpoint, all of it is about the checkpoint's pod. So agreement is looked for first. Of a
+ * List of some time ago only what agrees counts: the rest may be the pod's before it. */
 void listing_read(struct listing *listing)
 {
 	const struct array list = listing->holdings->input->report->pod_resources;
@@ -210,6 +201,8 @@ void listing_read(struct listing *listing)
 		if (pod)
 			support_entries(listing, said, pod);
 	}
+	book_settle(listing->book);
 	for (uint32_t i = 0; i < list.count; i++)
-		explain(listing, ARRAY_AT(list, struct report_pod_resource, i));
+		explain(listing, i);
+	book_settle(listing->book);
 }

@@ -11,13 +11,15 @@
 #include "core/ledger.h"
 
 struct listing {
-	const struct holdings *holdings; /* what its books are worth has been judged */
+	struct holdings *holdings; /* what its books are worth has been judged */
 	struct book *book;               /* the checkpoint, which knows pods by UID */
+	const struct past *past;
 	struct ledger *ledger;
 };
 
 /*
- * Notes in the ledger who holds what by the List of the input's report, and in the book which of
- * its entries the List supports. Adds at most an owner an entry.
+ * Notes in the ledger who holds what by the List of the input's report, in the book which of its
+ * entries the List supports, and in the holdings how many of the List's are refused. Adds at most
+ * an owner an entry.
  */
 void listing_read(struct listing *listing);

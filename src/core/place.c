@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/join.h"
+
 #define ENDED_KEEP_MS 120000u
 #define MAX_ENDED 1024u
 
@@ -80,6 +82,7 @@ void place_release(struct place_book *book, struct place *place)
 		forget_first(place);
 	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
+	free(place->doubts);
 	free(place);
 }
 
@@ -153,6 +156,22 @@ bool place_reports_device(const struct report *report, struct view object_name)
 	return false;
 }
 
+static uint32_t raise(uint32_t *counted, uint32_t n)
+{
+	uint32_t more = n > *counted ? n - *counted : 0;
+
+	*counted += more;
+	return more;
+}
+
+struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused)
+{
+	return (struct place_refusals){
+		.claims = raise(&place->refused.claims, refused.claims),
+		.ids = raise(&place->refused.ids, refused.ids),
+	};
+}
+
 void place_release_report(struct place *place)
 {
 	if (place->report)
@@ -203,4 +222,22 @@ void place_forget_ended(struct place *place, uint64_t now_ms)
 	while (!list_is_empty(&place->ended) &&
 	       now_ms - ended_at(place->ended.next)->at > ENDED_KEEP_MS)
 		forget_first(place);
+}
+
+int place_set_doubts(struct place *place, const struct join_doubt *doubts, size_t n_doubts,
+		     uint64_t now_ms, struct error *err)
+{
+	struct place_doubt *kept = NULL;
+
+	if (n_doubts > 0 && !(kept = malloc(n_doubts * sizeof(*kept))))
+		return error_no_memory(err);
+	for (size_t i = 0; i < n_doubts; i++)
+		kept[i] = (struct place_doubt){
+			.key = doubts[i].key,
+			.since = now_ms - (uint64_t)doubts[i].age_ms,
+		};
+	free(place->doubts);
+	place->doubts = kept;
+	place->n_doubts = n_doubts;
+	return 0;
 }

@@ -14,7 +14,14 @@
 #include "base/table.h"
 #include "core/report.h"
 
+struct join_doubt;
 struct node;
+
+/* What joins could not use of what was said of a node. */
+struct place_refusals {
+	uint32_t claims; /* entries about pods that the API server places elsewhere */
+	uint32_t ids;    /* device IDs that are no known device's */
+};
 
 struct place {
 	struct table_node link; /* by name */
@@ -33,9 +40,19 @@ struct place {
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
+	struct place_refusals refused; /* of the report's content, as far as it was counted */
 	int64_t booted_after;  /* see core/join.h */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
+	struct place_doubt *doubts; /* what the last join saw that did not count yet */
+	size_t n_doubts;
+	bool awaits_hearing; /* that join waits for a heartbeat */
+};
+
+/* See core/doubt.h. */
+struct place_doubt {
+	uint64_t key;
+	uint64_t since; /* ms */
 };
 
 /* The UID of a pod that the API server had on this node and no longer has. */
@@ -81,6 +98,11 @@ bool place_reports_uid(const struct place *place, struct view uid);
 bool place_reports_name(const struct place *place, struct view namespace, struct view name);
 /* True when the report names the device of the object with that name. */
 bool place_reports_device(const struct report *report, struct view object_name);
+/*
+ * Notes what a join refused, and returns how much of it is new: what the same content of a report
+ * was refused for before is not counted again.
+ */
+struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused);
 /* Gives the report back to its owner. */
 void place_release_report(struct place *place);
 
@@ -89,3 +111,7 @@ MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t
 				  struct error *err);
 /* Forgets those that were not noted for two minutes. */
 void place_forget_ended(struct place *place, uint64_t now_ms);
+
+/* Takes over the doubts of a join instead of those that are there. Fails with ERROR_NO_MEMORY. */
+MUST_USE int place_set_doubts(struct place *place, const struct join_doubt *doubts,
+			      size_t n_doubts, uint64_t now_ms, struct error *err);

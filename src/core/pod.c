@@ -27,6 +27,8 @@ struct pod_extra {
 	uint32_t n_containers;
 	uint32_t n_allocations;
 	uint32_t n_claims;
+	uint32_t allocations_left_out;
+	uint32_t claims_left_out;
 	max_align_t behind[]; /* the three arrays, then all texts */
 };
 
@@ -68,7 +70,7 @@ static size_t texts_size(const struct pod_fields *fields)
 		      fields->kai_group.len + fields->kai_device.len;
 
 	for (uint32_t i = 0; i < fields->n_containers; i++)
-		size += fields->containers[i].name.len;
+		size += fields->containers[i].name.len + fields->containers[i].id.len;
 	for (uint32_t i = 0; i < fields->n_allocations; i++)
 		size += fields->allocations[i].container.len + fields->allocations[i].resource.len +
 			fields->allocations[i].id.len;
@@ -90,6 +92,7 @@ static void put_arrays(const struct pod_fields *fields, struct pod_extra *extra,
 	for (uint32_t i = 0; i < fields->n_containers; i++) {
 		extra->containers[i] = fields->containers[i];
 		extra->containers[i].name = put(text, fields->containers[i].name);
+		extra->containers[i].id = put(text, fields->containers[i].id);
 	}
 	for (uint32_t i = 0; i < fields->n_allocations; i++)
 		extra->allocations[i] = (struct pod_allocation){
@@ -120,6 +123,8 @@ static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_ext
 	extra->n_containers = fields->n_containers;
 	extra->n_allocations = fields->n_allocations;
 	extra->n_claims = fields->n_claims;
+	extra->allocations_left_out = fields->allocations_left_out;
+	extra->claims_left_out = fields->claims_left_out;
 	extra->containers = (struct pod_container *)extra->behind;
 	extra->allocations = (struct pod_allocation *)(extra->containers + extra->n_containers);
 	extra->claims = (struct pod_claim *)(extra->allocations + extra->n_allocations);
@@ -285,6 +290,16 @@ bool pod_is_reservation(const struct pod *pod)
 	return pod->is_reservation;
 }
 
+bool pod_is_status_cut(const struct pod *pod)
+{
+	return pod->extra && pod->extra->allocations_left_out > 0;
+}
+
+uint32_t pod_left_out(const struct pod *pod)
+{
+	return pod->extra ? pod->extra->allocations_left_out + pod->extra->claims_left_out : 0;
+}
+
 struct view pod_hami_devices(const struct pod *pod)
 {
 	return pod->extra ? pod->extra->hami_devices : (struct view){0};
@@ -349,7 +364,7 @@ static bool containers_equal(const struct pod *a, const struct pod *b)
 		const struct pod_container *y = pod_container_at(b, i);
 
 		if (!view_equal(x->name, y->name) || x->kind != y->kind || x->state != y->state ||
-		    x->wants_gpu != y->wants_gpu)
+		    x->wants_gpu != y->wants_gpu || !view_equal(x->id, y->id))
 			return false;
 	}
 	return true;
@@ -393,7 +408,8 @@ static bool extras_equal(const struct pod *a, const struct pod *b)
 	       view_equal(pod_hami_devices(a), pod_hami_devices(b)) &&
 	       view_equal(pod_kai_group(a), pod_kai_group(b)) &&
 	       view_equal(pod_kai_device(a), pod_kai_device(b)) && containers_equal(a, b) &&
-	       allocations_equal(a, b) && claims_equal(a, b);
+	       allocations_equal(a, b) && claims_equal(a, b) &&
+	       pod_is_status_cut(a) == pod_is_status_cut(b) && pod_left_out(a) == pod_left_out(b);
 }
 
 static bool texts_equal(const struct pod *a, const struct pod *b)

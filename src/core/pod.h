@@ -38,6 +38,8 @@ struct pod_container {
 	enum pod_container_kind kind;
 	enum pod_container_state state;
 	bool wants_gpu; /* its limits name a resource that may be a GPU's */
+	struct view id; /* of the container that runs, or ran last, without the runtime's name; */
+			/* empty: not told */
 };
 
 /* One device that a container was given, by status.containerStatuses[].allocatedResourcesStatus. */
@@ -54,6 +56,7 @@ struct pod_claim {
 	struct view request; /* that part of it; empty: all of it */
 };
 
+#define POD_MAX_HAMI_TEXT 4096u  /* a longer annotation of HAMi's is left out */
 #define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out */
 #define POD_MAX_ALLOCATIONS 256u /* and in allocations_left_out */
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
@@ -118,6 +121,10 @@ bool pod_is_admission_failed(const struct pod *pod);
 bool pod_wants_gpu(const struct pod *pod);
 bool pod_is_system(const struct pod *pod);
 bool pod_is_reservation(const struct pod *pod);
+/* The status tells of more devices than are kept: what it does not name it may name. */
+bool pod_is_status_cut(const struct pod *pod);
+/* How many devices and uses of claims were left out. */
+uint32_t pod_left_out(const struct pod *pod);
 /* What HAMi and KAI wrote on the pod; empty: nothing. */
 struct view pod_hami_devices(const struct pod *pod);
 struct view pod_kai_group(const struct pod *pod);

@@ -2,6 +2,9 @@
 #include "core/pod_set.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
 
 static struct view record_key(const struct table_node *node)
 {
@@ -94,6 +97,7 @@ void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now
 	if (matters(record->place, record->pod))
 		place_touch(set->places, record->place, false);
 	remember(record, now_ms);
+	set->n_left_out -= pod_left_out(record->pod);
 	store_remove(&set->store, entry);
 	table_remove(&set->by_uid, &record->by_uid);
 	displace_pod(record);
@@ -121,6 +125,7 @@ static int insert(struct pod_set *set, struct pod *pod, struct place *place, uin
 		free(record);
 		return -1;
 	}
+	set->n_left_out += pod_left_out(pod);
 	place_pod(record, place);
 	return 0;
 }
@@ -144,6 +149,8 @@ static void change_pod(struct pod_set *set, struct pod_record *record, struct po
 	table_remove(&set->store.table, &record->entry.node);
 	table_remove(&set->by_uid, &record->by_uid);
 	displace_pod(record);
+	set->n_left_out += pod_left_out(pod);
+	set->n_left_out -= pod_left_out(record->pod);
 	pod_free(&set->intern, record->pod);
 	record->pod = pod;
 	put_back(&set->store.table, &record->entry.node);
@@ -245,4 +252,21 @@ const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)
 	struct table_node *node = table_find(&set->by_uid, uid);
 
 	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->place : NULL;
+}
+
+const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
+					  struct view name)
+{
+	char key[LIMIT_TEXT_LABEL + 1 + LIMIT_TEXT_NAME];
+	const struct store_entry *entry;
+
+	if (namespace.len > LIMIT_TEXT_LABEL || name.len > LIMIT_TEXT_NAME)
+		return NULL;
+	if (namespace.len > 0)
+		memcpy(key, namespace.ptr, namespace.len);
+	key[namespace.len] = '/';
+	if (name.len > 0)
+		memcpy(key + namespace.len + 1, name.ptr, name.len);
+	entry = store_find(&set->store, (struct view){key, namespace.len + 1 + name.len});
+	return entry ? CONTAINER_OF(entry, struct pod_record, entry)->place : NULL;
 }

@@ -26,6 +26,7 @@ struct pod_set {
 	struct table by_uid;
 	struct intern intern; /* node names */
 	struct place_book *places;
+	size_t n_left_out; /* devices and uses of claims that pods have beyond what is kept of one */
 };
 
 /* places is borrowed and must outlive the set. */
@@ -44,3 +45,6 @@ MUST_USE int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms);
 /* The pod's place by its UID; NULL: no such pod, or not scheduled. */
 const struct place *pod_set_place_of(const struct pod_set *set, struct view uid);
+/* The same by its namespace and name. */
+const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
+					  struct view name);

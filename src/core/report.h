@@ -68,7 +68,7 @@ struct report_process {
 	struct view partition; /* UUID, or empty */
 	struct view pod_uid;   /* only where the cgroup names it */
 	struct view container_id;
-	struct view command;
+	struct view command; /* only where the agent could look at the process */
 };
 
 struct report_mig {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A node has few devices, so a device is found by walking over all of them; UUIDs differ in their
- * first bytes. Letters of a UUID may come in either case (an object's name is in lower case), which
- * only a second walk takes into account.
+ * A report can name thousands of IDs, so devices and MIG devices are indexed. Letters of a UUID may
+ * come in either case: an object's name is in lower case. No two devices differ in that alone.
  *
  * The parent of a MIG device is known from NVML while the MIG device exists. Afterwards it is known
  * from what was published: the partitions as of then, and the partitions of tenants, which stay as
@@ -17,70 +16,36 @@
 
 #include "base/limits.h"
 
-static bool names_partition(struct array partitions, struct view uuid)
-{
-	for (uint32_t i = 0; i < partitions.count; i++) {
-		if (view_equal(*ARRAY_AT(partitions, struct view, i), uuid))
-			return true;
-	}
-	return false;
-}
+/* Of what was published, more partitions of one device are not looked at. */
+#define MAX_PAST_PARTITIONS (4 * LIMIT_PARTITIONS)
 
-static bool has_reported_partition(const struct roster_device *device, struct view uuid)
-{
-	if (!device->reported)
-		return false;
-	const struct array partitions = device->reported->partitions;
-	for (uint32_t i = 0; i < partitions.count; i++) {
-		if (view_equal(ARRAY_AT(partitions, struct report_partition, i)->uuid, uuid))
-			return true;
-	}
-	return false;
-}
+struct roster_partition {
+	struct view uuid;
+	size_t device;
+};
 
-static bool had_partition(const struct roster_device *device, struct view uuid)
+static uint32_t find_partition(const struct roster *roster, struct view uuid)
 {
-	const struct attribution_status *status = roster_published(device);
-	if (!status)
-		return false;
-	for (uint32_t i = 0; i < status->partitions.count; i++) {
-		if (view_equal(ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
-			       uuid))
-			return true;
-	}
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		if (names_partition(
-			    ARRAY_AT(status->tenants, struct attribution_tenant, i)->partitions,
-			    uuid))
-			return true;
-	}
-	return false;
+	uint32_t at = lookup_first(&roster->partitions, lookup_hash(0, uuid));
+
+	while (at != LOOKUP_END && !view_equal(roster->partition_items[at].uuid, uuid))
+		at = lookup_next(&roster->partitions, at);
+	return at;
 }
 
 static const struct roster_device *find_parent(const struct roster *roster, struct view uuid)
 {
-	for (size_t i = 0; i < roster->n_devices; i++) {
-		if (has_reported_partition(&roster->devices[i], uuid))
-			return &roster->devices[i];
-	}
-	for (size_t i = 0; i < roster->n_devices; i++) {
-		if (had_partition(&roster->devices[i], uuid))
-			return &roster->devices[i];
-	}
-	return NULL;
+	uint32_t at = find_partition(roster, uuid);
+	return at != LOOKUP_END ? &roster->devices[roster->partition_items[at].device] : NULL;
 }
 
 static struct roster_device *find_uuid(const struct roster *roster, struct view uuid)
 {
-	for (size_t i = 0; i < roster->n_devices; i++) {
-		if (view_equal(roster->devices[i].uuid, uuid))
-			return &roster->devices[i];
-	}
-	for (size_t i = 0; i < roster->n_devices; i++) {
-		if (view_equal_ignoring_case(roster->devices[i].uuid, uuid))
-			return &roster->devices[i];
-	}
-	return NULL;
+	uint32_t at = lookup_first(&roster->uuids, lookup_hash_ignoring_case(0, uuid));
+
+	while (at != LOOKUP_END && !view_equal_ignoring_case(roster->devices[at].uuid, uuid))
+		at = lookup_next(&roster->uuids, at);
+	return at != LOOKUP_END ? &roster->devices[at] : NULL;
 }
 
 static int64_t minor_of(const struct roster *roster, const struct roster_device *device)
@@ -92,13 +57,22 @@ static int64_t minor_of(const struct roster *roster, const struct roster_device 
 	return status && roster->nvml != ROSTER_NVML_OK ? status->device.minor : -1;
 }
 
+static uint32_t hash_minor(int64_t minor)
+{
+	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
+}
+
+/* Of several with one number it is the first of the roster, which was added first. */
 static const struct roster_device *find_minor(const struct roster *roster, int64_t minor)
 {
-	for (size_t i = 0; i < roster->n_devices; i++) {
-		if (minor_of(roster, &roster->devices[i]) == minor)
-			return &roster->devices[i];
+	const struct roster_device *found = NULL;
+	uint32_t at = lookup_first(&roster->minors, hash_minor(minor));
+
+	for (; at != LOOKUP_END; at = lookup_next(&roster->minors, at)) {
+		if (minor_of(roster, &roster->devices[at]) == minor)
+			found = &roster->devices[at];
 	}
-	return NULL;
+	return found;
 }
 
 /* The partition that is made of that GPU instance; of several, the first compute instance's. */
@@ -109,8 +83,7 @@ static struct view partition_at(const struct roster_device *device, const struct
 							 : (struct array){0};
 	for (uint32_t i = 0; i < partitions.count; i++) {
 		const struct report_partition *p = ARRAY_AT(partitions, struct report_partition, i);
-		if (p->gpu_instance_id != id->gpu_instance ||
-		    (id->compute_instance >= 0 && p->compute_instance_id != id->compute_instance))
+		if (p->gpu_instance_id != id->gpu_instance)
 			continue;
 		if (!found || p->compute_instance_id < found->compute_instance_id)
 			found = p;
@@ -169,6 +142,7 @@ static struct roster_device *add(struct roster *roster, struct view uuid,
 				 const struct join_previous *previous, struct view node_name)
 {
 	struct roster_device *device = &roster->devices[roster->n_devices++];
+	lookup_add(&roster->uuids, lookup_hash_ignoring_case(0, uuid));
 	*device = (struct roster_device){.uuid = uuid, .previous = previous};
 	if (previous) {
 		struct view holder = previous->object->status.node_name;
@@ -267,6 +241,106 @@ static int by_uuid(const void *a, const void *b)
 	return (x.len > y.len) - (x.len < y.len);
 }
 
+/* Indexing */
+
+static void add_partition(struct roster *roster, struct view uuid, size_t device)
+{
+	if (find_partition(roster, uuid) == LOOKUP_END)
+		roster->partition_items[lookup_add(&roster->partitions, lookup_hash(0, uuid))] =
+			(struct roster_partition){uuid, device};
+}
+
+static size_t count_reported_partitions(const struct roster_device *device)
+{
+	return device->reported ? device->reported->partitions.count : 0;
+}
+
+static void add_reported_partitions(struct roster *roster, size_t index)
+{
+	const struct roster_device *device = &roster->devices[index];
+	for (uint32_t i = 0; i < count_reported_partitions(device); i++)
+		add_partition(
+			roster,
+			ARRAY_AT(device->reported->partitions, struct report_partition, i)->uuid,
+			index);
+}
+
+static void add_published_partitions(struct roster *roster, size_t index)
+{
+	const struct attribution_status *status = roster_published(&roster->devices[index]);
+	const uint32_t end = roster->partitions.n + MAX_PAST_PARTITIONS;
+
+	if (!status)
+		return;
+	for (uint32_t i = 0; i < status->partitions.count && roster->partitions.n < end; i++)
+		add_partition(roster,
+			      ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
+			      index);
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct array uuids =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i)->partitions;
+		for (uint32_t k = 0; k < uuids.count && roster->partitions.n < end; k++)
+			add_partition(roster, *ARRAY_AT(uuids, struct view, k), index);
+	}
+}
+
+static size_t count_partitions(const struct roster *roster)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < roster->n_devices; i++)
+		n += count_reported_partitions(&roster->devices[i]) +
+		     (roster_published(&roster->devices[i]) ? MAX_PAST_PARTITIONS : 0);
+	return n;
+}
+
+/* In their final order; what is reported goes before what was published. */
+static int index_devices(struct roster *roster, struct arena *arena, struct error *err)
+{
+	size_t n_partitions = count_partitions(roster);
+
+	roster->partition_items = arena_alloc(arena, n_partitions,
+					      sizeof(*roster->partition_items));
+	if (!roster->partition_items)
+		return error_no_memory(err);
+	if (lookup_make(&roster->uuids, roster->n_devices, arena, err) < 0 ||
+	    lookup_make(&roster->minors, roster->n_devices, arena, err) < 0 ||
+	    lookup_make(&roster->partitions, n_partitions, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		const struct roster_device *device = &roster->devices[i];
+		lookup_add(&roster->uuids, lookup_hash_ignoring_case(0, device->uuid));
+		lookup_add(&roster->minors, hash_minor(minor_of(roster, device)));
+		add_reported_partitions(roster, i);
+	}
+	for (size_t i = 0; i < roster->n_devices; i++)
+		add_published_partitions(roster, i);
+	return 0;
+}
+
+/* Making it */
+
+static void add_reported(struct roster *roster, const struct join_input *input)
+{
+	const struct array devices = input->report->devices;
+	for (uint32_t i = 0; i < devices.count; i++) {
+		const struct report_device *reported = ARRAY_AT(devices, struct report_device, i);
+		if (!find_uuid(roster, reported->uuid))
+			add(roster, reported->uuid, find_previous(input, reported->uuid),
+			    input->node_name)
+				->reported = reported;
+	}
+}
+
+static void add_published(struct roster *roster, const struct join_input *input)
+{
+	for (size_t i = 0; i < input->n_previous; i++) {
+		const struct attribution *object = input->previous[i].object;
+		if (view_equal(object->status.node_name, input->node_name) &&
+		    !find_uuid(roster, object->uuid))
+			add(roster, object->uuid, &input->previous[i], input->node_name);
+	}
+}
+
 int roster_make(const struct join_input *input, struct arena *arena, struct roster *ret_roster,
 		struct error *err)
 {
@@ -274,30 +348,23 @@ int roster_make(const struct join_input *input, struct arena *arena, struct rost
 	struct roster roster = {.nvml = judge_nvml(report)};
 	uint32_t n_reported = roster.nvml != ROSTER_NVML_NONE ? report->devices.count : 0;
 	size_t room = roster.nvml != ROSTER_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
+	size_t cap = n_reported + input->n_previous + room;
 
-	roster.devices = arena_alloc(arena, n_reported + input->n_previous + room,
-				     sizeof(*roster.devices));
+	roster.devices = arena_alloc(arena, cap, sizeof(*roster.devices));
 	if (!roster.devices)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < n_reported; i++) {
-		const struct report_device *reported = ARRAY_AT(report->devices,
-								struct report_device, i);
-		if (find_uuid(&roster, reported->uuid))
-			continue;
-		add(&roster, reported->uuid, find_previous(input, reported->uuid), input->node_name)
-			->reported = reported;
-	}
-	for (size_t i = 0; i < input->n_previous; i++) {
-		const struct attribution *object = input->previous[i].object;
-		if (view_equal(object->status.node_name, input->node_name) &&
-		    !find_uuid(&roster, object->uuid))
-			add(&roster, object->uuid, &input->previous[i], input->node_name);
-	}
+	if (lookup_make(&roster.uuids, cap, arena, err) < 0)
+		return -1;
+	if (n_reported > 0)
+		add_reported(&roster, input);
+	add_published(&roster, input);
 	if (room > 0 && report)
 		add_from_books(&roster, input, &room);
 	add_from_api(&roster, input, &room);
 	mark_sliced(&roster, input);
 	qsort(roster.devices, roster.n_devices, sizeof(*roster.devices), by_uuid);
+	if (index_devices(&roster, arena, err) < 0)
+		return -1;
 	*ret_roster = roster;
 	return 0;
 }

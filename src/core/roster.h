@@ -10,6 +10,7 @@
  * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices.
  */
 
+#include "base/lookup.h"
 #include "core/device_id.h"
 #include "core/join.h"
 
@@ -29,10 +30,14 @@ enum roster_nvml {
 	ROSTER_NVML_OK,
 };
 
+struct roster_partition; /* opaque: a MIG device and its parent */
+
 struct roster {
 	enum roster_nvml nvml;
 	struct roster_device *devices; /* by UUID in lower case */
 	size_t n_devices;
+	struct lookup uuids, minors, partitions;
+	struct roster_partition *partition_items;
 };
 
 /* Where a device ID points to. */

@@ -12,6 +12,10 @@
 
 #include "core/sharing.h"
 
+#include <assert.h>
+
+#include "core/claimant.h"
+
 #define MAX_EVIDENCE 3
 
 enum form {
@@ -27,10 +31,12 @@ struct findings {
 	const struct holdings *holdings;
 	const struct roster_device *device;
 	const struct attribution_sharing *published; /* NULL: none */
+	const struct tenants *tenants;
 	unsigned forms;                              /* of enum form: of the IDs on offer, if any */
 	unsigned left_over;                          /* of those that are held, and not on offer */
 	unsigned mps;                                /* of enum holding_mps */
 	int64_t replicas;
+	bool has_offer;
 	bool is_offer_known;
 	bool is_shared; /* without replicas: several pods hold one ID, or one holds it for others */
 	int mode;
@@ -57,6 +63,8 @@ static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device")
 static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
 static const struct view shared_ids = VIEW_INIT("several pods are on the device by one ID");
 static const struct view left_over_ids = VIEW_INIT("a pod holds a device ID that is no longer offered");
+static const struct view no_ids = VIEW_INIT("no device ID is known");
+static const struct view mig_is_on = VIEW_INIT("MIG mode is on");
 static const struct view odd_ids = VIEW_INIT("a device ID is of no known form");
 
 /* MPS or time-slicing? */
@@ -83,8 +91,11 @@ static enum clue ask_exclusive_process(const struct findings *f)
 	return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS ? CLUE_MPS : CLUE_NONE;
 }
 
+/* Anybody may run an MPS of his own; but the device plugin's sets the compute mode. */
 static enum clue ask_processes(const struct findings *f)
 {
+	if (compute_mode_of(f) != REPORT_COMPUTE_UNKNOWN)
+		return CLUE_NONE;
 	const struct array processes = f->device->reported ? f->device->reported->processes
 							   : (struct array){0};
 	for (uint32_t i = 0; i < processes.count; i++) {
@@ -131,7 +142,7 @@ static const struct {
 	{ask_allocation_with, WITH_PIPE, false},
 	{ask_allocation_without, WITHOUT_PIPE, false},
 	{ask_exclusive_process, VIEW_INIT("compute mode is ExclusiveProcess"), false},
-	{ask_processes, VIEW_INIT("an MPS process is on the device"), false},
+	{ask_processes, VIEW_INIT("an MPS process is on the device"), true},
 	{ask_default_mode, VIEW_INIT("compute mode is Default"), true},
 	{ask_label_mps, VIEW_INIT("node label gpu.sharing-strategy is mps"), true},
 	{ask_label_time_slicing, VIEW_INIT("node label gpu.sharing-strategy is time-slicing"),
@@ -143,14 +154,41 @@ static bool is_from_allocation(struct view evidence)
 	return view_equal(evidence, with_pipe) || view_equal(evidence, without_pipe);
 }
 
-/* The checkpoint, which told MPS from time-slicing, is silent: nothing has changed by that. */
+/* Who is known by UID was there while the checkpoint told the mode; a name alone is of later. */
+static bool has_tenant_of_then(const struct findings *f)
+{
+	const struct array tenants = f->tenants->listed;
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		int confidence = ARRAY_AT(tenants, struct attribution_tenant, i)->confidence;
+		if (confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED ||
+		    confidence == ATTRIBUTION_CONFIDENCE_DISPUTED)
+			return true;
+	}
+	return false;
+}
+
+static bool is_contradicted(const struct findings *f, int mode)
+{
+	switch (mode) {
+	case ATTRIBUTION_MODE_MPS:
+		return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT;
+	case ATTRIBUTION_MODE_TIME_SLICED:
+		return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	default:
+		return true;
+	}
+}
+
+/*
+ * The checkpoint, which told MPS from time-slicing, is silent: nothing has changed by that, as far
+ * as the device and those who hold it since then tell.
+ */
 static bool carry_over(struct findings *f)
 {
 	const struct attribution_sharing *published = f->published;
 	if (f->holdings->checkpoint != HOLDING_BOOK_NONE || !published ||
-	    published->evidence.count == 0 ||
-	    (published->mode != ATTRIBUTION_MODE_MPS &&
-	     published->mode != ATTRIBUTION_MODE_TIME_SLICED))
+	    published->evidence.count == 0 || is_contradicted(f, published->mode) ||
+	    !has_tenant_of_then(f))
 		return false;
 	struct view evidence = *ARRAY_AT(published->evidence, struct view, 0);
 	if (!is_from_allocation(evidence))
@@ -195,9 +233,9 @@ static bool is_mig_on(const struct findings *f)
 static void conclude_without_ids(struct findings *f)
 {
 	if (is_mig_on(f))
-		conclude(f, ATTRIBUTION_MODE_MIG, VIEW("MIG mode is on"));
+		conclude(f, ATTRIBUTION_MODE_MIG, mig_is_on);
 	else
-		conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("no device ID is known"));
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, no_ids);
 }
 
 static void conclude_from_forms(struct findings *f)
@@ -216,6 +254,7 @@ static void conclude_from_forms(struct findings *f)
 		conclude(f, ATTRIBUTION_MODE_MIG, mig_ids);
 		break;
 	case FORM_MIG_REPLICA:
+	case FORM_MIG | FORM_MIG_REPLICA: /* of several kinds of parts some are shared */
 		conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
 		f->evidence[f->n_evidence++] = replica_ids;
 		break;
@@ -257,13 +296,12 @@ static enum form form_of(const struct slot *slot)
 static void read_slots(struct findings *f, const struct slot *slots, size_t n_slots)
 {
 	const struct slot *last = NULL;
-	bool has_offer = false;
 	int64_t n = 0;
 
 	for (size_t i = 0; i < n_slots; i++)
-		has_offer |= slots[i].is_offered;
+		f->has_offer |= slots[i].is_offered;
 	for (size_t i = 0; i < n_slots; i++) {
-		if (has_offer && !slots[i].is_offered) {
+		if (f->has_offer && !slots[i].is_offered) {
 			f->left_over |= form_of(&slots[i]);
 			continue;
 		}
@@ -277,18 +315,6 @@ static void read_slots(struct findings *f, const struct slot *slots, size_t n_sl
 	}
 }
 
-/* A claim can be several pods', and what it gives is one ID in the hands of each. */
-static bool has_other_holder(const struct holding *items, size_t index)
-{
-	if (!(items[index].witnesses & HOLDING_CLAIM) || items[index].is_monitor)
-		return false;
-	for (size_t i = 0; i < index; i++) {
-		if (view_equal(items[i].id, items[index].id) && !items[i].is_monitor)
-			return true;
-	}
-	return false;
-}
-
 static void read_holdings(struct findings *f, const struct holding *items, size_t n_items)
 {
 	for (size_t i = 0; i < n_items; i++) {
@@ -296,40 +322,82 @@ static void read_holdings(struct findings *f, const struct holding *items, size_
 		if (device_id_parse(items[i].id).is_replica)
 			f->mps |= items[i].mps;
 		f->is_shared |= (items[i].witnesses & HOLDING_KAI) != 0;
-		f->is_shared |= has_other_holder(items, i);
 	}
 }
 
-static bool is_claimant(const struct attribution_tenant *tenant)
+/* Claims: those that are known, and those of which only that they were is. */
+
+struct claims {
+	const struct holding *items; /* of the device */
+	size_t n_items;
+	size_t n_pods; /* that use it by claims, whichever of its parts and in how many containers */
+};
+
+static bool is_use_of(const struct holding *item, struct view pod_uid)
 {
-	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
-		if (holding_witness_of(*ARRAY_AT(tenant->witnesses, struct view, i)) ==
-		    HOLDING_CLAIM)
+	return (item->witnesses & HOLDING_CLAIM) && !item->is_monitor &&
+	       view_equal(item->owner->pod_uid, pod_uid);
+}
+
+static bool is_user(const struct claims *claims, struct view pod_uid)
+{
+	for (size_t i = 0; i < claims->n_items; i++) {
+		if (is_use_of(&claims->items[i], pod_uid))
 			return true;
 	}
 	return false;
 }
 
-/* By what was published, a claim gave the device to a pod that is still there. */
-static bool was_claimed(const struct findings *f)
+/* What a claim gave is what it was published as. */
+static void keep_form(struct findings *f, const struct attribution_tenant *tenant)
 {
-	const struct attribution_status *published = roster_published(f->device);
-	for (uint32_t i = 0; published && i < published->tenants.count; i++) {
-		const struct attribution_tenant *tenant = ARRAY_AT(published->tenants,
-								   struct attribution_tenant, i);
-		const struct pod *pod = census_find_uid(&f->holdings->census, tenant->pod_uid);
-		if (pod && !pod_is_over(pod) && is_claimant(tenant))
-			return true;
-	}
-	return false;
+	assert(f->published); /* it is where the tenant comes from */
+	bool is_mig = tenant->partitions.count > 0 || f->published->mode == ATTRIBUTION_MODE_MIG;
+	enum form form = is_mig ? FORM_MIG : FORM_GPU;
+	if (f->has_offer)
+		f->left_over |= form;
+	else
+		f->forms |= form;
+	if (f->replicas == 0)
+		f->replicas = 1;
 }
 
-/* What is known of the IDs says nothing, for nobody spoke, or too little, for the List is short or
- * claims cannot be read. */
+static void read_kept(struct findings *f, size_t device, struct claims *claims)
+{
+	const struct attribution_tenant *tenant;
+	struct view last = {0};
+	uint32_t index = 0;
+
+	while ((tenant = claimant_next_kept(f->holdings, device, &index))) {
+		keep_form(f, tenant);
+		claims->n_pods += !view_equal(tenant->pod_uid, last) &&
+				  !is_user(claims, tenant->pod_uid);
+		last = tenant->pod_uid;
+	}
+}
+
+/* Both the holdings and the published tenants of a device are in the order of the pods' UIDs. */
+static void read_claims(struct findings *f, size_t device)
+{
+	struct claims claims = {0};
+	struct view last = {0};
+
+	claims.items = holding_items(f->holdings, device, &claims.n_items);
+	for (size_t i = 0; i < claims.n_items; i++) {
+		struct view uid = claims.items[i].owner->pod_uid;
+		if (!is_use_of(&claims.items[i], uid))
+			continue;
+		claims.n_pods += !view_equal(uid, last);
+		last = uid;
+	}
+	read_kept(f, device, &claims);
+	f->is_shared |= claims.n_pods > 1;
+}
+
+/* What is known of the IDs says nothing, for nobody spoke, or too little, for the List is short. */
 static bool is_unheard(const struct findings *f)
 {
-	return f->holdings->is_settling || (f->forms == 0 && !f->is_offer_known) ||
-	       (f->holdings->input->grants_unknown && was_claimed(f));
+	return f->holdings->is_settling || (f->forms == 0 && !f->is_offer_known);
 }
 
 /* With none on offer the held ones are what is left of them. */
@@ -340,9 +408,18 @@ static void complete_replicas(struct findings *f)
 		f->replicas = f->published->replicas;
 }
 
+bool sharing_is_without_ids(const struct attribution_sharing *sharing)
+{
+	struct view evidence;
+	if (sharing->evidence.count != 1)
+		return false;
+	evidence = *ARRAY_AT(sharing->evidence, struct view, 0);
+	return view_equal(evidence, no_ids) || view_equal(evidence, mig_is_on);
+}
+
 int sharing_conclude(const struct holdings *holdings, const struct slots *slots, size_t device,
-		     struct arena *arena, struct attribution_sharing *ret_sharing,
-		     struct error *err)
+		     const struct tenants *tenants, struct arena *arena,
+		     struct attribution_sharing *ret_sharing, struct error *err)
 {
 	const struct roster_device *roster_device = &holdings->roster->devices[device];
 	const struct attribution_status *published = roster_published(roster_device);
@@ -350,6 +427,7 @@ int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
 		.holdings = holdings,
 		.device = roster_device,
 		.published = published ? &published->sharing : NULL,
+		.tenants = tenants,
 		.is_offer_known = slots->is_offer_known,
 	};
 	size_t n_slots, n_items;
@@ -358,6 +436,7 @@ int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
 
 	read_slots(&f, own_slots, n_slots);
 	read_holdings(&f, items, n_items);
+	read_claims(&f, device);
 	if (is_unheard(&f) && f.published && f.published->mode != ATTRIBUTION_MODE_UNSET) {
 		*ret_sharing = *f.published;
 		return 0;

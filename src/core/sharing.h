@@ -11,12 +11,16 @@
  */
 
 #include "core/slot.h"
+#include "core/tenant.h"
 
 /*
- * Concludes mode, replicas and evidence of the device at that index of the roster. With no device
- * ID known and sources that failed it is what was published. The evidence's texts are static or
- * borrowed from what is given, their array lies in arena. Fails with ERROR_NO_MEMORY.
+ * Concludes mode, replicas and evidence of the device at that index of the roster, which has those
+ * tenants now. With no device ID known and sources that failed it is what was published. The
+ * evidence's texts are static or borrowed from what is given, their array lies in arena. Fails with
+ * ERROR_NO_MEMORY.
  */
 MUST_USE int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
-			      size_t device, struct arena *arena,
+			      size_t device, const struct tenants *tenants, struct arena *arena,
 			      struct attribution_sharing *ret_sharing, struct error *err);
+/* True when that conclusion was drawn without any device ID. */
+bool sharing_is_without_ids(const struct attribution_sharing *sharing);

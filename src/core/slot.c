@@ -43,7 +43,7 @@ static void add_held(struct slots *slots, const struct roster *roster, const str
 			.device = item->device,
 			.id = item->id,
 			.partition = item->partition,
-			.is_mig = item->partition.len > 0,
+			.is_mig = item->is_part || item->partition.len > 0,
 			.is_held = true,
 		};
 	else
@@ -112,13 +112,23 @@ int slot_collect(const struct holdings *holdings, struct arena *arena, struct sl
 	return 0;
 }
 
+/* Index of the first slot of that device, or of a later one. */
+static size_t find_device(const struct slots *slots, size_t device)
+{
+	size_t low = 0, high = slots->n_items;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (slots->items[middle].device < device)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct slot *slot_items(const struct slots *slots, size_t device, size_t *ret_n)
 {
-	size_t first = 0, n = 0;
-	while (first < slots->n_items && slots->items[first].device < device)
-		first++;
-	while (first + n < slots->n_items && slots->items[first + n].device == device)
-		n++;
-	*ret_n = n;
-	return n > 0 ? &slots->items[first] : NULL;
+	size_t first = find_device(slots, device);
+	*ret_n = find_device(slots, device + 1) - first;
+	return *ret_n > 0 ? &slots->items[first] : NULL;
 }

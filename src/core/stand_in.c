@@ -20,46 +20,50 @@ static struct view uuid_of(struct view device)
 	return uuid;
 }
 
-static void note_hami_device(struct ledger *ledger, const struct pod *pod, struct view container,
+/* False: it is no device of the node, or not one that is known yet. */
+static bool note_hami_device(struct ledger *ledger, const struct pod *pod, struct view container,
 			     struct view uuid)
 {
 	const struct holding what = {.witnesses = HOLDING_HAMI};
 	struct roster_place place = roster_find(ledger->holdings->roster, uuid);
-	struct holding_owner *owner = ledger_add_owner(ledger,
-						       (struct holding_owner){
-							       .pod_uid = pod_uid(pod),
-							       .container = container,
-							       .resource = VIEW("nvidia.com/gpu"),
-							       .pod = pod,
-						       });
-	if (place.device)
-		ledger_note_device(ledger, owner, place.device, (struct view){0}, what);
-	else
-		ledger_note(ledger, owner, uuid, what);
+	if (!place.device)
+		return false;
+	ledger_note_device(ledger,
+			   ledger_add_owner(ledger,
+					    (struct holding_owner){
+						    .pod_uid = pod_uid(pod),
+						    .container = container,
+						    .resource = VIEW("nvidia.com/gpu"),
+						    .pod = pod,
+					    }),
+			   place.device, (struct view){0}, what);
+	return true;
 }
 
-static void read_hami_container(struct ledger *ledger, const struct pod *pod, uint32_t index,
+/* The annotation says where the IDs lead that the container holds: without them it says nothing. */
+static void read_hami_container(struct ledger *ledger, const struct pod *pod, struct view container,
 				struct view devices)
 {
+	size_t n_held = ledger_count_hami(ledger, pod, container), n = 0;
 	struct view device;
-	if (index >= pod_count_containers(pod))
-		return;
-	while (devices.len > 0) {
+
+	while (devices.len > 0 && n < n_held) {
 		view_cut(devices, VIEW(":"), &device, &devices);
-		if (uuid_of(device).len > 0)
-			note_hami_device(ledger, pod, pod_container_at(pod, index)->name,
-					 uuid_of(device));
+		n += uuid_of(device).len > 0 &&
+		     note_hami_device(ledger, pod, container, uuid_of(device));
 	}
+	if (n > 0)
+		ledger_drop_hami(ledger, pod, container);
 }
 
 /* The parts are in the order of the pod's containers, which come first in its record. */
 static void read_hami(struct ledger *ledger, const struct pod *pod)
 {
 	struct view rest = pod_hami_devices(pod);
-	for (uint32_t i = 0; rest.len > 0; i++) {
+	for (uint32_t i = 0; rest.len > 0 && i < pod_count_containers(pod); i++) {
 		struct view devices;
 		view_cut(rest, VIEW(";"), &devices, &rest);
-		read_hami_container(ledger, pod, i, devices);
+		read_hami_container(ledger, pod, pod_container_at(pod, i)->name, devices);
 	}
 }
 

@@ -5,7 +5,8 @@
  * stand_in - who is on a device when what the kubelet says names a stand-in: HAMi's plugin gives
  * other devices than its IDs name, and says which in an annotation of the pod; KAI has a pod of its
  * own hold a device for all pods of a group. Whoever may edit a pod may write such texts: they make
- * a tenant, but do not confirm it.
+ * a tenant, but do not confirm it, and only of a pod to which the kubelet gave IDs of HAMi's, or of
+ * a group for which KAI holds a device.
  *
  * Sources: HAMi's annotation hami.io/vgpu-devices-allocated ("UUID,type,memory,cores:" a device,
  * ";" behind each container); KAI's label runai-gpu-group and annotation run.ai/reserve_for_gpu_index.

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/claimant.h"
+#include "core/condition.h"
 
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 
@@ -39,7 +41,7 @@ struct resolver {
 };
 
 /* Those that are up to date as long as the watches are: what they no longer say is so no more. */
-#define WITNESSES_OF_API (HOLDING_POD_STATUS | HOLDING_CLAIM | HOLDING_HAMI | HOLDING_KAI)
+#define WITNESSES_OF_API (HOLDING_POD_STATUS | HOLDING_CLAIM | HOLDING_KAI)
 /* Those that name the pod by its UID, and are not written by whoever may edit the pod. */
 #define WITNESSES_BY_UID (HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM)
 
@@ -203,8 +205,9 @@ static int set_partitions(struct resolver *resolver, const struct holding *group
 
 /*
  * What the kubelet's books said is not unsaid by there being no report yet, nor a List that it was
- * in by one that may be short, nor a claim while claims cannot be read. That a process was seen
- * stays true.
+ * in by one that may be short, nor a claim while claims cannot be read. But what they said when the
+ * container was HAMi's stand-in there was not about the device that its annotation now tells. That
+ * a process was seen stays true.
  */
 static unsigned witnesses_of(const struct resolver *resolver, const struct holding *group,
 			     size_t n_group, const struct attribution_tenant *before)
@@ -216,7 +219,9 @@ static unsigned witnesses_of(const struct resolver *resolver, const struct holdi
 		kept |= HOLDING_CHECKPOINT | HOLDING_LIST;
 	if (resolver->holdings->is_settling)
 		kept |= HOLDING_LIST;
-	if (resolver->input->grants_unknown)
+	if ((witnesses & HOLDING_HAMI) && before && view_equal(before->stand_in, VIEW("HAMi")))
+		kept = HOLDING_PROCESSES;
+	if (claimant_is_unheard(resolver->input, group[0].owner->pod_uid))
 		kept |= HOLDING_CLAIM;
 	return witnesses | (published_witnesses(before) & kept);
 }
@@ -280,8 +285,7 @@ static int add_group(struct resolver *resolver, const struct holding *group, siz
 
 static bool is_same_owner(const struct holding *a, const struct holding *b)
 {
-	return view_equal(a->owner->pod_uid, b->owner->pod_uid) &&
-	       view_equal(a->owner->container, b->owner->container);
+	return a->owner->rank == b->owner->rank;
 }
 
 /* IDs whose holder is not known come first: they have no UID. */
@@ -328,12 +332,18 @@ static struct attribution_tenant *keep_tenant(struct resolver *resolver,
 	return kept;
 }
 
-/* What a claim gave never was in the books, and claims that cannot be read have not ended. */
+/* A claim that cannot be read has not ended. */
+static bool is_unheard(const struct resolver *resolver, const struct attribution_tenant *tenant)
+{
+	return claimant_is_one(tenant) && claimant_is_unheard(resolver->input, tenant->pod_uid);
+}
+
+/* What a claim gave never was in the books. */
 static bool is_gone_from_books(const struct resolver *resolver,
 			       const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = resolver->holdings;
-	if (resolver->input->grants_unknown && (published_witnesses(tenant) & HOLDING_CLAIM))
+	if (is_unheard(resolver, tenant))
 		return false;
 	bool is_missing = holdings->roster->nvml == ROSTER_NVML_OK && !resolver->device->reported;
 	return holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete && !is_missing;
@@ -380,20 +390,52 @@ static bool is_withdrawn(const struct resolver *resolver, const struct attributi
 	unsigned witnesses = published_witnesses(tenant) & ~(unsigned)HOLDING_PROCESSES;
 	if (witnesses == 0 || (witnesses & ~(unsigned)WITNESSES_OF_API))
 		return false;
-	if ((witnesses & HOLDING_CLAIM) && resolver->input->grants_unknown)
+	if (is_unheard(resolver, tenant))
 		return false;
 	return !(witnesses & HOLDING_POD_STATUS) || has_status_of(pod, tenant->container);
 }
 
-static void carry_known(struct resolver *resolver, const struct attribution_tenant *tenant)
+/* Those of its witnesses that could be asked, and have it no more, are none. */
+static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *kept,
+			  const struct pod *pod, struct error *err)
+{
+	const struct holdings *holdings = resolver->holdings;
+	unsigned witnesses = published_witnesses(kept);
+	unsigned left = witnesses;
+
+	if (holdings->checkpoint == HOLDING_BOOK_OK)
+		left &= ~(unsigned)HOLDING_CHECKPOINT;
+	if (holdings->list == HOLDING_BOOK_OK && !holdings->is_settling)
+		left &= ~(unsigned)HOLDING_LIST;
+	if (!is_unheard(resolver, kept))
+		left &= ~(unsigned)HOLDING_CLAIM;
+	if (has_status_of(pod, kept->container))
+		left &= ~(unsigned)HOLDING_POD_STATUS;
+	left &= ~(unsigned)HOLDING_KAI;
+	if (left == witnesses)
+		return 0;
+	if (!(left & ~(unsigned)HOLDING_PROCESSES))
+		kept->confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED;
+	else if (kept->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED &&
+		 !(left & (HOLDING_HAMI | HOLDING_KAI)))
+		kept->confidence = ATTRIBUTION_CONFIDENCE_NAME_ONLY;
+	return set_witnesses(resolver, left, kept, err);
+}
+
+static int carry_known(struct resolver *resolver, const struct attribution_tenant *tenant,
+		       struct error *err)
 {
 	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 
 	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver, tenant) ||
 	    is_withdrawn(resolver, tenant, pod))
 		end_tenant(resolver, tenant);
-	else
-		keep_tenant(resolver, tenant)->phase = phase_of(pod, tenant->container);
+	else {
+		struct attribution_tenant *kept = keep_tenant(resolver, tenant);
+		kept->phase = phase_of(pod, tenant->container);
+		return drop_witnesses(resolver, kept, pod, err);
+	}
+	return 0;
 }
 
 static bool has_tenant(const struct resolver *resolver, size_t n,
@@ -419,7 +461,7 @@ static bool is_renamed(const struct resolver *resolver, size_t n,
 	return has_tenant(resolver, n, &renamed);
 }
 
-static void carry_tenants(struct resolver *resolver)
+static int carry_tenants(struct resolver *resolver, struct error *err)
 {
 	size_t n_named = resolver->n_tenants;
 	const struct array published = resolver->published ? resolver->published->tenants
@@ -432,11 +474,12 @@ static void carry_tenants(struct resolver *resolver)
 			continue;
 		if (is_unknown_pod(tenant))
 			carry_unknown(resolver, tenant);
-		else
-			carry_known(resolver, tenant);
+		else if (carry_known(resolver, tenant, err) < 0)
+			return -1;
 	}
 	if (resolver->published && !holding_has_books(resolver->holdings))
 		resolver->left_out_before = resolver->published->tenants_left_out;
+	return 0;
 }
 
 /* A card that came from another node: whoever held it there does so no longer. */
@@ -539,7 +582,8 @@ static bool is_count_known(const struct resolver *resolver)
 	const struct holdings *holdings = resolver->holdings;
 	return resolver->n_tenants > 0 || holdings->checkpoint != HOLDING_BOOK_NONE ||
 	       (holdings->list != HOLDING_BOOK_NONE && !holdings->is_settling) ||
-	       (resolver->published && resolver->published->tenant_count >= 0);
+	       (resolver->published && resolver->published->tenant_count >= 0 &&
+		!condition_is_agentless(resolver->published));
 }
 
 static int sum_up(struct resolver *resolver, struct error *err)
@@ -595,9 +639,9 @@ int tenant_resolve(const struct holdings *holdings, size_t device, struct arena 
 	};
 
 	if (make_room(&resolver, items, n_items, err) < 0 ||
-	    add_groups(&resolver, items, n_items, err) < 0)
+	    add_groups(&resolver, items, n_items, err) < 0 ||
+	    carry_tenants(&resolver, err) < 0)
 		return -1;
-	carry_tenants(&resolver);
 	if (resolver.device->is_taken)
 		end_elsewhere(&resolver);
 	if (set_recent(&resolver, err) < 0 || sum_up(&resolver, err) < 0)

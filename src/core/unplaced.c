@@ -5,8 +5,7 @@
 
 static bool is_same_owner(const struct holding *a, const struct holding *b)
 {
-	return view_equal(a->owner->pod_uid, b->owner->pod_uid) &&
-	       view_equal(a->owner->container, b->owner->container);
+	return a->owner->rank == b->owner->rank;
 }
 
 static bool was_published(const struct attribution_status *published,
@@ -47,16 +46,27 @@ static int describe(const struct holding *group, size_t n_group, struct arena *a
 	return 0;
 }
 
-int unplaced_list(const struct holdings *holdings, const struct attribution_status *published,
-		  struct arena *arena, struct unplaced *ret_unplaced, struct error *err)
+static bool counts(const struct holdings *holdings, const struct attribution_status *published,
+		   const struct holding_owner *owner, struct doubt_book *doubts)
 {
-	const struct join_input *input = holdings->input;
+	const struct doubt_fact fact = {
+		.kind = DOUBT_UNPLACED,
+		.pod_uid = owner->pod_uid,
+		.subject = owner->container,
+		.waits_ms = holdings->input->limits->disagreement_ms,
+		.is_published = was_published(published, owner),
+	};
+	return doubt_counts(doubts, &fact);
+}
+
+int unplaced_list(const struct holdings *holdings, const struct attribution_status *published,
+		  struct doubt_book *doubts, struct arena *arena, struct unplaced *ret_unplaced,
+		  struct error *err)
+{
 	const struct holding *items = holdings->items + holdings->n_placed;
 	size_t n_items = holdings->n_items - holdings->n_placed, n;
-	/* Without an agent it is the API server alone that speaks, and has since the first join. */
-	int64_t held_ms = input->report ? input->report_held_ms : input->report_age_ms;
-	int64_t left = input->limits->disagreement_ms - held_ms;
-	struct unplaced result = {.again_in_ms = -1};
+	struct unplaced result = {0};
+	int64_t n_waiting = 0;
 	struct attribution_unplaced *listed = arena_alloc(arena, LIMIT_UNPLACED_TENANTS,
 							  sizeof(*listed));
 
@@ -66,13 +76,15 @@ int unplaced_list(const struct holdings *holdings, const struct attribution_stat
 		n = 1;
 		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
 			n++;
-		if (left > 0 && !was_published(published, items[first].owner))
-			result.again_in_ms = left;
+		if (!counts(holdings, published, items[first].owner, doubts))
+			n_waiting++;
 		else if (result.listed.count == LIMIT_UNPLACED_TENANTS)
 			result.left_out++;
 		else if (describe(&items[first], n, arena, &listed[result.listed.count++], err) < 0)
 			return -1;
 	}
+	result.left_out = doubt_left_out(result.left_out, n_waiting,
+					 published ? published->unplaced_tenants_left_out : 0);
 	result.listed.items = result.listed.count > 0 ? listed : NULL;
 	result.listed.present = true;
 	*ret_unplaced = result;

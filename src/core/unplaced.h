@@ -6,19 +6,19 @@
  * of a device or MIG instance that nobody has told of. Each device of the node says so, for any of
  * them may be the one.
  *
- * The kubelet and NVML are not read at one instant, so such an ID counts only when the report that
- * shows it has stood for disagreement_ms; who was published stays as long as the ID is there.
+ * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
+ * seen for disagreement_ms (core/doubt.h); one that was published stays as long as it is there.
  *
  * Threads: any.
  * Limits:  LIMIT_UNPLACED_TENANTS holders, LIMIT_UNPLACED_IDS IDs each; the rest is counted.
  */
 
+#include "core/doubt.h"
 #include "core/holding.h"
 
 struct unplaced {
 	struct array listed; /* struct attribution_unplaced, by pod UID, container */
 	int64_t left_out;
-	int64_t again_in_ms; /* one that waits counts then; -1: none does */
 };
 
 /*
@@ -26,5 +26,6 @@ struct unplaced {
  * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int unplaced_list(const struct holdings *holdings,
-			   const struct attribution_status *published, struct arena *arena,
+			   const struct attribution_status *published,
+			   struct doubt_book *doubts, struct arena *arena,
 			   struct unplaced *ret_unplaced, struct error *err);

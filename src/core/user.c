@@ -23,48 +23,93 @@ struct finder {
 	const struct attribution_status *published; /* NULL: none */
 	struct tenants *tenants;
 	struct arena *arena;
+	struct doubt_book *doubts;
+	bool is_mps; /* its server is on the device */
+	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
 	size_t n_found;
-	int64_t again_in_ms;
+	int64_t n_waiting;
 };
 
-static void wait_for(struct finder *finder, int64_t ms)
+/*
+ * The mode of the device or a client on it shows that MPS is in use, and so has a server. That the
+ * compute mode is one that MPS needs shows nothing: anybody's process may be alone there.
+ */
+static bool has_server(const struct report_device *reported, int mode)
 {
-	if (finder->again_in_ms < 0 || ms < finder->again_in_ms)
-		finder->again_in_ms = ms;
+	for (uint32_t i = 0; i < reported->processes.count; i++) {
+		if (ARRAY_AT(reported->processes, struct report_process, i)->kind ==
+		    REPORT_PROCESS_MPS)
+			return true;
+	}
+	return mode == ATTRIBUTION_MODE_MPS;
 }
 
-/*
- * Anybody may call a process so; but a device in this mode takes one process, which the clients of
- * MPS then work through, and it is named once: where there is a server, it is this one. The kernel
- * keeps 15 bytes of the name.
- */
+/* Anybody may call a process so, but where there is a server it is called so. The kernel keeps 15
+ * bytes of the name. */
 static bool is_server(const struct finder *finder, const struct report_process *process)
 {
-	return finder->device->reported->compute_mode == REPORT_COMPUTE_EXCLUSIVE_PROCESS &&
-	       process->kind != REPORT_PROCESS_MPS &&
+	return finder->is_mps && process->kind != REPORT_PROCESS_MPS &&
 	       view_starts_with(process->command, VIEW("nvidia-cuda-mps"));
 }
 
 /* Tenants */
 
-/* A process is one of all the pod's containers that are on the device: which one is not told. */
-static bool credit_tenant(struct finder *finder, struct view uid,
+static struct attribution_tenant *tenant_at(const struct finder *finder, uint32_t i)
+{
+	return ARRAY_AT(finder->tenants->listed, struct attribution_tenant, i);
+}
+
+static bool is_of(const struct report_process *process, const struct pod *pod,
+		  struct view container)
+{
+	const struct pod_container *c = pod ? pod_find_container(pod, container) : NULL;
+	return c && c->id.len > 0 && view_equal(c->id, process->container_id);
+}
+
+static void credit(struct attribution_tenant *tenant, const struct report_process *process)
+{
+	tenant->processes++;
+	tenant->memory_mib += process->memory_mib;
+}
+
+/*
+ * Where several of the pod's containers are tenants of the device, the process is that one's of
+ * whose ID the pod's status tells. When it tells of none, neither's number is known.
+ */
+static bool credit_tenant(struct finder *finder, const struct pod *pod,
 			  const struct report_process *process)
 {
-	bool is_credited = false;
+	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
+	struct attribution_tenant *last = NULL, *told = NULL;
+	uint32_t n = 0;
+
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		struct attribution_tenant *tenant = ARRAY_AT(finder->tenants->listed,
-							     struct attribution_tenant, i);
-		if (!view_equal(tenant->pod_uid, uid))
+		if (!view_equal(tenant_at(finder, i)->pod_uid, uid))
 			continue;
-		if (!is_credited) {
-			tenant->processes++;
-			tenant->memory_mib += process->memory_mib;
-		}
-		is_credited = true;
+		last = tenant_at(finder, i);
+		if (is_of(process, pod, last->container))
+			told = last;
+		n++;
 	}
-	return is_credited;
+	if (n == 1)
+		told = last;
+	if (told)
+		credit(told, process);
+	for (uint32_t i = 0; !told && i < finder->tenants->listed.count; i++)
+		finder->is_untold[i] |= view_equal(tenant_at(finder, i)->pod_uid, uid);
+	return n > 0;
+}
+
+/* What cannot be told apart is not told at all. */
+static void clear_untold(struct finder *finder)
+{
+	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
+		if (!finder->is_untold[i])
+			continue;
+		tenant_at(finder, i)->processes = 0;
+		tenant_at(finder, i)->memory_mib = 0;
+	}
 }
 
 static bool is_witnessed(const struct attribution_tenant *tenant)
@@ -100,8 +145,7 @@ static int witness(struct finder *finder, struct attribution_tenant *tenant, str
 static int witness_tenants(struct finder *finder, struct error *err)
 {
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		struct attribution_tenant *tenant = ARRAY_AT(finder->tenants->listed,
-							     struct attribution_tenant, i);
+		struct attribution_tenant *tenant = tenant_at(finder, i);
 		if (tenant->processes > 0 && witness(finder, tenant, err) < 0)
 			return -1;
 	}
@@ -110,18 +154,18 @@ static int witness_tenants(struct finder *finder, struct error *err)
 
 /* Users */
 
-/* When it stopped being a tenant's: 0, it never was. */
-static int64_t ended_at(const struct finder *finder, struct view uid)
+/* The last time that the pod was a tenant of the device; NULL: it never was, that is known. */
+static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
 	const struct array recent = finder->tenants->recent;
-	int64_t until = 0;
-	for (uint32_t i = 0; i < recent.count; i++) {
+	const struct attribution_past_tenant *last = NULL;
+	for (uint32_t i = 0; i < recent.count && uid.len > 0; i++) {
 		const struct attribution_past_tenant *past = ARRAY_AT(
 			recent, struct attribution_past_tenant, i);
-		if (view_equal(past->pod_uid, uid) && past->until > until)
-			until = past->until;
+		if (view_equal(past->pod_uid, uid) && (!last || past->until > last->until))
+			last = past;
 	}
-	return until;
+	return last;
 }
 
 static const struct attribution_user *find_published(const struct finder *finder,
@@ -137,19 +181,21 @@ static const struct attribution_user *find_published(const struct finder *finder
 	return NULL;
 }
 
-/* How long the process must still be waited for; 0: it is a user's. */
-static int64_t waits_for(const struct finder *finder, const struct attribution_user *user)
+/* Where the pod was a tenant the process may end yet: the driver must still list it then. */
+static bool counts(const struct finder *finder, const struct attribution_user *user)
 {
-	const struct join_input *input = finder->holdings->input;
-	int64_t seen_at = input->now_wall_ms - input->report_age_ms;
-	int64_t until = ended_at(finder, user->pod_uid);
-	int64_t left = input->limits->disagreement_ms - input->report_held_ms;
-
-	if (find_published(finder, user))
-		return 0;
-	if (user->pod_uid.len > 0 && until > 0)
-		left = until + input->limits->user_grace_ms - seen_at;
-	return left > 0 ? left : 0;
+	const struct join_limits *limits = finder->holdings->input->limits;
+	const struct attribution_past_tenant *past = find_past(finder, user->pod_uid);
+	const struct doubt_fact fact = {
+		.kind = DOUBT_USER,
+		.device = finder->device->uuid,
+		.pod_uid = user->pod_uid,
+		.subject = user->process,
+		.waits_ms = past ? limits->user_grace_ms : limits->disagreement_ms,
+		.is_to_be_heard = past != NULL,
+		.is_published = find_published(finder, user) != NULL,
+	};
+	return doubt_counts(finder->doubts, &fact);
 }
 
 static int name_process(struct finder *finder, const struct report_process *process,
@@ -165,6 +211,20 @@ static int name_process(struct finder *finder, const struct report_process *proc
 		       : error_no_memory(err);
 }
 
+/* The API server no longer knows the pod, but the status does. */
+static void name_past_pod(const struct finder *finder, const struct attribution_user *before,
+			  struct attribution_user *user)
+{
+	const struct attribution_past_tenant *past = find_past(finder, user->pod_uid);
+	if (before) {
+		user->pod_namespace = before->pod_namespace;
+		user->pod_name = before->pod_name;
+	} else if (past) {
+		user->pod_namespace = past->pod_namespace;
+		user->pod_name = past->pod_name;
+	}
+}
+
 static int add_user(struct finder *finder, const struct report_process *process,
 		    const struct pod *pod, struct error *err)
 {
@@ -176,22 +236,18 @@ static int add_user(struct finder *finder, const struct report_process *process,
 		.since = finder->holdings->input->now_wall_ms,
 	};
 	const struct attribution_user *before;
-	int64_t left;
 
 	if (name_process(finder, process, &user.process, err) < 0)
 		return -1;
-	left = waits_for(finder, &user);
-	if (left > 0) {
-		wait_for(finder, left);
+	if (!counts(finder, &user)) {
+		finder->n_waiting++;
 		return 0;
 	}
 	before = find_published(finder, &user);
 	if (before)
 		user.since = before->since;
-	if (user.pod_name.len == 0 && before) {
-		user.pod_namespace = before->pod_namespace;
-		user.pod_name = before->pod_name;
-	}
+	if (user.pod_name.len == 0)
+		name_past_pod(finder, before, &user);
 	finder->found[finder->n_found++] = user;
 	return 0;
 }
@@ -202,10 +258,12 @@ static int judge(struct finder *finder, const struct report_process *process, st
 					? census_find_uid(&finder->holdings->census,
 							  process->pod_uid)
 					: NULL;
-	if (is_server(finder, process))
+	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
+	if (process->pod_uid.len == 0 && process->command.len == 0)
 		return 0;
-	if (process->pod_uid.len > 0 &&
-	    credit_tenant(finder, pod ? pod_uid(pod) : process->pod_uid, process))
+	if (process->pod_uid.len > 0 && credit_tenant(finder, pod, process))
+		return 0;
+	if (is_server(finder, process))
 		return 0;
 	return add_user(finder, process, pod, err);
 }
@@ -243,8 +301,7 @@ static bool is_repeated(struct array processes, uint32_t index)
 static int find(struct finder *finder, struct array processes, struct error *err)
 {
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		struct attribution_tenant *tenant = ARRAY_AT(finder->tenants->listed,
-							     struct attribution_tenant, i);
+		struct attribution_tenant *tenant = tenant_at(finder, i);
 		tenant->processes = 0;
 		tenant->memory_mib = 0;
 	}
@@ -253,6 +310,7 @@ static int find(struct finder *finder, struct array processes, struct error *err
 		    judge(finder, ARRAY_AT(processes, struct report_process, i), err) < 0)
 			return -1;
 	}
+	clear_untold(finder);
 	return witness_tenants(finder, err);
 }
 
@@ -261,8 +319,7 @@ static void carry(const struct finder *finder, struct users *users)
 	if (!finder->published)
 		return;
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		struct attribution_tenant *tenant = ARRAY_AT(finder->tenants->listed,
-							     struct attribution_tenant, i);
+		struct attribution_tenant *tenant = tenant_at(finder, i);
 		const struct attribution_tenant *before = attribution_find_tenant(
 			finder->published, tenant->pod_uid, tenant->container);
 		tenant->processes = before ? before->processes : 0;
@@ -287,18 +344,19 @@ static bool is_switched_off(const struct finder *finder)
 	return report && report->sources.processes.state == REPORT_SOURCE_ABSENT;
 }
 
-int user_find(const struct holdings *holdings, size_t device, struct tenants *tenants,
-	      struct arena *arena, struct users *ret_users, struct error *err)
+int user_find(const struct holdings *holdings, struct user_device device, struct tenants *tenants,
+	      struct doubt_book *doubts, struct arena *arena, struct users *ret_users,
+	      struct error *err)
 {
-	const struct roster_device *roster_device = &holdings->roster->devices[device];
-	struct users users = {.again_in_ms = -1};
+	const struct roster_device *roster_device = &holdings->roster->devices[device.index];
+	struct users users = {0};
 	struct finder finder = {
 		.holdings = holdings,
 		.device = roster_device,
 		.published = roster_published(roster_device),
 		.tenants = tenants,
+		.doubts = doubts,
 		.arena = arena,
-		.again_in_ms = -1,
 	};
 	struct array processes;
 
@@ -309,16 +367,19 @@ int user_find(const struct holdings *holdings, size_t device, struct tenants *te
 		return 0;
 	}
 	processes = roster_device->reported->processes;
+	finder.is_mps = has_server(roster_device->reported, device.mode);
 	finder.found = arena_alloc(arena, processes.count, sizeof(*finder.found));
-	if (!finder.found)
+	finder.is_untold = arena_alloc(arena, tenants->listed.count, sizeof(*finder.is_untold));
+	if (!finder.found || !finder.is_untold)
 		return error_no_memory(err);
 	if (find(&finder, processes, err) < 0)
 		return -1;
 	size_t n = fold(finder.found, finder.n_found);
 	size_t n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
 	users.listed = (struct array){n > 0 ? finder.found : NULL, (uint32_t)n_listed, true};
-	users.left_out = (int64_t)(n - n_listed);
-	users.again_in_ms = finder.again_in_ms;
+	users.left_out = doubt_left_out(
+		(int64_t)(n - n_listed), finder.n_waiting,
+		finder.published ? finder.published->unallocated_users_left_out : 0);
 	*ret_users = users;
 	return 0;
 }

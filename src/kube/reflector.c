@@ -24,11 +24,11 @@
  * brought no event and no bookmark although they had time for it lead to a list, which such a
  * server refuses as "too large".
  *
- * The version moves forward only: a replayed event is handed on (the sink knows what is newer) and
- * changes nothing here. Only a complete list may set it back. Objects that cannot be decoded or are
- * over the limit are counted and skipped, and the version moves past them if they have one. What the
- * sink could not take for another reason (no memory) it never gets again from the watch: only a list
- * brings it back.
+ * The version moves forward only. A replayed event is not handed on: of an object that was deleted
+ * since the sink knows nothing, and would take it for a new one. Only a complete list may set the
+ * version back. Objects that cannot be decoded or are over the limit are counted and skipped, and
+ * the version moves past them if they have one. What the sink could not take for another reason (no
+ * memory) it never gets again from the watch: only a list brings it back.
  *
  * The very first state is the newest there is (an empty version), not any that an API server has in
  * its cache ("0"). Resources are listed from different servers and judged together: a cache of pods
@@ -519,6 +519,13 @@ static void take_bookmark(struct reflector *r, const struct object_meta *meta, u
 	advance(r, meta);
 }
 
+/* Initial events come in no order, so only a watch can tell. */
+static bool is_replayed(const struct reflector *r, const struct object_meta *meta)
+{
+	return r->kind == LIST_QUERY_WATCH && meta->version != 0 &&
+	       meta->version < r->counters.last_version;
+}
+
 static int take_object(struct reflector *r, const struct watch_event *event,
 		       const struct object_meta *meta, struct error *err)
 {
@@ -528,6 +535,10 @@ static int take_object(struct reflector *r, const struct watch_event *event,
 	else if (event->type == WATCH_EVENT_ADDED && r->kind == LIST_QUERY_STREAM)
 		change = REFLECTOR_LISTED;
 	r->counters.events++;
+	if (is_replayed(r, meta)) {
+		r->counters.stale_rewinds++;
+		return 0;
+	}
 	if (hand_on(r, change, meta, event->object, err) != 0)
 		return -1;
 	advance(r, meta);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "schema/gpu_resource.h"
 #include "schema/map_entry.h"
 #include "wire/pbscan.h"
@@ -54,6 +55,7 @@ enum { MAPPING_CONTAINER = 1, MAPPING_REQUEST = 3 };
 enum {
 	CONTAINER_STATUS_NAME = 1,
 	CONTAINER_STATUS_STATE = 2,
+	CONTAINER_STATUS_ID = 8,
 	CONTAINER_STATUS_ALLOCATED = 14,
 };
 enum { ALLOCATED_NAME = 1, ALLOCATED_RESOURCES = 2 };
@@ -122,11 +124,7 @@ static int decode_label(struct view message, struct pod_fields *fields, struct e
 	return 0;
 }
 
-/*
- * Anybody may write the hash of another pod on his own; that a pod is a mirror is said by a second
- * annotation, which the API server lets nobody add later.
- */
-static int decode_annotation(struct view message, struct pod_fields *fields, bool *is_mirror,
+static int decode_annotation(struct view message, struct pod_fields *fields, struct view *mirror,
 			     struct error *err)
 {
 	struct map_entry annotation;
@@ -136,10 +134,12 @@ static int decode_annotation(struct view message, struct pod_fields *fields, boo
 	if (view_equal(annotation.key, VIEW("kubernetes.io/config.hash")))
 		fields->config_hash = annotation.value;
 	else if (view_equal(annotation.key, VIEW("kubernetes.io/config.mirror")))
-		*is_mirror = true;
-	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")))
+		*mirror = annotation.value;
+	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")) &&
+		 annotation.value.len <= POD_MAX_HAMI_TEXT)
 		fields->hami_devices = annotation.value;
-	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")))
+	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")) &&
+		 annotation.value.len <= LIMIT_TEXT_UUID)
 		fields->kai_device = annotation.value;
 	return 0;
 }
@@ -170,7 +170,7 @@ static int decode_owner(struct view message, struct pod_fields *fields, struct e
 }
 
 static int decode_metadata_field(const struct pbscan_field *field, struct pod_fields *fields,
-				 bool *is_mirror, struct error *err)
+				 struct view *mirror, struct error *err)
 {
 	switch (field->number) {
 	case METADATA_NAME:
@@ -188,7 +188,7 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 	case METADATA_LABELS:
 		return decode_label(field->bytes, fields, err);
 	case METADATA_ANNOTATIONS:
-		return decode_annotation(field->bytes, fields, is_mirror, err);
+		return decode_annotation(field->bytes, fields, mirror, err);
 	case METADATA_OWNER_REFERENCES:
 		return decode_owner(field->bytes, fields, err);
 	default:
@@ -196,23 +196,33 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 	}
 }
 
+/*
+ * Anybody may write another pod's hash on his own. A kubelet that mirrors a static pod writes the
+ * hash twice, and its Node as the owner; what else claims to be one, it deletes (core/census.c).
+ */
+static bool is_mirror(const struct pod_fields *fields, struct view mirror)
+{
+	return mirror.len > 0 && view_equal(mirror, fields->config_hash) &&
+	       view_equal(fields->owner_kind, VIEW("Node"));
+}
+
 static int decode_metadata(struct view message, struct pod_fields *fields, struct error *err)
 {
-	bool is_mirror = false;
+	struct view mirror = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
 
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire == PBSCAN_BYTES &&
-		    decode_metadata_field(&field, fields, &is_mirror, err) != 0)
+		    decode_metadata_field(&field, fields, &mirror, err) != 0)
 			return -1;
 	}
-	if (!is_mirror)
+	if (!is_mirror(fields, mirror))
 		fields->config_hash = (struct view){0};
-	fields->is_reservation = fields->kai_group.len > 0 && fields->kai_device.len > 0 &&
-				 is_reservation_namespace(fields->namespace);
-	fields->wants_gpu = fields->hami_devices.len > 0 || fields->kai_group.len > 0;
+	fields->is_reservation =
+		fields->kai_group.len > 0 && is_reservation_namespace(fields->namespace);
+	fields->wants_gpu = fields->kai_group.len > 0;
 	return pbscan_check(&scan, "metadata", err);
 }
 
@@ -371,6 +381,9 @@ static int decode_spec(struct view message, struct pod_fields *fields, struct er
 			return -1;
 	}
 	fields->system &= view_equal(account, system_account);
+	/* HAMi gives what a container asked the kubelet for. */
+	if (!fields->wants_gpu)
+		fields->hami_devices = (struct view){0};
 	fields->wants_gpu |= fields->n_claims > 0;
 	if (!fields->wants_gpu) {
 		fields->n_containers = 0;
@@ -401,11 +414,25 @@ static int decode_state(struct view message, enum pod_container_state *ret_state
 	return 0;
 }
 
-static void set_state(struct pod_fields *fields, struct view name, enum pod_container_state state)
+/* "containerd://0123..." */
+static struct view id_of(struct view text)
+{
+	for (size_t i = 0; i + 3 <= text.len; i++) {
+		struct view rest = view_from_offset(text, i);
+		if (view_starts_with(rest, VIEW("://")))
+			return view_from_offset(rest, 3);
+	}
+	return text;
+}
+
+static void set_state(struct pod_fields *fields, struct view name, struct view id,
+		      enum pod_container_state state)
 {
 	for (uint32_t i = 0; i < fields->n_containers; i++) {
-		if (view_equal(fields->containers[i].name, name))
-			fields->containers[i].state = state;
+		if (!view_equal(fields->containers[i].name, name))
+			continue;
+		fields->containers[i].state = state;
+		fields->containers[i].id = id.len <= LIMIT_TEXT_UID ? id : (struct view){0};
 	}
 	fields->containers_terminated &= state == POD_CONTAINER_TERMINATED;
 }
@@ -435,7 +462,7 @@ static void add_allocation(struct pod_fields *fields, const struct pod_allocatio
 static int decode_allocated(struct view message, struct pod_fields *fields, struct error *err)
 {
 	struct pod_allocation allocation = {0};
-	uint32_t first = fields->n_allocations;
+	uint32_t first = fields->n_allocations, left_out = fields->allocations_left_out;
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -455,8 +482,10 @@ static int decode_allocated(struct view message, struct pod_fields *fields, stru
 	}
 	if (pbscan_check(&scan, "allocated resources", err) != 0)
 		return -1;
-	if (!gpu_resource_is_known(allocation.resource))
+	if (!gpu_resource_is_known(allocation.resource)) {
 		fields->n_allocations = first;
+		fields->allocations_left_out = left_out;
+	}
 	for (uint32_t i = first; i < fields->n_allocations; i++)
 		fields->allocations[i].resource = allocation.resource;
 	return 0;
@@ -465,7 +494,7 @@ static int decode_allocated(struct view message, struct pod_fields *fields, stru
 static int decode_container_status(struct view message, struct pod_fields *fields,
 				   struct error *err)
 {
-	struct view name = {0};
+	struct view name = {0}, id = {0};
 	enum pod_container_state state = POD_CONTAINER_WAITING;
 	uint32_t first = fields->n_allocations;
 	struct pbscan scan;
@@ -477,6 +506,8 @@ static int decode_container_status(struct view message, struct pod_fields *field
 			continue;
 		if (field.number == CONTAINER_STATUS_NAME)
 			name = field.bytes;
+		else if (field.number == CONTAINER_STATUS_ID)
+			id = id_of(field.bytes);
 		else if (field.number == CONTAINER_STATUS_STATE &&
 			 decode_state(field.bytes, &state, err) != 0)
 			return -1;
@@ -488,7 +519,7 @@ static int decode_container_status(struct view message, struct pod_fields *field
 		return -1;
 	for (uint32_t i = first; i < fields->n_allocations; i++)
 		fields->allocations[i].container = name;
-	set_state(fields, name, state);
+	set_state(fields, name, id, state);
 	return 0;
 }
 

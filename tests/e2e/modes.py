@@ -8,7 +8,7 @@ usage: modes.py [CLUSTER [WORDS]]
 Without arguments it starts a cluster of its own with hack/up and ends it. With a name it uses that
 running one, which was made with the options below, and leaves it; with words it tries only the
 promises whose sentence contains them. Each promise sets its node up first, so each can be tried
-alone. MPS is in mps.py; what is the same in all modes is in attribution.py.
+alone. MPS is in mps.py; what has nothing to do with modes is in attribution.py.
 """
 
 import base64
@@ -18,7 +18,6 @@ import re
 import signal
 import sys
 import tempfile
-import time
 
 from cluster import WITNESSES, Cluster, Failed, Tests, Watch, run, wait_for
 from sharing import (TIME_SLICED_FREE, TIME_SLICED_HELD, Held, Sharing, differences, expected,
@@ -82,7 +81,7 @@ def put_config(cluster, node, config):
 
 
 def allocatable(cluster, node):
-    amounts = cluster.get("node", node)["status"]["allocatable"]
+    amounts = cluster.node(node)["status"]["allocatable"]
     return {name: int(n) for name, n in amounts.items()
             if name.startswith("nvidia.com/") and n != "0"}
 
@@ -174,7 +173,7 @@ def check_labels(cluster, node, sharing):
     wanted = sharing.labels(devices(cluster, node))
 
     def are_right():
-        labels = cluster.get("node", node)["metadata"]["labels"]
+        labels = cluster.node(node)["metadata"]["labels"]
         wrong = {name: labels.get(f"nvidia.com/{name}") for name, value in wanted.items()
                  if labels.get(f"nvidia.com/{name}") != value}
         if wrong:
@@ -370,6 +369,7 @@ def the_label_of_feature_discovery_counts_only_where_the_device_tells_nothing(cl
         put_gpus(cluster, SECOND, silent)
         restart_plugin(cluster, SECOND)
         wait_told(by_label, by_label)
+        cluster.ctl("stop", "nfd-master")  # or it would mend the label
         cluster.kubectl("label", "node", SECOND, "--overwrite", f"{label}=mps")
         wait_told(by_false_label, by_false_label)
         cluster.create_tenant("tenant", SECOND)
@@ -380,7 +380,7 @@ def the_label_of_feature_discovery_counts_only_where_the_device_tells_nothing(cl
         cluster.delete_pods()
         wait_told(by_mode, by_mode)
     finally:
-        cluster.kubectl("label", "node", SECOND, "--overwrite", f"{label}=time-slicing")
+        cluster.ctl("start", "nfd-master")
         present.pop(SECOND, None)
 
 
@@ -801,7 +801,7 @@ def forget_other_resources(cluster, node, sharing):
     """A kubelet without its book no longer knows what it once offered and leaves it in its node's
     status as it was: for good, had it not been taken away."""
     offer = sharing.offer(devices(cluster, node))
-    status = cluster.get("node", node)["status"]
+    status = cluster.node(node)["status"]
     cluster.kubectl("patch", "node", node, "--subresource=status", "--type=json", "-p", json.dumps([
         {"op": "remove", "path": f"/status/{kind}/{name.replace('/', '~1')}"}
         for kind in ("capacity", "allocatable") for name in status[kind]
@@ -857,24 +857,34 @@ def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants(clu
 
 
 @tests.promise
-def a_power_failure_of_the_node_ends_no_tenant(cluster):
+def a_power_failure_of_the_node_ends_only_tenants_that_its_kubelet_then_refuses(cluster):
     set_up(cluster, SECOND, TIME_SLICED)
     uid = cluster.create_tenant("steady", SECOND)
     with Watch(cluster) as watch:
         cluster.ctl("kill", SECOND)
         cluster.ctl("start", SECOND)
-        wait_for("its restart", lambda: restarts(cluster, "steady") >= 1, timeout=60, every=0.2)
+        # A kubelet that is quicker than its device plugin refuses the pods that it had.
+        refused = wait_for("the pod's fate", lambda: (
+            "refused" if cluster.is_refused("steady") else
+            "restarted" if restarts(cluster, "steady") >= 1 else None), timeout=90)
         wait_offer(cluster, SECOND, TIME_SLICED)
+        if refused == "refused":
+            cluster.wait_gone(uid)
+        new = cluster.create_tenant("new", SECOND)
         watch.close()
-    watch.assert_never_lost({uid})
-    check(cluster, SECOND, TIME_SLICED, {uid: "steady"})
+    pods = {new: "new"}
+    if refused == "restarted":
+        watch.assert_never_lost({uid})
+        pods[uid] = "steady"
+    check(cluster, SECOND, TIME_SLICED, pods)
+    return refused
 
 
 @tests.promise
 def a_node_that_is_deleted_and_registers_again_keeps_its_tenants(cluster):
     set_up(cluster, FOURTH, MIG_SINGLE_SHARED)
     uid = cluster.create_tenant("steady", FOURTH)
-    before = cluster.get("node", FOURTH)["metadata"]["uid"]
+    before = cluster.node(FOURTH)["metadata"]["uid"]
     with Watch(cluster) as watch:
         cluster.ctl("stop", f"{FOURTH}/kubelet")
         cluster.kubectl("delete", "node", FOURTH)
@@ -885,7 +895,7 @@ def a_node_that_is_deleted_and_registers_again_keeps_its_tenants(cluster):
         check_labels(cluster, FOURTH, MIG_SINGLE_SHARED)
         watch.close()
     watch.assert_never_lost({uid})
-    assert cluster.get("node", FOURTH)["metadata"]["uid"] != before
+    assert cluster.node(FOURTH)["metadata"]["uid"] != before
 
 
 # --- cards that move
@@ -938,6 +948,66 @@ def nodes_of_all_modes_stand_side_by_side(cluster):
         check(cluster, node, sharing, pods[node])
     return cluster.kubectl("get", "gpuattributions", "--sort-by=.status.nodeName") + \
         cluster.kubectl("get", "gpuattributions", "--sort-by=.status.nodeName", "-o", "wide")
+
+
+# --- the operator's own
+
+
+def put_policy(cluster):
+    """A ClusterPolicy that says in which namespace the operator is, and that namespace with the
+    account of its validation pods."""
+    folder = run("hack/cluster/build", "--where", "clusterpolicy").strip()
+    run("hack/cluster/build", "clusterpolicy")
+    cluster.kubectl("apply", "-f", os.path.join(folder, "nvidia.com_clusterpolicies.yaml"))
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s",
+                    "crd/clusterpolicies.nvidia.com")
+    crd = cluster.get("crd", "clusterpolicies.nvidia.com")
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec = {name: {"defaultRuntime": "containerd"} if name == "operator" else {}
+            for name in schema["required"]}
+    cluster.create({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy",
+                    "metadata": {"name": "cluster-policy"}, "spec": spec})
+    cluster.kubectl("patch", "clusterpolicy", "cluster-policy", "--subresource=status",
+                    "--type=merge", "-p",
+                    json.dumps({"status": {"state": "ready", "namespace": "gpu-operator"}}))
+    cluster.kubectl("create", "namespace", "gpu-operator")
+    cluster.kubectl("-n", "gpu-operator", "create", "serviceaccount", "nvidia-operator-validator")
+
+
+@tests.promise
+def the_operators_validation_pod_is_shown_and_not_counted(cluster):
+    set_up(cluster, FIRST, EXCLUSIVE)
+    name = "nvidia-device-plugin-validator"
+    manifest = cluster.pod_manifest(name, FIRST)
+    manifest["metadata"].update(namespace="gpu-operator", labels={"app": name})
+    manifest["spec"]["serviceAccountName"] = "nvidia-operator-validator"
+    with_init({"name": "plugin-validation", "command": ["true"]}, False)(manifest["spec"], None)
+    try:
+        put_policy(cluster)
+        # It looks for policies now and then, and when it starts.
+        cluster.kubectl("-n", "gpu-attribution", "rollout", "restart",
+                        "deployment/gpu-attribution-controller")
+        cluster.rollout("deployment/gpu-attribution-controller")
+        uid = cluster.create(manifest)
+
+        def is_shown():
+            return [status for status in statuses(cluster, FIRST).values()
+                    for t in status.get("tenants", [])
+                    if t["podUID"] == uid and t.get("system") and t["phase"] == "Reserved"]
+        status, = wait_for("the validation pod", is_shown)
+        assert status["tenantCount"] == 0 and not status.get("tenantSummary"), status
+        assert status["slots"] == {"total": 1, "allocated": 1, "summary": "1/1"}, status["slots"]
+        # Anybody can call a pod that.
+        manifest["metadata"]["namespace"] = "default"
+        del manifest["spec"]["serviceAccountName"]
+        false = cluster.create(manifest)
+        wait_for("the other pod", lambda: any(
+            t["podUID"] == false and not t.get("system") and s["tenantCount"] == 1
+            for s in statuses(cluster, FIRST).values() for t in s.get("tenants", [])))
+        return table(cluster, FIRST)
+    finally:
+        cluster.kubectl("delete", "namespace", "gpu-operator", "--ignore-not-found")
+        cluster.kubectl("delete", "crd", "clusterpolicies.nvidia.com", "--ignore-not-found")
 
 
 def main():

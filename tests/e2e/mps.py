@@ -575,8 +575,8 @@ def disturb(cluster, number, tally):
             row["memoryMiB"] = row["memoryMiB"] % 4096 + 16
         device["processes"].reverse()
     change_device(cluster, MPS, change)
-    if number % 5 == 0:
-        cluster.kubectl("annotate", "--overwrite", "pod", f"mps-{'abcd'[number % 4]}",
+    if number % 10 == 0:
+        cluster.kubectl("annotate", "--overwrite", "pod", f"mps-{'abcd'[number // 10 % 4]}",
                         f"example.com/round={number}")
     if number == ROUNDS // 3:
         cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(MPS))
@@ -639,7 +639,7 @@ def four_mps_tenants_stay_four_over_100_reconciles_where_a_map_keyed_by_device_f
         row("flips from round to round", str(changes(theirs)), str(changes(ours))),
         row("writes", "-", str(len(writes))),
         row("utilisation of the device", "credited to that pod", f"scope {scopes[0]}, no tenant's"),
-        "*the pod that it shows in each round, by the same List: " + " ".join(
+        "*a model, fed by this test with the kubelet's List; whom it shows, by round: " + " ".join(
             name.removeprefix("mps-") for name in theirs),
         cluster.kubectl("get", "gpuattributions").rstrip(),
         "explain: " + " ".join(explained.partition("DESCRIPTION:")[2].partition("FIELDS")[0]

@@ -15,7 +15,7 @@ MIG_SHARED = MIG + ["device IDs end in a replica number"]
 MIG_EMPTY = ["MIG mode is on"]
 TIME_SLICED_HELD = ["an allocation response has no MPS pipe"]
 TIME_SLICED_FREE = ["compute mode is Default"]
-MIXED_UP = WHOLE + ["device IDs end in a replica number"]
+LEFT_OVER = ["a pod holds a device ID that is no longer offered"]
 GOOD_CONDITIONS = {kind: "True" for kind in ("Attributed", "Healthy", "Ready", "ReportFresh")}
 
 Held = collections.namedtuple("Held", "pod_uid container resource ids")
@@ -93,19 +93,30 @@ class Sharing:
         return labels
 
 
-def mode_of(sharing, gpu, slots, is_held):
-    """Mode and evidence, by the form of all its slots."""
-    whole = any(unit_of(slot) == slot for slot in slots)
-    shared = any(unit_of(slot) != slot for slot in slots)
+def form_of(slot):
+    """What can be told from a slot's ID: GPU or MIG device, shared or not."""
+    return slot.partition("-")[0], "::" in slot
+
+
+def offered_mode(sharing, gpu, is_held):
+    """Mode and evidence by what is on offer."""
+    slots = sharing.slots(gpu)
+    shared = any("::" in slot for slot in slots)
     if sharing.is_divided(gpu):
         if not slots:
             return "MIG", MIG_EMPTY
         return ("MIGTimeSliced", MIG_SHARED) if shared else ("MIG", MIG)
-    if whole and shared:
-        return "Unknown", MIXED_UP
-    if whole:
+    if not shared:
         return "Exclusive", WHOLE
     return "TimeSliced", TIME_SLICED_HELD if is_held else TIME_SLICED_FREE
+
+
+def mode_of(sharing, gpu, taken):
+    """Mode and evidence; what is held from before is told when it looks otherwise."""
+    mode, evidence = offered_mode(sharing, gpu, bool(taken))
+    forms = {form_of(slot) for slot in sharing.slots(gpu)}
+    is_left_over = any(form_of(slot) not in forms for slot in taken)
+    return mode, evidence + (LEFT_OVER if is_left_over else [])
 
 
 def tenants_of(held, pods):
@@ -150,8 +161,8 @@ def expected(sharing, gpu, held, pods, gone):
     taken = {i for entry in held for i in entry.ids}
     slots = set(sharing.slots(gpu)) | taken
     tenants = tenants_of(held, pods)
-    mode, evidence = mode_of(sharing, gpu, slots, bool(taken))
-    shares = collections.Counter((unit_of(slot), "::" in slot) for slot in slots)
+    mode, evidence = mode_of(sharing, gpu, taken)
+    shares = collections.Counter(unit_of(slot) for slot in sharing.slots(gpu))
     return {
         "sharing": {"mode": mode, "replicas": max(shares.values(), default=0),
                     "evidence": evidence},

@@ -191,6 +191,7 @@ static struct pod_container container_of(const struct build_pod *pod)
 		.kind = pod->kind,
 		.state = pod->state ? pod->state : POD_CONTAINER_RUNNING,
 		.wants_gpu = true,
+		.id = text_or(pod->id, ""),
 	};
 	if (pod->is_unseen)
 		container.state = POD_CONTAINER_UNKNOWN;
@@ -201,7 +202,11 @@ static struct pod_container container_of(const struct build_pod *pod)
 static void put_containers(const struct build_pod *pod, struct pod_fields *fields)
 {
 	const struct pod_container second = {
-		.name = text_or(pod->second, ""), .state = POD_CONTAINER_RUNNING, .wants_gpu = true};
+		.name = text_or(pod->second, ""),
+		.state = POD_CONTAINER_RUNNING,
+		.wants_gpu = true,
+		.id = text_or(pod->second_id, ""),
+	};
 	if (pod->wants_no_gpu)
 		return;
 	if (second.name.len > 0 && pod->kind != POD_CONTAINER_MAIN)
@@ -272,6 +277,7 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.hami_devices = text_or(pod.hami, ""),
 		.kai_group = text_or(pod.kai_group, ""),
 		.kai_device = text_or(pod.kai_device, ""),
+		.allocations_left_out = pod.is_cut,
 	};
 	struct error err;
 
@@ -446,6 +452,7 @@ void build_world_restart(struct build_world *world)
 	world->input.report = NULL;
 	world->input.report_age_ms = 0;
 	world->input.report_held_ms = 0;
+	world->input.n_doubts = 0;
 }
 
 void build_world_without_agent(struct build_world *world)
@@ -490,26 +497,34 @@ void build_world_fail_nvml(struct build_world *world)
 	world->report.devices = (struct array){0};
 }
 
+const struct join_result *build_world_join(struct build_world *world)
+{
+	struct error err = {0};
+	if (join_node(&world->input, &world->arena, &world->result, &err) < 0)
+		fail_msg("join: %s", err.text);
+	assert_true(world->result.n_doubts <= DOUBT_MAX);
+	for (size_t i = 0; i < world->result.n_doubts; i++)
+		world->doubts[i] = world->result.doubts[i];
+	world->input.doubts = world->doubts;
+	world->input.n_doubts = world->result.n_doubts;
+	return &world->result;
+}
+
 void build_world_wait(struct build_world *world, int64_t ms)
 {
+	build_world_join(world);
 	world->input.now_wall_ms += ms;
 	world->input.report_age_ms += ms;
 	if (world->input.report)
 		world->input.report_held_ms += ms;
 	if (!world->input.node)
 		world->input.node_gone_for_ms += ms;
+	for (size_t i = 0; i < world->input.n_doubts; i++)
+		world->doubts[i].age_ms += ms;
 	for (size_t i = 0; i < world->input.n_previous; i++) {
 		if (world->previous[i].claimed_age_ms >= 0)
 			world->previous[i].claimed_age_ms += ms;
 	}
-}
-
-const struct join_result *build_world_join(struct build_world *world)
-{
-	struct error err = {0};
-	if (join_node(&world->input, &world->arena, &world->result, &err) < 0)
-		fail_msg("join: %s", err.text);
-	return &world->result;
 }
 
 static struct join_previous *find_previous(struct build_world *world, struct view uuid)
@@ -530,6 +545,7 @@ static void put_object(struct build_world *world, const struct join_device *join
 		assert_true(world->input.n_previous < BUILD_WORLD_MAX);
 		previous = &world->previous[world->input.n_previous++];
 		previous->claimed_age_ms = -1;
+		previous->claimed_for_ms = INT64_MAX / 2; /* when it is: for ever */
 	} else {
 		*object = *previous->object;
 	}

@@ -18,7 +18,7 @@
  * Limits:  those below; a test that needs more ends.
  */
 
-#include "core/join.h"
+#include "core/doubt.h"
 
 #define BUILD_WORLD_MAX 512u         /* pods, entries of a book, previous objects */
 #define BUILD_WORLD_MAX_DEVICES 64u
@@ -38,6 +38,9 @@ struct build_pod {
 	const char *owner;     /* "": none; else a Job of that name */
 	enum pod_container_kind kind;
 	enum pod_container_state state; /* UNKNOWN, which is the default, stands for RUNNING */
+	const char *id;        /* "": not told; else the container's, by the status */
+	const char *second_id;
+	bool is_cut;           /* the status tells of more devices than were kept */
 	bool is_unseen;        /* the container has no status */
 	enum pod_phase phase;  /* UNKNOWN, which is the default, stands for RUNNING */
 	bool deleting;
@@ -75,6 +78,7 @@ struct build_world {
 	struct view registered_ids[BUILD_WORLD_MAX_IDS];
 	struct report_event events[BUILD_WORLD_MAX];
 	struct view ended[BUILD_WORLD_MAX];
+	struct join_doubt doubts[DOUBT_MAX]; /* of the last join */
 	struct view elsewhere[BUILD_WORLD_MAX];
 	struct join_previous previous[BUILD_WORLD_MAX];
 	struct build_grant granted[BUILD_WORLD_MAX_DEVICES];
@@ -152,9 +156,12 @@ void build_world_fail_list(struct build_world *world);
 void build_world_fail_book(struct build_world *world);
 void build_world_fail_nvml(struct build_world *world);
 
-/* Time passes, on the wall clock and for all reports; the last one goes on saying the same. */
+/*
+ * Joins, so that what is there has been seen, and then time passes, on the wall clock and for all
+ * reports; the last one goes on saying the same.
+ */
 void build_world_wait(struct build_world *world, int64_t ms);
-/* Joins; a failure ends the test. */
+/* Joins; a failure ends the test. The next join knows what this one saw that does not count yet. */
 const struct join_result *build_world_join(struct build_world *world);
 /* Joins, and does what the result says: objects appear, get the new status, and go; the list of
  * ended UIDs is taken over. */

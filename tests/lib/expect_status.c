@@ -29,8 +29,11 @@ void expect_text(struct view text, const char *expected)
 void expect_texts(struct array texts, const char *expected)
 {
 	struct joined joined = {0};
-	for (uint32_t i = 0; i < texts.count; i++)
-		join_text(&joined, *ARRAY_AT(texts, struct view, i), ",");
+	for (uint32_t i = 0; i < texts.count; i++) {
+		const struct view *text = ARRAY_AT(texts, struct view, i);
+		assert_true(text->len > 0); /* it would not be seen */
+		join_text(&joined, *text, ",");
+	}
 	assert_string_equal(joined.text, expected);
 }
 

@@ -233,6 +233,8 @@ static void digest_inventory(struct inventory *inventory, unsigned node, struct 
 	}
 	for (size_t i = 0; i < input.n_slice_devices; i++)
 		add_line(digest, "device %.*s", VIEW_ARG(input.slice_devices[i].uuid));
+	for (size_t i = 0; i < input.n_lacking; i++)
+		add_line(digest, "lacking %.*s", VIEW_ARG(pod_uid(input.lacking[i])));
 	if (input.grants_unknown)
 		add_line(digest, "unknown");
 	arena_deinit(&arena);
@@ -288,14 +290,14 @@ static bool is_asked_for(unsigned request, unsigned answered)
 	return request == 0 || (request == 1 && answered < 2) || (request == 2 && answered == 2);
 }
 
-static void expect_grants(const struct object *pod, struct digest *digest, bool *unknown)
+static void expect_grants(const struct object *pod, struct digest *digest)
 {
 	const struct object *claim = &world.claims[pod->claim];
 
 	if (pod->is_over)
 		return;
 	if (!claim->exists)
-		*unknown = true;
+		add_line(digest, "lacking %s", pod->uid);
 	if (!claim->exists || strcmp(claim->uid, pod->uid) != 0)
 		return;
 	for (unsigned k = 0; k < claim->n_results; k++)
@@ -317,7 +319,7 @@ static void expect(unsigned node, struct digest *digest)
 		bool is_whole = true;
 
 		if (pod->exists && pod->node == (int)node)
-			expect_grants(pod, digest, &unknown);
+			expect_grants(pod, digest);
 		if (!slice->exists || slice->node != (int)node)
 			continue;
 		for (unsigned k = 0; counts(slice, &is_whole) && k < slice->n_devices; k++)
@@ -349,13 +351,28 @@ static bool digests_equal(const struct digest *a, const struct digest *b)
 	return true;
 }
 
+static bool has_line(const struct digest *digest, const char *line)
+{
+	for (unsigned i = 0; i < digest->n; i++)
+		if (strcmp(digest->lines[i], line) == 0)
+			return true;
+	return false;
+}
+
+/* It says what is not known: to know less than before takes nothing back. */
+static bool is_of_ignorance(const char *line)
+{
+	return strcmp(line, "unknown") == 0 || strncmp(line, "lacking ", 8) == 0;
+}
+
 /* Would a join that was made of `before` say what is not so any more? */
 static bool is_news(const struct digest *before, const struct digest *now)
 {
-	struct digest without = *now;
+	struct digest without = {0};
 
-	if (without.n > 0 && strcmp(without.lines[without.n - 1], "unknown") == 0)
-		without.n--;
+	for (unsigned i = 0; i < now->n; i++)
+		if (!is_of_ignorance(now->lines[i]) || has_line(before, now->lines[i]))
+			add_line(&without, "%s", now->lines[i]);
 	return !digests_equal(before, now) && !digests_equal(before, &without);
 }
 

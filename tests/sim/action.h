@@ -24,14 +24,10 @@ struct action {
 	int args[ACTION_ARGS];
 };
 
-/* Forgets the last history. */
-void action_reset(void);
 /* One of the kinds that make up the fleet, and one of the others. */
 void action_make_node(struct prng *prng, struct action *ret);
 void action_make(struct prng *prng, struct action *ret);
 void action_apply(const struct action *action);
-/* Until when what was done so far goes on by itself. */
-uint64_t action_busy_until(void);
 /* One line for people, and one for a file; and back. False: it is no action. */
 void action_describe(const struct action *action, char *ret, size_t size);
 void action_print(const struct action *action, FILE *file);

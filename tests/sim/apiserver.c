@@ -2,8 +2,7 @@
 
 /*
  * One log of events serves all watches; what stands in it is the object as of then. A list is taken
- * when the request arrives and sent some time later, as a real one is. Each write takes effect a
- * moment after it was sent, also when its sender has died meanwhile.
+ * when the request arrives and sent some time later, as a real one is.
  *
  * What the controller has been told of pods is noted when the last byte of it was given to it.
  */
@@ -17,25 +16,23 @@
 
 #include "base/sbuf.h"
 #include "lib/kube_bytes.h"
+#include "sim/attributions.h"
 #include "sim/cause.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/net.h"
 #include "sim/objects.h"
-#include "sim/oracle.h"
 #include "sim/prompt.h"
-#include "wire/jwalk.h"
 
 #define CAP (8u << 20)
-#define MAX_OBJECTS 64
 #define BOOKMARK_MS 60000u
-#define JSON "application/json"
 
 struct entry {
 	uint64_t version;
 	enum apiserver_kind kind;
 	const char *type;
 	int pod;      /* index, or -1 */
+	int node;     /* index, or -1 */
 	bool is_over; /* the pod is */
 	char *message;
 	size_t len;
@@ -49,27 +46,12 @@ struct watch {
 	bool cut;
 };
 
-struct object {
-	bool exists;
-	char name[64];
-	char uid[WORLD_UID_SIZE];
-	uint64_t version;
-	unsigned labels;
-	char *spec, *status;
-};
-
 struct listing {
 	struct fetch *fetch;
 	enum apiserver_kind kind;
 	uint64_t taken_at;
+	bool nodes[WORLD_MAX_NODES]; /* which are in it */
 	struct sbuf body;
-};
-
-struct write {
-	struct fetch *fetch;
-	char method[8];
-	char *path, *body;
-	uint64_t sent_at;
 };
 
 static const struct resource resources[APISERVER_N_KINDS] = {
@@ -85,24 +67,29 @@ static const char *const paths[APISERVER_N_KINDS] = {
 	"/api/v1/pods", "/api/v1/nodes", "/apis/nvidia.com/v1/clusterpolicies",
 	"/apis/gpuattribution.dev/v1alpha1/gpuattributions"};
 
-static const char default_status[] =
-	"{\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\",\"reason\":\"Pending\","
-	"\"message\":\"Waiting for the controller\","
-	"\"lastTransitionTime\":\"1970-01-01T00:00:00Z\"}]}";
-
 static struct entry *entries;
 static size_t n_entries, n_allocated;
 static uint64_t version, oldest;
 static struct watch *watches;
-static struct object objects[MAX_OBJECTS];
-static unsigned n_objects;
 static bool has_policy;
 static bool pod_is_known[WORLD_MAX_PODS], node_is_known[WORLD_MAX_NODES];
 static uint64_t spoilt_until[APISERVER_N_FAULTS], held_until[APISERVER_N_KINDS];
 static bool cut_list[APISERVER_N_KINDS];
 
+static void send_list(void *owner, uint64_t number);
+
+static void drop_listing(void *owner)
+{
+	struct listing *listing = owner;
+
+	sbuf_deinit(&listing->body);
+	free(listing);
+}
+
 void apiserver_reset(void)
 {
+	clockwork_on_drop(send_list, drop_listing);
+	attributions_reset();
 	version = 100;
 	oldest = 0;
 	has_policy = false;
@@ -131,16 +118,11 @@ void apiserver_clear(void)
 	entries = NULL;
 	n_entries = 0;
 	n_allocated = 0;
-	for (unsigned i = 0; i < n_objects; i++) {
-		free(objects[i].spec);
-		free(objects[i].status);
-	}
-	memset(objects, 0, sizeof(objects));
-	n_objects = 0;
+	attributions_clear();
 	free_watches();
 }
 
-static bool is_spoilt(enum apiserver_fault fault)
+bool apiserver_is_spoilt(enum apiserver_fault fault)
 {
 	return clockwork_now() < spoilt_until[fault];
 }
@@ -152,8 +134,8 @@ void apiserver_spoil(enum apiserver_fault fault, uint64_t until)
 
 bool apiserver_is_up(void)
 {
-	return !is_spoilt(APISERVER_REFUSES) && !is_spoilt(APISERVER_HANGS) &&
-	       !is_spoilt(APISERVER_BREAKS);
+	return !apiserver_is_spoilt(APISERVER_REFUSES) && !apiserver_is_spoilt(APISERVER_HANGS) &&
+	       !apiserver_is_spoilt(APISERVER_BREAKS);
 }
 
 void apiserver_hold(enum apiserver_kind kind, uint64_t until)
@@ -174,6 +156,22 @@ static void tell_pod(int index, bool is_over)
 	prompt_told(pod);
 }
 
+static void tell_node(int index, bool is_there)
+{
+	uint64_t *gone_told_at = &world.nodes[index].gone_told_at;
+
+	if (is_there)
+		*gone_told_at = WORLD_NEVER;
+	else if (*gone_told_at == WORLD_NEVER)
+		*gone_told_at = clockwork_now();
+}
+
+static void tell_nodes(const bool *are_there)
+{
+	for (int i = 0; i < world.n_nodes; i++)
+		tell_node(i, are_there[i]);
+}
+
 static void tell_list(uint64_t taken_at)
 {
 	for (int i = 0; i < world.n_pods; i++) {
@@ -192,6 +190,8 @@ void apiserver_forget_told(void)
 		world.pods[i].known_at = WORLD_NEVER;
 		world.pods[i].end_known_at = WORLD_NEVER;
 	}
+	for (int i = 0; i < world.n_nodes; i++)
+		world.nodes[i].gone_told_at = WORLD_NEVER;
 }
 
 /* Watches */
@@ -248,8 +248,10 @@ static bool send_entry(struct watch *watch, const struct entry *entry)
 		watch->sent = entry->version;
 		if (entry->pod >= 0)
 			tell_pod(entry->pod, entry->is_over);
+		if (entry->node >= 0)
+			tell_node(entry->node, strcmp(entry->type, "DELETED") != 0);
 	}
-	if (goes_on && is_spoilt(APISERVER_DOUBLES))
+	if (goes_on && apiserver_is_spoilt(APISERVER_DOUBLES))
 		goes_on = net_feed(watch->fetch, sbuf_view(&bytes));
 	sbuf_deinit(&bytes);
 	return goes_on;
@@ -301,7 +303,7 @@ static void pump(void *owner, uint64_t number)
 	for (size_t i = find_entry(watch->sent); i < n_entries; i++)
 		if (entries[i].kind == watch->kind && !send_entry(watch, &entries[i]))
 			return;
-	if (is_spoilt(APISERVER_DOUBLES))
+	if (apiserver_is_spoilt(APISERVER_DOUBLES))
 		(void)send_older(watch);
 }
 
@@ -357,8 +359,8 @@ static const char *parameter(const char *url, const char *name)
 	return at ? at + strlen(name) : "";
 }
 
-static void answer_status(struct fetch *fetch, enum apiserver_kind kind, int code,
-			  const char *reason, int retry_after_s)
+void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, const char *reason,
+		      int retry_after_s)
 {
 	const struct kube_bytes_status status = {.code = code,
 						 .reason = reason,
@@ -391,7 +393,7 @@ static void serve_watch(struct fetch *fetch, enum apiserver_kind kind)
 	struct watch *watch;
 
 	if (from < oldest) {
-		answer_status(fetch, kind, 410, "Expired", 0);
+		apiserver_refuse(fetch, kind, 410, "Expired", 0);
 		return;
 	}
 	watch = calloc(1, sizeof(*watch));
@@ -443,20 +445,31 @@ static void append_entry(const struct entry *entry)
 }
 
 /* message is taken over. */
-static void append(enum apiserver_kind kind, const char *type, int pod, bool is_over,
-		   struct sbuf *message)
+static void append(struct entry entry, struct sbuf *message)
 {
 	check(message->failure == ERROR_NONE);
-	append_entry(&(struct entry){.version = version,
-				     .kind = kind,
-				     .type = type,
-				     .pod = pod,
-				     .is_over = is_over,
-				     .message = message->ptr,
-				     .len = message->len});
+	entry.version = version;
+	entry.message = message->ptr;
+	entry.len = message->len;
+	append_entry(&entry);
 }
 
 /* Objects of the world */
+
+static const char *type_of(bool was_known, bool is_there)
+{
+	return !is_there ? "DELETED" : was_known ? "MODIFIED" : "ADDED";
+}
+
+void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message)
+{
+	append((struct entry){.kind = kind, .type = type, .pod = -1, .node = -1}, take_message);
+}
+
+uint64_t apiserver_next_version(void)
+{
+	return ++version;
+}
 
 void apiserver_put_pod(struct world_pod *pod)
 {
@@ -469,16 +482,18 @@ void apiserver_put_pod(struct world_pod *pod)
 		return;
 	sbuf_init(&message, CAP);
 	objects_pod(pod, ++version, &message);
+	pod->changed_at = clockwork_now();
 	if (pod->shown_at == WORLD_NEVER)
 		pod->shown_at = clockwork_now();
 	if (is_over && pod->over_at == WORLD_NEVER)
 		pod->over_at = clockwork_now();
 	pod_is_known[index] = pod->object.exists;
-	append(APISERVER_PODS,
-	       !pod->object.exists ? "DELETED"
-	       : was_known         ? "MODIFIED"
-				   : "ADDED",
-	       index, is_over, &message);
+	append((struct entry){.kind = APISERVER_PODS,
+			      .type = type_of(was_known, pod->object.exists),
+			      .pod = index,
+			      .node = -1,
+			      .is_over = is_over},
+	       &message);
 }
 
 void apiserver_put_node(struct world_node *node)
@@ -492,8 +507,11 @@ void apiserver_put_node(struct world_node *node)
 	sbuf_init(&message, CAP);
 	objects_node(node, ++version, &message);
 	node_is_known[index] = node->in_api;
-	append(APISERVER_NODES, !node->in_api ? "DELETED" : was_known ? "MODIFIED" : "ADDED", -1,
-	       false, &message);
+	append((struct entry){.kind = APISERVER_NODES,
+			      .type = type_of(was_known, node->in_api),
+			      .pod = -1,
+			      .node = (int)index},
+	       &message);
 }
 
 static void policy_text(struct sbuf *out)
@@ -520,95 +538,7 @@ void apiserver_put_policy(bool exists)
 	version++;
 	sbuf_init(&message, CAP);
 	policy_text(&message);
-	append(APISERVER_POLICIES, exists ? "ADDED" : "DELETED", -1, false, &message);
-}
-
-/* GPUAttributions */
-
-static void object_text(const struct object *object, struct sbuf *out)
-{
-	sbuf_printf(out,
-		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
-		    "\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"generation\":1,"
-		    "\"resourceVersion\":\"%" PRIu64 "\",\"labels\":{\"n\":\"%u\"}},"
-		    "\"spec\":%s,\"status\":%s}",
-		    object->name, object->uid, object->version, object->labels, object->spec,
-		    object->status);
-}
-
-static void tell_object(struct object *object, const char *type)
-{
-	struct sbuf message;
-
-	object->version = ++version;
-	sbuf_init(&message, CAP);
-	object_text(object, &message);
-	append(APISERVER_ATTRIBUTIONS, type, -1, false, &message);
-}
-
-static struct object *find_object(struct view name)
-{
-	for (unsigned i = 0; i < n_objects; i++)
-		if (objects[i].exists && view_equal(view_from(objects[i].name), name))
-			return &objects[i];
-	return NULL;
-}
-
-static struct object *object_at(unsigned i)
-{
-	for (unsigned k = 0; k < n_objects; k++)
-		if (objects[k].exists && i-- == 0)
-			return &objects[k];
-	return NULL;
-}
-
-const char *apiserver_attribution(unsigned i, struct view *ret_status)
-{
-	const struct object *object = object_at(i);
-
-	if (!object)
-		return NULL;
-	*ret_status = view_from(object->status);
-	return object->name;
-}
-
-static unsigned count_objects(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < n_objects; i++)
-		n += objects[i].exists;
-	return n;
-}
-
-bool apiserver_edit_attribution(unsigned i)
-{
-	unsigned n = count_objects();
-	struct object *object = n > 0 ? object_at(i % n) : NULL;
-
-	if (!object)
-		return false;
-	object->labels++;
-	tell_object(object, "MODIFIED");
-	return true;
-}
-
-static void remove_object(struct object *object)
-{
-	object->exists = false;
-	tell_object(object, "DELETED");
-}
-
-bool apiserver_delete_attribution(unsigned i)
-{
-	unsigned n = count_objects();
-	struct object *object = n > 0 ? object_at(i % n) : NULL;
-
-	if (!object)
-		return false;
-	oracle_vanished(object->name);
-	remove_object(object);
-	return true;
+	apiserver_log(APISERVER_POLICIES, type_of(false, exists), &message);
 }
 
 /* Lists */
@@ -665,20 +595,6 @@ static void list_nodes(struct sbuf *message)
 	}
 }
 
-static void list_attributions(struct sbuf *message)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < n_objects; i++) {
-		if (!objects[i].exists)
-			continue;
-		if (any)
-			sbuf_append_char(message, ',');
-		object_text(&objects[i], message);
-		any = true;
-	}
-}
-
 static void list_text(enum apiserver_kind kind, struct sbuf *out)
 {
 	char list_kind[32];
@@ -691,7 +607,7 @@ static void list_text(enum apiserver_kind kind, struct sbuf *out)
 	else if (kind == APISERVER_NODES)
 		list_nodes(&message);
 	else if (kind == APISERVER_ATTRIBUTIONS)
-		list_attributions(&message);
+		attributions_list(&message);
 	else if (has_policy)
 		policy_text(&message);
 	if (resources[kind].encoding == RESOURCE_JSON) {
@@ -716,10 +632,11 @@ static void send_list(void *owner, uint64_t number)
 	} else if (feed(listing->fetch, sbuf_view(&listing->body))) {
 		if (listing->kind == APISERVER_PODS)
 			tell_list(listing->taken_at);
+		if (listing->kind == APISERVER_NODES)
+			tell_nodes(listing->nodes);
 		net_end(listing->fetch);
 	}
-	sbuf_deinit(&listing->body);
-	free(listing);
+	drop_listing(listing);
 }
 
 static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
@@ -730,215 +647,25 @@ static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
 	listing->fetch = fetch;
 	listing->kind = kind;
 	listing->taken_at = clockwork_now();
+	memcpy(listing->nodes, node_is_known, sizeof(listing->nodes));
 	sbuf_init(&listing->body, CAP);
 	list_text(kind, &listing->body);
 	check(listing->body.failure == ERROR_NONE);
 	clockwork_in(world_between(1, 40), send_list, listing, 0);
 }
 
-/* Writes */
-
-/* The raw value of a member, empty if there is none. */
-static struct view member(struct view object, const char *key)
-{
-	struct view found = {0}, name, value;
-	struct jwalk walk;
-
-	jwalk_init(&walk, object);
-	while (jwalk_next(&walk, &name, &value))
-		if (view_equal(name, view_from(key)))
-			found = value;
-	return found;
-}
-
-static struct view text_member(struct view object, const char *key)
-{
-	struct view text = {0};
-
-	(void)jwalk_text(member(object, key), &text);
-	return text;
-}
-
-static char *copy(struct view bytes)
-{
-	char *text = malloc(bytes.len + 1);
-
-	check(text);
-	memcpy(text, bytes.ptr, bytes.len);
-	text[bytes.len] = '\0';
-	return text;
-}
-
-static void answer_write(const struct write *write, int status, const struct object *object)
-{
-	struct sbuf body;
-
-	if (is_spoilt(APISERVER_FORGETS)) {
-		net_fail_in(write->fetch, world_between(1, 9000));
-		return;
-	}
-	if (!object) {
-		answer_status(write->fetch, APISERVER_ATTRIBUTIONS, status,
-			      status == 409   ? "Conflict"
-			      : status == 404 ? "NotFound"
-					      : "BadRequest",
-			      0);
-		return;
-	}
-	sbuf_init(&body, CAP);
-	object_text(object, &body);
-	net_answer_in(write->fetch, world_between(1, 10), status, JSON, 0, sbuf_view(&body));
-	sbuf_deinit(&body);
-}
-
-static void create_object(const struct write *write, struct view body)
-{
-	struct view name = text_member(member(body, "metadata"), "name");
-	struct object *object = find_object(name);
-
-	if (object || n_objects == MAX_OBJECTS) {
-		check(object);
-		answer_write(write, 409, NULL);
-		return;
-	}
-	object = &objects[n_objects++];
-	*object = (struct object){.exists = true};
-	snprintf(object->name, sizeof(object->name), "%.*s", VIEW_ARG(name));
-	world_new_uuid(object->uid);
-	object->spec = copy(member(body, "spec"));
-	object->status = copy(view_from(default_status));
-	tell_object(object, "ADDED");
-	oracle_created(object->name);
-	answer_write(write, 201, object);
-}
-
-static void update_object(const struct write *write, struct view name, struct view body)
-{
-	struct object *object = find_object(name);
-	struct view meta = member(body, "metadata");
-	uint64_t seen = 0;
-
-	if (!object) {
-		answer_write(write, 404, NULL);
-		return;
-	}
-	if (!view_parse_u64(text_member(meta, "resourceVersion"), &seen) ||
-	    seen != object->version ||
-	    !view_equal(text_member(meta, "uid"), view_from(object->uid))) {
-		answer_write(write, 409, NULL);
-		return;
-	}
-	free(object->status);
-	object->status = copy(member(body, "status"));
-	tell_object(object, "MODIFIED");
-	oracle_wrote(object->name, body, write->sent_at);
-	answer_write(write, 200, object);
-}
-
-static void delete_object(const struct write *write, struct view name, struct view body)
-{
-	struct object *object = find_object(name);
-	struct view meta = member(body, "preconditions");
-	uint64_t seen = 0;
-
-	if (!object) {
-		answer_write(write, 404, NULL);
-		return;
-	}
-	if (!view_parse_u64(text_member(meta, "resourceVersion"), &seen) ||
-	    seen != object->version) {
-		answer_write(write, 409, NULL);
-		return;
-	}
-	oracle_deleted(object->name);
-	remove_object(object);
-	answer_write(write, 200, object);
-}
-
-static void carry_out(struct write *write)
-{
-	struct view name = view_from(write->path + strlen(paths[APISERVER_ATTRIBUTIONS]));
-	struct view body = view_from(write->body), rest;
-
-	view_cut(name, VIEW("?"), &name, &rest);
-	if (view_starts_with(name, VIEW("/")))
-		name = view_from_offset(name, 1);
-	view_cut(name, VIEW("/"), &name, &rest);
-	if (strcmp(write->method, "POST") == 0)
-		create_object(write, body);
-	else if (strcmp(write->method, "PUT") == 0)
-		update_object(write, name, body);
-	else if (strcmp(write->method, "DELETE") == 0)
-		delete_object(write, name, body);
-	else
-		answer_write(write, find_object(name) ? 200 : 404, find_object(name));
-}
-
-static void free_write(struct write *write)
-{
-	free(write->path);
-	free(write->body);
-	free(write);
-}
-
-static void take_effect(void *owner, uint64_t number)
-{
-	struct write *write = owner;
-
-	(void)number;
-	carry_out(write);
-	free_write(write);
-}
-
-static void serve_write(struct fetch *fetch, const char *path)
-{
-	struct write *write = calloc(1, sizeof(*write));
-
-	check(write);
-	write->fetch = fetch;
-	snprintf(write->method, sizeof(write->method), "%s", fetch->method);
-	write->path = copy(view_from(path));
-	write->body = copy((struct view){fetch->body, fetch->body_len});
-	write->sent_at = clockwork_now();
-	if (fetch->method[0] != 'G')
-		oracle_sent(write->sent_at);
-	clockwork_in(world_between(1, 12), take_effect, write, 0);
-}
-
-static void serve_review(struct fetch *fetch)
-{
-	struct view body = {fetch->body, fetch->body_len};
-	struct view token = text_member(member(body, "spec"), "token");
-	bool is_agent = view_starts_with(token, VIEW("agent."));
-	bool is_other = view_starts_with(token, VIEW("other."));
-	char text[512];
-	int node = is_agent ? token.ptr[6] - '0' : 0;
-
-	if (is_agent || is_other)
-		snprintf(text, sizeof(text),
-			 "{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":true,\"user\":{"
-			 "\"username\":\"system:serviceaccount:gpu-attribution:%s\",\"extra\":{"
-			 "\"authentication.kubernetes.io/node-name\":[\"%.15s\"]}},"
-			 "\"audiences\":[\"gpuattribution.dev\"]}}",
-			 is_agent ? "gpu-attribution-agent" : "other", world.nodes[node].name);
-	else
-		snprintf(text, sizeof(text),
-			 "{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":false}}");
-	net_answer_in(fetch, world_between(1, 10), 201, JSON, 0, view_from(text));
-}
-
 /* Requests */
 
 static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 {
-	if (is_spoilt(APISERVER_REFUSES))
+	if (apiserver_is_spoilt(APISERVER_REFUSES))
 		net_fail_in(fetch, 2);
-	else if (is_spoilt(APISERVER_BREAKS))
-		answer_status(fetch, kind, 500, "InternalError", 0);
-	else if (is_spoilt(APISERVER_THROTTLES))
-		answer_status(fetch, kind, 429, "TooManyRequests", 1);
+	else if (apiserver_is_spoilt(APISERVER_BREAKS))
+		apiserver_refuse(fetch, kind, 500, "InternalError", 0);
+	else if (apiserver_is_spoilt(APISERVER_THROTTLES))
+		apiserver_refuse(fetch, kind, 429, "TooManyRequests", 1);
 	else
-		return is_spoilt(APISERVER_HANGS);
+		return apiserver_is_spoilt(APISERVER_HANGS);
 	return true;
 }
 
@@ -949,7 +676,7 @@ static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char
 	if (is_refused(fetch, kind))
 		return;
 	if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
-		serve_write(fetch, path);
+		attributions_serve(fetch, behind);
 	else if (strstr(path, "watch=1"))
 		serve_watch(fetch, kind);
 	else
@@ -968,7 +695,7 @@ void apiserver_serve(struct fetch *fetch)
 	if (is_refused(fetch, APISERVER_ATTRIBUTIONS))
 		return;
 	if (strstr(path, "tokenreviews"))
-		serve_review(fetch);
+		attributions_review(fetch);
 	else
-		answer_status(fetch, APISERVER_ATTRIBUTIONS, 404, "NotFound", 0);
+		apiserver_refuse(fetch, APISERVER_ATTRIBUTIONS, 404, "NotFound", 0);
 }

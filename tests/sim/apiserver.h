@@ -3,9 +3,7 @@
 
 /*
  * apiserver - the API server as the controller sees it: objects with resource versions, lists,
- * watches, writes, reviews of tokens; and what can go wrong with each of them.
- *
- * What is written to GPUAttributions is given to the oracle when it takes effect.
+ * watches; and what can go wrong with each of them. Writes are in sim/attributions.h.
  *
  * Threads: the program's only one.
  */
@@ -13,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/view.h"
+#include "base/sbuf.h"
 #include "sim/world.h"
+
+struct fetch;
 
 enum apiserver_kind {
 	APISERVER_PODS,
@@ -37,6 +37,13 @@ enum apiserver_fault {
 void apiserver_reset(void);
 void apiserver_clear(void);
 void apiserver_spoil(enum apiserver_fault fault, uint64_t until);
+bool apiserver_is_spoilt(enum apiserver_fault fault);
+/* Refuses a request with a Status. */
+void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, const char *reason,
+		      int retry_after_s);
+/* The version of the next change, and the change itself, told to all watches. */
+uint64_t apiserver_next_version(void);
+void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message);
 /* False while kubelets cannot reach it either. */
 bool apiserver_is_up(void);
 /* No event of that kind is sent before. */
@@ -50,10 +57,5 @@ void apiserver_put_pod(struct world_pod *pod);
 void apiserver_put_node(struct world_node *node);
 void apiserver_put_policy(bool exists);
 bool apiserver_has_policy(void);
-/* Somebody writes a label into, or deletes, the i-th object there is. False: there is none. */
-bool apiserver_edit_attribution(unsigned i);
-bool apiserver_delete_attribution(unsigned i);
-/* The name of the i-th object there is, or NULL; its status as JSON, borrowed. */
-const char *apiserver_attribution(unsigned i, struct view *ret_status);
 /* The controller starts anew and has been told nothing. */
 void apiserver_forget_told(void);

@@ -115,6 +115,8 @@ static void offer_gpu(struct books *books, int node, const struct world_gpu *gpu
 			offer_device(books, node, gpu->partitions[i].uuid);
 }
 
+static void save(int node);
+
 void books_register(int node)
 {
 	struct books *books = &all[node];
@@ -124,14 +126,14 @@ void books_register(int node)
 	for (int i = 0; i < world.n_gpus; i++)
 		if (world.gpus[i].node == node && !world.gpus[i].lost)
 			offer_gpu(books, node, &world.gpus[i]);
-	books_save(node);
+	save(node);
 }
 
 void books_unregister(int node)
 {
 	all[node].n_offers = 0;
 	if (all[node].is_registered)
-		books_save(node);
+		save(node);
 }
 
 int books_offered(int gpu, const char **ret_ids, int max)
@@ -193,7 +195,7 @@ static void append_registered(const struct books *books, int node, struct sbuf *
 	sbuf_printf(out, "]");
 }
 
-void books_save(int node)
+static void save(int node)
 {
 	struct books *books = &all[node];
 	const struct ledger *memory = &books->memory;
@@ -322,7 +324,7 @@ static bool allocate_container(struct books *books, struct world_pod *pod, int i
 	entry = &books->memory.entries[books->memory.n_entries++];
 	*entry = (struct entry){.pod = world_index(pod), .container = index};
 	snprintf(entry->uid, sizeof(entry->uid), "%s", pod->uid);
-	books_save(pod->node);
+	save(pod->node);
 	return true;
 }
 

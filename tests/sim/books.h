@@ -29,8 +29,6 @@ void books_register(int node);
 void books_unregister(int node);
 /* Gives the pod's containers their devices; writes the checkpoint. False: there are too few. */
 bool books_allocate(struct world_pod *pod);
-/* Writes the checkpoint. */
-void books_save(int node);
 /* The contents of the checkpoint, borrowed; false: there is none. */
 bool books_file(int node, struct view *ret);
 /* Messages of PodResources. is_ready: the kubelet has all its pods. */

@@ -17,12 +17,6 @@ struct entry {
 static struct entry entries[MAX_CAUSES];
 static int n_entries;
 
-static const char *const names[CAUSE_N] = {
-	"new device",     "reports missing", "API late",     "pod new", "books failed",
-	"driver failed",  "offer changed",   "books stale",  "forged",  "duplicate",
-	"controller new", "unnoticed",       "clock set",
-};
-
 void cause_reset(void)
 {
 	n_entries = 0;
@@ -61,9 +55,4 @@ bool cause_since(enum cause cause, int node, int gpu, uint64_t from)
 			return true;
 	}
 	return false;
-}
-
-const char *cause_name(enum cause cause)
-{
-	return names[cause];
 }

@@ -23,8 +23,10 @@ enum cause {
 	CAUSE_FORGED,          /* a forged report names pods that do not exist */
 	CAUSE_DUPLICATE,       /* two nodes claim the device */
 	CAUSE_CONTROLLER_NEW,  /* it was restarted */
+	CAUSE_AGENTLESS,       /* the node never had an agent */
 	CAUSE_UNNOTICED,       /* the agent hears of no changes */
-	CAUSE_CLOCK_SET,       /* its wall clock was */
+	CAUSE_CLOCK_SET,       /* the controller's wall clock was */
+	CAUSE_NODE_CLOCK,      /* the node's was: its kubelet seems to have started later */
 	CAUSE_N,
 };
 
@@ -35,4 +37,3 @@ void cause_add(enum cause cause, int node, int gpu, uint64_t from, uint64_t unti
 void cause_end(enum cause cause, int node, int gpu);
 /* Was there such a cause that touches the node and the device between `from` and now? */
 bool cause_since(enum cause cause, int node, int gpu, uint64_t from);
-const char *cause_name(enum cause cause);

@@ -73,7 +73,28 @@ static uint64_t booted_at[CLOCKWORK_MAX_NODES + 1];
 static struct loop_watch *watches;
 static int next_fd;
 
+static struct {
+	clockwork_fn fn;
+	void (*drop)(void *owner);
+} drops[8];
+static size_t n_drops;
+
 static void call_fire(struct event *event);
+
+void clockwork_on_drop(clockwork_fn fn, void (*drop)(void *owner))
+{
+	check(n_drops < ARRAY_SIZE(drops));
+	drops[n_drops].fn = fn;
+	drops[n_drops++].drop = drop;
+}
+
+static void drop_call(struct call *call)
+{
+	for (size_t i = 0; i < n_drops; i++)
+		if (drops[i].fn == call->fn)
+			drops[i].drop(call->owner);
+	free(call);
+}
 
 void clockwork_reset(uint64_t seed)
 {
@@ -95,9 +116,10 @@ void clockwork_clear(void)
 
 		heap_remove(&due, node);
 		if (event->fire == call_fire)
-			free(CONTAINER_OF(event, struct call, event));
+			drop_call(CONTAINER_OF(event, struct call, event));
 	}
 	heap_deinit(&due);
+	n_drops = 0;
 }
 
 uint64_t clockwork_now(void)

@@ -28,6 +28,8 @@ extern int clockwork_actor; /* a node's index, or CLOCKWORK_CONTROLLER */
 void clockwork_reset(uint64_t seed);
 /* Forgets what is still due. */
 void clockwork_clear(void);
+/* The owner of a call of fn that is forgotten is given to drop. Before the first such call. */
+void clockwork_on_drop(clockwork_fn fn, void (*drop)(void *owner));
 uint64_t clockwork_now(void);
 /* Calls fn once, at that time or, if it is past, as soon as possible. It cannot be taken back. */
 void clockwork_at(uint64_t at, clockwork_fn fn, void *owner, uint64_t number);

@@ -5,20 +5,21 @@
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
+#include "sim/programs.h"
 #include "sim/rest.h"
 #include "sim/world.h"
 
 #define BIT(cause) (1u << (cause))
 
 /*
- * How long a cause may show after its end: the next sample (15 s) and its report, which a back-off
- * (30 s) or a slow way (30 s) may hold up; the doubt about freshness only begins when the report
- * before is PROGRAMS_STALE_MS old; books are doubted until PROGRAMS_SETTLING_MS after the kubelet's
- * start.
+ * How long a cause may show after its end: the next sample (15 s at most) and its report, which may
+ * have to wait for a back-off (30 s). The doubt about freshness begins only when the last report is
+ * PROGRAMS_STALE_MS old. Books are doubted until PROGRAMS_SETTLING_MS after the kubelet's start.
  */
-#define WEARS_OFF_MS 80000u
-#define STALE_WEARS_OFF_MS 140000u
-#define SETTLING_WEARS_OFF_MS 140000u
+#define WEARS_OFF_MS 45000u
+#define RELEASE_WEARS_OFF_MS 20000u /* of the books */
+#define STALE_WEARS_OFF_MS (PROGRAMS_STALE_MS + 30000u)
+#define SETTLING_WEARS_OFF_MS (PROGRAMS_SETTLING_MS + 25000u)
 
 enum symptom {
 	MODE_UNKNOWN,
@@ -26,7 +27,8 @@ enum symptom {
 	NAME_ONLY,
 	COUNT_UNKNOWN,
 	NOT_FRESH,
-	NOT_READABLE, /* Attributed=Unknown */
+	SETTLING,     /* Attributed=Unknown, reason Settling */
+	NOT_READABLE, /* Attributed=Unknown for another reason */
 	DUPLICATE,
 	N_SYMPTOMS,
 };
@@ -39,7 +41,8 @@ static const struct {
 	[MODE_UNKNOWN] = {"the mode is Unknown",
 			  BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_FORGED) |
 				  BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
-				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED),
+				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED) |
+				  BIT(CAUSE_AGENTLESS),
 			  SETTLING_WEARS_OFF_MS},
 	[TENANT_UNKNOWN] = {"somebody unknown holds a slot",
 			    BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
@@ -51,13 +54,22 @@ static const struct {
 		       SETTLING_WEARS_OFF_MS},
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
-				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED),
+				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
+				   BIT(CAUSE_AGENTLESS),
 			   SETTLING_WEARS_OFF_MS},
 	[NOT_FRESH] = {"the report is not fresh",
-		       BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
+		       BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW) |
+			       BIT(CAUSE_AGENTLESS),
 		       STALE_WEARS_OFF_MS},
-	[NOT_READABLE] = {"no book can be read", BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE),
-			  WEARS_OFF_MS},
+	[SETTLING] = {"its kubelet settles",
+		      BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
+			      BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
+			      BIT(CAUSE_NODE_CLOCK),
+		      SETTLING_WEARS_OFF_MS},
+	[NOT_READABLE] = {"no book can be read",
+			  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_AGENTLESS) |
+				  BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
+			  STALE_WEARS_OFF_MS},
 	[DUPLICATE] = {"the device is claimed twice", BIT(CAUSE_DUPLICATE), STALE_WEARS_OFF_MS},
 };
 
@@ -117,11 +129,12 @@ static int status_of(const struct judge *judge, struct view type)
 	return condition ? condition->status : CONDITION_UNSET;
 }
 
-static bool is_duplicate(const struct judge *judge)
+static bool has_reason(const struct judge *judge, const char *type, const char *reason)
 {
-	const struct condition *ready = attribution_find_condition(judge->status, VIEW("Ready"));
+	const struct condition *condition =
+		attribution_find_condition(judge->status, view_from(type));
 
-	return ready && view_equal(ready->reason, VIEW("DuplicateUUID"));
+	return condition && view_equal(condition->reason, view_from(reason));
 }
 
 /* Ready is not True for one of the reasons that the other words give, or for a second claim. */
@@ -136,12 +149,21 @@ static void judge_conditions(const struct judge *judge)
 	if (attributed == CONDITION_FALSE)
 		suspect(judge, TENANT_UNKNOWN);
 	else if (attributed != CONDITION_TRUE)
-		suspect(judge, NOT_READABLE);
-	if (is_duplicate(judge))
+		suspect(judge, has_reason(judge, "Attributed", "Settling") ? SETTLING
+									   : NOT_READABLE);
+	if (has_reason(judge, "Ready", "DuplicateUUID"))
 		suspect(judge, DUPLICATE);
 	else if (ready != CONDITION_TRUE && fresh == CONDITION_TRUE && attributed == CONDITION_TRUE)
 		oracle_accuse(ORACLE_NO_CAUSE, "%s: Ready is not True, and nothing says why",
 			      world.gpus[judge->gpu].uuid);
+}
+
+/* Of a card that is elsewhere, or that nobody tells of, the node knows no IDs. */
+static bool is_mode_plain(int gpu, int node)
+{
+	return world.gpus[gpu].node == node &&
+	       !rest_was_released(gpu, clockwork_now() - RELEASE_WEARS_OFF_MS) &&
+	       rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN;
 }
 
 void doubt_judge(const struct attribution_status *status, int gpu, int node, uint64_t sent_at)
@@ -153,7 +175,6 @@ void doubt_judge(const struct attribution_status *status, int gpu, int node, uin
 	judge_conditions(&judge);
 	if (status->tenant_count < 0 || status->slots.allocated < 0)
 		suspect(&judge, COUNT_UNKNOWN);
-	if (status->sharing.mode == ATTRIBUTION_MODE_UNKNOWN &&
-	    rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN)
+	if (status->sharing.mode == ATTRIBUTION_MODE_UNKNOWN && is_mode_plain(gpu, node))
 		suspect(&judge, MODE_UNKNOWN);
 }

@@ -14,6 +14,7 @@
 #include "sim/cause.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
+#include "sim/deed.h"
 #include "sim/driver.h"
 #include "sim/host.h"
 #include "sim/kubelet.h"
@@ -75,12 +76,13 @@ static void set_up(const struct history *history)
 	world_reset(history->seed);
 	cause_reset();
 	oracle_reset();
+	net_reset();
 	host_reset();
 	driver_reset();
 	wire_reset();
 	apiserver_reset();
 	kubelet_reset();
-	action_reset();
+	deed_reset();
 	programs_reset();
 	prompt_reset();
 }
@@ -123,7 +125,7 @@ static bool act(const struct history *history)
 
 static bool rest(void)
 {
-	uint64_t busy_until = action_busy_until();
+	uint64_t busy_until = deed_busy_until();
 
 	if (!pass_until(busy_until > clockwork_now() ? busy_until : clockwork_now()) ||
 	    !pass(SIM_BOUND_MS))
@@ -220,7 +222,8 @@ static bool read_lines(struct history *history, const char *path, FILE *file)
 	char line[256];
 
 	*history = (struct history){.seed = 0};
-	if (!fgets(line, sizeof(line), file) || sscanf(line, "seed %" SCNu64, &history->seed) != 1) {
+	if (!fgets(line, sizeof(line), file) ||
+	    sscanf(line, "seed %" SCNu64, &history->seed) != 1) {
 		fprintf(stderr, "sim: %s does not begin with \"seed\" and a number\n", path);
 		return false;
 	}

@@ -18,7 +18,8 @@
 
 static const char kubeconfig[] = "apiVersion: v1\nkind: Config\ncurrent-context: sim\n"
 				 "contexts:\n- {name: sim, context: {cluster: c, user: u}}\n"
-				 "clusters:\n- {name: c, cluster: {server: 'https://apiserver.sim', "
+				 "clusters:\n- {name: c, cluster: "
+				 "{server: 'https://apiserver.sim', "
 				 "insecure-skip-tls-verify: true}}\n"
 				 "users:\n- {name: u, user: {token: controller}}\n";
 
@@ -45,8 +46,11 @@ struct change {
 static struct filewatch *watches;
 static uint64_t silent_until[WORLD_MAX_NODES];
 
+static void tell(void *owner, uint64_t number);
+
 void host_reset(void)
 {
+	clockwork_on_drop(tell, free);
 	memset(silent_until, 0, sizeof(silent_until));
 }
 

@@ -29,7 +29,6 @@ struct kubelet {
 	bool runs;
 	bool is_ready; /* it knows its pods */
 	bool has_plugin;   /* the plugin runs */
-	bool is_registered;
 	unsigned start; /* number of this start: what was planned before it is void */
 	unsigned plugin_start;
 	bool has_socket;
@@ -52,13 +51,6 @@ void kubelet_reset(void)
 void kubelet_clear(void)
 {
 	books_clear();
-}
-
-bool kubelet_is_settled(int node)
-{
-	const struct kubelet *kubelet = &kubelets[node];
-
-	return kubelet->runs && kubelet->is_ready && kubelet->is_registered;
 }
 
 /* Telling the API server */
@@ -364,7 +356,6 @@ static void register_plugin(void *owner, uint64_t number)
 
 	if (number != kubelet->plugin_start || !kubelet->runs || !kubelet->has_plugin)
 		return;
-	kubelet->is_registered = true;
 	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", true);
 	books_register(node);
 	cause_end(CAUSE_OFFER_CHANGED, node, -1);
@@ -383,7 +374,6 @@ void kubelet_lose_plugin(int node)
 		return;
 	cause_add(CAUSE_OFFER_CHANGED, node, -1, clockwork_now(), WORLD_NEVER);
 	kubelet->has_plugin = false;
-	kubelet->is_registered = false;
 	kubelet->plugin_start++;
 	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", false);
 	if (kubelet->runs)
@@ -409,11 +399,6 @@ void kubelet_update_plugin(int node)
 		plan_registration(kubelet, world_between(200, 4000));
 }
 
-bool kubelet_has_plugin(int node)
-{
-	return kubelets[node].has_plugin;
-}
-
 /* Its own life */
 
 static void resume_pods(int node)
@@ -421,8 +406,13 @@ static void resume_pods(int node)
 	for (int i = 0; i < world.n_pods; i++) {
 		struct world_pod *pod = &world.pods[i];
 
-		if (pod->node != node || pod->mirror_of >= 0 || pod->stage == WORLD_GONE)
+		if (pod->node != node || pod->mirror_of >= 0)
 			continue;
+		if (pod->stage == WORLD_GONE) {
+			if (world_mirror(pod))
+				tell_soon(pod);
+			continue;
+		}
 		clockwork_at(pod->step_at, advance, pod, 0);
 		if (pod->stage != WORLD_NEW)
 			tell_soon(pod);
@@ -478,7 +468,6 @@ void kubelet_stop(int node)
 	cause_add(CAUSE_OFFER_CHANGED, node, -1, clockwork_now(), WORLD_NEVER);
 	kubelet->runs = false;
 	kubelet->is_ready = false;
-	kubelet->is_registered = false;
 	kubelet->plugin_start++;
 }
 

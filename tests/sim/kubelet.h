@@ -36,9 +36,6 @@ void kubelet_restart_container(struct world_pod *pod, uint64_t ms);
 void kubelet_lose_plugin(int node);
 void kubelet_return_plugin(int node);
 void kubelet_update_plugin(int node);
-bool kubelet_has_plugin(int node);
-/* It is up, and knows all its pods and the plugin. */
-bool kubelet_is_settled(int node);
 /* What the node's agent finds. */
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret);
 /* False: there is no socket. made_at is by the node's wall clock. */

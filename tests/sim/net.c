@@ -44,6 +44,13 @@ void fetcher_free(struct fetcher *fetcher)
 	free(fetcher);
 }
 
+static void deliver(void *owner, uint64_t number);
+
+void net_reset(void)
+{
+	clockwork_on_drop(deliver, free);
+}
+
 static void release(struct fetch *fetch)
 {
 	free(fetch->url);

@@ -31,6 +31,7 @@ struct fetch {
 	void *peer;                          /* the answerer's own */
 };
 
+void net_reset(void);
 /* Forgets all requests. */
 void net_clear(void);
 /* Ends all requests of an actor without calling back: it is dead. */

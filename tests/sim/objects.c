@@ -54,8 +54,8 @@ static void owner_reference(struct sbuf *meta, const struct world_pod *pod)
 	struct sbuf owner;
 
 	sbuf_init(&owner, CAP);
-	text_field(&owner, 1, "StatefulSet");
-	text_field(&owner, 3, pod->owner);
+	text_field(&owner, 1, pod->hash[0] ? "Node" : "StatefulSet");
+	text_field(&owner, 3, pod->hash[0] ? world.nodes[pod->node].name : pod->owner);
 	kube_bytes_number(&owner, 6, 1);
 	close_field(meta, 13, &owner);
 }
@@ -77,7 +77,7 @@ static void pod_metadata(struct sbuf *out, const struct world_pod *pod, const ch
 		map_entry(&meta, 12, "kubernetes.io/config.hash", pod->hash);
 		map_entry(&meta, 12, "kubernetes.io/config.mirror", pod->hash);
 	}
-	if (pod->owner[0])
+	if (pod->owner[0] || pod->hash[0])
 		owner_reference(&meta, pod);
 	close_field(out, 1, &meta);
 }

@@ -21,6 +21,7 @@
 #include "wire/jwalk.h"
 
 #define MAX_OBJECTS 32
+#define MOVE_WEARS_OFF_MS 140000u
 #define CLOCK_WEARS_OFF_MS 100000u /* the longest step is 90 s */
 
 /* What is known of one object: the last status that took effect. */
@@ -226,7 +227,7 @@ static void judge_tenant(const struct attribution_status *status,
 	const char *fault;
 
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED) {
-		if (pod && pod->node != node_of(status->node_name))
+		if (pod && pod->node != node_of(status->node_name) && pod->known_at < sent_at)
 			oracle_accuse(ORACLE_FALSE_TENANT, "%s lists %s, which is on another node",
 				      world.gpus[gpu].uuid, pod->name);
 		return;
@@ -263,6 +264,24 @@ static void judge_absent(const struct attribution_status *now,
 				      VIEW_ARG(before->container));
 }
 
+/*
+ * A node can take a card by claiming it only while the one that has it is silent; the controller
+ * gives a node that it has not heard of since its start the benefit of the doubt.
+ */
+static void judge_place(const struct attribution_status *status, int gpu)
+{
+	int node = world.gpus[gpu].node, shown = node_of(status->node_name);
+	uint64_t from = clockwork_now() - MOVE_WEARS_OFF_MS;
+
+	if (node < 0 || shown == node || world.nodes[node].agentless ||
+	    cause_since(CAUSE_NEW_DEVICE, node, gpu, from) ||
+	    cause_since(CAUSE_REPORTS_MISSING, node, gpu, from) ||
+	    cause_since(CAUSE_DRIVER_FAILED, node, gpu, from))
+		return;
+	oracle_accuse(ORACLE_FORGED, "%s is shown on %.*s, and is on %s", world.gpus[gpu].uuid,
+		      VIEW_ARG(status->node_name), world.nodes[node].name);
+}
+
 static void judge_losses(const struct sight *sight, const struct attribution_status *now, int gpu)
 {
 	const struct array before = sight->attribution.status.tenants;
@@ -289,12 +308,12 @@ void oracle_vanished(const char *name)
 	find_sight(name)->exists = false;
 }
 
-/* How long the node has been away, as far as the controller can tell. */
+/* As far as the controller was told. */
 static bool is_long_gone(int node)
 {
-	const struct world_node *n = &world.nodes[node];
+	uint64_t told_at = world.nodes[node].gone_told_at;
 
-	return !n->in_api && clockwork_now() - n->in_api_since >= PROGRAMS_GONE_MS;
+	return told_at != WORLD_NEVER && clockwork_now() - told_at >= PROGRAMS_GONE_MS;
 }
 
 void oracle_deleted(const char *name)
@@ -304,7 +323,7 @@ void oracle_deleted(const char *name)
 
 	n_writes++;
 	if (node >= 0 && !is_long_gone(node))
-		oracle_accuse(ORACLE_DELETED, "%s is deleted, and its node %s is there", name,
+		oracle_accuse(ORACLE_DELETED, "%s is deleted, and for all that was told %s is not long gone", name,
 			      world.nodes[node].name);
 	sight->exists = false;
 }
@@ -350,6 +369,7 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	}
 	judge_status(&attribution.status, gpu, sent_at);
 	judge_losses(sight, &attribution.status, gpu);
+	judge_place(&attribution.status, gpu);
 	doubt_judge(&attribution.status, gpu, node_of(attribution.status.node_name), sent_at);
 	text = status_text(object);
 	if (oracle_is_verbose)

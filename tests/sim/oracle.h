@@ -20,7 +20,9 @@
  *		phase, confidence, witnesses), slots, conditions True. Nothing is missing, nothing
  *		is there that is not so. Excused, for there is no evidence left: what a pod holds
  *		whose entry was wiped from the kubelet's books, or that is of a MIG device which
- *		is gone. IDs of different forms at a time make the mode Unknown.
+ *		is gone. Of a node without an agent nothing is known but which app containers the
+ *		status of pods says to have which whole devices: those must be there, unless an
+ *		agent elsewhere has claimed the device, which such a node cannot contest.
  * NO_CAUSE	Each doubtful word (mode Unknown; a tenant Pending, Unresolved or NameOnly; a count
  *		that is not known; Ready, Attributed or ReportFresh not True) has a cause in the
  *		history (sim/cause.h) that was there within the time that such a cause may take to
@@ -35,13 +37,15 @@
  *		within 3 s of the moment when the controller was told, a new tenant within 6 s of
  *		its allocation, and that a node is silent 5 s after it has been so for the stated
  *		time.
- * FORGED	A report with a token that is not the reporting node's, or that is none, is refused.
- * DELETED	An object is deleted only when its node has been away from the API server for the
- *		stated time.
+ * FORGED	A report with a token that is not the reporting node's, or that is none, is refused;
+ *		and no node takes over a card that another one has and tells of.
+ * DELETED	An object is deleted only when the controller was told, the stated time ago, that
+ *		its node is gone, and nothing else since.
  * STUCK	Nothing spins at one moment of virtual time.
  *
- * That entries forged under the node's own token are never visible follows from FALSE_TENANT: what is forged is not so. Pods
- * that never existed may be shown as Pending and Unresolved; pods of other nodes may not.
+ * That entries forged under the node's own token are never visible follows from FALSE_TENANT: what
+ * is forged is not so. Pods that the controller has not been told of may be shown as Pending and
+ * Unresolved; those that it knows to be of other nodes may not.
  *
  * Threads: the program's only one.
  */

@@ -155,11 +155,6 @@ void programs_stop_agent(int node)
 	agents[node] = NULL;
 }
 
-bool programs_agent_runs(int node)
-{
-	return agents[node] != NULL;
-}
-
 void programs_stop_all(void)
 {
 	for (int node = 0; node < WORLD_MAX_NODES; node++)

@@ -39,7 +39,7 @@ static bool is_server_calm(int node)
 
 static bool is_node_calm(int node)
 {
-	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET), node);
+	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET) & ~BIT(CAUSE_NODE_CLOCK), node);
 }
 
 static void judge_shown(const struct world_pod *pod, const struct attribution_tenant *tenant)
@@ -64,7 +64,7 @@ static void judge_told(void *owner, uint64_t told_at)
 {
 	const struct world_pod *pod = owner;
 
-	if (pod->told_at != told_at || !is_server_calm(pod->node))
+	if (pod->told_at != told_at || pod->changed_at > told_at || !is_server_calm(pod->node))
 		return;
 	for (int gpu = 0; gpu < world.n_gpus; gpu++) {
 		const struct attribution_status *status = oracle_status(gpu);

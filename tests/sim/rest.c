@@ -121,6 +121,7 @@ static void judge_witnesses(const struct judge *judge, const struct world_pod *p
 static void judge_tenant(const struct judge *judge, const struct world_pod *pod, int container)
 {
 	const struct world_container *c = &pod->containers[container];
+	const char *owner = pod->hash[0] ? world.nodes[pod->node].name : pod->owner;
 	const struct attribution_tenant *tenant = attribution_find_tenant(
 		judge->status, view_from(pod->uid), view_from(c->name));
 
@@ -134,8 +135,8 @@ static void judge_tenant(const struct judge *judge, const struct world_pod *pod,
 		       phase_text(rest_phase(pod, container)));
 	if (!view_equal(tenant->resource, view_from(c->resource)))
 		accuse(judge, "a tenant's resource", "another", c->resource);
-	if (!view_equal(tenant->workload.name, view_from(pod->owner)))
-		accuse(judge, "a tenant's workload", "another", pod->owner);
+	if (!view_equal(tenant->workload.name, view_from(owner)))
+		accuse(judge, "a tenant's workload", "another", owner);
 	if (tenant->system != is_system(pod) && !is_beyond_proof(pod, container, judge->gpu))
 		accuse(judge, "a tenant's system", "wrong", "so");
 	judge_witnesses(judge, pod, container, tenant);
@@ -203,7 +204,7 @@ bool rest_is_shown(const struct world_pod *pod)
 #define MAX_SEEN 256
 
 struct forms {
-	bool plain, replica, mig, mig_replica; /* of those on offer, or, without any, of those held */
+	bool plain, replica, mig, mig_replica; /* of those on offer; without any, of those held */
 	bool mps, not_mps;                     /* of the replicas held */
 	int held;                              /* different IDs */
 	int total;                             /* with those on offer */
@@ -256,16 +257,20 @@ static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 	}
 }
 
+/* Of all that is held, whatever the API server knows of it. */
 static struct forms survey(int gpu)
 {
 	const char *seen[MAX_SEEN];
 	struct forms forms = {0};
 
-	for (int i = 0; i < world.n_pods; i++)
-		for (int c = 0; c < world.pods[i].n_containers; c++)
-			if (is_tenant(&world.pods[i], c, gpu))
-				note_held(&forms, &world_holder(&world.pods[i])->containers[c],
-					  gpu, seen);
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		for (int c = 0; c < pod->n_containers; c++)
+			if (pod->mirror_of < 0 && world_is_active(pod) &&
+			    is_on(&pod->containers[c], gpu))
+				note_held(&forms, &pod->containers[c], gpu, seen);
+	}
 	note_offered(&forms, gpu, seen);
 	return forms;
 }
@@ -288,6 +293,21 @@ static int mode_of(const struct forms *forms, const struct world_gpu *gpu)
 	if (forms->plain)
 		return ATTRIBUTION_MODE_EXCLUSIVE;
 	return forms->mig ? ATTRIBUTION_MODE_MIG : ATTRIBUTION_MODE_MIG_TIME_SLICED;
+}
+
+bool rest_was_released(int gpu, uint64_t since)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		for (int c = 0; c < world.pods[i].n_containers; c++) {
+			const struct world_container *container = &world.pods[i].containers[c];
+
+			for (int s = 0; s < container->n_slots; s++)
+				if (container->slots[s].gpu == gpu &&
+				    container->held_until != WORLD_NEVER &&
+				    container->held_until >= since)
+					return true;
+		}
+	return false;
 }
 
 int rest_mode(int gpu)
@@ -392,6 +412,36 @@ static void judge_there(struct judge *judge)
 	judge_partitions(judge);
 }
 
+/* Of MIG devices nobody there can tell the parent. */
+static bool is_told_by_api(const struct world_pod *pod, int container, int gpu)
+{
+	const struct world_container *c = &world_holder(pod)->containers[container];
+
+	for (int i = 0; i < c->n_slots; i++)
+		if (c->slots[i].gpu == gpu && c->slots[i].partition < 0)
+			return is_in_status(pod, container) && is_tenant(pod, container, gpu);
+	return false;
+}
+
+static void judge_agentless(const struct judge *judge)
+{
+	if (judge->status && !view_equal(judge->status->node_name, view_from(judge->node->name)))
+		return;
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		for (int c = 0; c < pod->n_containers; c++)
+			if (is_told_by_api(pod, c, judge->gpu) &&
+			    (!judge->status ||
+			     !attribution_find_tenant(judge->status, view_from(pod->uid),
+						      view_from(pod->containers[c].name))))
+				accuse(judge, pod->name, "missing", "a tenant");
+	}
+	for (uint32_t i = 0; judge->status && i < judge->status->tenants.count; i++)
+		judge_listed(judge,
+			     ARRAY_AT(judge->status->tenants, struct attribution_tenant, i));
+}
+
 void rest_judge(const struct attribution_status *status, int gpu)
 {
 	struct judge judge = {.status = status, .gpu = gpu, .g = &world.gpus[gpu]};
@@ -399,7 +449,10 @@ void rest_judge(const struct attribution_status *status, int gpu)
 	if (judge.g->node < 0 || judge.g->lost)
 		return;
 	judge.node = &world.nodes[judge.g->node];
-	judge_there(&judge);
+	if (judge.node->agentless)
+		judge_agentless(&judge);
+	else
+		judge_there(&judge);
 }
 
 /* Texts but for times */

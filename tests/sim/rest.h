@@ -23,5 +23,7 @@ int rest_phase(const struct world_pod *pod, int container);
 bool rest_is_shown(const struct world_pod *pod);
 /* It holds the device, the API server says nothing else, and there is a book that says so. */
 bool rest_must_show(const struct world_pod *pod, int container, int gpu);
+/* Somebody gave a slot of the device back since then. */
+bool rest_was_released(int gpu, uint64_t since);
 /* The mode that the IDs in use and on offer bear out (enum attribution_mode). */
 int rest_mode(int gpu);

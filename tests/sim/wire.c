@@ -22,6 +22,7 @@
 #include "sim/door.h"
 #include "sim/net.h"
 #include "sim/oracle.h"
+#include "sim/programs.h"
 #include "sim/prompt.h"
 #include "sim/world.h"
 
@@ -32,19 +33,25 @@ struct letter {
 	bool answer_lost;
 	int node;
 	unsigned boot;
+	uint64_t to; /* the controller that it is for, by its start: connections die with it */
 	enum wire_forgery forgery; /* WIRE_N_FORGERIES: it is none */
 	char authorization[64];
 	size_t len;
 	char body[];
 };
 
+static uint64_t heard_by[WORLD_MAX_NODES]; /* which controller accepted a report last */
 static unsigned boots[WORLD_MAX_NODES];
 static uint64_t spoilt_until[WORLD_MAX_NODES][WIRE_N_FAULTS];
 static char *kept[WORLD_MAX_NODES][KEPT]; /* newest first */
 
+static void arrive(void *owner, uint64_t number);
+
 void wire_reset(void)
 {
 	memset(spoilt_until, 0, sizeof(spoilt_until));
+	memset(heard_by, 0, sizeof(heard_by));
+	clockwork_on_drop(arrive, free);
 }
 
 void wire_lose(int node)
@@ -96,8 +103,10 @@ static void answered(void *owner, int status, uint32_t retry_after_ms, struct vi
 	if (status == 200 && must_be_refused(letter->forgery))
 		oracle_accuse(ORACLE_FORGED, "a forged report of node-%d is accepted",
 			      letter->node + 1);
-	if (status == 200)
+	if (status == 200) {
+		heard_by[letter->node] = programs_controller_since();
 		prompt_heard(letter->node);
+	}
 	if (fetch && !letter->answer_lost) {
 		if (status == 0)
 			net_fail_in(fetch, 1);
@@ -113,7 +122,9 @@ static void arrive(void *owner, uint64_t number)
 	struct letter *letter = owner;
 
 	(void)number;
-	if (letter->boot != boots[letter->node]) {
+	if (letter->boot != boots[letter->node] || letter->to != programs_controller_since()) {
+		if (letter->fetch)
+			net_fail(letter->fetch, "connection reset");
 		free(letter);
 		return;
 	}
@@ -129,6 +140,7 @@ static struct letter *write_letter(int node, const char *authorization, struct v
 	snprintf(letter->authorization, sizeof(letter->authorization), "%s", authorization);
 	letter->node = node;
 	letter->boot = boots[node];
+	letter->to = programs_controller_since();
 	letter->forgery = WIRE_N_FORGERIES;
 	letter->len = body.len;
 	memcpy(letter->body, body.ptr, body.len);
@@ -206,7 +218,9 @@ static const struct world_gpu *some_gpu(int node, bool own)
 	for (int i = 0; i < world.n_gpus; i++) {
 		const struct world_gpu *gpu = &world.gpus[(first + i) % world.n_gpus];
 
-		if (gpu->node >= 0 && (gpu->node == node) == own)
+		/* A device that no agent tells of is whose node claims it. */
+		if (gpu->node >= 0 && (gpu->node == node) == own &&
+		    !world.nodes[gpu->node].agentless)
 			return gpu;
 	}
 	return NULL;
@@ -286,7 +300,8 @@ static bool decode_last(struct forger *forger)
 	struct error err;
 	const char *last = kept[forger->node][0];
 
-	return last && report_doc_decode(view_from(last), &forger->arena, &forger->report, &err) == 0;
+	return last &&
+	       report_doc_decode(view_from(last), &forger->arena, &forger->report, &err) == 0;
 }
 
 static bool change(struct forger *forger, enum wire_forgery forgery)
@@ -345,7 +360,8 @@ bool wire_forge(int node, enum wire_forgery forgery)
 	}
 	if (forgery != WIRE_REPLAY)
 		return post_changed(node, forgery);
-	if (!kept[node][KEPT - 1])
+	/* A controller that has heard nothing of the node yet cannot know what is old. */
+	if (!kept[node][KEPT - 1] || heard_by[node] != programs_controller_since())
 		return false;
 	post(node, forgery, view_from(kept[node][KEPT - 1]));
 	return true;

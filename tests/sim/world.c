@@ -71,7 +71,7 @@ int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_
 	node->renamed = renamed;
 	node->in_api = true;
 	node->powered = true;
-	node->in_api_since = clockwork_now();
+	node->gone_told_at = WORLD_NEVER;
 	for (int i = 0; i < n_gpus; i++)
 		add_gpu(index);
 	return index;

@@ -63,7 +63,8 @@ struct world_node {
 	bool renamed;      /* shared resources are advertised under another name */
 	bool in_api;
 	bool powered;
-	uint64_t in_api_since;
+	bool agentless; /* nobody ever reports; the API server says what it can */
+	uint64_t gone_told_at; /* when the present controller was told that it is gone; NEVER: not */
 };
 
 enum world_container_kind { WORLD_MAIN, WORLD_INIT, WORLD_SIDECAR };
@@ -138,6 +139,7 @@ struct world_pod {
 	uint64_t end_known_at; /* when the present controller was told that it ended; NEVER: not */
 	uint64_t known_at;     /* when it was first told of it */
 	uint64_t told_at;      /* when it was last told of it */
+	uint64_t changed_at;   /* when its object last changed */
 	uint64_t shown_at;     /* the API server has had it since */
 	uint64_t over_at;      /* its object says that it holds nothing, or is gone, since */
 	int mirror_of;         /* -1, or the static pod whose mirror this is */

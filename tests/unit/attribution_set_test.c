@@ -80,15 +80,42 @@ static void an_object_hangs_on_the_place_that_its_status_names(void **state)
 	assert_null(attribution_set_find(&set, VIEW("y"))->place);
 	assert_null(attribution_set_find(&set, VIEW("z")));
 	assert_touched("n1 ");
-	put("x", "n2", 3);
-	assert_touched("n1 n2 ");
+	put("x", "n", 3);
+	assert_touched("n1 n ");
 	assert_null(place_find(&places, VIEW("n1")));
+	put("x", "n2", 4);
+	assert_touched("n n2 ");
 	put("x", "n3", 2);
 	assert_touched("");
 	assert_null(place_find(&places, VIEW("n3")));
+	assert_null(place_find(&places, VIEW("n")));
 	attribution_set_remove(&set, store_find(&set.store, VIEW("x")));
 	assert_touched("n2 ");
 	assert_int_equal(places.by_name.count, 0);
+}
+
+static void every_place_that_claims_the_device_is_touched_once(void **state)
+{
+	(void)state;
+	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
+	const struct report report = {.devices = {&device, 1, true}};
+	static const char *const names[] = {"n1", "n2", "n3"};
+	struct place *claiming[ARRAY_SIZE(names)];
+	struct error err;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		claiming[i] = place_ensure(&places, view_from(names[i]), &err);
+		assert_non_null(claiming[i]);
+		claiming[i]->report = &report;
+		assert_int_equal(claim_add(&claims, claiming[i], &report, 0, &err), 0);
+	}
+	put("gpu-ab", "n2", 1);
+	assert_touched("n2 n1 n3 ");
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		claim_drop(&claims, claiming[i], &report, NULL);
+		claiming[i]->report = NULL;
+		place_release(&places, claiming[i]);
+	}
 }
 
 static void a_walk_meets_every_object_once(void **state)
@@ -159,6 +186,8 @@ static void without_memory_what_is_there_stays(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		every_place_that_claims_the_device_is_touched_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_hangs_on_the_place_that_its_status_names, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -28,11 +28,13 @@ static struct book read_book(void)
 {
 	static struct roster roster;
 	static struct census census;
+	static struct past past;
 	struct book book;
 	struct error err;
 	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
 	assert_int_equal(census_take(&world.input, &world.arena, &census, &err), 0);
-	assert_int_equal(book_read(&census, &roster, &world.arena, &book, &err), 0);
+	assert_int_equal(past_read(&roster, &world.arena, &past, &err), 0);
+	assert_int_equal(book_read(&census, &past, &world.arena, &book, &err), 0);
 	return book;
 }
 
@@ -92,38 +94,73 @@ static void whoever_was_published_as_a_tenant_was_known_once(void **state)
 	assert_int_equal(book.entries[4].standing, BOOK_UNKNOWN);
 }
 
-static void entries_are_found_by_id_and_container(void **state)
+static unsigned bit(enum book_standing standing)
+{
+	return 1u << standing;
+}
+
+static void standings_are_found_by_id_and_container(void **state)
 {
 	(void)state;
-	static const char *const uids[] = {"a", "b", "c"};
-	for (size_t i = 0; i < ARRAY_SIZE(uids); i++) {
-		build_world_book(&world, uids[i], "main", VIEW("id-1"));
-		build_world_book(&world, uids[i], "side", VIEW("id-1"));
-		build_world_book(&world, uids[i], "main", VIEW("id-0"));
-		build_world_book(&world, uids[i], "main", VIEW("id-2"));
-	}
+	build_world_pod(&world, (struct build_pod){.name = "live"});
+	build_world_end(&world, "uid-ended");
+	build_world_book(&world, "uid-live", "main", VIEW("id-1"));
+	build_world_book(&world, "uid-live", "side", VIEW("id-1"));
+	build_world_book(&world, "uid-ended", "main", VIEW("id-1"));
+	build_world_book(&world, "uid-new", "side", VIEW("id-2"));
+	build_world_book(&world, "uid-newer", "side", VIEW("id-2"));
 	struct book book = read_book();
-	const struct book_entry *entry;
-	size_t at = 0, n = 0;
-	while ((entry = book_next(&book, VIEW("id-1"), VIEW("side"), &at)))
-		expect_text(entry->said->pod_uid, uids[n++]);
-	assert_int_equal(n, 3);
-	at = 0;
-	assert_null(book_next(&book, VIEW("id-1"), VIEW("init"), &at));
-	assert_null(book_next(&book, VIEW("id"), VIEW("main"), &at));
-	assert_null(book_next(&book, VIEW("id-3"), VIEW("main"), &at));
+	assert_int_equal(book_standings(&book, VIEW("id-1"), VIEW("main")),
+			 bit(BOOK_LIVE) | bit(BOOK_ENDED));
+	assert_int_equal(book_standings(&book, VIEW("id-1"), VIEW("side")), bit(BOOK_LIVE));
+	assert_int_equal(book_standings(&book, VIEW("id-2"), VIEW("side")), bit(BOOK_UNKNOWN));
+	assert_int_equal(book_standings(&book, VIEW("id-2"), VIEW("main")), 0);
+	assert_int_equal(book_standings(&book, VIEW("id-1"), VIEW("init")), 0);
+	assert_int_equal(book_standings(&book, VIEW("id"), VIEW("main")), 0);
+	assert_int_equal(book_standings(&book, VIEW("id-3"), VIEW("main")), 0);
 }
 
 static void each_id_of_an_entry_leads_to_it(void **state)
 {
 	(void)state;
-	static struct view ids[] = {VIEW_INIT("id-1"), VIEW_INIT("id-2")};
-	build_world_book(&world, "a", "main", VIEW("id-0"))->device_ids =
-		(struct array){ids, ARRAY_SIZE(ids), true};
-	struct book book = read_book();
+	static struct view ids[] = {VIEW_INIT("id-1"), VIEW_INIT("id-2"), VIEW_INIT("id-1")};
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		size_t at = 0;
-		assert_ptr_equal(book_next(&book, ids[i], VIEW("main"), &at), &book.entries[0]);
+		build_world_book_nothing(&world);
+		build_world_book(&world, "a", "main", VIEW("id-0"))->device_ids =
+			(struct array){ids, ARRAY_SIZE(ids), true};
+		struct book book = read_book();
+		book_support(&book, ids[i], VIEW("main"), NULL);
+		book_settle(&book);
+		assert_true(book.entries[0].is_supported);
+	}
+}
+
+static void the_list_supports_the_entries_of_the_pod_it_is_said_of(void **state)
+{
+	(void)state;
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *b = build_world_pod(&world, (struct build_pod){.name = "b"});
+	const struct pod *c = build_world_pod(&world, (struct build_pod){.name = "c"});
+	static const struct {
+		const char *uid, *container, *id;
+	} rows[] = {
+		{"uid-a", "main", "id-1"}, {"uid-b", "main", "id-1"}, {"uid-a", "side", "id-1"},
+		{"uid-a", "main", "id-2"}, {"new", "main", "id-1"},   {"newer", "main", "id-1"},
+	};
+	const struct {
+		const struct pod *pod;
+		const char *supported; /* by row */
+	} cases[] = {{a, "+....."}, {b, ".+...."}, {c, "......"}, {NULL, "....++"}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		build_world_book(&world, rows[i].uid, rows[i].container, view_from(rows[i].id));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct book book = read_book();
+		book_support(&book, VIEW("id-1"), VIEW("main"), cases[i].pod);
+		book_support(&book, VIEW("id-3"), VIEW("main"), cases[i].pod);
+		book_settle(&book);
+		for (size_t k = 0; k < ARRAY_SIZE(rows); k++)
+			assert_int_equal(book.entries[k].is_supported,
+					 cases[i].supported[k] == '+');
 	}
 }
 
@@ -139,8 +176,7 @@ static void what_is_not_in_a_list_is_looked_for_no_further_than_its_end(void **s
 	world.input.n_ended = 1;
 	struct book book = read_book();
 	assert_int_equal(book.entries[0].standing, BOOK_UNKNOWN);
-	size_t at = 0;
-	assert_null(book_next(&book, VIEW("z"), VIEW("main"), &at));
+	assert_int_equal(book_standings(&book, VIEW("z"), VIEW("main")), 0);
 	world.input.n_ended = 0;
 	world.input.ended = world.ended;
 	free(ended);
@@ -150,13 +186,13 @@ static void without_memory_there_is_no_book(void **state)
 {
 	(void)state;
 	struct census census = {.input = &world.input};
-	struct roster roster = {0};
+	struct past past = {0};
 	struct book book;
 	struct error err = {0};
 	struct arena small;
 	arena_init(&small, 1);
 	build_world_book(&world, "uid-a", "main", VIEW("id"))->device_ids.count = 0;
-	assert_int_equal(book_read(&census, &roster, &small, &book, &err), -1);
+	assert_int_equal(book_read(&census, &past, &small, &book, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }
@@ -170,7 +206,8 @@ static void a_pods_containers_are_found(void **state)
 	struct book book = read_book();
 	assert_true(book_has(&book, a, VIEW("main"), false));
 	assert_false(book_has(&book, a, VIEW("main"), true));
-	book.entries[0].is_supported = true;
+	book_support(&book, VIEW("id"), VIEW("main"), a);
+	book_settle(&book);
 	assert_true(book_has(&book, a, VIEW("main"), true));
 	assert_false(book_has(&book, a, VIEW("side"), false));
 	assert_false(book_has(&book, b, VIEW("main"), false));
@@ -180,7 +217,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(each_uid_has_its_standing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		whoever_was_published_as_a_tenant_was_known_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(entries_are_found_by_id_and_container, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_list_supports_the_entries_of_the_pod_it_is_said_of,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(standings_are_found_by_id_and_container, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_id_of_an_entry_leads_to_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_is_not_in_a_list_is_looked_for_no_further_than_its_end, set_up, tear_down),

@@ -52,6 +52,26 @@ static void pods_are_found_by_uid_hash_and_name(void **state)
 	assert_null(census_find_name(&census, VIEW("other"), VIEW("b")));
 }
 
+static void a_hash_that_was_copied_takes_no_pods_place(void **state)
+{
+	(void)state;
+	/* The hash is another pod's UID; and that of a static pod. */
+	build_world_pod(&world, (struct build_pod){.name = "thief", .hash = "uid-a"});
+	const struct pod *a =
+		build_world_pod(&world, (struct build_pod){.name = "a", .wants_no_gpu = true});
+	build_world_pod(&world,
+			(struct build_pod){.name = "copy", .hash = "c0ffee", .deleting = true});
+	const struct pod *mirror =
+		build_world_pod(&world, (struct build_pod){.name = "b", .hash = "c0ffee"});
+	struct census census = take();
+	assert_ptr_equal(census_find_uid(&census, VIEW("uid-a")), a);
+	assert_ptr_equal(census_find_uid(&census, VIEW("c0ffee")), mirror);
+	/* Of two that live nobody can tell which is the kubelet's. */
+	build_world_pod(&world, (struct build_pod){.name = "copy-2", .hash = "c0ffee"});
+	census = take();
+	assert_null(census_find_uid(&census, VIEW("c0ffee")));
+}
+
 static void of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant(void **state)
 {
 	(void)state;
@@ -111,13 +131,37 @@ static void a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar(void
 		struct census census = take();
 		assert_int_equal(census_is_listed(&census), !rows[i].must_be_listed);
 		build_world_list(&world, "a", "main", VIEW("id"));
+		census = take();
 		assert_true(census_is_listed(&census));
 		world.listed[0].namespace = VIEW("other");
+		census = take();
 		assert_int_equal(census_is_listed(&census), !rows[i].must_be_listed);
 	}
 }
 
+static void the_list_names_a_pod_by_both_parts_of_its_name(void **state)
+{
+	(void)state;
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *b =
+		build_world_pod(&world, (struct build_pod){.name = "b", .wants_no_gpu = true});
+	const struct pod *other = build_world_pod(
+		&world, (struct build_pod){.name = "a", .uid = "uid-c", .namespace = "other"});
+	build_world_list(&world, "a", "main", VIEW("id"));
+	struct census census = take();
+	assert_true(census_is_named(&census, a));
+	assert_false(census_is_named(&census, b));
+	assert_false(census_is_named(&census, other));
+	build_world_list(&world, "b", "main", VIEW("id"));
+	census = take();
+	assert_true(census_is_named(&census, b));
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(the_list_names_a_pod_by_both_parts_of_its_name, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_hash_that_was_copied_takes_no_pods_place, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(pods_are_found_by_uid_hash_and_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant, set_up, tear_down),

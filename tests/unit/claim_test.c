@@ -50,11 +50,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static uint64_t added_at; /* ms */
+
 static void add(unsigned i, const struct report *report)
 {
 	struct error err;
 
-	assert_int_equal(claim_add(&claims, place[i], report, &err), 0);
+	assert_int_equal(claim_add(&claims, place[i], report, added_at, &err), 0);
 }
 
 /* How many places claim the object. */
@@ -161,6 +163,31 @@ static void the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place(v
 	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), -1);
 }
 
+static void a_claim_lasts_from_its_first_report_until_one_that_lacks_it(void **state)
+{
+	(void)state;
+	const struct report_device devices[] = {{.uuid = VIEW_INIT("GPU-AB")}};
+	const struct report report = {.devices = {(void *)(uintptr_t)devices, 1, true}};
+	const struct report empty = {.devices = {NULL, 0, true}};
+
+	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), NULL, 1000), -1);
+	added_at = 1000;
+	add(0, &report);
+	added_at = 1500;
+	add(1, &report);
+	add(0, &report);
+	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), NULL, 2000), 1000);
+	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), place[0], 2000), 500);
+	claim_drop(&claims, place[0], &report, &empty);
+	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), NULL, 2000), 500);
+	added_at = 2000;
+	add(0, &report);
+	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), place[1], 2000), 0);
+	claim_drop(&claims, place[0], &report, NULL);
+	claim_drop(&claims, place[1], &report, NULL);
+	added_at = 0;
+}
+
 static void what_was_claimed_before_memory_ran_out_can_be_dropped(void **state)
 {
 	(void)state;
@@ -172,7 +199,7 @@ static void what_was_claimed_before_memory_ran_out_can_be_dropped(void **state)
 		claim_book_deinit(&claims);
 		claim_book_init(&claims);
 		failing_malloc_at(k);
-		int result = claim_add(&claims, place[0], &both, &err);
+		int result = claim_add(&claims, place[0], &both, 0, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
@@ -183,6 +210,8 @@ static void what_was_claimed_before_memory_ran_out_can_be_dropped(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(a_claim_lasts_from_its_first_report_until_one_that_lacks_it,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_object_of_a_device_is_its_uuid_in_lower_case, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

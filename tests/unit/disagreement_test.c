@@ -104,6 +104,32 @@ static void witnesses_that_count_differently_on_one_device_disagree(void **state
 	expect_disagreement(publish_later(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=2");
 }
 
+static void witnesses_that_name_as_many_other_ids_disagree(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_replica(&world, 0, 1)}},
+			build_world_replica(&world, 0, 0));
+	const struct attribution_status *status = publish_later();
+	expect_disagreement(status, "uid-a/main Checkpoint=1 PodResources=1 PodStatus=1");
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, DISPUTED)->slots, 2);
+	expect_condition(status, "Attributed", CONDITION_FALSE, "SourceDisagreement");
+}
+
+static void an_id_that_only_a_claim_gives_is_no_other_witnesses_to_name(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .told = {build_world_replica(&world, 0, 0)}},
+			build_world_replica(&world, 0, 0));
+	build_world_grant(&world, "uid-a", "main", 0);
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 2);
+	expect_disagreement(status, "");
+}
+
 static void a_checkpoint_that_was_wiped_contradicts_those_that_remember(void **state)
 {
 	(void)state;
@@ -133,6 +159,73 @@ static void a_difference_counts_when_the_report_has_stood_for_the_stated_time(vo
 	assert_int_equal(world.result.again_in_ms, 1);
 	build_world_wait(&world, 1);
 	assert_int_equal(build_world_count_writes(&world), 2);
+}
+
+static void a_pod_status_that_was_cut_contradicts_nobody(void **state)
+{
+	(void)state;
+	for (int is_cut = 0; is_cut < 2; is_cut++) {
+		tear_down(NULL);
+		set_up(NULL);
+		contradict();
+		build_world_pod(&world, (struct build_pod){.name = "a",
+							   .is_cut = is_cut,
+							   .told = {build_world_uuid(&world, 1)}});
+		const struct attribution_status *status = publish_later();
+		expect_disagreement(status,
+				    is_cut ? "" : "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+		expect_tenant(status, "uid-a", RUNNING, is_cut ? CONFIRMED : DISPUTED);
+		/* What it does name, others do not. */
+		expect_disagreement(build_world_status(&world, 1),
+				    is_cut ? "uid-a/main Checkpoint=0 PodResources=0"
+					   : "uid-a/main Checkpoint=0 PodResources=0 PodStatus=1");
+	}
+}
+
+static void other_news_all_the_time_does_not_put_off_a_difference(void **state)
+{
+	(void)state;
+	contradict();
+	build_world_report(&world);
+	expect_disagreement(publish(), "");
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_report(&world);
+	expect_disagreement(publish(), "");
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	build_world_report(&world);
+	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+}
+
+static void a_difference_that_was_gone_in_between_begins_anew(void **state)
+{
+	(void)state;
+	contradict();
+	publish();
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	publish();
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 1)}});
+	publish();
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	expect_disagreement(publish(), "");
+	build_world_wait(&world, 1);
+	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+}
+
+/* Its time may have been stepped by hours: the tenant is of the future then. */
+static void the_wall_clock_has_no_part_in_it(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	publish();
+	world.input.now_wall_ms -= 3600000;
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=0 PodStatus=1");
 }
 
 static void what_was_published_stays_while_new_reports_show_it_too(void **state)
@@ -302,12 +395,23 @@ static void what_the_last_report_could_not_know_contradicts_nothing(void **state
 	build_world_pod(&world,
 			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
 	expect_disagreement(publish(), "");
-	build_world_wait(&world, world.limits.disagreement_ms);
+	assert_false(world.result.is_hearing_awaited);
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
 	expect_disagreement(publish(), "");
-	/* It is back, and says the same as before: the kubelet knows nothing of the pod. */
-	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
-	world.input.report_age_ms = 0;
+	assert_int_equal(world.result.again_in_ms, 1);
+	/* Only a heartbeat is waited for then, not the time. */
+	build_world_wait(&world, 1);
+	expect_disagreement(publish(), "");
+	assert_true(world.result.is_hearing_awaited);
+	assert_true(world.result.again_in_ms > world.limits.disagreement_ms);
+	build_world_wait(&world, 5000);
+	world.input.report_age_ms = 5001;
+	expect_disagreement(publish(), "");
+	/* It says the same as before: the kubelet knows nothing of the pod. */
+	world.input.report_age_ms = 5000;
 	expect_disagreement(publish(), "uid-a/main Checkpoint=0 PodStatus=1");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_false(world.result.is_hearing_awaited);
 }
 
 static void a_silent_agent_settles_no_disagreement_and_starts_none(void **state)
@@ -350,6 +454,11 @@ static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
 		"uid-p15");
 	expect_tenant(status, "uid-p17", RUNNING, DISPUTED);
 	assert_int_equal(build_world_count_writes(&world), 0);
+	/* A restart makes none of them new. */
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 static void who_is_carried_over_stays_disputed(void **state)
@@ -371,11 +480,22 @@ static void who_is_carried_over_stays_disputed(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_pod_status_that_names_another_device_contradicts_the_books, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_status_that_was_cut_contradicts_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(other_news_all_the_time_does_not_put_off_a_difference,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_difference_that_was_gone_in_between_begins_anew, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_wall_clock_has_no_part_in_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_list_that_names_another_device_contradicts_the_checkpoint,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_list_that_has_the_pod_without_the_container_contradicts_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(witnesses_that_count_differently_on_one_device_disagree,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(witnesses_that_name_as_many_other_ids_disagree, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_id_that_only_a_claim_gives_is_no_other_witnesses_to_name,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_checkpoint_that_was_wiped_contradicts_those_that_remember,
 					set_up, tear_down),

@@ -374,7 +374,21 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 		    !view_equal(grant->partition, view_from(rows[i].partition)))
 			fail_msg("row %zu: %.*s %.*s", i, VIEW_ARG(grant->uuid),
 				 VIEW_ARG(grant->partition));
+		bool has_parent = rows[i].devices[0][2] && *rows[i].devices[0][2];
+		assert_int_equal(grant->is_part, strstr(rows[i].claimed, "-mig-") || has_parent);
 	}
+}
+
+/* No slice says a word of it, and its name still does. */
+static void a_mig_device_without_a_slice_is_a_part_all_the_same(void **state)
+{
+	(void)state;
+	add_user("u1", "gpu-1-mig-1g5gb-19-0");
+	assert_true(only()->is_part);
+	tear_down(state);
+	set_up(state);
+	add_user("u1", "gpu-1");
+	assert_false(only()->is_part);
 }
 
 static void a_device_of_another_pool_or_driver_does_not_count(void **state)
@@ -602,6 +616,8 @@ static const struct CMUnitTest tests[] = {
 		a_share_of_a_device_has_a_name_of_its_own, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_slice_tells_the_physical_device_and_the_partition, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_mig_device_without_a_slice_is_a_part_all_the_same, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_of_another_pool_or_driver_does_not_count, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

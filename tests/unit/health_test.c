@@ -34,6 +34,11 @@ static void expect_health(int state, int recovery, const char *reasons)
 	assert_int_equal(health->state, state);
 	assert_int_equal(health->recovery_action, recovery);
 	expect_texts(health->reasons, reasons);
+	assert_true(health->reasons.present && health->events.present);
+	assert_int_equal(health->reasons.items != NULL, reasons[0] != '\0');
+	assert_int_equal(health->events.items != NULL, health->events.count > 0);
+	assert_true(attribution_find_condition(build_world_status(&world, 0), VIEW("Healthy"))
+			    ->message.len > 0);
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
@@ -100,6 +105,53 @@ static void the_worst_error_decides_and_all_are_reasons(void **state)
 	expect_text(attribution_find_condition(build_world_status(&world, 0), VIEW("Healthy"))
 			    ->message,
 		    "XID 79: GPU has fallen off the bus");
+}
+
+static void event(int64_t code, int64_t seconds)
+{
+	build_world_event(&world, build_world_uuid(&world, 0), code,
+			  BUILD_WORLD_NOW + seconds * 1000);
+}
+
+static void reasons_come_once_and_by_code_whatever_happened_first(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	event(48, 0);
+	event(48, 1);
+	event(74, 2);
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID48,XID74");
+	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_FALSE, "XID48");
+}
+
+static void a_reboot_is_the_remedy_where_a_reset_would_be_too_little(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	event(62, 0);
+	event(79, 1);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID62,XID79");
+	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_FALSE, "XID79");
+}
+
+static void an_event_without_tenants_lists_none(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	event(79, 0);
+	publish();
+	assert_true(event_at(0)->tenants.present);
+	assert_null(event_at(0)->tenants.items);
+}
+
+static void an_error_at_the_time_of_another_is_another(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	event(31, 0);
+	publish();
+	event(79, 0);
+	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
 }
 
 static void an_event_lists_each_pod_that_held_the_device_once(void **state)
@@ -300,6 +352,87 @@ static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
 }
 
+static void without_an_agent_nothing_is_known_of_health(void **state)
+{
+	(void)state;
+	build_world_slice(&world, 0);
+	build_world_without_agent(&world);
+	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, "NoAgent");
+}
+
+static void a_device_is_withdrawn_by_either_book(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		publish();
+		build_world_offer_nothing(&world);
+		if (i == 0) {
+			world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+			world.report.checkpoint.present = false;
+		} else {
+			build_world_fail_list(&world);
+		}
+		expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET,
+			      "NotAdvertised");
+	}
+}
+
+static void one_id_on_offer_is_enough(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_offer(&world, build_world_replica(&world, 0, 1));
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
+static void each_device_is_withdrawn_for_itself(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_device(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 1));
+	publish();
+	expect_texts(build_world_status(&world, 1)->health.reasons, "NotAdvertised");
+}
+
+static void where_no_offer_is_known_none_is_withdrawn(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	world.report.allocatable = (struct array){0};
+	world.report.checkpoint.registered = (struct array){0};
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
+static void a_dated_list_brings_no_device_back(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	publish();
+	world.report.devices.count = 0;
+	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, "DeviceMissing");
+	world.report.devices.count = 1;
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET,
+		      "DeviceMissing,NVMLUnavailable");
+}
+
+static void every_error_before_the_boot_is_history(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	event(48, 0);
+	event(79, 1);
+	publish();
+	world.input.booted_after = BUILD_WORLD_NOW + 1000;
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
 static void a_device_that_was_never_on_offer_was_not_withdrawn(void **state)
 {
 	(void)state;
@@ -322,6 +455,22 @@ static void sources_that_fail_withdraw_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		reasons_come_once_and_by_code_whatever_happened_first, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_reboot_is_the_remedy_where_a_reset_would_be_too_little, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_event_without_tenants_lists_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_error_at_the_time_of_another_is_another, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_is_withdrawn_by_either_book, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_an_agent_nothing_is_known_of_health, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(one_id_on_offer_is_enough, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_device_is_withdrawn_for_itself, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		where_no_offer_is_known_none_is_withdrawn, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_dated_list_brings_no_device_back, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_error_before_the_boot_is_history, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_with_nothing_against_it_is_healthy, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

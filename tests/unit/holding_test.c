@@ -119,6 +119,20 @@ static void a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name(void **s
 	expect_unplaced(status, "uid-a/main pool/gpu-0");
 }
 
+/* The slice that tells its device may be there. */
+static void while_claims_cannot_be_read_none_is_unplaced(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
+	build_world_regrant(&world);
+	world.input.grants_unknown = true;
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(), "");
+	assert_int_equal(world.result.ids_unknown, 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_dated_checkpoint_still_names_by_uid, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -129,6 +143,8 @@ static const struct CMUnitTest tests[] = {
 		what_is_written_on_a_pod_that_is_over_counts_for_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_claims_cannot_be_read_none_is_unplaced, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -342,6 +342,55 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 	assert_int_equal(gather(world, "gpu-a", 3500).report_held_ms, 2500);
 }
 
+static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it(
+	void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	const struct join_doubt doubts[] = {{7, 0}, {8, 500}};
+	struct join_input input;
+	struct error err;
+
+	put_report(world, &report, 1000);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
+	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), doubts, 2, false,
+					      1000, &err), 0);
+	put_report(world, &report, 2000);
+	input = gather(world, "gpu-a", 4000);
+	assert_int_equal(input.n_doubts, 2);
+	assert_int_equal(input.doubts[0].key, 7);
+	assert_int_equal(input.doubts[0].age_ms, 3000);
+	assert_int_equal(input.doubts[1].age_ms, 3500);
+	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), input.doubts + 1, 1,
+					      false, 4000, &err), 0);
+	input = gather(world, "gpu-a", 5000);
+	assert_int_equal(input.n_doubts, 1);
+	assert_int_equal(input.doubts[0].key, 8);
+	assert_int_equal(input.doubts[0].age_ms, 4500);
+	assert_int_equal(gather(world, "gpu-b", 5000).n_doubts, 0);
+	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-b"), doubts, 2, true,
+					      5000, &err), 0);
+	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0, false,
+					      6000, &err), 0);
+	assert_int_equal(gather(world, "gpu-a", 6000).n_doubts, 0);
+}
+
+static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	struct error err;
+
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0,
+						      i == 0, 1000, &err), 0);
+		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 9000, 2000));
+		assert_touched(world, i == 0 ? "gpu-a " : "");
+	}
+}
+
 static void a_node_that_is_heard_of_after_a_long_silence_is_touched(void **state)
 {
 	struct world *world = *state;
@@ -450,6 +499,52 @@ static void a_uid_that_the_api_places_on_another_node_is_elsewhere(void **state)
 	struct join_input input = gather(world, "gpu-a", 1000);
 	assert_int_equal(input.n_elsewhere, 1);
 	assert_true(view_equal(input.elsewhere[0], VIEW("u1")));
+}
+
+static void a_name_that_the_api_places_on_another_node_is_foreign(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	static struct report_pod_resource list[] = {
+		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("here")},
+		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("away")},
+		{.namespace = VIEW_INIT("other"), .name = VIEW_INIT("away")},
+		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("waits")},
+	};
+
+	report.pod_resources = (struct array){list, ARRAY_SIZE(list), true};
+	put_pod_at(world, "here", "u1", "gpu-a", true, 1, 0);
+	put_pod_at(world, "away", "u2", "gpu-b", true, 2, 0);
+	put_pod_at(world, "waits", "u3", "", true, 3, 0);
+	put_report(world, &report, 1000);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		assert_int_equal(input.is_foreign[i], i == 1);
+}
+
+static void what_was_refused_is_new_once_for_each_content_of_a_report(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, "u1");
+	const struct place_refusals rows[][2] = {
+		/* refused, new */
+		{{2, 1}, {2, 1}}, {{2, 1}, {0, 0}}, {{1, 3}, {0, 2}}, {{3, 3}, {1, 0}},
+	};
+
+	for (unsigned n = 0; n < 2; n++) {
+		put_report(world, &report, 1000 + n);
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			struct place_refusals new = inventory_note_refusals(
+				world->inventory, VIEW("gpu-a"), rows[i][0]);
+			assert_int_equal(new.claims, rows[i][1].claims);
+			assert_int_equal(new.ids, rows[i][1].ids);
+		}
+		inventory_refresh_report(world->inventory, VIEW("gpu-a"), 5000, 1100);
+		assert_int_equal(inventory_note_refusals(world->inventory, VIEW("gpu-a"),
+							 rows[0][0]).claims, 0);
+	}
+	assert_int_equal(inventory_note_refusals(world->inventory, VIEW("gpu-z"), rows[0][0]).ids,
+			 1);
 }
 
 static void an_object_touches_its_holder_and_those_that_report_the_device(void **state)
@@ -683,6 +778,62 @@ static void without_nvml_the_api_names_the_objects_too(void **state)
 	assert_int_equal(gather(world, "gpu-a", 2000).n_previous, 0);
 }
 
+static void put_told(struct world *world, const char *node, const char *id, bool is_over,
+		     uint64_t version)
+{
+	struct pod_fields fields = {
+		.namespace = VIEW("ml"), .name = VIEW("b"), .uid = VIEW("u2"),
+		.node = view_from(node), .phase = is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
+		.wants_gpu = true, .containers_terminated = is_over,
+		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), view_from(id)}},
+		.n_allocations = 1,
+	};
+	struct error err;
+
+	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000,
+					   &err), 0);
+}
+
+/* One object of gpu-b, which gpu-a's slice names; what is known of gpu-b changes. */
+static void without_a_report_it_is_told_whether_the_api_names_the_device_elsewhere(void **state)
+{
+	static const struct {
+		const char *id, *slice_uuid, *slice_parent;
+		bool is_over, is_named;
+	} rows[] = {
+		{"", "", "", false, false},
+		{UUID_A, "", "", false, true},
+		{UUID_A "::1", "", "", false, true},
+		{UUID_A, "", "", true, false},
+		{"MIG-" UUID_A, "", "", false, false},
+		{"", UUID_A, "", false, true},
+		{"", "MIG-x", UUID_A, false, true},
+		{"", NAME_A, "", false, true},
+		{"", "GPU-x", "", false, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct resource_slice_fields slice = slice_on("gpu-b", 1);
+		struct error err;
+
+		tear_down(state);
+		set_up(state);
+		struct world *world = *state;
+		put_attribution(world, "gpu-b", 1);
+		put_slice(world, "gpu-a", 1, 1);
+		put_told(world, "gpu-b", rows[i].id, rows[i].is_over, 1);
+		slice.name = VIEW("other");
+		slice.devices[0].uuid = view_from(rows[i].slice_uuid);
+		slice.devices[0].parent_uuid = view_from(rows[i].slice_parent);
+		assert_int_equal(inventory_put_resource_slice(world->inventory, &slice,
+							      STORE_UPSERT, 1, &err), 0);
+		struct join_input input = gather(world, "gpu-a", 1000);
+		assert_int_equal(input.n_previous, 1);
+		assert_int_equal(input.previous[0].is_named_elsewhere, rows[i].is_named);
+		/* What is said of its own node is not said elsewhere. */
+		assert_false(gather(world, "gpu-b", 1000).previous[0].is_named_elsewhere);
+	}
+}
+
 static void what_changes_of_claims_and_slices_touches_their_nodes(void **state)
 {
 	struct world *world = *state;
@@ -787,7 +938,7 @@ static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
 	}
 }
 
-static void a_claim_that_is_not_here_makes_grants_unknown_while_its_pod_lives(void **state)
+static void a_claim_that_is_not_here_is_lacking_while_its_pod_lives(void **state)
 {
 	struct world *world = *state;
 	struct pod_fields over = {
@@ -801,20 +952,35 @@ static void a_claim_that_is_not_here_makes_grants_unknown_while_its_pod_lives(vo
 
 	sync_all(world, 1000);
 	put_claimer(world, "u1", "c", 1);
-	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+	put_pod(world, "b", "u2", true, 1);
+	struct join_input input = gather(world, "gpu-a", 1000);
+	assert_int_equal(input.n_pods, 2);
+	assert_false(input.grants_unknown);
+	assert_int_equal(input.n_lacking, 1);
+	assert_true(view_equal(pod_uid(input.lacking[0]), VIEW("u1")));
 	assert_int_equal(inventory_put_pod(world->inventory, &over, STORE_UPSERT, 2, 1000, &err), 0);
-	assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_lacking, 0);
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	put_claimer(world, "u1", long_name, 3);
-	assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_lacking, 1);
 }
 
 static void what_cannot_be_used_is_counted(void **state)
 {
 	struct world *world = *state;
 	struct resource_claim_fields fields = claim_for("u1");
+	struct pod_fields pod = {.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
+				 .node = VIEW("gpu-a"), .wants_gpu = true,
+				 .allocations_left_out = 3, .claims_left_out = 4};
 	struct error err;
 
+	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 1, 1000, &err), 0);
+	assert_int_equal(inventory_unused(world->inventory).of_pods, 7);
+	pod.allocations_left_out = 1;
+	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 2, 1000, &err), 0);
+	assert_int_equal(inventory_unused(world->inventory).of_pods, 5);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
+	assert_int_equal(inventory_unused(world->inventory).of_pods, 0);
 	fields.has_other_consumers = true;
 	assert_int_equal(inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT, 1,
 						      &err), 0);
@@ -943,6 +1109,25 @@ static void without_memory_nothing_is_gathered(void **state)
 					     1, 1000, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_ended, 1);
+	failing_malloc_at(1);
+	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"),
+					      &(struct join_doubt){1, 2}, 1, false, 1000, &err),
+			 -1);
+	assert_true(failing_malloc_off());
+	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
+}
+
+static void an_object_is_found_by_its_name(void **state)
+{
+	struct world *world = *state;
+
+	assert_null(inventory_find_attribution(world->inventory, VIEW(NAME_A)));
+	put_attribution(world, "gpu-a", 1);
+	const struct attribution *found =
+		inventory_find_attribution(world->inventory, VIEW(NAME_A));
+	assert_non_null(found);
+	assert_true(view_equal(found->uuid, VIEW(UUID_A)));
+	assert_null(inventory_find_attribution(world->inventory, VIEW("gpu-other")));
 }
 
 static const struct CMUnitTest tests[] = {
@@ -959,7 +1144,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		grants_are_unknown_until_claims_and_slices_are_here, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_claim_that_is_not_here_makes_grants_unknown_while_its_pod_lives, set_up, tear_down),
+		a_claim_that_is_not_here_is_lacking_while_its_pod_lives, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_cannot_be_used_is_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -989,7 +1174,16 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_unchanged_report_only_starts_its_age_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_heartbeat_touches_the_node_whose_last_join_waits_for_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		without_a_report_its_age_counts_from_the_first_question, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_name_that_the_api_places_on_another_node_is_foreign, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_refused_is_new_once_for_each_content_of_a_report, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_uid_that_the_api_places_on_another_node_is_elsewhere, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -997,6 +1191,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(without_nvml_the_books_name_the_objects, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_nvml_the_api_names_the_objects_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_it_is_told_whether_the_api_names_the_device_elsewhere, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_is_no_longer_reported_is_no_longer_claimed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -1025,6 +1222,7 @@ static const struct CMUnitTest tests[] = {
 		a_device_without_an_object_is_contested_by_a_more_recent_report, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_report_of_another_boot_says_that_the_last_one_was_before_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_object_is_found_by_its_name, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

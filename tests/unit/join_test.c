@@ -2,6 +2,7 @@
 
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
+#include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
 #include "base/limits.h"
@@ -118,6 +119,10 @@ static void the_generation_is_observed(void **state)
 	for (uint32_t i = 0; i < status->conditions.count; i++)
 		assert_int_equal(
 			ARRAY_AT(status->conditions, struct condition, i)->observed_generation, 3);
+	object.generation = 4;
+	world.input.report = NULL;
+	build_world_join(&world);
+	assert_int_equal(build_world_status(&world, 0)->observed_generation, 4);
 }
 
 static void devices_come_in_the_order_of_their_uuids(void **state)
@@ -194,6 +199,11 @@ static void without_a_report_pods_still_end(void **state)
 	/* The next report may name it still. */
 	assert_int_equal(world.result.n_ended, 1);
 	expect_text(world.result.ended[0], "uid-a");
+	build_world_end(&world, "uid-y");
+	build_world_end(&world, "uid-z");
+	build_world_join(&world);
+	assert_int_equal(world.result.n_ended, 3);
+	expect_text(world.result.ended[2], "uid-z");
 	build_world_pod(&world, (struct build_pod){.name = "b", .deleting = true});
 	expect_tenant(publish(), "uid-b", ATTRIBUTION_PHASE_TERMINATING,
 		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
@@ -244,7 +254,17 @@ static void an_old_report_is_the_last_that_is_known(void **state)
 
 /* Settling */
 
-static void a_restarted_kubelets_short_list_changes_nothing(void **state)
+/* The device says that it settles, once, and who is on it stays. */
+static void expect_settling(const char *tenants)
+{
+	const struct attribution_status *status = publish();
+	expect_tenants(status, tenants);
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "Settling");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "Settling");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_restarted_kubelets_short_list_ends_no_tenancy(void **state)
 {
 	(void)state;
 	build_world_shared(&world, 0, 4);
@@ -257,7 +277,7 @@ static void a_restarted_kubelets_short_list_changes_nothing(void **state)
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
 	build_world_list_nothing(&world);
 	build_world_offer_nothing(&world);
-	assert_int_equal(build_world_count_writes(&world), 0);
+	expect_settling("uid-a/main,uid-b/main");
 	int64_t left = world.limits.settling_ms - 10 - world.input.report_held_ms;
 	world.limits.report_stale_ms = 10 * world.limits.settling_ms;
 	build_world_join(&world);
@@ -277,7 +297,10 @@ static void a_short_list_beside_a_good_checkpoint_takes_no_witness_away(void **s
 	publish_a();
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
 	build_world_list_nothing(&world);
-	assert_int_equal(build_world_count_writes(&world), 0);
+	expect_settling("uid-a/main");
+	expect_texts(ARRAY_AT(build_world_status(&world, 0)->tenants, struct attribution_tenant, 0)
+			     ->witnesses,
+		     "Checkpoint,PodResources");
 }
 
 static void a_complete_list_ends_the_settling(void **state)
@@ -288,7 +311,7 @@ static void a_complete_list_ends_the_settling(void **state)
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
-	assert_int_equal(build_world_count_writes(&world), 0);
+	expect_settling("uid-a/main");
 	build_world_list(&world, "b", "main", VIEW("no device"));
 	assert_int_equal(build_world_count_writes(&world), 0);
 	build_world_list(&world, "a", "main", VIEW("no device"));
@@ -401,6 +424,24 @@ static void a_device_that_another_node_holds_and_reports_is_left_alone(void **st
 	assert_ptr_equal(joined->previous, build_world_previous(&world, 0)->object);
 	assert_true(status_equal(&joined->status, &joined->previous->status));
 	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+}
+
+static void another_node_that_names_a_device_for_a_moment_changes_nothing(void **state)
+{
+	(void)state;
+	publish_a();
+	struct join_previous *previous = build_world_previous(&world, 0);
+	previous->claimed_age_ms = 1000;
+	previous->claimed_for_ms = world.limits.disagreement_ms - 1;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	previous->claimed_for_ms = world.limits.disagreement_ms;
+	expect_condition(publish(), "Ready", CONDITION_FALSE, "DuplicateUUID");
+	/* A controller that started anew has not seen it for long, and need not. */
+	previous = build_world_previous(&world, 0);
+	previous->claimed_age_ms = 1000;
+	previous->claimed_for_ms = 0;
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 static void the_holder_of_a_device_that_another_node_reports_too_says_so(void **state)
@@ -518,6 +559,8 @@ static void a_node_whose_agent_goes_on_reporting_is_not_buried(void **state)
 static void a_node_without_devices_that_is_gone_is_buried_as_well(void **state)
 {
 	(void)state;
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, -1);
 	world.input.node = NULL;
 	build_world_join(&world);
 	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
@@ -526,6 +569,12 @@ static void a_node_without_devices_that_is_gone_is_buried_as_well(void **state)
 	assert_int_equal(world.result.again_in_ms,
 			 world.limits.node_gone_ms - world.limits.report_stale_ms);
 	build_world_wait(&world, world.limits.node_gone_ms);
+	build_world_join(&world);
+	assert_true(world.result.is_buried);
+	assert_int_equal(world.result.again_in_ms, -1);
+	/* A controller that starts anew has no report, old or new. */
+	build_world_restart(&world);
+	world.input.node_gone_for_ms = world.limits.node_gone_ms;
 	build_world_join(&world);
 	assert_true(world.result.is_buried);
 	assert_int_equal(world.result.again_in_ms, -1);
@@ -577,6 +626,13 @@ static void a_device_that_a_more_recent_report_names_is_created_by_that_node(voi
 	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
 	world.input.n_contested = 0;
 	assert_int_equal(build_world_count_writes(&world), 1);
+	/* Others that are contested are no matter. */
+	const struct view both[] = {build_world_uuid(&world, 1), contested};
+	world.input.contested = both;
+	world.input.n_contested = 1;
+	assert_int_equal(build_world_count_writes(&world), 1);
+	world.input.n_contested = 2;
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 static void a_node_gets_no_more_objects_than_its_share(void **state)
@@ -662,10 +718,20 @@ static void without_a_policy_the_device_is_unmanaged(void **state)
 static void activity_is_unknown_and_has_the_scope_of_the_mode(void **state)
 {
 	(void)state;
+	build_world_cut(&world, 2, 1);
+	build_world_offer_nothing(&world);
+	for (unsigned i = 0; i < 2; i++)
+		build_world_offer(&world, build_world_text(&world, "%.*s::%u",
+							   VIEW_ARG(build_world_mig(&world, 2, 0)),
+							   i));
 	build_world_exclusive(&world, 0);
 	build_world_cut(&world, 1, 2);
 	publish();
 	const struct attribution_status *status = build_world_status(&world, 0);
+	assert_int_equal(build_world_status(&world, 2)->sharing.mode,
+			 ATTRIBUTION_MODE_MIG_TIME_SLICED);
+	assert_int_equal(build_world_status(&world, 2)->activity.scope,
+			 ATTRIBUTION_SCOPE_PARTITION);
 	assert_int_equal(status->activity.state, ATTRIBUTION_ACTIVITY_UNKNOWN);
 	assert_int_equal(status->activity.scope, ATTRIBUTION_SCOPE_DEVICE);
 	assert_true(status->activity.since == 0);
@@ -721,11 +787,9 @@ static void expect_same_result(const struct join_result *a, const struct join_re
 	}
 }
 
-static void running_out_of_memory_fails_and_changes_nothing(void **state)
+/* Nearly everything that there can be. */
+static void make_all(void)
 {
-	(void)state;
-	struct error err;
-	unsigned n_failures = 0;
 	build_world_shared(&world, 0, 4);
 	build_world_cut(&world, 1, 2);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
@@ -746,6 +810,19 @@ static void running_out_of_memory_fails_and_changes_nothing(void **state)
 	build_world_remove_pod(&world, "uid-a");
 	build_world_exclusive(&world, 2);
 	build_world_publish(&world);
+	build_world_remove_pod(&world, "uid-b");
+	build_world_process(&world, 0, 3, "uid-c");
+	build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + 1);
+	build_world_event(&world, build_world_uuid(&world, 0), 48, BUILD_WORLD_NOW + 2);
+	build_world_device(&world, 4)->model = VIEW("A model");
+}
+
+static void running_out_of_memory_fails_and_changes_nothing(void **state)
+{
+	(void)state;
+	struct error err;
+	unsigned n_failures = 0;
+	make_all();
 	for (int i = 0; i < 3; i++) {
 		const struct join_result *all = build_world_join(&world);
 		for (size_t cap = 0;; cap += 16) {
@@ -767,6 +844,43 @@ static void running_out_of_memory_fails_and_changes_nothing(void **state)
 			world.input.report_age_ms = world.limits.agentless_ms;
 	}
 	assert_true(n_failures > 100);
+}
+
+/* So many bytes fit before the arena asks for memory. */
+static void leave_room(struct arena *arena, size_t room)
+{
+	const size_t chunk = 65536;
+	arena_init(arena, 16 * chunk);
+	assert_non_null(arena_alloc(arena, 1, chunk));
+	assert_non_null(arena_alloc(arena, 1, chunk - room));
+}
+
+static void a_single_failed_allocation_fails_and_changes_nothing(void **state)
+{
+	(void)state;
+	struct error err;
+	make_all();
+	for (int i = 0; i < 3; i++) {
+		const struct join_result all = *build_world_join(&world);
+		bool failed = true;
+		for (size_t room = 0; failed; room += 16) {
+			CLEANUP(arena_deinit) struct arena arena;
+			struct join_result result = {.n_devices = 4711};
+			leave_room(&arena, room);
+			failing_malloc_at(1);
+			int status = join_node(&world.input, &arena, &result, &err);
+			failed = failing_malloc_off();
+			assert_int_equal(status, failed ? -1 : 0);
+			if (failed)
+				assert_int_equal(result.n_devices, 4711);
+			else
+				expect_same_result(&result, &all);
+		}
+		if (i == 0)
+			build_world_restart(&world);
+		else
+			world.input.report_age_ms = world.limits.agentless_ms;
+	}
 }
 
 /* Without an agent */
@@ -915,6 +1029,7 @@ static void without_an_agent_no_device_is_taken_from_another_node(void **state)
 	(void)state;
 	publish_without_agent();
 	hand_to_other_node();
+	build_world_previous(&world, 0)->is_named_elsewhere = true;
 	assert_int_equal(build_world_count_writes(&world), 0);
 	/* An object that no node has is another's if that one's agent names the device. */
 	struct attribution object = *build_world_previous(&world, 0)->object;
@@ -924,6 +1039,48 @@ static void without_an_agent_no_device_is_taken_from_another_node(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 	build_world_previous(&world, 0)->claimed_age_ms = -1;
 	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
+static void without_agents_a_device_goes_where_the_api_server_still_names_it(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	hand_to_other_node();
+	struct join_previous *previous = build_world_previous(&world, 0);
+	struct attribution object = *previous->object;
+	previous->is_named_elsewhere = true;
+	world.input.report_age_ms = world.limits.report_stale_ms;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* That it is let go of there is not told here. */
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms);
+	previous->is_named_elsewhere = false;
+	/* It is not clear yet that there is no agent here, or there, */
+	world.input.report_age_ms = world.limits.agentless_ms - 1;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	previous->claimed_age_ms = world.limits.report_stale_ms - 1;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(world.result.again_in_ms, 1);
+	previous->claimed_age_ms = -1;
+	/* or an agent there spoke last. */
+	struct condition *conditions =
+		arena_alloc(&world.arena, object.status.conditions.count, sizeof(*conditions));
+	assert_non_null(conditions);
+	for (uint32_t i = 0; i < object.status.conditions.count; i++) {
+		conditions[i] = *ARRAY_AT(object.status.conditions, struct condition, i);
+		if (view_equal(conditions[i].type, VIEW("ReportFresh")))
+			conditions[i].reason = VIEW("AgentSilent");
+	}
+	const struct attribution *of_none = previous->object;
+	object.status.conditions.items = conditions;
+	previous->object = &object;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	previous->object = of_none;
+	const struct attribution_status *status = publish();
+	expect_text(status->node_name, "gpu-a");
+	expect_tenants(status, "uid-a/main");
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 static void slices_describe_idle_devices_without_an_agent(void **state)
@@ -993,6 +1150,8 @@ static void a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time(void **state
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
+		another_node_that_names_a_device_for_a_moment_changes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_device_without_an_object_is_created_under_its_uuid_in_lower_case, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_that_was_just_created_gets_its_first_status, set_up, tear_down),
@@ -1013,7 +1172,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_old_report_is_the_last_that_is_known, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_restarted_kubelets_short_list_changes_nothing, set_up, tear_down),
+		a_restarted_kubelets_short_list_ends_no_tenancy, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_short_list_beside_a_good_checkpoint_takes_no_witness_away, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_complete_list_ends_the_settling, set_up, tear_down),
@@ -1069,6 +1228,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		running_out_of_memory_fails_and_changes_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_single_failed_allocation_fails_and_changes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		what_the_api_says_is_published_when_no_agent_has_come, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_status_without_an_agent_says_what_it_lacks, set_up, tear_down),
@@ -1082,6 +1243,8 @@ static const struct CMUnitTest tests[] = {
 		before_the_first_report_tenants_begin_by_the_word_of_the_api, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_an_agent_no_device_is_taken_from_another_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_agents_a_device_goes_where_the_api_server_still_names_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		slices_describe_idle_devices_without_an_agent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

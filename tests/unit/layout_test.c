@@ -234,10 +234,12 @@ static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
 	(void)state;
 	build_world_shared(&world, 0, 3);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_pod(&world,
+	build_world_device(&world, 1);
+	build_world_run(&world,
 			(struct build_pod){
 				.name = "b",
-				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"});
+				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"},
+			VIEW("GPU-00000001-0000-4000-8000-0123456789ab-0"));
 	expect_text(publish()->slots.summary, "2/3");
 }
 

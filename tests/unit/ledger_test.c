@@ -169,26 +169,82 @@ static void a_device_can_be_named_without_an_id(void **state)
 	assert_int_equal(holdings.ids_unknown, 0);
 }
 
-static void hamis_ids_mark_a_stand_in_unless_the_annotation_tells_more(void **state)
+static struct view hami_id(unsigned replica)
+{
+	return build_world_text(&world, "GPU-00000001-0000-4000-8000-0123456789ab-%u", replica);
+}
+
+static void hamis_ids_mark_whoever_has_them_as_a_stand_in(void **state)
 {
 	(void)state;
-	const struct view id = VIEW("GPU-00000001-0000-4000-8000-0123456789ab-2");
 	open_ledger();
 	struct holding_owner *plain = own("u", "c"), *known = own("v", "c"), *told = own("w", "c");
+	struct holding_owner *other = own("x", "c");
 	known->pod = build_world_pod(&world, (struct build_pod){.name = "v"});
 	told->pod = build_world_pod(&world, (struct build_pod){.name = "w", .hami = "x,y,1,1:;"});
-	ledger_note(&ledger, plain, id, by_list);
-	ledger_note(&ledger, known, id, by_list);
-	ledger_note(&ledger, told, id, by_list);
-	ledger_note(&ledger, told, build_world_uuid(&world, 0), by_list);
-	ledger_note(&ledger, NULL, id, by_list);
+	ledger_note(&ledger, plain, hami_id(2), by_list);
+	ledger_note(&ledger, known, hami_id(2), by_list);
+	ledger_note(&ledger, told, hami_id(2), by_list);
+	ledger_note(&ledger, other, build_world_uuid(&world, 1), by_list);
+	ledger_note(&ledger, NULL, hami_id(2), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 4);
+	assert_int_equal(holdings.n_placed, 5);
 	expect_text(plain->stand_in, "HAMi");
 	expect_text(known->stand_in, "HAMi");
-	expect_text(told->stand_in, "");
-	expect_text(holdings.items[0].owner->pod_uid, "w"); /* by the ID that is none of HAMi's */
-	expect_text(holdings.items[1].owner->pod_uid, "");
+	expect_text(told->stand_in, "HAMi");
+	expect_text(other->stand_in, "");
+	expect_text(holdings.items[0].owner->pod_uid, "");
+	expect_text(holdings.items[0].owner->stand_in, "");
+}
+
+/* Pods "a" and "b" have containers with IDs of HAMi's, and so has somebody who is not known. */
+static void note_hami(const struct pod **ret_a, const struct pod **ret_b)
+{
+	static const char *const ids[] = {"GPU-00000001-0000-4000-8000-0123456789ab-0",
+					  "GPU-00000001-0000-4000-8000-0123456789ab-1",
+					  "GPU-00000007-0000-4000-8000-0123456789ab-0",
+					  "GPU-00000001-0000-4000-8000-0123456789ab"};
+	open_ledger();
+	struct holding_owner *a = own("uid-a", "c"), *b = own("uid-b", "c"), *d = own("uid-a", "d");
+	a->pod = d->pod = *ret_a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	b->pod = *ret_b = build_world_pod(&world, (struct build_pod){.name = "b"});
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		ledger_note(&ledger, a, view_from(ids[i]), by_checkpoint);
+	ledger_note(&ledger, a, hami_id(1), by_list);
+	ledger_note(&ledger, b, hami_id(2), by_list);
+	ledger_note(&ledger, b, hami_id(2), by_status);
+	ledger_note(&ledger, d, hami_id(1), by_list);
+	ledger_note(&ledger, own("uid-a", "c"), hami_id(4), by_list);
+	ledger_note(&ledger, NULL, hami_id(5), by_list);
+}
+
+static void hamis_ids_of_a_container_are_counted_once_each(void **state)
+{
+	(void)state;
+	const struct pod *a, *b;
+	note_hami(&a, &b);
+	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("c")), 3);
+	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("d")), 1);
+	assert_int_equal(ledger_count_hami(&ledger, b, VIEW("c")), 1);
+	assert_int_equal(ledger_count_hami(&ledger, b, VIEW("d")), 0);
+}
+
+static void hamis_ids_of_a_container_are_forgotten_and_no_others(void **state)
+{
+	(void)state;
+	const struct pod *a, *b;
+	note_hami(&a, &b);
+	ledger_drop_hami(&ledger, a, VIEW("c"));
+	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("c")), 0);
+	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("d")), 1);
+	assert_int_equal(ledger_count_hami(&ledger, b, VIEW("c")), 1);
+	ledger_close(&ledger);
+	static const char *const uids[] = {"", "uid-a", "uid-a", "uid-a", "uid-b"};
+	assert_int_equal(holdings.n_items, ARRAY_SIZE(uids));
+	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
+		expect_text(holdings.items[i].owner->pod_uid, uids[i]);
+	assert_true(view_equal(holdings.items[1].id, build_world_uuid(&world, 1)));
+	assert_true(view_equal(holdings.items[2].id, hami_id(4))); /* of no known pod */
 }
 
 static void an_empty_ledger_closes(void **state)
@@ -226,7 +282,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(hamis_ids_mark_a_stand_in_unless_the_annotation_tells_more,
+	cmocka_unit_test_setup_teardown(hamis_ids_mark_whoever_has_them_as_a_stand_in, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(hamis_ids_of_a_container_are_counted_once_each, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(hamis_ids_of_a_container_are_forgotten_and_no_others,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_empty_ledger_closes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_it_does_not_open, set_up, tear_down),

@@ -87,6 +87,41 @@ static void a_place_outlives_its_node_only_if_something_else_hangs_on_it(void **
 	place_release(&places, place);
 }
 
+static char touched[64];
+
+static void on_touch(void *owner, struct view node_name, bool initial)
+{
+	size_t len = strlen(touched);
+
+	(void)owner;
+	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
+		 initial ? "?" : "");
+}
+
+static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
+{
+	(void)state;
+	struct list object;
+	struct error err;
+	struct place *place = place_ensure(&places, VIEW("gpu-a"), &err);
+	const struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = VIEW("b1")};
+
+	assert_non_null(place);
+	list_init(&object);
+	list_append(&place->attributions, &object);
+	places.touch = on_touch;
+	assert_int_equal(node_set_put(&set, &fields, STORE_LISTED, 1, true, &err), 0);
+	assert_string_equal(touched, "gpu-a? ");
+	assert_int_equal(put("b1", STORE_UPSERT, 2, &err), 0);
+	assert_string_equal(touched, "gpu-a? ");
+	assert_int_equal(put("b2", STORE_UPSERT, 3, &err), 0);
+	assert_string_equal(touched, "gpu-a? gpu-a ");
+	node_set_remove(&set, store_find(&set.store, VIEW("gpu-a")), 0);
+	assert_string_equal(touched, "gpu-a? gpu-a gpu-a ");
+	list_remove(&object);
+	place_release(&places, place);
+}
+
 static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(void **state)
 {
 	(void)state;
@@ -111,6 +146,8 @@ static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(voi
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_node_that_comes_changes_or_goes_touches_its_place, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_is_not_newer_is_ignored, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -232,7 +232,7 @@ static struct view pod_of(const char *namespace, const char *account,
 	return message;
 }
 
-static void a_reservation_of_kais_has_its_namespace_its_group_and_its_device(void **state)
+static void a_reservation_of_kais_has_its_namespace_and_its_group(void **state)
 {
 	(void)state;
 	static const struct text_pair group[] = {{"runai-gpu-group", "g"}, {NULL, NULL}};
@@ -248,7 +248,7 @@ static void a_reservation_of_kais_has_its_namespace_its_group_and_its_device(voi
 		{"runai-reservation", group, device, true, true},
 		{"kai-resource-reservation-2", group, device, false, true},
 		{"ml", group, device, false, true},
-		{"kai-resource-reservation", group, none, false, true},
+		{"kai-resource-reservation", group, none, true, true},
 		{"kai-resource-reservation", none, device, false, false},
 		{"kai-resource-reservation", none, none, false, false},
 	};
@@ -264,15 +264,32 @@ static void a_reservation_of_kais_has_its_namespace_its_group_and_its_device(voi
 	}
 }
 
-static void a_pod_that_shares_by_hami_wants_a_gpu_without_a_limit(void **state)
+static void an_annotation_of_hamis_alone_makes_no_pod_want_a_gpu(void **state)
 {
 	(void)state;
 	static const struct text_pair none[] = {{NULL, NULL}};
 	static const struct text_pair hami[] = {{"hami.io/vgpu-devices-allocated", "GPU-1,:"},
 						{NULL, NULL}};
 
-	assert_true(decode(pod_of("ml", "default", none, hami)).wants_gpu);
-	assert_false(decode(pod_of("ml", "default", none, none)).wants_gpu);
+	struct pod_fields fields = decode(pod_of("ml", "default", none, hami));
+	assert_false(fields.wants_gpu);
+	assert_int_equal(fields.hami_devices.len, 0);
+}
+
+static void a_hash_counts_only_as_a_kubelet_writes_it(void **state)
+{
+	(void)state;
+	static const struct text_pair none[] = {{NULL, NULL}};
+	static const struct text_pair other[] = {{"kubernetes.io/config.hash", "0123"},
+						 {"kubernetes.io/config.mirror", "4567"},
+						 {NULL, NULL}};
+	static const struct text_pair same[] = {{"kubernetes.io/config.hash", "0123"},
+						{"kubernetes.io/config.mirror", "0123"},
+						{NULL, NULL}};
+
+	/* The pod that the golden file has differs from the last one by its owner, a Node. */
+	assert_int_equal(decode(pod_of("ml", "default", none, other)).config_hash.len, 0);
+	assert_int_equal(decode(pod_of("ml", "default", none, same)).config_hash.len, 0);
 }
 
 static void a_pod_is_the_operators_only_with_its_label_and_its_account(void **state)
@@ -428,6 +445,54 @@ static void claims_and_devices_beyond_the_bounds_are_counted(void **state)
 		assert_text(fields.claims[POD_MAX_CLAIMS - 1].claim, "o");
 		assert_int_equal(fields.n_allocations, POD_MAX_ALLOCATIONS);
 		assert_int_equal(fields.allocations_left_out, more);
+	}
+}
+
+static void devices_of_other_resources_are_not_counted_as_left_out(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(pod_with(1, POD_MAX_ALLOCATIONS + 2, "x.io/y", "id"));
+
+	assert_int_equal(fields.n_allocations, 0);
+	assert_int_equal(fields.allocations_left_out, 0);
+}
+
+/* A pod of one container that wants a GPU, whose status says that ID of it. */
+static struct view pod_with_container_id(const char *id)
+{
+	static char bytes[LIMIT_KIB];
+	struct sbuf parts[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		sbuf_init(&parts[i], sizeof(bytes));
+	kube_bytes_field(&parts[0], 1, VIEW("c")); /* the container's status */
+	kube_bytes_field(&parts[0], 8, view_from(id));
+	kube_bytes_field(&parts[1], 8, sbuf_view(&parts[0]));
+	sbuf_clear(&parts[0]);
+	sbuf_append(&parts[0], VIEW("\x0a\x06\x0a\x01n\x2a\x01u"
+				    "\x12\x19\x12\x17\x0a\x01"
+				    "c\x42\x12\x0a\x10\x0a\x0envidia.com/gpu"));
+	kube_bytes_field(&parts[0], 3, sbuf_view(&parts[1]));
+	struct view message = {bytes, sbuf_view(&parts[0]).len};
+	memcpy(bytes, sbuf_view(&parts[0]).ptr, message.len);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		sbuf_deinit(&parts[i]);
+	return message;
+}
+
+static void a_containers_id_is_kept_without_the_runtimes_name(void **state)
+{
+	(void)state;
+	static char long_id[LIMIT_TEXT_UID + 2];
+	memset(long_id, 'a', LIMIT_TEXT_UID + 1);
+	const struct {
+		const char *text, *id;
+	} rows[] = {{"containerd://0123", "0123"}, {"cri-o://a://b", "a://b"}, {"0123", "0123"},
+		    {"", ""}, {"://", ""}, {long_id, ""}, {long_id + 1, long_id + 1}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(pod_with_container_id(rows[i].text));
+		assert_int_equal(fields.n_containers, 1);
+		assert_text(fields.containers[0].id, rows[i].id);
 	}
 }
 
@@ -590,6 +655,7 @@ static void fields_of_another_wire_type_are_skipped(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_hash_counts_only_as_a_kubelet_writes_it),
 	cmocka_unit_test(a_gpu_pod_gives_every_fact_that_is_kept),
 	cmocka_unit_test(a_pod_without_gpu_gives_identity_node_and_phase_only),
 	cmocka_unit_test(a_mirror_pod_gives_the_hash_that_the_kubelet_uses_as_uid),
@@ -598,13 +664,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(uses_of_claims_name_the_object_and_the_container),
 	cmocka_unit_test(allocated_gpus_name_the_container_and_the_resource),
 	cmocka_unit_test(what_hami_and_kai_write_on_a_pod_is_kept),
-	cmocka_unit_test(a_reservation_of_kais_has_its_namespace_its_group_and_its_device),
-	cmocka_unit_test(a_pod_that_shares_by_hami_wants_a_gpu_without_a_limit),
+	cmocka_unit_test(a_reservation_of_kais_has_its_namespace_and_its_group),
+	cmocka_unit_test(an_annotation_of_hamis_alone_makes_no_pod_want_a_gpu),
 	cmocka_unit_test(a_pod_is_the_operators_only_with_its_label_and_its_account),
 	cmocka_unit_test(claims_and_devices_beyond_the_bounds_are_counted),
 	cmocka_unit_test(a_pod_that_uses_a_claim_wants_a_gpu_without_a_limit),
 	cmocka_unit_test(devices_of_other_resources_are_no_gpus),
 	cmocka_unit_test(a_device_without_an_id_is_left_out),
+	cmocka_unit_test(devices_of_other_resources_are_not_counted_as_left_out),
+	cmocka_unit_test(a_containers_id_is_kept_without_the_runtimes_name),
 	cmocka_unit_test(a_message_cut_anywhere_is_refused_or_lacks_parts),
 	cmocka_unit_test(any_changed_byte_is_survived),
 	cmocka_unit_test(containers_beyond_the_bound_are_counted),

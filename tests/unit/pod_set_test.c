@@ -130,6 +130,85 @@ static void a_pod_that_changes_its_place_touches_both(void **state)
 	assert_at("u1", "n2");
 }
 
+static void a_place_that_the_last_pod_leaves_is_gone(void **state)
+{
+	(void)state;
+	put_well("a", "u1", "n1", 1);
+	put_well("b", "u2", "", 2);
+	put_well("b", "u2", "", 3);
+	put_well("c", "u3", "", 4);
+	assert_int_equal(places.by_name.count, 1);
+	put_well("a", "u1", "n", 5);
+	assert_null(place_find(&places, VIEW("n1")));
+	put_well("c", "u3", "m", 6);
+	assert_at("u1", "n");
+	assert_at("u3", "m");
+	put_well("d", "u4", "o", 7);
+	assert_at("u4", "o");
+}
+
+static void a_place_counts_its_pods_whose_status_tells_of_a_device(void **state)
+{
+	(void)state;
+	static struct pod_fields fields;
+	struct error err;
+
+	observe("n1");
+	observe("n2");
+	fields = pod("a", "u1", "n1");
+	fields.n_allocations = 1;
+	fields.allocations[0] = (struct pod_allocation){VIEW("main"), VIEW("nvidia.com/gpu"),
+							VIEW("GPU-1")};
+	assert_int_equal(put(&fields, 1, &err), 0);
+	put_well("b", "u2", "n1", 2);
+	assert_int_equal(place_find(&places, VIEW("n1"))->n_told, 1);
+	fields.node = VIEW("n2");
+	assert_int_equal(put(&fields, 3, &err), 0);
+	assert_int_equal(place_find(&places, VIEW("n1"))->n_told, 0);
+	assert_int_equal(place_find(&places, VIEW("n2"))->n_told, 1);
+	pod_set_remove(&set, store_find(&set.store, VIEW("ml/a")), 0);
+	assert_int_equal(place_find(&places, VIEW("n2"))->n_told, 0);
+}
+
+static void a_pod_that_no_join_would_see_touches_nothing(void **state)
+{
+	(void)state;
+	static struct report_checkpoint_entry nobody;
+	struct pod_fields fields = pod("b", "u1", "n1");
+	struct error err;
+
+	observe("n1");
+	report.checkpoint.entries = (struct array){&nobody, 1, true};
+	fields.wants_gpu = false;
+	assert_int_equal(put(&fields, 1, &err), 0);
+	fields.deleting = true;
+	assert_int_equal(put(&fields, 2, &err), 0);
+	pod_set_remove(&set, store_find(&set.store, VIEW("ml/b")), 0);
+	assert_touched("");
+	/* The report may name a static pod by its hash, however short that is. */
+	nobody.pod_uid = fields.config_hash = VIEW("h");
+	assert_int_equal(put(&fields, 3, &err), 0);
+	assert_touched("n1 ");
+	pod_set_remove(&set, store_find(&set.store, VIEW("ml/b")), 0);
+	assert_touched("n1 ");
+}
+
+static void only_a_pod_that_is_replaced_or_removed_has_ended(void **state)
+{
+	(void)state;
+	struct pod_fields fields = pod("a", "u1", "n1");
+	struct error err;
+
+	observe("n1");
+	assert_int_equal(put(&fields, 1, &err), 0);
+	fields.deleting = true;
+	assert_int_equal(put(&fields, 2, &err), 0);
+	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
+	fields.uid = VIEW("u2");
+	assert_int_equal(put(&fields, 3, &err), 0);
+	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 1);
+}
+
 static void an_item_of_a_first_list_touches_as_such(void **state)
 {
 	(void)state;
@@ -276,6 +355,14 @@ static void without_memory_a_new_pod_leaves_nothing_behind(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_place_that_the_last_pod_leaves_is_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_place_counts_its_pods_whose_status_tells_of_a_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_no_join_would_see_touches_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_a_pod_that_is_replaced_or_removed_has_ended, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_is_found_by_its_uid_at_its_place, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

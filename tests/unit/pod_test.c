@@ -36,7 +36,9 @@ static struct pod_fields with_gpu(void)
 	fields.containers[0] = (struct pod_container){
 		VIEW("load"), POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, true};
 	fields.containers[1] = (struct pod_container){
-		VIEW("main"), POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true};
+		VIEW("main"), POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true, VIEW("0123")};
+	fields.allocations_left_out = 3;
+	fields.claims_left_out = 4;
 	return fields;
 }
 
@@ -96,6 +98,12 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_int_equal(pod_count_containers(pod), 2);
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->kind, POD_CONTAINER_INIT);
 	assert_null(pod_find_container(pod, VIEW("nobody")));
+	assert_int_equal(pod_find_container(pod, VIEW("load"))->id.len, 0);
+	assert_true(view_equal(pod_find_container(pod, VIEW("main"))->id, VIEW("0123")));
+	assert_ptr_not_equal(pod_find_container(pod, VIEW("main"))->id.ptr,
+			     fields.containers[1].id.ptr);
+	assert_true(pod_is_status_cut(pod));
+	assert_int_equal(pod_left_out(pod), 7);
 	assert_true(view_equal(pod_hami_devices(pod), VIEW("GPU-1,NVIDIA,1,2:;")));
 	assert_true(view_equal(pod_kai_group(pod), VIEW("group-1")));
 	assert_true(view_equal(pod_kai_device(pod), VIEW("GPU-2")));
@@ -122,6 +130,8 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	assert_null(pod_allocations(pod, &n_allocations));
 	assert_null(pod_claims(pod, &n_claims));
 	assert_int_equal(n_allocations + n_claims, 0);
+	assert_false(pod_is_status_cut(pod));
+	assert_int_equal(pod_left_out(pod), 0);
 	pod_free(&intern, pod);
 	intern_deinit(&intern);
 }
@@ -168,6 +178,13 @@ static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba");
 static void change_owner(struct pod_fields *f) { f->owner_name = VIEW("other"); }
 static void change_kind(struct pod_fields *f) { f->owner_kind = VIEW("ReplicaSet"); }
 static void change_state(struct pod_fields *f) { f->containers[1].state = POD_CONTAINER_WAITING; }
+static void change_container_id(struct pod_fields *f) { f->containers[1].id = VIEW("4567"); }
+static void change_cut(struct pod_fields *f)
+{
+	f->allocations_left_out = 0;
+	f->claims_left_out = 7;
+}
+static void change_left_out(struct pod_fields *f) { f->claims_left_out = 5; }
 static void change_count(struct pod_fields *f) { f->n_containers = 1; }
 static void change_reservation(struct pod_fields *f) { f->is_reservation = true; }
 static void change_hami(struct pod_fields *f) { f->hami_devices = VIEW("GPU-2"); }
@@ -190,7 +207,7 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_owner, change_kind, change_state, change_count, change_reservation,
 		change_hami, change_group, change_kai, fewer_allocations, change_id,
 		change_resource, change_holder, fewer_claims, change_claim, change_request,
-		change_user,
+		change_user, change_container_id, change_cut, change_left_out,
 	};
 	struct pod_fields fields = with_gpu();
 	struct intern intern;

@@ -10,6 +10,7 @@ static struct policy_set set;
 static int set_up(void **state)
 {
 	(void)state;
+	memset(&set, 0x55, sizeof(set));
 	policy_set_init(&set);
 	return 0;
 }
@@ -110,7 +111,7 @@ static void without_memory_what_is_there_stays(void **state)
 			{.name = VIEW("p"), .state = VIEW("new"), .created_at = 100},
 			{.name = VIEW("q"), .state = text, .uid = text, .mig_strategy = text,
 			 .plugin_config = text, .plugin_config_default = text,
-			 .driver_version = text, .created_at = 200},
+			 .namespace = text, .driver_version = text, .created_at = 200},
 		};
 		struct error err = {0};
 		bool changed;

@@ -27,6 +27,9 @@ struct world {
 	bool ready;
 	int64_t wanted;      /* slots */
 	int64_t again_in_ms;
+	struct join_doubt doubt; /* none with the key 0 */
+	bool is_hearing_awaited;
+	size_t n_doubts_given;
 	bool unreported;     /* the join finds a device that the report's list lacks */
 	enum error_kind join_failure;
 	char joined[1024];   /* the nodes, in order */
@@ -78,6 +81,10 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 
 	assert_int_equal(input->limits->pending_ms, 7);
 	assert_int_equal(input->now_wall_ms, fake_wall_ms);
+	world->n_doubts_given = input->n_doubts;
+	result.doubts = &world->doubt;
+	result.n_doubts = world->doubt.key != 0;
+	result.is_hearing_awaited = world->is_hearing_awaited;
 	world->n_joined++;
 	snprintf(world->joined + len, sizeof(world->joined) - len, "%.*s ",
 		 VIEW_ARG(input->node_name));
@@ -508,6 +515,27 @@ static void a_node_whose_result_time_changes_is_looked_at_then(void **state)
 	assert_joined(world, "");
 }
 
+static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->doubt = (struct join_doubt){.key = 7};
+	world->is_hearing_awaited = true;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->n_doubts_given, 0);
+	assert_joined(world, "n00 ");
+	world->is_hearing_awaited = false;
+	for (int i = 0; i < 2; i++) {
+		assert_true(inventory_refresh_report(world->inventory, view_from(world->nodes[0]),
+						     120000, loop_now_ms(NULL)));
+		advance(world, 0);
+		assert_int_equal(world->n_doubts_given, 1);
+		assert_joined(world, i == 0 ? "n00 " : "");
+	}
+}
+
 static void a_node_that_cannot_be_joined_is_tried_again_and_counted(void **state)
 {
 	struct world *world = *state;
@@ -568,6 +596,23 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3 * N_NODES);
+}
+
+static void what_a_report_is_refused_for_counts_once_however_often_it_is_joined(void **state)
+{
+	struct world *world = *state;
+
+	world->again_in_ms = 1000;
+	report(world, 0, 0);
+	for (unsigned i = 0; i < 4; i++)
+		advance(world, 1000);
+	assert_true(world->n_joined > 2);
+	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2);
+	report(world, 0, 0);
+	advance(world, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 2);
+	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 4);
 }
 
 static void the_report_of_a_buried_node_is_released_and_that_is_told(void **state)
@@ -746,6 +791,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		while_writes_are_under_way_a_node_is_not_joined_and_then_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_node_whose_result_time_changes_is_looked_at_then, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_that_cannot_be_joined_is_tried_again_and_counted, set_up, tear_down),
@@ -766,6 +814,8 @@ static const struct CMUnitTest tests[] = {
 		without_memory_none_is_made_and_nothing_leaks, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		memory_that_runs_out_on_the_way_is_only_a_delay, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_report_is_refused_for_counts_once_however_often_it_is_joined, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_report_of_a_buried_node_is_released_and_that_is_told, set_up, tear_down),
 };

@@ -345,7 +345,7 @@ static void the_version_advances_with_deletions_and_bookmarks_too(void **state)
 	end_world(&world);
 }
 
-static void replayed_events_are_handed_on_and_do_not_set_the_version_back(void **state)
+static void replayed_events_are_passed_over_and_do_not_set_the_version_back(void **state)
 {
 	(void)state;
 	struct world world;
@@ -356,7 +356,7 @@ static void replayed_events_are_handed_on_and_do_not_set_the_version_back(void *
 	add_bookmark(&world, "24", false);
 	add_event(&world, "MODIFIED", "a", "30");
 	finish(&world);
-	expect_told(&world, "Ua@30 Ua@25 Ua@30 ");
+	expect_told(&world, "Ua@30 Ua@30 ");
 	assert_int_equal(reflector_counters(world.reflector).stale_rewinds, 2);
 	expect_request(&world, WATCH_FROM("30"));
 	end_world(&world);
@@ -1274,7 +1274,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_watch_that_is_cut_is_resumed_like_one_that_closes),
 	cmocka_unit_test(an_event_that_is_cut_is_dropped_and_asked_for_again),
 	cmocka_unit_test(the_version_advances_with_deletions_and_bookmarks_too),
-	cmocka_unit_test(replayed_events_are_handed_on_and_do_not_set_the_version_back),
+	cmocka_unit_test(replayed_events_are_passed_over_and_do_not_set_the_version_back),
 	cmocka_unit_test(versions_that_are_no_numbers_are_followed_as_they_come),
 	cmocka_unit_test(a_list_that_is_cut_anywhere_is_discarded_and_asked_for_again),
 	cmocka_unit_test(a_watch_for_which_there_is_no_connection_keeps_its_place),

@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 #include "core/roster.h"
 
@@ -83,7 +85,7 @@ static void objects_of_other_nodes_count_only_when_reported_here(void **state)
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
 	struct attribution object = *build_world_previous(&world, 0)->object;
-	object.status.node_name = VIEW("gpu-b");
+	object.status.node_name = VIEW("b");
 	build_world_previous(&world, 0)->object = &object;
 	struct roster roster = make();
 	assert_true(roster.devices[0].is_taken);
@@ -107,6 +109,40 @@ static void uuids_are_the_same_in_either_case(void **state)
 	expect_place(&roster, "GPU-aaaaaaaa-0000-4000-8000-0123456789aa", 0, "");
 	expect_place(&roster, "GPU-aaaaaaaa-0000-4000-8000-0123456789ab", 1, "");
 	expect_place(&roster, "GPU-BBBBBBBB-0000-4000-8000-0123456789ab::3", 2, "");
+	expect_place(&roster, "GPU-AAAAAAAA-0000-4000-8000-0123456789AA", 0, "");
+}
+
+static struct view own_copy(const char *text)
+{
+	size_t len = strlen(text);
+	char *bytes = malloc(len);
+	assert_non_null(bytes);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = text[i];
+	return (struct view){bytes, len};
+}
+
+/* Texts are in memory of their own, where a sanitizer sees who reads past the end. */
+static void devices_are_in_the_order_of_their_uuids_in_lower_case(void **state)
+{
+	(void)state;
+	static const char *const uuids[] = {"APU-z", "GPU-[", "GPU-A", "GPU-b", "GPU-y",
+					    "GPU-Z", "GPU-z0", "GPU-Z1"};
+	enum { N = ARRAY_SIZE(uuids) };
+	struct view copies[N];
+	for (size_t i = 0; i < N; i++)
+		copies[i] = own_copy(uuids[i]);
+	for (size_t shift = 0; shift < N; shift++) {
+		world.report.devices.count = 0;
+		for (size_t i = 0; i < N; i++)
+			build_world_device(&world, 0)->uuid = copies[(3 * i + shift) % N];
+		struct roster roster = make();
+		assert_int_equal(roster.n_devices, N);
+		for (size_t i = 0; i < N; i++)
+			expect_text(roster.devices[i].uuid, uuids[i]);
+	}
+	for (size_t i = 0; i < N; i++)
+		free((void *)copies[i].ptr);
 }
 
 static void every_form_of_id_finds_its_device(void **state)
@@ -130,7 +166,9 @@ static void every_form_of_id_finds_its_device(void **state)
 	expect_place(&roster, "nvidia1/vgpu3", 1, "");
 	expect_place(&roster, "nvidia0/gi8", 0, "MIG-00000000-0000-4000-8000-000000000001");
 	expect_place(&roster, "nvidia0/gi9", 0, "");
+	expect_place(&roster, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000000");
 	expect_place(&roster, "nvidia7", -1, "");
+	expect_place(&roster, "nvidia7/gi1", -1, "");
 	expect_place(&roster, "all", -1, "");
 }
 
@@ -145,6 +183,117 @@ static void of_several_compute_instances_the_first_is_meant(void **state)
 	}
 	struct roster roster = make();
 	expect_place(&roster, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000001");
+}
+
+static void a_gpu_instance_of_number_0_or_of_none_is_what_it_is(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	struct report_partition *items = device->partitions.items;
+	items[0].gpu_instance_id = -1;
+	items[1].gpu_instance_id = 0;
+	struct roster roster = make();
+	expect_place(&roster, "nvidia0", 0, "");
+	expect_place(&roster, "nvidia0/gi0", 0, "MIG-00000000-0000-4000-8000-000000000001");
+}
+
+static void a_partition_belongs_to_whoever_was_published_with_it(void **state)
+{
+	(void)state;
+	struct view of_first[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000a")};
+	struct view of_second[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000b"),
+				   VIEW("MIG-00000000-0000-4000-8000-00000000000c")};
+	struct attribution_tenant tenants[] = {
+		{.partitions = {of_first, 1, true}}, {.partitions = {of_second, 2, true}},
+	};
+	struct attribution_partition partitions[] = {
+		{.uuid = VIEW("MIG-00000000-0000-4000-8000-00000000000d")},
+		{.uuid = VIEW("MIG-00000000-0000-4000-8000-00000000000e")},
+	};
+	struct attribution_partition other[] = {
+		{.uuid = VIEW("MIG-00000000-0000-4000-8000-00000000000f")},
+	};
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_publish(&world);
+	struct attribution first = *build_world_previous(&world, 0)->object;
+	struct attribution second = *build_world_previous(&world, 1)->object;
+	first.status.partitions = (struct array){other, 1, true};
+	first.status.tenants = (struct array){&(struct attribution_tenant){
+						      .partitions = {&other[0].uuid, 1, true}},
+					      1, true};
+	second.status.partitions = (struct array){partitions, 2, true};
+	second.status.tenants = (struct array){tenants, 2, true};
+	build_world_previous(&world, 0)->object = &first;
+	build_world_previous(&world, 1)->object = &second;
+	build_world_restart(&world);
+	struct roster roster = make();
+	for (char last = 'a'; last <= 'f'; last++) {
+		char id[] = "MIG-00000000-0000-4000-8000-00000000000?";
+		id[sizeof(id) - 2] = last;
+		expect_place(&roster, id, last == 'f' ? 0 : 1, id);
+	}
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000000", -1, "");
+}
+
+static void the_object_says_how_the_uuid_is_written(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	device->uuid = VIEW("GPU-00000000-0000-4000-8000-0123456789AB");
+	expect_text(make().devices[0].uuid, "GPU-00000000-0000-4000-8000-0123456789ab");
+}
+
+static void without_nvml_every_book_names_devices(void **state)
+{
+	(void)state;
+	struct view uuids[8];
+	struct report_resource_devices offered[4];
+	for (unsigned i = 0; i < ARRAY_SIZE(uuids); i++)
+		uuids[i] = build_world_uuid(&world, i);
+	for (unsigned i = 0; i < ARRAY_SIZE(offered); i++)
+		offered[i] = (struct report_resource_devices){.device_ids = {&uuids[i], 1, true}};
+	world.report.allocatable = (struct array){&offered[0], 2, true};
+	world.report.checkpoint.registered = (struct array){&offered[2], 2, true};
+	for (unsigned i = 4; i < 6; i++) {
+		build_world_list(&world, "a", "main", uuids[i]);
+		build_world_book(&world, "uid-a", "main", uuids[i + 2]);
+	}
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	world.report.devices = (struct array){0};
+	struct roster roster = make();
+	assert_int_equal(roster.n_devices, ARRAY_SIZE(uuids));
+	for (unsigned i = 0; i < ARRAY_SIZE(uuids); i++)
+		assert_true(view_equal(roster.devices[i].uuid, uuids[i]));
+	/* Their minor is not known. */
+	expect_place(&roster, "nvidia0", -1, "");
+}
+
+static void a_device_that_a_slice_describes_is_marked(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_slice(&world, 7);
+	build_world_slice(&world, 1);
+	struct roster roster = make();
+	assert_int_equal(roster.n_devices, 2);
+	assert_false(roster.devices[0].is_sliced);
+	assert_true(roster.devices[1].is_sliced);
+}
+
+static void without_memory_there_is_no_roster(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct error err = {0};
+	struct arena small;
+	build_world_device(&world, 0);
+	arena_init(&small, 1);
+	assert_int_equal(roster_make(&world.input, &small, &roster, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	arena_deinit(&small);
 }
 
 static void a_partition_is_remembered_as_long_as_it_is_published(void **state)
@@ -285,7 +434,18 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		objects_of_other_nodes_count_only_when_reported_here, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(uuids_are_the_same_in_either_case, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_are_in_the_order_of_their_uuids_in_lower_case, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(every_form_of_id_finds_its_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_gpu_instance_of_number_0_or_of_none_is_what_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_belongs_to_whoever_was_published_with_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_object_says_how_the_uuid_is_written, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_nvml_every_book_names_devices, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_a_slice_describes_is_marked, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_there_is_no_roster, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_several_compute_instances_the_first_is_meant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -114,11 +114,13 @@ static void without_allocations_the_device_itself_tells(void **state)
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
 	device->processes = (struct array){&process, 1, true};
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	/* An MPS that a user runs for himself leaves the compute mode as it is. */
 	process.kind = REPORT_PROCESS_MPS;
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
 	expect_mode(ATTRIBUTION_MODE_MPS, 2, "an MPS process is on the device");
 	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
-	device->processes.count = 0;
 	device->compute_mode = REPORT_COMPUTE_PROHIBITED;
 	set_label(&world, VIEW("mps"));
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
@@ -161,6 +163,18 @@ static void an_allocation_and_a_device_that_contradict_are_named_both(void **sta
 		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess");
 }
 
+/* A pod may run an MPS of its own in its share of time. */
+static void an_mps_process_contradicts_no_allocation(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, false);
+	build_world_process(&world, 0, 1, "uid-a")->kind = REPORT_PROCESS_MPS;
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+}
+
 static void forms_of_ids_that_contradict_are_named_both(void **state)
 {
 	(void)state;
@@ -173,11 +187,15 @@ static void forms_of_ids_that_contradict_are_named_both(void **state)
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
 		    "device IDs name the whole device,device IDs end in a replica number");
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, build_world_mig(&world, 0, 0));
+}
+
+static void of_several_kinds_of_parts_some_may_be_shared(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
 	build_world_offer(&world, build_world_text(&world, "%.*s::1",
-						   VIEW_ARG(build_world_mig(&world, 0, 0))));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
+						   VIEW_ARG(build_world_mig(&world, 0, 1))));
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
 		    "device IDs name MIG devices,device IDs end in a replica number");
 }
 
@@ -206,11 +224,54 @@ static void sources_that_fail_leave_what_was_published(void **state)
 static void a_silent_checkpoint_leaves_what_it_told(void **state)
 {
 	(void)state;
-	build_world_shared(&world, 0, 4);
-	hold(0, true);
-	build_world_publish(&world);
-	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	static const struct {
+		bool mps;
+		int compute_mode, then;
+		const char *evidence, *then_evidence;
+	} rows[] = {
+		{true, REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
+		 "an allocation response has the MPS pipe", "compute mode is Default"},
+		{false, REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
+		 "an allocation response has no MPS pipe", "compute mode is ExclusiveProcess"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *device = build_world_shared(&world, 0, 4);
+		device->compute_mode = REPORT_COMPUTE_PROHIBITED;
+		hold(0, rows[i].mps);
+		build_world_publish(&world);
+		build_world_fail_book(&world);
+		expect_mode(rows[i].mps ? ATTRIBUTION_MODE_MPS : ATTRIBUTION_MODE_TIME_SLICED, 4,
+			    rows[i].evidence);
+		/* Unless the device itself tells that it has changed. */
+		device->compute_mode = rows[i].compute_mode;
+		expect_mode(rows[i].then, 4, rows[i].then_evidence);
+	}
+}
+
+static void a_silent_checkpoint_told_of_those_only_who_were_there(void **state)
+{
+	static const enum pod_phase phases[] = {POD_PHASE_SUCCEEDED, POD_PHASE_UNKNOWN};
+	for (size_t i = 0; i < ARRAY_SIZE(phases); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
+		hold(0, true);
+		build_world_publish(&world);
+		build_world_fail_book(&world);
+		/* Of who comes later only the name is known. */
+		build_world_pod(&world, (struct build_pod){.name = "b"});
+		build_world_list(&world, "b", "main", build_world_replica(&world, 0, 1));
+		expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+		if (phases[i] == POD_PHASE_UNKNOWN)
+			build_world_remove_pod(&world, "uid-a");
+		else
+			build_world_pod(&world,
+					(struct build_pod){.name = "a", .phase = phases[i]});
+		build_world_publish(&world);
+		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+	}
 }
 
 static void a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell(void **state)
@@ -288,6 +349,44 @@ static void a_claim_alone_is_exclusive_and_a_shared_one_is_not(void **state)
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "several pods are on the device by one ID");
 }
 
+static void several_shares_of_several_pods_share_the_device(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_grant(&world, "uid-a", "main", 0)->device = VIEW("pool/gpu-0/1");
+	build_world_grant(&world, "uid-b", "main", 0)->device = VIEW("pool/gpu-0/2");
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+}
+
+static void several_containers_of_one_pod_share_nothing(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_grant(&world, "uid-a", "side", 0);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void a_part_without_a_uuid_is_mig(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	for (unsigned i = 0; i < 2; i++) {
+		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a",
+							     "main", 0);
+		grant->is_part = true;
+		grant->device = build_world_text(&world, "pool/gpu-0-mig-1g5gb-19-%u", i);
+	}
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+}
+
 static void claims_of_parts_are_mig(void **state)
 {
 	(void)state;
@@ -343,7 +442,7 @@ static void while_claims_cannot_be_read_a_claimed_device_is_shared_as_before(voi
 static void a_left_over_does_not_undo_what_allocations_told(void **state)
 {
 	(void)state;
-	build_world_shared(&world, 0, 4);
+	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
 	hold(0, true);
 	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
 	build_world_publish(&world);
@@ -371,6 +470,8 @@ static void a_claimant_that_is_over_keeps_no_mode(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(of_several_kinds_of_parts_some_may_be_shared, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -387,6 +488,7 @@ static const struct CMUnitTest tests[] = {
 		contradicting_allocations_are_named_both, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_allocation_and_a_device_that_contradict_are_named_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_mps_process_contradicts_no_allocation, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		forms_of_ids_that_contradict_are_named_both, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_ids_mig_mode_tells, set_up, tear_down),
@@ -394,6 +496,8 @@ static const struct CMUnitTest tests[] = {
 		sources_that_fail_leave_what_was_published, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_silent_checkpoint_leaves_what_it_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_silent_checkpoint_told_of_those_only_who_were_there, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -405,6 +509,11 @@ static const struct CMUnitTest tests[] = {
 		what_was_given_before_replicas_says_nothing_of_mps, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		several_shares_of_several_pods_share_the_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		several_containers_of_one_pod_share_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_part_without_a_uuid_is_mig, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(claims_of_parts_are_mig, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_reservation_shares_the_device_out_by_time, set_up, tear_down),

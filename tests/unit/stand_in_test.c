@@ -6,6 +6,7 @@
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 
 static struct build_world world;
@@ -30,25 +31,33 @@ static const struct attribution_status *publish(void)
 	return build_world_status(&world, 0);
 }
 
-/* HAMi's plugin offers three IDs of device 0 and three of device 1. */
-static void offer_hami(void)
+/* HAMi's plugin offers three IDs of each of the devices 0 to 2. */
+static struct view hami_id(unsigned n, unsigned replica)
 {
-	for (unsigned i = 0; i < 6; i++)
-		build_world_offer(
-			&world, build_world_text(&world, "GPU-%08x-0000-4000-8000-0123456789ab-%u",
-						 i / 3, i % 3));
-	build_world_device(&world, 0);
-	build_world_device(&world, 1);
+	return build_world_text(&world, "GPU-%08x-0000-4000-8000-0123456789ab-%u", n, replica);
 }
 
-static const struct view hami_id = VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab-1");
+static void offer_hami(void)
+{
+	for (unsigned i = 0; i < 9; i++)
+		build_world_offer(&world, hami_id(i / 3, i % 3));
+	for (unsigned i = 0; i < 3; i++)
+		build_world_device(&world, i);
+}
+
 #define HAMI_OF(n) "GPU-0000000" #n "-0000-4000-8000-0123456789ab,NVIDIA,4000,30:"
+
+static void expect_tenants_of(unsigned n, const char *expected)
+{
+	expect_tenants(build_world_status(&world, n), expected);
+}
 
 static void hamis_annotation_tells_the_device_that_was_given(void **state)
 {
 	(void)state;
 	offer_hami();
-	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"}, hami_id);
+	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
+			hami_id(0, 1));
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "");
 	expect_text(status->slots.summary, "0/3");
@@ -64,38 +73,178 @@ static void hamis_annotation_tells_the_device_that_was_given(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+/* One witness of the kubelet's alone gives pod "a" an ID of HAMi's. */
+static void let_witness_name(size_t witness, const char *annotation, struct view id)
+{
+	struct build_pod pod = {.name = "a", .hami = annotation};
+	if (witness == 2)
+		pod.told[0] = id;
+	build_world_pod(&world, pod);
+	if (witness == 0)
+		build_world_book(&world, "uid-a", "main", id);
+	if (witness == 1)
+		build_world_list(&world, "a", "main", id);
+}
+
+static const char *const witnesses[] = {"Checkpoint", "PodResources", "PodStatus"};
+
+static void whoever_names_hamis_id_makes_its_holder_a_stand_in(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(witnesses); i++) {
+		offer_hami();
+		let_witness_name(i, "", hami_id(0, 1));
+		const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
+								   UNCONFIRMED);
+		expect_text(t->stand_in, "HAMi");
+		expect_texts(t->witnesses, witnesses[i]);
+		expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_FALSE,
+				 "StandIn");
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
+static void whoever_names_hamis_id_lets_the_annotation_tell_the_device(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(witnesses); i++) {
+		offer_hami();
+		let_witness_name(i, HAMI_OF(1) ";", hami_id(0, 1));
+		expect_tenants(publish(), "");
+		const struct attribution_tenant *t = expect_tenant(build_world_status(&world, 1),
+								   "uid-a", RUNNING, ANNOTATED);
+		expect_texts(t->witnesses, "HAMi");
+		assert_int_equal(t->slots, 1);
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
 static void each_part_of_hamis_annotation_is_one_containers(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *text, *on_0, *on_1;
+		const char *text, *on_0, *on_1, *on_2;
 	} rows[] = {
-		{HAMI_OF(0) ";" HAMI_OF(1) ";", "uid-a/main", "uid-a/side"},
-		{";" HAMI_OF(1) ";", "", "uid-a/side"},
-		{HAMI_OF(0) HAMI_OF(1) ";", "uid-a/main", "uid-a/main"},
-		{HAMI_OF(0) HAMI_OF(0) ";", "uid-a/main", ""},
-		{HAMI_OF(0) ";;" HAMI_OF(1) ";", "uid-a/main", ""},
-		{"GPU-00000001-0000-4000-8000-0123456789ab[1],NVIDIA,4000,30:;", "", "uid-a/main"},
-		{"GPU-00000001-0000-4000-8000-0123456789ab", "", "uid-a/main"},
-		{":,;::;", "", ""},
-		{";", "", ""},
+		{HAMI_OF(0) ";" HAMI_OF(1) ";", "uid-a/main", "uid-a/side", ""},
+		{";" HAMI_OF(1) ";", "", "uid-a/side", "uid-a/main"},
+		{HAMI_OF(0) HAMI_OF(1) ";", "uid-a/main", "uid-a/main", "uid-a/side"},
+		{HAMI_OF(0) HAMI_OF(0) ";", "uid-a/main", "", "uid-a/side"},
+		{HAMI_OF(0) ";;" HAMI_OF(1) ";", "uid-a/main", "", "uid-a/side"},
+		{"GPU-00000001-0000-4000-8000-0123456789ab[1],NVIDIA,4000,30:;", "", "uid-a/main",
+		 "uid-a/side"},
+		{"GPU-00000001-0000-4000-8000-0123456789ab", "", "uid-a/main", "uid-a/side"},
+		{":,;::;", "", "", "uid-a/main,uid-a/side"},
+		{";", "", "", "uid-a/main,uid-a/side"},
+		{"", "", "", "uid-a/main,uid-a/side"},
 	};
 	offer_hami();
+	build_world_book(&world, "uid-a", "main", hami_id(2, 0));
+	build_world_book(&world, "uid-a", "main", hami_id(2, 1));
+	build_world_book(&world, "uid-a", "side", hami_id(2, 2));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		build_world_pod(
 			&world,
 			(struct build_pod){.name = "a", .second = "side", .hami = rows[i].text});
 		build_world_join(&world);
-		expect_tenants(build_world_status(&world, 0), rows[i].on_0);
-		expect_tenants(build_world_status(&world, 1), rows[i].on_1);
+		expect_tenants_of(0, rows[i].on_0);
+		expect_tenants_of(1, rows[i].on_1);
+		expect_tenants_of(2, rows[i].on_2);
 	}
+}
+
+static void hamis_annotation_leads_to_no_more_devices_than_there_are_ids(void **state)
+{
+	(void)state;
+	const struct view id = hami_id(2, 0);
+	offer_hami();
+	build_world_run(
+		&world,
+		(struct build_pod){.name = "a", .hami = HAMI_OF(0) HAMI_OF(1) ";", .told = {id}},
+		id);
+	expect_tenants(publish(), "uid-a/main");
+	expect_tenants_of(1, "");
+	expect_tenants_of(2, "");
+}
+
+/* What it names that is no device of the node takes the place of none that is. */
+static void hamis_annotation_leads_to_known_devices_only(void **state)
+{
+	(void)state;
+	offer_hami();
+	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(7) HAMI_OF(1) ";"},
+			hami_id(0, 0));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_tenants(publish(), "");
+	expect_tenants_of(1, "uid-a/main");
+	expect_unplaced(build_world_status(&world, 1), "");
+}
+
+static void an_annotation_that_names_no_known_device_leaves_the_stand_in_where_it_is(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {";", "nonsense", HAMI_OF(7) ";", ";" HAMI_OF(1) ";"};
+	offer_hami();
+	build_world_book(&world, "uid-a", "main", hami_id(0, 1));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		build_world_pod(&world, (struct build_pod){.name = "a", .hami = texts[i]});
+		const struct attribution_status *status = publish();
+		expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+		expect_texts(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->witnesses,
+			     "Checkpoint");
+		expect_text(status->slots.summary, "1/3");
+		expect_unplaced(status, "");
+		expect_tenants_of(1, "");
+	}
+}
+
+static void an_annotation_of_a_pod_without_hamis_ids_says_nothing(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {HAMI_OF(0) ";", HAMI_OF(1) HAMI_OF(0) ";",
+					    HAMI_OF(7) ";", "nonsense"};
+	build_world_shared(&world, 0, 2);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	publish();
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		build_world_pod(&world, (struct build_pod){.name = "a", .hami = texts[i]});
+		build_world_pod(&world, (struct build_pod){.name = "b", .hami = texts[i]});
+		assert_int_equal(build_world_count_writes(&world), 0);
+		const struct attribution_status *status = build_world_status(&world, 0);
+		expect_texts(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->witnesses,
+			     "Checkpoint,PodResources");
+		expect_tenants(status, "uid-a/main");
+		expect_text(status->slots.summary, "1/2");
+		expect_unplaced(status, "");
+		expect_tenants_of(1, "");
+	}
+}
+
+/* The card that the ID names is none that is known; the one that was given is. */
+static void hamis_annotation_places_an_id_of_no_known_device(void **state)
+{
+	(void)state;
+	offer_hami();
+	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
+			hami_id(7, 0));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(), "");
+	expect_tenants_of(1, "uid-a/main");
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(), "uid-a/main GPU-00000007-0000-4000-8000-0123456789ab-0");
 }
 
 static void a_process_confirms_what_an_annotation_says_and_stays_true(void **state)
 {
 	(void)state;
 	offer_hami();
-	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"}, hami_id);
+	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
+			hami_id(0, 1));
 	build_world_process(&world, 1, 1, "uid-a");
 	build_world_publish(&world);
 	const struct attribution_tenant *t = expect_tenant(build_world_status(&world, 1), "uid-a",
@@ -106,60 +255,87 @@ static void a_process_confirms_what_an_annotation_says_and_stays_true(void **sta
 	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
 }
 
-static void a_tenant_that_only_an_annotation_made_ends_with_it(void **state)
+static void what_the_books_said_of_a_stand_in_does_not_confirm_the_annotation(void **state)
+{
+	(void)state;
+	struct build_pod pod = {.name = "a", .told = {hami_id(0, 1)}};
+	offer_hami();
+	build_world_run(&world, pod, hami_id(0, 1));
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED)->witnesses,
+		     "Checkpoint,PodResources,PodStatus");
+	build_world_restart(&world);
+	pod.hami = HAMI_OF(0) ";";
+	build_world_pod(&world, pod);
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, ANNOTATED)->witnesses, "HAMi");
+}
+
+static void who_was_annotated_stays_when_the_annotation_goes(void **state)
+{
+	(void)state;
+	struct build_pod pod = {.name = "a", .hami = HAMI_OF(1) ";", .told = {hami_id(0, 1)}};
+	offer_hami();
+	build_world_book(&world, "uid-a", "main", hami_id(0, 1));
+	build_world_pod(&world, pod);
+	publish();
+	expect_tenants_of(1, "uid-a/main");
+	/* No List is there that could say that it is complete. */
+	build_world_fail_list(&world);
+	pod.hami = "";
+	build_world_pod(&world, pod);
+	publish();
+	const struct attribution_tenant *t = expect_tenant(build_world_status(&world, 1), "uid-a",
+							   RUNNING, ANNOTATED);
+	expect_texts(t->witnesses, "HAMi");
+	expect_tenants_of(0, "uid-a/main");
+	/* Nor is it withdrawn where only the API server speaks. */
+	build_world_without_agent(&world);
+	publish();
+	expect_tenants_of(1, "uid-a/main");
+	build_world_remove_pod(&world, "uid-a");
+	publish();
+	expect_tenants_of(1, "");
+	expect_recent(build_world_status(&world, 1), "uid-a");
+}
+
+static void who_was_annotated_goes_when_complete_books_lack_it(void **state)
 {
 	(void)state;
 	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(0) ";"});
+	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(0) ";"},
+			hami_id(2, 0));
 	expect_tenants(publish(), "uid-a/main");
 	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"});
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "");
 	expect_recent(status, "uid-a");
-	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	expect_tenants_of(1, "uid-a/main");
 }
 
 static void a_pod_that_is_over_stands_in_for_nobody(void **state)
 {
 	(void)state;
 	offer_hami();
-	build_world_pod(
-		&world,
-		(struct build_pod){.name = "a", .hami = HAMI_OF(0) ";", .phase = POD_PHASE_FAILED});
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .hami = HAMI_OF(0) ";",
+						   .told = {hami_id(0, 0)},
+						   .phase = POD_PHASE_FAILED});
 	expect_tenants(publish(), "");
 }
 
 static void a_forged_annotation_creates_no_device(void **state)
 {
 	(void)state;
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(7) ";"});
+	const struct build_pod pod = {.name = "a", .hami = HAMI_OF(7) ";", .told = {hami_id(0, 0)}};
+	build_world_pod(&world, pod);
 	build_world_without_agent(&world);
 	build_world_join(&world);
-	assert_int_equal(world.result.n_devices, 0);
+	assert_int_equal(world.result.n_devices, 1);
+	assert_non_null(build_world_joined(&world, 0));
 	build_world_report(&world);
 	build_world_fail_nvml(&world);
 	build_world_join(&world);
-	assert_int_equal(world.result.n_devices, 0);
-}
-
-static void a_forged_annotation_ends_and_displaces_nobody(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_exclusive(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
-	publish();
-	build_world_pod(&world, (struct build_pod){.name = "b", .hami = HAMI_OF(0) ";"});
-	const struct attribution_status *status = publish();
-	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
-	expect_texts(t->witnesses, "Checkpoint,PodResources");
-	expect_tenant(status, "uid-b", RUNNING, ANNOTATED);
-	expect_text(status->slots.summary, "1/1");
-	/* Nor does the holder's own. */
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"});
-	status = publish();
-	expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
-	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, ANNOTATED);
+	assert_int_equal(world.result.n_devices, 1);
+	assert_non_null(build_world_joined(&world, 0));
 }
 
 /* KAI's reservation holds device 0. */
@@ -325,16 +501,34 @@ static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(hamis_annotation_tells_the_device_that_was_given, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(whoever_names_hamis_id_makes_its_holder_a_stand_in, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(whoever_names_hamis_id_lets_the_annotation_tell_the_device,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_part_of_hamis_annotation_is_one_containers, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		hamis_annotation_leads_to_no_more_devices_than_there_are_ids, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(hamis_annotation_leads_to_known_devices_only, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_annotation_that_names_no_known_device_leaves_the_stand_in_where_it_is, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(an_annotation_of_a_pod_without_hamis_ids_says_nothing,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(hamis_annotation_places_an_id_of_no_known_device, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_process_confirms_what_an_annotation_says_and_stays_true,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_that_only_an_annotation_made_ends_with_it, set_up,
+	cmocka_unit_test_setup_teardown(
+		what_the_books_said_of_a_stand_in_does_not_confirm_the_annotation, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(who_was_annotated_stays_when_the_annotation_goes, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_was_annotated_goes_when_complete_books_lack_it, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_pod_that_is_over_stands_in_for_nobody, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_forged_annotation_creates_no_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_forged_annotation_ends_and_displaces_nobody, set_up,
-					tear_down),
 	cmocka_unit_test_setup_teardown(the_pods_of_a_reservations_group_are_on_its_device, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_sharer_of_a_reservation_is_confirmed_by_its_process,

@@ -276,7 +276,18 @@ static void an_absent_array_is_an_empty_one(void **state)
 	assert_true(status_equal(&a, &b));
 }
 
+static void every_element_of_a_list_counts(void **state)
+{
+	(void)state;
+	struct view texts[] = {VIEW("one"), VIEW("two")}, others[] = {VIEW("one"), VIEW("three")};
+	struct attribution_status a = {0}, b = {0};
+	a.sharing.evidence = (struct array){texts, ARRAY_SIZE(texts), true};
+	b.sharing.evidence = (struct array){others, ARRAY_SIZE(others), true};
+	assert_false(status_equal(&a, &b));
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_element_of_a_list_counts),
 	cmocka_unit_test(a_change_of_any_member_is_seen),
 	cmocka_unit_test(memory_that_processes_take_is_no_change),
 	cmocka_unit_test(the_rows_cover_the_structs),

@@ -507,8 +507,9 @@ static void a_tenant_stays_when_the_checkpoint_lacks_it_and_the_list_is_not_comp
 	publish_one_tenant();
 	build_world_book_nothing(&world);
 	build_world_list_nothing(&world);
-	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
-	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	/* Nobody bears it out any more, and it says so. */
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED);
+	expect_texts(t->witnesses, "");
 	expect_text(build_world_status(&world, 0)->slots.summary, "1/1");
 	assert_int_equal(build_world_count_writes(&world), 0);
 }

@@ -147,11 +147,65 @@ static void without_an_agent_they_are_shown_as_well(void **state)
 	build_world_pod(&world,
 			(struct build_pod){.name = "b", .told = {build_world_uuid(&world, 0)}});
 	build_world_without_agent(&world);
-	const struct attribution_status *status = publish();
+	expect_unplaced(publish(), "");
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	const struct attribution_status *status = publish_later();
 	expect_unplaced(status, "uid-a/main what is this");
 	expect_tenants(status, "uid-b/main");
 	expect_condition(status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void other_news_all_the_time_does_not_put_one_off(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("x"));
+	publish();
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_report(&world);
+	expect_unplaced(publish(), "");
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	build_world_report(&world);
+	expect_unplaced(publish(), "uid-a/main x");
+}
+
+static void a_silent_agent_shows_none_that_is_new(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("x"));
+	publish_later();
+	build_world_pod(&world, (struct build_pod){.name = "b", .told = {VIEW("y")}});
+	build_world_wait(&world, world.limits.report_stale_ms);
+	expect_unplaced(publish_later(), "uid-a/main x");
+	world.input.report_age_ms = 0;
+	expect_unplaced(publish(), "uid-a/main x,uid-b/main y");
+}
+
+static void the_number_left_out_stays_whatever_is_new(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	for (unsigned i = 0; i < LIMIT_UNPLACED_TENANTS + 3; i++)
+		build_world_run(
+			&world,
+			(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr},
+			VIEW("x"));
+	publish_later();
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Nor does a restart make one that was left out new. */
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(build_world_status(&world, 0)->unplaced_tenants_left_out, 3);
+	/* One more is counted in time. */
+	build_world_run(&world, (struct build_pod){.name = "p99"}, VIEW("x"));
+	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
+	assert_int_equal(publish_later()->unplaced_tenants_left_out, 4);
 }
 
 static void those_beyond_the_bound_are_counted(void **state)
@@ -199,6 +253,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(one_that_was_published_stays_while_it_is_there, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_an_agent_they_are_shown_as_well, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(other_news_all_the_time_does_not_put_one_off, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_silent_agent_shows_none_that_is_new, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_number_left_out_stays_whatever_is_new, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(ids_beyond_the_bound_are_counted, set_up, tear_down),
 };

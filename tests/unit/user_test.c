@@ -66,23 +66,70 @@ static void a_tenants_processes_and_memory_are_added_up(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_process_of_a_pod_with_two_tenants_is_counted_once(void **state)
+/* Containers aaa and zzz of pod "a" hold a replica each; the ID of aaa is "id-a". */
+static void run_two(const char *second_id)
+{
+	const struct build_pod pod = {.name = "a", .container = "aaa", .second = "zzz",
+				      .id = "id-a", .second_id = second_id};
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, pod, build_world_replica(&world, 0, 0));
+	build_world_run(&world, pod, build_world_replica(&world, 0, 1));
+	world.listed[1].container = VIEW("zzz");
+	world.booked[1].container = VIEW("zzz");
+}
+
+static void expect_processes(const struct attribution_status *status, int64_t first,
+			     int64_t second)
+{
+	expect_tenants(status, "uid-a/aaa,uid-a/zzz");
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
+							      struct attribution_tenant, i);
+		assert_int_equal(t->processes, i == 0 ? first : second);
+		assert_int_equal(t->memory_mib, 100 * (i == 0 ? first : second));
+		expect_texts(t->witnesses, t->processes > 0
+						   ? "Checkpoint,PodResources,Processes"
+						   : "Checkpoint,PodResources");
+	}
+	expect_users(status, "");
+}
+
+static void a_process_is_the_containers_whose_id_the_pods_status_tells(void **state)
 {
 	(void)state;
-	build_world_shared(&world, 0, 2);
-	build_world_run(&world, (struct build_pod){.name = "a", .second = "side"},
-			build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "a", .second = "side"},
-			build_world_replica(&world, 0, 1));
-	world.listed[1].container = VIEW("side");
-	world.booked[1].container = VIEW("side");
-	build_world_process(&world, 0, 1, "uid-a");
-	const struct attribution_status *status = publish_later();
-	expect_tenants(status, "uid-a/main,uid-a/side");
-	int64_t n = 0;
-	for (uint32_t i = 0; i < 2; i++)
-		n += ARRAY_AT(status->tenants, struct attribution_tenant, i)->processes;
-	assert_int_equal(n, 1);
+	run_two("id-z");
+	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-z");
+	expect_processes(publish_later(), 0, 1);
+	build_world_process(&world, 0, 2, "uid-a")->container_id = VIEW("id-a");
+	build_world_process(&world, 0, 3, "uid-a")->container_id = VIEW("id-z");
+	expect_processes(publish_later(), 1, 2);
+}
+
+static void which_of_two_containers_has_a_process_is_not_guessed(void **state)
+{
+	(void)state;
+	static const char *const ids[] = {"id-z", "", "id-old"};
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		run_two(i == 1 ? "" : "id-z");
+		build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-a");
+		build_world_process(&world, 0, 2, "uid-a")->container_id = view_from(ids[i]);
+		if (i == 0)
+			expect_processes(publish_later(), 1, 1);
+		else
+			expect_processes(publish_later(), 0, 0);
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+static void the_processes_of_a_pod_with_one_tenant_are_its_whatever_their_container(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-other");
+	assert_int_equal(
+		expect_tenant(publish_later(), "uid-a", RUNNING, CONFIRMED)->processes, 1);
 }
 
 static void a_static_pods_processes_are_found_by_its_hash(void **state)
@@ -237,6 +284,64 @@ static void the_server_of_mps_is_nobodys(void **state)
 	expect_users(publish_later(), "");
 }
 
+static void a_compute_mode_that_mps_needs_hides_nobody(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	build_world_process(&world, 0, 1, "")->command = VIEW("nvidia-cuda-mps");
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	expect_users(status, " nvidia-cuda-mps[1]");
+}
+
+static void a_tenants_process_is_its_own_whatever_it_is_called(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a")->command = VIEW("nvidia-cuda-mps");
+	build_world_process(&world, 0, 2, "uid-a")->kind = REPORT_PROCESS_MPS;
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 2);
+}
+
+static void a_client_of_mps_shows_that_its_server_is_there(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	struct report_process *server = build_world_process(&world, 0, 1, "uid-b");
+	server->command = VIEW("nvidia-cuda-mps");
+	expect_users(publish_later(), "uid-b nvidia-cuda-mps[1]");
+	build_world_process(&world, 0, 2, "uid-a")->kind = REPORT_PROCESS_MPS;
+	const struct attribution_status *status = publish();
+	expect_users(status, "");
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
+	/* Where MPS is in use, nothing else is left out. */
+	server->command = VIEW("nvidia-cuda-dbg");
+	expect_users(publish_later(), "uid-b nvidia-cuda-dbg[1]");
+}
+
+static void a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant(void **state)
+{
+	(void)state;
+	run_a();
+	publish_later();
+	build_world_remove_pod(&world, "uid-a");
+	publish();
+	build_world_process(&world, 0, 1, "uid-a");
+	build_world_process(&world, 0, 2, "");
+	build_world_wait(&world, world.limits.user_grace_ms);
+	world.input.report_age_ms = 0;
+	for (int i = 0; i < 2; i++) {
+		const struct attribution_status *status = publish();
+		expect_users(status, " python3[2],uid-a python3[1]");
+		assert_int_equal(user_at(status, 0)->pod_name.len, 0);
+		expect_text(user_at(status, 1)->pod_namespace, "ml");
+		expect_text(user_at(status, 1)->pod_name, "a");
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
 static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
 {
 	(void)state;
@@ -249,7 +354,7 @@ static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
 	build_world_process(&world, 0, 2, "")->command = VIEW("nvidia-cuda-mps-server");
 	build_world_process(&world, 0, 3, "");
 	((struct report_process *)world.devices[0].processes.items)[1].kind = REPORT_PROCESS_MPS;
-	expect_users(publish(), " nvidia-cuda-mps-server[2], python3[3]");
+	expect_users(publish_later(), " nvidia-cuda-mps-server[2], python3[3]");
 }
 
 static void a_process_that_is_listed_twice_is_one(void **state)
@@ -337,6 +442,46 @@ static void those_beyond_the_bound_are_counted_and_stay_so(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+static void other_news_all_the_time_does_not_put_off_a_user(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 4711, "");
+	publish();
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_report(&world);
+	expect_users(publish(), "");
+	assert_int_equal(world.result.again_in_ms, 1);
+	build_world_wait(&world, 1);
+	build_world_report(&world);
+	expect_users(publish(), " python3[4711]");
+}
+
+static void the_number_left_out_stays_whatever_is_new(void **state)
+{
+	(void)state;
+	run_a();
+	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS + 6; i++)
+		build_world_process(&world, 0, 100 + i, "");
+	assert_int_equal(publish_later()->unallocated_users_left_out, 6);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Nor does a restart make one that was left out new. */
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Who was listed ends: one that was left out takes the place at once. */
+	build_world_report(&world);
+	((struct report_process *)world.devices[0].processes.items)[0] =
+		((struct report_process *)world.devices[0].processes.items)[1];
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
+	assert_int_equal(status->unallocated_users_left_out, 5);
+}
+
 static void users_are_in_the_order_of_pod_and_process(void **state)
 {
 	(void)state;
@@ -344,8 +489,18 @@ static void users_are_in_the_order_of_pod_and_process(void **state)
 	build_world_process(&world, 0, 9, "uid-z");
 	build_world_process(&world, 0, 7, "");
 	build_world_process(&world, 0, 8, "uid-z");
+	build_world_process(&world, 0, 6, "");
+	expect_users(publish_later(),
+		     " python3[6], python3[7],uid-z python3[8],uid-z python3[9]");
+}
+
+static void a_process_that_nobody_could_look_at_is_no_user(void **state)
+{
+	(void)state;
+	run_a();
 	build_world_process(&world, 0, 6, "")->command = (struct view){0};
-	expect_users(publish_later(), " [6], python3[7],uid-z python3[8],uid-z python3[9]");
+	build_world_process(&world, 0, 7, "");
+	expect_users(publish_later(), " python3[7]");
 }
 
 static void a_long_name_is_cut(void **state)
@@ -360,7 +515,16 @@ static void a_long_name_is_cut(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_tenants_processes_and_memory_are_added_up, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(a_process_of_a_pod_with_two_tenants_is_counted_once, set_up,
+	cmocka_unit_test_setup_teardown(a_process_is_the_containers_whose_id_the_pods_status_tells,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(which_of_two_containers_has_a_process_is_not_guessed,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_processes_of_a_pod_with_one_tenant_are_its_whatever_their_container, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_compute_mode_that_mps_needs_hides_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_tenants_process_is_its_own_whatever_it_is_called, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_static_pods_processes_are_found_by_its_hash, set_up,
 					tear_down),
@@ -379,6 +543,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_process_that_was_last_listed_within_the_grace_is_no_user,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_server_of_mps_is_nobodys, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_client_of_mps_shows_that_its_server_is_there, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_only_called_like_the_server_of_mps_is_a_user,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_that_is_listed_twice_is_one, set_up, tear_down),
@@ -390,7 +558,13 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_stay_so, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(other_news_all_the_time_does_not_put_off_a_user, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_number_left_out_stays_whatever_is_new, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(users_are_in_the_order_of_pod_and_process, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_process_that_nobody_could_look_at_is_no_user, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
 };

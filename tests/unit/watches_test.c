@@ -104,7 +104,7 @@ static void list(struct world *world, enum inventory_kind kind,
 		 const struct kube_bytes_object *objects, size_t n)
 {
 	const struct kube_bytes_list bytes = {
-		.version = "100", .objects = objects, .n_objects = n,
+		.version = "4", .objects = objects, .n_objects = n,
 	};
 
 	assert_false(next_request(kind).is_watch);
@@ -199,13 +199,13 @@ static void every_resource_is_listed_then_watched(void **state)
 		assert_non_null(strstr(request.accept, rows[i].accept));
 		assert_false(request.is_watch);
 		kube_bytes_list(&world->body, &resources[i],
-				&(struct kube_bytes_list){.version = "100"});
+				&(struct kube_bytes_list){.version = "4"});
 		begin_answer(world, (enum inventory_kind)i, 200);
 		reflector_ended(fake_reflectors[i], NULL, fake_now_ms);
 		request = next_request((enum inventory_kind)i);
 		assert_true(request.is_watch);
 		assert_non_null(strstr(request.path, rows[i].watch));
-		assert_non_null(strstr(request.path, "resourceVersion=100"));
+		assert_non_null(strstr(request.path, "resourceVersion=4"));
 	}
 }
 

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The claims of a pod do not change as long as it lives. So a grant without a place is one of those
+ * that were placed before, and which of a container's it is makes no difference to what is shown.
+ */
+
+#include "core/claimant.h"
+
+#include "core/sharing.h"
+
+bool claimant_is_one(const struct attribution_tenant *tenant)
+{
+	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
+		if (holding_witness_of(*ARRAY_AT(tenant->witnesses, struct view, i)) ==
+		    HOLDING_CLAIM)
+			return true;
+	}
+	return false;
+}
+
+bool claimant_is_unheard(const struct join_input *input, struct view uid)
+{
+	for (size_t i = 0; i < input->n_lacking; i++) {
+		if (view_equal(pod_uid(input->lacking[i]), uid))
+			return true;
+	}
+	return input->grants_unknown;
+}
+
+/* Seats */
+
+/* Held by the grant's container there; or watched, if the grant is to watch. */
+static bool is_of(const struct holding *item, const struct join_grant *grant, size_t device)
+{
+	return item->device == device && item->is_monitor == grant->is_admin &&
+	       item->owner->pod == grant->pod &&
+	       view_equal(item->owner->container, grant->container);
+}
+
+static bool is_repeated(const struct holding *items, size_t index, const struct join_grant *grant)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (is_of(&items[i], grant, items[index].device) &&
+		    view_equal(items[i].id, items[index].id))
+			return true;
+	}
+	return false;
+}
+
+/* How many IDs the container has there, as far as they have been noted. */
+static int64_t count_noted(const struct holdings *holdings, const struct join_grant *grant,
+			   size_t device)
+{
+	const struct holding *items = holdings->items;
+	int64_t n = 0;
+	for (size_t i = 0; i < holdings->n_items; i++)
+		n += is_of(&items[i], grant, device) && !is_repeated(items, i, grant);
+	return n;
+}
+
+static bool is_noted(const struct holdings *holdings, const struct join_grant *grant, size_t device,
+		     struct view partition)
+{
+	for (size_t i = 0; i < holdings->n_items; i++) {
+		if (is_of(&holdings->items[i], grant, device) &&
+		    view_equal(holdings->items[i].partition, partition))
+			return true;
+	}
+	return false;
+}
+
+static struct view free_partition(const struct holdings *holdings, const struct join_grant *grant,
+				  size_t device, const struct attribution_tenant *tenant)
+{
+	for (uint32_t i = 0; i < tenant->partitions.count; i++) {
+		struct view partition = *ARRAY_AT(tenant->partitions, struct view, i);
+		if (!is_noted(holdings, grant, device, partition))
+			return partition;
+	}
+	return (struct view){0};
+}
+
+/* Who watches takes no slot, and is on a device once. */
+static bool has_seat(const struct holdings *holdings, const struct join_grant *grant, size_t device,
+		     const struct attribution_tenant *tenant)
+{
+	int64_t n_seats = grant->is_admin ? tenant->slots == 0 : tenant->slots;
+	return claimant_is_one(tenant) && count_noted(holdings, grant, device) < n_seats;
+}
+
+const struct roster_device *claimant_seat(const struct holdings *holdings,
+					  const struct join_grant *grant,
+					  struct view *ret_partition)
+{
+	const struct roster *roster = holdings->roster;
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(&roster->devices[i]);
+		const struct attribution_tenant *tenant =
+			published ? attribution_find_tenant(published, pod_uid(grant->pod),
+							    grant->container)
+				  : NULL;
+		if (!tenant || !has_seat(holdings, grant, i, tenant))
+			continue;
+		*ret_partition = free_partition(holdings, grant, i, tenant);
+		return &roster->devices[i];
+	}
+	return NULL;
+}
+
+/* Those that stay */
+
+static bool is_kept(const struct holdings *holdings, size_t device,
+		    const struct attribution_tenant *tenant)
+{
+	const struct pod *pod = census_find_uid(&holdings->census, tenant->pod_uid);
+	size_t n;
+	(void)holding_items_of(holdings, device, tenant->pod_uid, tenant->container, &n);
+	return n == 0 && tenant->slots > 0 && pod && !pod_is_over(pod) && claimant_is_one(tenant) &&
+	       claimant_is_unheard(holdings->input, tenant->pod_uid);
+}
+
+const struct attribution_tenant *claimant_next_kept(const struct holdings *holdings, size_t device,
+						    uint32_t *index)
+{
+	const struct attribution_status *published = roster_published(
+		&holdings->roster->devices[device]);
+	while (published && *index < published->tenants.count) {
+		const struct attribution_tenant *tenant = ARRAY_AT(
+			published->tenants, struct attribution_tenant, (*index)++);
+		if (is_kept(holdings, device, tenant))
+			return tenant;
+	}
+	return NULL;
+}
+
+static bool has_claimed(const struct holdings *holdings, size_t device)
+{
+	size_t n_items;
+	const struct holding *items = holding_items(holdings, device, &n_items);
+	for (size_t i = 0; i < n_items; i++) {
+		if (items[i].witnesses & HOLDING_CLAIM)
+			return true;
+	}
+	return false;
+}
+
+/* It was counted, and not by IDs: it is idle, and slices cannot be read. */
+static bool was_sliced(const struct holdings *holdings, size_t device)
+{
+	const struct attribution_status *published = roster_published(
+		&holdings->roster->devices[device]);
+	return holdings->input->grants_unknown && published && published->slots.total > 0 &&
+	       sharing_is_without_ids(&published->sharing);
+}
+
+bool claimant_is_sliced(const struct holdings *holdings, size_t device)
+{
+	uint32_t index = 0;
+	return holdings->roster->devices[device].is_sliced || has_claimed(holdings, device) ||
+	       was_sliced(holdings, device) || claimant_next_kept(holdings, device, &index);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A hash table with open addressing, never more than half full: a report can have many thousand
+ * facts, and each is looked up once a join.
+ */
+
+#include "core/doubt.h"
+
+struct slot {
+	struct join_doubt doubt;
+	bool is_used;
+	bool is_seen;
+};
+
+struct doubt_book {
+	const struct join_input *input;
+	bool is_silent; /* the node is: nothing new starts */
+	bool is_hearing_awaited;
+	int64_t again_in_ms; /* -1: nothing waits for time alone */
+	struct slot *slots;      /* n_max of them are used at most */
+	struct join_doubt *seen; /* n_max */
+	size_t n_slots, n_max, n, n_seen;
+};
+
+/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/); the length parts the texts. */
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static uint64_t add_text(uint64_t hash, struct view text)
+{
+	hash = add_bytes(hash, &text.len, sizeof(text.len));
+	return add_bytes(hash, text.ptr, text.len);
+}
+
+static uint64_t key_of(const struct doubt_fact *fact)
+{
+	unsigned char kind = (unsigned char)fact->kind;
+	uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), &kind, 1);
+	hash = add_text(hash, fact->device);
+	hash = add_text(hash, fact->pod_uid);
+	return add_text(hash, fact->subject);
+}
+
+/* The slot of the key, or the free one where it belongs. */
+static struct slot *find(struct doubt_book *book, uint64_t key)
+{
+	size_t i = key % book->n_slots;
+	while (book->slots[i].is_used && book->slots[i].doubt.key != key)
+		i = (i + 1) % book->n_slots;
+	return &book->slots[i];
+}
+
+static struct slot *add(struct doubt_book *book, struct join_doubt doubt)
+{
+	struct slot *slot = find(book, doubt.key);
+	if (slot->is_used)
+		return slot;
+	if (book->n == book->n_max)
+		return NULL;
+	book->n++;
+	*slot = (struct slot){.doubt = doubt, .is_used = true};
+	return slot;
+}
+
+int doubt_open(const struct join_input *input, size_t n_facts, struct arena *arena,
+	       struct doubt_book **ret_book, struct error *err)
+{
+	struct doubt_book *book = arena_alloc(arena, 1, sizeof(*book));
+	size_t n_max = input->n_doubts + n_facts;
+
+	if (!book)
+		return error_no_memory(err);
+	*book = (struct doubt_book){
+		.input = input,
+		.is_silent = input->report &&
+			     input->report_age_ms >= input->limits->report_stale_ms,
+		.again_in_ms = -1,
+		.n_max = n_max < DOUBT_MAX ? n_max : DOUBT_MAX,
+	};
+	book->n_slots = 2 * book->n_max + 1;
+	book->slots = arena_alloc(arena, book->n_slots, sizeof(*book->slots));
+	book->seen = arena_alloc(arena, book->n_max, sizeof(*book->seen));
+	if (!book->slots || !book->seen)
+		return error_no_memory(err);
+	for (size_t i = 0; i < input->n_doubts; i++)
+		(void)add(book, input->doubts[i]);
+	*ret_book = book;
+	return 0;
+}
+
+static void wait_for(struct doubt_book *book, int64_t ms)
+{
+	if (book->again_in_ms < 0 || ms < book->again_in_ms)
+		book->again_in_ms = ms;
+}
+
+static void see(struct doubt_book *book, struct slot *slot)
+{
+	if (!slot->is_seen)
+		book->seen[book->n_seen++] = slot->doubt;
+	slot->is_seen = true;
+}
+
+bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact)
+{
+	struct slot *slot;
+	int64_t left;
+
+	if (fact->is_published)
+		return true;
+	slot = add(book, (struct join_doubt){.key = key_of(fact)});
+	if (slot)
+		see(book, slot);
+	if (book->is_silent)
+		return false;
+	if (!slot)
+		return true;
+	left = fact->waits_ms - slot->doubt.age_ms;
+	if (left > 0) {
+		wait_for(book, left);
+		return false;
+	}
+	if (!fact->is_to_be_heard || left + book->input->report_age_ms <= 0)
+		return true;
+	book->is_hearing_awaited = true;
+	return false;
+}
+
+int64_t doubt_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
+{
+	if (n_left_out >= before)
+		return n_left_out;
+	return n_left_out + n_waiting < before ? n_left_out + n_waiting : before;
+}
+
+void doubt_close(const struct doubt_book *book, struct join_result *result)
+{
+	result->doubts = book->seen;
+	result->n_doubts = book->n_seen;
+	result->is_hearing_awaited = book->is_hearing_awaited;
+	if (book->again_in_ms >= 0 &&
+	    (result->again_in_ms < 0 || book->again_in_ms < result->again_in_ms))
+		result->again_in_ms = book->again_in_ms;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * doubt - what is seen of a node and does not count yet. The kubelet, NVML and the API server are
+ * not read at one instant, so what they say of each other is believed only when it has been seen
+ * for a while, whatever else happens on the node meanwhile.
+ *
+ * A fact is known by a key. The join is given how long each has been seen, and says which of them
+ * the next join must know; what is no longer seen is forgotten. What was published needs no key:
+ * it stands in the status.
+ *
+ * Threads: any.
+ * Limits:  DOUBT_MAX facts; a further one counts at once. Two facts with one key, which takes luck
+ *          or malice, are as old as the older.
+ */
+
+#include "core/join.h"
+
+#define DOUBT_MAX 512u
+
+enum doubt_kind {
+	DOUBT_DISAGREEMENT,
+	DOUBT_UNPLACED,
+	DOUBT_USER,
+};
+
+struct doubt_fact {
+	enum doubt_kind kind;
+	struct view device; /* empty: it is about no single one */
+	struct view pod_uid;
+	struct view subject; /* the container or process */
+	int64_t waits_ms;    /* it counts when it has been seen for this long */
+	bool is_to_be_heard; /* and when, that long after it was first seen, the node was heard of */
+	bool is_published;
+};
+
+struct doubt_book; /* opaque */
+
+/*
+ * Makes the book of one join in which there are n_facts at most, a further one counting at once. It
+ * lies in arena and borrows input. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int doubt_open(const struct join_input *input, size_t n_facts, struct arena *arena,
+			struct doubt_book **ret_book, struct error *err);
+/* Says that the fact is seen. True when it counts. A node that is silent starts nothing new. */
+bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact);
+/*
+ * How many are left out of a list for which that many were too many, n_waiting wait, and so many
+ * were left out before: who was left out is not known by name, and may be one of those that wait.
+ */
+int64_t doubt_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before);
+/* Sets the result's doubts, what is waited for included. They lie in the book's arena. */
+void doubt_close(const struct doubt_book *book, struct join_result *result);

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What the worst reports cost that the limits allow. A join is on the loop thread, for which every
+ * node waits: one node's report must not hold the others up. Each shape is made as large as a report
+ * may be and half as large; a shape that is not there in full at either size is said so. Prints the
+ * milliseconds of CPU of a join, the best of several, and fails when one is over BUDGET_MS or grew
+ * by more than MAX_GROWTH for twice the size: what is quadratic grows by 4.
+ */
+
+#include "lib/build_world.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "base/sbuf.h"
+#include "schema/report_doc.h"
+
+#define BUDGET_MS 100.0
+#define MAX_GROWTH 3.2
+#define SMALL_MS 10.0 /* below it growth is noise */
+#define ARENA_CAP (64u * LIMIT_MIB)
+#define N_RUNS 3
+#define N_PODS 250u
+#define N_OBJECTS 128u
+#define UUID "GPU-%08x-0000-4000-8000-0123456789ab"
+#define RESOURCE "\"resource\":\"nvidia.com/gpu\",\"deviceIDs\":["
+
+static struct build_world world;
+static struct sbuf json;
+static size_t end; /* of the report that is being written */
+
+/* Writing reports */
+
+static bool has_room(void)
+{
+	return json.len + 4096 < end;
+}
+
+static void begin(const char *what)
+{
+	sbuf_printf(&json,
+		    "{\"version\":1,\"node\":\"gpu-a\",\"bootID\":\"b\",\"instance\":1,"
+		    "\"sequence\":1,\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{"
+		    "\"podResources\":{\"state\":\"ok\"},\"checkpoint\":{\"state\":\"ok\"},"
+		    "\"nvml\":{\"state\":\"%s\"},\"processes\":{\"state\":\"ok\"}}",
+		    what);
+}
+
+/* Separates the elements of an array. */
+static void next(unsigned i)
+{
+	if (i > 0)
+		sbuf_append_char(&json, ',');
+}
+
+static void put_devices(unsigned n, unsigned n_partitions)
+{
+	sbuf_printf(&json, ",\"devices\":[");
+	for (unsigned d = 0; d < n; d++) {
+		next(d);
+		sbuf_printf(&json, "{\"uuid\":\"" UUID "\",\"minor\":%u,\"partitions\":[", d, d);
+		for (unsigned i = 0; i < n_partitions; i++) {
+			next(i);
+			sbuf_printf(&json,
+				    "{\"uuid\":\"MIG-%08x-0000-4000-8000-0123456789ab\","
+				    "\"gpuInstanceID\":%u}",
+				    d * 1000 + i, i);
+		}
+		sbuf_printf(&json, "]}");
+	}
+	sbuf_printf(&json, "]");
+}
+
+static void put_listed(unsigned pod, unsigned container)
+{
+	sbuf_printf(&json, "{\"namespace\":\"ml\",\"name\":\"p%u\",\"container\":\"c%u\"," RESOURCE,
+		    pod, container);
+}
+
+static void put_booked(unsigned pod, unsigned container)
+{
+	sbuf_printf(&json, "{\"podUID\":\"uid-p%u\",\"container\":\"c%u\"," RESOURCE, pod,
+		    container);
+}
+
+/* IDs of a form, of which each gets its number, until the report has that many bytes. */
+static unsigned put_ids(const char *format, unsigned first, unsigned max, size_t until)
+{
+	unsigned n = 0;
+	for (; n < max && json.len < until; n++) {
+		char id[128];
+		int len = snprintf(id, sizeof(id), format, (first + n) % 64, first + n);
+		next(n);
+		sbuf_append_char(&json, '"');
+		sbuf_append(&json, (struct view){id, (size_t)len});
+		sbuf_append_char(&json, '"');
+	}
+	return n;
+}
+
+static void open_list(void)
+{
+	sbuf_printf(&json, ",\"podResources\":[");
+}
+
+static void open_book(void)
+{
+	sbuf_printf(&json, "],\"checkpoint\":{\"entries\":[");
+}
+
+static void close_book(void)
+{
+	sbuf_printf(&json, "]}}");
+}
+
+/* Both books, an entry for each ID, in turn of that many pods; more than there are: of unknown. */
+static void put_entries(unsigned n_pods, unsigned n_containers, const char *format)
+{
+	size_t half = json.len + (end - json.len) / 2;
+	open_list();
+	for (unsigned i = 0; i < LIMIT_REPORT_HOLDINGS && json.len + 200 < half; i++) {
+		next(i);
+		put_listed(i % n_pods, i % n_containers);
+		put_ids(format, i, 1, end);
+		sbuf_printf(&json, "]}");
+	}
+	open_book();
+	for (unsigned i = 0; i < LIMIT_REPORT_HOLDINGS && has_room(); i++) {
+		next(i);
+		put_booked(i % n_pods, i % n_containers);
+		put_ids(format, i, 1, end);
+		sbuf_printf(&json, "]}");
+	}
+	close_book();
+}
+
+/* Both books, entries as long as they may be. */
+static void put_long(unsigned n_pods, const char *format)
+{
+	size_t half = json.len + (end - json.len) / 2;
+	unsigned n = 0;
+	open_list();
+	for (unsigned i = 0; json.len + 4096 < half; i++) {
+		next(i);
+		put_listed(i % n_pods, 0);
+		n += put_ids(format, n, LIMIT_REPORT_DEVICE_IDS, half - 1024);
+		sbuf_printf(&json, "]}");
+	}
+	open_book();
+	n = 0;
+	for (unsigned i = 0; has_room(); i++) {
+		next(i);
+		put_booked(i % n_pods, 0);
+		n += put_ids(format, n, LIMIT_REPORT_DEVICE_IDS, end - 2048);
+		sbuf_printf(&json, "]}");
+	}
+	close_book();
+}
+
+/* The shapes */
+
+static void one_id_over_and_over(void)
+{
+	begin("ok");
+	put_long(1, "x");
+}
+
+static void one_id_in_entries_of_unknown_pods(void)
+{
+	begin("ok");
+	put_entries(100000, 1, "x");
+}
+
+static void one_id_in_entries_of_known_pods(void)
+{
+	begin("ok");
+	put_entries(N_PODS, 1, "x");
+}
+
+static void one_known_id_in_entries_of_known_pods(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_entries(N_PODS, 8192, "nvidia0");
+}
+
+static void one_device_in_entries_of_unknown_pods(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_entries(100000, 1, "nvidia%u");
+}
+
+static void many_ids_of_no_form(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_long(1, "%u%x");
+}
+
+static void many_replicas_by_minor(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_long(1, "nvidia%u::%u");
+}
+
+static void many_replicas_by_uuid(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_long(N_PODS, UUID "::%u");
+}
+
+static void many_uuids_without_nvml(void)
+{
+	begin("error");
+	put_long(N_PODS, UUID "::%u");
+}
+
+static void many_ids_of_hamis(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_long(2, UUID "-%u");
+}
+
+static void many_migs(void)
+{
+	begin("ok");
+	put_devices(64, 56);
+	put_long(1, "MIG-%08x-0000-4000-8000-0123456789ab::%u");
+}
+
+static void put_processes(const char *format)
+{
+	size_t share = end / 64 - 200;
+	begin("ok");
+	sbuf_printf(&json, ",\"devices\":[");
+	for (unsigned d = 0; d < 64; d++) {
+		size_t until = json.len + share;
+		next(d);
+		sbuf_printf(&json, "{\"uuid\":\"" UUID "\",\"processes\":[", d);
+		for (unsigned i = 0; i < LIMIT_REPORT_PROCESSES && json.len < until; i++) {
+			char text[128];
+			int len = snprintf(text, sizeof(text), format, i + 1, i);
+			next(i);
+			sbuf_append(&json, (struct view){text, (size_t)len});
+		}
+		sbuf_printf(&json, "]}");
+	}
+	sbuf_printf(&json, "]}");
+}
+
+static void many_processes(void)
+{
+	put_processes("{\"pid\":%u}");
+}
+
+static void many_processes_of_pods(void)
+{
+	put_processes("{\"pid\":%u,\"podUID\":\"u%u\"}");
+}
+
+/* The checkpoint gives each of 256 containers of a pod a slot of each device, the List other ones. */
+static void disagreements_about_all_tenants(void)
+{
+	const unsigned n = end == LIMIT_REPORT_BYTES ? 256 : 128;
+	begin("ok");
+	put_devices(64, 0);
+	open_list();
+	for (unsigned i = 0; i < n; i++) {
+		next(i);
+		put_listed(0, i);
+		put_ids("nvidia%u::1", 0, 64, end);
+		sbuf_printf(&json, "]}");
+	}
+	open_book();
+	for (unsigned i = 0; i < n; i++) {
+		next(i);
+		put_booked(0, i);
+		put_ids("nvidia%u", 0, 64, end);
+		sbuf_printf(&json, "]}");
+	}
+	close_book();
+}
+
+/* The List speaks of 8192 others, and the pod is named last. */
+static void tenants_that_the_list_is_silent_of(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	open_list();
+	for (unsigned i = 0; i < LIMIT_REPORT_HOLDINGS && json.len + 300000 < end; i++) {
+		next(i);
+		put_listed(100000 + i, 0);
+		sbuf_printf(&json, "]}");
+	}
+	open_book();
+	for (unsigned i = 0; i < 256 && has_room(); i++) {
+		next(i);
+		put_booked(0, i);
+		put_ids("nvidia%u", 0, 64, end);
+		sbuf_printf(&json, "]}");
+	}
+	close_book();
+}
+
+static void many_events(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	sbuf_printf(&json, ",\"events\":[");
+	for (unsigned i = 0; i < LIMIT_REPORT_EVENTS; i++) {
+		next(i);
+		sbuf_printf(&json, "{\"sequence\":%u,\"uuid\":\"" UUID "\",\"type\":\"XID\"}", i,
+			    i % 64);
+	}
+	sbuf_printf(&json, "]}");
+}
+
+static const struct {
+	const char *name;
+	void (*write)(void);
+} shapes[] = {
+	{"one ID over and over", one_id_over_and_over},
+	{"one ID in entries of unknown pods", one_id_in_entries_of_unknown_pods},
+	{"one ID in entries of known pods", one_id_in_entries_of_known_pods},
+	{"one slot in entries of known pods", one_known_id_in_entries_of_known_pods},
+	{"few slots in entries of unknown pods", one_device_in_entries_of_unknown_pods},
+	{"many IDs of no form", many_ids_of_no_form},
+	{"many replicas by minor number", many_replicas_by_minor},
+	{"many replicas by UUID", many_replicas_by_uuid},
+	{"many UUIDs without NVML", many_uuids_without_nvml},
+	{"many IDs of HAMi's, annotated pods", many_ids_of_hamis},
+	{"many MIG devices", many_migs},
+	{"many processes", many_processes},
+	{"many processes of pods", many_processes_of_pods},
+	{"disagreements about all tenants", disagreements_about_all_tenants},
+	{"tenants that the List is silent of", tenants_that_the_list_is_silent_of},
+	{"many events", many_events},
+};
+
+/* The world around the report */
+
+static struct attribution objects[N_OBJECTS];
+static struct attribution_tenant tenants[N_OBJECTS][LIMIT_TENANTS];
+static struct attribution_past_tenant past[N_OBJECTS][LIMIT_RECENT_TENANTS];
+
+static void make_pods(void)
+{
+	struct sbuf hami;
+	sbuf_init(&hami, LIMIT_MIB);
+	for (unsigned i = 0; i < 64; i++)
+		sbuf_printf(&hami, UUID ",NVIDIA,1,1:", i);
+	for (unsigned i = 0; i < N_PODS; i++)
+		build_world_pod(&world, (struct build_pod){
+						.name = build_world_text(&world, "p%u", i).ptr,
+						.container = "c0",
+						.hami = i < 2 ? sbuf_text(&hami) : "",
+					});
+	/* The pods' records have copies. */
+	sbuf_deinit(&hami);
+}
+
+/* As full as they get: all that was published in the past of pods that nobody knows. */
+static void make_objects(void)
+{
+	for (unsigned d = 0; d < N_OBJECTS; d++) {
+		for (unsigned i = 0; i < LIMIT_TENANTS; i++)
+			tenants[d][i] = (struct attribution_tenant){
+				.pod_uid = build_world_text(&world, "old-%u-%u", d, i),
+				.pod_namespace = VIEW("ml"),
+				.pod_name = build_world_text(&world, "old-%u-%u", d, i),
+				.container = VIEW("c0"),
+				.phase = ATTRIBUTION_PHASE_RUNNING,
+				.slots = 1,
+			};
+		for (unsigned i = 0; i < LIMIT_RECENT_TENANTS; i++)
+			past[d][i] = (struct attribution_past_tenant){
+				.pod_uid = build_world_text(&world, "older-%u-%u", d, i),
+				.container = VIEW("c0"),
+			};
+		objects[d] = (struct attribution){
+			.name = build_world_text(&world, "gpu-%08x-0000-4000-8000-0123456789ab", d),
+			.uuid = build_world_text(&world, UUID, d),
+			.status = {.node_name = VIEW("gpu-a"),
+				   .tenants = {tenants[d], LIMIT_TENANTS, true},
+				   .recent_tenants = {past[d], LIMIT_RECENT_TENANTS, true}},
+		};
+		world.previous[d] = (struct join_previous){&objects[d], -1};
+	}
+}
+
+static double cpu_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static double time_join(void)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	struct join_result result;
+	struct error err = {0};
+	double best = 1e9;
+
+	arena_init(&arena, ARENA_CAP);
+	for (unsigned i = 0; i < N_RUNS; i++) {
+		arena_reset(&arena);
+		double started = cpu_ms();
+		if (join_node(&world.input, &arena, &result, &err) < 0) {
+			printf("FAIL: %s\n", err.text);
+			exit(1);
+		}
+		double took = cpu_ms() - started;
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+static double measure(void (*write)(void), size_t size)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	struct report report;
+	struct error err = {0};
+
+	arena_init(&arena, ARENA_CAP);
+	sbuf_clear(&json);
+	end = size;
+	write();
+	if (report_doc_decode(sbuf_view(&json), &arena, &report, &err) < 0) {
+		printf("FAIL: %s\n", err.text);
+		exit(1);
+	}
+	world.input.report = &report;
+	return time_join();
+}
+
+/* False: it takes too long. */
+static bool run(const char *name, void (*write)(void), const char *around)
+{
+	double half = measure(write, LIMIT_REPORT_BYTES / 2);
+	double full = measure(write, LIMIT_REPORT_BYTES);
+	bool grows = full > SMALL_MS && full > half * MAX_GROWTH;
+	bool is_good = full <= BUDGET_MS && !grows;
+
+	printf("%-38s %-12s %7zu bytes %8.1f ms, half %8.1f ms%s\n", name, around, json.len, full,
+	       half,
+	       is_good ? ""
+	       : grows ? "  GROWS"
+		       : "  TOO LONG");
+	fflush(stdout);
+	return is_good;
+}
+
+int main(void)
+{
+	bool is_good = true;
+
+	build_world_init(&world);
+	sbuf_init(&json, 2 * LIMIT_REPORT_BYTES);
+	make_pods();
+	make_objects();
+	world.input.report_held_ms = 60000;
+	for (unsigned k = 0; k < 2; k++) {
+		world.input.previous = world.previous;
+		world.input.n_previous = k * N_OBJECTS;
+		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+			is_good &= run(shapes[i].name, shapes[i].write,
+				       k == 0 ? "new" : "128 objects");
+	}
+	sbuf_deinit(&json);
+	build_world_deinit(&world);
+	return !is_good;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * deed - what the actions of a history do to the world: one function a kind, called with its
+ * arguments. One that makes no sense now (there is no such pod) does nothing. What goes on by
+ * itself afterwards (a restart, a fault with an end) is planned, and what it may cause is noted.
+ *
+ * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c, programs, the API server
+ * and the ways between them in deed_faults.c.
+ *
+ * Threads: the program's only one.
+ */
+
+#include "sim/cause.h"
+#include "sim/world.h"
+
+#define DEED_N_NAMES 7 /* of pods */
+
+/* Nothing has been done yet. */
+void deed_reset(void);
+/* Until when what was done so far goes on by itself. */
+uint64_t deed_busy_until(void);
+/* The moment `ms` from now, until which there is something under way. */
+uint64_t deed_for_ms(int ms);
+/* The node, or device, that an argument means; -1, or NULL: there is none. */
+int deed_node(int arg);
+struct world_gpu *deed_gpu(int arg);
+/* There is such a cause on the node (-1: on all) for so long. */
+void deed_excuse(enum cause cause, int node, int ms);
+/* Starts the node's agent, if it has one and power; a clockwork_fn. */
+void deed_start_agent(void *owner, uint64_t node);
+
+void deed_add_node(const int *args);
+void deed_create_pod(const int *args);
+void deed_delete_pod(const int *args);
+void deed_force_pod(const int *args);
+void deed_replace_pod(const int *args);
+void deed_finish_pod(const int *args);
+void deed_restart_container(const int *args);
+void deed_add_static(const int *args);
+void deed_remove_static(const int *args);
+void deed_delete_mirror(const int *args);
+void deed_restart_kubelet(const int *args);
+void deed_wipe_kubelet(const int *args);
+void deed_hang_kubelet(const int *args);
+void deed_throttle_kubelet(const int *args);
+void deed_damage_checkpoint(const int *args);
+void deed_lose_plugin(const int *args);
+void deed_configure_plugin(const int *args);
+void deed_divide_gpu(const int *args);
+void deed_lose_gpu(const int *args);
+void deed_raise_xid(const int *args);
+void deed_fail_driver(const int *args);
+void deed_reboot_node(const int *args);
+void deed_move_gpu(const int *args);
+void deed_remove_node(const int *args);
+void deed_restart_agent(const int *args);
+void deed_restart_controller(const int *args);
+void deed_spoil_api(const int *args);
+void deed_hold_watch(const int *args);
+void deed_cut_watch(const int *args);
+void deed_expire_watches(const int *args);
+void deed_edit_object(const int *args);
+void deed_delete_object(const int *args);
+void deed_put_policy(const int *args);
+void deed_spoil_wire(const int *args);
+void deed_forge_report(const int *args);
+void deed_step_clock(const int *args);
+void deed_silence_inotify(const int *args);

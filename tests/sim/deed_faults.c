@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/deed.h"
+
+#include "sim/apiserver.h"
+#include "sim/attributions.h"
+#include "sim/cause.h"
+#include "sim/clockwork.h"
+#include "sim/host.h"
+#include "sim/programs.h"
+#include "sim/wire.h"
+#include "sim/world.h"
+
+static uint64_t busy_until;
+
+void deed_reset(void)
+{
+	busy_until = 0;
+}
+
+uint64_t deed_busy_until(void)
+{
+	return busy_until;
+}
+
+uint64_t deed_for_ms(int ms)
+{
+	uint64_t until = clockwork_now() + (uint64_t)ms;
+
+	if (until > busy_until)
+		busy_until = until;
+	return until;
+}
+
+int deed_node(int arg)
+{
+	return world.n_nodes > 0 ? arg % world.n_nodes : -1;
+}
+
+struct world_gpu *deed_gpu(int arg)
+{
+	return world.n_gpus > 0 ? &world.gpus[arg % world.n_gpus] : NULL;
+}
+
+void deed_excuse(enum cause cause, int node, int ms)
+{
+	cause_add(cause, node, -1, clockwork_now(), deed_for_ms(ms));
+}
+
+void deed_start_agent(void *owner, uint64_t node)
+{
+	(void)owner;
+	if (world.nodes[node].powered && !world.nodes[node].agentless)
+		programs_start_agent((int)node);
+}
+
+/* Programs */
+
+void deed_restart_agent(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	programs_stop_agent(node);
+	clockwork_at(deed_for_ms(args[1]), deed_start_agent, NULL, (uint64_t)node);
+	deed_excuse(CAUSE_REPORTS_MISSING, node, args[1]);
+}
+
+static void start_controller(void *owner, uint64_t number)
+{
+	(void)owner, (void)number;
+	programs_start_controller();
+}
+
+void deed_restart_controller(const int *args)
+{
+	programs_stop_controller();
+	clockwork_at(deed_for_ms(args[0]), start_controller, NULL, 0);
+	deed_excuse(CAUSE_CONTROLLER_NEW, -1, args[0] + 5000);
+	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[0] + 5000);
+}
+
+/* The API server */
+
+void deed_spoil_api(const int *args)
+{
+	apiserver_spoil((enum apiserver_fault)args[0], deed_for_ms(args[1]));
+	deed_excuse(CAUSE_API_LATE, -1, args[1] + 31000);
+	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[1] + 10000);
+}
+
+void deed_hold_watch(const int *args)
+{
+	apiserver_hold((enum apiserver_kind)args[0], deed_for_ms(args[1]));
+	deed_excuse(CAUSE_API_LATE, -1, args[1]);
+}
+
+void deed_cut_watch(const int *args)
+{
+	apiserver_cut((enum apiserver_kind)args[0]);
+	deed_excuse(CAUSE_API_LATE, -1, 31000);
+}
+
+static void expire(void *owner, uint64_t number)
+{
+	(void)owner;
+	apiserver_expire(number != 0);
+}
+
+/* What happens in the silence before is in no watch any more. */
+void deed_expire_watches(const int *args)
+{
+	for (int kind = 0; kind < APISERVER_N_KINDS; kind++)
+		apiserver_hold((enum apiserver_kind)kind, deed_for_ms(args[1]));
+	clockwork_in((uint64_t)args[1] - 1, expire, NULL, (uint64_t)args[0]);
+	deed_excuse(CAUSE_API_LATE, -1, args[1] + 31000);
+}
+
+void deed_edit_object(const int *args)
+{
+	if (apiserver_is_up())
+		(void)attributions_edit((unsigned)args[0]);
+}
+
+void deed_delete_object(const int *args)
+{
+	if (apiserver_is_up() && attributions_delete((unsigned)args[0]))
+		deed_excuse(CAUSE_NEW_DEVICE, -1, 10000);
+}
+
+void deed_put_policy(const int *args)
+{
+	apiserver_put_policy(args[0] != 0);
+}
+
+/* Reports, clocks */
+
+void deed_spoil_wire(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	wire_spoil(node, (enum wire_fault)args[1], deed_for_ms(args[2]));
+	deed_excuse(CAUSE_REPORTS_MISSING, node, args[2] + 31000);
+}
+
+void deed_forge_report(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node >= 0)
+		(void)wire_forge(node, (enum wire_forgery)args[1]);
+	deed_for_ms(31000);
+}
+
+void deed_step_clock(const int *args)
+{
+	int actor = args[0] % (world.n_nodes + 1) - 1;
+
+	clockwork_step_wall(actor, args[1]);
+	if (actor == CLOCKWORK_CONTROLLER)
+		cause_add(CAUSE_CLOCK_SET, -1, -1, clockwork_now(), clockwork_now());
+	else
+		cause_add(CAUSE_NODE_CLOCK, actor, -1, clockwork_now(),
+			  clockwork_now() + PROGRAMS_SETTLING_MS);
+}
+
+void deed_silence_inotify(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node >= 0)
+		host_silence(node, deed_for_ms(args[1]));
+	deed_excuse(CAUSE_UNNOTICED, node, args[1] + 15000);
+}

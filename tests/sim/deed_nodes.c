@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/deed.h"
+
+#include "sim/apiserver.h"
+#include "sim/cause.h"
+#include "sim/clockwork.h"
+#include "sim/driver.h"
+#include "sim/kubelet.h"
+#include "sim/programs.h"
+#include "sim/wire.h"
+#include "sim/world.h"
+
+/* Fleet */
+
+void deed_add_node(const int *args)
+{
+	/* Of variants 0 to 7 each has one of four kubelets, 8 and 9 have no agent. */
+	int node = world_add_node(args[3] < 8 ? 33 + args[3] % 4 : 36, (enum world_mode)args[0],
+				  args[2], args[1], args[3] / 4 % 2 != 0);
+
+	if (node < 0)
+		return;
+	apiserver_put_node(&world.nodes[node]);
+	clockwork_boot(node);
+	world.nodes[node].agentless = args[3] >= 8;
+	kubelet_start(node, 100, 300);
+	deed_start_agent(NULL, (uint64_t)node);
+	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
+	if (world.nodes[node].agentless)
+		cause_add(CAUSE_AGENTLESS, node, -1, clockwork_now(), WORLD_NEVER);
+}
+
+/* Kubelets and plugins */
+
+void deed_restart_kubelet(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], false);
+	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2]);
+	deed_for_ms(args[1] + args[2] + 10000);
+}
+
+static bool is_admitting(int node)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].node == node && (world.pods[i].stage == WORLD_ADMITTED ||
+						   world.pods[i].stage == WORLD_INITIALISING))
+			return true;
+	return false;
+}
+
+void deed_wipe_kubelet(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0 || is_admitting(node))
+		return;
+	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], true);
+	cause_add(CAUSE_BOOKS_STALE, node, -1, clockwork_now(), WORLD_NEVER);
+	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2] + 20000);
+}
+
+void deed_hang_kubelet(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	kubelet_hang(node, deed_for_ms(args[1]));
+	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1]);
+}
+
+void deed_throttle_kubelet(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	kubelet_throttle(node, deed_for_ms(args[1]));
+	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1]);
+}
+
+void deed_damage_checkpoint(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	kubelet_damage(node, deed_for_ms(args[1]));
+	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1]);
+}
+
+static void return_plugin(void *owner, uint64_t node)
+{
+	(void)owner;
+	kubelet_return_plugin((int)node);
+}
+
+void deed_lose_plugin(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	kubelet_lose_plugin(node);
+	clockwork_at(deed_for_ms(args[1]), return_plugin, NULL, (uint64_t)node);
+	deed_for_ms(args[1] + 10000);
+}
+
+static bool is_held(const struct world_gpu *gpu)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		for (int c = 0; c < world.pods[i].n_containers; c++)
+			for (int s = 0; s < world.pods[i].containers[c].n_slots; s++)
+				if (world_is_active(&world.pods[i]) &&
+				    &world.gpus[world.pods[i].containers[c].slots[s].gpu] == gpu)
+					return true;
+	return false;
+}
+
+/* What is held of parts that are gone may have lost its place for as long as it is held. */
+static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
+{
+	if (is_held(gpu))
+		cause_add(CAUSE_BOOKS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
+	world_divide(gpu, mig, n_partitions);
+}
+
+static void divide_all(int node, int n_partitions)
+{
+	for (int i = 0; i < world.n_gpus; i++) {
+		struct world_gpu *gpu = &world.gpus[i];
+
+		if (gpu->node != node)
+			continue;
+		if (gpu->mig || world_is_mig(world.nodes[node].mode))
+			divide(gpu, world_is_mig(world.nodes[node].mode), n_partitions);
+		gpu->mps_daemon = world.nodes[node].mode == WORLD_MPS;
+	}
+}
+
+void deed_configure_plugin(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	world.nodes[node].mode = (enum world_mode)args[1];
+	world.nodes[node].replicas = args[2];
+	divide_all(node, args[2]);
+	apiserver_put_node(&world.nodes[node]);
+	kubelet_update_plugin(node);
+	deed_for_ms(20000);
+}
+
+void deed_divide_gpu(const int *args)
+{
+	struct world_gpu *gpu = deed_gpu(args[0]);
+
+	if (!gpu || gpu->node < 0 || !gpu->mig)
+		return;
+	divide(gpu, true, args[1]);
+	kubelet_update_plugin(gpu->node);
+	deed_for_ms(20000);
+}
+
+/* Hardware */
+
+static void find_gpu_again(void *owner, uint64_t number)
+{
+	struct world_gpu *gpu = owner;
+
+	(void)number;
+	gpu->lost = false;
+	if (gpu->node >= 0)
+		kubelet_update_plugin(gpu->node);
+}
+
+void deed_lose_gpu(const int *args)
+{
+	struct world_gpu *gpu = deed_gpu(args[0]);
+
+	if (!gpu || gpu->node < 0 || gpu->lost)
+		return;
+	gpu->lost = true;
+	gpu->xids++;
+	kubelet_update_plugin(gpu->node);
+	deed_excuse(CAUSE_DRIVER_FAILED, gpu->node, args[1]);
+	clockwork_at(deed_for_ms(args[1]), find_gpu_again, gpu, 0);
+	deed_for_ms(args[1] + 20000);
+}
+
+void deed_raise_xid(const int *args)
+{
+	struct world_gpu *gpu = deed_gpu(args[0]);
+
+	if (gpu)
+		gpu->xids++;
+	deed_for_ms(10000);
+}
+
+void deed_fail_driver(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	driver_fail(node, deed_for_ms(args[1]));
+	deed_excuse(CAUSE_DRIVER_FAILED, node, args[1]);
+}
+
+static void power_on(void *owner, uint64_t number)
+{
+	int node = (int)number;
+
+	(void)owner;
+	if (world.nodes[node].powered)
+		return;
+	world.nodes[node].powered = true;
+	world_new_uuid(world.nodes[node].boot_id);
+	clockwork_boot(node);
+	kubelet_start(node, world_between(100, 8000), world_between(300, 9000));
+	deed_start_agent(NULL, (uint64_t)node);
+	cause_end(CAUSE_REPORTS_MISSING, node, -1);
+	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
+}
+
+static void power_off(int node, int ms)
+{
+	if (world.nodes[node].powered) {
+		world.nodes[node].powered = false;
+		programs_stop_agent(node);
+		kubelet_stop(node);
+		wire_lose(node);
+		cause_add(CAUSE_REPORTS_MISSING, node, -1, clockwork_now(), WORLD_NEVER);
+	}
+	clockwork_at(deed_for_ms(ms), power_on, NULL, (uint64_t)node);
+	deed_excuse(CAUSE_BOOKS_FAILED, node, ms + 20000);
+	deed_for_ms(ms + 20000);
+}
+
+void deed_reboot_node(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	power_off(node, args[1]);
+	clockwork_step_wall(node, args[2]);
+}
+
+/* Pods whose device is no longer there cannot be admitted again. */
+static void reject_holders(int gpu)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		struct world_pod *pod = &world.pods[i];
+		bool holds = false;
+
+		for (int c = 0; c < pod->n_containers; c++)
+			for (int s = 0; s < pod->containers[c].n_slots; s++)
+				holds |= pod->containers[c].slots[s].gpu == gpu;
+		if (!holds || !world_is_active(pod))
+			continue;
+		world_release(pod);
+		pod->stage = WORLD_REJECTED;
+		pod->step_at = clockwork_now();
+	}
+}
+
+void deed_move_gpu(const int *args)
+{
+	struct world_gpu *gpu = deed_gpu(args[0]);
+	int to = deed_node(args[1]);
+
+	if (!gpu || gpu->node < 0 || gpu->node == to)
+		return;
+	power_off(gpu->node, args[2]);
+	power_off(to, args[3]);
+	reject_holders((int)(gpu - world.gpus));
+	gpu->node = to;
+	gpu->lost = false;
+	world_divide(gpu, world_is_mig(world.nodes[to].mode), 2);
+	gpu->mps_daemon = world.nodes[to].mode == WORLD_MPS;
+	deed_excuse(CAUSE_NEW_DEVICE, -1, 60000);
+	deed_excuse(CAUSE_DUPLICATE, -1, 60000);
+}
+
+/* Nodes in the API */
+
+static void return_node(void *owner, uint64_t number)
+{
+	struct world_node *node = &world.nodes[number];
+
+	(void)owner;
+	if (node->in_api)
+		return;
+	node->in_api = true;
+	world_new_uuid(node->uid);
+	apiserver_put_node(node);
+}
+
+/* Its pods go with it; what holds devices there ends when the kubelet hears of it. */
+void deed_remove_node(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0 || !world.nodes[node].in_api)
+		return;
+	world.nodes[node].in_api = false;
+	apiserver_put_node(&world.nodes[node]);
+	for (int i = 0; args[2] && i < world.n_pods; i++) {
+		if (world.pods[i].node != node || !world.pods[i].object.exists)
+			continue;
+		world.pods[i].object.exists = false;
+		apiserver_put_pod(&world.pods[i]);
+		if (world.pods[i].mirror_of >= 0)
+			kubelet_miss_mirror(&world.pods[world.pods[i].mirror_of]);
+		else
+			kubelet_see(&world.pods[i]);
+	}
+	if (args[3])
+		power_off(node, args[1]);
+	deed_excuse(CAUSE_NEW_DEVICE, node, args[1] + 30000);
+	clockwork_at(deed_for_ms(args[1]), return_node, NULL, (uint64_t)node);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/deed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/apiserver.h"
+#include "sim/books.h"
+#include "sim/cause.h"
+#include "sim/clockwork.h"
+#include "sim/kubelet.h"
+#include "sim/world.h"
+
+/* Pods */
+
+struct shape {
+	int kind;    /* 0 one container, 1 with an init container, 2 with a sidecar, 3 two */
+	int wanted;
+	bool owned, system;
+};
+
+static struct shape shape_of(int code)
+{
+	return (struct shape){.kind = code & 3,
+			      .wanted = 1 + (code >> 2 & 1),
+			      .owned = (code >> 3 & 1) != 0,
+			      .system = code >> 4 == 0};
+}
+
+static void add_container(struct world_pod *pod, const char *name, enum world_container_kind kind,
+			  int wanted)
+{
+	struct world_container *container = &pod->containers[pod->n_containers++];
+
+	snprintf(container->name, sizeof(container->name), "%s", name);
+	snprintf(container->resource, sizeof(container->resource), "%s",
+		 books_resource(pod->node));
+	container->kind = kind;
+	container->wanted = wanted;
+}
+
+static void fill_pod(struct world_pod *pod, struct shape shape)
+{
+	if (shape.kind == 1)
+		add_container(pod, "init", WORLD_INIT, 1);
+	if (shape.kind == 2)
+		add_container(pod, "side", WORLD_SIDECAR, shape.wanted - 1);
+	add_container(pod, "main", WORLD_MAIN, shape.wanted);
+	if (shape.kind == 3)
+		add_container(pod, "more", WORLD_MAIN, 1);
+	if (shape.owned)
+		snprintf(pod->owner, sizeof(pod->owner), "train");
+	pod->system = shape.system;
+}
+
+static void pod_name(int number, char ret[static 16])
+{
+	snprintf(ret, 16, "train-%d", number % DEED_N_NAMES);
+}
+
+static struct world_pod *find_pod(int number)
+{
+	char name[16];
+
+	pod_name(number, name);
+	return apiserver_is_up() ? world_find_pod(name) : NULL;
+}
+
+static void add_pod(int node, int number, int code)
+{
+	static const uint64_t graces[] = {0, 300, 3000, 20000};
+	struct world_pod *pod;
+	char name[16];
+
+	pod_name(number, name);
+	if (node < 0 || !world.nodes[node].in_api || !apiserver_is_up() || world_find_pod(name) ||
+	    !(pod = world_add_pod(node, name)))
+		return;
+	fill_pod(pod, shape_of(code));
+	pod->grace_ms = graces[code % 4];
+	pod->object.exists = true;
+	apiserver_put_pod(pod);
+	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+void deed_create_pod(const int *args)
+{
+	add_pod(deed_node(args[0]), args[1], args[2]);
+}
+
+void deed_delete_pod(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod || pod->object.deleting)
+		return;
+	pod->object.deleting = true;
+	apiserver_put_pod(pod);
+	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+void deed_force_pod(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod)
+		return;
+	pod->object.exists = false;
+	apiserver_put_pod(pod);
+	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+static void add_again(void *owner, uint64_t number)
+{
+	(void)owner;
+	add_pod(deed_node((int)(number & 255)), (int)(number >> 8 & 255), (int)(number >> 16));
+}
+
+/* As a StatefulSet does, only that it does not wait for the old one to be gone from the node. */
+void deed_replace_pod(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod)
+		return;
+	deed_force_pod(args);
+	clockwork_in((uint64_t)args[1], add_again, NULL,
+		     (uint64_t)(args[2] | args[0] << 8 | args[3] << 16));
+}
+
+void deed_finish_pod(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod)
+		return;
+	pod->finish_wanted = true;
+	pod->finish_well = args[1] != 0;
+	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+void deed_restart_container(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (pod && pod->stage == WORLD_UP)
+		kubelet_restart_container(pod, (uint64_t)args[1]);
+	deed_for_ms(args[1]);
+}
+
+/* Static pods */
+
+static struct world_pod *find_static(int node, int number)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "static-%d-%.8s", number, world.nodes[node].name);
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].hash[0] && world.pods[i].mirror_of < 0 &&
+		    world.pods[i].stage != WORLD_GONE && strcmp(world.pods[i].name, name) == 0)
+			return &world.pods[i];
+	return NULL;
+}
+
+void deed_add_static(const int *args)
+{
+	int node = deed_node(args[0]);
+	struct world_pod *pod;
+	char name[24];
+
+	if (node < 0 || find_static(node, args[1]))
+		return;
+	snprintf(name, sizeof(name), "static-%d-%.8s", args[1], world.nodes[node].name);
+	pod = world_add_pod(node, name);
+	if (!pod)
+		return;
+	memcpy(pod->hash, pod->uid, sizeof(pod->hash));
+	fill_pod(pod, (struct shape){.kind = args[2] & 3, .wanted = 1});
+	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+void deed_remove_static(const int *args)
+{
+	int node = deed_node(args[0]);
+	struct world_pod *pod = node < 0 ? NULL : find_static(node, args[1]);
+
+	if (!pod)
+		return;
+	pod->finish_wanted = true;
+	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+void deed_delete_mirror(const int *args)
+{
+	int node = deed_node(args[0]);
+	struct world_pod *pod = node < 0 ? NULL : find_static(node, args[1]);
+	struct world_pod *mirror = pod ? world_mirror(pod) : NULL;
+
+	if (!mirror || !apiserver_is_up())
+		return;
+	mirror->object.exists = false;
+	apiserver_put_pod(mirror);
+	kubelet_miss_mirror(pod);
+	cause_add(CAUSE_POD_NEW, node, -1, clockwork_now(), clockwork_now());
+	deed_for_ms(30000);
+}
