@@ -132,6 +132,8 @@ static void read_entry(struct reader *reader, const struct book_entry *entry)
 		break;
 	case BOOK_REFUSED:
 		holdings->claims_refused++;
+		/* When that pod is deleted there, it does not become one that nobody knows here. */
+		holdings->ended[holdings->n_ended++] = entry->said->pod_uid;
 		break;
 	default:
 		if (!is_left_over(holdings, entry))

@@ -90,7 +90,7 @@ struct holdings {
 	size_t n_owners;
 	size_t n_placed; /* of them, that are a device's of the roster: they come first */
 	struct view
-		*ended; /* UIDs of gone pods that the checkpoint still names: sorted, each once */
+		*ended; /* UIDs of gone pods, and of other nodes', that the checkpoint names: sorted, each once */
 	size_t n_ended;
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the roster, as often as named */

@@ -118,7 +118,8 @@ static void note_listed(struct listing *listing, const struct report_pod_resourc
 			struct holding_owner *owner)
 {
 	const struct holding what = {.witnesses = HOLDING_LIST};
-	bool is_dated = listing->holdings->list == HOLDING_BOOK_DATED;
+	bool is_dated = listing->holdings->list == HOLDING_BOOK_DATED ||
+			listing->holdings->checkpoint == HOLDING_BOOK_DATED;
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
 		if (!is_dated || book_names(listing->book, id, said->container, owner->pod))
@@ -188,8 +189,8 @@ static void explain(struct listing *listing, uint32_t index)
 }
 
 /* What the List says of a container is about one and the same pod: where a part of it agrees with
- * the checkpoint, all of it is about the checkpoint's pod. So agreement is looked for first. Of a
- * List of some time ago only what agrees counts: the rest may be the pod's before it. */
+ * the checkpoint, all of it is about the checkpoint's pod. So agreement is looked for first. When
+ * one of them is of some time ago only what agrees counts: the rest may be the pod's before it. */
 void listing_read(struct listing *listing)
 {
 	const struct array list = listing->holdings->input->report->pod_resources;

@@ -160,10 +160,12 @@ static void tell_node(int index, bool is_there)
 {
 	uint64_t *gone_told_at = &world.nodes[index].gone_told_at;
 
-	if (is_there)
+	if (is_there) {
+		world.nodes[index].there_told_at = clockwork_now();
 		*gone_told_at = WORLD_NEVER;
-	else if (*gone_told_at == WORLD_NEVER)
+	} else if (*gone_told_at == WORLD_NEVER) {
 		*gone_told_at = clockwork_now();
+	}
 }
 
 static void tell_nodes(const bool *are_there)
@@ -236,6 +238,7 @@ static void break_off(struct fetch *fetch, struct view bytes)
 
 static bool send_entry(struct watch *watch, const struct entry *entry)
 {
+	bool is_new = entry->version > watch->sent; /* what is repeated tells nothing */
 	struct sbuf bytes;
 	bool goes_on = false;
 
@@ -246,9 +249,9 @@ static bool send_entry(struct watch *watch, const struct entry *entry)
 	} else if (feed(watch->fetch, sbuf_view(&bytes))) {
 		goes_on = true;
 		watch->sent = entry->version;
-		if (entry->pod >= 0)
+		if (is_new && entry->pod >= 0)
 			tell_pod(entry->pod, entry->is_over);
-		if (entry->node >= 0)
+		if (is_new && entry->node >= 0)
 			tell_node(entry->node, strcmp(entry->type, "DELETED") != 0);
 	}
 	if (goes_on && apiserver_is_spoilt(APISERVER_DOUBLES))

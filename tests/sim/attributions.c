@@ -252,7 +252,7 @@ static void delete_object(const struct write *write, struct view name, struct vi
 		answer_write(write, 409, NULL);
 		return;
 	}
-	oracle_deleted(object->name);
+	oracle_deleted(object->name, write->sent_at);
 	remove_object(object);
 	answer_write(write, 200, object);
 }

@@ -309,21 +309,23 @@ void oracle_vanished(const char *name)
 }
 
 /* As far as the controller was told. */
-static bool is_long_gone(int node)
+static bool is_long_gone(int node, uint64_t sent_at)
 {
 	uint64_t told_at = world.nodes[node].gone_told_at;
 
+	if (world.nodes[node].there_told_at >= sent_at)
+		return true; /* it came back while the request was on its way */
 	return told_at != WORLD_NEVER && clockwork_now() - told_at >= PROGRAMS_GONE_MS;
 }
 
-void oracle_deleted(const char *name)
+void oracle_deleted(const char *name, uint64_t sent_at)
 {
 	struct sight *sight = find_sight(name);
 	int node = sight->is_written ? node_of(sight->attribution.status.node_name) : -1;
 
 	n_writes++;
-	if (node >= 0 && !is_long_gone(node))
-		oracle_accuse(ORACLE_DELETED, "%s is deleted, and for all that was told %s is not long gone", name,
+	if (node >= 0 && !is_long_gone(node, sent_at))
+		oracle_accuse(ORACLE_DELETED, "%s is deleted, and %s is not known to be long gone", name,
 			      world.nodes[node].name);
 	sight->exists = false;
 }

@@ -95,7 +95,7 @@ const char *oracle_rule_name(enum oracle_rule rule);
 /* From the API server: what took effect, and that a request to write was sent. */
 void oracle_created(const char *name);
 void oracle_wrote(const char *name, struct view object, uint64_t sent_at);
-void oracle_deleted(const char *name);
+void oracle_deleted(const char *name, uint64_t sent_at);
 void oracle_vanished(const char *name);
 void oracle_sent(uint64_t at);
 /* Prints each status that takes effect. */

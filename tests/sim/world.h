@@ -64,6 +64,7 @@ struct world_node {
 	bool in_api;
 	bool powered;
 	bool agentless; /* nobody ever reports; the API server says what it can */
+	uint64_t there_told_at; /* when it was last told that it is there */
 	uint64_t gone_told_at; /* when the present controller was told that it is gone; NEVER: not */
 };
 
