@@ -129,11 +129,10 @@ static void note_listed(struct listing *listing, const struct report_pod_resourc
 
 /* An unknown UID in a checkpoint of some time ago can be long gone, in a good one it is new. */
 /*
- * The pod that has the name now, and not the one that ended. A good checkpoint would have it: where
- * it has not, the report is older than the pod, and another is under way.
+ * Of the pod that has the name now, or of the one that ended? A good checkpoint would have the
+ * former: where it has not, the report is older than the pod, and another is under way.
  */
-static bool is_successor(const struct listing *listing, const struct pod *pod,
-			 struct view container)
+static bool is_open(const struct listing *listing, const struct pod *pod, struct view container)
 {
 	return listing->holdings->checkpoint == HOLDING_BOOK_DATED &&
 	       is_meant(listing, pod, container);
@@ -151,6 +150,13 @@ static bool is_foreign(const struct listing *listing, uint32_t index, unsigned m
 	const bool *are_foreign = listing->holdings->input->is_foreign;
 	return are_foreign && are_foreign[index] && !has(match, BOOK_UNKNOWN) &&
 	       !has(match, BOOK_ENDED);
+}
+
+static void note_untold(struct listing *listing, const struct report_pod_resource *said)
+{
+	const struct holding what = {.witnesses = HOLDING_LIST};
+	for (uint32_t i = 0; i < said->device_ids.count; i++)
+		ledger_note(listing->ledger, NULL, *ARRAY_AT(said->device_ids, struct view, i), what);
 }
 
 static void explain(struct listing *listing, uint32_t index)
@@ -182,8 +188,10 @@ static void explain(struct listing *listing, uint32_t index)
 		return;
 	else if (is_by_unknown(listing, match, said, pod))
 		support_entries(listing, said, NULL);
-	else if (has(match, BOOK_ENDED) && !is_successor(listing, pod, said->container))
+	else if (has(match, BOOK_ENDED) && !is_open(listing, pod, said->container))
 		return;
+	else if (has(match, BOOK_ENDED))
+		note_untold(listing, said);
 	else
 		note_by_name(listing, said, owner);
 }
