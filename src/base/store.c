@@ -61,20 +61,38 @@ static enum store_verdict judge_upsert(struct store *store, struct store_entry *
 	return STORE_UPDATE;
 }
 
+static enum store_verdict judge_delete(struct store *store, const struct store_entry *entry,
+				       uint64_t version)
+{
+	if (!is_newer(version, entry))
+		return STORE_IGNORE;
+	if (version > store->removed_version)
+		store->removed_version = version;
+	return STORE_REMOVE;
+}
+
+static enum store_verdict judge_absent(const struct store *store, enum store_change change,
+				       uint64_t version)
+{
+	bool is_late = change == STORE_UPSERT && version != 0 && version < store->removed_version;
+
+	return change == STORE_DELETE || is_late ? STORE_IGNORE : STORE_INSERT;
+}
+
 enum store_verdict store_judge(struct store *store, struct view key, enum store_change change,
 			       uint64_t version, struct store_entry **ret_entry)
 {
 	struct store_entry *entry = store_find(store, key);
 	*ret_entry = entry;
 	if (!entry)
-		return change == STORE_DELETE ? STORE_IGNORE : STORE_INSERT;
+		return judge_absent(store, change, version);
 	switch (change) {
 	case STORE_LISTED:
 		return judge_listed(store, entry, version);
 	case STORE_UPSERT:
 		return judge_upsert(store, entry, version);
 	case STORE_DELETE:
-		return is_newer(version, entry) ? STORE_REMOVE : STORE_IGNORE;
+		return judge_delete(store, entry, version);
 	}
 	assert(false && "no such change");
 	return STORE_IGNORE;
@@ -102,6 +120,7 @@ void store_remove(struct store *store, struct store_entry *entry)
 void store_begin_replace(struct store *store)
 {
 	store->epoch++;
+	store->removed_version = 0; /* versions may go back */
 	store->replacing = true;
 	store->sweeping = false;
 }

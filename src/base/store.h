@@ -24,6 +24,7 @@ struct store {
 	uint32_t epoch;
 	bool replacing;
 	bool sweeping;
+	uint64_t removed_version; /* the highest of a deletion since the last complete state began */
 	struct table_node *sweep_next; /* where store_sweep() goes on; valid while sweeping */
 };
 
@@ -49,7 +50,9 @@ struct store_entry *store_find(const struct store *store, struct view key);
 /*
  * What to do with an object that arrived. An item of a list is always accepted, for a list is at
  * least as new as any watch event before it (and after a restore of etcd its versions are lower);
- * a watch event only when its version is higher than the record's. *ret_entry is the present
+ * a watch event only when its version is higher than the record's. Events come in order: so what is
+ * older than a deletion that was told, and is not there, is an answer that came late, of an object
+ * that was deleted since. *ret_entry is the present
  * record or NULL.
  */
 enum store_verdict store_judge(struct store *store, struct view key, enum store_change change,

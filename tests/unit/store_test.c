@@ -34,6 +34,26 @@ static void an_unknown_key_is_inserted_but_never_deleted(void **state)
 	assert_null(entry);
 }
 
+static void an_answer_that_comes_after_the_deletion_brings_nothing_back(void **state)
+{
+	struct store store;
+	struct record record = {.key = "a"};
+	struct store_entry *entry;
+
+	(void)state;
+	store_init(&store, key_of);
+	add(&store, &record, 5);
+	assert_int_equal(store_judge(&store, VIEW("a"), STORE_DELETE, 7, &entry), STORE_REMOVE);
+	store_remove(&store, entry);
+	assert_int_equal(store_judge(&store, VIEW("a"), STORE_UPSERT, 6, &entry), STORE_IGNORE);
+	assert_int_equal(store_judge(&store, VIEW("a"), STORE_UPSERT, 8, &entry), STORE_INSERT);
+	/* A list counts whatever its versions are, and so does what follows it. */
+	assert_int_equal(store_judge(&store, VIEW("a"), STORE_LISTED, 6, &entry), STORE_INSERT);
+	store_begin_replace(&store);
+	assert_int_equal(store_judge(&store, VIEW("a"), STORE_UPSERT, 6, &entry), STORE_INSERT);
+	store_deinit(&store);
+}
+
 static void only_newer_events_and_any_list_change_a_record(void **state)
 {
 	(void)state;
@@ -186,6 +206,7 @@ static void lack_of_memory_leaves_the_record_with_the_caller(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_answer_that_comes_after_the_deletion_brings_nothing_back),
 	cmocka_unit_test(an_unknown_key_is_inserted_but_never_deleted),
 	cmocka_unit_test(only_newer_events_and_any_list_change_a_record),
 	cmocka_unit_test(what_a_complete_list_did_not_name_is_swept),
