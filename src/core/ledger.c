@@ -53,7 +53,7 @@ static void add(struct ledger *ledger, struct holding item)
 	struct holdings *holdings = ledger->holdings;
 	struct holding *last = holdings->n_items > 0 ? &holdings->items[holdings->n_items - 1]
 						     : NULL;
-	assert(holdings->n_items < ledger->items_cap);
+	assert(holdings->items && holdings->n_items < ledger->items_cap);
 	ledger->has_hami |= item.is_hami;
 	if (last && last->owner == item.owner && last->device == item.device &&
 	    view_equal(last->id, item.id))
