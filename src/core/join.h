@@ -34,7 +34,7 @@ struct join_limits {
 	int64_t pending_ms;      /* a holder unknown to the API server becomes Unresolved */
 	int64_t settling_ms;     /* after a kubelet restart Lists may be short for this long */
 	int64_t node_gone_ms;    /* a node absent from the API this long has its objects deleted */
-	int64_t agentless_ms;    /* no report for this long since the start: there is no agent */
+	int64_t agentless_ms;    /* no report for this long since a join first asked: no agent */
 	int64_t disagreement_ms; /* witnesses may differ for this long: they are not read at once */
 	int64_t user_grace_ms;     /* a process of a pod that ended may be listed for this long */
 };
@@ -87,7 +87,7 @@ struct join_input {
 	const struct pod *const *pods; /* every pod that the API server places on the node */
 	size_t n_pods;
 	const struct report *report; /* the last accepted one; NULL: none since the start */
-	int64_t report_age_ms;       /* since it arrived, or, without one, since the start */
+	int64_t report_age_ms;       /* since it arrived, or, without one, since a join first asked */
 	int64_t report_held_ms; /* since its content arrived: heartbeats do not count; 0 without */
 	int64_t booted_after;   /* by the node's wall clock: it was booted after that; 0: not */
 				/* known. What it said happened before, did so before the boot */

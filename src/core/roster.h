@@ -3,8 +3,9 @@
 
 /*
  * roster - the devices that a join is about, and which of them a device ID means: those that the
- * report lists, those whose published status names the node, and, while NVML does not answer,
- * those that the kubelet's books name by their full UUID.
+ * report lists, those whose published status names the node, and, while NVML does not answer or
+ * there is no report, those that the kubelet's books, the status of pods or ResourceSlices name by
+ * their full UUID.
  *
  * Threads: any.
  * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices.
