@@ -409,36 +409,27 @@ def static_pod(name):
 
 @tests.promise
 def a_static_pod_is_shown_under_the_uid_that_the_api_server_gave_it(cluster):
-    state = cluster.ctl("state", EXCLUSIVE).strip()
-    config = os.path.join(state, "conf", "kubelet.yaml")
-    manifests = os.path.join(state, "static-pods")
-    with open(config, encoding="utf-8") as file:
-        shipped = file.read()
-    os.makedirs(manifests, exist_ok=True)
-    with open(os.path.join(manifests, "static.json"), "w", encoding="utf-8") as file:
-        json.dump(static_pod("static"), file)
+    # The kubelet admits a static pod once: it must have something to give when it reads the file.
+    wait_for("GPUs on offer", lambda: allocatable(cluster, EXCLUSIVE) == 3)
+    manifests = os.path.join(cluster.ctl("state", EXCLUSIVE).strip(), "static-pods")
+    unread, file = (os.path.join(manifests, leaf) for leaf in (".static.json", "static.json"))
+    name = f"static-{EXCLUSIVE}"
 
-    def set_config(text):
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(text)
-        cluster.ctl("restart", f"{EXCLUSIVE}/kubelet")
-    set_config(f"{shipped}staticPodPath: {manifests}\n")
+    def mirror():
+        pod = cluster.pod(name)
+        return pod if pod["status"]["phase"] == "Running" else None
+    with open(unread, "w", encoding="utf-8") as new:
+        json.dump(static_pod("static"), new)
+    os.rename(unread, file)
     try:
-        name = f"static-{EXCLUSIVE}"
-
-        def mirror():
-            pod = cluster.pod(name)
-            return pod if pod["status"]["phase"] == "Running" else None
         pod = wait_for("the mirror pod", mirror)
         uid, own = pod["metadata"]["uid"], pod["metadata"]["annotations"]["kubernetes.io/config.hash"]
         assert uid != own
         cluster.wait_tenant(name)
         assert all(key[0] != own for key in cluster.tenants())
-        os.unlink(os.path.join(manifests, "static.json"))
-        cluster.wait_gone(uid)
     finally:
-        set_config(shipped)
-        wait_for("a node with GPUs", lambda: allocatable(cluster, EXCLUSIVE) == 3)
+        os.unlink(file)
+    cluster.wait_gone(uid)
     return f"kubelet's UID {own}, API server's {uid}"
 
 
