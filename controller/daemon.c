@@ -73,24 +73,77 @@ static void on_forgotten(void *owner, struct view node_name)
 		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
 }
 
+static struct receiver_order order_of(const struct daemon *daemon, struct view node_name,
+				      const struct attribution_report *published)
+{
+	return (struct receiver_order){
+		.node = node_name,
+		.named_boot = inventory_named_boot(daemon->inventory, node_name),
+		.last = {published->boot_id, published->instance, published->sequence,
+			 published->observed_at},
+	};
+}
+
+static void tell_orders(struct daemon *daemon, const struct receiver_order *orders, size_t n)
+{
+	struct error error = {0};
+
+	if (front_set_orders(daemon->front, orders, n, &error) < 0)
+		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+}
+
+/* What is published must not be undone by a report that came before the one that it rests on. */
+static void tell_published(struct daemon *daemon)
+{
+	size_t n = 0, n_objects = inventory_count(daemon->inventory, INVENTORY_ATTRIBUTIONS);
+	struct receiver_order *orders = calloc(n_objects + 1, sizeof(*orders));
+	const struct attribution *object = NULL;
+
+	if (!orders) {
+		LOG_ERROR("No memory for the order of reports");
+		return;
+	}
+	while ((object = inventory_next_attribution(daemon->inventory, object)))
+		if (object->status.report.boot_id.len > 0)
+			orders[n++] = order_of(daemon, object->status.node_name,
+					       &object->status.report);
+	tell_orders(daemon, orders, n);
+	free(orders);
+}
+
+/* Before the first sync nothing need be told: no report is taken, and all is told then. */
+static void on_named_boot(void *owner, struct view node_name)
+{
+	struct daemon *daemon = owner;
+	const struct receiver_order order = order_of(daemon, node_name,
+						     &(struct attribution_report){0});
+
+	if (daemon->synced)
+		tell_orders(daemon, &order, 1);
+}
+
 /* From the front */
 
 static void take_report(struct daemon *daemon, struct receiver_report *report)
 {
 	struct error error = {0};
+	bool is_first = !inventory_find_report(daemon->inventory, report->report.node);
 
 	if (inventory_put_report(daemon->inventory, &report->report, receiver_report_unref, report,
-				 loop_now_ms(daemon->loop), &error) == 0)
+				 loop_now_ms(daemon->loop), &error) == 0) {
+		if (is_first)
+			on_named_boot(daemon, report->report.node);
 		return;
+	}
 	LOG_ERROR("Report could not be kept", LOG_TEXT("node", report->report.node),
 		  LOG_ERROR_FIELD(&error));
 	on_forgotten(daemon, report->report.node);
 	receiver_report_unref(report);
 }
 
-static void take_refresh(struct daemon *daemon, struct view node_name)
+static void take_refresh(struct daemon *daemon, struct view node_name, int64_t listed_at)
 {
-	if (!inventory_refresh_report(daemon->inventory, node_name,
+	if (!inventory_refresh_report(daemon->inventory, node_name, listed_at,
 				      (uint64_t)daemon->settings->stale_ms,
 				      loop_now_ms(daemon->loop)))
 		on_forgotten(daemon, node_name);
@@ -106,7 +159,7 @@ static void take_message(struct daemon *daemon, struct front_message *message)
 		take_report(daemon, TAKE(message->report));
 		break;
 	case FRONT_REFRESH:
-		take_refresh(daemon, message->text);
+		take_refresh(daemon, message->text, message->listed_at);
 		break;
 	}
 	front_message_free(message);
@@ -182,6 +235,7 @@ static void on_pulse(void *owner)
 	if (!daemon->synced && watches_are_synced(daemon->watches)) {
 		daemon->synced = true;
 		LOG_INFO("All resources are synced");
+		tell_published(daemon);
 		readiness_forget(&daemon->readiness);
 		reconciler_wake(daemon->reconciler);
 	}
@@ -292,6 +346,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 		.seed = prng_entropy(),
 	};
 
+	inventory_on_boot(daemon->inventory, on_named_boot, daemon);
 	return reconciler_new(&config, &daemon->reconciler, err);
 }
 

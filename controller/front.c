@@ -31,6 +31,7 @@
 #define MAX_COMMANDS 65536u
 #define MAX_WAITING_BYTES (64u * LIMIT_MIB)
 #define COMMAND_CAP (64u * LIMIT_KIB)
+#define ORDERS_CAP (64u * LIMIT_MIB)
 #define N_CONNECTION_EVENTS 8u
 
 enum command_kind {
@@ -39,6 +40,7 @@ enum command_kind {
 	COMMAND_STATE,
 	COMMAND_FORGET,
 	COMMAND_ACKNOWLEDGE,
+	COMMAND_ORDERS,
 };
 
 struct command {
@@ -51,6 +53,8 @@ struct command {
 	struct tls_identity *certificate;
 	struct front_state state;
 	struct receiver_acknowledgement acknowledgement;
+	struct receiver_order *orders;
+	size_t n_orders;
 	struct view node_name;
 };
 
@@ -130,9 +134,11 @@ static bool on_hand_over(void *owner, struct receiver_report *take_report)
 }
 
 /* A refresh that is lost is made good by the next one. */
-static void on_refresh(void *owner, struct view node)
+static void on_refresh(void *owner, struct view node, int64_t listed_at)
 {
-	(void)push_message(owner, &(struct front_message){.kind = FRONT_REFRESH, .text = node});
+	(void)push_message(owner, &(struct front_message){.kind = FRONT_REFRESH,
+							  .text = node,
+							  .listed_at = listed_at});
 }
 
 int front_fd(const struct front *front)
@@ -266,6 +272,31 @@ int front_acknowledge(struct front *front, const struct report *report, struct e
 	return push_command(front, command, err);
 }
 
+static bool copy_order(struct arena *arena, struct receiver_order *order)
+{
+	return arena_copy(arena, order->node, &order->node) &&
+	       arena_copy(arena, order->named_boot, &order->named_boot) &&
+	       arena_copy(arena, order->last.boot_id, &order->last.boot_id);
+}
+
+int front_set_orders(struct front *front, const struct receiver_order *orders, size_t n,
+		     struct error *err)
+{
+	struct command *command = command_new(COMMAND_ORDERS, err);
+	if (!command)
+		return -1;
+	arena_init(&command->arena, ORDERS_CAP);
+	command->orders = arena_alloc(&command->arena, n, sizeof(*orders));
+	if (!command->orders)
+		return drop_command(command, err);
+	for (; command->n_orders < n; command->n_orders++) {
+		command->orders[command->n_orders] = orders[command->n_orders];
+		if (!copy_order(&command->arena, &command->orders[command->n_orders]))
+			return drop_command(command, err);
+	}
+	return push_command(front, command, err);
+}
+
 static void apply_state(struct front *front, const struct front_state *state)
 {
 	receiver_set_trouble(front->receiver, state->trouble);
@@ -291,6 +322,10 @@ static void apply(struct front *front, struct command *command)
 		break;
 	case COMMAND_ACKNOWLEDGE:
 		receiver_acknowledge(front->receiver, &command->acknowledgement);
+		break;
+	case COMMAND_ORDERS:
+		for (size_t i = 0; i < command->n_orders; i++)
+			receiver_set_order(front->receiver, &command->orders[i]);
 		break;
 	}
 }

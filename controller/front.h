@@ -86,6 +86,7 @@ struct front_message {
 	uint64_t ticket;
 	struct receiver_report *report; /* a reference; TAKE() it, else it is given up with this */
 	struct view text;               /* borrowed from this */
+	int64_t listed_at;              /* of a refresh: when its List was read, node's clock */
 };
 
 /* Readable when messages wait. Loop. */
@@ -119,6 +120,9 @@ MUST_USE int front_publish(struct front *front, const struct front_state *state,
  * name: of every node.
  */
 MUST_USE int front_forget(struct front *front, struct view node, struct error *err);
+/* What is known of the order of some nodes' reports: see receiver_set_order(). */
+MUST_USE int front_set_orders(struct front *front, const struct receiver_order *orders, size_t n,
+			      struct error *err);
 /* The events of this report are safe and need not be sent again. */
 MUST_USE int front_acknowledge(struct front *front, const struct report *report,
 			       struct error *err);

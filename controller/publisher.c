@@ -11,6 +11,7 @@
 #include "base/sbuf.h"
 #include "schema/attribution_doc.h"
 #include "wire/jout.h"
+#include "wire/jwalk.h"
 
 /*
  * A plan is one node's writes; each write is one request:
@@ -18,19 +19,27 @@
  *	create:  POST the object; the answer is in the inventory when the plan is done, and the next
  *	         join of the node finds it there without a status and writes that
  *	update:  PUT the status
- *	delete:  DELETE, only the very object and version that the join saw
+ *	delete:  GET the nodes of that name, and if there is none, DELETE, only the very object and
+ *	         version that the join saw
  *
- * and, after a conflict, a second one: GET the object into the inventory; the plan then fails with
+ * Of a node that is gone the watch tells, and of one that came back as well, but maybe later than
+ * the server takes a DELETE: when it has been down, writes get through before the watches have
+ * caught up. So it is asked, which it answers from what is so now.
+ *
+ * And, after a conflict, a second one: GET the object into the inventory; the plan then fails with
  * CONFLICT, for what to write must be computed anew. Bodies are encoded when the plan arrives, as
  * a join's result lives no longer.
  */
 
 #define PATH "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
+#define NODES_PATH "/api/v1/nodes"
+#define METADATA_ONLY "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 #define FIELD_MANAGER "?fieldManager=gpu-attribution-controller"
 
 enum write_step {
 	WRITE_CREATE,
 	WRITE_UPDATE,
+	WRITE_ASK_NODE, /* a deletion begins with it */
 	WRITE_DELETE,
 	WRITE_READ,
 };
@@ -234,6 +243,7 @@ static void count_success(struct publisher *publisher, enum write_step step)
 	case WRITE_DELETE:
 		publisher->counters.deleted++;
 		break;
+	case WRITE_ASK_NODE:
 	case WRITE_READ:
 		break;
 	}
@@ -286,6 +296,43 @@ static void fail(struct write *write, const struct error *error)
 	end_write(write, error);
 }
 
+/* How many nodes a list has: none, or some. Fails when it is no list. */
+static int read_nodes(struct view list, bool *ret_any, struct error *err)
+{
+	struct view key, value, items = {0};
+	struct jwalk walk;
+
+	jwalk_init(&walk, list);
+	while (jwalk_next(&walk, &key, &value)) {
+		if (view_equal(key, VIEW("items")))
+			items = value;
+	}
+	if (jwalk_check(&walk, "list of nodes", err) < 0)
+		return -1;
+	if (items.len < 2 || items.ptr[0] != '[')
+		return error_set(err, ERROR_RETRY, 0, "list of nodes without items");
+	*ret_any = view_trim((struct view){items.ptr + 1, items.len - 2}).len > 0;
+	return 0;
+}
+
+static void hear_of_node(struct write *write, struct view body)
+{
+	struct error error = {0};
+	bool is_there;
+
+	if (read_nodes(body, &is_there, &error) < 0) {
+		fail(write, &error);
+		return;
+	}
+	if (!is_there) {
+		step_to(write, WRITE_DELETE);
+		return;
+	}
+	error_set(&error, ERROR_CONFLICT, 0, "node %.*s is there",
+		  VIEW_ARG(sbuf_view(&write->plan->node_name)));
+	end_write(write, &error);
+}
+
 static void answered(void *owner, int status, struct view body, const struct error *error)
 {
 	struct write *write = owner;
@@ -294,6 +341,8 @@ static void answered(void *owner, int status, struct view body, const struct err
 	write->request = NULL;
 	if (error)
 		fail(write, error);
+	else if (write->step == WRITE_ASK_NODE)
+		hear_of_node(write, body);
 	else
 		succeed(write, body);
 }
@@ -304,9 +353,24 @@ static const struct {
 } steps[] = {
 	[WRITE_CREATE] = {"POST", FIELD_MANAGER},
 	[WRITE_UPDATE] = {"PUT", "/status" FIELD_MANAGER},
+	[WRITE_ASK_NODE] = {"GET", ""},
 	[WRITE_DELETE] = {"DELETE", ""},
 	[WRITE_READ] = {"GET", ""},
 };
+
+static void make_path(const struct write *write, struct sbuf *path)
+{
+	sbuf_init(path, LIMIT_URL);
+	if (write->step == WRITE_ASK_NODE) {
+		sbuf_printf(path, NODES_PATH "?fieldSelector=metadata.name%%3D%.*s",
+			    VIEW_ARG(sbuf_view(&write->plan->node_name)));
+		return;
+	}
+	sbuf_append(path, VIEW(PATH));
+	if (write->step != WRITE_CREATE)
+		sbuf_printf(path, "/%.*s", VIEW_ARG(sbuf_view(&write->name)));
+	sbuf_append(path, view_from(steps[write->step].suffix));
+}
 
 static int send_write(struct write *write, struct error *err)
 {
@@ -319,13 +383,11 @@ static int send_write(struct write *write, struct error *err)
 
 	if (publisher->config.may_write && !publisher->config.may_write(publisher->config.owner))
 		return error_set(err, ERROR_RETRY, 0, "not leading");
-	sbuf_init(&path, LIMIT_URL);
-	sbuf_append(&path, VIEW(PATH));
-	if (write->step != WRITE_CREATE)
-		sbuf_printf(&path, "/%.*s", VIEW_ARG(sbuf_view(&write->name)));
-	sbuf_append(&path, view_from(steps[write->step].suffix));
+	make_path(write, &path);
 	call.path = sbuf_text(&path);
-	if (write->step != WRITE_READ)
+	if (write->step == WRITE_ASK_NODE)
+		call.accept = METADATA_ONLY;
+	else if (write->step != WRITE_READ)
 		call.body = sbuf_view(&write->body);
 	if (sbuf_check(&path, "path", err) < 0)
 		return -1;
@@ -380,13 +442,27 @@ static void encode_delete(const struct attribution *object, struct sbuf *buf)
 	jout_object_end(&out);
 }
 
-static enum write_step encode(const struct join_device *device, struct sbuf *buf)
+/* What a Node can be called; whoever may write statuses may have put anything there. */
+static bool is_node_name(struct view name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' &&
+		    (c != '.' || i == 0))
+			return false;
+	}
+	return name.len > 0;
+}
+
+static enum write_step encode(const struct join_device *device, struct view node_name,
+			      struct sbuf *buf)
 {
 	const struct attribution object = {.name = device->name, .uuid = device->uuid};
 
 	if (device->action == JOIN_DELETE) {
 		encode_delete(device->previous, buf);
-		return WRITE_DELETE;
+		return is_node_name(node_name) ? WRITE_ASK_NODE : WRITE_DELETE;
 	}
 	if (device->previous) {
 		attribution_doc_encode_status(device->previous, &device->status, buf);
@@ -406,7 +482,7 @@ static int write_new(struct plan *plan, const struct join_device *device,
 	write->plan = plan;
 	copy_text(&write->name, device->name);
 	sbuf_init(&write->body, LIMIT_OBJECT_BYTES);
-	write->step = encode(device, &write->body);
+	write->step = encode(device, sbuf_view(&plan->node_name), &write->body);
 	if (sbuf_check(&write->name, "name", err) < 0 || sbuf_check(&write->body, "body", err) < 0)
 		return -1;
 	*ret_write = TAKE(write);

@@ -8,7 +8,8 @@
  * than it can tell apart.
  *
  * So the times in the loop's copy of a report are those of its first arrival. What depends on how
- * long ago something was read must count from there by the controller's clock.
+ * long ago something was read must count from there by the controller's clock. Only when the List
+ * was read last is told with the refresh: it says whom the names in it can mean.
  *
  * Between head and body of a request its node's record is only a pointer in the request: the record
  * does not make room while a body of its node is being read (controller/senders.h).
@@ -278,7 +279,8 @@ static void accept_unchanged(struct receiver *receiver, struct server_request *r
 	uint64_t now_ms = loop_now_ms(receiver->loop);
 	if (now_ms - sender->refreshed_at_ms >= receiver->config.refresh_ms) {
 		sender->refreshed_at_ms = now_ms;
-		receiver->config.refresh(receiver->config.owner, senders_name(sender));
+		receiver->config.refresh(receiver->config.owner, senders_name(sender),
+					 sender->listed_at);
 	}
 	count(receiver, RECEIVER_UNCHANGED);
 	answer_accepted(receiver, request, sender);
@@ -303,6 +305,7 @@ static void receive_alike(struct receiver *receiver, struct server_request *requ
 		.boot_id = {sender->order.boot.id, sender->order.boot.len},
 		.instance = sender->order.instance,
 		.sequence = sequence,
+		.observed_at = sender->order.observed_at, /* not read: it was not before */
 	};
 	if (!report_order_is_new(&sender->order, &mark)) {
 		refuse_stale(receiver, request, sender, &mark);
@@ -355,7 +358,8 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 			    struct view body)
 {
 	const struct report *report = &received->report;
-	const struct report_order_mark mark = {report->boot_id, report->instance, report->sequence};
+	const struct report_order_mark mark = {report->boot_id, report->instance, report->sequence,
+					       report->observed_at};
 	if (!view_equal(report->node, senders_name(sender))) {
 		refuse_text(receiver, request, senders_name(sender), RECEIVER_FORBIDDEN, 403,
 			    "the token is bound to another node than the report is of");
@@ -373,6 +377,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 	}
 	accept_order(sender, &mark);
 	likeness_learn(&sender->likeness, body, report->sequence);
+	sender->listed_at = report->sources.pod_resources.observed_at;
 	if (same) {
 		accept_unchanged(receiver, request, sender);
 		return;
@@ -487,6 +492,19 @@ void receiver_forget(struct receiver *receiver, struct view node)
 	struct sender *sender = senders_find(&receiver->senders, node);
 	if (sender)
 		senders_forget_report(sender);
+}
+
+void receiver_set_order(struct receiver *receiver, const struct receiver_order *order)
+{
+	bool has_mark = order->last.boot_id.len > 0;
+	struct sender *sender = has_mark ? senders_use(&receiver->senders, order->node,
+						       loop_now_ms(receiver->loop))
+					 : senders_find(&receiver->senders, order->node);
+	if (!sender)
+		return;
+	report_order_set_named(&sender->order, order->named_boot);
+	if (has_mark)
+		report_order_restore(&sender->order, &order->last);
 }
 
 void receiver_acknowledge(struct receiver *receiver,

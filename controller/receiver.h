@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/metric.h"
 #include "controller/admission.h"
+#include "controller/report_order.h"
 #include "core/report.h"
 #include "io/loop.h"
 #include "io/server.h"
@@ -70,8 +71,8 @@ struct receiver_config {
 	size_t metric;         /* the row of enum receiver_outcome */
 	/* Passes a report on; false: no room, the report is still the caller's. */
 	bool (*hand_over)(void *owner, struct receiver_report *take_report);
-	/* The node was heard of. */
-	void (*refresh)(void *owner, struct view node);
+	/* The node was heard of; listed_at as in core/join.h. */
+	void (*refresh)(void *owner, struct view node, int64_t listed_at);
 	void *owner;
 };
 
@@ -93,6 +94,18 @@ void receiver_answer_review(struct receiver *receiver, uint64_t ticket,
 			    const struct identity *identity);
 /* The next report of the node, or with an empty view of each, is handed over whole. */
 void receiver_forget(struct receiver *receiver, struct view node);
+
+/* What the loop knows of the order of a node's reports. */
+struct receiver_order {
+	struct view node;
+	struct view named_boot;        /* the boot that the Node names; empty: none */
+	struct report_order_mark last; /* that was accepted by an earlier controller; no boot: none */
+};
+/*
+ * Takes that into account. Without `last`, only if the node has reported: of one that reports for
+ * the first time it must be said again then. No room for a further node: its order begins anew.
+ */
+void receiver_set_order(struct receiver *receiver, const struct receiver_order *order);
 
 /* Events of one agent process that need not be sent again. */
 struct receiver_acknowledgement {

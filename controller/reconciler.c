@@ -167,6 +167,7 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	    inventory_set_doubts(inventory, node_name, ret->doubts, ret->n_doubts,
 				 ret->is_hearing_awaited, now, err) < 0)
 		return -1;
+	inventory_set_settled(inventory, node_name, ret->settled_restart);
 	return inventory_set_ended(inventory, node_name, ret->ended, ret->n_ended, now, err);
 }
 

@@ -6,6 +6,18 @@
  * (instance, sequence) rises; a boot that was not seen before is newer than all that were; the last
  * boots before the present one are remembered, and what comes from them is old for ever.
  *
+ * With one exception, for a report of a former boot can be late, and be the first of that boot that
+ * this controller sees. What the kubelet wrote into the Node decides then:
+ *
+ *	the Node names the boot of the last accepted report,
+ *	and the new boot's report was made before that one	it is old
+ *	the Node names a boot that was taken for a former one	that boot is the present one: what is
+ *								above its own last report is new
+ *
+ * Neither the Node nor the node's clock decides alone: the Node is written some time after a boot,
+ * and a clock may be set back by one. Where both are wrong reports are refused only until the Node
+ * has been written or the clock has passed the last report, whichever is first.
+ *
  * Threads: any; a value.
  */
 
@@ -22,12 +34,21 @@ struct report_order_boot {
 	char id[LIMIT_TEXT_UUID];
 };
 
+/* A boot that was left, and its last accepted report. */
+struct report_order_past {
+	struct report_order_boot boot;
+	int64_t instance;
+	int64_t sequence;
+};
+
 /* All zero: no report was accepted yet, and any is new. */
 struct report_order {
 	struct report_order_boot boot; /* of the last accepted report */
-	struct report_order_boot past[REPORT_ORDER_PAST_BOOTS]; /* newest first */
+	struct report_order_past past[REPORT_ORDER_PAST_BOOTS]; /* newest first */
+	struct report_order_boot named; /* by the Node */
 	int64_t instance;
 	int64_t sequence;
+	int64_t observed_at; /* the node's clock */
 };
 
 /* What a report says about its place. boot_id has 1 to LIMIT_TEXT_UUID bytes. */
@@ -35,12 +56,17 @@ struct report_order_mark {
 	struct view boot_id;
 	int64_t instance;
 	int64_t sequence;
+	int64_t observed_at; /* when it was made, by the node's clock */
 };
 
 /* True when a report with this mark comes behind all that were accepted. */
 bool report_order_is_new(const struct report_order *order, const struct report_order_mark *mark);
 /* Takes a mark that is new as the last accepted one. */
 void report_order_accept(struct report_order *order, const struct report_order_mark *mark);
+/* Takes a mark that was accepted before the controller started, unless it is older. */
+void report_order_restore(struct report_order *order, const struct report_order_mark *mark);
+/* Which boot the Node names; one that is empty or longer than a boot ID can be is none. */
+void report_order_set_named(struct report_order *order, struct view boot_id);
 /* True when the last accepted report was of this agent process: same boot, same instance. */
 bool report_order_is_instance(const struct report_order *order, struct view boot_id,
 			      int64_t instance);

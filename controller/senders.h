@@ -43,6 +43,7 @@ struct sender {
 	struct senders_credit changes;
 	size_t body_bytes;         /* of its bodies being read */
 	uint64_t refreshed_at_ms;  /* when the loop was last told of the node */
+	int64_t listed_at;         /* when the last accepted report's List was read, node's clock */
 	int64_t acknowledged;      /* highest event sequence of this instance that is safe */
 	struct report_order order;
 	struct likeness likeness;  /* of the last accepted report */

@@ -234,7 +234,7 @@ static void advance(struct agent *agent)
 				 ? 0
 				 : schedule_take_due(&agent->schedule, now);
 	if (parts)
-		sampler_start(agent->sampler, parts);
+		sampler_start(agent->sampler, parts, now);
 	uint64_t next = next_at(agent);
 	if (next == SCHEDULE_NEVER)
 		loop_timer_clear(agent->timer);

@@ -8,6 +8,10 @@
  * The time that counts is that of the List's request, not of its answer: whatever happened later
  * need not be in it.
  *
+ * A pod's start is known to the second. So a List that was asked for within that second does not
+ * show whether it means this pod or another of its name; the first of a later second does, and is
+ * told of though it says the same.
+ *
  * The kubelet makes its socket anew at each start, so inode and time of making tell starts apart.
  * It may keep listening on a socket that was deleted, and a path may lead to a socket nobody
  * listens on; neither is a restart.
@@ -29,6 +33,7 @@
 #include "schema/report_doc.h"
 
 #define ARENA_CAP (2u * LIMIT_PODRESOURCES_BYTES)
+#define REPEAT_MS 1500u /* a pod may start a moment after it is listed */
 
 typedef int (*decode_fn)(struct view message, struct arena *arena, struct array *ret,
 			 struct error *err);
@@ -57,7 +62,10 @@ struct podres {
 	struct method list;
 	struct method advertised;
 	bool with_advertised;
-	int64_t asked_at; /* of the List under way, wall clock */
+	int64_t asked_at;   /* of the List under way, wall clock */
+	uint64_t asked_ms;  /* the same, monotonic */
+	uint64_t news_ms;   /* of the last List that was news */
+	bool awaits_repeat; /* none has been asked for REPEAT_MS later */
 	struct stat socket;
 	bool socket_known; /* `socket` is that of the last call */
 	bool was_asked;    /* podres_socket_changed() was called before */
@@ -109,7 +117,20 @@ static void explain(const struct podres *podres, struct error *err)
 		error_set(err, ERROR_DENIED, 0, "%s is root's: does this run as uid 0?", socket);
 }
 
-static bool settle_list(struct podres *podres)
+/* Of a List that was good. */
+static bool is_repeat(struct podres *podres, bool is_news)
+{
+	if (is_news) {
+		podres->news_ms = podres->asked_ms;
+		podres->awaits_repeat = true;
+	}
+	if (!podres->awaits_repeat || podres->asked_ms - podres->news_ms < REPEAT_MS)
+		return false;
+	podres->awaits_repeat = false;
+	return true;
+}
+
+static bool settle_list(struct podres *podres, struct podres_outcome *outcome)
 {
 	struct method *list = &podres->list;
 	if (list->failed) {
@@ -120,6 +141,7 @@ static bool settle_list(struct podres *podres)
 	const struct report after = {.pod_resources = list->fresh};
 	bool is_news = !report_doc_same_evidence(&before, &after);
 	adopt(list);
+	outcome->is_repeat = is_repeat(podres, is_news);
 	struct view complaint = podres->advertised.failed ? view_from(podres->advertised.error.text)
 							  : VIEW("");
 	return source_state_succeed(&podres->source, podres->asked_at, complaint) || is_news;
@@ -149,7 +171,7 @@ static void finish(struct podres *podres)
 	};
 	if (podres->with_advertised)
 		outcome.is_news = settle_advertised(podres);
-	outcome.is_news |= settle_list(podres);
+	outcome.is_news |= settle_list(podres, &outcome);
 	podres->finished(podres->owner, &outcome);
 }
 
@@ -194,10 +216,11 @@ static void start(struct method *method)
 		fail(method);
 }
 
-void podres_read(struct podres *podres, bool with_advertised)
+void podres_read(struct podres *podres, bool with_advertised, uint64_t now_ms)
 {
 	assert(!podres->list.call && !podres->advertised.call);
 	podres->asked_at = clock_wall_ms();
+	podres->asked_ms = now_ms;
 	podres->with_advertised = with_advertised;
 	start(&podres->list);
 	if (with_advertised)

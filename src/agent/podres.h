@@ -23,6 +23,7 @@ struct podres_config {
 /* What a reading gave. */
 struct podres_outcome {
 	bool is_news;
+	bool is_repeat; /* of a List that was news, for the first time more than a second later */
 	bool throttled; /* the kubelet's rate limit refused us */
 };
 
@@ -35,12 +36,12 @@ MUST_USE int podres_new(struct loop *loop, struct fetcher *fetcher,
 /* Ends a reading under way without calling back. Accepts NULL. */
 void podres_free(struct podres *podres);
 /*
- * Starts a reading of the List, and of the advertised devices if asked for. `finished` is called
- * later, exactly once. None may be under way. A failure is the source's state and leaves the last
- * List; advertised devices that could not be read beside a good List are left out of the report,
- * and the source's message says why.
+ * Starts a reading of the List, and of the advertised devices if asked for; now_ms is monotonic.
+ * `finished` is called later, exactly once. None may be under way. A failure is the source's state
+ * and leaves the last List; advertised devices that could not be read beside a good List are left
+ * out of the report, and the source's message says why.
  */
-void podres_read(struct podres *podres, bool with_advertised);
+void podres_read(struct podres *podres, bool with_advertised, uint64_t now_ms);
 /*
  * True when another socket is there than at the last call: the kubelet has restarted.
  * podres_socket_made_at() is the time of its making, in ms since 1970, by the node's clock; 0 if

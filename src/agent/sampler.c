@@ -31,17 +31,26 @@ struct sampler {
 	struct sampler_outcome outcome; /* of the sample under way */
 };
 
+static bool is_checkpoint_good(const struct sampler *sampler)
+{
+	struct report report = {0};
+	checkpoint_tell(&sampler->checkpoint, &report);
+	return report.sources.checkpoint.state == REPORT_SOURCE_OK;
+}
+
 static void finish(void *owner, const struct podres_outcome *podres)
 {
 	struct sampler *sampler = owner;
 	struct sampler_outcome outcome = sampler->outcome;
 	outcome.is_news |= podres->is_news;
+	/* Where the checkpoint says who holds what, nothing hangs on whom a name means. */
+	outcome.is_news |= podres->is_repeat && !is_checkpoint_good(sampler);
 	outcome.throttled = podres->throttled;
 	sampler->is_busy = false;
 	sampler->finished(sampler->owner, &outcome);
 }
 
-void sampler_start(struct sampler *sampler, unsigned parts)
+void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
 {
 	assert(!sampler->is_busy && (parts & SCHEDULE_ALLOCATION));
 	bool restarted = podres_socket_changed(sampler->podres);
@@ -53,7 +62,7 @@ void sampler_start(struct sampler *sampler, unsigned parts)
 		sampler->outcome.is_news |= sampler_read_events(sampler);
 	}
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
-	podres_read(sampler->podres, (parts & SCHEDULE_ADVERTISED) != 0);
+	podres_read(sampler->podres, (parts & SCHEDULE_ADVERTISED) != 0, now_ms);
 }
 
 bool sampler_is_busy(const struct sampler *sampler)

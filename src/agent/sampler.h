@@ -26,7 +26,8 @@ struct sampler_config {
 
 /* What a sample gave. */
 struct sampler_outcome {
-	bool is_news;   /* some source says something that it did not say before */
+	bool is_news;   /* some source says something that it did not say before, or says it */
+			/* again where it matters when (agent/podres.c) */
 	bool restarted; /* the kubelet has a new socket */
 	bool throttled; /* the kubelet's rate limit refused us */
 };
@@ -41,9 +42,9 @@ MUST_USE int sampler_new(struct loop *loop, struct fetcher *fetcher,
 void sampler_free(struct sampler *sampler);
 /*
  * Starts a sample of these parts (enum schedule_part). `finished` is called later, exactly once.
- * None may be under way.
+ * None may be under way. now_ms is monotonic.
  */
-void sampler_start(struct sampler *sampler, unsigned parts);
+void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms);
 bool sampler_is_busy(const struct sampler *sampler);
 /* Asks the driver for XID errors. True when there were any. */
 bool sampler_read_events(struct sampler *sampler);

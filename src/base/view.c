@@ -49,6 +49,8 @@ bool view_equal_ignoring_case(struct view a, struct view b)
 {
 	if (a.len != b.len)
 		return false;
+	if (view_equal(a, b)) /* as it mostly is, and this is quick */
+		return true;
 	for (size_t i = 0; i < a.len; i++) {
 		if (lower(a.ptr[i]) != lower(b.ptr[i]))
 			return false;
@@ -143,30 +145,36 @@ static uint64_t rotate(uint64_t x, unsigned bits)
 	return x << bits | x >> (64 - bits);
 }
 
-static void sip_round(uint64_t s[static 4])
+struct sip {
+	uint64_t a, b, c, d;
+};
+
+/* By value, for then it stays in registers. */
+static inline struct sip sip_round(struct sip s)
 {
-	s[0] += s[1];
-	s[1] = rotate(s[1], 13) ^ s[0];
-	s[0] = rotate(s[0], 32);
-	s[2] += s[3];
-	s[3] = rotate(s[3], 16) ^ s[2];
-	s[0] += s[3];
-	s[3] = rotate(s[3], 21) ^ s[0];
-	s[2] += s[1];
-	s[1] = rotate(s[1], 17) ^ s[2];
-	s[2] = rotate(s[2], 32);
+	s.a += s.b;
+	s.c += s.d;
+	s.b = rotate(s.b, 13) ^ s.a;
+	s.d = rotate(s.d, 16) ^ s.c;
+	s.a = rotate(s.a, 32) + s.d;
+	s.c += s.b;
+	s.d = rotate(s.d, 21) ^ s.a;
+	s.b = rotate(s.b, 17) ^ s.c;
+	s.c = rotate(s.c, 32);
+	return s;
 }
 
-static void sip_word(uint64_t s[static 4], uint64_t word)
+static inline struct sip sip_word(struct sip s, uint64_t word)
 {
-	s[3] ^= word;
-	sip_round(s);
-	s[0] ^= word;
+	s.d ^= word;
+	s = sip_round(s);
+	s.a ^= word;
+	return s;
 }
 
 uint32_t view_hash(struct view v)
 {
-	uint64_t s[4] = {
+	struct sip s = {
 		hash_key[0] ^ 0x736f6d6570736575u,
 		hash_key[1] ^ 0x646f72616e646f6du,
 		hash_key[0] ^ 0x6c7967656e657261u,
@@ -176,15 +184,14 @@ uint32_t view_hash(struct view v)
 	uint64_t word;
 	for (size_t rest = v.len; rest >= 8; rest -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		sip_word(s, word);
+		s = sip_word(s, word);
 	}
 	word = 0;
 	if (v.len % 8)
 		memcpy(&word, p, v.len % 8);
-	sip_word(s, word | (uint64_t)v.len << 56);
-	s[2] ^= 0xff;
-	for (int i = 0; i < 3; i++)
-		sip_round(s);
-	uint64_t hash = s[0] ^ s[1] ^ s[2] ^ s[3];
+	s = sip_word(s, word | (uint64_t)v.len << 56);
+	s.c ^= 0xff;
+	s = sip_round(sip_round(sip_round(s)));
+	uint64_t hash = s.a ^ s.b ^ s.c ^ s.d;
 	return (uint32_t)(hash ^ hash >> 32);
 }

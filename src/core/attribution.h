@@ -243,9 +243,21 @@ struct condition {
 	struct view message;
 };
 
+/*
+ * The report that a status was made from, when it was last written: what comes before it in the
+ * order of the node's reports is older than what is published. All empty: none.
+ */
+struct attribution_report {
+	struct view boot_id;
+	int64_t instance;
+	int64_t sequence;
+	int64_t observed_at; /* the node's clock */
+};
+
 struct attribution_status {
 	int64_t observed_generation;
 	struct view node_name;
+	struct attribution_report report;
 	struct attribution_device device;
 	struct attribution_sharing sharing;
 	struct attribution_slots slots;

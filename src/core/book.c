@@ -118,9 +118,10 @@ static uint32_t add_place(struct book *book, struct view id, struct view contain
 
 static uint32_t hash_pod(uint32_t hash, const struct pod *pod)
 {
-	return lookup_hash(hash, (struct view){(const char *)&pod, sizeof(pod)});
+	return lookup_hash(hash, pod_uid(pod));
 }
 
+/* At LOOKUP_END, the place of what is not in the checkpoint, there is none. */
 static uint32_t find_tie(const struct book *book, uint32_t place, const struct pod *pod)
 {
 	uint32_t at = lookup_first(&book->ties, hash_pod(place, pod));
@@ -155,13 +156,13 @@ static struct book_held *find_held(const struct book *book, const struct pod *po
 	return NULL;
 }
 
+/* Of those that are added more than once the last is the one that is found. */
 static void add_held(struct book *book, const struct pod *pod, struct view container)
 {
 	uint32_t hash = hash_pod(lookup_hash(0, container), pod);
 
-	if (!find_held(book, pod, container))
-		book->held_items[lookup_add(&book->helds, hash)] = (struct book_held){
-			.pod = pod, .container = container};
+	book->held_items[lookup_add(&book->helds, hash)] = (struct book_held){
+		.pod = pod, .container = container};
 }
 
 static void index_entry(struct book *book, const struct book_entry *entry)
@@ -239,13 +240,13 @@ bool book_names(const struct book *book, struct view id, struct view container,
 		const struct pod *pod)
 {
 	uint32_t place = find_place(book, hash_place(id, container), id, container);
-	return place != LOOKUP_END && find_tie(book, place, pod) != LOOKUP_END;
+	return find_tie(book, place, pod) != LOOKUP_END;
 }
 
 void book_support(struct book *book, struct view id, struct view container, const struct pod *pod)
 {
 	uint32_t place = find_place(book, hash_place(id, container), id, container);
-	uint32_t tie = place != LOOKUP_END && pod ? find_tie(book, place, pod) : LOOKUP_END;
+	uint32_t tie = pod ? find_tie(book, place, pod) : LOOKUP_END;
 
 	if (tie != LOOKUP_END)
 		book->tie_items[tie].is_supported = true;

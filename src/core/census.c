@@ -106,7 +106,7 @@ static const struct pod *find_hash(const struct census *census, struct view hash
 
 		if (!view_equal(pod_config_hash(pod), hash))
 			continue;
-		if (!found || (is_alive && n_alive == 0))
+		if (!found || is_alive)
 			found = pod;
 		n_alive += is_alive;
 	}

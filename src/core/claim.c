@@ -4,11 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A place whose report names the device. */
+struct naming {
+	struct place *place;
+	uint64_t since; /* ms; when it began to */
+};
+
 struct claim {
 	struct table_node link;
-	struct place **places;
-	uint64_t *since; /* ms; when each of them began to name the device */
-	unsigned n_places, cap;
+	struct naming *namings; /* each place once */
+	unsigned n_namings;
 	struct view name; /* in the same block */
 };
 
@@ -69,56 +74,43 @@ static struct claim *ensure(struct claim_book *book, struct view object_name, st
 	return claim;
 }
 
-static bool has(const struct claim *claim, const struct place *place)
+/* Index of what the place says; or, if it does not, of what would be said next. */
+static unsigned index_of(const struct claim *claim, const struct place *place)
 {
-	for (unsigned i = 0; i < claim->n_places; i++)
-		if (claim->places[i] == place)
-			return true;
-	return false;
+	unsigned i = 0;
+
+	while (i < claim->n_namings && claim->namings[i].place != place)
+		i++;
+	return i;
 }
 
 static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
 {
-	for (unsigned i = 0; i < claim->n_places; i++)
-		if (claim->places[i] == place) {
-			claim->n_places--;
-			claim->since[i] = claim->since[claim->n_places];
-			claim->places[i--] = claim->places[claim->n_places];
-		}
-	if (claim->n_places == 0) {
+	unsigned i = index_of(claim, place);
+
+	if (i < claim->n_namings)
+		claim->namings[i] = claim->namings[--claim->n_namings];
+	if (claim->n_namings == 0) {
 		table_remove(&book->by_name, &claim->link);
-		free(claim->places);
-		free(claim->since);
+		free(claim->namings);
 		free(claim);
 	}
 }
 
-static int grow(struct claim *claim, struct error *err)
-{
-	unsigned cap = claim->cap ? 2 * claim->cap : 1;
-	struct place **places = realloc(claim->places, cap * sizeof(struct place *));
-	uint64_t *since;
-
-	if (!places)
-		return error_no_memory(err);
-	claim->places = places;
-	since = realloc(claim->since, cap * sizeof(*since));
-	if (!since)
-		return error_no_memory(err);
-	claim->since = since;
-	claim->cap = cap;
-	return 0;
-}
-
-/* Nearly every device is claimed by one place; a device of many, by as many as there are. */
+/* Nearly every device is claimed by one place: there is room for no more than there are. */
 static int add(struct claim *claim, struct place *place, uint64_t now_ms, struct error *err)
 {
-	if (has(claim, place))
+	unsigned i = index_of(claim, place);
+	struct naming *namings;
+
+	if (i < claim->n_namings)
 		return 0;
-	if (claim->n_places == claim->cap && grow(claim, err) < 0)
-		return -1;
-	claim->since[claim->n_places] = now_ms;
-	claim->places[claim->n_places++] = place;
+	namings = realloc(claim->namings, (i + 1) * sizeof(*namings));
+	if (!namings)
+		return error_no_memory(err);
+	namings[i] = (struct naming){.place = place, .since = now_ms};
+	claim->namings = namings;
+	claim->n_namings++;
 	return 0;
 }
 
@@ -160,7 +152,7 @@ struct place *claim_place(const struct claim_book *book, struct view object_name
 {
 	const struct claim *claim = find(book, object_name);
 
-	return claim && i < claim->n_places ? claim->places[i] : NULL;
+	return claim && i < claim->n_namings ? claim->namings[i].place : NULL;
 }
 
 int64_t claim_age(const struct claim_book *book, struct view object_name,
@@ -184,10 +176,10 @@ int64_t claim_held_for(const struct claim_book *book, struct view object_name,
 	const struct claim *claim = find(book, object_name);
 	int64_t longest = -1;
 
-	for (unsigned i = 0; claim && i < claim->n_places; i++) {
-		int64_t held = (int64_t)(now_ms - claim->since[i]);
+	for (unsigned i = 0; claim && i < claim->n_namings; i++) {
+		int64_t held = (int64_t)(now_ms - claim->namings[i].since);
 
-		if (claim->places[i] != except && held > longest)
+		if (claim->namings[i].place != except && held > longest)
 			longest = held;
 	}
 	return longest;

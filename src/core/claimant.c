@@ -89,6 +89,18 @@ static bool has_seat(const struct holdings *holdings, const struct join_grant *g
 	return claimant_is_one(tenant) && count_noted(holdings, grant, device) < n_seats;
 }
 
+/* All slices are here, and the whole device has a name in them: the grant's is another's. */
+static bool is_called_otherwise(const struct join_input *input, const struct join_grant *grant,
+				const struct roster_device *device)
+{
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		if (view_equal_ignoring_case(input->slice_devices[i].uuid, device->uuid))
+			return input->slice_devices[i].is_whole && !grant->is_part &&
+			       !input->grants_unknown;
+	}
+	return false;
+}
+
 const struct roster_device *claimant_seat(const struct holdings *holdings,
 					  const struct join_grant *grant,
 					  struct view *ret_partition)
@@ -100,7 +112,8 @@ const struct roster_device *claimant_seat(const struct holdings *holdings,
 			published ? attribution_find_tenant(published, pod_uid(grant->pod),
 							    grant->container)
 				  : NULL;
-		if (!tenant || !has_seat(holdings, grant, i, tenant))
+		if (!tenant || !has_seat(holdings, grant, i, tenant) ||
+		    is_called_otherwise(holdings->input, grant, &roster->devices[i]))
 			continue;
 		*ret_partition = free_partition(holdings, grant, i, tenant);
 		return &roster->devices[i];

@@ -21,7 +21,8 @@ bool claimant_is_unheard(const struct join_input *input, struct view pod_uid);
 /*
  * Where a grant is that no slice places: the device on which a claim, by what was published, had
  * its container, with more slots than have been noted. Of a partition, *ret_partition is its UUID,
- * or empty. NULL: on none. The holdings are still being read, and in no order.
+ * or empty. NULL: on none, also not on one that the slices call by another name. The holdings are
+ * still being read, and in no order.
  */
 const struct roster_device *claimant_seat(const struct holdings *holdings,
 					  const struct join_grant *grant,

@@ -135,14 +135,7 @@ static int64_t claimed_age(const struct gathering *gathering,
 
 	if (!owner || owner == gathering->place || owner->report)
 		return age;
-	return age >= 0 && age < since_start ? age : since_start;
-}
-
-static bool names_gpu(struct view device_id, struct view uuid)
-{
-	struct device_id id = device_id_parse(device_id);
-
-	return id.form == DEVICE_ID_GPU && view_equal_ignoring_case(id.uuid, uuid);
+	return age >= 0 ? age : since_start;
 }
 
 static bool is_told_to_pod(const struct pod *pod, struct view uuid)
@@ -151,7 +144,7 @@ static bool is_told_to_pod(const struct pod *pod, struct view uuid)
 	const struct pod_allocation *allocations = pod_allocations(pod, &n);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (names_gpu(allocations[i].id, uuid))
+		if (view_equal_ignoring_case(device_id_parse(allocations[i].id).uuid, uuid))
 			return !pod_is_over(pod);
 	return false;
 }
@@ -210,14 +203,16 @@ static void gather_named(struct gathering *gathering, struct view uuid)
 		gather_object(gathering, record);
 }
 
+/* There are no objects of MIG devices: what their IDs name is not found. */
+static void gather_id(struct gathering *gathering, struct view device_id)
+{
+	gather_named(gathering, device_id_parse(device_id).uuid);
+}
+
 static void gather_ids(struct gathering *gathering, const struct array ids)
 {
-	for (uint32_t i = 0; i < ids.count; i++) {
-		struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
-
-		if (id.form == DEVICE_ID_GPU)
-			gather_named(gathering, id.uuid);
-	}
+	for (uint32_t i = 0; i < ids.count; i++)
+		gather_id(gathering, *ARRAY_AT(ids, struct view, i));
 }
 
 /* While NVML does not list the devices, the kubelet's books name them (core/roster.h). */
@@ -248,8 +243,7 @@ static void gather_api(struct gathering *gathering, const struct join_input *inp
 		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
 
 		for (uint32_t k = 0; k < n; k++)
-			gather_ids(gathering,
-				   (struct array){(void *)(uintptr_t)&allocations[k].id, 1, true});
+			gather_id(gathering, allocations[k].id);
 	}
 	for (size_t i = 0; i < input->n_slice_devices; i++)
 		gather_named(gathering, input->slice_devices[i].uuid);
@@ -408,6 +402,10 @@ static int gather_grants(const struct gather_sources *sources, struct place *pla
 
 /* The node itself */
 
+/*
+ * A place keeps in mind when its Node went only while something hangs on it: where something does
+ * again, or for the first time since the start, the Node may have gone just before.
+ */
 static int64_t gone_for(const struct gather_sources *sources, const struct place *place,
 			uint64_t now_ms)
 {
@@ -417,6 +415,8 @@ static int64_t gone_for(const struct gather_sources *sources, const struct place
 		return 0;
 	if (place->gone_at > since)
 		since = place->gone_at;
+	if (place->asked_at > since)
+		since = place->asked_at;
 	return (int64_t)(now_ms - since);
 }
 
@@ -434,16 +434,19 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 		*ret_input = input;
 		return 0;
 	}
+	if (place->asked_at == 0)
+		place->asked_at = now_ms;
 	input.node = place->node;
 	input.node_gone_for_ms = gone_for(sources, place, now_ms);
 	input.report = place->report;
-	if (place->asked_at == 0)
-		place->asked_at = now_ms;
 	input.report_age_ms = (int64_t)(now_ms -
 					(place->report ? place->report_at : place->asked_at));
 	if (place->report)
 		input.report_held_ms = (int64_t)(now_ms - place->report_since);
+	input.listed_at = place->listed_at;
+	input.list_differed_at = place->list_differed_at;
 	input.booted_after = place->booted_after;
+	input.settled_restart = place->settled_restart;
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
 	    gather_doubts(place, now_ms, arena, &input, err) < 0 ||

@@ -139,15 +139,17 @@ static bool is_part_by_name(struct view name)
 	return view_cut(name, VIEW("-mig-"), &parent, &rest);
 }
 
-/* By the name of a MIG device, the UUID of the whole device that it is cut from; or empty. */
+/*
+ * By the name of a MIG device, the UUID of the whole device that it is cut from; or empty. Any other
+ * name stays what it is, which has been looked up before.
+ */
 static struct view parent_by_name(const struct catalog *catalog, struct view driver,
 				  struct view pool, struct view name)
 {
 	const struct resource_slice_device *parent;
 	struct view parent_name, rest;
 
-	if (!view_cut(name, VIEW("-mig-"), &parent_name, &rest))
-		return (struct view){0};
+	view_cut(name, VIEW("-mig-"), &parent_name, &rest);
 	parent = find_device(catalog, driver, pool, parent_name);
 	return parent && is_physical(parent) ? parent->uuid : (struct view){0};
 }
@@ -155,10 +157,11 @@ static struct view parent_by_name(const struct catalog *catalog, struct view dri
 static struct resolved resolve_entry(const struct catalog *catalog, struct view driver,
 				     struct view pool, const struct resource_slice_device *device)
 {
-	struct resolved resolved = {.partition = mig_uuid(device->uuid)};
-
-	resolved.is_part = resolved.partition.len > 0 || device->parent_uuid.len > 0 ||
-			   is_part_by_name(device->name);
+	struct resolved resolved = {
+		.partition = mig_uuid(device->uuid),
+		.is_part = device_id_is_mig_uuid(device->uuid) || device->parent_uuid.len > 0 ||
+			   is_part_by_name(device->name),
+	};
 
 	if (is_physical(device))
 		resolved.uuid = device->uuid;
@@ -192,9 +195,8 @@ static bool is_meant(const struct pod_claim *use, const struct resource_claim_re
 {
 	struct view request, alternative;
 
-	if (use->request.len == 0 || view_equal(use->request, result->request))
-		return true;
-	return view_cut(result->request, VIEW("/"), &request, &alternative) &&
+	view_cut(result->request, VIEW("/"), &request, &alternative);
+	return use->request.len == 0 || view_equal(use->request, result->request) ||
 	       view_equal(use->request, request);
 }
 
@@ -309,8 +311,9 @@ static struct view short_version(struct view version)
 {
 	struct view major, rest, minor, patch;
 
-	if (!view_cut(version, VIEW("."), &major, &rest) ||
-	    !view_cut(rest, VIEW("."), &minor, &patch) || !view_equal(patch, VIEW("0")))
+	view_cut(version, VIEW("."), &major, &rest);
+	view_cut(rest, VIEW("."), &minor, &patch);
+	if (!view_equal(patch, VIEW("0")))
 		return version;
 	return (struct view){version.ptr, major.len + 1 + minor.len};
 }
@@ -329,6 +332,7 @@ static void describe(const struct resource_slice_device *device, struct join_sli
 	fill(&to->driver_version, device->driver_version);
 	fill(&to->cuda_version, short_version(device->cuda_version));
 	fill(&to->pci_bus_id, device->pci_bus_id);
+	to->is_whole |= is_physical(device);
 	if (is_physical(device))
 		to->memory_mib = device->memory_mib;
 }
@@ -383,8 +387,8 @@ int grant_compute(const struct grant_input *input, struct arena *arena,
 	struct catalog catalog;
 
 	if (make_catalog(input, arena, &catalog, &result.is_incomplete, err) < 0 ||
-	    add_grants(input, &catalog, arena, &result, err) < 0 ||
-	    add_devices(&catalog, arena, &result, err) < 0)
+	    add_devices(&catalog, arena, &result, err) < 0 ||
+	    add_grants(input, &catalog, arena, &result, err) < 0)
 		return -1;
 	*ret_result = result;
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Everything that speaks against the device is a finding with a state. The worst one gives the
- * state and the condition's reason; all of them are listed. What is known to be wrong is worse than
- * not knowing: a device that fell off the bus stays Unhealthy when NVML then stops listing it.
+ * Everything that speaks against the device is a finding. The worst one gives the state and the
+ * condition's reason; all of them are listed. What is known to be wrong is worse than not knowing: a
+ * device that fell off the bus stays Unhealthy when NVML then stops listing it.
  */
 
 #include "core/health.h"
@@ -17,13 +17,35 @@
 #include "core/claimant.h"
 #include "core/xid.h"
 
-/* The findings that are no error events, and each kind of error event once. */
-#define MAX_FINDINGS (LIMIT_HEALTH_EVENTS + 3)
+/* Each kind of error event once, and what is no error event: that the device is missing or withdrawn,
+ * and that NVML is not available. */
+#define MAX_FINDINGS (LIMIT_HEALTH_EVENTS + 2)
 
-struct finding {
+/* From good to bad. */
+enum severity {
+	SEVERITY_NONE,
+	SEVERITY_NOT_KNOWN,
+	SEVERITY_WITHDRAWN,
+	SEVERITY_LOOK_CLOSER,
+	SEVERITY_NEEDS_RESET,
+	SEVERITY_NEEDS_REBOOT,
+};
+
+static const struct {
 	int state;    /* enum attribution_health */
 	int recovery; /* enum attribution_recovery */
-	int64_t xid;  /* 0: it is no error event */
+} verdicts[] = {
+	[SEVERITY_NONE] = {ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE},
+	[SEVERITY_NOT_KNOWN] = {ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
+	[SEVERITY_WITHDRAWN] = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET},
+	[SEVERITY_LOOK_CLOSER] = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN},
+	[SEVERITY_NEEDS_RESET] = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_RESET},
+	[SEVERITY_NEEDS_REBOOT] = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT},
+};
+
+struct finding {
+	enum severity severity;
+	int64_t xid; /* of error events */
 	struct view reason;
 	struct view message;
 };
@@ -61,12 +83,16 @@ static bool has_event(const struct judge *judge, int64_t time, int64_t code)
 	return false;
 }
 
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct attribution_health_event *x = a, *y = b;
-	if (x->time != y->time)
-		return x->time > y->time ? -1 : 1;
-	return (x->xid > y->xid) - (x->xid < y->xid);
+	int order = compare(y->time, x->time);
+	return order ? order : compare(x->xid, y->xid);
 }
 
 /* The UIDs of the pods that hold the device, each once; tenants are in the order of their UIDs. */
@@ -186,19 +212,20 @@ static int make_reason(int64_t code, char text[static LIMIT_TEXT_WORD])
 /* It was published, and has been settled, then or since. */
 static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
 {
+	const int64_t booted_after = judge->holdings->input->booted_after;
 	char reason[LIMIT_TEXT_WORD];
 	int len = make_reason(event->xid, reason);
 	if (!was_published(judge, event))
 		return false;
 	return !had_reason(judge, (struct view){reason, (size_t)len}) ||
-	       event->time <= judge->holdings->input->booted_after ||
+	       (booted_after > 0 && event->time <= booted_after) ||
 	       (is_listed(judge) && had_reason(judge, device_missing));
 }
 
 static int find_xid(struct judge *judge, int64_t code, struct error *err)
 {
 	struct xid xid = xid_look_up(code);
-	struct finding finding = {.xid = code, .state = ATTRIBUTION_HEALTH_UNHEALTHY};
+	struct finding finding = {.xid = code};
 	char reason[LIMIT_TEXT_WORD], message[LIMIT_TEXT_MEANING + 32];
 	int reason_len, message_len;
 
@@ -207,14 +234,13 @@ static int find_xid(struct judge *judge, int64_t code, struct error *err)
 	case XID_APPLICATION:
 		return 0;
 	case XID_LOOK_CLOSER:
-		finding.state = ATTRIBUTION_HEALTH_DEGRADED;
-		finding.recovery = ATTRIBUTION_RECOVERY_UNKNOWN;
+		finding.severity = SEVERITY_LOOK_CLOSER;
 		break;
 	case XID_NEEDS_RESET:
-		finding.recovery = ATTRIBUTION_RECOVERY_RESET;
+		finding.severity = SEVERITY_NEEDS_RESET;
 		break;
 	case XID_NEEDS_REBOOT:
-		finding.recovery = ATTRIBUTION_RECOVERY_REBOOT;
+		finding.severity = SEVERITY_NEEDS_REBOOT;
 		break;
 	}
 	reason_len = make_reason(code, reason);
@@ -230,8 +256,7 @@ static int find_xid(struct judge *judge, int64_t code, struct error *err)
 
 static int by_code(const void *a, const void *b)
 {
-	const struct finding *x = a, *y = b;
-	return (x->xid > y->xid) - (x->xid < y->xid);
+	return compare(((const struct finding *)a)->xid, ((const struct finding *)b)->xid);
 }
 
 static int find_xids(struct judge *judge, struct error *err)
@@ -249,8 +274,7 @@ static int find_xids(struct judge *judge, struct error *err)
 /* In MIG mode, and not cut into instances yet. */
 static bool has_nothing_to_offer(const struct report_device *reported)
 {
-	return reported && reported->mig.present && reported->mig.current &&
-	       reported->partitions.count == 0;
+	return reported && reported->mig.current && reported->partitions.count == 0;
 }
 
 /* It was on offer once, as what is held must have been, and no good source has it on offer now. */
@@ -281,7 +305,7 @@ static void find_others(struct judge *judge)
 
 	if (!judge->holdings->input->report) {
 		find(judge, (struct finding){
-				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
+				    .severity = SEVERITY_NOT_KNOWN,
 				    .reason = VIEW("NoAgent"),
 				    .message = VIEW("no agent reports for the node"),
 			    });
@@ -290,70 +314,33 @@ static void find_others(struct judge *judge)
 	/* What was missing when NVML went quiet still is, or its return would not be seen. */
 	if (!is_listed(judge) && (is_nvml_ok || had_reason(judge, device_missing)))
 		find(judge, (struct finding){
-				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
+				    .severity = SEVERITY_NOT_KNOWN,
 				    .reason = device_missing,
 				    .message = VIEW("NVML no longer lists the device"),
 			    });
 	else if (is_withdrawn(judge))
 		find(judge, (struct finding){
-				    .state = ATTRIBUTION_HEALTH_DEGRADED,
+				    .severity = SEVERITY_WITHDRAWN,
 				    .reason = not_advertised,
 				    .message = VIEW("the device plugin no longer offers the device"),
 			    });
 	if (!is_nvml_ok)
 		find(judge, (struct finding){
-				    .state = ATTRIBUTION_HEALTH_UNKNOWN,
+				    .severity = SEVERITY_NOT_KNOWN,
 				    .reason = VIEW("NVMLUnavailable"),
 				    .message = VIEW("the node's agent cannot read NVML"),
 			    });
 }
 
-/* How bad a state is. */
-static int rank_state(int state)
-{
-	switch (state) {
-	case ATTRIBUTION_HEALTH_UNHEALTHY:
-		return 3;
-	case ATTRIBUTION_HEALTH_DEGRADED:
-		return 2;
-	case ATTRIBUTION_HEALTH_UNKNOWN:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-static int rank_recovery(int recovery)
-{
-	switch (recovery) {
-	case ATTRIBUTION_RECOVERY_REBOOT:
-		return 3;
-	case ATTRIBUTION_RECOVERY_RESET:
-		return 2;
-	case ATTRIBUTION_RECOVERY_UNKNOWN:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-static bool is_worse(const struct finding *a, const struct finding *b)
-{
-	if (rank_state(a->state) != rank_state(b->state))
-		return rank_state(a->state) > rank_state(b->state);
-	return rank_recovery(a->recovery) > rank_recovery(b->recovery);
-}
-
 static struct finding find_worst(const struct judge *judge)
 {
 	struct finding worst = {
-		.state = ATTRIBUTION_HEALTH_HEALTHY,
-		.recovery = ATTRIBUTION_RECOVERY_NONE,
+		.severity = SEVERITY_NONE,
 		.reason = VIEW("NothingFound"),
 		.message = VIEW("nothing speaks against the device"),
 	};
 	for (size_t i = 0; i < judge->n_findings; i++) {
-		if (is_worse(&judge->findings[i], &worst))
+		if (judge->findings[i].severity > worst.severity)
 			worst = judge->findings[i];
 	}
 	return worst;
@@ -393,8 +380,8 @@ int health_judge(const struct slots *slots, const struct holdings *holdings, siz
 		return -1;
 	struct finding worst = find_worst(&judge);
 	*ret_health = (struct health){
-		.state = {.state = worst.state,
-			  .recovery_action = worst.recovery,
+		.state = {.state = verdicts[worst.severity].state,
+			  .recovery_action = verdicts[worst.severity].recovery,
 			  .reasons = reasons,
 			  .events = {judge.n_events > 0 ? judge.events : NULL, judge.n_events,
 				     true}},

@@ -58,8 +58,8 @@ static enum holding_book judge_book(const struct report_source *source, bool pre
 }
 
 /*
- * How long Lists may still be short; 0: they may not. From the kubelet's start to the report it is
- * the node's clock that counts, from the report's arrival on the controller's.
+ * How long Lists may still be short; 0 or less: they may not. From the kubelet's start to the report
+ * it is the node's clock that counts, from the report's arrival on the controller's.
  */
 static int64_t settles_in(const struct join_input *input)
 {
@@ -68,8 +68,21 @@ static int64_t settles_in(const struct join_input *input)
 
 	if (report->kubelet_restarted_at == 0 || since <= -input->limits->settling_ms)
 		return 0;
-	since += input->report_held_ms;
-	return since < input->limits->settling_ms ? input->limits->settling_ms - since : 0;
+	return input->limits->settling_ms - (since + input->report_held_ms);
+}
+
+/*
+ * The kubelet's restart since which a List was complete. That List was the kubelet's whole memory:
+ * what a later one lacks, a pod just bound, say, is no sign of a short one.
+ */
+static int64_t find_settled_restart(const struct holdings *holdings)
+{
+	const struct report *report = holdings->input->report;
+	int64_t restart = report->kubelet_restarted_at;
+
+	if (holdings->is_complete && report->sources.pod_resources.observed_at >= restart)
+		return restart;
+	return holdings->input->settled_restart == restart ? restart : 0;
 }
 
 static void judge_books(struct holdings *holdings)
@@ -81,7 +94,9 @@ static void judge_books(struct holdings *holdings)
 	holdings->checkpoint = judge_book(&report->sources.checkpoint, report->checkpoint.present);
 	holdings->is_complete = holdings->list == HOLDING_BOOK_OK &&
 				census_is_listed(&holdings->census);
-	holdings->is_settling = settles_in_ms > 0 && !holdings->is_complete;
+	holdings->settled_restart = find_settled_restart(holdings);
+	holdings->is_settling = settles_in_ms > 0 && !holdings->is_complete &&
+				holdings->settled_restart == 0;
 	if (holdings->is_settling)
 		holdings->settles_in_ms = settles_in_ms;
 }
@@ -362,26 +377,18 @@ const struct holding *holding_items(const struct holdings *holdings, size_t devi
 	return *ret_n > 0 ? &holdings->items[first] : NULL;
 }
 
-static int compare_owner(const struct holding_owner *owner, struct view pod_uid,
-			 struct view container)
+static int by_owner(const void *key, const void *element)
 {
-	int order = view_compare(owner->pod_uid, pod_uid);
-	return order ? order : view_compare(owner->container, container);
+	const struct holding_owner *x = key, *y = *(const struct holding_owner *const *)element;
+	int order = view_compare(x->pod_uid, y->pod_uid);
+	return order ? order : view_compare(x->container, y->container);
 }
 
 unsigned holding_heard_of(const struct holdings *holdings, struct view pod_uid,
 			  struct view container)
 {
-	size_t low = 0, high = holdings->n_owners;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_owner(holdings->owners[middle], pod_uid, container);
-		if (order == 0)
-			return holdings->owners[middle]->heard;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	const struct holding_owner key = {.pod_uid = pod_uid, .container = container};
+	struct holding_owner *const *found = bsearch(&key, holdings->owners, holdings->n_owners,
+						     sizeof(*holdings->owners), by_owner);
+	return found ? (*found)->heard : 0;
 }

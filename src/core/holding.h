@@ -81,7 +81,8 @@ struct holdings {
 	struct census census;
 	enum holding_book list;
 	enum holding_book checkpoint;
-	bool is_settling;      /* the kubelet restarted lately, and its List is not complete yet */
+	bool is_settling;      /* the kubelet restarted lately, and no List was complete since */
+	int64_t settled_restart; /* for the next join, see core/join.h */
 	bool is_complete;      /* the List holds every active pod of the node that must be in it */
 	int64_t settles_in_ms; /* -1: is not settling */
 	struct holding *items; /* by device, pod UID, container, ID; each once */
@@ -92,6 +93,7 @@ struct holdings {
 	struct view
 		*ended; /* UIDs of gone pods, and of other nodes', that the checkpoint names: sorted, each once */
 	size_t n_ended;
+	bool awaits_list; /* one that is read later may mean pods that this one need not mean */
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the roster, as often as named */
 };
@@ -101,7 +103,7 @@ MUST_USE int holding_read(const struct join_input *input, const struct roster *r
 			  struct arena *arena, struct holdings *ret_holdings, struct error *err);
 /* True when at least one of the books could be read, now or some time ago. */
 bool holding_has_books(const struct holdings *holdings);
-/* The items of a device: *ret_n elements from the returned one on. */
+/* The items of a device: *ret_n elements from the returned one on; NULL when there are none. */
 const struct holding *holding_items(const struct holdings *holdings, size_t device, size_t *ret_n);
 /* Of those, the ones of that container of that pod. device may be HOLDING_NOWHERE. */
 const struct holding *holding_items_of(const struct holdings *holdings, size_t device,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/inventory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "core/attribution_set.h"
 #include "core/claim.h"
 #include "core/gather.h"
+#include "core/handover.h"
 #include "core/node_set.h"
 #include "core/place.h"
 #include "core/pod_set.h"
@@ -69,6 +69,12 @@ void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, v
 {
 	inventory->places.touch = touch;
 	inventory->places.touch_owner = owner;
+}
+
+void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner)
+{
+	inventory->places.boot = boot;
+	inventory->places.boot_owner = owner;
 }
 
 /* One kind or all */
@@ -152,8 +158,8 @@ static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 	case INVENTORY_RESOURCE_SLICES:
 		resource_slice_set_remove(&inventory->resource_slices, entry);
 		break;
-	default:
-		assert(kind < INVENTORY_N_KINDS);
+	case INVENTORY_N_KINDS:
+		break;
 	}
 }
 
@@ -297,17 +303,32 @@ static void note_boot(struct place *place, const struct report *report)
 		place->booted_after = last->observed_at;
 }
 
+static int compare_lists(const struct place *place, const struct report *report,
+			 int64_t **ret_differed_at, struct error *err)
+{
+	const struct handover_list before = {
+		.report = place->report,
+		.listed_at = place->listed_at,
+		.differed_at = place->list_differed_at,
+	};
+
+	return handover_find(&before, report, ret_differed_at, err);
+}
+
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 inventory_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
 {
 	struct place *place = place_ensure(&inventory->places, report->node, err);
+	int64_t *list_differed_at = NULL;
 
 	if (!place)
 		return -1;
-	if (claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
+	if (compare_lists(place, report, &list_differed_at, err) < 0 ||
+	    claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
 		claim_drop(&inventory->claims, place, report, place->report);
 		place_release(&inventory->places, place);
+		free(list_differed_at);
 		return -1;
 	}
 	claim_drop(&inventory->claims, place, place->report, report);
@@ -321,6 +342,8 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	place->release_owner = owner;
 	place->report_at = now_ms;
 	place->report_since = now_ms;
+	place->listed_at = report->sources.pod_resources.observed_at;
+	place->list_differed_at = list_differed_at;
 	place->refused = (struct place_refusals){0};
 	place_touch(&inventory->places, place, false);
 	return 0;
@@ -334,7 +357,7 @@ struct place_refusals inventory_note_refusals(struct inventory *inventory, struc
 	return place ? place_note_refusals(place, refused) : refused;
 }
 
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name,
+bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms)
 {
 	struct place *place = place_find(&inventory->places, node_name);
@@ -344,11 +367,27 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 		return false;
 	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
+	place->listed_at = listed_at;
 	if (was_stale)
 		touch_holders(inventory, place, place->report);
 	if (was_stale || place->awaits_hearing)
 		place_touch(&inventory->places, place, false);
 	return true;
+}
+
+const struct report *inventory_find_report(const struct inventory *inventory,
+					   struct view node_name)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+
+	return place ? place->report : NULL;
+}
+
+struct view inventory_named_boot(const struct inventory *inventory, struct view node_name)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+
+	return place && place->node ? place->node->boot_id : (struct view){0};
 }
 
 static void forget_report(struct inventory *inventory, struct place *place)
@@ -392,6 +431,15 @@ int inventory_set_doubts(struct inventory *inventory, struct view node_name,
 		return 0;
 	place->awaits_hearing = is_hearing_awaited;
 	return place_set_doubts(place, doubts, n_doubts, now_ms, err);
+}
+
+void inventory_set_settled(struct inventory *inventory, struct view node_name,
+			   int64_t settled_restart)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (place)
+		place->settled_restart = settled_restart;
 }
 
 /* Gathering */

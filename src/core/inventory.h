@@ -27,11 +27,17 @@ typedef void (*inventory_release_fn)(void *owner);
 MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err);
 /* Accepts NULL. */
 void inventory_free(struct inventory *inventory);
+/* The same for CLEANUP. */
+void inventory_freep(struct inventory **inventory);
 
 /* Told after a change: this node wants a join. The view is borrowed for the call. */
 typedef void (*inventory_touch_fn)(void *owner, struct view node_name, bool initial);
 /* initial: the change is an item of a first list, so that live events may overtake it. */
 void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner);
+
+/* Told when the Node of a node that has a report or objects names another boot than before. */
+typedef void (*inventory_boot_fn)(void *owner, struct view node_name);
+void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner);
 
 enum inventory_kind {
 	INVENTORY_PODS,
@@ -62,9 +68,9 @@ struct inventory_unused inventory_unused(const struct inventory *inventory);
 
 /*
  * True when an object of this key and version must be decoded and put; false when it is older than
- * or the same as what is there. Either way a record of that key is known to exist: it outlives the
- * list under way, with the contents it has, though the object be refused then. For pods and
- * ResourceClaims the key is "namespace/name", else the name.
+ * or the same as what is there. Either way a record of that key is known to exist, unless what came
+ * is an older event of a watch: it outlives the list under way, with the contents it has, though the
+ * object be refused then. For pods and ResourceClaims the key is "namespace/name", else the name.
  */
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version);
@@ -109,12 +115,18 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
 				  inventory_release_fn release, void *owner, uint64_t now_ms,
 				  struct error *err);
 /*
- * An unchanged report arrived: only its age starts anew, which touches those it matters to if it
+ * An unchanged report arrived, whose List was read at listed_at (as in core/join.h): its age starts
+ * anew, which touches those it matters to if it
  * was as old as stale_ms, and the node itself if its last join waits for that
  * (inventory_set_doubts()). False: no report of that node is kept.
  */
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name, uint64_t stale_ms,
-			      uint64_t now_ms);
+bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
+			      uint64_t stale_ms, uint64_t now_ms);
+/* The report that is kept of that node, or NULL; borrowed until the next change. */
+const struct report *inventory_find_report(const struct inventory *inventory,
+					   struct view node_name);
+/* The boot that the Node of that name names; empty: none. Borrowed until the next change. */
+struct view inventory_named_boot(const struct inventory *inventory, struct view node_name);
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 
@@ -143,8 +155,9 @@ struct place_refusals inventory_note_refusals(struct inventory *inventory, struc
 MUST_USE int inventory_set_doubts(struct inventory *inventory, struct view node_name,
 				  const struct join_doubt *doubts, size_t n_doubts,
 				  bool is_hearing_awaited, uint64_t now_ms, struct error *err);
-/* The same for CLEANUP. */
-void inventory_freep(struct inventory **inventory);
+/* Takes over the kubelet's restart since which, a join says, a List was complete. */
+void inventory_set_settled(struct inventory *inventory, struct view node_name,
+			   int64_t settled_restart);
 /* The object of that name, or NULL; borrowed until the next change. */
 const struct attribution *inventory_find_attribution(const struct inventory *inventory,
 						     struct view name);

@@ -157,9 +157,8 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 		.is_agentless = !joiner->input->report,
 		.is_settling = joiner->holdings.is_settling,
 		.is_duplicate = is_duplicate(joiner, device),
-		.is_book_readable = findings->tenants.count >= 0 &&
-				    (joiner->holdings.list == HOLDING_BOOK_OK ||
-				     joiner->holdings.checkpoint == HOLDING_BOOK_OK),
+		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
+				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
 		.tenants = &findings->tenants,
 		.health = &findings->health,
 		.disagreements = &findings->disagreements,
@@ -168,6 +167,18 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 	};
 	return condition_make(&facts, roster_published(device), status->observed_generation,
 			      joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
+}
+
+static struct attribution_report report_of(const struct report *report)
+{
+	if (!report)
+		return (struct attribution_report){0};
+	return (struct attribution_report){
+		.boot_id = report->boot_id,
+		.instance = report->instance,
+		.sequence = report->sequence,
+		.observed_at = report->observed_at,
+	};
 }
 
 /* From a report, however old: what it says is the last that is known; or from the API server only. */
@@ -180,6 +191,7 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 	*status = (struct attribution_status){
 		.observed_generation = generation_of(device),
 		.node_name = joiner->input->node_name,
+		.report = report_of(joiner->input->report),
 		.intent = {.state = intent_of(joiner->input)},
 	};
 	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &findings.tenants, err) < 0 ||
@@ -332,10 +344,9 @@ static void watch_others(struct joiner *joiner, const struct roster_device *devi
 		look_again_in(joiner, stale - device->previous->claimed_age_ms);
 		if (duplicate_in(joiner, device) > 0)
 			look_again_in(joiner, duplicate_in(joiner, device));
-	} else if (!device->previous && is_contested(joiner, device))
-		look_again_in(joiner, stale);
-	else if (joiner->is_agentless && is_of_no_agent(device))
+	} else if (joiner->is_agentless && is_of_no_agent(device)) {
 		look_again_in(joiner, stale); /* nobody tells when the other node lets go of it */
+	}
 }
 
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
@@ -496,12 +507,14 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)
 		return -1;
 	result.claims_refused = joiner.holdings.claims_refused;
+	result.settled_restart = joiner.holdings.settled_restart;
 	result.ids_unknown = joiner.holdings.ids_unknown + joiner.slots.ids_unknown;
 	if (is_node_gone(&joiner))
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
 	doubt_close(joiner.doubts, &result);
+	result.is_hearing_awaited |= joiner.holdings.awaits_list;
 	*ret_result = result;
 	return 0;
 }

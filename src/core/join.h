@@ -78,6 +78,7 @@ struct join_slice_device {
 	struct view cuda_version;
 	struct view pci_bus_id;
 	int64_t memory_mib; /* 0: not said */
+	bool is_whole;      /* by an entry of its own, not only by those of its parts */
 };
 
 struct join_input {
@@ -89,6 +90,10 @@ struct join_input {
 	const struct report *report; /* the last accepted one; NULL: none since the start */
 	int64_t report_age_ms;       /* since it arrived, or, without one, since a join first asked */
 	int64_t report_held_ms; /* since its content arrived: heartbeats do not count; 0 without */
+	int64_t listed_at;      /* by the node's wall clock: when the List was read last, as the */
+				/* report has it; heartbeats do count. 0: never */
+	const int64_t *list_differed_at; /* of each entry of the List: see core/handover.h; NULL: */
+					 /* no earlier List is known */
 	int64_t booted_after;   /* by the node's wall clock: it was booted after that; 0: not */
 				/* known. What it said happened before, did so before the boot */
 	const struct view
@@ -109,6 +114,7 @@ struct join_input {
 	size_t n_slice_devices;
 	const struct join_doubt *doubts; /* what the last join said, and how old it is by now */
 	size_t n_doubts;
+	int64_t settled_restart; /* as the last join said; 0: it knew of none */
 	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
 	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
 	size_t n_lacking;
@@ -138,6 +144,7 @@ struct join_result {
 	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
 	const struct join_doubt *doubts; /* that the next join must know: replaces the caller's list */
 	size_t n_doubts;
+	int64_t settled_restart; /* the kubelet's restart since which a List was complete; 0: none */
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
 	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
 	uint32_t claims_refused;  /* entries about pods that the API server places elsewhere */

@@ -27,12 +27,7 @@ static int64_t max(int64_t a, int64_t b)
 
 static int put_dashes(struct view text, struct arena *arena, struct view *ret, struct error *err)
 {
-	char *bytes;
-	if (view_find_char(text, ' ') < 0) {
-		*ret = text;
-		return 0;
-	}
-	bytes = arena_alloc(arena, text.len, 1);
+	char *bytes = arena_alloc(arena, text.len, 1);
 	if (!bytes)
 		return error_no_memory(err);
 	for (size_t i = 0; i < text.len; i++)
@@ -177,7 +172,7 @@ int layout_partition(const struct holdings *holdings, const struct slots *slots,
 		if (is_offer_vague(holdings, slots))
 			to[i].slots = max(to[i].slots, carried_slots(published, to[i].uuid));
 	}
-	*ret_partitions = (struct array){n > 0 ? to : NULL, n, true};
+	*ret_partitions = (struct array){to, n, true};
 	return 0;
 }
 
@@ -262,10 +257,10 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 	counted.total = max(counted.total, count_sliced(holdings, device));
 	if (is_offer_vague(holdings, slots) && published)
 		counted.total = max(counted.total, published->slots.total);
-	if (has_books && tenants->count >= 0)
-		counted.allocated = n_held + tenants->slots_kept;
-	else if (!has_books)
+	if (!has_books)
 		counted.allocated = carry_allocated(published, tenants, n_held);
+	else if (tenants->count >= 0)
+		counted.allocated = n_held + tenants->slots_kept;
 	/* What was counted as a whole before there was a report need not be raised by its parts. */
 	if (counted.total >= 0)
 		counted.total = max(counted.total, max(count_held(own, n_slots),

@@ -39,27 +39,13 @@ struct holding_owner *ledger_add_owner(struct ledger *ledger, struct holding_own
 	return added;
 }
 
-static void merge(struct holding *into, const struct holding *item)
-{
-	into->witnesses |= item->witnesses;
-	into->mps |= item->mps;
-	into->takes_no_slot &= item->takes_no_slot;
-	into->is_monitor &= item->is_monitor;
-}
-
-/* An ID that an entry repeats is one: that is told here as long as nothing comes between. */
 static void add(struct ledger *ledger, struct holding item)
 {
 	struct holdings *holdings = ledger->holdings;
-	struct holding *last = holdings->n_items > 0 ? &holdings->items[holdings->n_items - 1]
-						     : NULL;
+
 	assert(holdings->items && holdings->n_items < ledger->items_cap);
 	ledger->has_hami |= item.is_hami;
-	if (last && last->owner == item.owner && last->device == item.device &&
-	    view_equal(last->id, item.id))
-		merge(last, &item);
-	else
-		holdings->items[holdings->n_items++] = item;
+	holdings->items[holdings->n_items++] = item;
 }
 
 static bool is_hami_of(const struct holding *item, const struct pod *pod, struct view container)
@@ -211,6 +197,14 @@ static bool is_same(const struct holding *a, const struct holding *b)
 	       view_equal(a->id, b->id);
 }
 
+static void merge(struct holding *into, const struct holding *item)
+{
+	into->witnesses |= item->witnesses;
+	into->mps |= item->mps;
+	into->takes_no_slot &= item->takes_no_slot;
+	into->is_monitor &= item->is_monitor;
+}
+
 void ledger_close(struct ledger *ledger)
 {
 	struct holdings *holdings = ledger->holdings;
@@ -221,13 +215,12 @@ void ledger_close(struct ledger *ledger)
 	qsort(holdings->items, holdings->n_items, sizeof(*holdings->items), by_holder);
 	for (size_t i = 0; i < holdings->n_items; i++) {
 		const struct holding *item = &holdings->items[i];
-		if (n > 0 && is_same(&holdings->items[n - 1], item))
+		if (n > 0 && is_same(&holdings->items[n - 1], item)) {
 			merge(&holdings->items[n - 1], item);
-		else
-			holdings->items[n++] = *item;
+			continue;
+		}
+		holdings->n_placed += item->device != HOLDING_NOWHERE;
+		holdings->items[n++] = *item;
 	}
 	holdings->n_items = n;
-	while (n > 0 && holdings->items[n - 1].device == HOLDING_NOWHERE)
-		n--;
-	holdings->n_placed = n;
 }

@@ -11,11 +11,14 @@
  *	an entry of the same         that entry's pod holds them. The name must not decide here: the
  *	container, same ID, of       API server's pod of that name may be the one before or after
  *	another standing             the one that the kubelet means
- *	the pod of that name         it holds them, by name only
+ *	the pod of that name, if     it holds them, by name only
+ *	the kubelet had it by then
  *	none                         the IDs are held by somebody that nobody can name
  */
 
 #include "core/listing.h"
+
+#define GRANULARITY_MS 1000 /* of times in Kubernetes' objects, which are cut */
 
 /* The standings of entries that have an ID that the List has in a container of the same name. Those
  * of the pod itself are among them: whoever asks knows that it has none of that standing. */
@@ -80,8 +83,40 @@ static bool was_listed(const struct listing *listing, const struct roster_place 
 	return past_witnesses(listing->past, uid, container, scope) & by;
 }
 
+/*
+ * A pod of that name may have been there before, whom nobody remembers. The kubelet has no two of a
+ * name at a time, so a List that it was asked for after it took this one over means this one. That
+ * moment is known to the second; what was read within that second may be of either.
+ */
+static bool is_since_start(struct listing *listing, const struct pod *pod)
+{
+	int64_t started_at = pod_started_at(pod);
+	int64_t listed_at = listing->holdings->input->listed_at;
+
+	/* One of some time ago does not tell who held the IDs since. */
+	if (started_at == 0 || listing->holdings->list != HOLDING_BOOK_OK)
+		return false;
+	listing->holdings->awaits_list |= listed_at < started_at + GRANULARITY_MS;
+	return listed_at >= started_at + GRANULARITY_MS;
+}
+
+/*
+ * A List that was read when the kubelet had this pod already gave it other devices than this one
+ * does: the name has passed to another pod since, of which the API server's news are late. The same
+ * may be so as long as they do not say when this pod started.
+ */
+static bool is_passed_on(const struct listing *listing, uint32_t index, const struct pod *pod)
+{
+	const int64_t *differed_at = listing->holdings->input->list_differed_at;
+	int64_t started_at = pod_started_at(pod);
+
+	if (!differed_at || differed_at[index] == 0)
+		return false;
+	return started_at == 0 || differed_at[index] >= started_at + GRANULARITY_MS;
+}
+
 /* Who holds an ID of that place, when the name is all there is to go by. */
-static enum by_name judge_name(const struct listing *listing, const struct roster_place *place,
+static enum by_name judge_name(struct listing *listing, const struct roster_place *place,
 			       const struct report_pod_resource *said, const struct pod *pod)
 {
 	size_t scope = scope_of(listing->holdings->roster, place);
@@ -89,13 +124,11 @@ static enum by_name judge_name(const struct listing *listing, const struct roste
 
 	if (pod && was_listed(listing, place, uid, said->container))
 		return BY_NAME_POD;
-	if (past_has_namesake(listing->past, said, uid, scope) &&
-	    (!pod || !has_started(pod, said->container)))
+	if (pod && is_since_start(listing, pod))
+		return BY_NAME_POD;
+	if (past_has_namesake(listing->past, said, uid, scope) && (!pod || !pod_started_at(pod)))
 		return BY_NAME_NOBODY;
-	/* A List of some time ago may mean another pod of that name. */
-	if (!pod || listing->holdings->list == HOLDING_BOOK_DATED)
-		return BY_NAME_UNKNOWN;
-	return BY_NAME_POD;
+	return BY_NAME_UNKNOWN;
 }
 
 static void note_by_name(struct listing *listing, const struct report_pod_resource *said,
@@ -127,7 +160,6 @@ static void note_listed(struct listing *listing, const struct report_pod_resourc
 	}
 }
 
-/* An unknown UID in a checkpoint of some time ago can be long gone, in a good one it is new. */
 /*
  * Of the pod that has the name now, or of the one that ended? A good checkpoint would have the
  * former: where it has not, the report is older than the pod, and another is under way.
@@ -138,6 +170,7 @@ static bool is_open(const struct listing *listing, const struct pod *pod, struct
 	       is_meant(listing, pod, container);
 }
 
+/* An unknown UID in a checkpoint of some time ago can be long gone, in a good one it is new. */
 static bool is_by_unknown(const struct listing *listing, unsigned match,
 			  const struct report_pod_resource *said, const struct pod *pod)
 {
@@ -190,7 +223,7 @@ static void explain(struct listing *listing, uint32_t index)
 		support_entries(listing, said, NULL);
 	else if (has(match, BOOK_ENDED) && !is_open(listing, pod, said->container))
 		return;
-	else if (has(match, BOOK_ENDED))
+	else if (has(match, BOOK_ENDED) || (pod && is_passed_on(listing, index, pod)))
 		note_untold(listing, said);
 	else
 		note_by_name(listing, said, owner);

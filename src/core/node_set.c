@@ -50,6 +50,7 @@ static int add(struct node_set *set, struct node *node, uint64_t version, bool i
 		return -1;
 	}
 	place->node = node;
+	place_note_boot(set->places, place);
 	place_touch(set->places, place, initial);
 	return 0;
 }
@@ -59,10 +60,13 @@ static void update(struct node_set *set, struct node_record *record, struct node
 		   bool initial)
 {
 	bool same = node_equal(record->node, node);
+	bool same_boot = view_equal(record->node->boot_id, node->boot_id);
 
 	node_free(record->node);
 	record->node = node;
 	record->place->node = node;
+	if (!same_boot)
+		place_note_boot(set->places, record->place);
 	if (!same)
 		place_touch(set->places, record->place, initial);
 }

@@ -42,8 +42,7 @@ bool past_has(const struct past *past, struct view uid)
 
 static void note_uid(struct past *past, struct view uid)
 {
-	if (!past_has(past, uid))
-		past->uid_items[lookup_add(&past->uids, lookup_hash(0, uid))] = uid;
+	past->uid_items[lookup_add(&past->uids, lookup_hash(0, uid))] = uid;
 }
 
 /* Names */
@@ -92,8 +91,7 @@ static void note_everywhere(struct past *past, struct past_name name, size_t dev
 bool past_has_namesake(const struct past *past, const struct report_pod_resource *said,
 		       struct view uid, size_t device)
 {
-	const struct past_name key = {said->namespace, said->name, said->container, device,
-				      .uid = uid};
+	const struct past_name key = {said->namespace, said->name, said->container, device};
 	uint32_t hash = hash_name(said->namespace, said->name, said->container);
 	const struct past_name *known = find_name(past, hash_device(hash, device), &key);
 
@@ -137,7 +135,7 @@ static void note_holder(struct past *past, uint32_t hash, struct past_holder hol
 unsigned past_witnesses(const struct past *past, struct view uid, struct view container,
 			size_t device)
 {
-	const struct past_holder key = {uid, container, device, 0};
+	const struct past_holder key = {uid, container, device};
 	const struct past_holder *known = find_holder(
 		past, hash_device(hash_holder(uid, container), device), &key);
 	return known ? known->witnesses : 0;
@@ -205,9 +203,9 @@ static size_t count(const struct roster *roster)
 	size_t n = 0;
 	for (size_t i = 0; i < roster->n_devices; i++) {
 		const struct join_previous *previous = roster->devices[i].previous;
-		n += previous ? previous->object->status.tenants.count +
-					previous->object->status.recent_tenants.count
-			      : 0;
+		if (previous)
+			n += previous->object->status.tenants.count +
+			     previous->object->status.recent_tenants.count;
 	}
 	return n;
 }

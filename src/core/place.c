@@ -94,6 +94,12 @@ void place_touch(const struct place_book *book, const struct place *place, bool 
 		book->touch(book->touch_owner, place->name, initial);
 }
 
+void place_note_boot(const struct place_book *book, const struct place *place)
+{
+	if (book->boot && (place->report || !list_is_empty(&place->attributions)))
+		book->boot(book->boot_owner, place->name);
+}
+
 void place_touch_all(const struct place_book *book, bool initial)
 {
 	struct table_node *node = NULL;
@@ -177,6 +183,8 @@ void place_release_report(struct place *place)
 	if (place->report)
 		place->release(place->release_owner);
 	place->report = NULL;
+	free(place->list_differed_at);
+	place->list_differed_at = NULL;
 }
 
 static struct place_ended *find_ended(const struct place *place, struct view uid)

@@ -40,6 +40,8 @@ struct place {
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
+	int64_t listed_at;     /* see core/join.h */
+	int64_t *list_differed_at; /* the same; NULL: no earlier report is known */
 	struct place_refusals refused; /* of the report's content, as far as it was counted */
 	int64_t booted_after;  /* see core/join.h */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
@@ -47,6 +49,7 @@ struct place {
 	struct place_doubt *doubts; /* what the last join saw that did not count yet */
 	size_t n_doubts;
 	bool awaits_hearing; /* that join waits for a heartbeat */
+	int64_t settled_restart; /* see core/join.h; as the last join said */
 };
 
 /* See core/doubt.h. */
@@ -65,10 +68,15 @@ struct place_ended {
 /* Told after a change: this node wants a join. The view is borrowed for the call. */
 typedef void (*place_touch_fn)(void *owner, struct view node_name, bool initial);
 
+/* Told when the Node of a place that has a report or objects names another boot than before. */
+typedef void (*place_boot_fn)(void *owner, struct view node_name);
+
 struct place_book {
 	struct table by_name;
 	place_touch_fn touch; /* NULL: nobody is told */
 	void *touch_owner;
+	place_boot_fn boot; /* NULL: nobody is told */
+	void *boot_owner;
 	size_t n_lacking; /* places that lack claims */
 };
 
@@ -88,6 +96,8 @@ void place_release(struct place_book *book, struct place *place);
  */
 void place_touch(const struct place_book *book, const struct place *place, bool initial);
 void place_touch_all(const struct place_book *book, bool initial);
+/* Says that the Node names another boot, if the place has a report or objects. */
+void place_note_boot(const struct place_book *book, const struct place *place);
 
 /* Notes whether the place lacks claims; and touches all that do: one has come. */
 void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims);

@@ -24,6 +24,7 @@ struct pod_extra {
 	struct pod_container *containers;
 	struct pod_allocation *allocations;
 	struct pod_claim *claims;
+	int64_t started_at;
 	uint32_t n_containers;
 	uint32_t n_allocations;
 	uint32_t n_claims;
@@ -123,6 +124,7 @@ static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_ext
 	extra->n_containers = fields->n_containers;
 	extra->n_allocations = fields->n_allocations;
 	extra->n_claims = fields->n_claims;
+	extra->started_at = fields->started_at;
 	extra->allocations_left_out = fields->allocations_left_out;
 	extra->claims_left_out = fields->claims_left_out;
 	extra->containers = (struct pod_container *)extra->behind;
@@ -188,9 +190,7 @@ int pod_new(struct intern *intern, const struct pod_fields *fields, struct pod *
 		return error_no_memory(err);
 	put_texts(fields, pod);
 	put_facts(fields, pod);
-	if (fields->node.len > 0)
-		pod->node = intern_ref(intern, fields->node);
-	if (fields->node.len > 0 && !pod->node) {
+	if (fields->node.len > 0 && !(pod->node = intern_ref(intern, fields->node))) {
 		pod_free(intern, pod);
 		return error_no_memory(err);
 	}
@@ -300,6 +300,11 @@ uint32_t pod_left_out(const struct pod *pod)
 	return pod->extra ? pod->extra->allocations_left_out + pod->extra->claims_left_out : 0;
 }
 
+int64_t pod_started_at(const struct pod *pod)
+{
+	return pod->extra ? pod->extra->started_at : 0;
+}
+
 struct view pod_hami_devices(const struct pod *pod)
 {
 	return pod->extra ? pod->extra->hami_devices : (struct view){0};
@@ -403,7 +408,8 @@ static bool claims_equal(const struct pod *a, const struct pod *b)
 
 static bool extras_equal(const struct pod *a, const struct pod *b)
 {
-	return view_equal(pod_owner_kind(a), pod_owner_kind(b)) &&
+	return pod_started_at(a) == pod_started_at(b) &&
+	       view_equal(pod_owner_kind(a), pod_owner_kind(b)) &&
 	       view_equal(pod_owner_name(a), pod_owner_name(b)) &&
 	       view_equal(pod_hami_devices(a), pod_hami_devices(b)) &&
 	       view_equal(pod_kai_group(a), pod_kai_group(b)) &&

@@ -62,7 +62,7 @@ struct pod_claim {
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
 
 /*
- * What a decoder found; all borrowed from the document. From `owner_kind` on it is given only for a
+ * What a decoder found; all borrowed from the document. From `started_at` on it is given only for a
  * pod that wants a GPU.
  */
 struct pod_fields {
@@ -79,6 +79,7 @@ struct pod_fields {
 	bool containers_terminated; /* each container with a status is terminated */
 	bool system;                /* looks like one of the GPU operator's validation pods */
 	bool is_reservation;        /* looks like a pod of KAI's that holds a GPU for others */
+	int64_t started_at; /* see pod_started_at() */
 	struct view owner_kind;     /* of the controlling owner, else empty */
 	struct view owner_name;
 	struct view hami_devices; /* annotation hami.io/vgpu-devices-allocated */
@@ -125,6 +126,11 @@ bool pod_is_reservation(const struct pod *pod);
 bool pod_is_status_cut(const struct pod *pod);
 /* How many devices and uses of claims were left out. */
 uint32_t pod_left_out(const struct pod *pod);
+/*
+ * When the kubelet took the pod over, which is after it gave it its devices and before it fetches
+ * images: by the node's clock, ms since 1970, cut down to a whole second. 0: it has not told yet.
+ */
+int64_t pod_started_at(const struct pod *pod);
 /* What HAMi and KAI wrote on the pod; empty: nothing. */
 struct view pod_hami_devices(const struct pod *pod);
 struct view pod_kai_group(const struct pod *pod);

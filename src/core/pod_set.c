@@ -71,23 +71,25 @@ static bool matters(const struct place *place, const struct pod *pod)
 	       (pod_config_hash(pod).len > 0 && place_reports_uid(place, pod_config_hash(pod)));
 }
 
-/*
- * A pod that a report may still name for a while is remembered as ended. Without memory for that a
- * late report shows it as Pending for a while: the pod is gone all the same.
- */
+/* Without memory for it a late report shows the pod as Pending for a while: it is gone all the same. */
+static void remember_uid(struct place *place, struct view uid, uint64_t now_ms)
+{
+	struct error ignored = {0};
+	int failed = place_remember_ended(place, uid, now_ms, &ignored);
+
+	(void)failed;
+}
+
+/* A pod that a report may still name for a while is remembered as ended. */
 static void remember(struct pod_record *record, uint64_t now_ms)
 {
 	struct view hash = pod_config_hash(record->pod);
-	struct error ignored = {0};
 
 	if (!matters(record->place, record->pod))
 		return;
-	if (place_remember_ended(record->place, pod_uid(record->pod), now_ms, &ignored) < 0 ||
-	    hash.len == 0)
-		return;
-	int failed = place_remember_ended(record->place, hash, now_ms, &ignored);
-
-	(void)failed;
+	remember_uid(record->place, pod_uid(record->pod), now_ms);
+	if (hash.len > 0)
+		remember_uid(record->place, hash, now_ms);
 }
 
 void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms)
@@ -156,8 +158,7 @@ static void change_pod(struct pod_set *set, struct pod_record *record, struct po
 	put_back(&set->store.table, &record->entry.node);
 	put_back(&set->by_uid, &record->by_uid);
 	place_pod(record, place);
-	if (old_place != place)
-		place_release(set->places, old_place);
+	place_release(set->places, old_place);
 }
 
 /* Takes pod over on success. */
@@ -218,7 +219,7 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 	struct store_entry *entry;
 	struct pod *pod;
 	uint64_t old_version;
-	int failed = 0;
+	int failed;
 
 	if (pod_new(&set->intern, fields, &pod, err) < 0)
 		return -1;
@@ -227,7 +228,7 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 		return -1;
 	}
 	entry = store_find(&set->store, pod_key(pod));
-	old_version = entry ? entry->version : 0;
+	old_version = entry ? entry->version : version;
 	switch (store_judge(&set->store, pod_key(pod), change, version, &entry)) {
 	case STORE_INSERT:
 		failed = add(set, pod, version, initial, err);
@@ -238,13 +239,13 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 		if (failed)
 			entry->version = old_version;
 		break;
-	default:
-		failed = 1; /* nothing new in it */
-		break;
+	default: /* nothing new in it */
+		pod_free(&set->intern, pod);
+		return 0;
 	}
 	if (failed)
 		pod_free(&set->intern, pod);
-	return failed < 0 ? -1 : 0;
+	return failed;
 }
 
 const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)

@@ -10,29 +10,34 @@
 /* Kubernetes bounds namespaces at 63 bytes and all other names at 253; UIDs are shorter. */
 #define MAX_TEXT 512u
 
-/* Adds the length of a text to *size, and remembers the longest. */
-static void measure(struct view text, size_t *size, size_t *longest)
+/* Adds the length of a text to *size. False: it is too long. */
+static bool measure(struct view text, size_t *size)
 {
 	*size += text.len;
-	if (text.len > *longest)
-		*longest = text.len;
+	return text.len <= MAX_TEXT;
+}
+
+static uint32_t count_consumers(const struct resource_claim_fields *fields)
+{
+	return fields->n_results > 0 ? fields->n_consumers : 0;
 }
 
 static int text_size(const struct resource_claim_fields *fields, size_t *ret_size,
 		     struct error *err)
 {
-	size_t size = fields->namespace.len + 1 + fields->name.len, longest = size;
+	size_t size = fields->namespace.len + 1 + fields->name.len;
+	bool fits = size <= MAX_TEXT;
 
 	for (uint32_t i = 0; i < fields->n_results; i++) {
-		measure(fields->results[i].request, &size, &longest);
-		measure(fields->results[i].driver, &size, &longest);
-		measure(fields->results[i].pool, &size, &longest);
-		measure(fields->results[i].device, &size, &longest);
-		measure(fields->results[i].share_id, &size, &longest);
+		fits &= measure(fields->results[i].request, &size);
+		fits &= measure(fields->results[i].driver, &size);
+		fits &= measure(fields->results[i].pool, &size);
+		fits &= measure(fields->results[i].device, &size);
+		fits &= measure(fields->results[i].share_id, &size);
 	}
-	for (uint32_t i = 0; fields->n_results > 0 && i < fields->n_consumers; i++)
-		measure(fields->consumers[i], &size, &longest);
-	if (longest > MAX_TEXT)
+	for (uint32_t i = 0; i < count_consumers(fields); i++)
+		fits &= measure(fields->consumers[i], &size);
+	if (!fits)
 		return error_set(err, ERROR_LIMIT, 0, "claim: a text is longer than %u bytes",
 				 MAX_TEXT);
 	*ret_size = size;
@@ -76,7 +81,7 @@ static void put_results(const struct resource_claim_fields *fields,
 int resource_claim_new(const struct resource_claim_fields *fields,
 		       struct resource_claim **ret_claim, struct error *err)
 {
-	uint32_t n_consumers = fields->n_results > 0 ? fields->n_consumers : 0;
+	uint32_t n_consumers = count_consumers(fields);
 	size_t results_size = fields->n_results * sizeof(struct resource_claim_result);
 	struct resource_claim_result *results;
 	struct resource_claim *claim;

@@ -35,24 +35,27 @@ static void set_text(struct resource_slice_device *device, size_t which, struct 
 	*(struct view *)(void *)((char *)device + device_texts[which]) = text;
 }
 
-static int text_size(const struct resource_slice_fields *fields, size_t *ret_size,
-		     struct error *err)
+/* Adds the length of a text to *size. False: it is too long. */
+static bool measure(struct view text, size_t *size)
+{
+	*size += text.len;
+	return text.len <= MAX_TEXT;
+}
+
+static int block_size(const struct resource_slice_fields *fields, size_t *ret_size,
+		      struct error *err)
 {
 	const struct view own[] = {fields->name, fields->node, fields->driver, fields->pool};
-	size_t size = 0, longest = 0;
+	size_t size = sizeof(struct resource_slice) +
+		      fields->n_devices * sizeof(struct resource_slice_device);
+	bool fits = true;
 
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		size += own[i].len;
-		longest = own[i].len > longest ? own[i].len : longest;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		fits &= measure(own[i], &size);
 	for (uint32_t i = 0; i < fields->n_devices; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(device_texts); k++) {
-			size_t len = text_of(&fields->devices[i], k).len;
-
-			size += len;
-			longest = len > longest ? len : longest;
-		}
-	if (longest > MAX_TEXT)
+		for (size_t k = 0; k < ARRAY_SIZE(device_texts); k++)
+			fits &= measure(text_of(&fields->devices[i], k), &size);
+	if (!fits)
 		return error_set(err, ERROR_LIMIT, 0, "slice: a text is longer than %u bytes",
 				 MAX_TEXT);
 	*ret_size = size;
@@ -88,9 +91,9 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 	char *text;
 
 	assert(fields->n_devices <= RESOURCE_SLICE_MAX_DEVICES);
-	if (text_size(fields, &size, err) < 0)
+	if (block_size(fields, &size, err) < 0)
 		return -1;
-	slice = malloc(sizeof(*slice) + fields->n_devices * sizeof(*devices) + size);
+	slice = malloc(size);
 	if (!slice)
 		return error_no_memory(err);
 	devices = (struct resource_slice_device *)(void *)(slice + 1);

@@ -88,7 +88,6 @@ static int add(struct resource_slice_set *set, struct resource_slice *slice, uin
 		return error_no_memory(err);
 	}
 	record->slice = slice;
-	list_init(&record->link);
 	if (store_add(&set->store, &record->entry, version, err) < 0) {
 		free(record);
 		place_release(set->places, place);
@@ -127,8 +126,7 @@ static int update(struct resource_slice_set *set, struct resource_slice_record *
 	record->slice = slice;
 	put_back(&set->store.table, &record->entry.node);
 	attach(set, record, place, initial);
-	if (old_place != place)
-		place_release(set->places, old_place);
+	place_release(set->places, old_place);
 	return 0;
 }
 
@@ -139,7 +137,7 @@ int resource_slice_set_put(struct resource_slice_set *set,
 	struct store_entry *entry = store_find(&set->store, fields->name);
 	uint64_t old_version = entry ? entry->version : 0;
 	struct resource_slice *slice;
-	int failed = 0;
+	int failed;
 
 	if (resource_slice_new(fields, &slice, err) < 0)
 		return -1;
@@ -154,12 +152,12 @@ int resource_slice_set_put(struct resource_slice_set *set,
 			entry->version = old_version;
 		break;
 	default:
-		failed = 1; /* nothing new in it */
-		break;
+		resource_slice_free(slice); /* nothing new in it */
+		return 0;
 	}
 	if (failed)
 		resource_slice_free(slice);
-	return failed < 0 ? -1 : 0;
+	return failed;
 }
 
 void resource_slice_set_remove(struct resource_slice_set *set, struct store_entry *entry)

@@ -102,8 +102,6 @@ struct roster_place roster_find(const struct roster *roster, struct view device_
 {
 	struct roster_place place = {.id = device_id_parse(device_id)};
 	switch (place.id.form) {
-	case DEVICE_ID_UNKNOWN:
-		break;
 	case DEVICE_ID_GPU:
 		place.device = find_uuid(roster, place.id.uuid);
 		break;
@@ -119,6 +117,8 @@ struct roster_place roster_find(const struct roster *roster, struct view device_
 		place.device = find_minor(roster, place.id.minor);
 		if (place.device && place.id.gpu_instance >= 0)
 			place.partition = partition_at(place.device, &place.id);
+		break;
+	case DEVICE_ID_UNKNOWN:
 		break;
 	}
 	return place;
@@ -235,8 +235,9 @@ static int by_uuid(const void *a, const void *b)
 	struct view x = ((const struct roster_device *)a)->uuid;
 	struct view y = ((const struct roster_device *)b)->uuid;
 	for (size_t i = 0; i < x.len && i < y.len; i++) {
-		if (lower(x.ptr[i]) != lower(y.ptr[i]))
-			return lower(x.ptr[i]) < lower(y.ptr[i]) ? -1 : 1;
+		int order = lower(x.ptr[i]) - lower(y.ptr[i]);
+		if (order != 0)
+			return order;
 	}
 	return (x.len > y.len) - (x.len < y.len);
 }

@@ -32,9 +32,9 @@ struct findings {
 	const struct roster_device *device;
 	const struct attribution_sharing *published; /* NULL: none */
 	const struct tenants *tenants;
-	unsigned forms;                              /* of enum form: of the IDs on offer, if any */
-	unsigned left_over;                          /* of those that are held, and not on offer */
-	unsigned mps;                                /* of enum holding_mps */
+	unsigned forms;     /* of enum form: of the IDs on offer, if any */
+	unsigned left_over; /* of those that are held, and not on offer */
+	unsigned mps;       /* of enum holding_mps */
 	int64_t replicas;
 	bool has_offer;
 	bool is_offer_known;
@@ -62,7 +62,8 @@ static const struct view mig_ids = VIEW_INIT("device IDs name MIG devices");
 static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device");
 static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
 static const struct view shared_ids = VIEW_INIT("several pods are on the device by one ID");
-static const struct view left_over_ids = VIEW_INIT("a pod holds a device ID that is no longer offered");
+static const struct view left_over_ids = VIEW_INIT(
+	"a pod holds a device ID that is no longer offered");
 static const struct view no_ids = VIEW_INIT("no device ID is known");
 static const struct view mig_is_on = VIEW_INIT("MIG mode is on");
 static const struct view odd_ids = VIEW_INIT("a device ID is of no known form");
@@ -113,9 +114,10 @@ static enum clue ask_default_mode(const struct findings *f)
 static bool is_labelled(const struct findings *f, struct view value)
 {
 	const struct node *node = f->holdings->input->node;
-	struct view label;
-	return node && compute_mode_of(f) == REPORT_COMPUTE_UNKNOWN &&
-	       node_label(node, VIEW("gpu.sharing-strategy"), &label) && view_equal(label, value);
+	struct view label = {0};
+	if (node && compute_mode_of(f) == REPORT_COMPUTE_UNKNOWN)
+		(void)node_label(node, VIEW("gpu.sharing-strategy"), &label);
+	return view_equal(label, value);
 }
 
 static enum clue ask_label_mps(const struct findings *f)
@@ -258,16 +260,15 @@ static void conclude_from_forms(struct findings *f)
 		conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
 		f->evidence[f->n_evidence++] = replica_ids;
 		break;
-	default:
+	default: /* several, of which one is a whole device's, if not odd or HAMi's */
 		if (f->forms & FORM_ODD)
 			conclude(f, ATTRIBUTION_MODE_UNKNOWN, odd_ids);
 		else if (f->forms & FORM_HAMI)
 			conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("device IDs are HAMi's"));
-		else if ((f->forms & (FORM_GPU | FORM_GPU_REPLICA)) &&
-			 (f->forms & (FORM_MIG | FORM_MIG_REPLICA)))
+		else if (f->forms & (FORM_MIG | FORM_MIG_REPLICA))
 			contradict(f, gpu_ids, mig_ids);
 		else
-			contradict(f, f->forms & FORM_GPU ? gpu_ids : mig_ids, replica_ids);
+			contradict(f, gpu_ids, replica_ids);
 		break;
 	}
 }

@@ -11,12 +11,11 @@ static size_t count_char(struct view text, char c)
 	return n;
 }
 
-/* Parts of a MIG device are told behind a bracket: "GPU-...[1]". */
+/* It may have a bracket behind it, which tells a part of a MIG device: that does not matter here. */
 static struct view uuid_of(struct view device)
 {
 	struct view uuid, rest;
 	view_cut(device, VIEW(","), &uuid, &rest);
-	view_cut(uuid, VIEW("["), &uuid, &rest);
 	return uuid;
 }
 
@@ -49,8 +48,7 @@ static void read_hami_container(struct ledger *ledger, const struct pod *pod, st
 
 	while (devices.len > 0 && n < n_held) {
 		view_cut(devices, VIEW(":"), &device, &devices);
-		n += uuid_of(device).len > 0 &&
-		     note_hami_device(ledger, pod, container, uuid_of(device));
+		n += note_hami_device(ledger, pod, container, uuid_of(device));
 	}
 	if (n > 0)
 		ledger_drop_hami(ledger, pod, container);
@@ -59,9 +57,8 @@ static void read_hami_container(struct ledger *ledger, const struct pod *pod, st
 /* The parts are in the order of the pod's containers, which come first in its record. */
 static void read_hami(struct ledger *ledger, const struct pod *pod)
 {
-	struct view rest = pod_hami_devices(pod);
-	for (uint32_t i = 0; rest.len > 0 && i < pod_count_containers(pod); i++) {
-		struct view devices;
+	struct view devices, rest = pod_hami_devices(pod);
+	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
 		view_cut(rest, VIEW(";"), &devices, &rest);
 		read_hami_container(ledger, pod, pod_container_at(pod, i)->name, devices);
 	}
@@ -151,8 +148,10 @@ size_t stand_in_count(const struct census *census)
 		const struct pod *pod = census->gpu_pods[i];
 		struct view hami = pod_hami_devices(pod);
 		n += hami.len > 0 ? 1 + count_char(hami, ':') + count_char(hami, ';') : 0;
-		n_reservations += pod_is_reservation(pod);
-		n_sharers += pod_kai_group(pod).len > 0;
+		if (pod_is_reservation(pod))
+			n_reservations++;
+		else
+			n_sharers += pod_kai_group(pod).len > 0;
 	}
 	return n + n_reservations * n_sharers;
 }
@@ -166,7 +165,7 @@ void stand_in_resolve(struct ledger *ledger)
 			continue;
 		if (pod_is_reservation(pod))
 			resolve_reservation(ledger, pod);
-		else if (pod_hami_devices(pod).len > 0)
+		else
 			read_hami(ledger, pod);
 	}
 }

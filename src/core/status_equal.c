@@ -2,7 +2,8 @@
 
 /*
  * One function a struct of core/attribution.h, member by member in its order. What processes take of
- * the memory is left out: a status that is written for another reason carries the newest figure.
+ * the memory, and how many they are, is left out: a status that is written for another reason
+ * carries the newest figure. So is the report that the status was made from, for the same reason.
  */
 
 #include "core/status_equal.h"

@@ -11,7 +11,8 @@
 
 /*
  * True when every published field is the same, but for the memory that processes take, of tenants
- * and of unallocated users: it moves all the time, and a new figure alone is no news. An empty array
- * is the same as an absent one.
+ * and of unallocated users, and the number of a tenant's processes where there are any: these move
+ * all the time, and a new figure alone is no news. Nor is that the same was reported again: which
+ * report a status was made from makes no difference. An empty array is the same as an absent one.
  */
 bool status_equal(const struct attribution_status *a, const struct attribution_status *b);

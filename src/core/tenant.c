@@ -64,11 +64,9 @@ static int phase_of_container(const struct pod *pod, struct view name)
 		return ATTRIBUTION_PHASE_RUNNING;
 	case POD_CONTAINER_TERMINATED:
 		return ATTRIBUTION_PHASE_RESERVED;
-	case POD_CONTAINER_UNKNOWN:
-	case POD_CONTAINER_WAITING:
-		break;
+	default:
+		return ATTRIBUTION_PHASE_STARTING;
 	}
-	return ATTRIBUTION_PHASE_STARTING;
 }
 
 static int phase_of(const struct pod *pod, struct view container)
@@ -308,9 +306,8 @@ static int add_groups(struct resolver *resolver, const struct holding *items, si
 
 /* Tenants that no book names now */
 
-static void end_tenant(struct resolver *resolver, const struct attribution_tenant *tenant)
+static void remember(struct resolver *resolver, const struct attribution_tenant *tenant)
 {
-	resolver->result.slots_ended += tenant->slots;
 	if (is_unknown_pod(tenant))
 		return; /* nobody ever knew that pod: there is nothing to remember */
 	resolver->ended[resolver->n_ended++] = (struct attribution_past_tenant){
@@ -321,6 +318,12 @@ static void end_tenant(struct resolver *resolver, const struct attribution_tenan
 		.since = tenant->since,
 		.until = resolver->input->now_wall_ms,
 	};
+}
+
+static void end_tenant(struct resolver *resolver, const struct attribution_tenant *tenant)
+{
+	resolver->result.slots_ended += tenant->slots;
+	remember(resolver, tenant);
 }
 
 static struct attribution_tenant *keep_tenant(struct resolver *resolver,
@@ -416,8 +419,7 @@ static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *
 		return 0;
 	if (!(left & ~(unsigned)HOLDING_PROCESSES))
 		kept->confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED;
-	else if (kept->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED &&
-		 !(left & (HOLDING_HAMI | HOLDING_KAI)))
+	else if (kept->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED && !(left & HOLDING_HAMI))
 		kept->confidence = ATTRIBUTION_CONFIDENCE_NAME_ONLY;
 	return set_witnesses(resolver, left, kept, err);
 }
@@ -438,27 +440,19 @@ static int carry_known(struct resolver *resolver, const struct attribution_tenan
 	return 0;
 }
 
-static bool has_tenant(const struct resolver *resolver, size_t n,
-		       const struct attribution_tenant *tenant)
+/* A static pod that was published under the kubelet's UID is there under the API server's now. */
+static bool is_named(const struct resolver *resolver, size_t n_named,
+		     const struct attribution_tenant *tenant)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (view_equal(resolver->tenants[i].pod_uid, tenant->pod_uid) &&
+	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
+	struct view uid = pod ? pod_uid(pod) : tenant->pod_uid;
+
+	for (size_t i = 0; i < n_named; i++) {
+		if (view_equal(resolver->tenants[i].pod_uid, uid) &&
 		    view_equal(resolver->tenants[i].container, tenant->container))
 			return true;
 	}
 	return false;
-}
-
-/* A static pod that was published under the kubelet's UID is there under the API server's now. */
-static bool is_renamed(const struct resolver *resolver, size_t n,
-		       const struct attribution_tenant *tenant)
-{
-	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
-	struct attribution_tenant renamed = *tenant;
-	if (!pod || view_equal(pod_uid(pod), tenant->pod_uid))
-		return false;
-	renamed.pod_uid = pod_uid(pod);
-	return has_tenant(resolver, n, &renamed);
 }
 
 static int carry_tenants(struct resolver *resolver, struct error *err)
@@ -469,8 +463,7 @@ static int carry_tenants(struct resolver *resolver, struct error *err)
 	for (uint32_t i = 0; i < published.count; i++) {
 		const struct attribution_tenant *tenant = ARRAY_AT(published,
 								   struct attribution_tenant, i);
-		if (has_tenant(resolver, n_named, tenant) ||
-		    (is_unknown_pod(tenant) && is_renamed(resolver, n_named, tenant)))
+		if (is_named(resolver, n_named, tenant))
 			continue;
 		if (is_unknown_pod(tenant))
 			carry_unknown(resolver, tenant);
@@ -483,12 +476,11 @@ static int carry_tenants(struct resolver *resolver, struct error *err)
 }
 
 /* A card that came from another node: whoever held it there does so no longer. */
-static void end_elsewhere(struct resolver *resolver)
+static void remember_elsewhere(struct resolver *resolver)
 {
 	const struct array tenants = resolver->device->previous->object->status.tenants;
 	for (uint32_t i = 0; i < tenants.count; i++)
-		end_tenant(resolver, ARRAY_AT(tenants, struct attribution_tenant, i));
-	resolver->result.slots_ended = 0;
+		remember(resolver, ARRAY_AT(tenants, struct attribution_tenant, i));
 }
 
 /* Those that left */
@@ -643,7 +635,7 @@ int tenant_resolve(const struct holdings *holdings, size_t device, struct arena 
 	    carry_tenants(&resolver, err) < 0)
 		return -1;
 	if (resolver.device->is_taken)
-		end_elsewhere(&resolver);
+		remember_elsewhere(&resolver);
 	if (set_recent(&resolver, err) < 0 || sum_up(&resolver, err) < 0)
 		return -1;
 	*ret_tenants = resolver.result;

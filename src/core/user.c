@@ -17,14 +17,17 @@
 
 #include "base/limits.h"
 
+#define COMMAND_SHOWN 64u /* bytes */
+
 struct finder {
 	const struct holdings *holdings;
 	const struct roster_device *device;
+	size_t index;                               /* of the device in the roster */
 	const struct attribution_status *published; /* NULL: none */
 	struct tenants *tenants;
 	struct arena *arena;
 	struct doubt_book *doubts;
-	bool is_mps; /* its server is on the device */
+	bool is_mps;     /* its server is on the device */
 	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
 	size_t n_found;
@@ -101,6 +104,26 @@ static bool credit_tenant(struct finder *finder, const struct pod *pod,
 	return n > 0;
 }
 
+static int by_uid(const void *uid, const void *item)
+{
+	return view_compare(*(const struct view *)uid,
+			    ((const struct holding *)item)->owner->pod_uid);
+}
+
+/* Who is beyond the bound of the list is a tenant all the same; who that is, the books know. */
+static bool is_left_out(const struct finder *finder, const struct pod *pod,
+			const struct report_process *process)
+{
+	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
+	size_t n_items;
+	const struct holding *items = holding_items(finder->holdings, finder->index, &n_items);
+
+	if (finder->tenants->left_out == 0 || uid.len == 0)
+		return false;
+	return !holding_has_books(finder->holdings) ||
+	       bsearch(&uid, items, n_items, sizeof(*items), by_uid);
+}
+
 /* What cannot be told apart is not told at all. */
 static void clear_untold(struct finder *finder)
 {
@@ -154,18 +177,17 @@ static int witness_tenants(struct finder *finder, struct error *err)
 
 /* Users */
 
-/* The last time that the pod was a tenant of the device; NULL: it never was, that is known. */
+/* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
 	const struct array recent = finder->tenants->recent;
-	const struct attribution_past_tenant *last = NULL;
-	for (uint32_t i = 0; i < recent.count && uid.len > 0; i++) {
+	for (uint32_t i = 0; i < recent.count; i++) {
 		const struct attribution_past_tenant *past = ARRAY_AT(
 			recent, struct attribution_past_tenant, i);
-		if (view_equal(past->pod_uid, uid) && (!last || past->until > last->until))
-			last = past;
+		if (view_equal(past->pod_uid, uid))
+			return past;
 	}
-	return last;
+	return NULL;
 }
 
 static const struct attribution_user *find_published(const struct finder *finder,
@@ -202,9 +224,12 @@ static int name_process(struct finder *finder, const struct report_process *proc
 			struct view *ret, struct error *err)
 {
 	char text[LIMIT_TEXT_PROCESS];
-	int len = snprintf(text, sizeof(text), "%.*s[%" PRId64 "]",
-			   (int)(process->command.len < 64 ? process->command.len : 64),
-			   process->command.ptr ? process->command.ptr : "", process->pid);
+	struct view command = process->command;
+	int len;
+
+	if (command.len > COMMAND_SHOWN)
+		command.len = COMMAND_SHOWN;
+	len = snprintf(text, sizeof(text), "%.*s[%" PRId64 "]", VIEW_ARG(command), process->pid);
 	assert(len > 0 && (size_t)len < sizeof(text));
 	return arena_copy(finder->arena, (struct view){text, (size_t)len}, ret)
 		       ? 0
@@ -254,16 +279,12 @@ static int add_user(struct finder *finder, const struct report_process *process,
 
 static int judge(struct finder *finder, const struct report_process *process, struct error *err)
 {
-	const struct pod *pod = process->pod_uid.len > 0
-					? census_find_uid(&finder->holdings->census,
-							  process->pod_uid)
-					: NULL;
+	const struct pod *pod = census_find_uid(&finder->holdings->census, process->pod_uid);
 	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
 	if (process->pod_uid.len == 0 && process->command.len == 0)
 		return 0;
-	if (process->pod_uid.len > 0 && credit_tenant(finder, pod, process))
-		return 0;
-	if (is_server(finder, process))
+	if (credit_tenant(finder, pod, process) || is_left_out(finder, pod, process) ||
+	    is_server(finder, process))
 		return 0;
 	return add_user(finder, process, pod, err);
 }
@@ -353,6 +374,7 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 	struct finder finder = {
 		.holdings = holdings,
 		.device = roster_device,
+		.index = device.index,
 		.published = roster_published(roster_device),
 		.tenants = tenants,
 		.doubts = doubts,
@@ -376,7 +398,7 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 		return -1;
 	size_t n = fold(finder.found, finder.n_found);
 	size_t n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
-	users.listed = (struct array){n > 0 ? finder.found : NULL, (uint32_t)n_listed, true};
+	users.listed = (struct array){finder.found, (uint32_t)n_listed, true};
 	users.left_out = doubt_left_out(
 		(int64_t)(n - n_listed), finder.n_waiting,
 		finder.published ? finder.published->unallocated_users_left_out : 0);

@@ -292,11 +292,20 @@ static const struct jmap_row condition_rows[] = {
 	{0},
 };
 
+static const struct jmap_row report_rows[] = {
+	{"bootID", JMAP_TEXT, 0, JMAP_AT(attribution_report, boot_id), .limit = LIMIT_TEXT_UUID},
+	{"instance", JMAP_I64, 0, JMAP_AT(attribution_report, instance), .limit = INT64_MAX},
+	{"sequence", JMAP_I64, 0, JMAP_AT(attribution_report, sequence), .limit = INT64_MAX},
+	{"observedAt", JMAP_TIME, 0, JMAP_AT(attribution_report, observed_at)},
+	{0},
+};
+
 static const struct jmap_row status_rows[] = {
 	{"observedGeneration", JMAP_I64, 0, JMAP_AT(attribution_status, observed_generation),
 	 .limit = INT64_MAX},
 	{"nodeName", JMAP_TEXT, 0, JMAP_AT(attribution_status, node_name),
 	 .limit = LIMIT_TEXT_NAME},
+	{"report", JMAP_OBJECT, 0, JMAP_AT(attribution_status, report), .rows = report_rows},
 	{"device", JMAP_OBJECT, 0, JMAP_AT(attribution_status, device), .rows = device_rows},
 	{"sharing", JMAP_OBJECT, 0, JMAP_AT(attribution_status, sharing), .rows = sharing_rows},
 	{"slots", JMAP_OBJECT, 0, JMAP_AT(attribution_status, slots), .rows = slots_rows},

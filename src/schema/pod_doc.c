@@ -44,11 +44,13 @@ enum { POD_CLAIM_NAME = 1, POD_CLAIM_OBJECT = 3 };
 enum {
 	STATUS_PHASE = 1,
 	STATUS_REASON = 4,
+	STATUS_START_TIME = 7,
 	STATUS_CONTAINERS = 8,
 	STATUS_INIT_CONTAINERS = 10,
 	STATUS_RESOURCE_CLAIMS = 15,
 	STATUS_EXTENDED_CLAIM = 18,
 };
+enum { TIME_SECONDS = 1 };
 enum { CLAIM_STATUS_NAME = 1, CLAIM_STATUS_OBJECT = 2 };
 enum { EXTENDED_MAPPING = 1, EXTENDED_OBJECT = 2 };
 enum { MAPPING_CONTAINER = 1, MAPPING_REQUEST = 3 };
@@ -61,6 +63,8 @@ enum {
 enum { ALLOCATED_NAME = 1, ALLOCATED_RESOURCES = 2 };
 enum { HEALTH_ID = 1 };
 enum { STATE_WAITING = 1, STATE_RUNNING = 2, STATE_TERMINATED = 3 };
+
+#define MAX_SECONDS UINT64_C(253402300799) /* the last of the year 9999 */
 
 /* Pods of the GPU operator that take a device to try it out. They run under its account, which is
  * not everybody's to use. */
@@ -566,6 +570,24 @@ static int decode_extended_claim(struct view message, struct pod_fields *fields,
 	return pbscan_check(&scan, "extended resource claim", err);
 }
 
+/* The nanoseconds are never set. A time that cannot be one of a pod is none. */
+static int decode_time(struct view message, int64_t *ret_ms, struct error *err)
+{
+	uint64_t seconds = 0;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == TIME_SECONDS && field.wire == PBSCAN_VARINT)
+			seconds = field.value;
+	}
+	if (pbscan_check(&scan, "time", err) != 0)
+		return -1;
+	*ret_ms = seconds <= MAX_SECONDS ? (int64_t)seconds * 1000 : 0;
+	return 0;
+}
+
 static int decode_status_field(const struct pbscan_field *field, struct pod_fields *fields,
 			       struct resolved *resolved, struct error *err)
 {
@@ -577,6 +599,8 @@ static int decode_status_field(const struct pbscan_field *field, struct pod_fiel
 		fields->admission_failed = view_equal(field->bytes,
 						      VIEW("UnexpectedAdmissionError"));
 		return 0;
+	case STATUS_START_TIME:
+		return fields->wants_gpu ? decode_time(field->bytes, &fields->started_at, err) : 0;
 	case STATUS_CONTAINERS:
 	case STATUS_INIT_CONTAINERS:
 		return fields->wants_gpu ? decode_container_status(field->bytes, fields, err) : 0;

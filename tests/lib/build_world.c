@@ -19,7 +19,8 @@ static void *make(struct build_world *world, size_t n, size_t size)
 
 static void describe_report(struct build_world *world)
 {
-	static const struct report_source ok = {.state = REPORT_SOURCE_OK};
+	static const struct report_source ok = {.state = REPORT_SOURCE_OK,
+						.observed_at = BUILD_WORLD_NOW - 1000};
 	world->allocatable = (struct report_resource_devices){
 		.resource = VIEW("nvidia.com/gpu"), .device_ids = {world->offered, 0, true}};
 	world->registered = (struct report_resource_devices){
@@ -65,6 +66,7 @@ void build_world_init(struct build_world *world)
 		.report = &world->report,
 		.report_age_ms = 1000,
 		.report_held_ms = 1000,
+		.listed_at = BUILD_WORLD_NOW - 1000,
 		.ended = world->ended,
 		.elsewhere = world->elsewhere,
 		.previous = world->previous,
@@ -274,6 +276,9 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.containers_terminated = is_terminal(pod.phase),
 		.system = pod.system,
 		.is_reservation = pod.reservation,
+		.started_at = pod.started_at ? pod.started_at
+			      : pod.is_unseen ? 0
+					      : BUILD_WORLD_NOW - 3600000,
 		.hami_devices = text_or(pod.hami, ""),
 		.kai_group = text_or(pod.kai_group, ""),
 		.kai_device = text_or(pod.kai_device, ""),
@@ -453,6 +458,7 @@ void build_world_restart(struct build_world *world)
 	world->input.report_age_ms = 0;
 	world->input.report_held_ms = 0;
 	world->input.n_doubts = 0;
+	world->input.settled_restart = 0;
 }
 
 void build_world_without_agent(struct build_world *world)
@@ -507,6 +513,7 @@ const struct join_result *build_world_join(struct build_world *world)
 		world->doubts[i] = world->result.doubts[i];
 	world->input.doubts = world->doubts;
 	world->input.n_doubts = world->result.n_doubts;
+	world->input.settled_restart = world->result.settled_restart;
 	return &world->result;
 }
 

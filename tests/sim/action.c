@@ -15,6 +15,7 @@
 #include "sim/apiserver.h"
 #include "sim/clockwork.h"
 #include "sim/deed.h"
+#include "sim/sharers.h"
 #include "sim/wire.h"
 
 enum range_kind { FIXED, EVEN, SPREAD };
@@ -35,13 +36,27 @@ struct kind {
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
-					 "MIG with time-slicing"};
+					 "MIG with time-slicing", "claims", "MIG by claims",
+					 "HAMi"};
 
 static const char *const api_words[] = {"refuses connections", "answers 500", "answers 429",
 					"hangs",               "loses answers to writes",
 					"repeats events"};
 
-static const char *const kind_words[] = {"pods", "nodes", "clusterpolicies", "gpuattributions"};
+static const char *const kind_words[] = {"pods",		"nodes",	  "clusterpolicies",
+					 "gpuattributions", "resourceclaims", "resourceslices"};
+
+static const char *const mark_words[] = {
+	"HAMi gave it a device of the node", "HAMi gave it another node's device",
+	"HAMi gave it some device", "to be of a group", "to reserve a device"};
+
+static const char *const denied_words[] = {"there is no such API", "slices are forbidden",
+					   "claims are forbidden"};
+
+static const char *const claim_words[] = {"removed by force", "deallocated"};
+
+static const char *const slices_words[] = {"go", "are not whole", "lack a device",
+					   "come one by one"};
 
 static const char *const wire_words[] = {"are lost", "lose their answers", "are slow",
 					 "come twice"};
@@ -57,7 +72,7 @@ static const char *const forgery_words[] = {
 
 static const struct kind kinds[] = {
 	{"node", 0, "a node joins: {w0}, {1} devices, {2} replicas, variant {3}", mode_words,
-	 {{EVEN, 0, 4}, {EVEN, 1, 3}, {EVEN, 2, 4}, {EVEN, 0, 9}}, deed_add_node},
+	 {{EVEN, 0, 7}, {EVEN, 1, 3}, {EVEN, 2, 4}, {EVEN, 0, 19}}, deed_add_node},
 	{"pod", 220, "pod {p1} is bound to {n0}, shape {2}", NULL,
 	 {NODE, POD, {EVEN, 0, 127}}, deed_create_pod},
 	{"delete", 70, "pod {p0} is deleted", NULL, {POD}, deed_delete_pod},
@@ -73,6 +88,21 @@ static const struct kind kinds[] = {
 	 {NODE, {EVEN, 0, 1}}, deed_remove_static},
 	{"mirror", 10, "the mirror of static pod {1} of {n0} is deleted", NULL,
 	 {NODE, {EVEN, 0, 1}}, deed_delete_mirror},
+	{"reserve", 30, "{n0}: KAI reserves a device for group {1}", NULL,
+	 {NODE, {EVEN, 0, 2}}, deed_reserve_gpu},
+	{"unreserve", 8, "KAI deletes the reservation of group {0}", NULL,
+	 {{EVEN, 0, 2}}, deed_unreserve_gpu},
+	{"share", 40, "pod {p0} shares the device of group {1}", NULL,
+	 {POD, {EVEN, 0, 2}}, deed_share_gpu},
+	{"spoil-hami", 8, "somebody edits HAMi's annotation of {p0}", NULL, {POD}, deed_spoil_hami},
+	{"forge-pod", 25, "pod {p1} of {n0} pretends {w2} (asks for a device: {3})", mark_words,
+	 {NODE, POD, {EVEN, 0, SHARERS_N_FORGERIES - 1}, {EVEN, 0, 1}}, deed_forge_pod},
+	{"claim", 30, "the claim of {p0} is {w1}", claim_words, {POD, {EVEN, 0, 1}},
+	 deed_spoil_claim},
+	{"slices", 40, "{n0}: ResourceSlices {w1}, for {2} ms", slices_words,
+	 {NODE, {EVEN, 0, 3}, {SPREAD, 100, 60000}}, deed_spoil_slices},
+	{"renumber", 25, "{n0} reboots, down {1} ms, and numbers its devices anew", NULL,
+	 {NODE, {SPREAD, 2000, 60000}}, deed_renumber},
 	{"kubelet", 40, "{n0}: the kubelet restarts, down {1} ms, has its pods {2} ms later", NULL,
 	 {NODE, {SPREAD, 20, 30000}, {SPREAD, 20, 20000}}, deed_restart_kubelet},
 	{"wipe", 10, "{n0}: the kubelet loses its checkpoint and restarts ({1} ms, {2} ms)", NULL,
@@ -106,8 +136,11 @@ static const struct kind kinds[] = {
 	{"api", 30, "the API server {w0} for {1} ms", api_words,
 	 {{EVEN, 0, APISERVER_N_FAULTS - 1}, {SPREAD, 100, 60000}}, deed_spoil_api},
 	{"hold", 25, "events of {w0} are late by up to {1} ms", kind_words,
-	 {{EVEN, 0, 3}, {SPREAD, 100, 60000}}, deed_hold_watch},
-	{"cut", 25, "the watch of {w0} is cut", kind_words, {{EVEN, 0, 3}}, deed_cut_watch},
+	 {{EVEN, 0, APISERVER_N_KINDS - 1}, {SPREAD, 100, 60000}}, deed_hold_watch},
+	{"deny", 15, "resource.k8s.io: {w0} for {1} ms", denied_words,
+	 {{EVEN, 0, 2}, {SPREAD, 100, 60000}}, deed_deny_claims},
+	{"cut", 25, "the watch of {w0} is cut", kind_words,
+	 {{EVEN, 0, APISERVER_N_KINDS - 1}}, deed_cut_watch},
 	{"expire", 20, "all watches are silent for {1} ms and then expire ({0})", NULL,
 	 {{EVEN, 0, 1}, {SPREAD, 5, 20000}}, deed_expire_watches},
 	{"edit", 10, "somebody edits object {0}", NULL, {{EVEN, 0, 9}}, deed_edit_object},

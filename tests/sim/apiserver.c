@@ -19,6 +19,7 @@
 #include "sim/attributions.h"
 #include "sim/cause.h"
 #include "sim/check.h"
+#include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/net.h"
 #include "sim/objects.h"
@@ -34,6 +35,8 @@ struct entry {
 	int pod;      /* index, or -1 */
 	int node;     /* index, or -1 */
 	bool is_over; /* the pod is */
+	int slice;    /* of the node: its index + 1, or 0 */
+	int generation; /* of the slice; 0: it is gone */
 	char *message;
 	size_t len;
 };
@@ -51,6 +54,7 @@ struct listing {
 	enum apiserver_kind kind;
 	uint64_t taken_at;
 	bool nodes[WORLD_MAX_NODES]; /* which are in it */
+	int slices[WORLD_MAX_NODES][WORLD_MAX_SLICES]; /* generations of those that are in it */
 	struct sbuf body;
 };
 
@@ -61,11 +65,16 @@ static const struct resource resources[APISERVER_N_KINDS] = {
 				RESOURCE_JSON, NULL},
 	[APISERVER_ATTRIBUTIONS] = {"gpuattribution.dev", "v1alpha1", "gpuattributions",
 				    "GPUAttribution", RESOURCE_JSON, NULL},
+	[APISERVER_CLAIMS] = {"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim",
+			      RESOURCE_PROTOBUF, NULL},
+	[APISERVER_SLICES] = {"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
+			      RESOURCE_PROTOBUF, NULL},
 };
 
 static const char *const paths[APISERVER_N_KINDS] = {
 	"/api/v1/pods", "/api/v1/nodes", "/apis/nvidia.com/v1/clusterpolicies",
-	"/apis/gpuattribution.dev/v1alpha1/gpuattributions"};
+	"/apis/gpuattribution.dev/v1alpha1/gpuattributions",
+	"/apis/resource.k8s.io/v1/resourceclaims", "/apis/resource.k8s.io/v1/resourceslices"};
 
 static struct entry *entries;
 static size_t n_entries, n_allocated;
@@ -73,8 +82,12 @@ static uint64_t version, oldest;
 static struct watch *watches;
 static bool has_policy;
 static bool pod_is_known[WORLD_MAX_PODS], node_is_known[WORLD_MAX_NODES];
+static bool claim_is_known[WORLD_MAX_CLAIMS];
+static bool slice_is_known[WORLD_MAX_NODES][WORLD_MAX_SLICES];
 static uint64_t spoilt_until[APISERVER_N_FAULTS], held_until[APISERVER_N_KINDS];
 static bool cut_list[APISERVER_N_KINDS];
+static uint64_t denied_until[APISERVER_N_KINDS];
+static int denied_with[APISERVER_N_KINDS];
 
 static void send_list(void *owner, uint64_t number);
 
@@ -95,9 +108,12 @@ void apiserver_reset(void)
 	has_policy = false;
 	memset(pod_is_known, 0, sizeof(pod_is_known));
 	memset(node_is_known, 0, sizeof(node_is_known));
+	memset(claim_is_known, 0, sizeof(claim_is_known));
+	memset(slice_is_known, 0, sizeof(slice_is_known));
 	memset(spoilt_until, 0, sizeof(spoilt_until));
 	memset(held_until, 0, sizeof(held_until));
 	memset(cut_list, 0, sizeof(cut_list));
+	memset(denied_until, 0, sizeof(denied_until));
 }
 
 static void free_watches(void)
@@ -174,6 +190,30 @@ static void tell_nodes(const bool *are_there)
 		tell_node(i, are_there[i]);
 }
 
+static bool is_whole_told(const struct world_pool *pool)
+{
+	for (int i = 0; i < pool->slice_count; i++)
+		if (pool->slices[i].told_generation != pool->generation)
+			return false;
+	return pool->slice_count > 0;
+}
+
+static void tell_slice(int node, int slice, int generation)
+{
+	struct world_pool *pool = &world.pools[node];
+
+	pool->slices[slice].told_generation = generation;
+	if (pool->whole_told_at == WORLD_NEVER && is_whole_told(pool))
+		pool->whole_told_at = clockwork_now();
+}
+
+static void tell_slices(int generations[static WORLD_MAX_NODES][WORLD_MAX_SLICES])
+{
+	for (int node = 0; node < world.n_nodes; node++)
+		for (int i = 0; i < WORLD_MAX_SLICES; i++)
+			tell_slice(node, i, generations[node][i]);
+}
+
 static void tell_list(uint64_t taken_at)
 {
 	for (int i = 0; i < world.n_pods; i++) {
@@ -194,9 +234,19 @@ void apiserver_forget_told(void)
 	}
 	for (int i = 0; i < world.n_nodes; i++)
 		world.nodes[i].gone_told_at = WORLD_NEVER;
+	for (int i = 0; i < world.n_nodes; i++) {
+		world.pools[i].whole_told_at = WORLD_NEVER;
+		for (int k = 0; k < WORLD_MAX_SLICES; k++)
+			world.pools[i].slices[k].told_generation = 0;
+	}
 }
 
 /* Watches */
+
+static const char *api_version(enum apiserver_kind kind)
+{
+	return kind == APISERVER_CLAIMS || kind == APISERVER_SLICES ? "resource.k8s.io/v1" : "v1";
+}
 
 static void frame(const struct entry *entry, struct sbuf *out)
 {
@@ -209,7 +259,7 @@ static void frame(const struct entry *entry, struct sbuf *out)
 		return;
 	}
 	sbuf_init(&envelope, CAP);
-	kube_bytes_envelope(&envelope, resource->version, resource->kind, message);
+	kube_bytes_envelope(&envelope, api_version(entry->kind), resource->kind, message);
 	kube_bytes_event_of(out, RESOURCE_PROTOBUF, entry->type, sbuf_view(&envelope));
 	sbuf_deinit(&envelope);
 }
@@ -251,7 +301,9 @@ static bool send_entry(struct watch *watch, const struct entry *entry)
 		watch->sent = entry->version;
 		if (is_new && entry->pod >= 0)
 			tell_pod(entry->pod, entry->is_over);
-		if (is_new && entry->node >= 0)
+		if (is_new && entry->slice > 0)
+			tell_slice(entry->node, entry->slice - 1, entry->generation);
+		else if (is_new && entry->node >= 0)
 			tell_node(entry->node, strcmp(entry->type, "DELETED") != 0);
 	}
 	if (goes_on && apiserver_is_spoilt(APISERVER_DOUBLES))
@@ -421,6 +473,13 @@ void apiserver_cut(enum apiserver_kind kind)
 	}
 }
 
+void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until)
+{
+	denied_until[kind] = until;
+	denied_with[kind] = code;
+	apiserver_cut(kind);
+}
+
 void apiserver_expire(bool in_stream)
 {
 	oldest = version;
@@ -497,6 +556,7 @@ void apiserver_put_pod(struct world_pod *pod)
 			      .node = -1,
 			      .is_over = is_over},
 	       &message);
+	claims_see(pod);
 }
 
 void apiserver_put_node(struct world_node *node)
@@ -509,11 +569,48 @@ void apiserver_put_node(struct world_node *node)
 		return;
 	sbuf_init(&message, CAP);
 	objects_node(node, ++version, &message);
+	if (node->in_api && !was_known)
+		node->there_since = clockwork_now();
 	node_is_known[index] = node->in_api;
 	append((struct entry){.kind = APISERVER_NODES,
 			      .type = type_of(was_known, node->in_api),
 			      .pod = -1,
 			      .node = (int)index},
+	       &message);
+}
+
+void apiserver_put_claim(const struct world_claim *claim)
+{
+	bool was_known = claim_is_known[claim - world.claims];
+	struct sbuf message;
+
+	sbuf_init(&message, CAP);
+	objects_claim(claim, ++version, &message);
+	claim_is_known[claim - world.claims] = claim->exists;
+	append((struct entry){.kind = APISERVER_CLAIMS,
+			      .type = type_of(was_known, claim->exists),
+			      .pod = -1,
+			      .node = -1},
+	       &message);
+}
+
+void apiserver_put_slice(int node, int slice)
+{
+	const struct world_slice *object = &world.pools[node].slices[slice];
+	bool was_known = slice_is_known[node][slice];
+	struct sbuf message;
+
+	if (!was_known && !object->exists)
+		return;
+	sbuf_init(&message, CAP);
+	objects_slice(node, slice, ++version, &message);
+	slice_is_known[node][slice] = object->exists;
+	append((struct entry){.kind = APISERVER_SLICES,
+			      .type = type_of(was_known, object->exists),
+			      .pod = -1,
+			      .node = node,
+			      .slice = slice + 1,
+			      .generation = object->exists ? object->generation : 0},
 	       &message);
 }
 
@@ -598,6 +695,33 @@ static void list_nodes(struct sbuf *message)
 	}
 }
 
+static void list_claims(struct sbuf *message)
+{
+	struct sbuf item;
+
+	for (int i = 0; i < world.n_claims; i++) {
+		if (!claim_is_known[i])
+			continue;
+		sbuf_init(&item, CAP);
+		objects_claim(&world.claims[i], version, &item);
+		list_item(message, &item);
+	}
+}
+
+static void list_slices(struct sbuf *message)
+{
+	struct sbuf item;
+
+	for (int node = 0; node < world.n_nodes; node++)
+		for (int i = 0; i < WORLD_MAX_SLICES; i++) {
+			if (!slice_is_known[node][i])
+				continue;
+			sbuf_init(&item, CAP);
+			objects_slice(node, i, version, &item);
+			list_item(message, &item);
+		}
+}
+
 static void list_text(enum apiserver_kind kind, struct sbuf *out)
 {
 	char list_kind[32];
@@ -611,6 +735,10 @@ static void list_text(enum apiserver_kind kind, struct sbuf *out)
 		list_nodes(&message);
 	else if (kind == APISERVER_ATTRIBUTIONS)
 		attributions_list(&message);
+	else if (kind == APISERVER_CLAIMS)
+		list_claims(&message);
+	else if (kind == APISERVER_SLICES)
+		list_slices(&message);
 	else if (has_policy)
 		policy_text(&message);
 	if (resources[kind].encoding == RESOURCE_JSON) {
@@ -618,7 +746,7 @@ static void list_text(enum apiserver_kind kind, struct sbuf *out)
 		sbuf_append(out, sbuf_view(&message));
 	} else {
 		snprintf(list_kind, sizeof(list_kind), "%sList", resources[kind].kind);
-		kube_bytes_envelope(out, "v1", list_kind, sbuf_view(&message));
+		kube_bytes_envelope(out, api_version(kind), list_kind, sbuf_view(&message));
 	}
 	sbuf_deinit(&message);
 }
@@ -637,6 +765,8 @@ static void send_list(void *owner, uint64_t number)
 			tell_list(listing->taken_at);
 		if (listing->kind == APISERVER_NODES)
 			tell_nodes(listing->nodes);
+		if (listing->kind == APISERVER_SLICES)
+			tell_slices(listing->slices);
 		net_end(listing->fetch);
 	}
 	drop_listing(listing);
@@ -651,6 +781,11 @@ static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
 	listing->kind = kind;
 	listing->taken_at = clockwork_now();
 	memcpy(listing->nodes, node_is_known, sizeof(listing->nodes));
+	for (int node = 0; node < world.n_nodes; node++)
+		for (int i = 0; i < WORLD_MAX_SLICES; i++)
+			listing->slices[node][i] = slice_is_known[node][i]
+							   ? world.pools[node].slices[i].generation
+							   : 0;
 	sbuf_init(&listing->body, CAP);
 	list_text(kind, &listing->body);
 	check(listing->body.failure == ERROR_NONE);
@@ -667,18 +802,38 @@ static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 		apiserver_refuse(fetch, kind, 500, "InternalError", 0);
 	else if (apiserver_is_spoilt(APISERVER_THROTTLES))
 		apiserver_refuse(fetch, kind, 429, "TooManyRequests", 1);
+	else if (clockwork_now() < denied_until[kind])
+		apiserver_refuse(fetch, kind, denied_with[kind],
+				 denied_with[kind] == 404 ? "NotFound" : "Forbidden", 0);
 	else
 		return apiserver_is_spoilt(APISERVER_HANGS);
 	return true;
 }
 
+/* Whether there is such a node, as of when the request arrives. */
+static void serve_node(struct fetch *fetch, const char *name)
+{
+	bool is_there = false;
+	char text[128];
+
+	for (int i = 0; i < world.n_nodes; i++)
+		is_there |= node_is_known[i] && strcmp(world.nodes[i].name, name) == 0;
+	snprintf(text, sizeof(text),
+		 "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":[%s]}",
+		 is_there ? "{\"metadata\":{}}" : "");
+	net_answer_in(fetch, world_between(1, 10), 200, "application/json", 0, view_from(text));
+}
+
 static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char *path)
 {
 	const char *behind = path + strlen(paths[kind]);
+	const char *name = parameter(path, "fieldSelector=metadata.name%3D");
 
 	if (is_refused(fetch, kind))
 		return;
-	if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
+	if (kind == APISERVER_NODES && *name)
+		serve_node(fetch, name);
+	else if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
 		attributions_serve(fetch, behind);
 	else if (strstr(path, "watch=1"))
 		serve_watch(fetch, kind);

@@ -21,6 +21,8 @@ enum apiserver_kind {
 	APISERVER_NODES,
 	APISERVER_POLICIES,
 	APISERVER_ATTRIBUTIONS,
+	APISERVER_CLAIMS,
+	APISERVER_SLICES,
 	APISERVER_N_KINDS,
 };
 
@@ -46,6 +48,8 @@ uint64_t apiserver_next_version(void);
 void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message);
 /* False while kubelets cannot reach it either. */
 bool apiserver_is_up(void);
+/* Requests for that kind are answered with this code up to then, and its watch ends. */
+void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until);
 /* No event of that kind is sent before. */
 void apiserver_hold(enum apiserver_kind kind, uint64_t until);
 /* The watch of that kind, or the list that comes next, ends at any byte. */
@@ -55,6 +59,8 @@ void apiserver_expire(bool in_stream);
 /* An object may have changed: tells it. A pod or node that does not exist any more is deleted. */
 void apiserver_put_pod(struct world_pod *pod);
 void apiserver_put_node(struct world_node *node);
+void apiserver_put_claim(const struct world_claim *claim);
+void apiserver_put_slice(int node, int slice);
 void apiserver_put_policy(bool exists);
 bool apiserver_has_policy(void);
 /* The controller starts anew and has been told nothing. */

@@ -91,13 +91,26 @@ static void offer_id(struct books *books, int node, const char *uuid, int replic
 		snprintf(offer->id, sizeof(offer->id), "%s::%d", uuid, replica);
 }
 
+/* As HAMi's plugin counts them. */
+static void offer_hami(struct books *books, int node, const char *uuid)
+{
+	char id[WORLD_ID_SIZE + 16];
+
+	for (int i = 0; i < world.nodes[node].replicas; i++) {
+		snprintf(id, sizeof(id), "%s-%d", uuid, i);
+		offer_id(books, node, id, -1);
+	}
+}
+
 static void offer_device(struct books *books, int node, const char *uuid)
 {
 	const struct world_node *n = &world.nodes[node];
 	bool is_shared = n->mode == WORLD_TIME_SLICED || n->mode == WORLD_MPS ||
 			 n->mode == WORLD_MIG_TIME_SLICED;
 
-	if (!is_shared)
+	if (n->mode == WORLD_HAMI)
+		offer_hami(books, node, uuid);
+	else if (!is_shared)
 		offer_id(books, node, uuid, -1);
 	for (int i = 0; is_shared && i < n->replicas; i++)
 		offer_id(books, node, uuid, i);
@@ -122,6 +135,8 @@ void books_register(int node)
 	struct books *books = &all[node];
 
 	books->n_offers = 0;
+	if (world_is_claims(world.nodes[node].mode))
+		return;
 	books->is_registered = true;
 	for (int i = 0; i < world.n_gpus; i++)
 		if (world.gpus[i].node == node && !world.gpus[i].lost)
@@ -315,6 +330,8 @@ static bool allocate_container(struct books *books, struct world_pod *pod, int i
 			return false;
 		}
 		check(world_place(id, &container->slots[container->n_slots]));
+		if (world.nodes[pod->node].mode == WORLD_HAMI && pod->hami[0])
+			container->slots[container->n_slots].gpu = container->chosen[i];
 		container->n_slots++;
 	}
 	if (container->n_slots == 0)
@@ -333,7 +350,7 @@ bool books_allocate(struct world_pod *pod)
 	struct books *books = &all[pod->node];
 
 	free_ended(&books->memory);
-	for (int i = 0; i < pod->n_containers; i++)
+	for (int i = 0; pod->claim < 0 && i < pod->n_containers; i++)
 		if (!allocate_container(books, pod, i))
 			return false;
 	return true;

@@ -27,6 +27,9 @@ enum cause {
 	CAUSE_UNNOTICED,       /* the agent hears of no changes */
 	CAUSE_CLOCK_SET,       /* the controller's wall clock was */
 	CAUSE_NODE_CLOCK,      /* the node's was: its kubelet seems to have started later */
+	CAUSE_SLICES,          /* the driver's slices are away, incomplete or under way */
+	CAUSE_CLAIMED,         /* a claim was allocated, or its use ended */
+	CAUSE_STAND_IN,        /* a pod holds a device for others, who need not be there */
 	CAUSE_N,
 };
 

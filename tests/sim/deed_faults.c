@@ -66,16 +66,25 @@ void deed_restart_agent(const int *args)
 	deed_excuse(CAUSE_REPORTS_MISSING, node, args[1]);
 }
 
+static void deliver_late(void *owner, uint64_t node)
+{
+	(void)owner;
+	(void)wire_forge((int)node, WIRE_REPLAY);
+}
+
+/* Some controllers get a report of before their start, maybe before the node's own next one. */
 static void start_controller(void *owner, uint64_t number)
 {
-	(void)owner, (void)number;
+	(void)owner;
 	programs_start_controller();
+	for (int node = 0; number % 3 == 0 && node < world.n_nodes; node++)
+		clockwork_in(150 + number % 200, deliver_late, NULL, (uint64_t)node);
 }
 
 void deed_restart_controller(const int *args)
 {
 	programs_stop_controller();
-	clockwork_at(deed_for_ms(args[0]), start_controller, NULL, 0);
+	clockwork_at(deed_for_ms(args[0]), start_controller, NULL, (uint64_t)args[0]);
 	deed_excuse(CAUSE_CONTROLLER_NEW, -1, args[0] + 5000);
 	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[0] + 5000);
 }
@@ -99,6 +108,18 @@ void deed_cut_watch(const int *args)
 {
 	apiserver_cut((enum apiserver_kind)args[0]);
 	deed_excuse(CAUSE_API_LATE, -1, 31000);
+}
+
+/* Without a right, or without the API group; what is denied is asked for again after 30 s. */
+void deed_deny_claims(const int *args)
+{
+	uint64_t until = deed_for_ms(args[1]);
+
+	if (args[0] != 1)
+		apiserver_deny(APISERVER_CLAIMS, args[0] == 0 ? 404 : 403, until);
+	if (args[0] != 2)
+		apiserver_deny(APISERVER_SLICES, args[0] == 0 ? 404 : 403, until);
+	deed_excuse(CAUSE_SLICES, -1, args[1] + 61000);
 }
 
 static void expire(void *owner, uint64_t number)

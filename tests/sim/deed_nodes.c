@@ -3,6 +3,7 @@
 
 #include "sim/apiserver.h"
 #include "sim/cause.h"
+#include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/driver.h"
 #include "sim/kubelet.h"
@@ -12,18 +13,33 @@
 
 /* Fleet */
 
+static void publish_slices(void *owner, uint64_t node)
+{
+	(void)owner;
+	claims_publish((int)node, world_between(1, 3000));
+}
+
 void deed_add_node(const int *args)
 {
-	/* Of variants 0 to 7 each has one of four kubelets, 8 and 9 have no agent. */
-	int node = world_add_node(args[3] < 8 ? 33 + args[3] % 4 : 36, (enum world_mode)args[0],
-				  args[2], args[1], args[3] / 4 % 2 != 0);
+	/*
+	 * Of variants 0 to 7 each has one of four kubelets, 8 and 9 have no agent. From 10 on it is
+	 * the same once more, but for the kubelet's gate ResourceHealthStatus, which by default is
+	 * on since 1.36.
+	 */
+	int variant = args[3] % 10;
+	int minor = variant < 8 ? 33 + variant % 4 : 36;
+	int node = world_add_node(minor, (enum world_mode)args[0], args[2], args[1],
+				  variant / 4 % 2 != 0);
 
 	if (node < 0)
 		return;
+	world.nodes[node].tells_resources = variant < 8 ? (minor >= 36) != (args[3] >= 10)
+							: args[3] != 19;
 	apiserver_put_node(&world.nodes[node]);
 	clockwork_boot(node);
-	world.nodes[node].agentless = args[3] >= 8;
+	world.nodes[node].agentless = variant >= 8;
 	kubelet_start(node, 100, 300);
+	clockwork_in(500, publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
 	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
 	if (world.nodes[node].agentless)
@@ -146,7 +162,7 @@ void deed_configure_plugin(const int *args)
 {
 	int node = deed_node(args[0]);
 
-	if (node < 0)
+	if (node < 0 || world.nodes[node].mode >= WORLD_CLAIMS)
 		return;
 	world.nodes[node].mode = (enum world_mode)args[1];
 	world.nodes[node].replicas = args[2];
@@ -164,6 +180,7 @@ void deed_divide_gpu(const int *args)
 		return;
 	divide(gpu, true, args[1]);
 	kubelet_update_plugin(gpu->node);
+	publish_slices(NULL, (uint64_t)gpu->node);
 	deed_for_ms(20000);
 }
 
@@ -175,8 +192,10 @@ static void find_gpu_again(void *owner, uint64_t number)
 
 	(void)number;
 	gpu->lost = false;
-	if (gpu->node >= 0)
-		kubelet_update_plugin(gpu->node);
+	if (gpu->node < 0)
+		return;
+	kubelet_update_plugin(gpu->node);
+	publish_slices(NULL, (uint64_t)gpu->node);
 }
 
 void deed_lose_gpu(const int *args)
@@ -188,6 +207,7 @@ void deed_lose_gpu(const int *args)
 	gpu->lost = true;
 	gpu->xids++;
 	kubelet_update_plugin(gpu->node);
+	publish_slices(NULL, (uint64_t)gpu->node);
 	deed_excuse(CAUSE_DRIVER_FAILED, gpu->node, args[1]);
 	clockwork_at(deed_for_ms(args[1]), find_gpu_again, gpu, 0);
 	deed_for_ms(args[1] + 20000);
@@ -223,6 +243,7 @@ static void power_on(void *owner, uint64_t number)
 	world_new_uuid(world.nodes[node].boot_id);
 	clockwork_boot(node);
 	kubelet_start(node, world_between(100, 8000), world_between(300, 9000));
+	clockwork_in(world_between(500, 9000), publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
 	cause_end(CAUSE_REPORTS_MISSING, node, -1);
 	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
@@ -250,6 +271,58 @@ void deed_reboot_node(const int *args)
 		return;
 	power_off(node, args[1]);
 	clockwork_step_wall(node, args[2]);
+}
+
+static void renumber(void *owner, uint64_t node)
+{
+	(void)owner;
+	if (!world.nodes[node].powered)
+		claims_renumber((int)node);
+}
+
+void deed_renumber(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0 || !world_is_claims(world.nodes[node].mode))
+		return;
+	power_off(node, args[1]);
+	clockwork_in((uint64_t)args[1] - 1, renumber, NULL, (uint64_t)node);
+}
+
+/* The driver of dynamic resource allocation */
+
+static void return_device(void *owner, uint64_t node)
+{
+	world.pools[node].withdrawn = -1;
+	publish_slices(owner, node);
+}
+
+static void withdraw_device(int node)
+{
+	int first = (int)world_between(0, (uint64_t)world.n_gpus - 1);
+
+	for (int i = 0; i < world.n_gpus; i++)
+		if (world.gpus[(first + i) % world.n_gpus].node == node)
+			world.pools[node].withdrawn = (first + i) % world.n_gpus;
+	publish_slices(NULL, (uint64_t)node);
+}
+
+void deed_spoil_slices(const int *args)
+{
+	int node = deed_node(args[0]);
+
+	if (node < 0 || !world_is_claims(world.nodes[node].mode))
+		return;
+	if (args[1] < 2)
+		claims_take_away(node, args[1] == 0);
+	else if (args[1] == 2)
+		withdraw_device(node);
+	else
+		claims_publish(node, (uint64_t)args[2]);
+	if (args[1] < 3)
+		clockwork_at(deed_for_ms(args[2]), return_device, NULL, (uint64_t)node);
+	deed_for_ms(args[2] + 20000);
 }
 
 /* Pods whose device is no longer there cannot be admitted again. */
@@ -300,6 +373,7 @@ static void return_node(void *owner, uint64_t number)
 	node->in_api = true;
 	world_new_uuid(node->uid);
 	apiserver_put_node(node);
+	publish_slices(NULL, number);
 }
 
 /* Its pods go with it; what holds devices there ends when the kubelet hears of it. */
@@ -311,6 +385,7 @@ void deed_remove_node(const int *args)
 		return;
 	world.nodes[node].in_api = false;
 	apiserver_put_node(&world.nodes[node]);
+	claims_take_away(node, true);
 	for (int i = 0; args[2] && i < world.n_pods; i++) {
 		if (world.pods[i].node != node || !world.pods[i].object.exists)
 			continue;

@@ -7,8 +7,10 @@
 #include "sim/apiserver.h"
 #include "sim/books.h"
 #include "sim/cause.h"
+#include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/kubelet.h"
+#include "sim/sharers.h"
 #include "sim/world.h"
 
 /* Pods */
@@ -66,22 +68,58 @@ static struct world_pod *find_pod(int number)
 	return apiserver_is_up() ? world_find_pod(name) : NULL;
 }
 
-static void add_pod(int node, int number, int code)
+/* A pod for the node that nobody knows yet, or NULL. */
+static struct world_pod *make_pod(int node, const char *name)
 {
-	static const uint64_t graces[] = {0, 300, 3000, 20000};
-	struct world_pod *pod;
+	if (node < 0 || !world.nodes[node].in_api || !apiserver_is_up() || world_find_pod(name))
+		return NULL;
+	return world_add_pod(node, name);
+}
+
+static struct world_pod *make_numbered(int node, int number)
+{
 	char name[16];
 
 	pod_name(number, name);
-	if (node < 0 || !world.nodes[node].in_api || !apiserver_is_up() || world_find_pod(name) ||
-	    !(pod = world_add_pod(node, name)))
-		return;
-	fill_pod(pod, shape_of(code));
-	pod->grace_ms = graces[code % 4];
+	return make_pod(node, name);
+}
+
+/* It was not bound after all. */
+static void drop_pod(struct world_pod *pod)
+{
+	pod->stage = WORLD_GONE;
+}
+
+static void show_pod(struct world_pod *pod)
+{
 	pod->object.exists = true;
 	apiserver_put_pod(pod);
 	kubelet_see(pod);
 	deed_for_ms(30000);
+}
+
+static bool is_bindable(struct world_pod *pod, int code)
+{
+	enum world_mode mode = world.nodes[pod->node].mode;
+
+	if (world_is_claims(mode))
+		return claims_bind(pod, code);
+	return mode != WORLD_HAMI || sharers_choose(pod);
+}
+
+static void add_pod(int node, int number, int code)
+{
+	static const uint64_t graces[] = {0, 300, 3000, 20000};
+	struct world_pod *pod = make_numbered(node, number);
+
+	if (!pod)
+		return;
+	fill_pod(pod, shape_of(code));
+	pod->grace_ms = graces[code % 4];
+	if (is_bindable(pod, code))
+		show_pod(pod);
+	else
+		drop_pod(pod);
 }
 
 void deed_create_pod(const int *args)
@@ -152,6 +190,104 @@ void deed_restart_container(const int *args)
 	deed_for_ms(args[1]);
 }
 
+/* Sharers, and those who say so */
+
+void deed_reserve_gpu(const int *args)
+{
+	int node = deed_node(args[0]);
+	struct world_pod *pod;
+	char name[24];
+
+	if (node < 0 || world.nodes[node].mode != WORLD_EXCLUSIVE || sharers_find(args[1]))
+		return;
+	snprintf(name, sizeof(name), "gpu-reservation-%d", args[1] % 10);
+	pod = make_pod(node, name);
+	if (!pod)
+		return;
+	fill_pod(pod, (struct shape){.wanted = 1});
+	snprintf(pod->namespace, sizeof(pod->namespace), "kai-resource-reservation");
+	pod->is_reservation = true;
+	pod->group = args[1];
+	cause_add(CAUSE_STAND_IN, node, -1, clockwork_now(), WORLD_NEVER);
+	show_pod(pod);
+}
+
+void deed_unreserve_gpu(const int *args)
+{
+	struct world_pod *pod = sharers_find(args[0]);
+
+	if (!pod || !apiserver_is_up() || pod->object.deleting)
+		return;
+	pod->object.deleting = true;
+	show_pod(pod);
+}
+
+/* One that asks the kubelet for nothing. */
+static struct world_pod *make_idle(int node, int number)
+{
+	struct world_pod *pod = make_numbered(node, number);
+
+	if (!pod)
+		return NULL;
+	fill_pod(pod, (struct shape){.wanted = 0});
+	pod->containers[0].resource[0] = '\0';
+	return pod;
+}
+
+void deed_share_gpu(const int *args)
+{
+	const struct world_pod *reservation = sharers_find(args[1]);
+	struct world_pod *pod = reservation ? make_idle(reservation->node, args[0]) : NULL;
+
+	if (!pod)
+		return;
+	pod->group = args[1];
+	show_pod(pod);
+}
+
+void deed_spoil_hami(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod || world.nodes[pod->node].mode != WORLD_HAMI || !pod->hami[0])
+		return;
+	sharers_spoil(pod);
+	apiserver_put_pod(pod);
+	deed_for_ms(30000);
+}
+
+void deed_forge_pod(const int *args)
+{
+	struct world_pod *pod = make_idle(deed_node(args[0]), args[1]);
+
+	if (!pod)
+		return;
+	/* Half of them have a device of the kubelet's as well, and lie about which. */
+	if (args[3] && world.nodes[pod->node].mode < WORLD_CLAIMS) {
+		pod->n_containers = 0;
+		fill_pod(pod, (struct shape){.wanted = 1});
+	}
+	if (sharers_forge(pod, (enum sharers_forgery)args[2]))
+		show_pod(pod);
+	else
+		drop_pod(pod);
+}
+
+/* Claims */
+
+void deed_spoil_claim(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod)
+		return;
+	if (args[1])
+		claims_deallocate(pod);
+	else
+		claims_delete(pod);
+	deed_for_ms(30000);
+}
+
 /* Static pods */
 
 static struct world_pod *find_static(int node, int number)
@@ -172,7 +308,8 @@ void deed_add_static(const int *args)
 	struct world_pod *pod;
 	char name[24];
 
-	if (node < 0 || find_static(node, args[1]))
+	/* HAMi gives devices to pods only that its scheduler has bound. */
+	if (node < 0 || world.nodes[node].mode == WORLD_HAMI || find_static(node, args[1]))
 		return;
 	snprintf(name, sizeof(name), "static-%d-%.8s", args[1], world.nodes[node].name);
 	pod = world_add_pod(node, name);

@@ -4,7 +4,7 @@
 # usage: tests/sim/defects.sh [--update] [BUILD [SEEDS]]
 #
 # Checks the fleet simulator: builds it once for each defect in tests/sim/defects, with that defect
-# in it, and runs seeds from 1 on until a rule is violated, SEEDS (2000) at most. Prints the table of
+# in it, and runs seeds from 1 on until a rule is violated, SEEDS (3000) at most. Prints the table of
 # which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
 # up to date (.build/dev); only the source file that a defect is in is compiled again.
 #
@@ -21,7 +21,7 @@ if [[ ${1-} == --update ]]; then
 	shift
 fi
 build=$(realpath "${1:-.build/dev}")
-seeds=${2:-2000}
+seeds=${2:-3000}
 work=$build/tests/sim/defects
 mkdir -p "$work"
 
@@ -76,7 +76,7 @@ run_defect() {
 		return
 	fi
 	# A defect may well make the programs abort or hang: that is being caught, too.
-	output=$(timeout 120 "$folder/sim" --from 1 --count "$seeds" --no-shrink 2>&1) || true
+	output=$(timeout 600 "$folder/sim" --from 1 --count "$seeds" --no-shrink 2>&1) || true
 	rm -rf "$folder"
 	if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
 		table+=("| $name | ${BASH_REMATCH[2]} | ${BASH_REMATCH[1]} |")

@@ -25,11 +25,14 @@ enum symptom {
 	MODE_UNKNOWN,
 	TENANT_UNKNOWN, /* Pending, Unresolved; Attributed=False */
 	NAME_ONLY,
+	DISPUTED,
+	STILL_NAME_ONLY, /* it was before: a node that is not heard of confirms nothing */
 	COUNT_UNKNOWN,
 	NOT_FRESH,
 	SETTLING,     /* Attributed=Unknown, reason Settling */
 	NOT_READABLE, /* Attributed=Unknown for another reason */
 	DUPLICATE,
+	STILL_DUPLICATE, /* it was before: nodes that are not heard of take nothing back */
 	N_SYMPTOMS,
 };
 
@@ -42,17 +45,30 @@ static const struct {
 			  BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_FORGED) |
 				  BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
 				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED) |
-				  BIT(CAUSE_AGENTLESS),
+				  BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
+				  BIT(CAUSE_CLAIMED),
 			  SETTLING_WEARS_OFF_MS},
 	[TENANT_UNKNOWN] = {"somebody unknown holds a slot",
 			    BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
 				    BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_BOOKS_STALE) |
 				    BIT(CAUSE_FORGED) | BIT(CAUSE_CONTROLLER_NEW) |
-				    BIT(CAUSE_AGENTLESS),
+				    BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
+				    BIT(CAUSE_STAND_IN),
 			    SETTLING_WEARS_OFF_MS},
 	[NAME_ONLY] = {"a tenant is NameOnly",
 		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED),
 		       SETTLING_WEARS_OFF_MS},
+	[STILL_NAME_ONLY] = {"a tenant is still NameOnly",
+			     BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
+				     BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_CONTROLLER_NEW) |
+				     BIT(CAUSE_REPORTS_MISSING),
+			     SETTLING_WEARS_OFF_MS},
+	/* Not BOOKS_FAILED: what a book said last does not contradict what came later. */
+	[DISPUTED] = {"witnesses contradict each other",
+		      BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_FORGED) | BIT(CAUSE_API_LATE) |
+			      BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_REPORTS_MISSING) |
+			      BIT(CAUSE_CONTROLLER_NEW),
+		      SETTLING_WEARS_OFF_MS},
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
 				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
@@ -72,10 +88,15 @@ static const struct {
 				  BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
 			  STALE_WEARS_OFF_MS},
 	[DUPLICATE] = {"the device is claimed twice", BIT(CAUSE_DUPLICATE), STALE_WEARS_OFF_MS},
+	[STILL_DUPLICATE] = {"the device is still claimed twice",
+			     BIT(CAUSE_DUPLICATE) | BIT(CAUSE_CONTROLLER_NEW) |
+				     BIT(CAUSE_REPORTS_MISSING),
+			     STALE_WEARS_OFF_MS},
 };
 
 struct judge {
 	const struct attribution_status *status;
+	const struct attribution_status *before; /* NULL: there was none */
 	int gpu, node;
 };
 
@@ -107,6 +128,16 @@ static bool is_wiped(struct view uid)
 	return false;
 }
 
+static bool was_name_only(const struct judge *judge, const struct attribution_tenant *tenant)
+{
+	const struct attribution_tenant *before =
+		judge->before ? attribution_find_tenant(judge->before, tenant->pod_uid,
+							tenant->container)
+			      : NULL;
+
+	return before && before->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY;
+}
+
 static void judge_tenants(const struct judge *judge)
 {
 	const struct array tenants = judge->status->tenants;
@@ -119,7 +150,9 @@ static void judge_tenants(const struct judge *judge)
 			suspect(judge, TENANT_UNKNOWN);
 		else if (tenant->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY &&
 			 !is_wiped(tenant->pod_uid))
-			suspect(judge, NAME_ONLY);
+			suspect(judge, was_name_only(judge, tenant) ? STILL_NAME_ONLY : NAME_ONLY);
+		else if (tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED)
+			suspect(judge, DISPUTED);
 	}
 }
 
@@ -138,6 +171,13 @@ static bool has_reason(const struct judge *judge, const char *type, const char *
 	return condition && view_equal(condition->reason, view_from(reason));
 }
 
+static bool was_duplicate(const struct judge *judge)
+{
+	const struct judge before = {.status = judge->before};
+
+	return judge->before && has_reason(&before, "Ready", "DuplicateUUID");
+}
+
 /* Ready is not True for one of the reasons that the other words give, or for a second claim. */
 static void judge_conditions(const struct judge *judge)
 {
@@ -153,7 +193,7 @@ static void judge_conditions(const struct judge *judge)
 		suspect(judge, has_reason(judge, "Attributed", "Settling") ? SETTLING
 									   : NOT_READABLE);
 	if (has_reason(judge, "Ready", "DuplicateUUID"))
-		suspect(judge, DUPLICATE);
+		suspect(judge, was_duplicate(judge) ? STILL_DUPLICATE : DUPLICATE);
 	else if (ready != CONDITION_TRUE && fresh == CONDITION_TRUE && attributed == CONDITION_TRUE)
 		oracle_accuse(ORACLE_NO_CAUSE, "%s: Ready is not True, and nothing says why",
 			      world.gpus[judge->gpu].uuid);
@@ -162,16 +202,20 @@ static void judge_conditions(const struct judge *judge)
 /* Of a card that is elsewhere, or that nobody tells of, the node knows no IDs. */
 static bool is_mode_plain(int gpu, int node)
 {
+	/* Without a plugin the only IDs are those that claims give. */
+	if (world_is_claims(world.nodes[node < 0 ? 0 : node].mode) &&
+	    cause_since(CAUSE_API_LATE, node, gpu, clockwork_now() - WEARS_OFF_MS))
+		return false;
 	return world.gpus[gpu].node == node &&
 	       !rest_was_released(gpu, clockwork_now() - RELEASE_WEARS_OFF_MS) &&
 	       rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN;
 }
 
-void doubt_judge(const struct attribution_status *status, int gpu, int node, uint64_t sent_at)
+void doubt_judge(const struct attribution_status *status, const struct attribution_status *before,
+		 int gpu, int node)
 {
-	const struct judge judge = {status, gpu, node};
+	const struct judge judge = {status, before, gpu, node};
 
-	(void)sent_at;
 	judge_tenants(&judge);
 	judge_conditions(&judge);
 	if (status->tenant_count < 0 || status->slots.allocated < 0)

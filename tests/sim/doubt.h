@@ -8,9 +8,8 @@
  * Threads: any.
  */
 
-#include <stdint.h>
-
 #include "core/attribution.h"
 
-/* sent_at: when the write was sent. node: -1, the status names none that there is. */
-void doubt_judge(const struct attribution_status *status, int gpu, int node, uint64_t sent_at);
+/* before: the status that the object had; NULL: none. node: -1, the status names none that is. */
+void doubt_judge(const struct attribution_status *status, const struct attribution_status *before,
+		 int gpu, int node);

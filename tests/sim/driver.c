@@ -107,7 +107,7 @@ static int name(struct nvml_abi_device *device, char *text, unsigned size)
 
 static int minor(struct nvml_abi_device *device, unsigned *ret)
 {
-	*ret = (unsigned)(as_gpu(device) - world.gpus);
+	*ret = (unsigned)as_gpu(device)->minor;
 	return NVML_ABI_SUCCESS;
 }
 

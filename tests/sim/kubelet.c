@@ -71,14 +71,28 @@ static enum world_phase phase_of(const struct world_pod *pod)
 	}
 }
 
+/* Of its devices; the kubelet does not always know. */
+static enum world_health health_of(const struct world_pod *pod)
+{
+	for (int c = 0; c < pod->n_containers; c++)
+		for (int s = 0; s < pod->containers[c].n_slots; s++)
+			if (world.gpus[pod->containers[c].slots[s].gpu].lost)
+				return WORLD_ILL;
+	return !kubelets[pod->node].has_plugin || world_chance(10) ? WORLD_HEALTH_UNKNOWN
+								   : WORLD_HEALTHY;
+}
+
 static void fill_object(const struct world_pod *pod, struct world_object *object)
 {
 	object->phase = phase_of(pod);
 	object->admission_failed = pod->stage == WORLD_REJECTED;
 	object->has_statuses = pod->stage >= WORLD_ADMITTED && pod->stage != WORLD_REJECTED;
-	object->has_resources = object->has_statuses &&
-				world.nodes[pod->node].kubelet_minor >= 36 &&
-				!pod->hash[0];
+	object->started_at = pod->started_at;
+	object->has_resources = object->has_statuses && !pod->hash[0] &&
+				world.nodes[pod->node].tells_resources &&
+				clockwork_now() >= pod->resources_at &&
+				(books_has(pod) || pod->claim >= 0);
+	object->health = health_of(pod);
 	for (int i = 0; i < pod->n_containers; i++)
 		object->states[i] = pod->containers[i].state;
 }
@@ -159,11 +173,41 @@ static void step_in(struct world_pod *pod, uint64_t ms)
 	clockwork_in(ms, advance, pod, 0);
 }
 
+/* What was given shows in the status with the first containers, or later, or never. */
+static void plan_resources(struct world_pod *pod)
+{
+	uint64_t dice = world_between(0, 99);
+
+	pod->resources_at = dice < 70   ? 0
+			    : dice < 92 ? clockwork_now() + world_between(100, 20000)
+					: WORLD_NEVER;
+	if (pod->resources_at > clockwork_now() && pod->resources_at != WORLD_NEVER)
+		clockwork_at(pod->resources_at, tell, pod, 0);
+}
+
+/* Of MIG devices that are gone, which the plugin has not withdrawn yet. */
+static bool holds_lost_part(const struct world_pod *pod)
+{
+	for (int c = 0; c < pod->n_containers; c++)
+		for (int i = 0; i < pod->containers[c].n_slots; i++) {
+			const struct world_slot *slot = &pod->containers[c].slots[i];
+
+			if (slot->partition >= 0 &&
+			    !world.gpus[slot->gpu].partitions[slot->partition].exists)
+				return true;
+		}
+	return false;
+}
+
 static void admit(struct world_pod *pod)
 {
 	pod->stage = WORLD_ADMITTED;
 	cause_add(CAUSE_POD_NEW, pod->node, -1, clockwork_now(), clockwork_now());
 	if (books_allocate(pod)) {
+		if (holds_lost_part(pod))
+			cause_add(CAUSE_BOOKS_STALE, pod->node, -1, clockwork_now(), WORLD_NEVER);
+		pod->started_at = clockwork_wall(pod->node);
+		plan_resources(pod);
 		step_in(pod, world_between(20, 1500));
 		prompt_allocated(pod);
 	} else {
@@ -204,6 +248,8 @@ static void run(struct world_pod *pod)
 	set_states(pod, WORLD_INIT, WORLD_TERMINATED);
 	set_states(pod, WORLD_MAIN, WORLD_RUNNING);
 	pod->stage = WORLD_UP;
+	if (pod->is_reservation && pod->containers[0].n_slots > 0)
+		memcpy(pod->reserves, pod->containers[0].slots[0].id, sizeof(pod->reserves));
 	tell_soon(pod);
 	step_in(pod, 0);
 }
@@ -349,6 +395,15 @@ void kubelet_restart_container(struct world_pod *pod, uint64_t ms)
 
 /* The plugin */
 
+/* The kubelet writes what it hears of the devices' health. */
+static void tell_health(int node)
+{
+	for (int i = 0; i < world.n_pods && world.nodes[node].tells_resources; i++)
+		if (world.pods[i].node == node && world.pods[i].object.has_resources &&
+		    world_is_active(&world.pods[i]))
+			tell_soon(&world.pods[i]);
+}
+
 static void register_plugin(void *owner, uint64_t number)
 {
 	struct kubelet *kubelet = owner;
@@ -358,6 +413,7 @@ static void register_plugin(void *owner, uint64_t number)
 		return;
 	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", true);
 	books_register(node);
+	tell_health(node);
 	cause_end(CAUSE_OFFER_CHANGED, node, -1);
 }
 
@@ -376,8 +432,10 @@ void kubelet_lose_plugin(int node)
 	kubelet->has_plugin = false;
 	kubelet->plugin_start++;
 	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", false);
-	if (kubelet->runs)
-		books_unregister(node);
+	if (!kubelet->runs)
+		return;
+	books_unregister(node);
+	tell_health(node);
 }
 
 void kubelet_return_plugin(int node)

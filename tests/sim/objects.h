@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * objects - pods and nodes of the world as an API server writes them: protobuf messages without
- * envelope.
+ * objects - pods, nodes, claims and slices of the world as an API server writes them: protobuf
+ * messages without envelope.
  *
  * Threads: any.
  */
@@ -12,4 +12,6 @@
 #include "sim/world.h"
 
 void objects_pod(const struct world_pod *pod, uint64_t version, struct sbuf *out);
+void objects_claim(const struct world_claim *claim, uint64_t version, struct sbuf *out);
+void objects_slice(int node, int slice, uint64_t version, struct sbuf *out);
 void objects_node(const struct world_node *node, uint64_t version, struct sbuf *out);

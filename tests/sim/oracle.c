@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "core/attribution.h"
+#include "core/report.h"
 #include "schema/attribution_doc.h"
 #include "sim/cause.h"
 #include "sim/check.h"
@@ -17,10 +18,12 @@
 #include "sim/doubt.h"
 #include "sim/programs.h"
 #include "sim/rest.h"
+#include "sim/sharers.h"
 #include "sim/world.h"
 #include "wire/jwalk.h"
 
 #define MAX_OBJECTS 32
+#define ASKED_MS 100u /* a question and its answer */
 #define MOVE_WEARS_OFF_MS 140000u
 #define CLOCK_WEARS_OFF_MS 100000u /* the longest step is 90 s */
 
@@ -29,6 +32,7 @@ struct sight {
 	char name[64];
 	bool exists;
 	bool is_written;
+	uint64_t written_at;
 	struct arena arena;
 	struct attribution attribution;
 	struct view text; /* of the status */
@@ -157,7 +161,7 @@ static int count_slots(const struct world_container *container, int gpu)
 	int n = 0;
 
 	for (int i = 0; i < container->n_slots; i++)
-		n += container->slots[i].gpu == gpu;
+		n += container->slots[i].gpu == gpu && !container->slots[i].is_admin;
 	return n;
 }
 
@@ -197,13 +201,51 @@ static bool has_partitions(const struct world_container *container, int gpu,
 	return true;
 }
 
+static bool is_on(const struct world_container *container, int gpu)
+{
+	for (int i = 0; i < container->n_slots; i++)
+		if (container->slots[i].gpu == gpu)
+			return true;
+	return false;
+}
+
+static const char *find_fault_of_slots(const struct world_container *container,
+				       const struct attribution_tenant *tenant, int gpu)
+{
+	int n = count_slots(container, gpu);
+
+	if (!is_on(container, gpu))
+		return "never held the device";
+	if (tenant->slots > n || tenant->slots < n - count_orphans(container, gpu))
+		return "holds another number of slots";
+	if (n == 0 && !tenant->system)
+		return "only watches";
+	if (!has_partitions(container, gpu, tenant))
+		return "holds other partitions";
+	return NULL;
+}
+
+/* What it held before the devices were renumbered, as long as that cannot be known. */
+static bool was_so(const struct world_pod *pod, const struct world_container *container,
+		   const struct attribution_tenant *tenant, int gpu, uint64_t sent_at)
+{
+	struct world_container before = *container;
+
+	memcpy(before.slots, container->old_slots, sizeof(before.slots));
+	before.n_slots = container->n_old_slots;
+	return world.pools[pod->node].whole_told_at >= sent_at &&
+	       !find_fault_of_slots(&before, tenant, gpu);
+}
+
 static const char *find_fault(const struct world_pod *pod, const struct attribution_tenant *tenant,
 			      const struct attribution_status *status, int gpu, uint64_t sent_at)
 {
 	const struct world_container *container =
 		find_container(world_holder(pod), tenant->container);
 
-	if (!container || container->held_from > sent_at || count_slots(container, gpu) == 0)
+	bool is_sharer = container && sharers_was_on(pod, gpu, sent_at);
+
+	if (!container || (container->held_from > sent_at && !is_sharer))
 		return "never held the device";
 	if (!view_equal(tenant->pod_name, view_from(pod->name)) ||
 	    !view_equal(tenant->pod_namespace, view_from(pod->namespace)))
@@ -212,12 +254,11 @@ static const char *find_fault(const struct world_pod *pod, const struct attribut
 		return "is on another node";
 	if (pod->end_known_at < sent_at)
 		return "was known to be over";
-	if (tenant->slots > count_slots(container, gpu) ||
-	    tenant->slots < count_slots(container, gpu) - count_orphans(container, gpu))
-		return "holds another number of slots";
-	if (!has_partitions(container, gpu, tenant))
-		return "holds other partitions";
-	return NULL;
+	if (is_sharer && tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
+		return tenant->slots == 0 ? NULL : "holds no slots itself";
+	if (was_so(pod, container, tenant, gpu, sent_at))
+		return NULL;
+	return find_fault_of_slots(container, tenant, gpu);
 }
 
 static void judge_tenant(const struct attribution_status *status,
@@ -308,11 +349,13 @@ void oracle_vanished(const char *name)
 	find_sight(name)->exists = false;
 }
 
-/* As far as the controller was told. */
+/* As far as the controller was told, and the API server would have told if asked. */
 static bool is_long_gone(int node, uint64_t sent_at)
 {
 	uint64_t told_at = world.nodes[node].gone_told_at;
 
+	if (world.nodes[node].in_api && world.nodes[node].there_since + ASKED_MS < sent_at)
+		return false;
 	if (world.nodes[node].there_told_at >= sent_at)
 		return true; /* it came back while the request was on its way */
 	return told_at != WORLD_NEVER && clockwork_now() - told_at >= PROGRAMS_GONE_MS;
@@ -372,7 +415,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	judge_status(&attribution.status, gpu, sent_at);
 	judge_losses(sight, &attribution.status, gpu);
 	judge_place(&attribution.status, gpu);
-	doubt_judge(&attribution.status, gpu, node_of(attribution.status.node_name), sent_at);
+	doubt_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
+		    node_of(attribution.status.node_name));
 	text = status_text(object);
 	if (oracle_is_verbose)
 		printf("%9.3f s: %s: %.*s\n", (double)(sent_at - CLOCKWORK_START_MS) / 1000, name,
@@ -384,7 +428,23 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	sight->attribution = attribution;
 	sight->text = text;
 	sight->is_written = true;
+	sight->written_at = clockwork_now();
 	sight->exists = true;
+}
+
+bool oracle_knows_later(int node, const struct report *report, uint64_t before)
+{
+	for (int i = 0; i < n_sights; i++) {
+		const struct attribution_status *status = &sights[i].attribution.status;
+
+		if (sights[i].exists && sights[i].is_written && sights[i].written_at < before &&
+		    node_of(status->node_name) == node &&
+		    view_equal(status->report.boot_id, report->boot_id) &&
+		    status->report.instance == report->instance &&
+		    status->report.sequence > report->sequence)
+			return true;
+	}
+	return false;
 }
 
 const struct attribution_status *oracle_status(int gpu)

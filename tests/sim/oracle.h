@@ -20,32 +20,40 @@
  *		phase, confidence, witnesses), slots, conditions True. Nothing is missing, nothing
  *		is there that is not so. Excused, for there is no evidence left: what a pod holds
  *		whose entry was wiped from the kubelet's books, or that is of a MIG device which
- *		is gone. Of a node without an agent nothing is known but which app containers the
- *		status of pods says to have which whole devices: those must be there, unless an
- *		agent elsewhere has claimed the device, which such a node cannot contest.
- * NO_CAUSE	Each doubtful word (mode Unknown; a tenant Pending, Unresolved or NameOnly; a count
- *		that is not known; Ready, Attributed or ReportFresh not True) has a cause in the
- *		history (sim/cause.h) that was there within the time that such a cause may take to
- *		wear off; the table in sim/doubt.c says which excuses which, and for how long.
+ *		is gone, or by a claim that was removed by force, or by an annotation of HAMi's
+ *		that somebody spoilt. Of a node without an agent nothing is known but which app
+ *		containers the status of pods says to have which whole devices, and what claims
+ *		and slices say: those must be there in every detail, unless an agent elsewhere has
+ *		claimed the device, which such a node cannot contest. Of HAMi's pods there only
+ *		the node is known.
+ * NO_CAUSE	Each doubtful word (mode Unknown; a tenant Pending, Unresolved, NameOnly or
+ *		Disputed; a count that is not known; Ready, Attributed or ReportFresh not True)
+ *		has a cause in the history (sim/cause.h) that was there within the time that such
+ *		a cause may take to wear off; the table in sim/doubt.c says which excuses which, and for how long.
  * NEEDLESS	No write repeats the status that is there, in text or (unless the controller's
- *		clock was set lately) in everything but times; at rest nothing is written at all,
+ *		clock was set lately) in everything but times and the report that it was made
+ *		from; at rest nothing is written at all,
  *		nor after a restart of the controller.
  * LOST		A tenant that was listed does not vanish while it holds the device, its pod lives
  *		and a book of the kubelet's has it: not by a short List, a source that failed, an
- *		older report, a restart of anything.
+ *		older report, a restart of anything; nor while it has it by a claim: not by slices
+ *		that go, are not whole or are numbered anew, nor by an API that is denied.
  * LATE		While nothing has been wrong for a while, a pod's new phase or its end shows
  *		within 3 s of the moment when the controller was told, a new tenant within 6 s of
- *		its allocation, and that a node is silent 5 s after it has been so for the stated
+ *		its allocation, and that a node is silent 3 s after it has been so for the stated
  *		time.
  * FORGED	A report with a token that is not the reporting node's, or that is none, is refused;
+ *		so is one that is older than what the controller found published when it started;
  *		and no node takes over a card that another one has and tells of.
  * DELETED	An object is deleted only when the controller was told, the stated time ago, that
- *		its node is gone, and nothing else since.
+ *		its node is gone, and nothing else since; and never while the API server has the
+ *		node, whatever the watch has told of that.
  * STUCK	Nothing spins at one moment of virtual time.
  *
  * That entries forged under the node's own token are never visible follows from FALSE_TENANT: what
- * is forged is not so. Pods that the controller has not been told of may be shown as Pending and
- * Unresolved; those that it knows to be of other nodes may not.
+ * is forged is not so, neither a report's nor what a pod says of itself in HAMi's or KAI's name.
+ * Pods that the controller has not been told of may be shown as Pending and Unresolved; those that
+ * it knows to be of other nodes may not.
  *
  * Threads: the program's only one.
  */
@@ -57,6 +65,7 @@
 #include "base/view.h"
 
 struct attribution_status;
+struct report;
 
 /*
  * Longest way from a fault to the truth: the back-off of a watch or of a node (30 s), the settling
@@ -105,6 +114,8 @@ unsigned oracle_writes(void);
 
 /* The status of the device that took effect last; NULL: it has none. */
 const struct attribution_status *oracle_status(int gpu);
+/* What was published of the node before that time rests on a later report of the same boot. */
+bool oracle_knows_later(int node, const struct report *report, uint64_t before);
 /* Everything must be true now. */
 void oracle_check_rest(void);
 /* From now on nothing may be written; or it may again. */

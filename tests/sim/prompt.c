@@ -12,8 +12,7 @@
 
 #define TOLD_MS 3000u       /* a join and a write */
 #define ALLOCATED_MS 6000u  /* and before that a sample and a report */
-#define SILENCE_LOOK_MS 10000u
-#define SILENCE_SLACK_MS 5000u
+#define SILENCE_LOOK_MS 1000u
 #define CALM_MS 100000u     /* what was wrong so lately may still be wearing off */
 
 static uint64_t heard_at[WORLD_MAX_NODES];
@@ -39,7 +38,9 @@ static bool is_server_calm(int node)
 
 static bool is_node_calm(int node)
 {
-	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET) & ~BIT(CAUSE_NODE_CLOCK), node);
+	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET) & ~BIT(CAUSE_NODE_CLOCK) &
+				~BIT(CAUSE_CLAIMED) & ~BIT(CAUSE_STAND_IN),
+			node);
 }
 
 static void judge_shown(const struct world_pod *pod, const struct attribution_tenant *tenant)
@@ -112,7 +113,7 @@ static void judge_silence(int gpu)
 			continue;
 		since = heard_at[node] > since ? heard_at[node] : since;
 		if (fresh->status == CONDITION_TRUE &&
-		    clockwork_now() - since > PROGRAMS_STALE_MS + SILENCE_SLACK_MS)
+		    clockwork_now() - since > PROGRAMS_STALE_MS + TOLD_MS)
 			oracle_accuse(ORACLE_LATE, "%s: node-%d is silent, and nothing says so",
 				      world.gpus[gpu].uuid, node + 1);
 	}

@@ -6,7 +6,9 @@
 #include "sim/apiserver.h"
 #include "sim/books.h"
 #include "sim/check.h"
+#include "sim/claims.h"
 #include "sim/oracle.h"
+#include "sim/sharers.h"
 #include "sim/world.h"
 
 struct judge {
@@ -14,7 +16,7 @@ struct judge {
 	int gpu;
 	const struct world_gpu *g;
 	const struct world_node *node;
-	bool is_vague; /* somebody holds slots that no book has */
+	bool is_vague; /* somebody holds slots that no book has, or some device of the node */
 };
 
 static void accuse(const struct judge *judge, const char *what, const char *got,
@@ -38,8 +40,10 @@ static bool is_tenant(const struct world_pod *pod, int container, int gpu)
 {
 	const struct world_pod *holder = world_holder(pod);
 
-	return world_is_active(holder) && pod->object.exists && !world_is_over(&pod->object) &&
-	       is_on(&holder->containers[container], gpu);
+	if (!world_is_active(holder) || !pod->object.exists || world_is_over(&pod->object))
+		return false;
+	return is_on(&holder->containers[container], gpu) ||
+	       (container == 0 && sharers_is_on(pod, gpu));
 }
 
 int rest_phase(const struct world_pod *pod, int container)
@@ -72,6 +76,11 @@ static bool has_witness(const struct attribution_tenant *tenant, struct view nam
 	return false;
 }
 
+static bool is_sharer(const struct world_pod *pod)
+{
+	return sharers_reservation(pod) != NULL;
+}
+
 /*
  * Nothing is left that says so: the entry was wiped from the books, or the MIG device that the
  * entry names is gone and with it who its parent was, unless that was published before.
@@ -80,42 +89,113 @@ static bool is_beyond_proof(const struct world_pod *pod, int container, int gpu)
 {
 	const struct world_container *c = &world_holder(pod)->containers[container];
 
+	if (is_sharer(pod))
+		return !books_has(sharers_reservation(pod));
+	if (pod->is_hami_spoilt)
+		return true;
 	for (int i = 0; i < c->n_slots; i++)
 		if (c->slots[i].gpu == gpu && c->slots[i].partition >= 0 &&
 		    !world.gpus[gpu].partitions[c->slots[i].partition].exists)
 			return true;
-	return !books_has(world_holder(pod));
+	return pod->claim >= 0 ? !claims_has(pod) : !books_has(world_holder(pod));
 }
 
-/* A validator of the operator's, whose namespace the ClusterPolicy tells. */
-static bool is_system(const struct world_pod *pod)
+static bool is_monitor(const struct world_container *container, int gpu)
 {
-	return pod->system && apiserver_has_policy();
+	for (int i = 0; i < container->n_slots; i++)
+		if (container->slots[i].gpu == gpu && !container->slots[i].is_admin)
+			return false;
+	return true;
+}
+
+/* A validator of the operator's, whose namespace the ClusterPolicy tells; or one that watches. */
+static bool is_system(const struct world_pod *pod, int container, int gpu)
+{
+	if ((pod->system && apiserver_has_policy()) ||
+	    (pod->is_reservation && sharers_has_any(pod)))
+		return true;
+	return !is_sharer(pod) && is_monitor(&pod->containers[container], gpu);
+}
+
+static bool is_of_hami(const struct world_pod *pod)
+{
+	return world.nodes[pod->node].mode == WORLD_HAMI && pod->hami[0];
+}
+
+/* What the kubelet says is the device. */
+static bool is_in_books(const struct world_pod *pod)
+{
+	return pod->claim < 0 && !is_of_hami(pod) && !is_sharer(pod);
 }
 
 /* The kubelet writes it for app containers only. */
 static bool is_in_status(const struct world_pod *pod, int container)
 {
-	return pod->object.has_resources && pod->containers[container].kind == WORLD_MAIN;
+	return pod->object.has_resources && is_in_books(pod) &&
+	       pod->containers[container].kind == WORLD_MAIN;
 }
+
+static bool is_in_checkpoint(const struct world_pod *pod, int container)
+{
+	(void)container;
+	return !world.nodes[pod->node].agentless && is_in_books(pod);
+}
+
+static bool is_listed(const struct world_pod *pod, int container)
+{
+	return is_in_checkpoint(pod, container) && pod->containers[container].kind != WORLD_INIT;
+}
+
+static bool is_claimed(const struct world_pod *pod, int container)
+{
+	return pod->containers[container].uses_claim;
+}
+
+static bool is_by_hami(const struct world_pod *pod, int container)
+{
+	(void)container;
+	return is_of_hami(pod);
+}
+
+static bool is_by_kai(const struct world_pod *pod, int container)
+{
+	(void)container;
+	return is_sharer(pod);
+}
+
+static int confidence_of(const struct world_pod *pod)
+{
+	return is_of_hami(pod) || is_sharer(pod) ? ATTRIBUTION_CONFIDENCE_ANNOTATED
+						 : ATTRIBUTION_CONFIDENCE_CONFIRMED;
+}
+
+static const struct {
+	const char *name;
+	bool (*is_one)(const struct world_pod *pod, int container);
+} witnesses[] = {
+	{"Checkpoint", is_in_checkpoint},
+	{"PodResources", is_listed},
+	{"PodStatus", is_in_status},
+	{"ResourceClaim", is_claimed},
+	{"HAMi", is_by_hami},
+	{"KAI", is_by_kai},
+};
 
 static void judge_witnesses(const struct judge *judge, const struct world_pod *pod, int container,
 			    const struct attribution_tenant *tenant)
 {
-	bool is_listed = pod->containers[container].kind != WORLD_INIT;
-
 	if (is_beyond_proof(pod, container, judge->gpu))
 		return;
-	if (!has_witness(tenant, VIEW("Checkpoint")))
-		accuse(judge, "a tenant's witness", "missing", "Checkpoint");
-	if (has_witness(tenant, VIEW("PodResources")) != is_listed)
-		accuse(judge, "a tenant's witness PodResources", is_listed ? "missing" : "there",
-		       "so");
-	if (has_witness(tenant, VIEW("PodStatus")) != is_in_status(pod, container))
-		accuse(judge, "a tenant's witness PodStatus",
-		       is_in_status(pod, container) ? "missing" : "there", "so");
-	if (tenant->confidence != ATTRIBUTION_CONFIDENCE_CONFIRMED)
-		accuse(judge, "a tenant's confidence", "lower", "Confirmed");
+	for (size_t i = 0; i < sizeof(witnesses) / sizeof(witnesses[0]); i++) {
+		bool is_one = witnesses[i].is_one(pod, container);
+
+		if (has_witness(tenant, view_from(witnesses[i].name)) != is_one)
+			oracle_accuse(ORACLE_AT_REST, "%s on %s: %s is %s witness of %s",
+				      judge->g->uuid, judge->node->name, witnesses[i].name,
+				      is_one ? "no" : "a", pod->name);
+	}
+	if (tenant->confidence != confidence_of(pod))
+		accuse(judge, "a tenant's confidence", "another", "Confirmed or Annotated");
 }
 
 static void judge_tenant(const struct judge *judge, const struct world_pod *pod, int container)
@@ -137,9 +217,25 @@ static void judge_tenant(const struct judge *judge, const struct world_pod *pod,
 		accuse(judge, "a tenant's resource", "another", c->resource);
 	if (!view_equal(tenant->workload.name, view_from(owner)))
 		accuse(judge, "a tenant's workload", "another", owner);
-	if (tenant->system != is_system(pod) && !is_beyond_proof(pod, container, judge->gpu))
+	if (tenant->system != is_system(pod, container, judge->gpu) &&
+	    !is_beyond_proof(pod, container, judge->gpu))
 		accuse(judge, "a tenant's system", "wrong", "so");
 	judge_witnesses(judge, pod, container, tenant);
+}
+
+/* Of HAMi's holders only the node may be known, and then the status says so. */
+static bool is_somewhere(const struct attribution_tenant *tenant)
+{
+	return view_equal(tenant->stand_in, VIEW("HAMi"));
+}
+
+static bool has_spoilt(const struct world_node *node)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].is_hami_spoilt && &world.nodes[world.pods[i].node] == node &&
+		    world_is_active(&world.pods[i]))
+			return true;
+	return false;
 }
 
 /* FALSE_TENANT has seen to it that those listed held the device; here they must hold it still. */
@@ -169,13 +265,18 @@ static int64_t judge_tenants(struct judge *judge)
 			if (!is_tenant(pod, c, judge->gpu))
 				continue;
 			judge->is_vague |= is_beyond_proof(pod, c, judge->gpu);
-			count += !is_system(pod);
+			count += !is_system(pod, c, judge->gpu);
 			judge_tenant(judge, pod, c);
 		}
 	}
-	for (uint32_t i = 0; i < judge->status->tenants.count; i++)
-		judge_listed(judge,
-			     ARRAY_AT(judge->status->tenants, struct attribution_tenant, i));
+	judge->is_vague |= has_spoilt(judge->node);
+	for (uint32_t i = 0; i < judge->status->tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(judge->status->tenants, struct attribution_tenant, i);
+
+		if (!has_spoilt(judge->node) || !is_somewhere(tenant))
+			judge_listed(judge, tenant);
+	}
 	return count;
 }
 
@@ -190,7 +291,7 @@ bool rest_is_shown(const struct world_pod *pod)
 		for (int gpu = 0; gpu < world.n_gpus; gpu++) {
 			const struct attribution_status *status = oracle_status(gpu);
 
-			if (rest_must_show(pod, c, gpu) &&
+			if (!is_sharer(pod) && rest_must_show(pod, c, gpu) &&
 			    (!status ||
 			     !attribution_find_tenant(status, view_from(pod->uid),
 						      view_from(pod->containers[c].name))))
@@ -208,13 +309,15 @@ struct forms {
 	bool mps, not_mps;                     /* of the replicas held */
 	int held;                              /* different IDs */
 	int total;                             /* with those on offer */
+	int n_claimants;                       /* pods that have it by claims */
+	bool hami, kai;
 };
 
 static void note_form(struct forms *forms, const char *id)
 {
 	bool is_replica = strstr(id, "::") != NULL;
 
-	if (strncmp(id, "MIG-", 4) == 0)
+	if (strncmp(id, "MIG-", 4) == 0 || strstr(id, "-mig-"))
 		*(is_replica ? &forms->mig_replica : &forms->mig) = true;
 	else
 		*(is_replica ? &forms->replica : &forms->plain) = true;
@@ -234,13 +337,42 @@ static void note_held(struct forms *forms, const struct world_container *contain
 	for (int i = 0; i < container->n_slots; i++) {
 		const char *id = container->slots[i].id;
 
-		if (container->slots[i].gpu != gpu || forms->held == MAX_SEEN ||
+		if (container->slots[i].gpu != gpu || container->slots[i].is_admin ||
+		    forms->held == MAX_SEEN ||
 		    is_seen(seen, forms->held, id))
 			continue;
 		seen[forms->held++] = id;
 		if (strstr(id, "::"))
 			*(container->mps ? &forms->mps : &forms->not_mps) = true;
 	}
+}
+
+static int count_partitions(const struct world_gpu *gpu)
+{
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_partitions; i++)
+		n += gpu->partitions[i].exists;
+	return n;
+}
+
+/* What a driver offers is not counted in slots: a device is one, or as many as it has parts. */
+static int count_sliced(int gpu)
+{
+	int n = count_partitions(&world.gpus[gpu]);
+
+	if (!world_is_claims(world.nodes[world.gpus[gpu].node].mode))
+		return 0;
+	return n > 0 ? n : 1;
+}
+
+static bool uses_by_claim(const struct world_pod *pod, int gpu)
+{
+	for (int c = 0; c < pod->n_containers; c++)
+		if (pod->containers[c].uses_claim && is_on(&pod->containers[c], gpu) &&
+		    !is_monitor(&pod->containers[c], gpu))
+			return true;
+	return false;
 }
 
 static void note_offered(struct forms *forms, int gpu, const char *const *seen)
@@ -255,9 +387,22 @@ static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 		note_form(forms, offered[i]);
 		forms->total += !is_seen(seen, forms->held, offered[i]);
 	}
+	if (world.gpus[gpu].node >= 0 && world.nodes[world.gpus[gpu].node].mode == WORLD_HAMI) {
+		forms->hami = true;
+		forms->total = n;
+		forms->held = forms->held < n ? forms->held : n;
+	}
+	if (world.gpus[gpu].node >= 0 && count_sliced(gpu) > forms->total)
+		forms->total = count_sliced(gpu);
 }
 
-/* Of all that is held, whatever the API server knows of it. */
+/* By the kubelet's books, whatever the API server has; claims and groups are told there only. */
+static bool is_holder(const struct world_pod *pod)
+{
+	return pod->mirror_of < 0 && world_is_active(pod) &&
+	       ((pod->claim < 0 && pod->group < 0) || !world_is_over(&pod->object));
+}
+
 static struct forms survey(int gpu)
 {
 	const char *seen[MAX_SEEN];
@@ -267,9 +412,10 @@ static struct forms survey(int gpu)
 		const struct world_pod *pod = &world.pods[i];
 
 		for (int c = 0; c < pod->n_containers; c++)
-			if (pod->mirror_of < 0 && world_is_active(pod) &&
-			    is_on(&pod->containers[c], gpu))
+			if (is_holder(pod) && is_on(&pod->containers[c], gpu))
 				note_held(&forms, &pod->containers[c], gpu, seen);
+		forms.kai |= is_holder(pod) && sharers_is_on(pod, gpu);
+		forms.n_claimants += is_holder(pod) && uses_by_claim(pod, gpu);
 	}
 	note_offered(&forms, gpu, seen);
 	return forms;
@@ -288,7 +434,9 @@ static int mode_of(const struct forms *forms, const struct world_gpu *gpu)
 
 	if (n != 1)
 		return n == 0 && gpu->mig ? ATTRIBUTION_MODE_MIG : ATTRIBUTION_MODE_UNKNOWN;
-	if (forms->replica)
+	if (forms->hami)
+		return ATTRIBUTION_MODE_UNKNOWN;
+	if (forms->replica || (forms->plain && (forms->n_claimants > 1 || forms->kai)))
 		return mode_of_replicas(forms, gpu);
 	if (forms->plain)
 		return ATTRIBUTION_MODE_EXCLUSIVE;
@@ -340,11 +488,8 @@ static void judge_sharing(const struct judge *judge)
 
 static void judge_partitions(const struct judge *judge)
 {
-	int n = 0;
-
-	for (int i = 0; i < judge->g->n_partitions; i++)
-		n += judge->g->partitions[i].exists;
-	judge_number(judge, "the number of partitions", judge->status->partitions.count, n);
+	judge_number(judge, "the number of partitions", judge->status->partitions.count,
+		     count_partitions(judge->g));
 	for (uint32_t i = 0; i < judge->status->partitions.count; i++) {
 		const struct attribution_partition *partition =
 			ARRAY_AT(judge->status->partitions, struct attribution_partition, i);
@@ -364,6 +509,10 @@ static void judge_partitions(const struct judge *judge)
 /* An ID without a place is the whole node's doubt. */
 static bool has_doubts(const struct judge *judge)
 {
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].is_reservation && world.pods[i].node == judge->g->node &&
+		    world_is_active(&world.pods[i]) && !sharers_has_any(&world.pods[i]))
+			return true;
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *pod = &world.pods[i];
 
@@ -417,29 +566,41 @@ static bool is_told_by_api(const struct world_pod *pod, int container, int gpu)
 {
 	const struct world_container *c = &world_holder(pod)->containers[container];
 
+	if (pod->claim >= 0)
+		return rest_must_show(pod, container, gpu);
+	if (is_of_hami(pod))
+		return false; /* an ID of HAMi's tells some device of the node */
 	for (int i = 0; i < c->n_slots; i++)
 		if (c->slots[i].gpu == gpu && c->slots[i].partition < 0)
 			return is_in_status(pod, container) && is_tenant(pod, container, gpu);
 	return false;
 }
 
+static void judge_told(const struct judge *judge, const struct world_pod *pod)
+{
+	for (int c = 0; c < pod->n_containers; c++) {
+		if (!is_told_by_api(pod, c, judge->gpu))
+			continue;
+		if (judge->status)
+			judge_tenant(judge, pod, c);
+		else
+			accuse(judge, pod->name, "missing", "a tenant");
+	}
+}
+
 static void judge_agentless(const struct judge *judge)
 {
 	if (judge->status && !view_equal(judge->status->node_name, view_from(judge->node->name)))
 		return;
-	for (int i = 0; i < world.n_pods; i++) {
-		const struct world_pod *pod = &world.pods[i];
+	for (int i = 0; i < world.n_pods; i++)
+		judge_told(judge, &world.pods[i]);
+	for (uint32_t i = 0; judge->status && i < judge->status->tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(judge->status->tenants, struct attribution_tenant, i);
 
-		for (int c = 0; c < pod->n_containers; c++)
-			if (is_told_by_api(pod, c, judge->gpu) &&
-			    (!judge->status ||
-			     !attribution_find_tenant(judge->status, view_from(pod->uid),
-						      view_from(pod->containers[c].name))))
-				accuse(judge, pod->name, "missing", "a tenant");
+		if (!is_somewhere(tenant))
+			judge_listed(judge, tenant);
 	}
-	for (uint32_t i = 0; judge->status && i < judge->status->tenants.count; i++)
-		judge_listed(judge,
-			     ARRAY_AT(judge->status->tenants, struct attribution_tenant, i));
 }
 
 void rest_judge(const struct attribution_status *status, int gpu)
@@ -455,7 +616,7 @@ void rest_judge(const struct attribution_status *status, int gpu)
 		judge_there(&judge);
 }
 
-/* Texts but for times */
+/* Texts but for times and reports */
 
 static size_t time_length(struct view text)
 {
@@ -475,10 +636,29 @@ static size_t time_length(struct view text)
 	return n;
 }
 
+/* Which report it was made from; the object has no others in it. */
+static size_t report_length(struct view text)
+{
+	size_t n = 0;
+
+	if (!view_starts_with(text, VIEW("\"report\":{")))
+		return 0;
+	while (n < text.len && text.ptr[n] != '}')
+		n++;
+	return n;
+}
+
+static size_t passed_over(struct view text)
+{
+	size_t n = report_length(text);
+
+	return n > 0 ? n : time_length(text);
+}
+
 bool rest_is_same_text(struct view a, struct view b)
 {
 	while (a.len > 0 && b.len > 0) {
-		size_t in_a = time_length(a), in_b = time_length(b);
+		size_t in_a = passed_over(a), in_b = passed_over(b);
 
 		if (!in_a != !in_b || (!in_a && a.ptr[0] != b.ptr[0]))
 			return false;

@@ -35,6 +35,7 @@ struct letter {
 	unsigned boot;
 	uint64_t to; /* the controller that it is for, by its start: connections die with it */
 	enum wire_forgery forgery; /* WIRE_N_FORGERIES: it is none */
+	bool is_old; /* what was published when it was sent rests on a later one */
 	char authorization[64];
 	size_t len;
 	char body[];
@@ -103,6 +104,9 @@ static void answered(void *owner, int status, uint32_t retry_after_ms, struct vi
 	if (status == 200 && must_be_refused(letter->forgery))
 		oracle_accuse(ORACLE_FORGED, "a forged report of node-%d is accepted",
 			      letter->node + 1);
+	if (status == 200 && letter->is_old)
+		oracle_accuse(ORACLE_FORGED, "node-%d: a report that is older than what is "
+			      "published is accepted", letter->node + 1);
 	if (status == 200) {
 		heard_by[letter->node] = programs_controller_since();
 		prompt_heard(letter->node);
@@ -122,7 +126,9 @@ static void arrive(void *owner, uint64_t number)
 	struct letter *letter = owner;
 
 	(void)number;
-	if (letter->boot != boots[letter->node] || letter->to != programs_controller_since()) {
+	/* One that nobody waits for is on the way somewhere, and outlives who sent it. */
+	if ((letter->fetch && letter->boot != boots[letter->node]) ||
+	    letter->to != programs_controller_since()) {
 		if (letter->fetch)
 			net_fail(letter->fetch, "connection reset");
 		free(letter);
@@ -268,6 +274,9 @@ static bool claim_pods(struct forger *forger)
 	if (!pod)
 		return false;
 	book(forger, pod->uid, pod->name);
+	/* Until it is told whose it is, to the controller it is one that does not exist. */
+	if (pod->known_at > clockwork_now())
+		cause_add(CAUSE_FORGED, forger->node, -1, clockwork_now(), clockwork_now());
 	return true;
 }
 
@@ -321,6 +330,21 @@ static bool change(struct forger *forger, enum wire_forgery forgery)
 	return forgery != WIRE_OTHER_DEVICES || claim_devices(forger);
 }
 
+/* Older than what the present controller has found when it started. */
+static bool is_old(int node, struct view body)
+{
+	struct arena arena;
+	struct report report;
+	struct error err;
+	bool old;
+
+	arena_init(&arena, LIMIT_MIB);
+	old = report_doc_decode(body, &arena, &report, &err) == 0 &&
+	      oracle_knows_later(node, &report, programs_controller_since());
+	arena_deinit(&arena);
+	return old;
+}
+
 static void post(int node, enum wire_forgery forgery, struct view body)
 {
 	char authorization[64];
@@ -332,6 +356,7 @@ static void post(int node, enum wire_forgery forgery, struct view body)
 						 : wire_token(node));
 	letter = write_letter(node, authorization, body);
 	letter->forgery = forgery;
+	letter->is_old = forgery == WIRE_REPLAY && is_old(node, body);
 	send(letter, 1);
 }
 
@@ -360,9 +385,14 @@ bool wire_forge(int node, enum wire_forgery forgery)
 	}
 	if (forgery != WIRE_REPLAY)
 		return post_changed(node, forgery);
-	/* A controller that has heard nothing of the node yet cannot know what is old. */
-	if (!kept[node][KEPT - 1] || heard_by[node] != programs_controller_since())
+	if (!kept[node][KEPT - 1])
 		return false;
+	/*
+	 * A controller that has heard nothing of the node yet knows only what is older than what is
+	 * published. A pod may have ended since that.
+	 */
+	if (heard_by[node] != programs_controller_since())
+		cause_add(CAUSE_FORGED, node, -1, clockwork_now(), clockwork_now());
 	post(node, forgery, view_from(kept[node][KEPT - 1]));
 	return true;
 }

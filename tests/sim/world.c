@@ -35,7 +35,12 @@ void world_new_uuid(char ret[static WORLD_UID_SIZE])
 
 bool world_is_mig(enum world_mode mode)
 {
-	return mode == WORLD_MIG || mode == WORLD_MIG_TIME_SLICED;
+	return mode == WORLD_MIG || mode == WORLD_MIG_TIME_SLICED || mode == WORLD_MIG_CLAIMS;
+}
+
+bool world_is_claims(enum world_mode mode)
+{
+	return mode == WORLD_CLAIMS || mode == WORLD_MIG_CLAIMS;
 }
 
 static void add_gpu(int node)
@@ -45,7 +50,8 @@ static void add_gpu(int node)
 
 	if (world.n_gpus == WORLD_MAX_GPUS)
 		return;
-	gpu = &world.gpus[world.n_gpus++];
+	gpu = &world.gpus[world.n_gpus];
+	gpu->minor = world.n_gpus++;
 	world_new_uuid(uuid);
 	snprintf(gpu->uuid, sizeof(gpu->uuid), "GPU-%s", uuid);
 	gpu->node = node;
@@ -72,6 +78,8 @@ int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_
 	node->in_api = true;
 	node->powered = true;
 	node->gone_told_at = WORLD_NEVER;
+	world.pools[index].withdrawn = -1;
+	world.pools[index].whole_told_at = WORLD_NEVER;
 	for (int i = 0; i < n_gpus; i++)
 		add_gpu(index);
 	return index;
@@ -86,11 +94,11 @@ void world_divide(struct world_gpu *gpu, bool mig, int n_partitions)
 	gpu->mig = mig;
 	gpu->changed_at = clockwork_now();
 	for (int i = 0; mig && i < n_partitions && gpu->n_partitions < WORLD_MAX_PARTITIONS; i++) {
-		struct world_partition *partition = &gpu->partitions[gpu->n_partitions++];
+		struct world_partition *partition = &gpu->partitions[gpu->n_partitions];
 
 		world_new_uuid(uuid);
 		snprintf(partition->uuid, sizeof(partition->uuid), "MIG-%s", uuid);
-		partition->gpu_instance = 7 + i;
+		partition->gpu_instance = 1 + gpu->n_partitions++;
 		partition->exists = true;
 	}
 }
@@ -118,7 +126,9 @@ struct world_pod *world_add_pod(int node, const char *name)
 				  .known_at = WORLD_NEVER,
 				  .shown_at = WORLD_NEVER,
 				  .over_at = WORLD_NEVER,
-				  .mirror_of = -1};
+				  .mirror_of = -1,
+				  .claim = -1,
+				  .group = -1};
 	snprintf(pod->name, sizeof(pod->name), "%s", name);
 	world_new_uuid(pod->uid);
 	init_containers(pod);

@@ -24,6 +24,12 @@
 #define WORLD_ID_SIZE 64
 #define WORLD_UID_SIZE 40
 #define WORLD_NEVER UINT64_MAX
+#define WORLD_MAX_CLAIMS 192
+#define WORLD_MAX_RESULTS 2    /* of a claim */
+#define WORLD_MAX_CONSUMERS 8  /* of a claim */
+#define WORLD_MAX_SLICES 2     /* of a node */
+#define WORLD_MAX_SLICED 16    /* devices of a slice */
+#define WORLD_DEVICE_NAME 48   /* as a driver calls a device */
 
 enum world_mode {
 	WORLD_EXCLUSIVE,
@@ -31,6 +37,9 @@ enum world_mode {
 	WORLD_MPS,
 	WORLD_MIG,
 	WORLD_MIG_TIME_SLICED,
+	WORLD_CLAIMS,     /* no plugin: a driver of dynamic resource allocation */
+	WORLD_MIG_CLAIMS, /* the same, of MIG devices */
+	WORLD_HAMI,       /* HAMi's plugin: its IDs are not those of the devices it gives */
 	WORLD_N_MODES,
 };
 
@@ -43,6 +52,7 @@ struct world_partition {
 struct world_gpu {
 	char uuid[WORLD_ID_SIZE];
 	int node;  /* -1: in nobody's slot */
+	int minor; /* of its device file */
 	bool lost; /* off the bus */
 	bool mig;
 	bool mps_daemon; /* compute mode ExclusiveProcess */
@@ -60,10 +70,12 @@ struct world_node {
 	int kubelet_minor; /* of Kubernetes 1.x */
 	enum world_mode mode; /* what the plugin is configured for */
 	int replicas;
+	bool tells_resources; /* its kubelet writes allocatedResourcesStatus */
 	bool renamed;      /* shared resources are advertised under another name */
 	bool in_api;
 	bool powered;
 	bool agentless; /* nobody ever reports; the API server says what it can */
+	uint64_t there_since;   /* the API server has it, if it has it, since then */
 	uint64_t there_told_at; /* when it was last told that it is there */
 	uint64_t gone_told_at; /* when the present controller was told that it is gone; NEVER: not */
 };
@@ -76,6 +88,7 @@ struct world_slot {
 	char id[WORLD_ID_SIZE];
 	int gpu;
 	int partition; /* -1: the device as a whole */
+	bool is_admin; /* it watches the device: no slot of it is taken */
 };
 
 struct world_container {
@@ -83,9 +96,15 @@ struct world_container {
 	enum world_container_kind kind;
 	char resource[48];
 	int wanted;
+	bool uses_claim; /* the pod's, */
+	int request;     /* and of it this one only; -1: all */
 	enum world_state state;
 	struct world_slot slots[WORLD_MAX_IDS];
 	int n_slots;
+	/* What the names that its claims give meant before the node's devices were renumbered. */
+	struct world_slot old_slots[WORLD_MAX_IDS];
+	int n_old_slots;
+	int chosen[WORLD_MAX_IDS]; /* by HAMi: the devices that it is really given */
 	bool mps;
 	uint64_t held_from;  /* WORLD_NEVER: it never held anything */
 	uint64_t held_until; /* WORLD_NEVER: it does */
@@ -104,6 +123,8 @@ enum world_stage {
 
 enum world_phase { WORLD_PENDING, WORLD_PHASE_RUNNING, WORLD_SUCCEEDED, WORLD_FAILED };
 
+enum world_health { WORLD_HEALTHY, WORLD_ILL, WORLD_HEALTH_UNKNOWN };
+
 /* What the API server has of a pod. */
 struct world_object {
 	bool exists;
@@ -112,7 +133,9 @@ struct world_object {
 	bool admission_failed;
 	enum world_state states[WORLD_MAX_CONTAINERS];
 	bool has_statuses;
+	int64_t started_at; /* by the node's clock; 0: not told */
 	bool has_resources; /* allocatedResourcesStatus */
+	enum world_health health; /* in it */
 };
 
 /*
@@ -120,7 +143,14 @@ struct world_object {
  * server has under a UID of its own. A mirror that is deleted is made again, and is then another.
  */
 struct world_pod {
-	char namespace[12];
+	int claim; /* that its containers use; -1: none */
+	bool is_claim_from_template;
+	char hami[512];               /* the annotation of HAMi's; empty: none */
+	bool is_hami_spoilt;          /* by somebody who edited it */
+	int group;                    /* KAI's; -1: none */
+	bool is_reservation;          /* it holds a device for its group */
+	char reserves[WORLD_ID_SIZE]; /* the annotation that tells it; empty: none yet */
+	char namespace[28];
 	char name[24];
 	char uid[WORLD_UID_SIZE];
 	char hash[WORLD_UID_SIZE]; /* the UID of a static pod, also of its mirrors; else empty */
@@ -134,8 +164,10 @@ struct world_pod {
 	bool termination_seen; /* the kubelet has begun to end it */
 	uint64_t grace_ms;
 	uint64_t step_at;      /* the kubelet does nothing with it before */
+	uint64_t resources_at; /* before, its status has no allocatedResourcesStatus */
 	uint64_t relisted_at;  /* after a restart, the kubelet's List has it from then on */
 	struct world_object object;
+	int64_t started_at; /* when the kubelet took it over, by the node's clock; 0: it has not */
 	uint64_t created_at;
 	uint64_t end_known_at; /* when the present controller was told that it ended; NEVER: not */
 	uint64_t known_at;     /* when it was first told of it */
@@ -144,6 +176,49 @@ struct world_pod {
 	uint64_t shown_at;     /* the API server has had it since */
 	uint64_t over_at;      /* its object says that it holds nothing, or is gone, since */
 	int mirror_of;         /* -1, or the static pod whose mirror this is */
+};
+
+/* One device of a ResourceClaim's allocation, by the driver's name for it. */
+struct world_result {
+	int request; /* "r<number>" */
+	char device[WORLD_DEVICE_NAME];
+	bool is_admin;
+};
+
+/* A ResourceClaim. One that was deleted stays here; another of its name is another. */
+struct world_claim {
+	char name[40];
+	int node;
+	bool exists;
+	bool is_allocated;
+	bool is_shared; /* not made from a template: it outlives its pods */
+	struct world_result results[WORLD_MAX_RESULTS];
+	int n_results;
+	int consumers[WORLD_MAX_CONSUMERS]; /* pods */
+	int n_consumers;
+};
+
+/* A ResourceSlice as the API server has it. */
+struct world_slice {
+	bool exists;
+	int generation, slice_count;
+	struct {
+		char name[WORLD_DEVICE_NAME];
+		char uuid[WORLD_ID_SIZE], parent[WORLD_ID_SIZE];
+	} devices[WORLD_MAX_SLICED];
+	int n_devices;
+	int told_generation; /* the newest that the present controller was told of; 0: none */
+};
+
+/* What a node's driver publishes. */
+struct world_pool {
+	struct world_slice slices[WORLD_MAX_SLICES];
+	int generation; /* of the last publication */
+	int slice_count; /* and its slices */
+	uint64_t whole_told_at; /* all of that was told to the present controller; NEVER: not yet */
+	bool is_away;    /* the driver does not run */
+	int withdrawn;   /* a device that is ill is left out; -1: none */
+	unsigned number; /* of publications: what was planned before the last one is void */
 };
 
 struct world {
@@ -155,6 +230,9 @@ struct world {
 	int n_gpus;
 	struct world_pod pods[WORLD_MAX_PODS];
 	int n_pods;
+	struct world_claim claims[WORLD_MAX_CLAIMS];
+	int n_claims;
+	struct world_pool pools[WORLD_MAX_NODES];
 	unsigned n_uids;
 };
 
@@ -189,4 +267,5 @@ bool world_is_active(const struct world_pod *pod);
 /* True when the API server's object says that the pod holds nothing any more. */
 bool world_is_over(const struct world_object *object);
 bool world_is_mig(enum world_mode mode);
+bool world_is_claims(enum world_mode mode);
 int world_count_gpus(int node);

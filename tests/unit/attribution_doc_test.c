@@ -89,6 +89,8 @@ static struct attribution_status full_status(void)
 	return (struct attribution_status){
 		.observed_generation = 1,
 		.node_name = VIEW_INIT("gpu-a"),
+		.report = {VIEW_INIT("1d0f5f7c-6d0e-4b36-9c1b-3f1d6e3d2a10"), 812345, 42,
+			   1767323045000},
 		.device = {0, 1, VIEW_INIT("00000000:3B:00.0"), VIEW_INIT("NVIDIA-A100-SXM4-40GB"),
 			   40960, VIEW_INIT("1322620012345"), VIEW_INIT("8.0"),
 			   VIEW_INIT("580.65.06"), VIEW_INIT("13.0")},

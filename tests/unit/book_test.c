@@ -3,6 +3,7 @@
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
+#include "lib/twins.h"
 
 #include <stdlib.h>
 
@@ -164,6 +165,98 @@ static void the_list_supports_the_entries_of_the_pod_it_is_said_of(void **state)
 	}
 }
 
+static void an_entry_that_comes_twice_is_supported_twice(void **state)
+{
+	(void)state;
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	for (int i = 0; i < 2; i++)
+		build_world_book(&world, "uid-a", "main", VIEW("id-1"));
+	struct book book = read_book();
+	book_support(&book, VIEW("id-1"), VIEW("main"), a);
+	book_settle(&book);
+	for (int i = 0; i < 2; i++)
+		assert_true(book.entries[i].is_supported);
+	assert_true(book_has(&book, a, VIEW("main"), true));
+}
+
+static void an_id_in_the_hands_of_a_pod_is_found(void **state)
+{
+	(void)state;
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *b = build_world_pod(&world, (struct build_pod){.name = "b"});
+	const struct pod *c = build_world_pod(&world, (struct build_pod){.name = "c"});
+	const struct {
+		const struct pod *pod;
+		const char *id, *container;
+		bool is_named;
+	} rows[] = {
+		{a, "id-1", "main", true},  {a, "id-1", "side", false}, {a, "id-2", "main", false},
+		{a, "id-3", "main", false}, {b, "id-1", "main", true},  {b, "id-2", "side", true},
+		{c, "id-1", "main", false}, {c, "id-3", "main", false},
+	};
+	build_world_book(&world, "uid-a", "main", VIEW("id-1"));
+	build_world_book(&world, "uid-b", "main", VIEW("id-1"));
+	build_world_book(&world, "uid-b", "side", VIEW("id-2"));
+	build_world_book(&world, "uid-new", "main", VIEW("id-3"));
+	struct book book = read_book();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(book_names(&book, view_from(rows[i].id),
+					    view_from(rows[i].container), rows[i].pod),
+				 rows[i].is_named);
+}
+
+static void whose_hash_is_the_same_is_told_apart(void **state)
+{
+	(void)state;
+	struct twins t = twins_find();
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.uid = t.one.ptr});
+	const struct pod *b = build_world_pod(&world, (struct build_pod){.uid = t.other.ptr});
+	build_world_end(&world, t.one.ptr);
+	build_world_book(&world, t.one.ptr, "main", t.one);
+	build_world_book(&world, t.one.ptr, t.one.ptr, VIEW("id"));
+	struct book book = read_book();
+	assert_true(book_names(&book, t.one, VIEW("main"), a));
+	assert_false(book_names(&book, t.other, VIEW("main"), a));
+	assert_false(book_names(&book, t.one, VIEW("main"), b));
+	assert_true(book_names(&book, VIEW("id"), t.one, a));
+	assert_false(book_names(&book, VIEW("id"), t.other, a));
+	assert_true(book_has(&book, a, t.one, false));
+	assert_false(book_has(&book, a, t.other, false));
+	assert_false(book_has(&book, b, t.one, false));
+	/* The one that is known to have ended, and one that is not known. */
+	build_world_remove_pod(&world, t.one.ptr);
+	build_world_remove_pod(&world, t.other.ptr);
+	build_world_book(&world, t.other.ptr, "main", VIEW("id"));
+	book = read_book();
+	assert_int_equal(book.entries[0].standing, BOOK_ENDED);
+	assert_int_equal(book.entries[2].standing, BOOK_UNKNOWN);
+}
+
+static void whose_hash_is_the_same_as_of_those_before_is_found(void **state)
+{
+	(void)state;
+	struct twins t = twins_find();
+	struct view both[] = {t.one, t.other};
+	const struct pod *pods[2];
+	for (int i = 0; i < 2; i++) {
+		pods[i] = build_world_pod(&world, (struct build_pod){.uid = both[i].ptr});
+		build_world_book(&world, both[i].ptr, "main", VIEW("id"));
+		build_world_book(&world, both[i].ptr, "main", both[i]);
+	}
+	struct book book = read_book();
+	for (int i = 0; i < 2; i++) {
+		assert_true(book_names(&book, VIEW("id"), VIEW("main"), pods[i]));
+		assert_true(book_names(&book, both[i], VIEW("main"), pods[i]));
+		assert_false(book_names(&book, both[i], VIEW("main"), pods[1 - i]));
+		assert_true(book_has(&book, pods[i], VIEW("main"), false));
+		build_world_remove_pod(&world, both[i].ptr);
+		build_world_end(&world, both[i].ptr);
+	}
+	book = read_book();
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(book.entries[i].standing, BOOK_ENDED);
+}
+
 /* In memory of its own, where a sanitizer sees who reads past the end. */
 static void what_is_not_in_a_list_is_looked_for_no_further_than_its_end(void **state)
 {
@@ -219,6 +312,12 @@ static const struct CMUnitTest tests[] = {
 		whoever_was_published_as_a_tenant_was_known_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_list_supports_the_entries_of_the_pod_it_is_said_of,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_entry_that_comes_twice_is_supported_twice, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_id_in_the_hands_of_a_pod_is_found, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(whose_hash_is_the_same_is_told_apart, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(whose_hash_is_the_same_as_of_those_before_is_found, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(standings_are_found_by_id_and_container, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_id_of_an_entry_leads_to_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -2,6 +2,7 @@
 
 #include "lib/build_world.h"
 #include "lib/test_main.h"
+#include "lib/twins.h"
 
 #include "core/census.h"
 
@@ -70,6 +71,89 @@ static void a_hash_that_was_copied_takes_no_pods_place(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "copy-2", .hash = "c0ffee"});
 	census = take();
 	assert_null(census_find_uid(&census, VIEW("c0ffee")));
+}
+
+static void of_pods_with_one_hash_the_one_that_lives_is_meant(void **state)
+{
+	(void)state;
+	enum { LIVES, GOES, OVER };
+	static const struct {
+		int first, second;
+		const char *meant; /* NULL: nobody */
+	} rows[] = {
+		{LIVES, LIVES, NULL}, {LIVES, GOES, "a"}, {LIVES, OVER, "a"}, {GOES, LIVES, "b"},
+		{OVER, LIVES, "b"},   {GOES, OVER, "a"},  {OVER, GOES, "a"},  {OVER, OVER, "a"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const int states[] = {rows[i].first, rows[i].second};
+		for (size_t k = 0; k < 2; k++)
+			build_world_pod(&world,
+					(struct build_pod){
+						.name = k == 0 ? "a" : "b",
+						.hash = "c0ffee",
+						.deleting = states[k] == GOES,
+						.phase = states[k] == OVER ? POD_PHASE_FAILED
+									   : POD_PHASE_RUNNING});
+		struct census census = take();
+		const struct pod *found = census_find_uid(&census, VIEW("c0ffee"));
+		assert_int_equal(found != NULL, rows[i].meant != NULL);
+		if (found)
+			assert_true(view_equal(pod_name(found), view_from(rows[i].meant)));
+	}
+}
+
+/* Their hashes are the same, so only comparing them tells them apart. */
+static void names_and_hashes_that_look_alike_are_not_mixed_up(void **state)
+{
+	(void)state;
+	const struct twins twins = twins_find();
+	const char *texts[] = {twins.one.ptr, twins.other.ptr};
+	const struct pod *by_name[2], *by_namespace[2];
+	for (size_t i = 0; i < 2; i++) {
+		by_name[i] = build_world_pod(
+			&world, (struct build_pod){.name = texts[i],
+						   .uid = i == 0 ? "u0" : "u1",
+						   .hash = i == 0 ? texts[0] : ""});
+		by_namespace[i] = build_world_pod(
+			&world, (struct build_pod){.name = "n",
+						   .uid = i == 0 ? "u2" : "u3",
+						   .namespace = texts[i]});
+	}
+	for (size_t i = 0; i < 2; i++) {
+		build_world_list_nothing(&world);
+		build_world_list(&world, texts[i], "main", VIEW("id"));
+		build_world_list(&world, "n", "main", VIEW("id"))->namespace = view_from(texts[i]);
+		struct census census = take();
+		assert_ptr_equal(census_find_name(&census, VIEW("ml"), view_from(texts[i])),
+				 by_name[i]);
+		assert_ptr_equal(census_find_name(&census, view_from(texts[i]), VIEW("n")),
+				 by_namespace[i]);
+		for (size_t k = 0; k < 2; k++) {
+			assert_int_equal(census_is_named(&census, by_name[k]), i == k);
+			assert_int_equal(census_is_named(&census, by_namespace[k]), i == k);
+		}
+		assert_ptr_equal(census_find_uid(&census, twins.one), by_name[0]);
+		assert_null(census_find_uid(&census, twins.other));
+	}
+}
+
+static void a_pod_that_is_not_the_nodes_is_not_named(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a", "other"};
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", VIEW("id"));
+	struct census census = take();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct pod_fields fields = {.namespace = VIEW("ml"),
+						  .name = view_from(names[i]),
+						  .uid = VIEW("uid-other")};
+		struct pod *pod;
+		struct error err;
+		assert_int_equal(pod_new(&world.intern, &fields, &pod, &err), 0);
+		assert_false(census_is_named(&census, pod));
+		pod_free(&world.intern, pod);
+	}
 }
 
 static void of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant(void **state)
@@ -163,6 +247,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_hash_that_was_copied_takes_no_pods_place, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(pods_are_found_by_uid_hash_and_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_pods_with_one_hash_the_one_that_lives_is_meant, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(names_and_hashes_that_look_alike_are_not_mixed_up, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_is_not_the_nodes_is_not_named, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

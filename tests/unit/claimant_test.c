@@ -295,6 +295,235 @@ static void a_part_whose_claim_is_not_here_stays_a_part(void **state)
 		     "a pod holds a device ID that is no longer offered");
 }
 
+/* Takes the place from the grants from that one on. */
+static void lose_places(size_t first)
+{
+	for (size_t i = first; i < world.n_granted; i++) {
+		world.granted[i].grant.uuid = (struct view){0};
+		world.granted[i].grant.partition = (struct view){0};
+	}
+	build_world_regrant(&world);
+}
+
+static void who_uses_and_watches_has_a_seat_for_either(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	claim("a", 0)->is_admin = true;
+	build_world_grant(&world, "uid-a", "main", 0)->device = VIEW("pool/use");
+	build_world_regrant(&world);
+	publish(0);
+	lose_places(1);
+	expect_unchanged();
+}
+
+static void each_container_has_its_own_seat(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_grant(&world, "uid-a", "side", 0)->device = VIEW("pool/side");
+	build_world_regrant(&world);
+	publish(0);
+	lose_places(1);
+	expect_unchanged();
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-a/side");
+}
+
+static void an_id_takes_one_seat_however_many_name_it(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_slice(&world, 0);
+	for (unsigned i = 0; i < 2; i++)
+		build_world_run(&world, (struct build_pod){.name = "a"},
+				build_world_replica(&world, 0, i));
+	build_world_grant(&world, "uid-a", "main", 0);
+	assert_int_equal(expect_tenant(publish(0), "uid-a", RUNNING, CONFIRMED)->slots, 3);
+	lose_places(0);
+	expect_unchanged();
+}
+
+/* As after a boot that gave the devices other numbers, and left one of them out. */
+static void a_device_that_slices_call_by_another_name_is_no_seat(void **state)
+{
+	static const struct {
+		bool is_whole, is_part, unknown, stays;
+	} cases[] = {
+		{true, false, false, false},
+		{false, false, false, true}, /* what is described is its parts */
+		{true, true, false, true},   /* the name is not that of a part */
+		{true, false, true, true},   /* not all names are known */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0);
+		build_world_slice(&world, 0)->is_whole = cases[i].is_whole;
+		claim("a", 0)->is_part = cases[i].is_part;
+		build_world_regrant(&world);
+		expect_tenants(publish(0), "uid-a/main");
+		world.input.grants_unknown = cases[i].unknown;
+		lose_places(0);
+		expect_tenants(publish(0), cases[i].stays ? "uid-a/main" : "");
+	}
+}
+
+static void a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	expect_text(publish(0)->slots.summary, "1/1");
+	build_world_offer_nothing(&world);
+	expect_condition(publish(0), "Healthy", CONDITION_FALSE, "NotAdvertised");
+	claim("b", 0);
+	expect_condition(publish(0), "Healthy", CONDITION_TRUE, "NothingFound");
+}
+
+static void what_others_have_by_the_same_id_frees_no_seat(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	claim("b", 0);
+	claim("a", 0);
+	publish(0);
+	build_world_grant(&world, "uid-a", "main", 0)->device = VIEW("pool/new");
+	lose_places(2);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	build_world_publish(&world);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(0), "uid-a/main pool/new");
+	assert_int_equal(expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED)
+				 ->slots, 1);
+}
+
+static void a_partition_is_free_while_its_own_container_lacks_it(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_offer_nothing(&world);
+	build_world_slice(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	for (unsigned i = 0; i < 4; i++) {
+		struct join_grant *grant =
+			build_world_grant(&world, i < 2 ? "uid-b" : "uid-a", "main", 0);
+		grant->partition = build_world_mig(&world, 0, 1 - i % 2);
+		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", 1 - i % 2);
+		grant->is_part = true;
+	}
+	build_world_regrant(&world);
+	publish(0);
+	for (size_t first = 4; first-- > 2;) {
+		lose_places(first);
+		expect_unchanged();
+		assert_int_equal(
+			expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED)
+				->partitions.count, 2);
+	}
+}
+
+static void who_watches_shares_the_device_with_nobody(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	claim("a", 0);
+	claim("m", 0)->is_admin = true;
+	build_world_regrant(&world);
+	assert_int_equal(publish(0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	world.input.grants_unknown = true;
+	expect_unchanged();
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-m/main");
+}
+
+static void it_is_a_claim_that_a_tenant_has_as_a_witness(void **state)
+{
+	(void)state;
+	static struct view names[] = {VIEW_INIT("Checkpoint"), VIEW_INIT("PodStatus"),
+				      VIEW_INIT("ResourceClaim"), VIEW_INIT("Processes")};
+	for (uint32_t n = 0; n <= ARRAY_SIZE(names); n++) {
+		const struct attribution_tenant tenant = {.witnesses = {names, n, true}};
+		assert_int_equal(claimant_is_one(&tenant), n >= 3);
+	}
+}
+
+static void a_pod_is_unheard_that_may_have_more_claims(void **state)
+{
+	(void)state;
+	static const char *const uids[] = {"uid-a", "uid-b", "uid-c"};
+	const struct pod *pods[ARRAY_SIZE(uids)];
+	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
+		pods[i] = build_world_pod(&world, (struct build_pod){.name = uids[i] + 4});
+	world.input.lacking = pods;
+	for (size_t n = 0; n <= ARRAY_SIZE(uids); n++) {
+		world.input.n_lacking = n;
+		for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
+			assert_int_equal(claimant_is_unheard(&world.input, view_from(uids[i])),
+					 i < n);
+	}
+	world.input.n_lacking = 0;
+	world.input.grants_unknown = true;
+	assert_true(claimant_is_unheard(&world.input, VIEW("uid-a")));
+}
+
+static void only_who_is_there_by_an_unheard_claim_alone_is_kept(void **state)
+{
+	(void)state;
+	static struct view claimed[] = {VIEW_INIT("PodStatus"), VIEW_INIT("ResourceClaim")};
+	static struct attribution_tenant tenants[] = {
+		{.pod_uid = VIEW_INIT("uid-booked"), .slots = 1},
+		{.pod_uid = VIEW_INIT("uid-gone"), .slots = 1},
+		{.pod_uid = VIEW_INIT("uid-kept"), .slots = 1},
+		{.pod_uid = VIEW_INIT("uid-named"), .slots = 1},
+		{.pod_uid = VIEW_INIT("uid-over"), .slots = 1},
+		{.pod_uid = VIEW_INIT("uid-watching")},
+	};
+	struct attribution object = {.name = VIEW("gpu"), .uuid = build_world_uuid(&world, 0)};
+	struct roster roster;
+	struct holdings holdings;
+	struct error err;
+	uint32_t index = 0;
+
+	build_world_exclusive(&world, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
+		const char *name = tenants[i].pod_uid.ptr + 4;
+		tenants[i].container = VIEW("main");
+		tenants[i].witnesses = (struct array){claimed, i == 0 ? 1 : 2, true};
+		if (i != 1)
+			build_world_pod(&world, (struct build_pod){
+							.name = name,
+							.phase = i == 4 ? POD_PHASE_FAILED
+									: POD_PHASE_RUNNING,
+						});
+	}
+	build_world_book(&world, "uid-named", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "named", "main", build_world_uuid(&world, 0));
+	object.status.node_name = VIEW("gpu-a");
+	object.status.tenants = (struct array){tenants, ARRAY_SIZE(tenants), true};
+	world.previous[0] = (struct join_previous){.object = &object, .claimed_age_ms = -1};
+	world.input.n_previous = 1;
+	for (int unknown = 0; unknown < 2; unknown++) {
+		world.input.grants_unknown = unknown;
+		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+		assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err),
+				 0);
+		index = 0;
+		if (unknown)
+			assert_ptr_equal(claimant_next_kept(&holdings, 0, &index), &tenants[2]);
+		assert_null(claimant_next_kept(&holdings, 0, &index));
+		assert_int_equal(index, ARRAY_SIZE(tenants));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_tenant_by_a_claim_stays_while_no_slice_tells_its_device, set_up, tear_down),
@@ -314,6 +543,29 @@ static const struct CMUnitTest tests[] = {
 		a_claim_that_is_not_here_holds_up_no_other_evidence, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_part_whose_claim_is_not_here_stays_a_part, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_uses_and_watches_has_a_seat_for_either, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		each_container_has_its_own_seat, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_takes_one_seat_however_many_name_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_slices_call_by_another_name_is_no_seat, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_others_have_by_the_same_id_frees_no_seat, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_is_free_while_its_own_container_lacks_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_watches_shares_the_device_with_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		it_is_a_claim_that_a_tenant_has_as_a_witness, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_is_unheard_that_may_have_more_claims, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_who_is_there_by_an_unheard_claim_alone_is_kept, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

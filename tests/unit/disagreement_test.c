@@ -5,6 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
+#include "core/disagreement.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
@@ -61,6 +62,9 @@ static void a_pod_status_that_names_another_device_contradicts_the_books(void **
 	expect_text(status->slots.summary, "1/1");
 	expect_condition(status, "Attributed", CONDITION_FALSE, "SourceDisagreement");
 	expect_condition(status, "Ready", CONDITION_FALSE, "SourceDisagreement");
+	assert_true(status->source_disagreement.present);
+	assert_true(ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 0)
+			    ->says.present);
 	status = build_world_status(&world, 1);
 	expect_disagreement(status, "uid-a/main Checkpoint=0 PodResources=0 PodStatus=1");
 	expect_tenant(status, "uid-a", RUNNING, DISPUTED);
@@ -80,6 +84,22 @@ static void a_list_that_names_another_device_contradicts_the_checkpoint(void **s
 	expect_tenant(status, "uid-a", RUNNING, DISPUTED);
 	expect_disagreement(build_world_status(&world, 1),
 			    "uid-a/main Checkpoint=0 PodResources=1");
+}
+
+/* One that names it not at all is waited for: it may be older than the container. */
+static void witnesses_that_name_the_container_contradict_without_another_heartbeat(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 1));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=0");
+	expect_disagreement(build_world_status(&world, 1),
+			    "uid-a/main Checkpoint=0 PodResources=1");
+	assert_false(world.result.is_hearing_awaited);
 }
 
 static void a_list_that_has_the_pod_without_the_container_contradicts_it(void **state)
@@ -215,6 +235,41 @@ static void a_difference_that_was_gone_in_between_begins_anew(void **state)
 	expect_disagreement(publish(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
 }
 
+static void each_device_pod_and_container_has_a_time_of_its_own(void **state)
+{
+	(void)state;
+	static const char first[] = "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0";
+	for (unsigned later = 0; later < 3; later++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, 2);
+		build_world_exclusive(&world, 1);
+		build_world_exclusive(&world, 2);
+		struct build_pod a = {.name = "a",
+				      .second = "side",
+				      .told = {build_world_uuid(&world, 1)}};
+		build_world_run(&world, a, build_world_replica(&world, 0, 0));
+		build_world_wait(&world, world.limits.disagreement_ms - 1);
+		if (later == 0) {
+			a.told[1] = build_world_uuid(&world, 2);
+		} else if (later == 1) {
+			build_world_run(&world,
+					(struct build_pod){.name = "b", .told = {a.told[0]}},
+					build_world_replica(&world, 0, 1));
+		} else {
+			a.told_of_second[0] = a.told[0];
+			build_world_book(&world, "uid-a", "side", build_world_replica(&world, 0, 1));
+			build_world_list(&world, "a", "side", build_world_replica(&world, 0, 1));
+		}
+		build_world_pod(&world, a);
+		build_world_wait(&world, 1);
+		expect_disagreement(publish(), first);
+		expect_disagreement(build_world_status(&world, 2), "");
+		build_world_wait(&world, world.limits.disagreement_ms - 1);
+		assert_true(build_world_count_writes(&world) > 0);
+	}
+}
+
 /* Its time may have been stepped by hours: the tenant is of the future then. */
 static void the_wall_clock_has_no_part_in_it(void **state)
 {
@@ -275,6 +330,8 @@ static void expect_harmony(void)
 {
 	const struct attribution_status *status = publish_later();
 	expect_disagreement(status, "");
+	assert_true(status->source_disagreement.present);
+	assert_null(status->source_disagreement.items);
 	assert_int_equal(status->source_disagreement_left_out, 0);
 	for (uint32_t i = 0; i < status->tenants.count; i++)
 		assert_int_not_equal(
@@ -424,6 +481,23 @@ static void a_silent_agent_settles_no_disagreement_and_starts_none(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+static void an_agent_is_silent_from_the_stated_time_on(void **state)
+{
+	(void)state;
+	static const char differ[] = "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0";
+	for (int is_silent = 0; is_silent < 2; is_silent++) {
+		tear_down(NULL);
+		set_up(NULL);
+		contradict();
+		expect_disagreement(publish_later(), differ);
+		build_world_wait(&world, world.limits.report_stale_ms - !is_silent);
+		/* They agree, of which a silent agent can say nothing. */
+		build_world_pod(&world, (struct build_pod){.name = "a",
+							   .told = {build_world_uuid(&world, 0)}});
+		expect_disagreement(publish(), is_silent ? differ : "");
+	}
+}
+
 static void a_holder_that_the_api_does_not_know_is_not_compared(void **state)
 {
 	(void)state;
@@ -461,6 +535,64 @@ static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+/* As another release may have written them. */
+static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 1;
+	struct attribution_disagreement before[LIMIT_SOURCE_DISAGREEMENT + 1];
+	build_world_shared(&world, 0, n);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(&world,
+				(struct build_pod){.name = name, .told = {build_world_uuid(&world, 1)}},
+				build_world_replica(&world, 0, i));
+		before[i] = (struct attribution_disagreement){
+			.pod_uid = build_world_text(&world, "uid-p%02u", i),
+			.container = VIEW("main")};
+	}
+	publish_later();
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.source_disagreement = (struct array){before, n, true};
+	build_world_previous(&world, 0)->object = &object;
+	build_world_restart(&world);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
+	assert_int_equal(status->source_disagreement_left_out, 1);
+}
+
+static void without_memory_none_is_found(void **state)
+{
+	(void)state;
+	const size_t enough = LIMIT_SOURCE_DISAGREEMENT * sizeof(struct attribution_disagreement) +
+			      3 * sizeof(struct attribution_statement);
+	struct roster roster;
+	struct holdings holdings;
+	struct doubt_book *doubts;
+	struct disagreements found;
+	struct error err;
+
+	contradict();
+	struct attribution_tenant published = *expect_tenant(publish_later(), "uid-a", RUNNING,
+							     DISPUTED);
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
+	assert_int_equal(doubt_open(&world.input, 1, &world.arena, &doubts, &err), 0);
+	for (size_t cap = 0; cap < enough; cap += 8) {
+		struct attribution_tenant tenant = published;
+		struct tenants tenants = {.listed = {&tenant, 1, true}};
+		CLEANUP(arena_deinit) struct arena small;
+		arena_init(&small, cap);
+		tenant.confidence = CONFIRMED;
+		error_clear(&err);
+		assert_int_equal(disagreement_find(&holdings, 0, &tenants, doubts, &small, &found,
+						   &err),
+				 -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
+}
+
 static void who_is_carried_over_stays_disputed(void **state)
 {
 	(void)state;
@@ -486,9 +618,14 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_difference_that_was_gone_in_between_begins_anew, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(each_device_pod_and_container_has_a_time_of_its_own, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(the_wall_clock_has_no_part_in_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_list_that_names_another_device_contradicts_the_checkpoint,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		witnesses_that_name_the_container_contradict_without_another_heartbeat, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_list_that_has_the_pod_without_the_container_contradicts_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(witnesses_that_count_differently_on_one_device_disagree,
@@ -526,10 +663,15 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_settles_no_disagreement_and_starts_none,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_agent_is_silent_from_the_stated_time_on, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_holder_that_the_api_does_not_know_is_not_compared, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_disputed_too, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_more_published_ones_than_the_bound_the_rest_is_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_none_is_found, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_is_carried_over_stays_disputed, set_up, tear_down),
 };
 

@@ -101,6 +101,9 @@ static void the_youngest_that_waits_says_when_to_look_again(void **state)
 	result = (struct join_result){.again_in_ms = 7};
 	doubt_close(book, &result);
 	assert_int_equal(result.again_in_ms, 7);
+	result = (struct join_result){.again_in_ms = 0};
+	doubt_close(book, &result);
+	assert_int_equal(result.again_in_ms, 0);
 	result = (struct join_result){.again_in_ms = 700};
 	doubt_close(book, &result);
 	assert_int_equal(result.again_in_ms, 600);
@@ -251,6 +254,29 @@ static void a_book_is_as_large_as_it_need_be(void **state)
 	assert_int_equal(doubt_open(&input, 1, &arena, &book, &err), 0);
 	assert_false(counts("a"));
 	assert_true(counts("b"));
+	input.n_doubts = 0;
+	for (size_t n_facts = DOUBT_MAX - 1; n_facts <= DOUBT_MAX + 1; n_facts++) {
+		size_t n_waiting = 0;
+		assert_int_equal(doubt_open(&input, n_facts, &arena, &book, &err), 0);
+		for (unsigned i = 0; i <= DOUBT_MAX; i++) {
+			char text[16];
+			snprintf(text, sizeof(text), "%u", i);
+			n_waiting += !counts(text);
+		}
+		assert_int_equal(n_waiting, n_facts < DOUBT_MAX ? n_facts : DOUBT_MAX);
+	}
+}
+
+/* There are five slots for these two, and both belong into the first. */
+static void doubts_that_belong_into_one_slot_find_another(void **state)
+{
+	(void)state;
+	static const struct join_doubt known[] = {{.key = 5, .age_ms = 1}, {.key = 10, .age_ms = 2}};
+	struct error err;
+	input.doubts = known;
+	input.n_doubts = ARRAY_SIZE(known);
+	assert_int_equal(doubt_open(&input, 0, &arena, &book, &err), 0);
+	assert_true(counts("there is no room for a third"));
 }
 
 static void the_number_left_out_does_not_fall_while_as_many_wait(void **state)
@@ -297,6 +323,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		one_beyond_the_bound_counts_at_once_unless_the_node_is_silent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_book_is_as_large_as_it_need_be, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(doubts_that_belong_into_one_slot_find_another, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(the_number_left_out_does_not_fall_while_as_many_wait,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_there_is_no_book, set_up, tear_down),

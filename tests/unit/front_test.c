@@ -253,6 +253,33 @@ static void a_report_travels_from_the_agent_to_the_loop(void **state)
 	stop(&f);
 }
 
+static void the_orders_of_all_nodes_are_known_before_the_first_report(void **state)
+{
+	(void)state;
+	static const struct receiver_order orders[] = {
+		{.node = VIEW_INIT("m"), .last = {VIEW_INIT("b"), 1, 90, 0}},
+		{.node = VIEW_INIT("n"), .last = {VIEW_INIT("b"), 1, 40, 0}},
+	};
+	struct fixture f;
+	struct http_answer answer;
+	struct error err;
+	char buf[512];
+	start(&f);
+	set_certificate(&f, "front");
+	assert_int_equal(front_set_orders(f.front, orders, ARRAY_SIZE(orders), &err), 0);
+	assert_int_equal(front_set_orders(f.front, NULL, 0, &err), 0);
+	publish(&f, "");
+	await_ready(&f, 200);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_non_null(client);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 40, 5, buf, 512), &answer), 409);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 41, 5, buf, 512), &answer), 200);
+	assert_int_equal(post_as(client, "aud.agent.m", report("m", 90, 5, buf, 512), &answer), 409);
+	assert_int_equal(post_as(client, "aud.agent.o", report("o", 1, 5, buf, 512), &answer), 200);
+	http_client_free(client);
+	stop(&f);
+}
+
 static void refusals_have_their_codes(void **state)
 {
 	(void)state;
@@ -516,6 +543,7 @@ static int prepare(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_report_travels_from_the_agent_to_the_loop),
+	cmocka_unit_test(the_orders_of_all_nodes_are_known_before_the_first_report),
 	cmocka_unit_test(refusals_have_their_codes),
 	cmocka_unit_test(reports_wait_for_a_certificate_and_for_readiness),
 	cmocka_unit_test(a_lack_that_is_tolerated_crosses_the_threads_as_such),

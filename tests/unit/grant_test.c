@@ -300,6 +300,23 @@ static void two_claims_of_one_pod_give_each_their_own(void **state)
 	assert_int_equal(compute()->n_grants, 2);
 }
 
+static void uses_are_those_that_were_given_and_none_before(void **state)
+{
+	(void)state;
+	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
+	const struct pod *pod = add_pod("u1");
+	const struct resource_claim *claim = add_claim(&fields);
+	struct error err;
+
+	use(pod, &whole_claim, claim);
+	use(pod, &whole_claim, claim);
+	struct grant_input in = input();
+	in.uses++;
+	in.n_uses--;
+	assert_int_equal(grant_compute(&in, &world.arena, &world.result, &err), 0);
+	assert_int_equal(world.result.n_grants, 1);
+}
+
 static void admin_access_is_said(void **state)
 {
 	(void)state;
@@ -322,6 +339,10 @@ static void a_share_of_a_device_has_a_name_of_its_own(void **state)
 	add_device("gpu-0", GPU_0, "");
 	assert_text(only()->device, "p/gpu-0/s-1");
 	assert_text(only()->uuid, GPU_0);
+	fields.results[0].share_id = VIEW("1");
+	world.n_uses = 0;
+	use(world.pods[0], &whole_claim, add_claim(&fields));
+	assert_text(only()->device, "p/gpu-0/1");
 }
 
 /* The UUIDs that stand behind a claimed name, for one pool with these devices. */
@@ -330,7 +351,7 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 	(void)state;
 	static const struct {
 		const char *claimed;
-		const char *devices[2][3]; /* name, UUID, parent's UUID */
+		const char *devices[3][3]; /* name, UUID, parent's UUID */
 		const char *uuid, *partition;
 	} rows[] = {
 		/* a whole device, whatever its number in the name */
@@ -357,6 +378,10 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 		{"gpu-1-mig-0", {{"gpu-1-mig-0", "MIG-x", "GPU-x"}}, "", ""},
 		/* two of one name */
 		{"gpu-1", {{"gpu-1", GPU_0, ""}, {"gpu-1", GPU_1, ""}}, "", ""},
+		{"gpu-1", {{"gpu-0", MIG_1, ""}, {"gpu-1", GPU_0, ""}, {"gpu-1", GPU_1, ""}}, "", ""},
+		/* parts by their UUID, or their parent's, alone */
+		{"gpu-1", {{"gpu-1", MIG_1, ""}}, "", MIG_1},
+		{"gpu-1", {{"gpu-1", GPU_0, "x"}}, "", ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -365,7 +390,7 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 		tear_down(NULL);
 		set_up(NULL);
 		add_user("u1", rows[i].claimed);
-		for (size_t k = 0; k < 2 && rows[i].devices[k][0]; k++)
+		for (size_t k = 0; k < 3 && rows[i].devices[k][0]; k++)
 			put_device(&fields, rows[i].devices[k][0], rows[i].devices[k][1],
 				   rows[i].devices[k][2]);
 		add_slice(&fields);
@@ -375,7 +400,8 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 			fail_msg("row %zu: %.*s %.*s", i, VIEW_ARG(grant->uuid),
 				 VIEW_ARG(grant->partition));
 		bool has_parent = rows[i].devices[0][2] && *rows[i].devices[0][2];
-		assert_int_equal(grant->is_part, strstr(rows[i].claimed, "-mig-") || has_parent);
+		assert_int_equal(grant->is_part, strstr(rows[i].claimed, "-mig-") || has_parent ||
+							 *rows[i].partition);
 	}
 }
 
@@ -523,7 +549,23 @@ static void partitions_describe_their_parent_but_for_the_memory(void **state)
 		assert_text(world.result.devices[0].uuid, GPU_0);
 		assert_text(world.result.devices[0].model, "A100");
 		assert_int_equal(world.result.devices[0].memory_mib, with_parent ? 40960 : 0);
+		assert_int_equal(world.result.devices[0].is_whole, with_parent);
 	}
+}
+
+/* Entries come by name. */
+static void what_one_partition_does_not_say_another_does(void **state)
+{
+	(void)state;
+	struct resource_slice_fields fields = slice_of(1, 1);
+
+	put_device(&fields, "gpu-0-mig-0", MIG_1, GPU_0);
+	fields.devices[fields.n_devices++] = described("gpu-0-mig-1", MIG_1, GPU_0, 4864);
+	put_device(&fields, "gpu-0-mig-2", MIG_1, GPU_0);
+	add_slice(&fields);
+	assert_int_equal(compute()->n_devices, 1);
+	assert_text(world.result.devices[0].model, "A100");
+	assert_text(world.result.devices[0].compute_capability, "8.0");
 }
 
 static void versions_lose_a_patch_that_is_zero_and_nothing_else(void **state)
@@ -573,25 +615,62 @@ static void nothing_in_gives_nothing_out(void **state)
 	assert_false(world.result.is_incomplete);
 }
 
+/* A pool of its own with as many devices as a slice may have. */
+static void add_full_slice(unsigned pool)
+{
+	static const char *const pools[] = {"q0", "q1", "q2", "q3"};
+	struct resource_slice_fields fields = slice_of(1, 1);
+
+	fields.pool = view_from(pools[pool]);
+	while (fields.n_devices < RESOURCE_SLICE_MAX_DEVICES)
+		put_device(&fields, "gpu", GPU_1, "");
+	add_slice(&fields);
+}
+
+/* A pod whose claim was given so many devices, with names of 100 bytes. */
+static void add_user_of(uint32_t n_results)
+{
+	static const char name[100] = "gpu";
+	struct resource_claim_fields fields = claim_of("main", "", "u1");
+
+	fields.results[0].device = (struct view){name, sizeof(name)};
+	fields.n_results = n_results;
+	for (uint32_t i = 1; i < n_results; i++)
+		fields.results[i] = fields.results[0];
+	use(add_pod("u1"), &whole_claim, add_claim(&fields));
+}
+
 static void without_memory_the_result_is_untouched(void **state)
 {
 	(void)state;
-	const size_t whole = 16 * LIMIT_MIB;
-	bool failed = true;
+	static const struct {
+		unsigned n_slices; /* full ones */
+		uint32_t n_results;
+		size_t step;
+	} rows[] = {{0, 1, 8}, {4, 1, 1024}, {0, RESOURCE_CLAIM_MAX_RESULTS, 64}};
 
-	add_user("u1", "gpu-0");
-	add_device("gpu-0", GPU_0, "");
-	const struct grant_input in = input();
-	for (size_t cap = 0; failed; cap += 8) {
-		struct grant_result result = {.n_grants = 77};
-		struct error err = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool failed = true;
 
-		assert_true(cap < whole);
-		arena_deinit(&world.arena);
-		arena_init(&world.arena, cap);
-		failed = grant_compute(&in, &world.arena, &result, &err) < 0;
-		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
-		assert_int_equal(result.n_grants, failed ? 77 : 1);
+		tear_down(NULL);
+		set_up(NULL);
+		add_user_of(rows[i].n_results);
+		for (unsigned k = 0; k < rows[i].n_slices; k++)
+			add_full_slice(k);
+		const struct grant_input in = input();
+		for (size_t cap = 0; failed; cap += rows[i].step) {
+			struct grant_result result = {.n_grants = 77};
+			struct error err = {0};
+
+			assert_true(cap < 16 * LIMIT_MIB);
+			arena_deinit(&world.arena);
+			arena_init(&world.arena, cap);
+			failed = grant_compute(&in, &world.arena, &result, &err) < 0;
+			assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+			assert_int_equal(result.n_grants, failed ? 77 : rows[i].n_results);
+			for (uint32_t k = 0; !failed && k < rows[i].n_results; k++)
+				assert_int_equal(result.grants[k].device.len, 2 + 100);
+		}
 	}
 }
 
@@ -611,6 +690,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		two_claims_of_one_pod_give_each_their_own, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		uses_are_those_that_were_given_and_none_before, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		admin_access_is_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_share_of_a_device_has_a_name_of_its_own, set_up, tear_down),
@@ -628,6 +709,8 @@ static const struct CMUnitTest tests[] = {
 		the_physical_devices_are_described_by_uuid, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		partitions_describe_their_parent_but_for_the_memory, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_one_partition_does_not_say_another_does, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		versions_lose_a_patch_that_is_zero_and_nothing_else, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

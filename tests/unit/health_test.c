@@ -134,6 +134,27 @@ static void a_reboot_is_the_remedy_where_a_reset_would_be_too_little(void **stat
 	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_FALSE, "XID79");
 }
 
+static void events_come_newest_first_and_those_of_one_time_by_number(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t code, seconds;
+	} rows[] = {{31, 1}, {48, 0}, {79, 0}, {95, -1}};
+	enum { N = ARRAY_SIZE(rows) };
+	for (size_t shift = 0; shift < 2 * N; shift++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		for (size_t i = 0; i < N; i++) {
+			size_t at = (shift < N ? shift + i : shift - i) % N;
+			event(rows[at].code, rows[at].seconds);
+		}
+		publish();
+		for (uint32_t i = 0; i < N; i++)
+			assert_int_equal(event_at(i)->xid, rows[i].code);
+	}
+}
+
 static void an_event_without_tenants_lists_none(void **state)
 {
 	(void)state;
@@ -295,6 +316,18 @@ static void errors_before_the_boot_are_history(void **state)
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, 2);
 }
 
+static void an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted(
+	void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_event(&world, build_world_uuid(&world, 0), 0, 0);
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID0");
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID0");
+	world.input.booted_after = 1;
+	expect_well_with_events(1);
+}
+
 static void errors_before_the_device_came_back_are_history(void **state)
 {
 	(void)state;
@@ -350,6 +383,48 @@ static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
 	expect_text(build_world_status(&world, 0)->slots.summary, "0/0");
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+}
+
+/* It has nothing to offer then; otherwise a device that is not on offer is withdrawn. */
+static void a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_mig;
+		unsigned n_partitions;
+		int state, recovery;
+		const char *reasons;
+	} rows[] = {
+		{true, 0, ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, ""},
+		{true, 1, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised"},
+		{false, 0, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET,
+		 "NotAdvertised"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		publish();
+		world.report.devices.count = 0;
+		build_world_cut(&world, 0, rows[i].n_partitions)->mig.current = rows[i].is_mig;
+		build_world_offer_nothing(&world);
+		expect_health(rows[i].state, rows[i].recovery, rows[i].reasons);
+	}
+}
+
+static void a_kubelet_that_settles_withdraws_nothing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	build_world_list_nothing(&world);
+	build_world_offer_nothing(&world);
+	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
+	world.limits.report_stale_ms = 10 * world.limits.settling_ms;
+	build_world_wait(&world, world.limits.settling_ms);
+	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised");
 }
 
 static void without_an_agent_nothing_is_known_of_health(void **state)
@@ -460,6 +535,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_reboot_is_the_remedy_where_a_reset_would_be_too_little, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_event_without_tenants_lists_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_come_newest_first_and_those_of_one_time_by_number, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_kubelet_that_settles_withdraws_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_error_at_the_time_of_another_is_another, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_device_is_withdrawn_by_either_book, set_up, tear_down),

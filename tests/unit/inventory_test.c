@@ -7,12 +7,15 @@
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define UUID_B "GPU-22ba558d-3437-2335-2fd8-a78c8502f87f"
+#define NAME_B "gpu-22ba558d-3437-2335-2fd8-a78c8502f87f"
 
 /* An inventory, and which nodes it touched since the last look. */
 struct world {
 	struct inventory *inventory;
 	char touched[256];
 	bool initial;
+	unsigned n_initial; /* of all touches */
 	unsigned released;
 };
 
@@ -22,6 +25,7 @@ static void on_touch(void *owner, struct view node_name, bool initial)
 	size_t len = strlen(world->touched);
 
 	world->initial = initial;
+	world->n_initial += initial;
 	snprintf(world->touched + len, sizeof(world->touched) - len, "%.*s ", VIEW_ARG(node_name));
 }
 
@@ -94,18 +98,25 @@ static void put_node(struct world *world, const char *name, const char *boot_id,
 			 0);
 }
 
-static void put_attribution(struct world *world, const char *node, uint64_t version)
+static void put_object(struct world *world, const char *name, const char *uuid, const char *node,
+		       uint64_t version)
 {
 	struct arena arena;
 	struct error err;
 	const struct attribution attribution = {
-		.name = VIEW(NAME_A), .uuid = VIEW(UUID_A), .status.node_name = view_from(node),
+		.name = view_from(name), .uuid = view_from(uuid),
+		.status.node_name = view_from(node),
 	};
 
 	arena_init(&arena, 4096);
 	assert_int_equal(inventory_put_attribution(world->inventory, &attribution, &arena,
 						   STORE_UPSERT, version, &err), 0);
 	arena_deinit(&arena);
+}
+
+static void put_attribution(struct world *world, const char *node, uint64_t version)
+{
+	put_object(world, NAME_A, UUID_A, node, version);
 }
 
 static struct report_device device_a = {.uuid = VIEW_INIT(UUID_A)};
@@ -231,6 +242,55 @@ static void an_older_event_never_overwrites_a_newer_one(void **state)
 	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
 }
 
+static void what_is_wanted_is_so_until_it_is_put(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		enum store_change change;
+		uint64_t version;
+		bool is_wanted;
+	} rows[] = {
+		{STORE_UPSERT, 0, true},  {STORE_UPSERT, 1, false}, {STORE_UPSERT, 8, false},
+		{STORE_UPSERT, 9, false}, {STORE_UPSERT, 10, true}, {STORE_LISTED, 0, true},
+		{STORE_LISTED, 8, true},  {STORE_LISTED, 9, false}, {STORE_LISTED, 10, true},
+	};
+
+	put_pod(world, "a", "u1", true, 9);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (int k = 0; k < 2; k++) {
+			assert_true(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/b"),
+						    rows[i].change, rows[i].version));
+			assert_int_equal(inventory_wants(world->inventory, INVENTORY_PODS,
+							 VIEW("ml/a"), rows[i].change,
+							 rows[i].version), rows[i].is_wanted);
+		}
+	}
+}
+
+static void what_is_asked_for_outlives_the_list_unless_it_is_an_older_event(void **state)
+{
+	static const struct {
+		enum store_change change;
+		uint64_t version;
+		size_t n_left;
+	} rows[] = {
+		{STORE_LISTED, 8, 1}, {STORE_LISTED, 9, 1}, {STORE_UPSERT, 9, 1},
+		{STORE_UPSERT, 10, 1}, {STORE_UPSERT, 8, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct world *world = *state;
+		put_pod(world, "a", "u1", true, 9);
+		inventory_begin_replace(world->inventory, INVENTORY_PODS);
+		(void)inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"),
+				      rows[i].change, rows[i].version);
+		inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
+		assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), rows[i].n_left);
+	}
+}
+
 static void what_a_complete_list_lacks_is_gone(void **state)
 {
 	struct world *world = *state;
@@ -332,14 +392,64 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
 
-	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 9000, 1500));
+	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 1500));
 	assert_int_equal(gather(world, "gpu-a", 1500).report_age_ms, 0);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 9000, 3000));
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 3000));
 	assert_touched(world, "");
 	assert_int_equal(gather(world, "gpu-a", 3500).report_age_ms, 500);
 	assert_int_equal(gather(world, "gpu-a", 3500).report_held_ms, 2500);
+}
+
+static void a_join_knows_when_the_list_was_read_last(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	assert_int_equal(gather(world, "gpu-a", 1000).listed_at, 0);
+	report.sources.pod_resources.observed_at = 500;
+	put_report(world, &report, 1000);
+	assert_int_equal(gather(world, "gpu-a", 1000).listed_at, 500);
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 900, 9000, 3000));
+	assert_int_equal(gather(world, "gpu-a", 3000).listed_at, 900);
+	/* Clocks are set back: the last word counts. */
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 100, 9000, 4000));
+	assert_int_equal(gather(world, "gpu-a", 4000).listed_at, 100);
+	report.sources.pod_resources.observed_at = 700;
+	put_report(world, &report, 5000);
+	assert_int_equal(gather(world, "gpu-a", 5000).listed_at, 700);
+}
+
+static void a_join_knows_when_a_name_was_last_listed_with_other_devices(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	struct view id = VIEW("a"), other = VIEW("b");
+	struct report_pod_resource entry = {.namespace = VIEW("ml"), .name = VIEW("web"),
+					    .container = VIEW("main"),
+					    .device_ids = {&id, 1, true}};
+	struct report_pod_resource later = entry;
+	struct report second = report;
+
+	report.pod_resources = (struct array){&entry, 1, true};
+	report.sources.pod_resources.observed_at = 500;
+	put_report(world, &report, 1000);
+	assert_null(gather(world, "gpu-a", 1000).list_differed_at);
+	/* By what the last heartbeat said. */
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 900, 9000, 3000));
+	later.device_ids.items = &other;
+	second.pod_resources = (struct array){&later, 1, true};
+	second.sources.pod_resources.observed_at = 1500;
+	put_report(world, &second, 4000);
+	assert_int_equal(gather(world, "gpu-a", 4000).list_differed_at[0], 900);
+	/* What is known stays known. */
+	struct report third = second;
+	third.sources.pod_resources.observed_at = 1700;
+	put_report(world, &third, 5000);
+	assert_int_equal(gather(world, "gpu-a", 5000).list_differed_at[0], 900);
+	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	assert_null(gather(world, "gpu-a", 6000).list_differed_at);
 }
 
 static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it(
@@ -375,6 +485,20 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 	assert_int_equal(gather(world, "gpu-a", 6000).n_doubts, 0);
 }
 
+static void the_restart_since_which_a_list_was_complete_outlives_reports(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	assert_int_equal(gather(world, "gpu-a", 1000).settled_restart, 0);
+	inventory_set_settled(world->inventory, VIEW("gpu-a"), 77);
+	inventory_set_settled(world->inventory, VIEW("gpu-b"), 78);
+	put_report(world, &report, 2000);
+	assert_int_equal(gather(world, "gpu-a", 2000).settled_restart, 77);
+	assert_int_equal(gather(world, "gpu-b", 2000).settled_restart, 0);
+}
+
 static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **state)
 {
 	struct world *world = *state;
@@ -386,7 +510,7 @@ static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **st
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0,
 						      i == 0, 1000, &err), 0);
-		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 9000, 2000));
+		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
 		assert_touched(world, i == 0 ? "gpu-a " : "");
 	}
 }
@@ -399,9 +523,9 @@ static void a_node_that_is_heard_of_after_a_long_silence_is_touched(void **state
 	put_attribution(world, "gpu-a", 1);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 9000, 9999));
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 9999));
 	assert_touched(world, "");
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 9000, 18999));
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 18999));
 	assert_touched(world, "gpu-a gpu-b ");
 }
 
@@ -419,7 +543,114 @@ static void what_a_forgotten_report_said_is_released_and_no_longer_claimed(void 
 	assert_int_equal(world->released, 1);
 	assert_int_equal(gather(world, "gpu-a", 2000).previous[0].claimed_age_ms, -1);
 	assert_null(gather(world, "gpu-b", 2000).report);
-	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 9000, 2000));
+	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 2000));
+}
+
+static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	const struct view named = VIEW("u1");
+	struct error err;
+
+	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000,
+					     &err), 0);
+	put_pod(world, "a", "u1", true, 1);
+	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
+	for (unsigned i = 1; i <= 2; i++) {
+		report.boot_id = i == 1 ? VIEW("b1") : VIEW("b2");
+		report.observed_at = i;
+		put_report(world, &report, 1000);
+	}
+	assert_int_equal(gather(world, "gpu-a", 1000).booted_after, 1);
+	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	assert_int_equal(gather(world, "gpu-a", 1000).booted_after, 0);
+}
+
+static void a_report_touches_the_holder_of_each_device_and_each_rival_once(void **state)
+{
+	struct world *world = *state;
+	static struct report_device devices[] = {{.uuid = VIEW_INIT(UUID_A)},
+						  {.uuid = VIEW_INIT(UUID_B)}};
+	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
+	struct report c = report_of("gpu-c", false, NULL);
+
+	sync_all(world, 1000);
+	world->n_initial = 0;
+	put_object(world, NAME_A, UUID_A, "gpu-a", 1);
+	put_object(world, NAME_B, UUID_B, "gpu-b", 2);
+	world->touched[0] = '\0';
+	c.devices = (struct array){devices, 2, true};
+	put_report(world, &c, 1000);
+	assert_touched(world, "gpu-a gpu-b gpu-c ");
+	put_report(world, &b, 1000);
+	assert_touched(world, "gpu-a gpu-c gpu-b "); /* UUID_A is gpu-a's; gpu-c reports UUID_B */
+	put_report(world, &a, 1000);
+	assert_true(strcmp(world->touched, "gpu-b gpu-c gpu-a ") == 0 ||
+		    strcmp(world->touched, "gpu-c gpu-b gpu-a ") == 0);
+	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 99999));
+	assert_int_equal(world->n_initial, 0);
+}
+
+/* A report of gpu-b there is no memory for, when k allocations have been made; false: there was. */
+static bool fail_report(struct world *world, const struct report *report, unsigned k)
+{
+	const struct report *before = inventory_find_report(world->inventory, VIEW("gpu-b"));
+	struct error err = {0};
+
+	put_object(world, NAME_A, UUID_A, "gpu-a", 1);
+	put_object(world, NAME_B, UUID_B, "gpu-a", 2);
+	failing_malloc_at(k);
+	int result = inventory_put_report(world->inventory, report, count_release, world, 2000,
+					  &err);
+	if (!failing_malloc_off()) {
+		assert_int_equal(result, 0);
+		return false;
+	}
+	assert_int_equal(result, -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	assert_ptr_equal(inventory_find_report(world->inventory, VIEW("gpu-b")), before);
+	const struct join_input input = gather(world, "gpu-a", 2000);
+	assert_int_equal(input.n_previous, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(input.previous[i].claimed_age_ms, -1);
+	return true;
+}
+
+static void a_report_that_there_is_no_memory_for_leaves_nothing_behind(void **state)
+{
+	static struct report_device devices[] = {{.uuid = VIEW_INIT(UUID_A)},
+						  {.uuid = VIEW_INIT(UUID_B)}};
+	static struct view ids[] = {VIEW_INIT("0"), VIEW_INIT("1")};
+	static struct report_pod_resource lists[] = {{.device_ids = {&ids[0], 1, true}},
+						     {.device_ids = {&ids[1], 1, true}}};
+	static struct report before, report;
+
+	before = report = report_of("gpu-b", false, NULL);
+	report.devices = (struct array){devices, 2, true};
+	before.pod_resources = (struct array){&lists[0], 1, true};
+	report.pod_resources = (struct array){&lists[1], 1, true};
+	for (int has_another = 0; has_another < 2; has_another++) {
+		bool failed = true;
+
+		for (unsigned k = 1; failed; k++) {
+			tear_down(state);
+			set_up(state);
+			struct world *world = *state;
+			if (has_another)
+				put_report(world, &before, 1000);
+			failed = fail_report(world, &report, k);
+			assert_int_equal(world->released, !failed && has_another);
+			/* Of a node that is not known nothing is remembered. */
+			for (int i = 0; i < 2 && failed && !has_another; i++)
+				assert_int_equal(
+					inventory_note_refusals(world->inventory, VIEW("gpu-b"),
+								(struct place_refusals){2, 0})
+						.claims, 2);
+		}
+	}
 }
 
 static void an_owner_that_has_not_reported_since_the_start_is_waited_for(void **state)
@@ -468,7 +699,7 @@ static void a_report_of_another_boot_says_that_the_last_one_was_before_it(void *
 		int64_t observed_at, booted_after;
 	} rows[] = {
 		{"b1", 50, 0}, {"b1", 60, 0}, {"b2", 70, 60}, {"b2", 80, 60}, {"", 90, 60},
-		{"b3", 100, 60}, {"b4", 110, 100},
+		{"b3", 100, 60}, {"b4", 110, 100}, {"c", 120, 110}, {"d", 130, 120},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -539,7 +770,7 @@ static void what_was_refused_is_new_once_for_each_content_of_a_report(void **sta
 			assert_int_equal(new.claims, rows[i][1].claims);
 			assert_int_equal(new.ids, rows[i][1].ids);
 		}
-		inventory_refresh_report(world->inventory, VIEW("gpu-a"), 5000, 1100);
+		inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 5000, 1100);
 		assert_int_equal(inventory_note_refusals(world->inventory, VIEW("gpu-a"),
 							 rows[0][0]).claims, 0);
 	}
@@ -598,8 +829,9 @@ static void a_device_that_is_no_longer_reported_is_no_longer_claimed(void **stat
 	struct report with = report_of("gpu-b", true, NULL), without = report_of("gpu-b", false, NULL);
 
 	put_attribution(world, "gpu-a", 1);
-	put_report(world, &with, 1000);
 	world->touched[0] = '\0';
+	put_report(world, &with, 1000);
+	assert_touched(world, "gpu-a gpu-b ");
 	put_report(world, &without, 2000);
 	assert_touched(world, "gpu-a gpu-b ");
 	assert_int_equal(gather(world, "gpu-a", 2000).previous[0].claimed_age_ms, -1);
@@ -611,9 +843,10 @@ static void a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync(v
 	struct world *world = *state;
 
 	put_attribution(world, "gpu-a", 1);
-	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 0);
+	assert_int_equal(gather(world, "gpu-a", 1000).node_gone_for_ms, 0);
 	sync_all(world, 2000);
 	put_attribution(world, "gpu-a", 1);
+	assert_int_equal(gather(world, "gpu-a", 2000).node_gone_for_ms, 0);
 	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 7000);
 	put_node(world, "gpu-a", "b1", 1);
 	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 0);
@@ -621,6 +854,49 @@ static void a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync(v
 	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 2, 8000);
 	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 1000);
 	assert_null(gather(world, "gpu-a", 9000).node);
+}
+
+/* Nothing hung on the node when it went, so nothing is left that says when that was. */
+static void a_gone_node_is_gone_since_it_was_first_asked_for(void **state)
+{
+	struct world *world = *state;
+
+	sync_all(world, 2000);
+	put_node(world, "gpu-a", "b1", 1);
+	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 2, 8000);
+	put_attribution(world, "gpu-a", 3);
+	assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms, 0);
+	assert_int_equal(gather(world, "gpu-a", 9500).node_gone_for_ms, 500);
+}
+
+static void on_boot(void *owner, struct view node_name)
+{
+	on_touch(owner, node_name, false);
+}
+
+static void whoever_orders_reports_is_told_of_a_nodes_boots(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	inventory_on_touch(world->inventory, NULL, NULL);
+	inventory_on_boot(world->inventory, on_boot, world);
+	assert_int_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")).len, 0);
+	put_node(world, "gpu-a", "b1", 1);
+	assert_touched(world, ""); /* nobody reports there, and nothing is published of it */
+	assert_true(view_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")), VIEW("b1")));
+	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	put_report(world, &report, 1000);
+	assert_non_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	put_node(world, "gpu-a", "b1", 2);
+	assert_touched(world, "");
+	put_node(world, "gpu-a", "b2", 3);
+	assert_touched(world, "gpu-a ");
+	put_attribution(world, "gpu-b", 4);
+	put_node(world, "gpu-b", "b7", 5);
+	assert_touched(world, "gpu-b ");
+	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 6, 2000);
+	assert_int_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")).len, 0);
 }
 
 static void the_oldest_policy_counts_then_the_lowest_name(void **state)
@@ -646,10 +922,34 @@ static void the_oldest_policy_counts_then_the_lowest_name(void **state)
 	assert_true(view_equal(intent->policy->name, VIEW("b")));
 }
 
+static void a_change_of_policies_touches_every_node(void **state)
+{
+	struct world *world = *state;
+	const struct policy policy = {.name = VIEW("a"), .created_at = 10};
+	struct report a = report_of("gpu-a", true, NULL);
+	struct error err;
+
+	put_report(world, &a, 1000);
+	world->touched[0] = '\0';
+	for (uint64_t version = 2; version >= 1; version--) {
+		assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
+						      version, &err), 0);
+		assert_touched(world, version == 2 ? "gpu-a " : "");
+	}
+	inventory_remove(world->inventory, INVENTORY_POLICIES, VIEW("a"), 9, 1000);
+	assert_touched(world, "gpu-a ");
+}
+
 static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 {
 	struct world *world = *state;
 
+	const struct policy policy = {.name = VIEW("a")};
+	struct error err;
+
+	/* It has been there before. */
+	assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT, 1, &err), 0);
+	assert_false(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
 	inventory_set_absent(world->inventory, INVENTORY_POLICIES);
 	assert_true(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
 	assert_true(gather(world, "x", 0).intent->known);
@@ -993,6 +1293,138 @@ static void what_cannot_be_used_is_counted(void **state)
 	assert_int_equal(inventory_unused(world->inventory).resource_slices, 0);
 }
 
+static void sync_one(struct world *world, enum inventory_kind kind, uint64_t now)
+{
+	inventory_begin_replace(world->inventory, kind);
+	inventory_end_replace(world->inventory, kind, now);
+}
+
+/* A record of that kind, which is of gpu-a, and which differs from version to version. */
+static void put_kind(struct world *world, enum inventory_kind kind, uint64_t version)
+{
+	const char *uid = version % 2 ? "u1" : "u2";
+	const struct policy policy = {.name = VIEW("p"), .created_at = (int64_t)version};
+	struct error err;
+
+	switch (kind) {
+	case INVENTORY_PODS:
+		put_pod(world, "x", version % 2 ? "x1" : "x2", true, version);
+		break;
+	case INVENTORY_NODES:
+		put_node(world, "gpu-a", uid, version);
+		break;
+	case INVENTORY_POLICIES:
+		assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
+						      version, &err), 0);
+		break;
+	case INVENTORY_ATTRIBUTIONS:
+		put_attribution(world, version % 2 ? "gpu-a" : "", version);
+		break;
+	case INVENTORY_RESOURCE_CLAIMS:
+		put_claim(world, uid, version);
+		break;
+	case INVENTORY_RESOURCE_SLICES:
+		put_slice(world, "gpu-a", (int64_t)version, version);
+		break;
+	case INVENTORY_N_KINDS:
+		fail_msg("no kind");
+	}
+}
+
+/* Two pods that use claims, and a report, so that whatever changes there touches it. */
+static void populate(struct world *world)
+{
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_pod(world, "a", "u1", true, 1);
+	put_pod(world, "b", "u2", true, 2);
+	put_report(world, &report, 1000);
+}
+
+static void each_kind_is_initial_until_it_has_been_synced_itself(void **state)
+{
+	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++) {
+		tear_down(state);
+		set_up(state);
+		struct world *world = *state;
+
+		populate(world);
+		for (int other = 0; other < INVENTORY_N_KINDS; other++)
+			if (other != kind)
+				sync_one(world, (enum inventory_kind)other, 1000);
+		populate(world);
+		world->initial = false;
+		put_kind(world, (enum inventory_kind)kind, 11);
+		assert_true(world->initial);
+		put_kind(world, (enum inventory_kind)kind, 12);
+		assert_true(world->initial);
+		sync_one(world, (enum inventory_kind)kind, 1000);
+		populate(world);
+		world->initial = true;
+		put_kind(world, (enum inventory_kind)kind, 13);
+		assert_false(world->initial);
+	}
+}
+
+static void the_first_complete_state_of_each_kind_touches_all(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++) {
+		world->touched[0] = '\0';
+		world->initial = false;
+		assert_int_equal(gather(world, "gpu-a", 1000).intent->known,
+				 kind > INVENTORY_POLICIES);
+		assert_false(inventory_is_synced(world->inventory, (enum inventory_kind)kind));
+		sync_one(world, (enum inventory_kind)kind, 1000);
+		assert_touched(world, "gpu-a ");
+		assert_true(world->initial);
+		assert_true(inventory_is_synced(world->inventory, (enum inventory_kind)kind));
+		sync_one(world, (enum inventory_kind)kind, 1000);
+		assert_touched(world, "");
+	}
+}
+
+/* The node is asked for before anything is known. */
+static void a_node_is_missed_since_nodes_are_known_whenever_the_rest_is(void **state)
+{
+	for (int first = 0; first < INVENTORY_N_KINDS; first++) {
+		tear_down(state);
+		set_up(state);
+		struct world *world = *state;
+		uint64_t known_at = 0;
+
+		put_report(world, &(struct report){.version = 1, .node = VIEW("gpu-a")}, 500);
+		assert_int_equal(gather(world, "gpu-a", 500).node_gone_for_ms, 0);
+		for (int i = 0; i < INVENTORY_N_KINDS; i++) {
+			int kind = (first + i) % INVENTORY_N_KINDS;
+			uint64_t now = 1000 * (uint64_t)(i + 2);
+
+			sync_one(world, (enum inventory_kind)kind, now);
+			if (kind == INVENTORY_NODES)
+				known_at = now;
+			assert_int_equal(gather(world, "gpu-a", 9000).node_gone_for_ms,
+					 known_at > 0 ? 9000 - known_at : 0);
+		}
+	}
+}
+
+static void the_end_releases_the_reports_and_touches_nobody(void **state)
+{
+	struct world *world = *state;
+
+	populate(world);
+	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++)
+		put_kind(world, (enum inventory_kind)kind, 11);
+	world->touched[0] = '\0';
+	inventory_freep(&world->inventory);
+	world->inventory = NULL;
+	assert_touched(world, "");
+	assert_int_equal(world->released, 1);
+}
+
 /* Everything once; returns how far it came. */
 static bool fill(struct inventory *inventory, struct world *world)
 {
@@ -1148,6 +1580,26 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		what_cannot_be_used_is_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		each_kind_is_initial_until_it_has_been_synced_itself, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_first_complete_state_of_each_kind_touches_all, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_is_missed_since_nodes_are_known_whenever_the_rest_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_end_releases_the_reports_and_touches_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_wanted_is_so_until_it_is_put, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_asked_for_outlives_the_list_unless_it_is_an_older_event, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_change_of_policies_touches_every_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_node_without_a_report_nothing_of_one_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_touches_the_holder_of_each_device_and_each_rival_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_that_there_is_no_memory_for_leaves_nothing_behind, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_node_has_the_pods_that_the_api_places_on_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_that_is_scheduled_later_comes_to_its_node, set_up, tear_down),
@@ -1173,6 +1625,11 @@ static const struct CMUnitTest tests[] = {
 		a_report_is_released_when_a_newer_one_replaces_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_unchanged_report_only_starts_its_age_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_join_knows_when_the_list_was_read_last, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_join_knows_when_a_name_was_last_listed_with_other_devices, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_restart_since_which_a_list_was_complete_outlives_reports, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it,
 		set_up, tear_down),
@@ -1198,6 +1655,10 @@ static const struct CMUnitTest tests[] = {
 		a_device_that_is_no_longer_reported_is_no_longer_claimed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_gone_node_is_gone_since_it_was_first_asked_for, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(whoever_orders_reports_is_told_of_a_nodes_boots, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_oldest_policy_counts_then_the_lowest_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -68,6 +68,10 @@ static void a_device_without_an_object_is_created_under_its_uuid_in_lower_case(v
 	expect_text(joined->uuid, "GPU-0000000A-0000-4000-8000-0123456789AB");
 	assert_int_equal(joined->status.observed_generation, 1);
 	expect_text(joined->status.node_name, "gpu-a");
+	/* Letters only, and all of them. */
+	world.devices[0].uuid = VIEW("GPU-@AZ[`az{");
+	build_world_join(&world);
+	expect_text(world.result.devices[0].name, "gpu-@az[`az{");
 }
 
 static void an_object_that_was_just_created_gets_its_first_status(void **state)
@@ -104,6 +108,27 @@ static void an_unchanged_world_is_kept_and_a_changed_one_written(void **state)
 	world.report.driver_version = VIEW("590.1");
 	assert_int_equal(build_world_count_writes(&world), 1);
 	expect_text(build_world_status(&world, 0)->device.driver_version, "590.1");
+}
+
+static void a_status_says_which_report_it_was_made_from(void **state)
+{
+	(void)state;
+	static const struct attribution_report expected = {VIEW_INIT("boot"), 7, 42, 1234};
+	run_a();
+	world.report.boot_id = expected.boot_id;
+	world.report.instance = expected.instance;
+	world.report.sequence = expected.sequence;
+	world.report.observed_at = expected.observed_at;
+	const struct attribution_report *made = &publish()->report;
+	expect_text(made->boot_id, "boot");
+	assert_int_equal(made->instance, 7);
+	assert_int_equal(made->sequence, 42);
+	assert_int_equal(made->observed_at, 1234);
+	/* One that says nothing new is not worth a write. */
+	world.report.sequence = 43;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.report.driver_version = VIEW("590.1");
+	assert_int_equal(publish()->report.sequence, 43);
 }
 
 static void the_generation_is_observed(void **state)
@@ -155,11 +180,13 @@ static void without_a_report_everything_stays_as_published(void **state)
 static void without_a_report_for_long_the_status_says_so_and_keeps_the_tenants(void **state)
 {
 	(void)state;
+	world.report.boot_id = VIEW("boot");
 	publish_a();
 	world.input.report = NULL;
 	world.input.report_age_ms = 0;
 	build_world_wait(&world, world.limits.report_stale_ms);
 	const struct attribution_status *status = publish();
+	expect_text(status->report.boot_id, "boot"); /* what is older than that is still old */
 	expect_condition(status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
 	expect_condition(status, "Ready", CONDITION_UNKNOWN, "ReportStale");
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
@@ -226,9 +253,26 @@ static void without_a_report_and_objects_there_is_nothing_to_do(void **state)
 {
 	(void)state;
 	world.input.report = NULL;
-	build_world_join(&world);
-	assert_int_equal(world.result.n_devices, 0);
-	assert_int_equal(world.result.again_in_ms, -1);
+	for (int i = 0; i < 2; i++) {
+		build_world_join(&world);
+		assert_int_equal(world.result.n_devices, 0);
+		assert_int_equal(world.result.again_in_ms, -1);
+		world.input.node = NULL;
+	}
+}
+
+static void one_good_book_is_enough(void **state)
+{
+	(void)state;
+	static void (*const fail[])(struct build_world *world) = {build_world_fail_list,
+								  build_world_fail_book};
+	for (size_t i = 0; i < ARRAY_SIZE(fail); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		publish_a();
+		fail[i](&world);
+		expect_condition(publish(), "Attributed", CONDITION_TRUE, "AllResolved");
+	}
 }
 
 /* An old report */
@@ -316,6 +360,47 @@ static void a_complete_list_ends_the_settling(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 	build_world_list(&world, "a", "main", VIEW("no device"));
 	expect_tenants(publish(), "");
+}
+
+static void restart_kubelet(int64_t ms_before_list)
+{
+	world.report.kubelet_restarted_at =
+		world.report.sources.pod_resources.observed_at - ms_before_list;
+}
+
+static void a_pod_that_comes_after_a_complete_list_unsettles_nothing(void **state)
+{
+	(void)state;
+	publish_a();
+	restart_kubelet(10);
+	expect_condition(publish(), "Attributed", CONDITION_TRUE, "AllResolved");
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* A controller that starts now has seen no complete List. */
+	build_world_restart(&world);
+	build_world_report(&world);
+	expect_settling("uid-a/main");
+}
+
+static void each_restart_settles_anew(void **state)
+{
+	(void)state;
+	publish_a();
+	restart_kubelet(10);
+	publish();
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	restart_kubelet(5);
+	expect_settling("uid-a/main");
+}
+
+static void a_complete_list_of_before_the_restart_settles_nothing(void **state)
+{
+	(void)state;
+	publish_a();
+	restart_kubelet(-1);
+	publish();
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	expect_settling("uid-a/main");
 }
 
 static void a_restart_far_in_the_future_is_no_restart(void **state)
@@ -551,9 +636,23 @@ static void a_node_whose_agent_goes_on_reporting_is_not_buried(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_false(world.result.is_buried);
 	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
+	world.input.node_gone_for_ms = world.limits.node_gone_ms;
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms - 1000);
 	build_world_wait(&world, world.limits.report_stale_ms - 1000);
 	build_world_join(&world);
 	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_DELETE);
+}
+
+static void a_node_that_is_there_is_not_buried_however_short_the_limit(void **state)
+{
+	(void)state;
+	publish_a();
+	world.limits.node_gone_ms = 0;
+	build_world_wait(&world, world.limits.report_stale_ms);
+	build_world_join(&world);
+	assert_false(world.result.is_buried);
+	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
 }
 
 static void a_node_without_devices_that_is_gone_is_buried_as_well(void **state)
@@ -600,7 +699,7 @@ static void an_object_without_a_node_goes_to_the_most_recent_report(void **state
 		int64_t age, claimed_age;
 		unsigned n_writes;
 	} rows[] = {
-		{1000, -1, 1}, {1000, 1000, 1}, {1000, 5000, 1}, {1000, 999, 0},
+		{1000, -1, 1}, {1000, 1000, 1}, {1000, 5000, 1}, {1000, 999, 0}, {1000, 0, 0},
 		{119999, -1, 1}, {120000, -1, 0}, {120000, 900000, 0},
 	};
 	publish_a();
@@ -1041,6 +1140,33 @@ static void without_an_agent_no_device_is_taken_from_another_node(void **state)
 	assert_int_equal(build_world_count_writes(&world), 1);
 }
 
+/* Device 0 is another node's, where no agent is; here is a report, or may come one. */
+static void with_an_agent_the_other_nodes_objects_are_not_looked_at_again(void **state)
+{
+	(void)state;
+	publish_without_agent();
+	hand_to_other_node();
+	build_world_previous(&world, 0)->is_named_elsewhere = true;
+	build_world_device(&world, 0);
+	build_world_report(&world);
+	world.input.report_age_ms = world.limits.report_stale_ms;
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, -1);
+}
+
+static void what_another_nodes_agent_has_is_not_asked_for_in_time(void **state)
+{
+	(void)state;
+	publish_a();
+	hand_to_other_node();
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_restart(&world);
+	build_world_join(&world);
+	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_KEEP);
+	assert_int_equal(world.result.again_in_ms, world.limits.report_stale_ms);
+}
+
 static void without_agents_a_device_goes_where_the_api_server_still_names_it(void **state)
 {
 	(void)state;
@@ -1157,6 +1283,8 @@ static const struct CMUnitTest tests[] = {
 		an_object_that_was_just_created_gets_its_first_status, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_unchanged_world_is_kept_and_a_changed_one_written, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_status_says_which_report_it_was_made_from, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(the_generation_is_observed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		devices_come_in_the_order_of_their_uuids, set_up, tear_down),
@@ -1170,12 +1298,19 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		without_a_report_and_objects_there_is_nothing_to_do, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		one_good_book_is_enough, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		an_old_report_is_the_last_that_is_known, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_restarted_kubelets_short_list_ends_no_tenancy, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_short_list_beside_a_good_checkpoint_takes_no_witness_away, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_complete_list_ends_the_settling, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_that_comes_after_a_complete_list_unsettles_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_restart_settles_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_complete_list_of_before_the_restart_settles_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_restart_far_in_the_future_is_no_restart, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -1202,6 +1337,8 @@ static const struct CMUnitTest tests[] = {
 		objects_of_a_node_that_is_gone_end_after_the_stated_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_whose_agent_goes_on_reporting_is_not_buried, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_is_there_is_not_buried_however_short_the_limit, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_without_devices_that_is_gone_is_buried_as_well, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_old_report_creates_nothing, set_up, tear_down),
@@ -1243,6 +1380,10 @@ static const struct CMUnitTest tests[] = {
 		before_the_first_report_tenants_begin_by_the_word_of_the_api, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_an_agent_no_device_is_taken_from_another_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		with_an_agent_the_other_nodes_objects_are_not_looked_at_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_another_nodes_agent_has_is_not_asked_for_in_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_agents_a_device_goes_where_the_api_server_still_names_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

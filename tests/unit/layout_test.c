@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "base/limits.h"
+
 static struct build_world world;
 
 static int set_up(void **state)
@@ -50,11 +52,22 @@ static void the_device_is_described_as_nvml_does_with_dashes_in_the_model(void *
 	expect_text(device->cuda_version, "13.0");
 }
 
+static void each_device_has_its_own_model(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0)->model = VIEW("Tesla T4");
+	build_world_exclusive(&world, 1)->model = VIEW("NVIDIA H100");
+	expect_text(publish()->device.model, "Tesla-T4");
+	expect_text(build_world_status(&world, 1)->device.model, "NVIDIA-H100");
+}
+
 static void a_model_without_blanks_stays_as_it_is(void **state)
 {
 	(void)state;
 	build_world_exclusive(&world, 0)->model = VIEW("Tesla-T4 ");
 	expect_text(publish()->device.model, "Tesla-T4");
+	world.devices[0].model = VIEW("");
+	expect_text(publish()->device.model, "");
 }
 
 static void versions_that_a_report_lacks_are_carried_over(void **state)
@@ -67,6 +80,11 @@ static void versions_that_a_report_lacks_are_carried_over(void **state)
 	const struct attribution_device *device = &publish()->device;
 	expect_text(device->driver_version, "580.65.06");
 	expect_text(device->cuda_version, "13.0");
+	world.report.driver_version = VIEW("6");
+	world.report.cuda_version = VIEW("9");
+	device = &publish()->device;
+	expect_text(device->driver_version, "6");
+	expect_text(device->cuda_version, "9");
 }
 
 static void partitions_come_in_the_order_of_their_uuids_with_their_slots(void **state)
@@ -77,18 +95,21 @@ static void partitions_come_in_the_order_of_their_uuids_with_their_slots(void **
 	struct report_partition first = items[0];
 	items[0] = items[2];
 	items[2] = first;
-	build_world_offer(&world, build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1",
-						   1u));
+	for (int i = 0; i < 3; i++)
+		items[i].compute_instance_id = items[i].gpu_instance_id + 20;
+	build_world_offer(&world,
+			  build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1", 1u));
 	assert_int_equal(publish()->partitions.count, 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct attribution_partition *p = partition_at(i);
 		assert_true(view_equal(p->uuid, build_world_mig(&world, 0, i)));
 		expect_text(p->profile, "1g.5gb");
 		assert_int_equal(p->gpu_instance_id, 7 + i);
-		assert_int_equal(p->compute_instance_id, 0);
+		assert_int_equal(p->compute_instance_id, 27 + i);
 		assert_int_equal(p->memory_mib, 4864);
 		assert_int_equal(p->slots, i == 1 ? 2 : 1);
 	}
+	assert_true(build_world_status(&world, 0)->partitions.present);
 	expect_text(build_world_status(&world, 0)->slots.summary, "0/4");
 }
 
@@ -104,7 +125,80 @@ static void partitions_are_carried_over_while_nvml_is_silent(void **state)
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
 	publish();
-	assert_int_equal(partition_at(1)->slots, 1);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(partition_at(i)->slots, 1);
+}
+
+static void a_single_partition_is_carried_over_whole(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	publish();
+	build_world_fail_nvml(&world);
+	assert_int_equal(publish()->partitions.count, 1);
+	assert_true(view_equal(partition_at(0)->uuid, build_world_mig(&world, 0, 0)));
+	expect_text(partition_at(0)->profile, "1g.5gb");
+}
+
+static void a_partition_has_the_slots_that_are_on_offer(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	build_world_offer(&world,
+			  build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1", 0u));
+	publish();
+	assert_int_equal(partition_at(0)->slots, 2);
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_mig(&world, 0, 0));
+	publish();
+	assert_int_equal(partition_at(0)->slots, 1);
+}
+
+static void a_partition_that_is_new_while_no_offer_is_known_has_no_slots(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	device->partitions.count = 1;
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_mig(&world, 0, 0));
+	publish();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	device->partitions.count = 2;
+	publish();
+	assert_int_equal(partition_at(0)->slots, 1);
+	assert_int_equal(partition_at(1)->slots, 0);
+}
+
+static void what_a_settling_kubelet_does_not_offer_yet_is_not_gone(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	expect_text(publish()->slots.summary, "1/2");
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	build_world_list_nothing(&world);
+	build_world_offer_nothing(&world);
+	expect_text(publish()->slots.summary, "1/2");
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(partition_at(i)->slots, 1);
+	/* When it has settled, what it offers is all. */
+	world.report.kubelet_restarted_at = 0;
+	expect_text(publish()->slots.summary, "1/1");
+	assert_int_equal(partition_at(1)->slots, 0);
+}
+
+static void of_too_many_partitions_the_first_are_listed(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, LIMIT_PARTITIONS + 1);
+	for (uint32_t n = LIMIT_PARTITIONS - 1; n <= LIMIT_PARTITIONS + 1; n++) {
+		device->partitions.count = n;
+		uint32_t n_listed = n < LIMIT_PARTITIONS ? n : LIMIT_PARTITIONS;
+		assert_int_equal(publish()->partitions.count, n_listed);
+		assert_true(view_equal(partition_at(n_listed - 1)->uuid,
+				       build_world_mig(&world, 0, n_listed - 1)));
+	}
 }
 
 static void partitions_that_nvml_no_longer_lists_are_gone(void **state)
@@ -172,6 +266,71 @@ static void without_an_offer_ever_the_total_is_not_known(void **state)
 	assert_int_equal(status->slots.allocated, 1);
 }
 
+/* Its List may be short, its checkpoint cannot be read, and nobody knew the device before. */
+static void what_is_given_out_is_not_known_while_a_new_node_settles(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_fail_book(&world);
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->tenant_count, -1);
+	assert_int_equal(status->slots.total, 1);
+	assert_int_equal(status->slots.allocated, -1);
+	expect_text(status->slots.summary, "");
+}
+
+static void who_is_new_while_no_book_says_anything_is_added(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	expect_text(publish()->slots.summary, "1/4");
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 0)}});
+	expect_text(publish()->slots.summary, "2/4");
+	build_world_pod(&world, (struct build_pod){.name = "c",
+						   .told = {build_world_replica(&world, 0, 2)}});
+	expect_text(publish()->slots.summary, "3/4");
+	expect_text(publish()->slots.summary, "3/4");
+}
+
+static void what_was_not_counted_is_counted_by_its_tenants(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	publish();
+	struct attribution before = *build_world_previous(&world, 0)->object;
+	before.status.slots = (struct attribution_slots){.total = -1, .allocated = -1};
+	build_world_previous(&world, 0)->object = &before;
+	build_world_restart(&world);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, 1);
+}
+
+static void without_a_report_the_total_is_what_it_was(void **state)
+{
+	(void)state;
+	build_world_device(&world, 1);
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	/* Two tenants of one slot, one of whom no book names. */
+	expect_text(publish()->slots.summary, "1/1");
+	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
+	build_world_restart(&world);
+	expect_text(publish()->slots.summary, "1/1");
+	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
+}
+
 static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **state)
 {
 	(void)state;
@@ -216,6 +375,26 @@ static void a_slice_describes_what_nvml_does_not(void **state)
 	expect_text(world.result.devices[0].status.device.driver_version, "590.1.0");
 }
 
+static void a_device_that_no_slice_is_about_is_not_described(void **state)
+{
+	(void)state;
+	static struct join_slice_device slice = {
+		.uuid = VIEW_INIT("GPU-00000001-0000-4000-8000-0123456789ab"),
+		.model = VIEW_INIT("T4"),
+	};
+	world.input.slice_devices = &slice;
+	world.input.n_slice_devices = 1;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_without_agent(&world);
+	expect_text(publish()->device.model, "");
+	expect_text(build_world_status(&world, 1)->device.model, "T4");
+	/* What is idle there nobody knows. */
+	assert_int_equal(build_world_status(&world, 1)->slots.total, 1);
+	assert_int_equal(build_world_status(&world, 1)->slots.allocated, -1);
+	expect_text(build_world_status(&world, 1)->slots.summary, "");
+}
+
 static void what_nvml_said_once_no_slice_unsays(void **state)
 {
 	(void)state;
@@ -235,12 +414,27 @@ static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
 	build_world_shared(&world, 0, 3);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
 	build_world_device(&world, 1);
-	build_world_run(&world,
-			(struct build_pod){
-				.name = "b",
-				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"},
-			VIEW("GPU-00000001-0000-4000-8000-0123456789ab-0"));
+	build_world_run(
+		&world,
+		(struct build_pod){.name = "b",
+				   .hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"},
+		VIEW("GPU-00000001-0000-4000-8000-0123456789ab-0"));
 	expect_text(publish()->slots.summary, "2/3");
+}
+
+static void who_is_on_a_device_that_has_no_slots_takes_none(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_shared(&world, 1, 1);
+	build_world_run(
+		&world,
+		(struct build_pod){.name = "b",
+				   .hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"},
+		VIEW("GPU-00000001-0000-4000-8000-0123456789ab-0"));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-b/main");
+	expect_text(status->slots.summary, "0/0");
 }
 
 static void who_shares_a_reservations_device_takes_no_further_slot(void **state)
@@ -257,30 +451,53 @@ static void who_shares_a_reservations_device_takes_no_further_slot(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		the_device_is_described_as_nvml_does_with_dashes_in_the_model, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_device_has_its_own_model, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_model_without_blanks_stays_as_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		versions_that_a_report_lacks_are_carried_over, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(versions_that_a_report_lacks_are_carried_over, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		partitions_come_in_the_order_of_their_uuids_with_their_slots, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		partitions_are_carried_over_while_nvml_is_silent, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		partitions_that_nvml_no_longer_lists_are_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(partitions_are_carried_over_while_nvml_is_silent, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(partitions_that_nvml_no_longer_lists_are_gone, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_slot_counts_once_whoever_names_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_held_id_that_is_not_on_offer_is_a_slot_too, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_total_is_carried_over_while_no_offer_is_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_an_offer_ever_the_total_is_not_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slots_of_tenants_that_no_book_names_count_up_to_the_total, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_held_id_that_is_not_on_offer_is_a_slot_too, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_total_is_carried_over_while_no_offer_is_known, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_an_offer_ever_the_total_is_not_known, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(slots_of_tenants_that_no_book_names_count_up_to_the_total,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_slice_describes_what_nvml_does_not, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_nvml_said_once_no_slice_unsays, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_is_on_a_device_by_no_id_takes_a_slot_of_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_shares_a_reservations_device_takes_no_further_slot,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_single_partition_is_carried_over_whole, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_partition_has_the_slots_that_are_on_offer, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		who_is_on_a_device_by_no_id_takes_a_slot_of_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_shares_a_reservations_device_takes_no_further_slot, set_up, tear_down),
+		a_partition_that_is_new_while_no_offer_is_known_has_no_slots, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_a_settling_kubelet_does_not_offer_yet_is_not_gone,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_too_many_partitions_the_first_are_listed, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_is_given_out_is_not_known_while_a_new_node_settles,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_is_new_while_no_book_says_anything_is_added, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_was_not_counted_is_counted_by_its_tenants, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_the_total_is_what_it_was, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_device_that_no_slice_is_about_is_not_described, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_is_on_a_device_that_has_no_slots_takes_none, set_up,
+					tear_down),
 };
 
 TEST_MAIN(tests)

@@ -139,6 +139,53 @@ static void ids_of_no_device_come_last_and_are_counted_as_often_as_named(void **
 	expect_text(holdings.items[1].id, "nowhere");
 }
 
+/* Other devices of NVIDIA's are none of ours, nor are other makers'. */
+static void an_id_of_no_device_counts_only_where_it_may_be_a_gpus(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *resource;
+		bool counts;
+	} rows[] = {
+		{"", true},
+		{"nvidia.com/gpu", true},
+		{"nvidia.com/gpu.shared", true},
+		{"nvidia.com/mig-1g.5gb", true},
+		{"gpu.nvidia.com", true},
+		{"nvidia.com/gpus", false},
+		{"nvidia.com/mig", false},
+		{"nvidia.com/pgpu", false},
+		{"gpu.nvidia.com/x", false},
+		{"rdma/hca", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		open_ledger();
+		struct holding_owner *owner = own("a", "c");
+		owner->resource = view_from(rows[i].resource);
+		ledger_note(&ledger, owner, VIEW("nowhere"), by_list);
+		/* What is a device of ours is one by any name. */
+		ledger_note(&ledger, owner, build_world_uuid(&world, 0), by_list);
+		ledger_close(&ledger);
+		assert_int_equal(holdings.ids_unknown, rows[i].counts);
+		assert_int_equal(holdings.n_items, 1 + rows[i].counts);
+		assert_int_equal(holdings.n_placed, 1);
+	}
+}
+
+static void an_owner_without_a_name_is_nobody(void **state)
+{
+	(void)state;
+	open_ledger();
+	ledger_note(&ledger, own("", ""), build_world_uuid(&world, 1), by_list);
+	ledger_note(&ledger, NULL, build_world_uuid(&world, 1), by_list);
+	ledger_note(&ledger, own("", "c"), build_world_uuid(&world, 1), by_list);
+	ledger_close(&ledger);
+	assert_int_equal(holdings.n_items, 2);
+	expect_text(holdings.items[1].owner->container, "c");
+}
+
 static void who_only_watches_by_one_word_uses_by_the_other(void **state)
 {
 	(void)state;
@@ -247,6 +294,18 @@ static void hamis_ids_of_a_container_are_forgotten_and_no_others(void **state)
 	assert_true(view_equal(holdings.items[2].id, hami_id(4))); /* of no known pod */
 }
 
+static void what_was_forgotten_is_not_counted_again(void **state)
+{
+	(void)state;
+	open_ledger();
+	struct holding_owner *a = own("uid-a", "c");
+	a->pod = build_world_pod(&world, (struct build_pod){.name = "a"});
+	for (unsigned i = 0; i < 2; i++)
+		ledger_note(&ledger, a, hami_id(i), by_list);
+	ledger_drop_hami(&ledger, a->pod, VIEW("c"));
+	assert_int_equal(ledger_count_hami(&ledger, a->pod, VIEW("c")), 0);
+}
+
 static void an_empty_ledger_closes(void **state)
 {
 	(void)state;
@@ -279,6 +338,9 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_of_no_device_counts_only_where_it_may_be_a_gpus, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_owner_without_a_name_is_nobody, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
@@ -288,6 +350,7 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(hamis_ids_of_a_container_are_forgotten_and_no_others,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_was_forgotten_is_not_counted_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_empty_ledger_closes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_it_does_not_open, set_up, tear_down),
 };

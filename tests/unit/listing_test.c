@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "core/holding.h"
+
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
@@ -115,6 +117,57 @@ static void an_unknown_uid_in_a_dated_checkpoint_does_not_hide_a_running_pod(voi
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+static void an_unknown_uid_in_a_dated_checkpoint_is_meant_unless_the_pod_ran(void **state)
+{
+	(void)state;
+	static const struct {
+		enum pod_container_state state;
+		const char *holder;
+	} rows[] = {
+		{POD_CONTAINER_RUNNING, "uid-web/main"},
+		{POD_CONTAINER_TERMINATED, "uid-web/main"},
+		{POD_CONTAINER_WAITING, "uid-lost/main"},
+		{POD_CONTAINER_UNKNOWN, "uid-lost/main"}, /* there is no pod of that name */
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_exclusive(&world, 0);
+		if (rows[i].state)
+			build_world_pod(&world, (struct build_pod){.name = "web",
+								   .state = rows[i].state});
+		build_world_list(&world, "web", "main", build_world_uuid(&world, 0));
+		build_world_book(&world, "uid-lost", "main", build_world_uuid(&world, 0));
+		date_book();
+		expect_tenants(publish(), rows[i].holder);
+	}
+}
+
+static void whom_a_dated_checkpoint_has_elsewhere_is_not_who_holds_an_unknown_ones_id(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "web"});
+	build_world_list(&world, "web", "main", build_world_uuid(&world, 0));
+	build_world_book(&world, "uid-web", "main", build_world_uuid(&world, 1));
+	build_world_book(&world, "uid-lost", "main", build_world_uuid(&world, 0));
+	date_book();
+	expect_tenants(publish(), "uid-lost/main");
+	expect_tenants(build_world_status(&world, 1), "uid-web/main");
+}
+
+static void an_id_of_a_living_pods_entry_does_not_speak_for_an_unknown_one(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_book(&world, "uid-lost", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "gone", "main", build_world_uuid(&world, 0));
+	expect_tenants(publish(), "uid-b/main");
+}
+
 static void an_ended_uid_explains_a_name_until_the_successor_runs(void **state)
 {
 	(void)state;
@@ -127,10 +180,22 @@ static void an_ended_uid_explains_a_name_until_the_successor_runs(void **state)
 	/* The checkpoint has nothing of it: the report is older than the pod. */
 	world.report.checkpoint.entries.count = 1;
 	expect_tenants(publish(), "");
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE, "AllResolved");
 	/* Unless it is the checkpoint that is: then it is one of the two. */
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
 	expect_tenants(publish(), "");
 	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_FALSE, "PodUnknown");
+}
+
+static void an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run(
+	void **state)
+{
+	(void)state;
+	follow((struct build_pod){.is_unseen = true});
+	date_book();
+	const struct attribution_status *status = publish();
+	expect_text(status->slots.summary, "0/1");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
 static void a_live_uid_explains_a_name_that_no_pod_has(void **state)
@@ -187,6 +252,181 @@ static void a_dated_list_names_nobody_new(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+static void a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_started(
+	void **state)
+{
+	static const struct {
+		int64_t started_before_ms;
+		bool is_named;
+	} rows[] = {{-5000, false}, {0, false}, {999, false}, {1000, true}, {5000, true}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_exclusive(&world, 0);
+		build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+		build_world_fail_book(&world);
+		build_world_pod(&world, (struct build_pod){.name = "a",
+							   .started_at = world.input.listed_at -
+									 rows[i].started_before_ms});
+		const struct attribution_status *status = publish();
+		expect_text(status->slots.summary, "1/1");
+		assert_int_equal(world.result.is_hearing_awaited, !rows[i].is_named);
+		if (rows[i].is_named) {
+			expect_tenant(status, "uid-a", RUNNING, NAME_ONLY);
+			expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+		} else {
+			expect_tenants(status, "");
+			expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+			/* A heartbeat says that it was read again, with the same content. */
+			world.input.listed_at += 6000;
+			expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+			assert_false(world.result.is_hearing_awaited);
+		}
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+static void a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	build_world_fail_book(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a", .is_unseen = true});
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_text(status->slots.summary, "1/1");
+	/* The pod's status will say when it started, no heartbeat does. */
+	assert_false(world.result.is_hearing_awaited);
+	/* It need not run: images take their time. */
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .state = POD_CONTAINER_WAITING});
+	expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, NAME_ONLY);
+}
+
+static void whom_the_checkpoint_tells_waits_for_no_later_list(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .started_at = world.input.listed_at},
+			build_world_uuid(&world, 0));
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,PodResources");
+	assert_false(world.result.is_hearing_awaited);
+	build_world_pod(&world, (struct build_pod){.name = "a", .is_unseen = true});
+	expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
+}
+
+static void whom_a_list_named_stays_when_the_nodes_clock_is_set_back(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	build_world_fail_book(&world);
+	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+	world.input.listed_at -= 7200000;
+	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_list_of_the_second_in_which_the_successor_started_may_mean_either(void **state)
+{
+	(void)state;
+	follow((struct build_pod){.started_at = world.input.listed_at});
+	build_world_fail_book(&world);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_text(status->slots.summary, "1/1");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	world.input.listed_at += 1000;
+	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
+}
+
+static void a_list_that_differs_from_one_of_the_same_pod_names_another(void **state)
+{
+	/* The other devices were listed that much after the pod's start. */
+	static const struct {
+		int64_t after_ms;
+		bool is_named;
+	} rows[] = {{1000, false}, {60000, false}, {999, true}, {0, true}, {-60000, true}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const int64_t start = world.input.listed_at - 600000;
+		const int64_t differed_at[] = {start + rows[i].after_ms};
+		build_world_shared(&world, 0, 2);
+		build_world_pod(&world, (struct build_pod){.name = "a", .started_at = start});
+		build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+		build_world_fail_book(&world);
+		world.input.list_differed_at = differed_at;
+		const struct attribution_status *status = publish();
+		expect_tenants(status, rows[i].is_named ? "uid-a/main" : "");
+		expect_text(status->slots.summary, "1/2");
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+static void of_a_pod_of_unknown_start_a_name_may_have_passed_on(void **state)
+{
+	(void)state;
+	const int64_t differed_at[] = {BUILD_WORLD_NOW - 5000};
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	build_world_fail_book(&world);
+	publish();
+	world.input.list_differed_at = differed_at;
+	build_world_pod(&world, (struct build_pod){.name = "a", .is_unseen = true});
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	/* Of one that is gone it is not asked. */
+	build_world_remove_pod(&world, "uid-a");
+	expect_tenants(publish(), "");
+}
+
+static void a_list_that_differs_names_no_pod_whose_start_is_not_known(void **state)
+{
+	(void)state;
+	const int64_t differed_at[] = {BUILD_WORLD_NOW - 5000, BUILD_WORLD_NOW - 5000};
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a", .is_unseen = true},
+			build_world_replica(&world, 0, 0));
+	publish();
+	build_world_fail_book(&world);
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
+	world.input.list_differed_at = differed_at;
+	const struct attribution_tenant *t =
+		expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
+	assert_int_equal(t->slots, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .started_at = BUILD_WORLD_NOW - 4000});
+	t = expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
+	assert_int_equal(t->slots, 2);
+}
+
+static void a_tenant_whose_name_has_passed_on_stays_as_it_was(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	publish();
+	build_world_fail_book(&world);
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 2));
+	const int64_t differed_at[] = {BUILD_WORLD_NOW - 5000, BUILD_WORLD_NOW - 5000,
+				       BUILD_WORLD_NOW - 5000};
+	world.input.list_differed_at = differed_at;
+	const struct attribution_status *status = publish();
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 1);
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	/* The pod that the name has passed to has come. */
+	build_world_remove_pod(&world, "uid-a");
+	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-b",
+						   .started_at = BUILD_WORLD_NOW - 4000});
+	assert_int_equal(expect_tenant(publish(), "uid-b", RUNNING, NAME_ONLY)->slots, 3);
+}
+
 static void what_agrees_in_part_is_about_one_pod(void **state)
 {
 	(void)state;
@@ -203,6 +443,102 @@ static void what_agrees_in_part_is_about_one_pod(void **state)
 	t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
 	assert_int_equal(t->slots, 1);
 	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	world.report.sources.pod_resources.state = REPORT_SOURCE_OK;
+	date_book();
+	t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->slots, 1);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+}
+
+static void list_replicas(const char *name, unsigned first, unsigned n)
+{
+	struct report_pod_resource *entry = build_world_list(&world, name, "main", VIEW(""));
+	struct view *ids = arena_alloc(&world.arena, n, sizeof(*ids));
+	assert_non_null(ids);
+	for (unsigned i = 0; i < n; i++)
+		ids[i] = build_world_replica(&world, 0, first + i);
+	entry->device_ids = (struct array){ids, n, true};
+}
+
+/* Which is the last one in each case. */
+static void every_id_of_an_entry_counts(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *booked; /* the UID for which the checkpoint has the last ID, or none */
+		bool is_list_dated, is_book_dated, is_ended;
+		const char *tenants, *witnesses;
+		int64_t slots; /* of that tenant */
+		const char *summary;
+	} rows[] = {
+		{"", false, false, false, "uid-a/main", "PodResources", 3, "3/4"},
+		{"uid-a", false, false, false, "uid-a/main", "Checkpoint,PodResources", 3, "3/4"},
+		{"uid-a", true, false, false, "uid-a/main", "Checkpoint,PodResources", 1, "1/4"},
+		{"uid-new", false, false, false, "uid-new/main", "Checkpoint", 1, "1/4"},
+		{"uid-old", false, false, true, "", "", 0, "0/4"},
+		{"uid-old", false, true, true, "", "", 0, "3/4"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, 4);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		list_replicas("a", 0, 3);
+		if (rows[i].booked[0])
+			build_world_book(&world, rows[i].booked, "main",
+					 build_world_replica(&world, 0, 2));
+		else
+			build_world_fail_book(&world);
+		if (rows[i].is_list_dated)
+			date_list();
+		if (rows[i].is_book_dated)
+			date_book();
+		if (rows[i].is_ended)
+			build_world_end(&world, rows[i].booked);
+		const struct attribution_status *status = publish();
+		expect_tenants(status, rows[i].tenants);
+		expect_text(status->slots.summary, rows[i].summary);
+		if (!rows[i].slots)
+			continue;
+		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
+							      struct attribution_tenant, 0);
+		assert_int_equal(t->slots, rows[i].slots);
+		expect_texts(t->witnesses, rows[i].witnesses);
+	}
+}
+
+static void read_holdings(struct roster *roster, struct holdings *holdings)
+{
+	struct error err;
+	assert_int_equal(roster_make(&world.input, &world.arena, roster, &err), 0);
+	assert_int_equal(holding_read(&world.input, roster, &world.arena, holdings, &err), 0);
+}
+
+static void what_nobody_can_be_told_to_hold_is_held_by_the_list_alone(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct holdings holdings;
+	follow((struct build_pod){0});
+	date_book();
+	read_holdings(&roster, &holdings);
+	assert_int_equal(holdings.n_items, 1);
+	expect_text(holdings.items[0].owner->pod_uid, "");
+	assert_int_equal(holdings.items[0].witnesses, HOLDING_LIST);
+}
+
+static void whose_an_id_of_no_device_is_a_name_alone_does_not_tell(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct holdings holdings;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", VIEW("nowhere"));
+	build_world_fail_book(&world);
+	read_holdings(&roster, &holdings);
+	assert_int_equal(holdings.n_items, 1);
+	expect_text(holdings.items[0].owner->pod_uid, "");
 }
 
 static void the_same_container_name_in_another_pod_is_no_agreement(void **state)
@@ -327,8 +663,7 @@ static void hamis_id_of_a_pod_that_left_another_device_is_not_its_successors(voi
 	build_world_list(&world, "a", "main", hami_id);
 	publish();
 	build_world_remove_pod(&world, "uid-a");
-	build_world_pod(&world, (struct build_pod){
-					.name = "a", .uid = "uid-b", .state = POD_CONTAINER_WAITING});
+	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-b", .is_unseen = true});
 	/* The List has not heard of it. */
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "");
@@ -352,6 +687,39 @@ static void what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own(
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "");
 	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+}
+
+static void a_dated_list_keeps_whom_a_good_one_named_by_hamis_id(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct holdings holdings;
+	offer_hami();
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", hami_id);
+	publish();
+	date_list();
+	read_holdings(&roster, &holdings);
+	assert_int_equal(holdings.n_items, 1);
+	expect_text(holdings.items[0].owner->pod_uid, "uid-a");
+}
+
+static void an_annotation_of_hamis_is_no_list_that_named_the_device(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct holdings holdings;
+	offer_hami();
+	build_world_pod(&world, (struct build_pod){.name = "a", .hami = hami_of_1});
+	build_world_list(&world, "a", "main", hami_id);
+	publish();
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 1));
+	date_list();
+	read_holdings(&roster, &holdings);
+	assert_int_equal(holdings.n_items, 1);
+	expect_text(holdings.items[0].owner->pod_uid, "");
 }
 
 static void a_list_that_named_hamis_id_did_not_name_the_device(void **state)
@@ -392,6 +760,46 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_dated_list_keeps_whom_a_good_one_named, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_dated_list_names_nobody_new, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_started, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(whom_the_checkpoint_tells_waits_for_no_later_list, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		whom_a_list_named_stays_when_the_nodes_clock_is_set_back, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_of_the_second_in_which_the_successor_started_may_mean_either, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_differs_from_one_of_the_same_pod_names_another, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_differs_names_no_pod_whose_start_is_not_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_tenant_whose_name_has_passed_on_stays_as_it_was, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_unknown_uid_in_a_dated_checkpoint_is_meant_unless_the_pod_ran, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		whom_a_dated_checkpoint_has_elsewhere_is_not_who_holds_an_unknown_ones_id, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_of_a_living_pods_entry_does_not_speak_for_an_unknown_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_a_pod_of_unknown_start_a_name_may_have_passed_on, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_dated_list_keeps_whom_a_good_one_named_by_hamis_id,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_annotation_of_hamis_is_no_list_that_named_the_device,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_id_of_an_entry_counts, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_nobody_can_be_told_to_hold_is_held_by_the_list_alone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_an_id_of_no_device_is_a_name_alone_does_not_tell, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_agrees_in_part_is_about_one_pod, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_same_container_name_in_another_pod_is_no_agreement,
 					set_up, tear_down),

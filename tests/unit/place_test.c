@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "core/join.h"
 #include "core/node.h"
 #include "core/place.h"
 
@@ -196,22 +197,26 @@ static void a_report_is_given_back_once(void **state)
 	place_release_report(place);
 	assert_int_equal(n_released, 0);
 	set_report(place, &report);
+	place->list_differed_at = calloc(1, sizeof(*place->list_differed_at));
 	place_release_report(place);
 	assert_null(place->report);
+	assert_null(place->list_differed_at);
 	place_release_report(place);
 	assert_int_equal(n_released, 1);
 	place_release(&book, place);
 }
 
 static struct report_checkpoint_entry entries[] = {
-	{.pod_uid = VIEW_INIT("u1")}, {.pod_uid = VIEW_INIT("u2")},
+	{.pod_uid = VIEW_INIT("u1")},
+	{.pod_uid = VIEW_INIT("u2")},
 };
 static struct report_pod_resource holders[] = {
 	{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("a")},
 	{.namespace = VIEW_INIT("web"), .name = VIEW_INIT("b")},
 };
 static struct report_device devices[] = {
-	{.uuid = VIEW_INIT("GPU-AB")}, {.uuid = VIEW_INIT("GPU-CD")},
+	{.uuid = VIEW_INIT("GPU-AB")},
+	{.uuid = VIEW_INIT("GPU-CD")},
 };
 
 static const struct report full = {
@@ -295,8 +300,8 @@ static void of_too_many_ended_the_oldest_is_forgotten(void **state)
 		remember(place, uid, 1000);
 	}
 	assert_int_equal(place->n_ended, MAX_ENDED);
-	assert_true(view_equal(
-		CONTAINER_OF(place->ended.next, struct place_ended, link)->uid, VIEW("u3")));
+	assert_true(view_equal(CONTAINER_OF(place->ended.next, struct place_ended, link)->uid,
+			       VIEW("u3")));
 	place_release(&book, place);
 }
 
@@ -325,25 +330,76 @@ static void without_memory_no_place_is_made_and_nothing_is_remembered(void **sta
 	place_release(&book, place);
 }
 
+static void the_doubts_of_a_join_take_the_place_of_those_before(void **state)
+{
+	(void)state;
+	static const struct join_doubt doubts[] = {{.key = 7, .age_ms = 5}, {.key = 8}};
+	struct error err = {0};
+	struct place *place = ensure("gpu-a");
+
+	assert_int_equal(place_set_doubts(place, doubts, 2, 100, &err), 0);
+	assert_int_equal(place->n_doubts, 2);
+	assert_int_equal(place->doubts[0].key, 7);
+	assert_int_equal(place->doubts[0].since, 95);
+	assert_int_equal(place->doubts[1].key, 8);
+	assert_int_equal(place->doubts[1].since, 100);
+	failing_malloc_at(1);
+	assert_int_equal(place_set_doubts(place, doubts, 1, 100, &err), -1);
+	assert_true(failing_malloc_off());
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	assert_int_equal(place->n_doubts, 2);
+	/* To have none takes no memory. */
+	failing_malloc_at(1);
+	assert_int_equal(place_set_doubts(place, NULL, 0, 100, &err), 0);
+	assert_false(failing_malloc_off());
+	assert_int_equal(place->n_doubts, 0);
+	assert_int_equal(place_set_doubts(place, &doubts[1], 1, 200, &err), 0);
+	assert_int_equal(place->doubts[0].key, 8);
+	place_release(&book, place);
+}
+
+static void what_was_refused_before_is_not_refused_anew(void **state)
+{
+	(void)state;
+	static const struct {
+		struct place_refusals said, new;
+	} rows[] = {
+		{{2, 3}, {2, 3}},
+		{{2, 3}, {0, 0}},
+		{{1, 4}, {0, 1}},
+		{{5, 4}, {3, 0}},
+	};
+	struct place *place = ensure("gpu-a");
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct place_refusals new = place_note_refusals(place, rows[i].said);
+
+		assert_int_equal(new.claims, rows[i].new.claims);
+		assert_int_equal(new.ids, rows[i].new.ids);
+	}
+	place_release(&book, place);
+}
+
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		those_that_lack_claims_are_told_of_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_place_is_made_once_and_found_by_its_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_place_stays_while_anything_hangs_on_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_a_place_that_a_join_could_change_is_touched, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_report_is_given_back_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		it_is_known_what_the_report_names, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_ended_uid_that_is_named_again_is_the_youngest, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_too_many_ended_the_oldest_is_forgotten, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_no_place_is_made_and_nothing_is_remembered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_doubts_of_a_join_take_the_place_of_those_before, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_was_refused_before_is_not_refused_anew, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(those_that_lack_claims_are_told_of_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_place_is_made_once_and_found_by_its_name, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_place_stays_while_anything_hangs_on_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(only_a_place_that_a_join_could_change_is_touched, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_report_is_given_back_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(it_is_known_what_the_report_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_ended_uid_that_is_named_again_is_the_youngest, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(of_too_many_ended_the_oldest_is_forgotten, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_no_place_is_made_and_nothing_is_remembered,
+					set_up, tear_down),
 };
 
 TEST_MAIN(tests)

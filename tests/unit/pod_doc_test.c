@@ -587,6 +587,35 @@ static void all_containers_are_terminated_only_if_each_is(void **state)
 		assert_int_equal(decode(rows[i].message).containers_terminated, rows[i].terminated);
 }
 
+static void the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view message;
+		int64_t started_at;
+	} rows[] = {
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER), 0},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x02\x3a\x00"), 0},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+				"\x1a\x08\x3a\x06\x08\x80\xe2\xcf\xaa\x06"), 1700000000000},
+		/* Nanoseconds behind it, which nobody sets. */
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+				"\x1a\x06\x3a\x04\x08\x07\x10\x09"), 7000},
+		/* The last second of the year 9999, and the one after. */
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+				"\x1a\x09\x3a\x07\x08\xff\x82\xd1\xff\xaf\x07"),
+		 INT64_C(253402300799000)},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+				"\x1a\x09\x3a\x07\x08\x80\x83\xd1\xff\xaf\x07"), 0},
+		/* Before 1970. */
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+				"\x1a\x0d\x3a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 0},
+		{VIEW_INIT(HEAD "\x1a\x04\x3a\x02\x08\x07"), 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(decode(rows[i].message).started_at, rows[i].started_at);
+}
+
 /* "\x0a\x05" announces five bytes where none are left. */
 static void a_malformed_part_at_any_depth_is_refused(void **state)
 {
@@ -604,6 +633,8 @@ static void a_malformed_part_at_any_depth_is_refused(void **state)
 		VIEW_INIT(HEAD "\x1a\x02\x0a\x05"),                         /* status */
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
 			       "\x1a\x04\x42\x02\x0a\x05"), /* a container's status */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x04\x3a\x02\x0a\x05"), /* the time of its start */
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
 			       "\x1a\x06\x42\x04\x12\x02\x0a\x05"), /* its state */
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
@@ -679,6 +710,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(only_restart_policy_always_makes_a_sidecar),
 	cmocka_unit_test(the_owner_is_the_controlling_one_wherever_it_stands),
 	cmocka_unit_test(all_containers_are_terminated_only_if_each_is),
+	cmocka_unit_test(the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds),
 	cmocka_unit_test(a_malformed_part_at_any_depth_is_refused),
 	cmocka_unit_test(a_pod_without_name_or_uid_is_refused),
 	cmocka_unit_test(fields_of_another_wire_type_are_skipped),

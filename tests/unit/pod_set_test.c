@@ -3,6 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
+#include "base/limits.h"
 #include "core/pod_set.h"
 
 static struct place_book places;
@@ -114,6 +115,43 @@ static void a_pod_is_found_by_its_uid_at_its_place(void **state)
 	assert_at("u3", NULL);
 }
 
+/* Of namespaces and names longer than Kubernetes allows there is no pod, whoever asks. */
+static void a_pod_is_found_by_its_name_at_its_place(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t namespace_len, name_len;
+		bool is_found;
+	} rows[] = {
+		{1, 1, true},
+		{LIMIT_TEXT_LABEL, LIMIT_TEXT_NAME, true},
+		{LIMIT_TEXT_LABEL + 1, 1, false},
+		{1, LIMIT_TEXT_NAME + 1, false},
+		{0, 1, true},
+		{1, 0, true},
+	};
+	static char text[LIMIT_TEXT_NAME + 1];
+	struct pod_fields fields = pod("", "u1", "n1");
+	struct error err;
+
+	memset(text, 'x', sizeof(text));
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *none = NULL;
+
+		fields.namespace.ptr = rows[i].namespace_len > 0 ? text : none;
+		fields.namespace.len = rows[i].namespace_len;
+		fields.name.ptr = rows[i].name_len > 0 ? text : none;
+		fields.name.len = rows[i].name_len;
+		assert_null(pod_set_place_of_name(&set, fields.namespace, fields.name));
+		assert_int_equal(put(&fields, i + 1, &err), 0);
+		const struct place *place =
+			pod_set_place_of_name(&set, fields.namespace, fields.name);
+		assert_ptr_equal(place, rows[i].is_found ? place_find(&places, VIEW("n1")) : NULL);
+		pod_set_remove(&set, CONTAINER_OF(table_next(&set.store.table, NULL),
+						  struct store_entry, node), 0);
+	}
+}
+
 static void a_pod_that_changes_its_place_touches_both(void **state)
 {
 	(void)state;
@@ -135,7 +173,7 @@ static void a_place_that_the_last_pod_leaves_is_gone(void **state)
 	(void)state;
 	put_well("a", "u1", "n1", 1);
 	put_well("b", "u2", "", 2);
-	put_well("b", "u2", "", 3);
+	put_well("b", "u5", "", 3);
 	put_well("c", "u3", "", 4);
 	assert_int_equal(places.by_name.count, 1);
 	put_well("a", "u1", "n", 5);
@@ -257,7 +295,7 @@ static void of_a_static_pod_both_its_names_are_remembered_as_ended(void **state)
 	struct place *place = observe("n1");
 	struct error err;
 
-	fields.config_hash = VIEW("hash");
+	fields.config_hash = VIEW("h");
 	assert_int_equal(put(&fields, 1, &err), 0);
 	pod_set_remove(&set, store_find(&set.store, VIEW("ml/a")), 2000);
 	assert_int_equal(place->n_ended, 2);
@@ -278,6 +316,7 @@ static void a_uid_that_another_pod_has_is_refused_and_changes_nothing(void **sta
 
 		assert_int_equal(put(&rows[i], 9, &err), -1);
 		assert_int_equal(err.kind, ERROR_REJECTED);
+		assert_int_equal(err.os_errno, 0);
 		assert_non_null(strstr(err.text, i ? "ml/b" : "ml/c"));
 	}
 	assert_touched("");
@@ -365,6 +404,8 @@ static const struct CMUnitTest tests[] = {
 		only_a_pod_that_is_replaced_or_removed_has_ended, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_is_found_by_its_uid_at_its_place, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_is_found_by_its_name_at_its_place, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_that_changes_its_place_touches_both, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

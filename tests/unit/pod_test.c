@@ -18,6 +18,7 @@ static struct pod_fields with_gpu(void)
 	struct pod_fields fields = plain();
 
 	fields.wants_gpu = true;
+	fields.started_at = 1700000000000;
 	fields.owner_kind = VIEW("Job");
 	fields.owner_name = VIEW("train");
 	fields.config_hash = VIEW("0123456789abcdef");
@@ -79,6 +80,19 @@ static void assert_claims(const struct pod *pod, const struct pod_fields *fields
 	}
 }
 
+static void assert_containers(const struct pod *pod, const struct pod_fields *fields)
+{
+	assert_int_equal(pod_count_containers(pod), fields->n_containers);
+	for (uint32_t i = 0; i < fields->n_containers; i++) {
+		const struct pod_container *container = pod_container_at(pod, i);
+
+		assert_true(view_equal(container->name, fields->containers[i].name));
+		assert_true(view_equal(container->id, fields->containers[i].id));
+		assert_ptr_not_equal(container->name.ptr, fields->containers[i].name.ptr);
+		assert_ptr_not_equal(container->id.ptr, fields->containers[i].id.ptr);
+	}
+}
+
 static void a_record_says_what_it_was_made_from(void **state)
 {
 	struct pod_fields fields = with_gpu();
@@ -95,15 +109,14 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_true(view_equal(pod_config_hash(pod), VIEW("0123456789abcdef")));
 	assert_true(view_equal(pod_owner_kind(pod), VIEW("Job")));
 	assert_true(view_equal(pod_owner_name(pod), VIEW("train")));
-	assert_int_equal(pod_count_containers(pod), 2);
+	assert_containers(pod, &fields);
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->kind, POD_CONTAINER_INIT);
 	assert_null(pod_find_container(pod, VIEW("nobody")));
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->id.len, 0);
 	assert_true(view_equal(pod_find_container(pod, VIEW("main"))->id, VIEW("0123")));
-	assert_ptr_not_equal(pod_find_container(pod, VIEW("main"))->id.ptr,
-			     fields.containers[1].id.ptr);
 	assert_true(pod_is_status_cut(pod));
 	assert_int_equal(pod_left_out(pod), 7);
+	assert_int_equal(pod_started_at(pod), 1700000000000);
 	assert_true(view_equal(pod_hami_devices(pod), VIEW("GPU-1,NVIDIA,1,2:;")));
 	assert_true(view_equal(pod_kai_group(pod), VIEW("group-1")));
 	assert_true(view_equal(pod_kai_device(pod), VIEW("GPU-2")));
@@ -125,6 +138,7 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	uint32_t n_allocations, n_claims;
 	assert_int_equal(pod_count_containers(pod), 0);
 	assert_int_equal(pod_owner_kind(pod).len, 0);
+	assert_int_equal(pod_started_at(pod), 0);
 	assert_int_equal(pod_hami_devices(pod).len + pod_kai_group(pod).len +
 			 pod_kai_device(pod).len, 0);
 	assert_null(pod_allocations(pod, &n_allocations));
@@ -133,6 +147,25 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	assert_false(pod_is_status_cut(pod));
 	assert_int_equal(pod_left_out(pod), 0);
 	pod_free(&intern, pod);
+	intern_deinit(&intern);
+}
+
+static void only_the_name_of_a_node_is_interned(void **state)
+{
+	static const char *const names[] = {"", "n"};
+	struct intern intern;
+
+	(void)state;
+	intern_init(&intern);
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		struct pod_fields fields = plain();
+
+		fields.node = view_from(names[i]);
+		struct pod *pod = make(&intern, &fields);
+		assert_int_equal(intern.texts.count, i);
+		assert_true(view_equal(pod_node(pod), view_from(names[i])));
+		pod_free(&intern, pod);
+	}
 	intern_deinit(&intern);
 }
 
@@ -176,8 +209,12 @@ static void change_terminated(struct pod_fields *f) { f->containers_terminated =
 static void change_system(struct pod_fields *f) { f->system = true; }
 static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
 static void change_owner(struct pod_fields *f) { f->owner_name = VIEW("other"); }
+static void change_start(struct pod_fields *f) { f->started_at = 1700000001000; }
 static void change_kind(struct pod_fields *f) { f->owner_kind = VIEW("ReplicaSet"); }
 static void change_state(struct pod_fields *f) { f->containers[1].state = POD_CONTAINER_WAITING; }
+static void change_container(struct pod_fields *f) { f->containers[1].name = VIEW("x"); }
+static void change_init(struct pod_fields *f) { f->containers[0].kind = POD_CONTAINER_SIDECAR; }
+static void change_wish(struct pod_fields *f) { f->containers[1].wants_gpu = false; }
 static void change_container_id(struct pod_fields *f) { f->containers[1].id = VIEW("4567"); }
 static void change_cut(struct pod_fields *f)
 {
@@ -192,6 +229,7 @@ static void change_group(struct pod_fields *f) { f->kai_group = VIEW("group-2");
 static void change_kai(struct pod_fields *f) { f->kai_device = VIEW("GPU-3"); }
 static void fewer_allocations(struct pod_fields *f) { f->n_allocations = 1; }
 static void change_id(struct pod_fields *f) { f->allocations[1].id = VIEW("GPU-1::2"); }
+static void change_first_id(struct pod_fields *f) { f->allocations[0].id = VIEW("GPU-2"); }
 static void change_resource(struct pod_fields *f) { f->allocations[1].resource = VIEW("x"); }
 static void change_holder(struct pod_fields *f) { f->allocations[1].container = VIEW("x"); }
 static void fewer_claims(struct pod_fields *f) { f->n_claims = 1; }
@@ -207,7 +245,8 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_owner, change_kind, change_state, change_count, change_reservation,
 		change_hami, change_group, change_kai, fewer_allocations, change_id,
 		change_resource, change_holder, fewer_claims, change_claim, change_request,
-		change_user, change_container_id, change_cut, change_left_out,
+		change_user, change_container_id, change_cut, change_left_out, change_start,
+		change_container, change_init, change_wish, change_first_id,
 	};
 	struct pod_fields fields = with_gpu();
 	struct intern intern;
@@ -222,7 +261,7 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 
 		changes[i](&changed);
 		struct pod *other = make(&intern, &changed);
-		if (pod_equal(pod, other))
+		if (pod_equal(pod, other) || pod_equal(other, pod))
 			fail_msg("change %zu is not seen", i);
 		pod_free(&intern, other);
 	}
@@ -231,21 +270,73 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 	intern_deinit(&intern);
 }
 
-static void names_over_the_limit_are_refused(void **state)
+static void a_pod_that_wants_a_gpu_is_not_one_that_wants_none(void **state)
 {
-	static char long_name[600];
 	struct pod_fields fields = plain();
 	struct intern intern;
-	struct pod *pod = NULL;
-	struct error err;
 
 	(void)state;
-	memset(long_name, 'a', sizeof(long_name));
-	fields.name = (struct view){long_name, sizeof(long_name)};
 	intern_init(&intern);
-	assert_int_equal(pod_new(&intern, &fields, &pod, &err), -1);
-	assert_int_equal(err.kind, ERROR_LIMIT);
-	assert_null(pod);
+	struct pod *pod = make(&intern, &fields);
+	fields.wants_gpu = true;
+	struct pod *other = make(&intern, &fields);
+	assert_false(pod_equal(pod, other));
+	pod_free(&intern, pod);
+	pod_free(&intern, other);
+	intern_deinit(&intern);
+}
+
+static void names_over_the_limit_are_refused(void **state)
+{
+	static const struct {
+		size_t uid, hash, namespace, name;
+		int result;
+	} rows[] = {
+		{512, 0, 0, 0, 0}, {513, 0, 0, 0, -1}, {0, 512, 0, 0, 0}, {0, 513, 0, 0, -1},
+		{0, 0, 11, 500, 0}, {0, 0, 11, 501, -1}, {0, 0, 12, 500, -1}, {512, 512, 11, 500, 0},
+	};
+	static char text[513];
+	struct intern intern;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	intern_init(&intern);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = {
+			.uid = {text, rows[i].uid}, .config_hash = {text, rows[i].hash},
+			.namespace = {text, rows[i].namespace}, .name = {text, rows[i].name},
+		};
+		struct pod *pod = NULL;
+		struct error err = {0};
+
+		assert_int_equal(pod_new(&intern, &fields, &pod, &err), rows[i].result);
+		assert_int_equal(err.kind == ERROR_LIMIT, rows[i].result < 0);
+		assert_int_equal(err.os_errno, 0);
+		assert_int_equal(pod == NULL, rows[i].result < 0);
+		pod_free(&intern, pod);
+	}
+	intern_deinit(&intern);
+}
+
+static void as_much_is_kept_as_there_may_be_of_each_thing(void **state)
+{
+	static struct pod_fields fields;
+	struct intern intern;
+
+	(void)state;
+	fields = with_gpu();
+	fields.n_containers = POD_MAX_CONTAINERS;
+	fields.n_allocations = POD_MAX_ALLOCATIONS;
+	fields.n_claims = POD_MAX_CLAIMS;
+	fields.containers[POD_MAX_CONTAINERS - 1].name = VIEW("last");
+	fields.allocations[POD_MAX_ALLOCATIONS - 1].id = VIEW("GPU-9");
+	fields.claims[POD_MAX_CLAIMS - 1].claim = VIEW("c9");
+	intern_init(&intern);
+	struct pod *pod = make(&intern, &fields);
+	assert_containers(pod, &fields);
+	assert_allocations(pod, &fields);
+	assert_claims(pod, &fields);
+	pod_free(&intern, pod);
 	intern_deinit(&intern);
 }
 
@@ -302,7 +393,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_pod_without_gpu_keeps_nothing_that_only_they_have),
 	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),
 	cmocka_unit_test(two_pods_are_equal_only_in_every_fact),
+	cmocka_unit_test(only_the_name_of_a_node_is_interned),
+	cmocka_unit_test(a_pod_that_wants_a_gpu_is_not_one_that_wants_none),
 	cmocka_unit_test(names_over_the_limit_are_refused),
+	cmocka_unit_test(as_much_is_kept_as_there_may_be_of_each_thing),
 	cmocka_unit_test(without_memory_nothing_is_left_behind),
 };
 

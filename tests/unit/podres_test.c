@@ -22,6 +22,7 @@ struct node {
 	struct fetcher *fetcher;
 	struct fake_kubelet *kubelet;
 	struct podres *podres;
+	uint64_t now_ms;
 	struct podres_outcome outcome;
 	unsigned n_finished;
 	struct report report;
@@ -63,7 +64,7 @@ static void teardown(struct node *node)
 static void read_once(struct node *node, bool with_advertised)
 {
 	unsigned before = node->n_finished;
-	podres_read(node->podres, with_advertised);
+	podres_read(node->podres, with_advertised, node->now_ms);
 	assert_int_equal(node->n_finished, before);
 	assert_int_equal(loop_run(node->loop, &err), 0);
 	assert_int_equal(node->n_finished, before + 1);
@@ -118,6 +119,35 @@ static void before_the_first_reading_nothing_is_known(void **state)
 	assert_false(node.report.pod_resources.present);
 	assert_false(node.report.allocatable.present);
 	assert_int_equal(source(&node)->state, REPORT_SOURCE_UNKNOWN);
+	teardown(&node);
+}
+
+static void a_list_that_was_news_is_told_of_again_when_a_second_has_passed(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t at;
+		const char *name;
+		bool fails, is_news, is_repeat;
+	} rows[] = {
+		{5000, "a", false, true, false},  {6499, "a", false, false, false},
+		{6500, "a", true, true, false},   {6600, "a", false, true, true},
+		{9000, "a", false, false, false}, {10000, "b", false, true, false},
+		{11000, "c", false, true, false}, {12000, "c", false, false, false},
+		{12500, "c", false, false, true}, {99000, "c", false, false, false},
+	};
+	struct node node;
+	setup(&node);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		node.now_ms = rows[i].at;
+		if (rows[i].fails)
+			fake_kubelet_set(node.kubelet, FAKE_KUBELET_LIST, VIEW("garbage"));
+		else
+			list_one_pod(&node, rows[i].name);
+		read_once(&node, false);
+		assert_int_equal(node.outcome.is_news, rows[i].is_news);
+		assert_int_equal(node.outcome.is_repeat, rows[i].is_repeat);
+	}
 	teardown(&node);
 }
 
@@ -381,13 +411,14 @@ static void freeing_during_a_reading_does_not_call_back(void **state)
 	(void)state;
 	struct node node;
 	setup(&node);
-	podres_read(node.podres, true);
+	podres_read(node.podres, true, 0);
 	teardown(&node);
 	assert_int_equal(node.n_finished, 0);
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(before_the_first_reading_nothing_is_known),
+	cmocka_unit_test(a_list_that_was_news_is_told_of_again_when_a_second_has_passed),
 	cmocka_unit_test(a_kubelet_without_gpu_pods_gives_an_empty_list_not_a_missing_one),
 	cmocka_unit_test(each_method_is_asked_once_and_only_if_wanted),
 	cmocka_unit_test(only_a_change_is_news),

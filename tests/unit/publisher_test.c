@@ -15,6 +15,8 @@
 	"\",\"generation\":1},\"spec\":{\"uuid\":\"" UUID "\"},"                          \
 	"\"status\":{\"nodeName\":\"gpu-a\"}}"
 
+#define NO_NODE "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":[ ]}"
+
 struct world {
 	struct loop *loop;
 	struct inventory *inventory;
@@ -179,12 +181,63 @@ static void a_deletion_names_the_very_object_and_version(void **state)
 	struct join_device gone = device(JOIN_DELETE, &previous);
 
 	apply(world, &gone, 1);
-	assert_string_equal(fake_requests[0].method, "DELETE");
-	assert_non_null(strstr(fake_requests[0].body, "\"uid\":\"u1\""));
-	assert_non_null(strstr(fake_requests[0].body, "\"resourceVersion\":\"7\""));
-	fake_apiclient_fail(0, ERROR_NOT_FOUND);
+	fake_apiclient_answer(0, NO_NODE);
+	assert_string_equal(fake_requests[1].method, "DELETE");
+	assert_non_null(strstr(fake_requests[1].path, "/gpuattributions/" NAME));
+	assert_non_null(strstr(fake_requests[1].body, "\"uid\":\"u1\""));
+	assert_non_null(strstr(fake_requests[1].body, "\"resourceVersion\":\"7\""));
+	fake_apiclient_fail(1, ERROR_NOT_FOUND);
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NONE);
+}
+
+/* The watch may not have told yet that it came back. */
+static void nothing_is_deleted_of_a_node_that_the_server_has(void **state)
+{
+	struct world *world = *state;
+	struct join_device gone = device(JOIN_DELETE, &previous);
+
+	apply(world, &gone, 1);
+	assert_string_equal(fake_requests[0].method, "GET");
+	assert_string_equal(fake_requests[0].path,
+			    "/api/v1/nodes?fieldSelector=metadata.name%3Dgpu-a");
+	assert_string_equal(fake_requests[0].body, "");
+	fake_apiclient_answer(0, "{\"items\":[{\"metadata\":{\"name\":\"gpu-a\"}}]}");
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_CONFLICT);
+	assert_int_equal(n_fake_requests, 1);
+	assert_int_equal(publisher_counters(world->publisher).deleted, 0);
+}
+
+static void nothing_is_deleted_while_the_server_does_not_say_whether_the_node_is_there(void **state)
+{
+	static const enum error_kind kinds[] = {ERROR_RETRY, ERROR_DENIED, ERROR_THROTTLED};
+	struct world *world = *state;
+	struct join_device gone = device(JOIN_DELETE, &previous);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+		apply(world, &gone, 1);
+		fake_apiclient_fail(i, kinds[i]);
+		wait_done(world);
+		assert_int_equal(world->kind, kinds[i]);
+		assert_int_equal(n_fake_requests, i + 1);
+	}
+}
+
+static void an_answer_that_is_no_list_of_nodes_deletes_nothing(void **state)
+{
+	static const char *const answers[] = {"", "{}", "[]", "{\"items\":null}", "{\"items\":[",
+					      "{\"items\":{}}", "{\"kind\":\"Status\"}"};
+	struct world *world = *state;
+	struct join_device gone = device(JOIN_DELETE, &previous);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(answers); i++) {
+		apply(world, &gone, 1);
+		fake_apiclient_answer(i, answers[i]);
+		wait_done(world);
+		assert_int_not_equal(world->kind, ERROR_NONE);
+		assert_int_equal(n_fake_requests, i + 1);
+	}
 }
 
 static void an_object_that_somebody_deleted_is_forgotten(void **state)
@@ -285,7 +338,8 @@ static void an_object_that_is_deleted_stays_known_until_the_watch_says_so(void *
 	fake_apiclient_answer(0, OBJECT("8"));
 	wait_done(world);
 	apply(world, &gone, 1);
-	fake_apiclient_answer(1, "{}");
+	fake_apiclient_answer(1, NO_NODE);
+	fake_apiclient_answer(2, "{}");
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NONE);
 	assert_int_equal(publisher_counters(world->publisher).deleted, 1);
@@ -358,6 +412,13 @@ static const struct CMUnitTest tests[] = {
 		a_conflict_reads_the_object_and_asks_for_a_new_plan, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_deletion_names_the_very_object_and_version, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		nothing_is_deleted_of_a_node_that_the_server_has, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		nothing_is_deleted_while_the_server_does_not_say_whether_the_node_is_there, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_answer_that_is_no_list_of_nodes_deletes_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_that_somebody_deleted_is_forgotten, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

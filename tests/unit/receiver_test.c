@@ -19,6 +19,7 @@ struct fixture {
 	unsigned n_reviews, n_reports, n_refreshes;
 	struct receiver_report *reports[MAX];
 	char refreshed[MAX][16];
+	int64_t listed_at[MAX]; /* with each refresh */
 	bool full;
 };
 
@@ -44,9 +45,10 @@ static bool on_hand_over(void *owner, struct receiver_report *take_report)
 	return true;
 }
 
-static void on_refresh(void *owner, struct view node)
+static void on_refresh(void *owner, struct view node, int64_t listed_at)
 {
 	struct fixture *f = owner;
+	f->listed_at[f->n_refreshes] = listed_at;
 	snprintf(f->refreshed[f->n_refreshes++], sizeof(f->refreshed[0]), "%.*s", VIEW_ARG(node));
 }
 
@@ -139,7 +141,7 @@ static double counted(const struct fixture *f, enum receiver_outcome outcome)
 }
 
 struct parts {
-	const char *node, *boot, *time;
+	const char *node, *boot, *time, *listed;
 	int64_t instance, sequence, events, memory;
 };
 
@@ -151,13 +153,15 @@ static const char *make(const struct parts *parts)
 	snprintf(text, sizeof(text),
 		 "{\"version\":1,\"node\":\"%s\",\"bootID\":\"%s\",\"instance\":%lld,"
 		 "\"sequence\":%lld,\"observedAt\":\"%s\","
-		 "\"sources\":{\"nvml\":{\"state\":\"ok\",\"observedAt\":\"%s\"}},"
+		 "\"sources\":{\"nvml\":{\"state\":\"ok\",\"observedAt\":\"%s\"},"
+		 "\"podResources\":{\"state\":\"ok\",\"observedAt\":\"%s\"}},"
 		 "\"devices\":[{\"uuid\":\"" UUID "\",\"memoryMiB\":%lld}],"
 		 "\"events\":[{\"sequence\":%lld,\"type\":\"XID\"}]}",
 		 parts->node ? parts->node : "n", parts->boot ? parts->boot : "boot",
 		 (long long)parts->instance, (long long)parts->sequence,
 		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
-		 parts->time ? parts->time : "2026-01-02T03:04:05Z", (long long)parts->memory,
+		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
+		 parts->listed ? parts->listed : "2026-01-02T03:04:05Z", (long long)parts->memory,
 		 (long long)parts->events);
 	return text;
 }
@@ -203,6 +207,41 @@ static void an_unchanged_report_only_refreshes(void **state)
 	assert_int_equal(post(&f, REPORT(.sequence = 4, .memory = 9))->status, 200);
 	assert_int_equal(post(&f, REPORT(.sequence = 5))->status, 200);
 	assert_int_equal(f.n_reports, 3);
+	stop(&f);
+}
+
+static void a_refresh_says_when_the_list_was_read_last(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	for (int64_t i = 2; i < 6; i++) {
+		fake_pass(1000);
+		/* The third and the fourth are alike but for the number, the fifth goes back in time. */
+		post(&f, REPORT(.sequence = i, .listed = i == 2   ? NULL
+							 : i == 5 ? "2026-01-02T03:03:05Z"
+								  : "2026-01-02T03:05:05Z"));
+	}
+	const int64_t first = INT64_C(1767323045000);
+	assert_int_equal(f.n_refreshes, 4);
+	assert_int_equal(f.listed_at[0], first);
+	assert_int_equal(f.listed_at[1], first + 60000);
+	assert_int_equal(f.listed_at[2], first + 60000);
+	assert_int_equal(f.listed_at[3], first - 60000);
+	/* What comes too soon to be told is told with the next. */
+	fake_pass(500);
+	post(&f, REPORT(.sequence = 6, .listed = "2026-01-02T03:06:05Z"));
+	fake_pass(500);
+	post(&f, REPORT(.sequence = 7, .listed = "2026-01-02T03:06:05Z"));
+	assert_int_equal(f.n_refreshes, 5);
+	assert_int_equal(f.listed_at[4], first + 120000);
+	/* After a change it counts from there. */
+	fake_pass(1000);
+	post(&f, REPORT(.sequence = 8, .memory = 9));
+	fake_pass(1000);
+	post(&f, REPORT(.sequence = 9, .memory = 9));
+	assert_int_equal(f.listed_at[5], first);
 	stop(&f);
 }
 
@@ -512,6 +551,47 @@ static void a_forgotten_report_comes_whole_again(void **state)
 	stop(&f);
 }
 
+static void a_report_from_before_the_start_is_refused_where_a_newer_one_was_published(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	receiver_set_order(f.receiver, &(struct receiver_order){
+					       .node = VIEW("n"),
+					       .last = {VIEW("boot"), 7, 42, 0},
+				       });
+	assert_int_equal(post(&f, REPORT(.instance = 7, .sequence = 41))->status, 409);
+	assert_int_equal(post(&f, REPORT(.instance = 6, .sequence = 99))->status, 409);
+	assert_int_equal(f.n_reports, 0);
+	assert_int_equal(post(&f, REPORT(.instance = 7, .sequence = 43))->status, 200);
+	assert_int_equal(f.n_reports, 1); /* whole, as the first one here */
+	stop(&f);
+}
+
+static void the_boot_that_the_node_names_is_not_locked_out_by_a_late_report(void **state)
+{
+	(void)state;
+	static const struct receiver_order named = {.node = VIEW_INIT("n"),
+						    .named_boot = VIEW_INIT("now")};
+	struct fixture f;
+	start(&f);
+	/* Nothing is kept of a node that nobody has heard of. */
+	receiver_set_order(f.receiver, &named);
+	assert_int_equal(receiver_nodes(f.receiver), 0);
+	post(&f, REPORT(.boot = "now", .sequence = 5, .time = "2026-01-02T03:05:00Z"));
+	/* Of a boot that it has not seen, and its clock was not behind. */
+	assert_int_equal(post(&f, REPORT(.boot = "before", .sequence = 900, .time =
+						 "2026-01-02T03:06:00Z"))->status, 200);
+	assert_int_equal(post(&f, REPORT(.boot = "now", .sequence = 6))->status, 409);
+	receiver_set_order(f.receiver, &named);
+	assert_int_equal(post(&f, REPORT(.boot = "now", .sequence = 7))->status, 200);
+	assert_int_equal(post(&f, REPORT(.boot = "before", .sequence = 901))->status, 409);
+	/* And one that was made before the last one here is refused at once. */
+	assert_int_equal(post(&f, REPORT(.boot = "long before", .sequence = 900, .time =
+						 "2026-01-02T03:04:00Z"))->status, 409);
+	stop(&f);
+}
+
 static void events_are_acknowledged_for_the_process_that_sent_them(void **state)
 {
 	(void)state;
@@ -588,6 +668,7 @@ static int be_quiet(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_report_is_handed_over_whole),
 	cmocka_unit_test(an_unchanged_report_only_refreshes),
+	cmocka_unit_test(a_refresh_says_when_the_list_was_read_last),
 	cmocka_unit_test(the_loop_hears_of_a_node_no_more_often_than_it_can_tell),
 	cmocka_unit_test(what_is_not_newer_is_refused),
 	cmocka_unit_test(a_node_can_speak_only_for_itself),
@@ -602,6 +683,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_node_has_two_large_bodies_under_way_and_no_more),
 	cmocka_unit_test(when_the_loop_has_no_room_the_report_did_not_happen),
 	cmocka_unit_test(a_forgotten_report_comes_whole_again),
+	cmocka_unit_test(
+		a_report_from_before_the_start_is_refused_where_a_newer_one_was_published),
+	cmocka_unit_test(the_boot_that_the_node_names_is_not_locked_out_by_a_late_report),
 	cmocka_unit_test(events_are_acknowledged_for_the_process_that_sent_them),
 	cmocka_unit_test(a_report_outlives_its_replacement_while_the_loop_holds_it),
 	cmocka_unit_test(without_memory_a_report_is_refused_and_changes_nothing),

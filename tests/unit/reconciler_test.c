@@ -528,7 +528,7 @@ static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(vo
 	assert_joined(world, "n00 ");
 	world->is_hearing_awaited = false;
 	for (int i = 0; i < 2; i++) {
-		assert_true(inventory_refresh_report(world->inventory, view_from(world->nodes[0]),
+		assert_true(inventory_refresh_report(world->inventory, view_from(world->nodes[0]), 0,
 						     120000, loop_now_ms(NULL)));
 		advance(world, 0);
 		assert_int_equal(world->n_doubts_given, 1);
@@ -630,7 +630,7 @@ static void the_report_of_a_buried_node_is_released_and_that_is_told(void **stat
 	advance(world, 0);
 	assert_int_equal(world->n_released, 3);
 	assert_string_equal(world->forgotten, "n00");
-	assert_false(inventory_refresh_report(world->inventory, VIEW("n00"), 1, fake_now_ms));
+	assert_false(inventory_refresh_report(world->inventory, VIEW("n00"), 0, 1, fake_now_ms));
 }
 
 static struct report_event events[] = {{.sequence = 3}, {.sequence = 8}};

@@ -6,7 +6,7 @@
 
 static struct report_order_mark mark(const char *boot, int64_t instance, int64_t sequence)
 {
-	return (struct report_order_mark){view_from(boot), instance, sequence};
+	return (struct report_order_mark){view_from(boot), instance, sequence, 0};
 }
 
 static bool offer(struct report_order *order, const char *boot, int64_t instance, int64_t sequence)
@@ -101,7 +101,133 @@ static void an_instance_is_known_by_boot_and_number(void **state)
 	assert_false(report_order_is_instance(&order, VIEW("b"), 7));
 }
 
+/* Offers one report at an instant by the node's clock. */
+static bool offer_at(struct report_order *order, const char *boot, int64_t sequence,
+		     int64_t observed_at)
+{
+	const struct report_order_mark m = {view_from(boot), 1, sequence, observed_at};
+	bool is_new = report_order_is_new(order, &m);
+	if (is_new)
+		report_order_accept(order, &m);
+	return is_new;
+}
+
+static void restore(struct report_order *order, const char *boot, int64_t sequence,
+		    int64_t observed_at)
+{
+	const struct report_order_mark m = {view_from(boot), 1, sequence, observed_at};
+	report_order_restore(order, &m);
+}
+
+/* Both must say so: the Node may not have been written since the boot, a boot may set the clock. */
+static void a_late_report_of_an_unseen_boot_is_old_where_node_and_clock_say_so(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *named;
+		int64_t observed_at;
+		bool is_new;
+	} rows[] = {
+		{"b", 99, false}, {"b", 100, true}, {"b", 101, true}, {"", 99, true},
+		{"a", 99, true},  {"c", 99, true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report_order order = {0};
+		report_order_set_named(&order, view_from(rows[i].named));
+		assert_true(offer_at(&order, "b", 5, 100));
+		assert_int_equal(offer_at(&order, "a", 900, rows[i].observed_at), rows[i].is_new);
+		/* It is not locked out either. */
+		assert_true(offer_at(&order, rows[i].is_new ? "a" : "b", 901, 200));
+	}
+}
+
+static void a_boot_that_the_node_names_comes_back_above_its_own_last_report(void **state)
+{
+	(void)state;
+	struct report_order order = {0};
+	assert_true(offer_at(&order, "b", 5, 100));
+	assert_true(offer_at(&order, "a", 900, 150));
+	assert_false(offer_at(&order, "b", 6, 160));
+	report_order_set_named(&order, VIEW("b"));
+	assert_false(offer_at(&order, "b", 5, 160));
+	assert_true(offer_at(&order, "b", 6, 160));
+	assert_false(offer_at(&order, "a", 901, 999));
+	/* The Node was behind: it names the other now. */
+	report_order_set_named(&order, VIEW("a"));
+	assert_false(offer_at(&order, "a", 900, 999));
+	assert_true(offer_at(&order, "a", 901, 999));
+	assert_false(offer_at(&order, "b", 7, 999));
+}
+
+static void a_boot_that_comes_back_takes_no_more_places_among_the_former_ones(void **state)
+{
+	(void)state;
+	static const char *const boots[] = {"a", "b", "c", "d", "e"};
+	struct report_order order = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(boots); i++)
+		assert_true(offer(&order, boots[i], 1, 1));
+	report_order_set_named(&order, VIEW("c"));
+	assert_true(offer(&order, "c", 1, 2));
+	report_order_set_named(&order, VIEW(""));
+	for (size_t i = 0; i < ARRAY_SIZE(boots); i++)
+		assert_int_equal(offer(&order, boots[i], 1, 3), boots[i][0] == 'c');
+}
+
+static void what_was_accepted_before_the_start_is_old(void **state)
+{
+	(void)state;
+	struct report_order order = {0};
+	restore(&order, "a", 41, 90);
+	restore(&order, "a", 42, 100);
+	restore(&order, "a", 40, 80);
+	assert_false(offer_at(&order, "a", 41, 100));
+	assert_false(offer_at(&order, "a", 42, 100));
+	assert_true(offer_at(&order, "a", 43, 100));
+	restore(&order, "a", 42, 100);
+	assert_true(offer_at(&order, "a", 44, 100));
+}
+
+/* The objects of a node may rest on reports of different boots. */
+static void of_two_boots_before_the_start_the_named_one_counts_else_the_later_one(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *named, *last;
+	} rows[] = {{"a", "a"}, {"b", "b"}, {"", "b"}, {"c", "b"}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (unsigned first = 0; first < 2; first++) {
+			struct report_order order = {0};
+			report_order_set_named(&order, view_from(rows[i].named));
+			restore(&order, first ? "b" : "a", 5, first ? 200 : 100);
+			restore(&order, first ? "a" : "b", 5, first ? 100 : 200);
+			assert_true(report_order_is_instance(&order, view_from(rows[i].last), 1));
+			/* Neither is closed. */
+			assert_true(offer_at(&order, "a", 6, 300));
+		}
+	}
+}
+
+static void a_mark_without_a_boot_or_with_none_that_can_be_restores_nothing(void **state)
+{
+	(void)state;
+	static const char too_long[LIMIT_TEXT_UUID + 2] =
+		"0123456789012345678901234567890123456789012345678901234567890123x";
+	const struct report_order none = {0};
+	struct report_order order = {0};
+	restore(&order, "", 5, 100);
+	restore(&order, too_long, 5, 100);
+	report_order_set_named(&order, view_from(too_long));
+	assert_int_equal(order.boot.len, none.boot.len);
+	assert_int_equal(order.named.len, none.named.len);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_late_report_of_an_unseen_boot_is_old_where_node_and_clock_say_so),
+	cmocka_unit_test(a_boot_that_the_node_names_comes_back_above_its_own_last_report),
+	cmocka_unit_test(a_boot_that_comes_back_takes_no_more_places_among_the_former_ones),
+	cmocka_unit_test(what_was_accepted_before_the_start_is_old),
+	cmocka_unit_test(of_two_boots_before_the_start_the_named_one_counts_else_the_later_one),
+	cmocka_unit_test(a_mark_without_a_boot_or_with_none_that_can_be_restores_nothing),
 	cmocka_unit_test(the_first_report_is_new_whatever_it_says),
 	cmocka_unit_test(within_a_boot_instance_and_sequence_rise),
 	cmocka_unit_test(a_new_boot_is_newer_than_any_sequence),

@@ -119,6 +119,17 @@ static void a_claim_touches_the_nodes_of_its_pods_and_of_those_before(void **sta
 	}
 }
 
+static void each_pod_of_a_claim_has_its_node_touched(void **state)
+{
+	(void)state;
+	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
+	struct error err;
+
+	fields.consumers[fields.n_consumers++] = VIEW("u2");
+	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, 1, false, &err), 0);
+	assert_touched("gpu-a gpu-b ");
+}
+
 static void a_claim_that_goes_touches_the_nodes_of_its_pods(void **state)
 {
 	(void)state;
@@ -240,6 +251,8 @@ static void without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays(vo
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_claim_touches_the_nodes_of_its_pods_and_of_those_before, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		each_pod_of_a_claim_has_its_node_touched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_that_goes_touches_the_nodes_of_its_pods, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -85,6 +85,8 @@ static void a_slice_hangs_on_its_node_and_touches_it(void **state)
 	put("s1", "gpu-a", 2, 2);
 	assert_touched("gpu-a gpu-a ");
 	assert_int_equal(first_of("gpu-a")->generation, 2);
+	put("s2", "b", 1, 3);
+	assert_touched("b ");
 }
 
 static void an_event_that_changes_no_fact_touches_nothing(void **state)
@@ -148,6 +150,7 @@ static void slices_of_gpus_of_no_single_node_are_counted(void **state)
 {
 	(void)state;
 	const struct resource_slice_fields foreign = {.name = VIEW("nic")};
+	const struct resource_slice_fields short_driver = {.name = VIEW("s3"), .driver = VIEW("d")};
 	struct error err;
 
 	put("s1", "", 1, 1);
@@ -161,6 +164,9 @@ static void slices_of_gpus_of_no_single_node_are_counted(void **state)
 	assert_int_equal(set.n_unplaced, 2);
 	resource_slice_set_remove(&set, store_find(&set.store, VIEW("s1")));
 	assert_int_equal(set.n_unplaced, 1);
+	assert_int_equal(
+		resource_slice_set_put(&set, &short_driver, STORE_UPSERT, 6, false, &err), 0);
+	assert_int_equal(set.n_unplaced, 2);
 }
 
 static void a_node_has_room_for_so_many_slices(void **state)
@@ -176,6 +182,7 @@ static void a_node_has_room_for_so_many_slices(void **state)
 	put("other", "gpu-b", 1, 1000);
 	assert_int_equal(put_as("more", "gpu-a", 1, STORE_UPSERT, 1001, &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_int_equal(err.os_errno, 0);
 	assert_null(store_find(&set.store, VIEW("more")));
 	/* One that would move there stays where it is, and the new version is wanted again. */
 	assert_int_equal(put_as("other", "gpu-a", 1, STORE_UPSERT, 1002, &err), -1);
@@ -198,6 +205,9 @@ static void before_the_first_sync_touches_are_initial(void **state)
 	assert_int_equal(resource_slice_set_put(&set, &fields, STORE_LISTED, 1, true, &err), 0);
 	assert_true(was_initial);
 	put("s1", "gpu-a", 7, 2);
+	assert_false(was_initial);
+	was_initial = true;
+	resource_slice_set_remove(&set, store_find(&set.store, VIEW("s1")));
 	assert_false(was_initial);
 }
 

@@ -5,6 +5,8 @@
 
 #include "core/resource_slice.h"
 
+static const char long_text[1000]; /* longer than any may be */
+
 static struct resource_slice_fields full(void)
 {
 	return (struct resource_slice_fields){
@@ -17,8 +19,8 @@ static struct resource_slice_fields full(void)
 		.devices = {{VIEW("gpu-0"), VIEW("GPU-1"), VIEW(""), VIEW("A100"), VIEW("8.0.0"),
 			     VIEW("580.65.6"), VIEW("13.0.0"), VIEW("0000:3b:00.0"), 40960},
 			    {VIEW("gpu-1-mig-0"), VIEW("MIG-2"), VIEW("GPU-2"), VIEW("A100"),
-			     VIEW("8.0.0"), VIEW("580.65.6"), VIEW("13.0.0"), VIEW("0000:86:00.0"),
-			     4864}},
+			     VIEW("8.0.0"), VIEW("580.65.6"), {NULL, 0}, VIEW("0000:86:00.0"), 4864},
+			    {.name = {long_text, sizeof(long_text)}}}, /* behind the count */
 		.n_devices = 2,
 	};
 }
@@ -45,6 +47,7 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_int_equal(slice->generation, 3);
 	assert_int_equal(slice->slice_count, 2);
 	assert_int_equal(slice->devices.count, 2);
+	assert_true(slice->devices.present);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct resource_slice_device *device =
 			ARRAY_AT(slice->devices, struct resource_slice_device, i);
@@ -140,9 +143,6 @@ static void a_pool_is_the_same_only_with_the_same_driver(void **state)
 static void a_text_longer_than_any_is_refused(void **state)
 {
 	(void)state;
-	static char text[254];
-
-	memset(text, 'x', sizeof(text));
 	for (unsigned k = 0; k < 6; k++) {
 		struct resource_slice_fields fields = full();
 		struct view *const texts[] = {
@@ -154,10 +154,11 @@ static void a_text_longer_than_any_is_refused(void **state)
 			struct resource_slice *slice = NULL;
 			struct error err = {0};
 
-			*texts[k] = (struct view){text, len};
+			*texts[k] = (struct view){long_text, len};
 			int result = resource_slice_new(&fields, &slice, &err);
 			assert_int_equal(result, len == 253 ? 0 : -1);
 			assert_int_equal(err.kind, len == 253 ? ERROR_NONE : ERROR_LIMIT);
+			assert_int_equal(err.os_errno, 0);
 			resource_slice_free(slice);
 		}
 	}

@@ -126,8 +126,8 @@ static struct view own_copy(const char *text)
 static void devices_are_in_the_order_of_their_uuids_in_lower_case(void **state)
 {
 	(void)state;
-	static const char *const uuids[] = {"APU-z", "GPU-[", "GPU-A", "GPU-b", "GPU-y",
-					    "GPU-Z", "GPU-z0", "GPU-Z1"};
+	static const char *const uuids[] = {"APU-z", "GPU-0", "GPU-@", "GPU-[", "GPU-A",
+					    "GPU-b", "GPU-y", "GPU-Z", "GPU-z0", "GPU-Z1"};
 	enum { N = ARRAY_SIZE(uuids) };
 	struct view copies[N];
 	for (size_t i = 0; i < N; i++)
@@ -296,6 +296,139 @@ static void without_memory_there_is_no_roster(void **state)
 	arena_deinit(&small);
 }
 
+static void what_is_reported_of_a_partition_goes_before_what_was_published(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	build_world_exclusive(&world, 1);
+	build_world_publish(&world);
+	struct attribution_partition moved = {.uuid = build_world_mig(&world, 0, 0)};
+	struct attribution second = *build_world_previous(&world, 1)->object;
+	second.status.partitions = (struct array){&moved, 1, true};
+	build_world_previous(&world, 1)->object = &second;
+	struct roster roster = make();
+	expect_place(&roster, "MIG-00000000-0000-4000-8000-000000000000", 0,
+		     "MIG-00000000-0000-4000-8000-000000000000");
+}
+
+#define MAX_PAST (4 * LIMIT_PARTITIONS)
+
+/* Gives device n the published partitions 0, 1, ..., and those that follow them to a tenant. */
+static void publish_partitions(unsigned n, uint32_t n_of_device, uint32_t n_of_tenant)
+{
+	static struct attribution objects[2];
+	static struct attribution_partition partitions[2][MAX_PAST + 1];
+	static struct view uuids[2][MAX_PAST + 1];
+	static struct attribution_tenant tenants[2];
+
+	for (unsigned i = 0; i <= MAX_PAST; i++) {
+		uuids[n][i] = build_world_mig(&world, n, i);
+		partitions[n][i].uuid = uuids[n][i];
+	}
+	tenants[n].partitions = (struct array){&uuids[n][n_of_device], n_of_tenant, true};
+	objects[n] = *build_world_previous(&world, n)->object;
+	objects[n].status.partitions = (struct array){partitions[n], n_of_device, true};
+	objects[n].status.tenants = (struct array){&tenants[n], 1, true};
+	build_world_previous(&world, n)->object = &objects[n];
+}
+
+static void the_published_partitions_of_each_device_are_bounded(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t of_device, of_tenant;
+	} rows[] = {{0, MAX_PAST + 1}, {1, MAX_PAST}, {MAX_PAST, 1}, {MAX_PAST + 1, 0}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		build_world_exclusive(&world, 1);
+		build_world_publish(&world);
+		for (unsigned n = 0; n < 2; n++)
+			publish_partitions(n, rows[i].of_device, rows[i].of_tenant);
+		struct roster roster = make();
+		for (unsigned k = 0; k <= 2 * MAX_PAST + 1; k++) {
+			unsigned n = k / (MAX_PAST + 1), number = k % (MAX_PAST + 1);
+			const char *uuid = build_world_mig(&world, n, number).ptr;
+			expect_place(&roster, uuid, number < MAX_PAST ? (ptrdiff_t)n : -1, uuid);
+		}
+	}
+}
+
+static uint32_t hash_uuid(unsigned n)
+{
+	return lookup_hash_ignoring_case(0, build_world_uuid(&world, n));
+}
+
+static uint32_t hash_partition(unsigned n)
+{
+	return lookup_hash(0, build_world_mig(&world, n, 0));
+}
+
+static uint32_t hash_minor(unsigned n)
+{
+	int64_t minor = n;
+	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
+}
+
+/* Finds two of one hash: of so many there are some, whatever the hash is seeded with. */
+static void find_colliding(uint32_t (*hash_of)(unsigned n), unsigned ret_n[2])
+{
+	enum { N = 1 << 19 };
+	struct lookup seen;
+	struct error err;
+	assert_int_equal(lookup_make(&seen, N, &world.arena, &err), 0);
+	for (unsigned n = 0; n < N; n++) {
+		uint32_t hash = hash_of(n);
+		ret_n[0] = lookup_first(&seen, hash);
+		ret_n[1] = n;
+		if (ret_n[0] != LOOKUP_END)
+			return;
+		lookup_add(&seen, hash);
+	}
+	fail_msg("no two have one hash");
+}
+
+static void devices_are_told_apart_also_where_their_uuids_have_one_hash(void **state)
+{
+	(void)state;
+	unsigned n[2];
+	find_colliding(hash_uuid, n);
+	build_world_device(&world, n[0]);
+	build_world_device(&world, n[1]);
+	struct roster roster = make();
+	assert_int_equal(roster.n_devices, 2);
+	for (ptrdiff_t i = 0; i < 2; i++)
+		expect_place(&roster, build_world_uuid(&world, n[i]).ptr, i, "");
+}
+
+static void devices_are_told_apart_also_where_their_minors_have_one_hash(void **state)
+{
+	(void)state;
+	unsigned n[2];
+	find_colliding(hash_minor, n);
+	for (unsigned i = 0; i < 2; i++)
+		build_world_device(&world, i)->minor = n[i];
+	struct roster roster = make();
+	for (ptrdiff_t i = 0; i < 2; i++)
+		expect_place(&roster, build_world_text(&world, "nvidia%u", n[i]).ptr, i, "");
+}
+
+static void partitions_are_told_apart_also_where_their_uuids_have_one_hash(void **state)
+{
+	(void)state;
+	unsigned n[2];
+	struct view uuids[2];
+	find_colliding(hash_partition, n);
+	for (unsigned i = 0; i < 2; i++) {
+		struct report_partition *items = build_world_cut(&world, i, 1)->partitions.items;
+		uuids[i] = items[0].uuid = build_world_mig(&world, n[i], 0);
+	}
+	struct roster roster = make();
+	for (ptrdiff_t i = 0; i < 2; i++)
+		expect_place(&roster, uuids[i].ptr, i, uuids[i].ptr);
+}
+
 static void a_partition_is_remembered_as_long_as_it_is_published(void **state)
 {
 	(void)state;
@@ -448,6 +581,16 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(without_memory_there_is_no_roster, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_several_compute_instances_the_first_is_meant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_reported_of_a_partition_goes_before_what_was_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_published_partitions_of_each_device_are_bounded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_are_told_apart_also_where_their_uuids_have_one_hash, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_are_told_apart_also_where_their_minors_have_one_hash, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_are_told_apart_also_where_their_uuids_have_one_hash, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_partition_is_remembered_as_long_as_it_is_published, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

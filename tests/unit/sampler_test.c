@@ -30,6 +30,7 @@ struct node {
 	struct fetcher *fetcher;
 	struct fake_kubelet *kubelet;
 	struct sampler *sampler;
+	uint64_t now_ms;
 	struct sampler_outcome outcome;
 	unsigned n_finished;
 	struct report report;
@@ -87,7 +88,7 @@ static void sample(struct node *node, unsigned parts)
 {
 	unsigned before = node->n_finished;
 	assert_false(sampler_is_busy(node->sampler));
-	sampler_start(node->sampler, parts);
+	sampler_start(node->sampler, parts, node->now_ms);
 	assert_true(sampler_is_busy(node->sampler));
 	assert_int_equal(loop_run(node->loop, &err), 0);
 	assert_int_equal(node->n_finished, before + 1);
@@ -124,6 +125,23 @@ static void a_full_sample_asks_everybody_and_only_the_first_is_news(void **state
 	sample(&node, SCHEDULE_ALL);
 	assert_false(node.outcome.is_news);
 	teardown(&node);
+}
+
+static void without_a_checkpoint_a_new_list_is_news_once_more(void **state)
+{
+	(void)state;
+	for (int is_good = 0; is_good < 2; is_good++) {
+		struct node node;
+		setup(&node);
+		if (!is_good)
+			write_file(CHECKPOINT_FILE, "garbage");
+		for (unsigned i = 0; i < 3; i++) {
+			sample(&node, SCHEDULE_ALL);
+			assert_int_equal(node.outcome.is_news, i == 0 || (i == 1 && !is_good));
+			node.now_ms += 2000;
+		}
+		teardown(&node);
+	}
 }
 
 static void the_checkpoint_is_never_younger_than_the_list_of_its_sample(void **state)
@@ -195,7 +213,7 @@ static void freeing_during_a_sample_does_not_call_back(void **state)
 	(void)state;
 	struct node node;
 	setup(&node);
-	sampler_start(node.sampler, SCHEDULE_ALL);
+	sampler_start(node.sampler, SCHEDULE_ALL, 0);
 	teardown(&node);
 	assert_int_equal(node.n_finished, 0);
 }
@@ -203,6 +221,7 @@ static void freeing_during_a_sample_does_not_call_back(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_quick_sample_asks_the_kubelet_for_allocations_only),
 	cmocka_unit_test(a_full_sample_asks_everybody_and_only_the_first_is_news),
+	cmocka_unit_test(without_a_checkpoint_a_new_list_is_news_once_more),
 	cmocka_unit_test(the_checkpoint_is_never_younger_than_the_list_of_its_sample),
 	cmocka_unit_test(a_new_socket_is_a_restart_and_news),
 	cmocka_unit_test(the_kubelets_rate_limit_is_passed_on),

@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "core/sharing.h"
+
 static struct build_world world;
 
 static int set_up(void **state)
@@ -26,6 +28,7 @@ static void expect_mode(int mode, int64_t replicas, const char *evidence)
 	const struct attribution_sharing *sharing = &build_world_status(&world, 0)->sharing;
 	assert_int_equal(sharing->mode, mode);
 	expect_texts(sharing->evidence, evidence);
+	assert_true(sharing->evidence.present);
 	assert_int_equal(sharing->replicas, replicas);
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
@@ -48,8 +51,8 @@ static void hold(unsigned replica, bool mps)
 static void whole_device_ids_are_exclusive(void **state)
 {
 	(void)state;
-	build_world_exclusive(&world, 0)->mig =
-		(struct report_mig){.present = true, .current = true};
+	build_world_exclusive(&world, 0)->mig = (struct report_mig){.present = true,
+								    .current = true};
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
 }
 
@@ -67,8 +70,10 @@ static void mig_ids_with_replicas_are_mig_time_sliced(void **state)
 	build_world_offer_nothing(&world);
 	for (unsigned p = 0; p < 2; p++) {
 		for (unsigned r = 0; r < 3; r++)
-			build_world_offer(&world, build_world_text(
-				&world, "MIG-00000000-0000-4000-8000-%012x::%u", p, r));
+			build_world_offer(&world,
+					  build_world_text(&world,
+							   "MIG-00000000-0000-4000-8000-%012x::%u",
+							   p, r));
 	}
 	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 3,
 		    "device IDs name MIG devices,device IDs end in a replica number");
@@ -97,6 +102,14 @@ static void an_allocation_with_the_pipe_is_mps(void **state)
 	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
 }
 
+static void a_device_that_agrees_with_an_allocation_contradicts_nothing(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	hold(0, true);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
 static void an_allocation_without_the_pipe_is_time_slicing(void **state)
 {
 	(void)state;
@@ -109,15 +122,22 @@ static void an_allocation_without_the_pipe_is_time_slicing(void **state)
 static void without_allocations_the_device_itself_tells(void **state)
 {
 	(void)state;
-	static struct report_process process = {.pid = 1, .kind = REPORT_PROCESS_COMPUTE};
+	struct report_process processes[] = {{.pid = 1, .kind = REPORT_PROCESS_COMPUTE},
+					     {.pid = 2, .kind = REPORT_PROCESS_COMPUTE}};
 	struct report_device *device = build_world_shared(&world, 0, 2);
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
-	device->processes = (struct array){&process, 1, true};
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
-	/* An MPS that a user runs for himself leaves the compute mode as it is. */
-	process.kind = REPORT_PROCESS_MPS;
+	device->processes = (struct array){processes, 2, true};
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
 	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	/* An MPS that a user runs for himself leaves the compute mode as it is. */
+	processes[1].kind = REPORT_PROCESS_MPS;
+	device->compute_mode = REPORT_COMPUTE_DEFAULT;
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_MPS, 2, "an MPS process is on the device");
+	processes[0].kind = REPORT_PROCESS_MPS;
+	processes[1].kind = REPORT_PROCESS_COMPUTE;
 	expect_mode(ATTRIBUTION_MODE_MPS, 2, "an MPS process is on the device");
 	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
@@ -152,6 +172,10 @@ static void contradicting_allocations_are_named_both(void **state)
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4,
 		    "an allocation response has the MPS pipe,"
 		    "an allocation response has no MPS pipe");
+	/* That is nothing to go by when the checkpoint is silent. */
+	build_world_fail_book(&world);
+	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
 }
 
 static void an_allocation_and_a_device_that_contradict_are_named_both(void **state)
@@ -183,6 +207,12 @@ static void forms_of_ids_that_contradict_are_named_both(void **state)
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
 		    "device IDs name the whole device,device IDs name MIG devices");
 	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_replica(&world, 0, 0));
+	build_world_offer(&world, build_world_text(&world, "%.*s::1",
+						   VIEW_ARG(build_world_mig(&world, 0, 0))));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
+		    "device IDs name the whole device,device IDs name MIG devices");
+	build_world_offer_nothing(&world);
 	build_world_offer(&world, build_world_uuid(&world, 0));
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
@@ -204,6 +234,8 @@ static void without_ids_mig_mode_tells(void **state)
 	(void)state;
 	struct report_device *device = build_world_device(&world, 0);
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	device->mig = (struct report_mig){.current = true};
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
 	device->mig = (struct report_mig){.present = true};
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
 	device->mig.current = true;
@@ -219,6 +251,38 @@ static void sources_that_fail_leave_what_was_published(void **state)
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
 	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
+static void sources_that_fail_leave_an_unknown_mode_with_its_reason(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a device ID is of no known form");
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a device ID is of no known form");
+	/* An object that never had a mode gets one. */
+	struct attribution before = *build_world_previous(&world, 0)->object;
+	before.status.sharing = (struct attribution_sharing){0};
+	build_world_previous(&world, 0)->object = &before;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+}
+
+static void a_settling_kubelets_short_offer_changes_no_mode(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	world.report.kubelet_restarted_at = world.report.observed_at - 10;
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_offer_nothing(&world);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	world.report.kubelet_restarted_at = 0;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
 }
 
 static void a_silent_checkpoint_leaves_what_it_told(void **state)
@@ -250,6 +314,53 @@ static void a_silent_checkpoint_leaves_what_it_told(void **state)
 	}
 }
 
+static void a_checkpoint_that_speaks_is_believed_anew(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
+	hold(0, false);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	build_world_book_nothing(&world);
+	hold(1, true);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
+static void only_what_a_checkpoint_told_outlasts_its_silence(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 0)}});
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	expect_tenant(build_world_status(&world, 0), "uid-a", ATTRIBUTION_PHASE_RUNNING,
+		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
+	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+	/* Nor does a mode without any evidence. */
+	struct attribution before = *build_world_previous(&world, 0)->object;
+	before.status.sharing = (struct attribution_sharing){.mode = ATTRIBUTION_MODE_MPS};
+	build_world_previous(&world, 0)->object = &before;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+}
+
+static void a_disputed_tenant_was_there_while_the_checkpoint_spoke(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 1)}});
+	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 0))->mps = true;
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	expect_tenant(build_world_status(&world, 0), "uid-a", ATTRIBUTION_PHASE_RUNNING,
+		      ATTRIBUTION_CONFIDENCE_DISPUTED);
+	/* Nobody names it any more, but nothing shows that it has gone. */
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_fail_book(&world);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+}
+
 static void a_silent_checkpoint_told_of_those_only_who_were_there(void **state)
 {
 	static const enum pod_phase phases[] = {POD_PHASE_SUCCEEDED, POD_PHASE_UNKNOWN};
@@ -260,9 +371,9 @@ static void a_silent_checkpoint_told_of_those_only_who_were_there(void **state)
 		hold(0, true);
 		build_world_publish(&world);
 		build_world_fail_book(&world);
-		/* Of who comes later only the name is known. */
-		build_world_pod(&world, (struct build_pod){.name = "b"});
-		build_world_list(&world, "b", "main", build_world_replica(&world, 0, 1));
+		/* Of who comes later only the name is known, also if it comes first in order. */
+		build_world_pod(&world, (struct build_pod){.name = "0"});
+		build_world_list(&world, "0", "main", build_world_replica(&world, 0, 1));
 		expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
 		if (phases[i] == POD_PHASE_UNKNOWN)
 			build_world_remove_pod(&world, "uid-a");
@@ -293,6 +404,25 @@ static void held_ids_alone_do_not_make_the_replicas_fewer(void **state)
 	world.report.allocatable = (struct array){0};
 	world.report.checkpoint.registered = (struct array){0};
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	/* But they may be more. */
+	for (unsigned i = 1; i < 6; i++)
+		build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, i));
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 6, "an allocation response has no MPS pipe");
+	/* And those of another mode are others. */
+	build_world_book_nothing(&world);
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void what_is_on_offer_says_how_many_replicas_there_are(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_replica(&world, 0, 0));
+	build_world_offer(&world, build_world_replica(&world, 0, 1));
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
 }
 
 static void an_odd_id_leaves_the_mode_open(void **state)
@@ -371,6 +501,17 @@ static void several_containers_of_one_pod_share_nothing(void **state)
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
 }
 
+static void a_pod_that_is_given_what_another_still_has_shares_nothing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a", .deleting = true},
+			build_world_uuid(&world, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+}
+
 static void a_part_without_a_uuid_is_mig(void **state)
 {
 	(void)state;
@@ -378,8 +519,8 @@ static void a_part_without_a_uuid_is_mig(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (unsigned i = 0; i < 2; i++) {
-		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a",
-							     "main", 0);
+		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
+							     0);
 		grant->is_part = true;
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-1g5gb-19-%u", i);
 	}
@@ -395,8 +536,8 @@ static void claims_of_parts_are_mig(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (unsigned i = 0; i < 2; i++) {
-		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a",
-							     "main", 0);
+		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
+							     0);
 		grant->partition = build_world_mig(&world, 0, i);
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", i);
 	}
@@ -433,10 +574,83 @@ static void while_claims_cannot_be_read_a_claimed_device_is_shared_as_before(voi
 	/* A device that no claim gave away goes by what is known of it. */
 	build_world_offer(&world, build_world_uuid(&world, 1));
 	build_world_publish(&world);
-	assert_int_equal(build_world_status(&world, 1)->sharing.mode,
-			 ATTRIBUTION_MODE_EXCLUSIVE);
+	assert_int_equal(build_world_status(&world, 1)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 	world.input.grants_unknown = false;
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void containers_of_one_pod_share_nothing_while_claims_cannot_be_read(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_grant(&world, "uid-a", "side", 0);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	world.input.grants_unknown = true;
+	/* One of them is known, with or without somebody before it, and then none. */
+	build_world_pod(&world, (struct build_pod){.name = "0"});
+	build_world_grant(&world, "uid-0", "main", 0)->is_admin = true;
+	world.granted[1] = world.granted[2];
+	for (size_t n = 3; n-- > 0;) {
+		world.n_granted = n;
+		build_world_regrant(&world);
+		expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	}
+}
+
+static void a_claimed_part_stays_mig_whatever_the_mode_was(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	grant->partition = build_world_mig(&world, 0, 0);
+	grant->device = VIEW("pool/gpu-0-mig-0");
+	build_world_regrant(&world);
+	build_world_book(&world, "uid-b", "main",
+			 VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a device ID is of no known form");
+	world.input.grants_unknown = true;
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	build_world_book_nothing(&world);
+	build_world_remove_pod(&world, "uid-b");
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+}
+
+static void a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	build_world_publish(&world);
+	world.input.grants_unknown = true;
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4,
+		    "compute mode is Default,a pod holds a device ID that is no longer offered");
+}
+
+static void a_conclusion_without_ids_is_told_by_its_only_evidence(void **state)
+{
+	(void)state;
+	static struct view lines[] = {VIEW_INIT("no device ID is known"),
+				      VIEW_INIT("MIG mode is on"),
+				      VIEW_INIT("compute mode is Default")};
+	static const struct {
+		unsigned first, n;
+		bool expected;
+	} rows[] = {{0, 1, true}, {1, 1, true}, {2, 1, false}, {0, 2, false}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct attribution_sharing sharing = {
+			.evidence = {&lines[rows[i].first], rows[i].n, true}};
+		assert_int_equal(sharing_is_without_ids(&sharing), rows[i].expected);
+	}
+	assert_false(sharing_is_without_ids(&(struct attribution_sharing){0}));
 }
 
 static void a_left_over_does_not_undo_what_allocations_told(void **state)
@@ -474,54 +688,79 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		mig_ids_with_replicas_are_mig_time_sliced, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(mig_ids_with_replicas_are_mig_time_sliced, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(gke_ids_are_read_by_minor_and_instance, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_allocation_with_the_pipe_is_mps, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_allocation_without_the_pipe_is_time_slicing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_allocations_the_device_itself_tells, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_label_only_tells_when_nothing_else_does, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		contradicting_allocations_are_named_both, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_allocation_and_a_device_that_contradict_are_named_both, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_mps_process_contradicts_no_allocation, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		forms_of_ids_that_contradict_are_named_both, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_allocation_without_the_pipe_is_time_slicing, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_allocations_the_device_itself_tells, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_label_only_tells_when_nothing_else_does, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(contradicting_allocations_are_named_both, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_allocation_and_a_device_that_contradict_are_named_both,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_mps_process_contradicts_no_allocation, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(forms_of_ids_that_contradict_are_named_both, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(without_ids_mig_mode_tells, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		sources_that_fail_leave_what_was_published, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_silent_checkpoint_leaves_what_it_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_silent_checkpoint_told_of_those_only_who_were_there, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		held_ids_alone_do_not_make_the_replicas_fewer, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(sources_that_fail_leave_what_was_published, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_silent_checkpoint_leaves_what_it_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_silent_checkpoint_told_of_those_only_who_were_there,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(held_ids_alone_do_not_make_the_replicas_fewer, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(an_odd_id_leaves_the_mode_open, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		how_a_device_is_shared_out_is_what_is_on_offer, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_was_given_before_replicas_says_nothing_of_mps, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		several_shares_of_several_pods_share_the_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		several_containers_of_one_pod_share_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(how_a_device_is_shared_out_is_what_is_on_offer, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_was_given_before_replicas_says_nothing_of_mps, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(several_shares_of_several_pods_share_the_device, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(several_containers_of_one_pod_share_nothing, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_part_without_a_uuid_is_mig, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(claims_of_parts_are_mig, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_shares_the_device_out_by_time, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_reservation_shares_the_device_out_by_time, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_claims_cannot_be_read_a_claimed_device_is_shared_as_before, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_left_over_does_not_undo_what_allocations_told, set_up, tear_down),
+		while_claims_cannot_be_read_a_claimed_device_is_shared_as_before, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_left_over_does_not_undo_what_allocations_told, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_claimant_that_is_over_keeps_no_mode, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_that_agrees_with_an_allocation_contradicts_nothing,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(sources_that_fail_leave_an_unknown_mode_with_its_reason,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_settling_kubelets_short_offer_changes_no_mode, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_checkpoint_that_speaks_is_believed_anew, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(only_what_a_checkpoint_told_outlasts_its_silence, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_disputed_tenant_was_there_while_the_checkpoint_spoke,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_is_on_offer_says_how_many_replicas_there_are, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_is_given_what_another_still_has_shares_nothing,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		containers_of_one_pod_share_nothing_while_claims_cannot_be_read, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claimed_part_stays_mig_whatever_the_mode_was, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_conclusion_without_ids_is_told_by_its_only_evidence,
+					set_up, tear_down),
 };
 
 TEST_MAIN(tests)

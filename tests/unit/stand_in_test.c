@@ -4,6 +4,8 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "core/stand_in.h"
+
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
@@ -439,6 +441,23 @@ static void a_reservation_of_no_known_device_places_nobody(void **state)
 	expect_tenants(publish(), "");
 }
 
+static void of_a_reservation_without_a_known_device_nothing_is_noted(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct holdings holdings;
+	struct error err;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "r",
+						   .reservation = true,
+						   .kai_group = "g1",
+						   .kai_device = "GPU-7"});
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
+	assert_int_equal(holdings.n_items, 0);
+}
+
 static void a_sharer_that_leaves_its_group_leaves_the_device(void **state)
 {
 	(void)state;
@@ -498,6 +517,72 @@ static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)
 	}
 }
 
+static void what_other_pods_hold_does_not_place_a_reservations_sharers(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "x"}, build_world_uuid(&world, 0));
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g1"},
+			build_world_uuid(&world, 1));
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
+	expect_tenants(publish(), "uid-x/main");
+	expect_tenants_of(1, "uid-a/main,uid-r/main");
+}
+
+static void a_reservation_that_is_over_places_nobody(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world,
+			(struct build_pod){.name = "r",
+					   .reservation = true,
+					   .kai_group = "g1",
+					   .kai_device = "GPU-00000000-0000-4000-8000-0123456789ab",
+					   .phase = POD_PHASE_FAILED});
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
+	expect_tenants(publish(), "");
+}
+
+/* A ledger has no room but what is asked for. */
+static void room_is_asked_for_all_that_the_texts_can_name_and_no_more(void **state)
+{
+	(void)state;
+	static const struct {
+		struct build_pod pods[4];
+		size_t n;
+	} rows[] = {
+		{{{.name = "a"}}, 0},
+		{{{.name = "a", .hami = "x"}}, 1},
+		{{{.name = "a", .hami = HAMI_OF(0) "x"}}, 2},
+		{{{.name = "a", .hami = "x;x"}}, 2},
+		{{{.name = "a", .hami = ":;x"}, {.name = "b", .hami = "x;x"}}, 5},
+		{{{.name = "a", .kai_group = "g"}, {.name = "b", .kai_group = "g"}}, 0},
+		{{{.name = "r", .kai_group = "g", .reservation = true}}, 0},
+		{{{.name = "r", .kai_group = "g", .reservation = true},
+		  {.name = "a", .kai_group = "g"},
+		  {.name = "b", .kai_group = "h"},
+		  {.name = "c"}},
+		 2},
+		{{{.name = "r", .kai_group = "g", .reservation = true},
+		  {.name = "s", .kai_group = "g", .reservation = true},
+		  {.name = "a", .kai_group = "g"},
+		  {.name = "b", .hami = "x"}},
+		 3},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct census census;
+		struct error err;
+		for (size_t k = 0; k < 4 && rows[i].pods[k].name; k++)
+			build_world_pod(&world, rows[i].pods[k]);
+		assert_int_equal(census_take(&world.input, &world.arena, &census, &err), 0);
+		assert_int_equal(stand_in_count(&census), rows[i].n);
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(hamis_annotation_tells_the_device_that_was_given, set_up,
 					tear_down),
@@ -540,6 +625,8 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_of_no_known_device_places_nobody, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(of_a_reservation_without_a_known_device_nothing_is_noted,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_sharer_that_leaves_its_group_leaves_the_device, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_sharer_is_named_by_its_first_main_container, set_up,
@@ -547,6 +634,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_reservation_of_no_group_shares_with_nobody, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(of_two_devices_a_reservations_sharers_are_on_the_first,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_other_pods_hold_does_not_place_a_reservations_sharers,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_that_is_over_places_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(room_is_asked_for_all_that_the_texts_can_name_and_no_more,
 					set_up, tear_down),
 };
 

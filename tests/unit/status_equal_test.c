@@ -171,6 +171,10 @@ static const struct member members[] = {
 static const struct member live_members[] = {
 	MEMBER(tenant.memory_mib, NUMBER),
 	MEMBER(user.memory_mib, NUMBER),
+	MEMBER(status.report.boot_id, TEXT),
+	MEMBER(status.report.instance, NUMBER),
+	MEMBER(status.report.sequence, NUMBER),
+	MEMBER(status.report.observed_at, NUMBER),
 };
 
 static void alter(struct full *full, const struct member *member)
@@ -210,7 +214,7 @@ static void a_change_of_any_member_is_seen(void **state)
 	}
 }
 
-static void memory_that_processes_take_is_no_change(void **state)
+static void memory_that_processes_take_and_another_report_are_no_change(void **state)
 {
 	(void)state;
 	static struct full a, b;
@@ -223,6 +227,24 @@ static void memory_that_processes_take_is_no_change(void **state)
 	}
 	alter(&b, &members[0]);
 	assert_false(status_equal(&a.status, &b.status));
+}
+
+static void how_many_processes_there_are_is_no_change_but_whether_there_are_any(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t a, b;
+		bool is_equal;
+	} rows[] = {{0, 0, true}, {1, 1, true}, {1, 2, true}, {0, 1, false}, {0, 2, false}};
+	static struct full a, b;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		fill(&a);
+		fill(&b);
+		a.tenant.processes = rows[i].a;
+		b.tenant.processes = rows[i].b;
+		assert_int_equal(status_equal(&a.status, &b.status), rows[i].is_equal);
+		assert_int_equal(status_equal(&b.status, &a.status), rows[i].is_equal);
+	}
 }
 
 static size_t size_of(enum kind kind)
@@ -242,7 +264,8 @@ static void the_rows_cover_the_structs(void **state)
 		size_t size, uncovered; /* bytes of padding, and of what is not compared */
 	} rows[] = {
 		/* three ints without a neighbour: sharing.mode, activity.state and .scope, intent.state */
-		{"status.", sizeof(struct attribution_status), 16},
+		{"status.", sizeof(struct attribution_status),
+		 16 + sizeof(struct attribution_report)},
 		{"partition.", sizeof(struct attribution_partition), 0},
 		/* workload.present, beside system, memory_mib */
 		{"tenant.", sizeof(struct attribution_tenant), 8 + 7 + 8},
@@ -289,7 +312,8 @@ static void every_element_of_a_list_counts(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_element_of_a_list_counts),
 	cmocka_unit_test(a_change_of_any_member_is_seen),
-	cmocka_unit_test(memory_that_processes_take_is_no_change),
+	cmocka_unit_test(memory_that_processes_take_and_another_report_are_no_change),
+	cmocka_unit_test(how_many_processes_there_are_is_no_change_but_whether_there_are_any),
 	cmocka_unit_test(the_rows_cover_the_structs),
 	cmocka_unit_test(an_absent_array_is_an_empty_one),
 };

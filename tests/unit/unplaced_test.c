@@ -112,12 +112,31 @@ static void one_that_is_new_is_waited_for(void **state)
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 7));
 	build_world_report(&world);
 	expect_unplaced(publish(), "");
+	assert_int_equal(build_world_status(&world, 0)->unplaced_tenants_left_out, 0);
 	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
 	build_world_wait(&world, world.limits.disagreement_ms - 1);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_int_equal(world.result.again_in_ms, 1);
 	build_world_wait(&world, 1);
 	assert_int_equal(build_world_count_writes(&world), 1);
+}
+
+static void each_container_of_a_pod_is_waited_for_by_itself(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
+	build_world_book(&world, "uid-a", "main", VIEW("x"));
+	expect_unplaced(publish(), "");
+	build_world_wait(&world, 4000);
+	build_world_book(&world, "uid-a", "side", VIEW("y"));
+	expect_unplaced(publish(), "");
+	build_world_wait(&world, world.limits.disagreement_ms - 4000);
+	expect_unplaced(publish(), "uid-a/main x");
+	assert_int_equal(world.result.again_in_ms, 4000);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_wait(&world, 4000);
+	expect_unplaced(publish(), "uid-a/main x,uid-a/side y");
 }
 
 static void one_that_was_published_stays_while_it_is_there(void **state)
@@ -206,6 +225,9 @@ static void the_number_left_out_stays_whatever_is_new(void **state)
 	build_world_run(&world, (struct build_pod){.name = "p99"}, VIEW("x"));
 	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
 	assert_int_equal(publish_later()->unplaced_tenants_left_out, 4);
+	/* Fewer are, when none is waited for. */
+	build_world_remove_pod(&world, "uid-p00");
+	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
 }
 
 static void those_beyond_the_bound_are_counted(void **state)
@@ -228,16 +250,35 @@ static void those_beyond_the_bound_are_counted(void **state)
 static void ids_beyond_the_bound_are_counted(void **state)
 {
 	(void)state;
+	static const unsigned counts[] = {1, LIMIT_UNPLACED_IDS - 1, LIMIT_UNPLACED_IDS,
+					  LIMIT_UNPLACED_IDS + 1, LIMIT_UNPLACED_IDS + 2};
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
-	for (unsigned i = 0; i < LIMIT_UNPLACED_IDS + 2; i++)
-		build_world_book(&world, "uid-a", "main", build_world_text(&world, "x-%02u", i));
-	const struct attribution_status *status = publish_later();
-	const struct attribution_unplaced *u = ARRAY_AT(status->unplaced_tenants,
-							struct attribution_unplaced, 0);
-	assert_int_equal(u->device_ids.count, LIMIT_UNPLACED_IDS);
-	assert_int_equal(u->device_ids_left_out, 2);
-	expect_text(*ARRAY_AT(u->device_ids, struct view, 15), "x-15");
+	for (size_t row = 0; row < ARRAY_SIZE(counts); row++) {
+		unsigned n = counts[row] < LIMIT_UNPLACED_IDS ? counts[row] : LIMIT_UNPLACED_IDS;
+		build_world_book_nothing(&world);
+		for (unsigned i = 0; i < counts[row]; i++)
+			build_world_book(&world, "uid-a", "main",
+					 build_world_text(&world, "x-%02u", i));
+		const struct attribution_unplaced *u =
+			ARRAY_AT(publish_later()->unplaced_tenants, struct attribution_unplaced, 0);
+		assert_true(u->device_ids.present);
+		assert_int_equal(u->device_ids.count, n);
+		assert_int_equal(u->device_ids_left_out, counts[row] - n);
+		for (unsigned i = 0; i < n; i++)
+			expect_text(*ARRAY_AT(u->device_ids, struct view, i),
+				    build_world_text(&world, "x-%02u", i).ptr);
+	}
+}
+
+static void none_is_an_empty_list(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	const struct array none = publish()->unplaced_tenants;
+	assert_true(none.present);
+	assert_int_equal(none.count, 0);
+	assert_null(none.items);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -250,6 +291,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(an_odd_id_is_placed_by_the_uuid_that_it_begins_with, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(one_that_is_new_is_waited_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_container_of_a_pod_is_waited_for_by_itself, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(one_that_was_published_stays_while_it_is_there, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_an_agent_they_are_shown_as_well, set_up, tear_down),
@@ -260,6 +303,7 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(ids_beyond_the_bound_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(none_is_an_empty_list, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

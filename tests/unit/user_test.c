@@ -2,6 +2,7 @@
 
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
+#include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
 #include "base/limits.h"
@@ -62,15 +63,20 @@ static void a_tenants_processes_and_memory_are_added_up(void **state)
 	assert_int_equal(t->processes, 2);
 	assert_int_equal(t->memory_mib, 123);
 	expect_texts(t->witnesses, "Checkpoint,PodResources,Processes");
+	assert_true(t->witnesses.present);
 	expect_users(status, "");
+	assert_true(status->unallocated_users.present);
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-/* Containers aaa and zzz of pod "a" hold a replica each; the ID of aaa is "id-a". */
+/* Containers aaa and zzz of pod "a" hold a replica each; the ID of aaa is "a". */
 static void run_two(const char *second_id)
 {
-	const struct build_pod pod = {.name = "a", .container = "aaa", .second = "zzz",
-				      .id = "id-a", .second_id = second_id};
+	const struct build_pod pod = {.name = "a",
+				      .container = "aaa",
+				      .second = "zzz",
+				      .id = "a",
+				      .second_id = second_id};
 	build_world_shared(&world, 0, 2);
 	build_world_run(&world, pod, build_world_replica(&world, 0, 0));
 	build_world_run(&world, pod, build_world_replica(&world, 0, 1));
@@ -78,8 +84,7 @@ static void run_two(const char *second_id)
 	world.booked[1].container = VIEW("zzz");
 }
 
-static void expect_processes(const struct attribution_status *status, int64_t first,
-			     int64_t second)
+static void expect_processes(const struct attribution_status *status, int64_t first, int64_t second)
 {
 	expect_tenants(status, "uid-a/aaa,uid-a/zzz");
 	for (uint32_t i = 0; i < 2; i++) {
@@ -87,9 +92,8 @@ static void expect_processes(const struct attribution_status *status, int64_t fi
 							      struct attribution_tenant, i);
 		assert_int_equal(t->processes, i == 0 ? first : second);
 		assert_int_equal(t->memory_mib, 100 * (i == 0 ? first : second));
-		expect_texts(t->witnesses, t->processes > 0
-						   ? "Checkpoint,PodResources,Processes"
-						   : "Checkpoint,PodResources");
+		expect_texts(t->witnesses, t->processes > 0 ? "Checkpoint,PodResources,Processes"
+							    : "Checkpoint,PodResources");
 	}
 	expect_users(status, "");
 }
@@ -97,26 +101,28 @@ static void expect_processes(const struct attribution_status *status, int64_t fi
 static void a_process_is_the_containers_whose_id_the_pods_status_tells(void **state)
 {
 	(void)state;
-	run_two("id-z");
-	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-z");
+	run_two("z");
+	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("z");
 	expect_processes(publish_later(), 0, 1);
-	build_world_process(&world, 0, 2, "uid-a")->container_id = VIEW("id-a");
-	build_world_process(&world, 0, 3, "uid-a")->container_id = VIEW("id-z");
+	build_world_process(&world, 0, 2, "uid-a")->container_id = VIEW("a");
+	build_world_process(&world, 0, 3, "uid-a")->container_id = VIEW("z");
 	expect_processes(publish_later(), 1, 2);
 }
 
 static void which_of_two_containers_has_a_process_is_not_guessed(void **state)
 {
 	(void)state;
-	static const char *const ids[] = {"id-z", "", "id-old"};
+	static const char *const ids[] = {"z", "", "old"};
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		tear_down(NULL);
 		set_up(NULL);
-		run_two(i == 1 ? "" : "id-z");
-		build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-a");
-		build_world_process(&world, 0, 2, "uid-a")->container_id = view_from(ids[i]);
+		run_two(i == 1 ? "" : "z");
+		build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("a");
+		if (i != 1)
+			build_world_process(&world, 0, 2, "uid-a")->container_id = VIEW("z");
+		build_world_process(&world, 0, 3, "uid-a")->container_id = view_from(ids[i]);
 		if (i == 0)
-			expect_processes(publish_later(), 1, 1);
+			expect_processes(publish_later(), 1, 2);
 		else
 			expect_processes(publish_later(), 0, 0);
 		assert_int_equal(build_world_count_writes(&world), 0);
@@ -128,8 +134,7 @@ static void the_processes_of_a_pod_with_one_tenant_are_its_whatever_their_contai
 	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-other");
-	assert_int_equal(
-		expect_tenant(publish_later(), "uid-a", RUNNING, CONFIRMED)->processes, 1);
+	assert_int_equal(expect_tenant(publish_later(), "uid-a", RUNNING, CONFIRMED)->processes, 1);
 }
 
 static void a_static_pods_processes_are_found_by_its_hash(void **state)
@@ -139,9 +144,12 @@ static void a_static_pods_processes_are_found_by_its_hash(void **state)
 	build_world_run(&world, (struct build_pod){.name = "static", .hash = "c0ffee"},
 			build_world_uuid(&world, 0));
 	build_world_process(&world, 0, 1, "c0ffee");
+	build_world_pod(&world, (struct build_pod){.name = "other", .hash = "f00d"});
+	build_world_process(&world, 0, 2, "f00d");
 	const struct attribution_status *status = publish_later();
 	assert_int_equal(expect_tenant(status, "uid-static", RUNNING, CONFIRMED)->processes, 1);
-	expect_users(status, "");
+	/* And so is the pod of one that holds nothing. */
+	expect_users(status, "uid-other python3[2]");
 }
 
 static void a_holder_that_the_api_does_not_know_has_processes_too(void **state)
@@ -185,19 +193,81 @@ static void that_a_process_was_seen_stays_true(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+static void a_tenant_that_only_its_processes_show_has_no_other_witness(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	publish_later();
+	/* A List without a pod that must be in it ends no tenant. */
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
+							   ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
+	assert_int_equal(t->processes, 1);
+	expect_texts(t->witnesses, "Processes");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void the_witness_goes_behind_those_that_were_published(void **state)
+{
+	(void)state;
+	static struct view published[] = {VIEW_INIT("Checkpoint")};
+	run_a();
+	publish();
+	struct attribution_tenant *before =
+		build_world_previous(&world, 0)->object->status.tenants.items;
+	before->witnesses = (struct array){published, 1, true};
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	build_world_process(&world, 0, 1, "uid-a");
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,Processes");
+}
+
+static void the_processes_of_tenants_that_stay_are_counted_anew(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		const char *name = build_world_text(&world, "p%u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name},
+				build_world_replica(&world, 0, i));
+		build_world_process(&world, 0, 1 + i, build_world_text(&world, "uid-p%u", i).ptr);
+	}
+	build_world_process(&world, 0, 4, "uid-strange");
+	publish_later();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	build_world_see_no_processes(&world);
+	build_world_process(&world, 0, 2, "uid-p1")->memory_mib = 23;
+	build_world_process(&world, 0, 4, "uid-strange");
+	const struct attribution_status *status = publish();
+	expect_users(status, "uid-strange python3[4]");
+	expect_tenants(status, "uid-p0/main,uid-p1/main,uid-p2/main");
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
+							      struct attribution_tenant, i);
+		assert_int_equal(t->processes, i == 1);
+		assert_int_equal(t->memory_mib, i == 1 ? 23 : 0);
+	}
+}
+
 static void a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while(void **state)
 {
 	(void)state;
 	run_a();
 	build_world_process(&world, 0, 4711, "");
 	build_world_report(&world);
-	expect_users(publish(), "");
+	const struct attribution_status *status = publish();
+	expect_users(status, "");
+	assert_int_equal(status->unallocated_users_left_out, 0);
 	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
 	build_world_wait(&world, world.limits.disagreement_ms - 1);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_int_equal(world.result.again_in_ms, 1);
 	build_world_wait(&world, 1);
-	const struct attribution_status *status = publish();
+	status = publish();
 	expect_users(status, " python3[4711]");
 	assert_int_equal(user_at(status, 0)->memory_mib, 100);
 	assert_true(user_at(status, 0)->since == world.input.now_wall_ms);
@@ -222,6 +292,54 @@ static void a_user_keeps_its_since_in_later_reports(void **state)
 	expect_users(publish_later(), " python3[1], python3[2]");
 }
 
+static void each_user_waits_for_itself(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_device(&world, 1);
+	build_world_process(&world, 0, 1, "uid-b");
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_process(&world, 0, 1, "uid-c")->partition = build_world_mig(&world, 0, 0);
+	build_world_process(&world, 0, 2, "uid-b");
+	build_world_process(&world, 1, 1, "uid-b");
+	build_world_wait(&world, 1);
+	expect_users(publish(), "uid-b python3[1]");
+	expect_users(build_world_status(&world, 1), "");
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	expect_users(publish(), "uid-b python3[1],uid-b python3[2],uid-c python3[1]");
+	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+}
+
+static void that_a_container_was_seen_says_nothing_of_a_process(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .container = "x[1]",
+						   .told = {build_world_replica(&world, 0, 1)}});
+	build_world_book(&world, "uid-a", "x[1]", build_world_replica(&world, 0, 0));
+	publish();
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_process(&world, 0, 1, "uid-a")->command = VIEW("x");
+	expect_users(publish(), "");
+	assert_int_equal(world.result.again_in_ms, world.limits.user_grace_ms);
+}
+
+static void a_number_that_another_pods_process_has_now_makes_a_new_user(void **state)
+{
+	(void)state;
+	run_a();
+	struct report_process *process = build_world_process(&world, 0, 1, "uid-b");
+	expect_users(publish_later(), "uid-b python3[1]");
+	process->pod_uid = VIEW("uid-c");
+	expect_users(publish(), "");
+	const struct attribution_status *status = publish_later();
+	expect_users(status, "uid-c python3[1]");
+	assert_true(user_at(status, 0)->since == world.input.now_wall_ms);
+}
+
 static void a_pod_that_holds_no_slot_is_a_user_by_name(void **state)
 {
 	(void)state;
@@ -238,6 +356,22 @@ static void a_pod_that_holds_no_slot_is_a_user_by_name(void **state)
 	build_world_remove_pod(&world, "uid-b");
 	status = publish();
 	expect_users(status, "uid-b python3[1],uid-strange python3[2]");
+	expect_text(user_at(status, 0)->pod_name, "b");
+	/* The other's comes to be known. */
+	build_world_pod(&world, (struct build_pod){.name = "strange", .wants_no_gpu = true});
+	expect_text(user_at(publish(), 1)->pod_name, "strange");
+}
+
+static void of_a_pod_there_may_be_no_more_than_its_uid_and_the_process(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a")->command = (struct view){0};
+	build_world_process(&world, 0, 2, "b")->command = (struct view){0};
+	build_world_pod(&world, (struct build_pod){.name = "b", .uid = "b", .wants_no_gpu = true});
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
+	expect_users(status, "b [2]");
 	expect_text(user_at(status, 0)->pod_name, "b");
 }
 
@@ -319,6 +453,12 @@ static void a_client_of_mps_shows_that_its_server_is_there(void **state)
 	/* Where MPS is in use, nothing else is left out. */
 	server->command = VIEW("nvidia-cuda-dbg");
 	expect_users(publish_later(), "uid-b nvidia-cuda-dbg[1]");
+	/* The driver may list the client first. */
+	struct report_process listed = server[0];
+	server[0] = server[1];
+	server[1] = listed;
+	server[1].command = VIEW("nvidia-cuda-mps");
+	expect_users(publish_later(), "");
 }
 
 static void a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant(void **state)
@@ -328,18 +468,44 @@ static void a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant(void *
 	publish_later();
 	build_world_remove_pod(&world, "uid-a");
 	publish();
+	/* Of those that left it is not the last. */
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_remove_pod(&world, "uid-b");
+	expect_recent(publish(), "uid-b,uid-a");
 	build_world_process(&world, 0, 1, "uid-a");
 	build_world_process(&world, 0, 2, "");
+	build_world_process(&world, 0, 3, "uid-strange");
 	build_world_wait(&world, world.limits.user_grace_ms);
 	world.input.report_age_ms = 0;
 	for (int i = 0; i < 2; i++) {
 		const struct attribution_status *status = publish();
-		expect_users(status, " python3[2],uid-a python3[1]");
+		expect_users(status, " python3[2],uid-a python3[1],uid-strange python3[3]");
 		assert_int_equal(user_at(status, 0)->pod_name.len, 0);
 		expect_text(user_at(status, 1)->pod_namespace, "ml");
 		expect_text(user_at(status, 1)->pod_name, "a");
+		assert_int_equal(user_at(status, 2)->pod_name.len, 0);
 		assert_int_equal(build_world_count_writes(&world), 0);
 	}
+}
+
+static void each_process_of_a_pod_that_left_has_the_grace(void **state)
+{
+	(void)state;
+	run_a();
+	publish_later();
+	build_world_remove_pod(&world, "uid-a");
+	publish();
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_remove_pod(&world, "uid-b");
+	publish();
+	build_world_process(&world, 0, 1, "uid-a");
+	build_world_process(&world, 0, 2, "uid-b");
+	build_world_process(&world, 0, 3, "uid-strange");
+	build_world_wait(&world, world.limits.disagreement_ms);
+	world.input.report_age_ms = 0;
+	expect_users(publish(), "uid-strange python3[3]");
 }
 
 static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
@@ -362,16 +528,18 @@ static void a_process_that_is_listed_twice_is_one(void **state)
 	(void)state;
 	run_a();
 	for (int i = 0; i < 2; i++) {
-		build_world_process(&world, 0, 1, "uid-a")->kind = i ? REPORT_PROCESS_GRAPHICS
-								     : REPORT_PROCESS_COMPUTE;
-		build_world_process(&world, 0, 2, "");
+		const int kind = i ? REPORT_PROCESS_GRAPHICS : REPORT_PROCESS_COMPUTE;
+		build_world_process(&world, 0, 1, "uid-a")->kind = kind;
+		build_world_process(&world, 0, 2, "")->kind = kind;
+		build_world_process(&world, 0, 3, "uid-a")->kind = kind;
 	}
 	/* On two partitions it has memory of both. */
 	build_world_process(&world, 0, 1, "uid-a")->partition = build_world_mig(&world, 0, 1);
 	build_world_process(&world, 0, 2, "")->partition = build_world_mig(&world, 0, 1);
 	const struct attribution_status *status = publish_later();
 	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
-	assert_int_equal(t->memory_mib, 200);
+	assert_int_equal(t->processes, 3);
+	assert_int_equal(t->memory_mib, 300);
 	expect_users(status, " python3[2]");
 }
 
@@ -387,17 +555,27 @@ static void while_processes_cannot_be_told_all_stays_as_it_was(void **state)
 		{REPORT_SOURCE_OK, REPORT_SOURCE_ERROR, true},
 		{REPORT_SOURCE_OK, REPORT_SOURCE_OK, false},
 	};
-	run_a();
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
 	build_world_process(&world, 0, 1, "uid-a");
 	build_world_process(&world, 0, 2, "");
+	build_world_process(&world, 0, 3, "uid-b")->memory_mib = 23;
 	publish_later();
 	build_world_see_no_processes(&world);
+	/* Of who is new nothing is told yet. */
+	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 2));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		world.report.sources.processes.state = rows[i].processes;
 		world.report.sources.nvml.state = rows[i].nvml;
 		world.devices[0].processes.present = rows[i].is_present;
 		const struct attribution_status *status = publish();
 		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
+		assert_int_equal(expect_tenant(status, "uid-b", RUNNING, CONFIRMED)->processes, 1);
+		assert_int_equal(expect_tenant(status, "uid-b", RUNNING, CONFIRMED)->memory_mib,
+				 23);
+		assert_int_equal(expect_tenant(status, "uid-c", RUNNING, CONFIRMED)->processes, 0);
+		assert_int_equal(expect_tenant(status, "uid-c", RUNNING, CONFIRMED)->memory_mib, 0);
 		expect_users(status, " python3[2]");
 	}
 	build_world_restart(&world);
@@ -440,6 +618,45 @@ static void those_beyond_the_bound_are_counted_and_stay_so(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 	world.report.sources.processes.state = REPORT_SOURCE_ERROR;
 	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void as_many_as_the_bound_are_listed_and_none_is_left_out(void **state)
+{
+	(void)state;
+	run_a();
+	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS; i++) {
+		build_world_process(&world, 0, 100 + i, "");
+		if (i + 2 < LIMIT_UNALLOCATED_USERS)
+			continue;
+		const struct attribution_status *status = publish_later();
+		assert_int_equal(status->unallocated_users.count, i + 1);
+		assert_int_equal(status->unallocated_users_left_out, 0);
+	}
+}
+
+static void who_is_beyond_the_bound_of_the_tenants_is_no_user(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_shared(&world, 1, LIMIT_TENANTS + 2);
+	for (unsigned i = 0; i < LIMIT_TENANTS + 2; i++) {
+		const struct build_pod pod = {.name = build_world_text(&world, "p%03u", i).ptr,
+					      .hash = i == LIMIT_TENANTS ? "f00d" : NULL};
+		build_world_run(&world, pod, build_world_replica(&world, 1, i));
+	}
+	build_world_process(&world, 1, 1, "f00d");
+	build_world_process(&world, 1, 2, "uid-p257");
+	build_world_process(&world, 1, 3, "uid-strange");
+	build_world_process(&world, 1, 4, "");
+	publish_later();
+	const struct attribution_status *status = build_world_status(&world, 1);
+	assert_int_equal(status->tenants_left_out, 2);
+	expect_users(status, " python3[4],uid-strange python3[3]");
+	/* Who that was nobody tells while the books are silent. */
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	publish_later();
+	expect_users(build_world_status(&world, 1), " python3[4]");
 }
 
 static void other_news_all_the_time_does_not_put_off_a_user(void **state)
@@ -490,8 +707,7 @@ static void users_are_in_the_order_of_pod_and_process(void **state)
 	build_world_process(&world, 0, 7, "");
 	build_world_process(&world, 0, 8, "uid-z");
 	build_world_process(&world, 0, 6, "");
-	expect_users(publish_later(),
-		     " python3[6], python3[7],uid-z python3[8],uid-z python3[9]");
+	expect_users(publish_later(), " python3[6], python3[7],uid-z python3[8],uid-z python3[9]");
 }
 
 static void a_process_that_nobody_could_look_at_is_no_user(void **state)
@@ -510,6 +726,52 @@ static void a_long_name_is_cut(void **state)
 	build_world_process(&world, 0, 4194304, "")->command = build_world_text(&world, "%080d", 0);
 	struct view process = user_at(publish_later(), 0)->process;
 	assert_int_equal(process.len, 64 + sizeof("[4194304]") - 1);
+}
+
+static void a_name_is_as_long_as_it_is_up_to_the_bound(void **state)
+{
+	(void)state;
+	static const size_t lens[] = {1, 63, 64, 65};
+	run_a();
+	struct report_process *process = build_world_process(&world, 0, 1, "");
+	for (size_t i = 0; i < ARRAY_SIZE(lens); i++) {
+		process->command = build_world_text(&world, "%080d", 0);
+		process->command.len = lens[i];
+		size_t shown = user_at(publish_later(), 0)->process.len - (sizeof("[1]") - 1);
+		assert_int_equal(shown, lens[i] < 64 ? lens[i] : 64);
+	}
+}
+
+/* So many bytes fit before the arena asks for memory. */
+static void leave_room(struct arena *arena, size_t room)
+{
+	const size_t chunk = 65536;
+	arena_init(arena, 16 * chunk);
+	assert_non_null(arena_alloc(arena, 1, chunk));
+	assert_non_null(arena_alloc(arena, 1, chunk - room));
+}
+
+static void no_process_is_left_out_for_want_of_memory(void **state)
+{
+	(void)state;
+	struct error err;
+	bool failed = true;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	for (unsigned i = 2; i < 10; i++)
+		build_world_process(&world, 0, i, "");
+	build_world_wait(&world, world.limits.disagreement_ms);
+	for (size_t room = 0; failed; room++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct join_result result;
+		leave_room(&arena, room);
+		failing_malloc_at(1);
+		int status = join_node(&world.input, &arena, &result, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(status, failed ? -1 : 0);
+		if (failed)
+			assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
 }
 
 static const struct CMUnitTest tests[] = {
@@ -567,6 +829,29 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_process_that_nobody_could_look_at_is_no_user, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_tenant_that_only_its_processes_show_has_no_other_witness,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_witness_goes_behind_those_that_were_published, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_processes_of_tenants_that_stay_are_counted_anew, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(each_user_waits_for_itself, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(that_a_container_was_seen_says_nothing_of_a_process, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_number_that_another_pods_process_has_now_makes_a_new_user,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_a_pod_there_may_be_no_more_than_its_uid_and_the_process,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_process_of_a_pod_that_left_has_the_grace, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(as_many_as_the_bound_are_listed_and_none_is_left_out,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_is_beyond_the_bound_of_the_tenants_is_no_user, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_name_is_as_long_as_it_is_up_to_the_bound, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(no_process_is_left_out_for_want_of_memory, set_up,
+					tear_down),
 };
 
 TEST_MAIN(tests)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * claims - dynamic resource allocation: a node's driver publishes its devices in ResourceSlices, the
+ * scheduler allocates ResourceClaims from these and reserves them for pods, and when a pod is over
+ * its reservation goes, and with the last one the allocation.
+ *
+ * A claim gives names of devices. What a name means is the driver's to say, and is settled when the
+ * kubelet prepares the claim: so after a boot that renumbers devices it may be another device.
+ *
+ * Threads: the program's only one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/world.h"
+
+/* The node's driver, if it has one, publishes what there is: its second slice so much later. */
+void claims_publish(int node, uint64_t second_ms);
+/* The driver goes, and its slices with it; or the second of these only. */
+void claims_take_away(int node, bool all);
+/* The numbers of the node's devices change, and with them what claims mean; it must be off. */
+void claims_renumber(int node);
+/* Finds the pod a claim, of a shape by `code`. False: no device is free. */
+bool claims_bind(struct world_pod *pod, int code);
+/* The API server's object of the pod has changed. */
+void claims_see(struct world_pod *pod);
+/* Somebody removes the pod's claim, finalizers and all; or takes back what it was given. */
+void claims_delete(struct world_pod *pod);
+void claims_deallocate(struct world_pod *pod);
+/* The API server has a claim that is reserved for the pod. */
+bool claims_has(const struct world_pod *pod);

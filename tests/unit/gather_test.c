@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "core/gather.h"
+#include "core/resource_slice_set.h"
+
+#define N_OBJECTS (3 * LIMIT_REPORT_DEVICES)
+#define MANY 2000u
+#define NOW 9000u /* ms */
+
+static struct place_book places;
+static struct claim_book claims;
+static struct pod_set pods;
+static struct attribution_set attributions;
+static struct resource_claim_set resource_claims;
+static struct resource_slice_set slices;
+static struct gather_sources sources;
+static struct arena arena;
+static char uuids[N_OBJECTS][48], names[N_OBJECTS][48];
+static struct report report;
+static struct report_device devices[10]; /* of the first objects */
+static const struct report all_devices = {.devices = {devices, ARRAY_SIZE(devices), true}};
+
+static int set_up(void **state)
+{
+	(void)state;
+	place_book_init(&places);
+	claim_book_init(&claims);
+	pod_set_init(&pods, &places);
+	attribution_set_init(&attributions, &places, &claims);
+	resource_claim_set_init(&resource_claims, &pods);
+	resource_slice_set_init(&slices, &places);
+	arena_init(&arena, 16 * LIMIT_MIB);
+	report = (struct report){.version = 1, .sources.nvml.state = REPORT_SOURCE_OK};
+	sources = (struct gather_sources){
+		.places = &places, .claims = &claims, .pods = &pods, .attributions = &attributions,
+		.resource_claims = &resource_claims, .grants_known = true, .started_at = 1000,
+	};
+	for (unsigned i = 0; i < N_OBJECTS; i++) {
+		snprintf(uuids[i], sizeof(uuids[i]), "GPU-%08x-0000-4000-8000-0123456789ab", i);
+		snprintf(names[i], sizeof(names[i]), "gpu-%08x-0000-4000-8000-0123456789ab", i);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(devices); i++)
+		devices[i].uuid = view_from(uuids[i]);
+	return 0;
+}
+
+static struct place *place_of(const char *node)
+{
+	struct error err;
+	struct place *place = place_ensure(&places, view_from(node), &err);
+
+	assert_non_null(place);
+	return place;
+}
+
+static int tear_down(void **state)
+{
+	struct table_node *node = NULL;
+
+	(void)state;
+	while ((node = table_next(&places.by_name, node))) {
+		struct place *place = CONTAINER_OF(node, struct place, link);
+
+		claim_drop(&claims, place, &all_devices, NULL);
+		place->report = NULL;
+	}
+	while ((node = table_next(&attributions.store.table, NULL)))
+		attribution_set_remove(&attributions, CONTAINER_OF(node, struct store_entry, node));
+	while ((node = table_next(&resource_claims.store.table, NULL)))
+		resource_claim_set_remove(&resource_claims,
+					  CONTAINER_OF(node, struct store_entry, node));
+	while ((node = table_next(&slices.store.table, NULL)))
+		resource_slice_set_remove(&slices, CONTAINER_OF(node, struct store_entry, node));
+	while ((node = table_next(&pods.store.table, NULL)))
+		pod_set_remove(&pods, CONTAINER_OF(node, struct store_entry, node), 0);
+	while ((node = table_next(&places.by_name, NULL))) {
+		struct place *place = CONTAINER_OF(node, struct place, link);
+
+		list_init(&place->slices);
+		place_release(&places, place);
+	}
+	attribution_set_deinit(&attributions);
+	resource_claim_set_deinit(&resource_claims);
+	resource_slice_set_deinit(&slices);
+	pod_set_deinit(&pods);
+	claim_book_deinit(&claims);
+	place_book_deinit(&places);
+	arena_deinit(&arena);
+	return 0;
+}
+
+/* Object n, whose status names that node. */
+static void put_object(unsigned n, const char *node)
+{
+	const struct attribution object = {
+		.name = view_from(names[n]), .uuid = view_from(uuids[n]),
+		.status.node_name = view_from(node),
+	};
+	struct arena nothing;
+	struct error err;
+
+	arena_init(&nothing, 1);
+	assert_int_equal(attribution_set_put(&attributions, &object, &nothing, STORE_UPSERT, 1,
+					     false, &err), 0);
+	arena_deinit(&nothing);
+}
+
+static struct pod_fields pod_of(const char *name, const char *node)
+{
+	return (struct pod_fields){
+		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(name),
+		.node = view_from(node), .phase = POD_PHASE_RUNNING, .wants_gpu = true,
+	};
+}
+
+static void put_pod(const struct pod_fields *fields)
+{
+	struct error err;
+
+	assert_int_equal(pod_set_put(&pods, fields, STORE_UPSERT, 1, 0, false, &err), 0);
+}
+
+/* A pod whose status tells of "nonsense", and then of that ID. */
+static void put_told(const char *name, const char *node, struct view id)
+{
+	struct pod_fields fields = pod_of(name, node);
+	const struct view ids[] = {VIEW("nonsense"), id};
+
+	for (; fields.n_allocations < ARRAY_SIZE(ids); fields.n_allocations++)
+		fields.allocations[fields.n_allocations] = (struct pod_allocation){
+			VIEW("main"), VIEW("nvidia.com/gpu"), ids[fields.n_allocations]};
+	put_pod(&fields);
+}
+
+/* The slice of that node, which names devices from the first on. */
+static void put_slice(const char *node, unsigned first, unsigned n)
+{
+	struct resource_slice_fields fields = {
+		.name = view_from(node), .driver = VIEW("gpu.nvidia.com"), .node = view_from(node),
+		.pool = view_from(node), .generation = 1, .slice_count = 1,
+	};
+	struct error err;
+
+	for (unsigned i = first; i < first + n; i++)
+		fields.devices[fields.n_devices++] = (struct resource_slice_device){
+			.name = view_from(uuids[i]), .uuid = view_from(uuids[i])};
+	assert_int_equal(resource_slice_set_put(&slices, &fields, STORE_UPSERT, 1, false, &err), 0);
+}
+
+/* The node reported so, first at `since`, and last at `at`. */
+static void put_report(const char *node, const struct report *said, uint64_t since, uint64_t at)
+{
+	struct place *place = place_of(node);
+	struct error err;
+
+	place->report = said;
+	place->report_since = since;
+	place->report_at = at;
+	assert_int_equal(claim_add(&claims, place, said, since, &err), 0);
+}
+
+static struct join_input gather(const char *node, uint64_t now)
+{
+	struct join_input input;
+	struct error err;
+
+	arena_reset(&arena);
+	assert_int_equal(gather_node(&sources, view_from(node), now, &arena, &input, &err), 0);
+	return input;
+}
+
+/* What is gathered of object n; NULL: nothing. */
+static const struct join_previous *previous_of(const struct join_input *input, unsigned n)
+{
+	for (size_t i = 0; i < input->n_previous; i++)
+		if (view_equal(input->previous[i].object->uuid, view_from(uuids[n])))
+			return &input->previous[i];
+	return NULL;
+}
+
+static void each_object_of_the_node_and_of_its_devices_is_gathered_once(void **state)
+{
+	(void)state;
+	struct report_device mixed[] = {devices[1], devices[0], devices[2],
+					devices[3], devices[2], devices[9]};
+
+	put_object(0, "a");
+	put_object(1, "a");
+	put_object(2, "b");
+	put_object(3, "");
+	put_object(4, "b");
+	report.devices = (struct array){mixed, ARRAY_SIZE(mixed), true};
+	put_report("a", &report, 5000, 6000);
+	struct join_input input = gather("a", NOW);
+	assert_int_equal(input.n_previous, 4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_non_null(previous_of(&input, i));
+}
+
+static void it_is_told_how_long_another_node_has_named_the_device(void **state)
+{
+	(void)state;
+	const struct report rival = {.devices = {devices, 1, true}};
+
+	put_object(0, "a");
+	put_report("a", &report, 5000, 6000);
+	struct join_input input = gather("a", NOW);
+	assert_int_equal(previous_of(&input, 0)->claimed_for_ms, -1);
+	put_report("b", &rival, 7000, 8500);
+	input = gather("a", NOW);
+	assert_int_equal(previous_of(&input, 0)->claimed_for_ms, NOW - 7000);
+	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, NOW - 8500);
+}
+
+static void an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age(void **state)
+{
+	(void)state;
+	const struct report rival = {.devices = {devices, 1, true}};
+
+	put_object(0, "b");
+	report.devices = (struct array){devices, 1, true};
+	put_report("a", &report, 1200, 1200);
+	struct join_input input = gather("a", 1500);
+	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, 500);
+	put_report("c", &rival, 1400, 1500);
+	input = gather("a", 1500);
+	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, 0);
+	input = gather("a", 1501);
+	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, 1);
+}
+
+/* Objects 0 to 4 are named by the books, 5 to 7 by the API server; all are another node's. */
+static void without_nvml_each_id_of_books_and_api_names_an_object(void **state)
+{
+	(void)state;
+	struct view ids[] = {VIEW("nonsense"), view_from(uuids[0]), view_from(uuids[1]),
+			     VIEW(""),         view_from(uuids[2]), view_from(uuids[3]),
+			     VIEW("nvidia0"),  view_from(uuids[4])};
+	struct report_resource_devices offers[] = {
+		{VIEW("r"), {&ids[0], 2, true}}, {VIEW("s"), {&ids[2], 1, true}},
+		{VIEW("r"), {NULL, 0, true}},    {VIEW("s"), {&ids[3], 2, true}}};
+	struct report_pod_resource list[] = {{.name = VIEW("x")}, {.device_ids = {&ids[5], 1, true}}};
+	struct report_checkpoint_entry entries[] = {{.pod_uid = VIEW("x")},
+						    {.device_ids = {&ids[6], 2, true}}};
+	const struct pod_fields silent = pod_of("p", "a");
+	static const struct {
+		bool has_report, has_nvml;
+		unsigned first, end; /* of what is gathered */
+	} rows[] = {{true, false, 0, 8}, {true, true, 0, 0}, {false, false, 5, 8}};
+
+	report.allocatable = (struct array){offers, 2, true};
+	report.checkpoint.registered = (struct array){offers + 2, 2, true};
+	report.pod_resources = (struct array){list, 2, true};
+	report.checkpoint.entries = (struct array){entries, 2, true};
+	for (unsigned i = 0; i < 10; i++)
+		put_object(i, "b");
+	put_pod(&silent);
+	put_told("q", "a", view_from(uuids[5]));
+	put_slice("a", 6, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		report.sources.nvml.state = rows[i].has_nvml ? REPORT_SOURCE_OK
+							     : REPORT_SOURCE_ERROR;
+		place_of("a")->report = rows[i].has_report ? &report : NULL;
+		struct join_input input = gather("a", NOW);
+		assert_int_equal(input.n_previous, rows[i].end - rows[i].first);
+		for (unsigned k = rows[i].first; k < rows[i].end; k++)
+			assert_non_null(previous_of(&input, k));
+	}
+}
+
+static void of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices(void **state)
+{
+	(void)state;
+	static struct view ids[N_OBJECTS];
+	struct report_resource_devices offer = {VIEW("r"), {ids, N_OBJECTS, true}};
+
+	for (unsigned i = 0; i < N_OBJECTS; i++) {
+		ids[i] = view_from(uuids[i]);
+		put_object(i, i < 2 ? "a" : "b");
+	}
+	report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	report.allocatable = (struct array){&offer, 1, true};
+	put_report("a", &report, 5000, 6000);
+	put_slice("a", 0, LIMIT_REPORT_DEVICES);
+	assert_int_equal(gather("a", NOW).n_slice_devices, LIMIT_REPORT_DEVICES);
+	assert_int_equal(gather("a", NOW).n_previous, 2 + 2 * LIMIT_REPORT_DEVICES);
+}
+
+/* Of object 2, which a's slice names. */
+static void what_names_a_device_elsewhere_counts_where_only_the_api_speaks(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *holder;
+		const char *told; /* an ID that a pod on b was given */
+		unsigned first, n; /* of what b's slice names */
+		bool has_report, is_named;
+	} rows[] = {
+		{"b", "GPU-00000002-0000-4000-8000-0123456789ab", 0, 2, false, true},
+		{"b", "GPU-00000002-0000-4000-8000-0123456789ab::1", 0, 2, false, true},
+		{"b", "GPU-00000003-0000-4000-8000-0123456789ab", 0, 2, false, false},
+		{"b", "", 0, 2, false, false},
+		{"b", "", 1, 2, false, true},
+		{"b", "GPU-00000002-0000-4000-8000-0123456789ab", 1, 2, true, false},
+		{"", "GPU-00000002-0000-4000-8000-0123456789ab", 1, 2, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		put_object(2, rows[i].holder);
+		put_told("p", "b", view_from(rows[i].told));
+		put_slice("a", 2, 1);
+		put_slice("b", rows[i].first, rows[i].n);
+		report.devices = (struct array){&devices[2], 1, true};
+		if (rows[i].has_report)
+			put_report("a", &report, 5000, 6000);
+		struct join_input input = gather("a", NOW);
+		assert_int_equal(input.n_previous, 1);
+		assert_int_equal(input.previous[0].is_named_elsewhere, rows[i].is_named);
+	}
+}
+
+static void only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign(void **state)
+{
+	(void)state;
+	struct report_checkpoint_entry entries[] = {
+		{.pod_uid = VIEW("here")}, {.pod_uid = VIEW("nobody")}, {.pod_uid = VIEW("away")}};
+	struct report_pod_resource list[] = {
+		{.namespace = VIEW("ml"), .name = VIEW("away")},
+		{.namespace = VIEW("ml"), .name = VIEW("here")},
+		{.namespace = VIEW("ml"), .name = VIEW("nobody")},
+		{.namespace = VIEW("ml"), .name = VIEW("away")},
+	};
+	const struct pod_fields here = pod_of("here", "a"), away = pod_of("away", "b");
+
+	put_pod(&here);
+	put_pod(&away);
+	report.checkpoint.entries = (struct array){entries, ARRAY_SIZE(entries), true};
+	report.pod_resources = (struct array){list, ARRAY_SIZE(list), true};
+	put_report("a", &report, 5000, 6000);
+	struct join_input input = gather("a", NOW);
+	assert_int_equal(input.n_elsewhere, 1);
+	assert_true(view_equal(input.elsewhere[0], VIEW("away")));
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		assert_int_equal(input.is_foreign[i], i == 0 || i == 3);
+}
+
+/* Of devices 0 to 3, b names the first three; of 0 there is an object. */
+static void a_device_without_object_is_contested_by_who_reported_later(void **state)
+{
+	(void)state;
+	const struct report rival = {.devices = {devices, 3, true}};
+	static const struct {
+		uint64_t rivals_at; /* ms */
+		size_t n_contested;
+	} rows[] = {{5999, 0}, {6000, 0}, {6001, 2}, {NOW, 2}};
+
+	put_object(0, "a");
+	report.devices = (struct array){devices, 4, true};
+	put_report("a", &report, 5000, 6000);
+	put_report("b", &rival, 5000, 6000);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		place_of("b")->report_at = rows[i].rivals_at;
+		struct join_input input = gather("a", NOW);
+		assert_int_equal(input.n_contested, rows[i].n_contested);
+		for (size_t k = 0; k < input.n_contested; k++)
+			assert_true(view_equal(input.contested[k], view_from(uuids[1 + k])));
+	}
+}
+
+static void put_claim(struct view name, const char *uid)
+{
+	const struct resource_claim_fields fields = {
+		.namespace = VIEW("ml"), .name = name,
+		.results = {{VIEW("r"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"), VIEW(""),
+			     false}},
+		.n_results = 1, .consumers = {view_from(uid)}, .n_consumers = 1,
+	};
+	struct error err;
+
+	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, STORE_UPSERT, 1, false,
+						&err), 0);
+}
+
+static void put_claimer(const char *name, struct view claim, struct view second)
+{
+	struct pod_fields fields = pod_of(name, "a");
+
+	fields.claims[fields.n_claims++] = (struct pod_claim){VIEW("main"), claim, VIEW("")};
+	if (second.len > 0)
+		fields.claims[fields.n_claims++] = (struct pod_claim){VIEW("main"), second, VIEW("")};
+	put_pod(&fields);
+}
+
+static void each_claim_of_each_pod_is_used_or_lacking(void **state)
+{
+	(void)state;
+	static const char long_name[510] = "c";
+	const struct view longest = {long_name, 509}, longer = {long_name, 510};
+
+	put_claim(longest, "p");
+	put_claim(VIEW("d"), "q");
+	put_claimer("p", longest, VIEW(""));
+	struct join_input input = gather("a", NOW);
+	assert_int_equal(input.n_grants, 1);
+	assert_int_equal(input.n_lacking, 0);
+	assert_int_equal(places.n_lacking, 0);
+	put_claimer("q", VIEW("d"), VIEW("none"));
+	put_claimer("r", longer, VIEW(""));
+	input = gather("a", NOW);
+	assert_int_equal(input.n_grants, 2);
+	assert_int_equal(input.n_lacking, 2);
+	assert_true(view_equal(pod_uid(input.lacking[0]), VIEW("q")));
+	assert_true(view_equal(pod_uid(input.lacking[1]), VIEW("r")));
+	assert_int_equal(places.n_lacking, 1);
+}
+
+static void without_a_report_nothing_is_held(void **state)
+{
+	(void)state;
+	put_object(0, "a");
+	assert_int_equal(gather("a", NOW).report_held_ms, 0);
+	put_report("a", &report, 5000, 6000);
+	assert_int_equal(gather("a", NOW).report_held_ms, NOW - 5000);
+	assert_int_equal(gather("a", NOW).report_age_ms, NOW - 6000);
+}
+
+/* Each makes one array much larger than all that come after it. */
+
+static void many_pods(void)
+{
+	static char uid[MANY][8];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(uid[i], sizeof(uid[i]), "p%u", i);
+		put_claimer(uid[i], VIEW("none"), VIEW(""));
+	}
+}
+
+static void many_ended(void)
+{
+	struct error err;
+	char uid[8];
+
+	for (unsigned i = 0; i < 1024; i++) {
+		snprintf(uid, sizeof(uid), "u%u", i);
+		assert_int_equal(place_remember_ended(place_of("a"), view_from(uid), NOW, &err), 0);
+	}
+}
+
+static void a_long_ended(void)
+{
+	static const char uid[MANY * 16];
+	struct error err;
+
+	assert_int_equal(place_remember_ended(place_of("a"), (struct view){uid, sizeof(uid)}, NOW,
+					      &err), 0);
+}
+
+static void many_doubts(void)
+{
+	static const struct join_doubt doubts[MANY];
+	struct error err;
+
+	assert_int_equal(place_set_doubts(place_of("a"), doubts, MANY, NOW, &err), 0);
+}
+
+static void many_entries(void)
+{
+	static struct report_checkpoint_entry entries[MANY];
+
+	report.checkpoint.entries = (struct array){entries, MANY, true};
+}
+
+static void a_long_list(void)
+{
+	static struct report_pod_resource list[10 * MANY];
+
+	report.pod_resources = (struct array){list, 10 * MANY, true};
+}
+
+static void many_uses(void)
+{
+	struct pod_fields fields = pod_of("", "a");
+	char name[8];
+
+	for (; fields.n_claims < POD_MAX_CLAIMS; fields.n_claims++)
+		fields.claims[fields.n_claims] =
+			(struct pod_claim){VIEW("main"), VIEW("none"), VIEW("")};
+	for (unsigned i = 0; i < MANY / POD_MAX_CLAIMS; i++) {
+		snprintf(name, sizeof(name), "p%u", i);
+		fields.name = fields.uid = view_from(name);
+		put_pod(&fields);
+	}
+}
+
+/* No two are of one pool; of each another slice is to come. */
+static void many_slices(void)
+{
+	static struct resource_slice_record records[MANY];
+	static struct resource_slice contents[MANY];
+	static char pool[MANY][8];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(pool[i], sizeof(pool[i]), "p%u", i);
+		contents[i] = (struct resource_slice){.pool = view_from(pool[i]), .slice_count = 2};
+		records[i] = (struct resource_slice_record){.slice = &contents[i]};
+		list_append(&place_of("a")->slices, &records[i].link);
+		place_of("a")->n_slices++;
+	}
+}
+
+static void many_devices(void)
+{
+	static struct report_device unknown[MANY];
+
+	report.devices = (struct array){unknown, MANY, true};
+}
+
+static void assert_same(const struct join_input *x, const struct join_input *y)
+{
+	assert_int_equal(x->n_pods, y->n_pods);
+	assert_int_equal(x->n_ended, y->n_ended);
+	assert_int_equal(x->n_doubts, y->n_doubts);
+	assert_int_equal(x->n_elsewhere, y->n_elsewhere);
+	assert_int_equal(x->n_previous, y->n_previous);
+	assert_int_equal(x->n_contested, y->n_contested);
+	assert_int_equal(x->n_lacking, y->n_lacking);
+	assert_int_equal(x->grants_unknown, y->grants_unknown);
+	assert_true(x->pods && x->ended && x->doubts && x->elsewhere && x->is_foreign &&
+		    x->previous && x->contested && x->lacking && x->grants && x->slice_devices);
+	for (size_t i = 0; i < x->n_ended; i++)
+		assert_true(view_equal(x->ended[i], y->ended[i]));
+}
+
+static void without_memory_for_any_part_nothing_is_gathered(void **state)
+{
+	(void)state;
+	static const struct {
+		void (*put)(void);
+		size_t step; /* of the memory that there is */
+	} rows[] = {
+		{many_pods, 1000},    {many_ended, 1000},  {a_long_ended, 1000},
+		{many_doubts, 1000},  {many_entries, 1000}, {a_long_list, 1000},
+		{many_uses, 1000},    {many_slices, 4000}, {many_devices, 1000},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool failed = true;
+
+		tear_down(NULL);
+		set_up(NULL);
+		rows[i].put();
+		put_object(0, "a");
+		place_of("a")->report = &report;
+		const struct join_input whole = gather("a", NOW);
+		for (size_t cap = 0; failed; cap += rows[i].step) {
+			struct join_input input = {.n_pods = 77777};
+			struct arena small;
+			struct error err = {0};
+
+			assert_true(cap < LIMIT_MIB);
+			arena_init(&small, cap);
+			failed = gather_node(&sources, VIEW("a"), NOW, &small, &input, &err) < 0;
+			if (failed)
+				assert_int_equal(input.n_pods, 77777);
+			else
+				assert_same(&input, &whole);
+			assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+			arena_deinit(&small);
+		}
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		each_object_of_the_node_and_of_its_devices_is_gathered_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		it_is_told_how_long_another_node_has_named_the_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_nvml_each_id_of_books_and_api_names_an_object, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_names_a_device_elsewhere_counts_where_only_the_api_speaks, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_without_object_is_contested_by_who_reported_later, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		each_claim_of_each_pod_is_used_or_lacking, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_nothing_is_held, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_for_any_part_nothing_is_gathered, set_up, tear_down),
+};
+
+TEST_MAIN(tests)
