@@ -9,9 +9,9 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/sbuf.h"
+#include "controller/question.h"
 #include "schema/attribution_doc.h"
 #include "wire/jout.h"
-#include "wire/jwalk.h"
 
 /*
  * A plan is one node's writes; each write is one request:
@@ -19,27 +19,29 @@
  *	create:  POST the object; the answer is in the inventory when the plan is done, and the next
  *	         join of the node finds it there without a status and writes that
  *	update:  PUT the status
- *	delete:  GET the nodes of that name, and if there is none, DELETE, only the very object and
- *	         version that the join saw
+ *	delete:  DELETE, only the very object and version that the join saw
  *
- * Of a node that is gone the watch tells, and of one that came back as well, but maybe later than
- * the server takes a DELETE: when it has been down, writes get through before the watches have
- * caught up. So it is asked, which it answers from what is so now.
+ * Before it, questions (controller/question.h) where a watch that is behind would make a write wrong:
  *
- * And, after a conflict, a second one: GET the object into the inventory; the plan then fails with
- * CONFLICT, for what to write must be computed anew. Bodies are encoded when the plan arrives, as
- * a join's result lives no longer.
+ *	delete:  is the node gone? Of one that came back the watch may tell later than the server takes
+ *	         a DELETE: when it was down, writes get through before the watches have caught up.
+ *	update:  of each tenant for whom a name speaks: has that very pod the name? Then it had
+ *	         it when the List was read, for it had started before. Another of that name may have
+ *	         come after it, of which no watch has told.
+ *
+ * If it is otherwise, the plan fails with CONFLICT, for what to write must be computed anew. And,
+ * after a conflict of a write, another request: GET the object into the inventory; the plan fails
+ * with CONFLICT as well. Bodies are encoded when the plan arrives, as a join's result lives no
+ * longer.
  */
 
 #define PATH "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
-#define NODES_PATH "/api/v1/nodes"
-#define METADATA_ONLY "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 #define FIELD_MANAGER "?fieldManager=gpu-attribution-controller"
 
 enum write_step {
+	WRITE_ASK, /* the first question */
 	WRITE_CREATE,
 	WRITE_UPDATE,
-	WRITE_ASK_NODE, /* a deletion begins with it */
 	WRITE_DELETE,
 	WRITE_READ,
 };
@@ -57,6 +59,8 @@ struct plan {
 struct write {
 	struct plan *plan;
 	enum write_step step;
+	enum write_step wanted; /* when all questions are answered */
+	struct list questions;  /* struct question */
 	struct sbuf name;
 	struct sbuf body;
 	struct apiclient_request *request;
@@ -72,10 +76,27 @@ struct publisher {
 	struct publisher_counters counters;
 };
 
+static struct question *first_question(const struct write *write)
+{
+	struct list *link = list_first(&write->questions);
+
+	return link ? CONTAINER_OF(link, struct question, link) : NULL;
+}
+
+static void drop_question(struct write *write)
+{
+	struct question *question = first_question(write);
+
+	list_remove(&question->link);
+	question_free(question);
+}
+
 static void write_free(struct write *write)
 {
 	if (!write)
 		return;
+	while (first_question(write))
+		drop_question(write);
 	apiclient_cancel(write->request);
 	sbuf_deinit(&write->name);
 	sbuf_deinit(&write->body);
@@ -243,7 +264,7 @@ static void count_success(struct publisher *publisher, enum write_step step)
 	case WRITE_DELETE:
 		publisher->counters.deleted++;
 		break;
-	case WRITE_ASK_NODE:
+	case WRITE_ASK:
 	case WRITE_READ:
 		break;
 	}
@@ -281,7 +302,7 @@ static void fail(struct write *write, const struct error *error)
 		step_to(write, WRITE_READ);
 		return;
 	}
-	if (error->kind == ERROR_NOT_FOUND) {
+	if (error->kind == ERROR_NOT_FOUND && write->step != WRITE_ASK) {
 		/* Somebody deleted it: known now, and the next join creates it again. */
 		forget(write);
 		end_write(write, write->step == WRITE_DELETE ? NULL : error);
@@ -296,41 +317,28 @@ static void fail(struct write *write, const struct error *error)
 	end_write(write, error);
 }
 
-/* How many nodes a list has: none, or some. Fails when it is no list. */
-static int read_nodes(struct view list, bool *ret_any, struct error *err)
+static enum write_step next_step(const struct write *write)
 {
-	struct view key, value, items = {0};
-	struct jwalk walk;
-
-	jwalk_init(&walk, list);
-	while (jwalk_next(&walk, &key, &value)) {
-		if (view_equal(key, VIEW("items")))
-			items = value;
-	}
-	if (jwalk_check(&walk, "list of nodes", err) < 0)
-		return -1;
-	if (items.len < 2 || items.ptr[0] != '[')
-		return error_set(err, ERROR_RETRY, 0, "list of nodes without items");
-	*ret_any = view_trim((struct view){items.ptr + 1, items.len - 2}).len > 0;
-	return 0;
+	return first_question(write) ? WRITE_ASK : write->wanted;
 }
 
-static void hear_of_node(struct write *write, struct view body)
+static void hear(struct write *write, struct view body)
 {
 	struct error error = {0};
-	bool is_there;
+	bool is_so;
 
-	if (read_nodes(body, &is_there, &error) < 0) {
+	if (question_hear(first_question(write), body, &is_so, &error) < 0) {
 		fail(write, &error);
 		return;
 	}
-	if (!is_there) {
-		step_to(write, WRITE_DELETE);
+	if (!is_so) {
+		error_set(&error, ERROR_CONFLICT, 0, "%s: not what the watches have told",
+			  sbuf_text(&first_question(write)->path));
+		end_write(write, &error);
 		return;
 	}
-	error_set(&error, ERROR_CONFLICT, 0, "node %.*s is there",
-		  VIEW_ARG(sbuf_view(&write->plan->node_name)));
-	end_write(write, &error);
+	drop_question(write);
+	step_to(write, next_step(write));
 }
 
 static void answered(void *owner, int status, struct view body, const struct error *error)
@@ -341,8 +349,8 @@ static void answered(void *owner, int status, struct view body, const struct err
 	write->request = NULL;
 	if (error)
 		fail(write, error);
-	else if (write->step == WRITE_ASK_NODE)
-		hear_of_node(write, body);
+	else if (write->step == WRITE_ASK)
+		hear(write, body);
 	else
 		succeed(write, body);
 }
@@ -351,9 +359,9 @@ static const struct {
 	const char *method;
 	const char *suffix; /* behind the object's path */
 } steps[] = {
+	[WRITE_ASK] = {"GET", ""},
 	[WRITE_CREATE] = {"POST", FIELD_MANAGER},
 	[WRITE_UPDATE] = {"PUT", "/status" FIELD_MANAGER},
-	[WRITE_ASK_NODE] = {"GET", ""},
 	[WRITE_DELETE] = {"DELETE", ""},
 	[WRITE_READ] = {"GET", ""},
 };
@@ -361,9 +369,8 @@ static const struct {
 static void make_path(const struct write *write, struct sbuf *path)
 {
 	sbuf_init(path, LIMIT_URL);
-	if (write->step == WRITE_ASK_NODE) {
-		sbuf_printf(path, NODES_PATH "?fieldSelector=metadata.name%%3D%.*s",
-			    VIEW_ARG(sbuf_view(&write->plan->node_name)));
+	if (write->step == WRITE_ASK) {
+		sbuf_append(path, sbuf_view(&first_question(write)->path));
 		return;
 	}
 	sbuf_append(path, VIEW(PATH));
@@ -385,8 +392,8 @@ static int send_write(struct write *write, struct error *err)
 		return error_set(err, ERROR_RETRY, 0, "not leading");
 	make_path(write, &path);
 	call.path = sbuf_text(&path);
-	if (write->step == WRITE_ASK_NODE)
-		call.accept = METADATA_ONLY;
+	if (write->step == WRITE_ASK)
+		call.accept = QUESTION_ACCEPT;
 	else if (write->step != WRITE_READ)
 		call.body = sbuf_view(&write->body);
 	if (sbuf_check(&path, "path", err) < 0)
@@ -412,7 +419,7 @@ static void pump(struct publisher *publisher)
 		publisher->counters.waiting--;
 		list_append(&publisher->under_way, &write->link);
 		publisher->counters.under_way++;
-		step_to(write, write->step);
+		step_to(write, next_step(write));
 	}
 	publisher->pumping = false;
 }
@@ -442,27 +449,80 @@ static void encode_delete(const struct attribution *object, struct sbuf *buf)
 	jout_object_end(&out);
 }
 
-/* What a Node can be called; whoever may write statuses may have put anything there. */
-static bool is_node_name(struct view name)
+static bool has_witness(const struct attribution_tenant *tenant, struct view name)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.ptr[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' &&
-		    (c != '.' || i == 0))
-			return false;
+	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
+		if (view_equal(*ARRAY_AT(tenant->witnesses, struct view, i), name))
+			return true;
 	}
-	return name.len > 0;
+	return false;
 }
 
-static enum write_step encode(const struct join_device *device, struct view node_name,
-			      struct sbuf *buf)
+/* The List names pods by name, and no good checkpoint, which has UIDs, bears it out. */
+static bool is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
+{
+	return has_witness(tenant, VIEW("PodResources")) &&
+	       (device->is_by_names || !has_witness(tenant, VIEW("Checkpoint"))) &&
+	       tenant->pod_uid.len > 0 &&
+	       question_is_name(tenant->pod_namespace) && question_is_name(tenant->pod_name);
+}
+
+static bool is_asked_for(const struct join_device *device, uint32_t n, struct view uid)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
+		if (is_by_name(device, tenant) && view_equal(tenant->pod_uid, uid))
+			return true;
+	}
+	return false;
+}
+
+static int ask_for_pods(struct write *write, const struct join_device *device, struct error *err)
+{
+	for (uint32_t i = 0; i < device->status.tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
+		struct question *question;
+
+		if (!is_by_name(device, tenant) || is_asked_for(device, i, tenant->pod_uid))
+			continue;
+		if (question_pod(tenant->pod_namespace, tenant->pod_name, tenant->pod_uid,
+				 &question, err) < 0)
+			return -1;
+		list_append(&write->questions, &question->link);
+	}
+	return 0;
+}
+
+/* Whoever may write statuses may have put anything there as the node's name. */
+static int ask_for_node(struct write *write, struct error *err)
+{
+	struct view node_name = sbuf_view(&write->plan->node_name);
+	struct question *question;
+
+	if (!question_is_name(node_name))
+		return 0;
+	if (question_no_node(node_name, &question, err) < 0)
+		return -1;
+	list_append(&write->questions, &question->link);
+	return 0;
+}
+
+static int ask(struct write *write, const struct join_device *device, struct error *err)
+{
+	if (write->wanted == WRITE_DELETE)
+		return ask_for_node(write, err);
+	return write->wanted == WRITE_UPDATE ? ask_for_pods(write, device, err) : 0;
+}
+
+static enum write_step encode(const struct join_device *device, struct sbuf *buf)
 {
 	const struct attribution object = {.name = device->name, .uuid = device->uuid};
 
 	if (device->action == JOIN_DELETE) {
 		encode_delete(device->previous, buf);
-		return is_node_name(node_name) ? WRITE_ASK_NODE : WRITE_DELETE;
+		return WRITE_DELETE;
 	}
 	if (device->previous) {
 		attribution_doc_encode_status(device->previous, &device->status, buf);
@@ -480,10 +540,12 @@ static int write_new(struct plan *plan, const struct join_device *device,
 	if (!write)
 		return error_no_memory(err);
 	write->plan = plan;
+	list_init(&write->questions);
 	copy_text(&write->name, device->name);
 	sbuf_init(&write->body, LIMIT_OBJECT_BYTES);
-	write->step = encode(device, sbuf_view(&plan->node_name), &write->body);
-	if (sbuf_check(&write->name, "name", err) < 0 || sbuf_check(&write->body, "body", err) < 0)
+	write->wanted = encode(device, &write->body);
+	if (sbuf_check(&write->name, "name", err) < 0 ||
+	    sbuf_check(&write->body, "body", err) < 0 || ask(write, device, err) < 0)
 		return -1;
 	*ret_write = TAKE(write);
 	return 0;

@@ -352,7 +352,12 @@ static void watch_others(struct joiner *joiner, const struct roster_device *devi
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
 {
 	const struct roster_device *device = &joiner->roster.devices[index];
-	struct join_device joined = {.action = JOIN_WRITE, .uuid = device->uuid};
+	struct join_device joined = {
+		.action = JOIN_WRITE,
+		.uuid = device->uuid,
+		.is_by_names = joiner->holdings.list != HOLDING_BOOK_NONE &&
+			       joiner->holdings.checkpoint != HOLDING_BOOK_OK,
+	};
 	int failed;
 
 	watch_others(joiner, device);

@@ -135,6 +135,7 @@ struct join_device {
 	struct view uuid;                   /* spec.uuid */
 	const struct attribution *previous; /* from the input, or NULL */
 	struct attribution_status status;   /* JOIN_WRITE and JOIN_KEEP: what is so now */
+	bool is_by_names; /* no good checkpoint: whom the List means, its names alone decided */
 };
 
 struct join_result {

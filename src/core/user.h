@@ -12,6 +12,8 @@
  *
  * Threads: any.
  * Limits:  LIMIT_UNALLOCATED_USERS; the rest is counted.
+ *          Tenants beyond LIMIT_TENANTS are no users; while there are such and no book tells who they
+ *          are, no pod is one.
  */
 
 #include "core/doubt.h"

@@ -810,18 +810,41 @@ static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 	return true;
 }
 
-/* Whether there is such a node, as of when the request arrives. */
+/* A list of the one object of that UID, or of none. */
+static void answer_one(struct fetch *fetch, const char *uid)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":[%s%s%s]}",
+		 *uid ? "{\"metadata\":{\"uid\":\"" : "", uid, *uid ? "\"}}" : "");
+	net_answer_in(fetch, world_between(1, 10), 200, "application/json", 0, view_from(text));
+}
+
+/* Both are as of when the request arrives. */
 static void serve_node(struct fetch *fetch, const char *name)
 {
 	bool is_there = false;
-	char text[128];
 
 	for (int i = 0; i < world.n_nodes; i++)
 		is_there |= node_is_known[i] && strcmp(world.nodes[i].name, name) == 0;
-	snprintf(text, sizeof(text),
-		 "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":[%s]}",
-		 is_there ? "{\"metadata\":{}}" : "");
-	net_answer_in(fetch, world_between(1, 10), 200, "application/json", 0, view_from(text));
+	answer_one(fetch, is_there ? name : "");
+}
+
+static void serve_pod(struct fetch *fetch, struct view namespace, const char *name)
+{
+	const char *uid = "";
+
+	if (is_refused(fetch, APISERVER_PODS))
+		return;
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		if (pod_is_known[i] && strcmp(pod->name, name) == 0 &&
+		    view_equal(namespace, view_from(pod->namespace)))
+			uid = pod->uid;
+	}
+	answer_one(fetch, uid);
 }
 
 static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char *path)
@@ -844,7 +867,14 @@ static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char
 void apiserver_serve(struct fetch *fetch)
 {
 	const char *path = strchr(fetch->url + strlen("https://"), '/');
+	struct view namespace, rest = view_from(path);
 
+	if (view_starts_with(rest, VIEW("/api/v1/namespaces/"))) {
+		view_cut(view_from_offset(rest, strlen("/api/v1/namespaces/")), VIEW("/"),
+			 &namespace, &rest);
+		serve_pod(fetch, namespace, parameter(path, "fieldSelector=metadata.name%3D"));
+		return;
+	}
 	for (int kind = 0; kind < APISERVER_N_KINDS; kind++)
 		if (strncmp(path, paths[kind], strlen(paths[kind])) == 0) {
 			serve_kind(fetch, (enum apiserver_kind)kind, path);

@@ -36,6 +36,7 @@ void deed_create_pod(const int *args);
 void deed_delete_pod(const int *args);
 void deed_force_pod(const int *args);
 void deed_replace_pod(const int *args);
+void deed_replace_unbooked(const int *args);
 void deed_finish_pod(const int *args);
 void deed_restart_container(const int *args);
 void deed_reserve_gpu(const int *args);

@@ -373,6 +373,45 @@ static void a_device_that_slices_call_by_another_name_is_no_seat(void **state)
 	}
 }
 
+/* Device 0 had the grant's container; device 1, whose slice comes first, had not. */
+static void only_what_all_slices_say_of_the_device_takes_its_seat_away(void **state)
+{
+	(void)state;
+	static const struct {
+		bool whole[2];
+		size_t n_slices, n_devices;
+		bool unknown, is_seat;
+	} rows[] = {
+		{{true, false}, 2, 2, false, false},
+		{{false, true}, 2, 2, false, true},
+		{{true, false}, 1, 2, false, true},
+		{{true, false}, 2, 2, true, true},
+		{{false, false}, 2, 0, false, false},
+	};
+	struct roster roster;
+	struct view partition;
+	struct error err;
+
+	for (unsigned n = 2; n-- > 0;) {
+		build_world_device(&world, n);
+		build_world_slice(&world, n);
+	}
+	claim("a", 0);
+	publish(0);
+	lose_places(0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.slices[0].is_whole = rows[i].whole[1];
+		world.slices[1].is_whole = rows[i].whole[0];
+		world.input.n_slice_devices = rows[i].n_slices;
+		world.input.grants_unknown = rows[i].unknown;
+		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+		roster.n_devices = rows[i].n_devices;
+		const struct holdings holdings = {.input = &world.input, .roster = &roster};
+		assert_ptr_equal(claimant_seat(&holdings, &world.grants[0], &partition),
+				 rows[i].is_seat ? &roster.devices[0] : NULL);
+	}
+}
+
 static void a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one(void **state)
 {
 	(void)state;
@@ -551,6 +590,8 @@ static const struct CMUnitTest tests[] = {
 		an_id_takes_one_seat_however_many_name_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_slices_call_by_another_name_is_no_seat, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_what_all_slices_say_of_the_device_takes_its_seat_away, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one, set_up,
 		tear_down),

@@ -362,6 +362,20 @@ static void a_complete_list_ends_the_settling(void **state)
 	expect_tenants(publish(), "");
 }
 
+static void without_a_good_checkpoint_names_decide(void **state)
+{
+	(void)state;
+	publish_a();
+	build_world_join(&world);
+	assert_false(build_world_joined(&world, 0)->is_by_names);
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	build_world_join(&world);
+	assert_true(build_world_joined(&world, 0)->is_by_names);
+	build_world_fail_list(&world);
+	build_world_join(&world);
+	assert_false(build_world_joined(&world, 0)->is_by_names);
+}
+
 static void restart_kubelet(int64_t ms_before_list)
 {
 	world.report.kubelet_restarted_at =
@@ -1306,6 +1320,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_short_list_beside_a_good_checkpoint_takes_no_witness_away, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_complete_list_ends_the_settling, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_good_checkpoint_names_decide, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_that_comes_after_a_complete_list_unsettles_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_restart_settles_anew, set_up, tear_down),

@@ -202,7 +202,7 @@ static void nothing_is_deleted_of_a_node_that_the_server_has(void **state)
 	assert_string_equal(fake_requests[0].path,
 			    "/api/v1/nodes?fieldSelector=metadata.name%3Dgpu-a");
 	assert_string_equal(fake_requests[0].body, "");
-	fake_apiclient_answer(0, "{\"items\":[{\"metadata\":{\"name\":\"gpu-a\"}}]}");
+	fake_apiclient_answer(0, "{\"items\":[{\"metadata\":{\"uid\":\"n1\"}}]}");
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_CONFLICT);
 	assert_int_equal(n_fake_requests, 1);
@@ -238,6 +238,102 @@ static void an_answer_that_is_no_list_of_nodes_deletes_nothing(void **state)
 		assert_int_not_equal(world->kind, ERROR_NONE);
 		assert_int_equal(n_fake_requests, i + 1);
 	}
+}
+
+#define TEXTS(...) {(void *)(uintptr_t)(const struct view[]){__VA_ARGS__}, \
+	sizeof((struct view[]){__VA_ARGS__}) / sizeof(struct view), true}
+#define LIST VIEW_INIT("PodResources")
+#define BOOK VIEW_INIT("Checkpoint")
+#define STATUS VIEW_INIT("PodStatus")
+#define POD(name, uid) \
+	.pod_namespace = VIEW_INIT("ml"), .pod_name = VIEW_INIT(name), .pod_uid = VIEW_INIT(uid)
+
+/* For b's container y a UID speaks as well, but maybe of other slots. */
+static const struct attribution_tenant tenants[] = {
+	{POD("a", "uid-0"), .witnesses = TEXTS(LIST)},
+	{POD("b", "uid-1"), .container = VIEW_INIT("x"), .witnesses = TEXTS(STATUS)},
+	{POD("b", "uid-1"), .container = VIEW_INIT("y"), .witnesses = TEXTS(LIST, STATUS)},
+	{POD("b", "uid-1"), .container = VIEW_INIT("z"), .witnesses = TEXTS(LIST)},
+	{POD("c", "uid-2"), .witnesses = TEXTS(BOOK, LIST)},
+	{POD("d", "uid-3"), .witnesses = TEXTS(STATUS)},
+	{.witnesses = TEXTS(LIST)},
+};
+
+static struct join_device with_tenants(void)
+{
+	struct join_device write = device(JOIN_WRITE, &previous);
+
+	write.status.tenants = (struct array){(void *)(uintptr_t)tenants, ARRAY_SIZE(tenants), true};
+	return write;
+}
+
+static void of_each_tenant_for_whom_a_name_speaks_the_server_is_asked_first(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = with_tenants();
+
+	apply(world, &write, 1);
+	assert_string_equal(fake_requests[0].method, "GET");
+	assert_string_equal(fake_requests[0].path,
+			    "/api/v1/namespaces/ml/pods?fieldSelector=metadata.name%3Da");
+	assert_string_equal(fake_requests[0].body, "");
+	fake_apiclient_answer(0, "{\"items\":[{\"metadata\":{\"uid\":\"uid-0\"}}]}");
+	assert_string_equal(fake_requests[1].path,
+			    "/api/v1/namespaces/ml/pods?fieldSelector=metadata.name%3Db");
+	fake_apiclient_answer(1, "{\"items\":[{\"metadata\":{\"uid\":\"uid-1\"}}]}");
+	assert_int_equal(n_fake_requests, 3);
+	assert_string_equal(fake_requests[2].method, "PUT");
+	fake_apiclient_answer(2, OBJECT("8"));
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_NONE);
+}
+
+static void without_a_good_checkpoint_all_whom_the_list_names_are_asked_for(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = with_tenants();
+
+	write.is_by_names = true;
+	apply(world, &write, 1);
+	fake_apiclient_answer(0, "{\"items\":[{\"metadata\":{\"uid\":\"uid-0\"}}]}");
+	fake_apiclient_answer(1, "{\"items\":[{\"metadata\":{\"uid\":\"uid-1\"}}]}");
+	assert_string_equal(fake_requests[2].path,
+			    "/api/v1/namespaces/ml/pods?fieldSelector=metadata.name%3Dc");
+	fake_apiclient_answer(2, "{\"items\":[{\"metadata\":{\"uid\":\"uid-2\"}}]}");
+	assert_string_equal(fake_requests[3].method, "PUT");
+}
+
+/* The watch has told of the pod before it only. */
+static void a_name_that_another_pod_has_by_now_is_not_published(void **state)
+{
+	static const char *const answers[] = {
+		"{\"items\":[{\"metadata\":{\"uid\":\"uid-9\"}}]}", "{\"items\":[]}"};
+	struct world *world = *state;
+	struct join_device write = with_tenants();
+
+	for (unsigned i = 0; i < ARRAY_SIZE(answers); i++) {
+		apply(world, &write, 1);
+		fake_apiclient_answer(i, answers[i]);
+		wait_done(world);
+		assert_int_equal(world->kind, ERROR_CONFLICT);
+		assert_int_equal(n_fake_requests, i + 1);
+	}
+}
+
+static void a_question_that_is_not_found_forgets_no_object(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = device(JOIN_WRITE, &previous);
+
+	apply(world, &write, 1);
+	fake_apiclient_answer(0, OBJECT("8"));
+	wait_done(world);
+	write = with_tenants();
+	apply(world, &write, 1);
+	fake_apiclient_fail(1, ERROR_NOT_FOUND);
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_NOT_FOUND);
+	assert_non_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
 }
 
 static void an_object_that_somebody_deleted_is_forgotten(void **state)
@@ -419,6 +515,14 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_answer_that_is_no_list_of_nodes_deletes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_each_tenant_for_whom_a_name_speaks_the_server_is_asked_first, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_good_checkpoint_all_whom_the_list_names_are_asked_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_name_that_another_pod_has_by_now_is_not_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_question_that_is_not_found_forgets_no_object, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_that_somebody_deleted_is_forgotten, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -96,8 +96,9 @@ static void what_lies_behind_the_counts_does_not_matter(void **state)
 	(void)state;
 	const struct view other = {long_text, sizeof(long_text)};
 	struct resource_claim_fields fields = {
-		.namespace = VIEW("n"), .name = VIEW("c"), .results = {{.request = VIEW("r")}, {other}},
-		.n_results = 1, .consumers = {VIEW("u1"), other}, .n_consumers = 1,
+		.namespace = VIEW("n"), .name = VIEW("c"),
+		.results = {{.request = VIEW("r")}, {.request = other}}, .n_results = 1,
+		.consumers = {VIEW("u1"), other}, .n_consumers = 1,
 	};
 	struct resource_claim *claim = make(&fields);
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * question - asks the API server whether an object is there now, before something is written that
+ * must not rest on what a watch told last: a watch may be behind. It is asked by a list of one name,
+ * for which the right to list is enough, and which the server answers from what is so now
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/, "Semantics for get and list").
+ *
+ * Threads: owner.
+ * Limits:  LIMIT_URL bytes of path.
+ */
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/sbuf.h"
+
+#define QUESTION_ACCEPT "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+struct question {
+	struct list link;  /* the owner's */
+	struct sbuf path;  /* to GET, with QUESTION_ACCEPT */
+	struct sbuf uid;   /* that the object must have; empty: there must be no object */
+};
+
+/* Is there no Node of that name? Fails with ERROR_NO_MEMORY; owned by the caller. */
+MUST_USE int question_no_node(struct view name, struct question **ret_question, struct error *err);
+/* Has the pod of that name this UID? The same. */
+MUST_USE int question_pod(struct view namespace, struct view name, struct view uid,
+			  struct question **ret_question, struct error *err);
+/* Accepts NULL. */
+void question_free(struct question *question);
+/* Can an object be called that (RFC 1123)? Of no other name may be asked. */
+bool question_is_name(struct view name);
+
+/*
+ * Reads the server's answer: *ret_so is whether it is as the question has it. Fails with ERROR_RETRY,
+ * ERROR_REJECTED or ERROR_LIMIT when the body is no list of at most one object.
+ */
+MUST_USE int question_hear(const struct question *question, struct view body, bool *ret_so,
+			   struct error *err);
