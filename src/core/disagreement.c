@@ -181,19 +181,32 @@ static void carry(struct finder *finder, struct attribution_tenant *tenant)
 }
 
 /*
+ * What the report has may have been read when the kubelet did not have the pod yet. A heartbeat makes
+ * it no newer if the agent has not read its sources since.
+ */
+static bool is_read_before(const struct finder *finder, const struct pod *pod)
+{
+	return finder->holdings->list == HOLDING_BOOK_OK &&
+	       finder->holdings->input->listed_at < pod_started_at(pod) + POD_GRANULARITY_MS;
+}
+
+/*
  * A book that does not name the container at all may be older than the container: it contradicts
  * when it has been confirmed well after that was first seen.
  */
 static bool counts(const struct finder *finder, const struct statement *statements,
-		   int64_t n_named, const struct attribution_tenant *tenant)
+		   int64_t n_named, const struct attribution_tenant *tenant,
+		   const struct pod *pod)
 {
+	bool is_by_silence = !differ_by_names(statements, n_named);
 	const struct doubt_fact fact = {
 		.kind = DOUBT_DISAGREEMENT,
 		.device = finder->holdings->roster->devices[finder->device].uuid,
 		.pod_uid = tenant->pod_uid,
 		.subject = tenant->container,
 		.waits_ms = finder->holdings->input->limits->disagreement_ms,
-		.is_to_be_heard = !differ_by_names(statements, n_named),
+		.is_to_be_heard = is_by_silence,
+		.is_unread = is_by_silence && is_read_before(finder, pod),
 		.is_published = was_disputed(finder, tenant),
 	};
 	return doubt_counts(finder->doubts, &fact);
@@ -217,7 +230,7 @@ static int compare(struct finder *finder, struct attribution_tenant *tenant, str
 	if (pod_is_status_cut(pod))
 		statements[SAYS_POD_STATUS] = (struct statement){0};
 	n_named = count_named(finder, tenant);
-	if (!differ(statements, n_named) || !counts(finder, statements, n_named, tenant))
+	if (!differ(statements, n_named) || !counts(finder, statements, n_named, tenant, pod))
 		return 0;
 	return add(finder, tenant, statements, err);
 }

@@ -126,7 +126,8 @@ bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact)
 		wait_for(book, left);
 		return false;
 	}
-	if (!fact->is_to_be_heard || left + book->input->report_age_ms <= 0)
+	if (!fact->is_unread &&
+	    (!fact->is_to_be_heard || left + book->input->report_age_ms <= 0))
 		return true;
 	book->is_hearing_awaited = true;
 	return false;

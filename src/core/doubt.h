@@ -32,6 +32,7 @@ struct doubt_fact {
 	struct view subject; /* the container or process */
 	int64_t waits_ms;    /* it counts when it has been seen for this long */
 	bool is_to_be_heard; /* and when, that long after it was first seen, the node was heard of */
+	bool is_unread;      /* and not before the node's List was read again, as a heartbeat tells */
 	bool is_published;
 };
 

@@ -18,7 +18,6 @@
 
 #include "core/listing.h"
 
-#define GRANULARITY_MS 1000 /* of times in Kubernetes' objects, which are cut */
 
 /* The standings of entries that have an ID that the List has in a container of the same name. Those
  * of the pod itself are among them: whoever asks knows that it has none of that standing. */
@@ -96,8 +95,8 @@ static bool is_since_start(struct listing *listing, const struct pod *pod)
 	/* One of some time ago does not tell who held the IDs since. */
 	if (started_at == 0 || listing->holdings->list != HOLDING_BOOK_OK)
 		return false;
-	listing->holdings->awaits_list |= listed_at < started_at + GRANULARITY_MS;
-	return listed_at >= started_at + GRANULARITY_MS;
+	listing->holdings->awaits_list |= listed_at < started_at + POD_GRANULARITY_MS;
+	return listed_at >= started_at + POD_GRANULARITY_MS;
 }
 
 /*
@@ -112,7 +111,7 @@ static bool is_passed_on(const struct listing *listing, uint32_t index, const st
 
 	if (!differed_at || differed_at[index] == 0)
 		return false;
-	return started_at == 0 || differed_at[index] >= started_at + GRANULARITY_MS;
+	return started_at == 0 || differed_at[index] >= started_at + POD_GRANULARITY_MS;
 }
 
 /* Who holds an ID of that place, when the name is all there is to go by. */

@@ -12,6 +12,8 @@
 #include "base/intern.h"
 #include "base/view.h"
 
+#define POD_GRANULARITY_MS 1000 /* of times in Kubernetes' objects, which are cut */
+
 enum pod_phase {
 	POD_PHASE_UNKNOWN,
 	POD_PHASE_PENDING,

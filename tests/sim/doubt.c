@@ -56,7 +56,8 @@ static const struct {
 				    BIT(CAUSE_STAND_IN),
 			    SETTLING_WEARS_OFF_MS},
 	[NAME_ONLY] = {"a tenant is NameOnly",
-		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED),
+		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
+			       BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
 		       SETTLING_WEARS_OFF_MS},
 	[STILL_NAME_ONLY] = {"a tenant is still NameOnly",
 			     BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |

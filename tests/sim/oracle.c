@@ -252,7 +252,8 @@ static const char *find_fault(const struct world_pod *pod, const struct attribut
 		return "has another name";
 	if (pod->node != node_of(status->node_name))
 		return "is on another node";
-	if (pod->end_known_at < sent_at)
+	/* What was asked before it was written may come to be known meanwhile. */
+	if (pod->end_known_at < sent_at && sent_at - pod->end_known_at > ASKED_MS)
 		return "was known to be over";
 	if (is_sharer && tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
 		return tenant->slots == 0 ? NULL : "holds no slots itself";

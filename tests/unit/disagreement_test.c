@@ -471,6 +471,20 @@ static void what_the_last_report_could_not_know_contradicts_nothing(void **state
 	assert_false(world.result.is_hearing_awaited);
 }
 
+static void what_was_read_before_the_pod_began_contradicts_nothing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .started_at = world.input.listed_at - 999,
+						   .told = {build_world_uuid(&world, 0)}});
+	/* The agent sends heartbeats, and does not read its sources anew. */
+	expect_disagreement(publish_later(), "");
+	assert_true(world.result.is_hearing_awaited);
+	world.input.listed_at++;
+	expect_disagreement(publish(), "uid-a/main Checkpoint=0 PodStatus=1");
+}
+
 static void a_silent_agent_settles_no_disagreement_and_starts_none(void **state)
 {
 	(void)state;
@@ -660,6 +674,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_node_without_an_agent_has_nobody_to_disagree, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_the_last_report_could_not_know_contradicts_nothing,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_was_read_before_the_pod_began_contradicts_nothing,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_settles_no_disagreement_and_starts_none,
 					set_up, tear_down),
