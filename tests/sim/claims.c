@@ -405,10 +405,11 @@ static void set_free(struct world_claim *claim)
 static void end_reservation(void *owner, uint64_t number)
 {
 	struct world_pod *pod = owner;
-	struct world_claim *claim = &world.claims[pod->claim];
+	struct world_claim *claim;
 
 	if (!claims_has(pod))
 		return;
+	claim = &world.claims[pod->claim];
 	if (!apiserver_is_up()) {
 		clockwork_in(API_RETRY_MS, end_reservation, pod, number);
 		return;
@@ -438,10 +439,11 @@ void claims_delete(struct world_pod *pod)
 
 void claims_deallocate(struct world_pod *pod)
 {
-	struct world_claim *claim = &world.claims[pod->claim];
+	struct world_claim *claim;
 
 	if (!claims_has(pod))
 		return;
+	claim = &world.claims[pod->claim];
 	for (int i = 0; i < claim->n_consumers; i++)
 		world_release(&world.pods[claim->consumers[i]]);
 	set_free(claim);
