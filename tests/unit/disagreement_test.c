@@ -485,6 +485,30 @@ static void what_was_read_before_the_pod_began_contradicts_nothing(void **state)
 	expect_disagreement(publish(), "uid-a/main Checkpoint=0 PodStatus=1");
 }
 
+static void without_a_list_nobody_waits_for_when_it_was_read(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .started_at = world.input.listed_at - 999,
+						   .told = {build_world_uuid(&world, 0)}});
+	build_world_fail_list(&world);
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=0 PodStatus=1");
+}
+
+static void who_names_another_device_contradicts_whenever_it_was_read(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .started_at = world.input.listed_at - 999,
+					   .told = {build_world_uuid(&world, 1)}},
+			build_world_uuid(&world, 0));
+	expect_disagreement(publish_later(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=0");
+}
+
 static void a_silent_agent_settles_no_disagreement_and_starts_none(void **state)
 {
 	(void)state;
@@ -677,6 +701,10 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_was_read_before_the_pod_began_contradicts_nothing,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_list_nobody_waits_for_when_it_was_read, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_names_another_device_contradicts_whenever_it_was_read, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_settles_no_disagreement_and_starts_none,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_agent_is_silent_from_the_stated_time_on, set_up,
