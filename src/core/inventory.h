@@ -116,9 +116,8 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
 				  struct error *err);
 /*
  * An unchanged report arrived, whose List was read at listed_at (as in core/join.h): its age starts
- * anew, which touches those it matters to if it
- * was as old as stale_ms, and the node itself if its last join waits for that
- * (inventory_set_doubts()). False: no report of that node is kept.
+ * anew, which touches those it matters to if it was as old as stale_ms, and the node itself if its
+ * last join waits for that (inventory_set_doubts()). False: no report of that node is kept.
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms);
