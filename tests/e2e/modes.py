@@ -953,15 +953,21 @@ def nodes_of_all_modes_stand_side_by_side(cluster):
 # --- the operator's own
 
 
+def is_served(cluster, name):
+    """The CRD of that name once it is Established. `kubectl wait` fails on one without conditions,
+    as each is for a moment."""
+    crd = cluster.get("crd", name)
+    conditions = {c["type"]: c["status"] for c in crd["status"].get("conditions") or []}
+    return crd if conditions.get("Established") == "True" else None
+
+
 def put_policy(cluster):
     """A ClusterPolicy that says in which namespace the operator is, and that namespace with the
     account of its validation pods."""
     folder = run("hack/cluster/build", "--where", "clusterpolicy").strip()
     run("hack/cluster/build", "clusterpolicy")
     cluster.kubectl("apply", "-f", os.path.join(folder, "nvidia.com_clusterpolicies.yaml"))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s",
-                    "crd/clusterpolicies.nvidia.com")
-    crd = cluster.get("crd", "clusterpolicies.nvidia.com")
+    crd = wait_for("the kind ClusterPolicy", lambda: is_served(cluster, "clusterpolicies.nvidia.com"))
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     spec = {name: {"defaultRuntime": "containerd"} if name == "operator" else {}
             for name in schema["required"]}

@@ -112,8 +112,9 @@ def offered_mode(sharing, gpu, is_held):
 
 
 def mode_of(sharing, gpu, taken):
-    """Mode and evidence; what is held from before is told when it looks otherwise."""
-    mode, evidence = offered_mode(sharing, gpu, bool(taken))
+    """Mode and evidence; what is held from before is told when it looks otherwise. Whoever was given
+    a whole GPU tells nothing of pipes; which GPU the next pod gets is the kubelet's choice."""
+    mode, evidence = offered_mode(sharing, gpu, any("::" in slot for slot in taken))
     forms = {form_of(slot) for slot in sharing.slots(gpu)}
     is_left_over = any(form_of(slot) not in forms for slot in taken)
     return mode, evidence + (LEFT_OVER if is_left_over else [])
