@@ -2,67 +2,138 @@
 #include "controller/question.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "wire/jwalk.h"
+#include "wire/jmap.h"
+
+/*
+ * What must be there is one text, in which each object ends in a NUL, which no text of the API
+ * server's has: its UID, or "<version>=<name>".
+ *
+ * A node may have further slices, of drivers that hand out no GPUs. And a pool may get one for a
+ * generation to come; but when that is whole, and claims are allocated from it, no slice of the pool
+ * is any more what it was, for each has the number of its generation in it.
+ *
+ * Of an empty list the server writes "items": null. So that nothing else passes for an empty list,
+ * the answer must say what it is.
+ */
 
 #define SELECT "?fieldSelector=metadata.name%%3D%.*s"
+#define SELECT_SLICES "?fieldSelector=spec.nodeName%%3D%.*s"
+#define DOCUMENT_DEPTH 64u
+#define MAX_ITEMS 4096u
 
-static void question_freep(struct question **question)
-{
-	question_free(*question);
-}
+struct item {
+	struct view name, uid, version;
+};
 
-static int question_new(struct view uid, struct question **ret_question, struct error *err)
+struct answer {
+	struct view kind;
+	struct array items; /* struct item */
+};
+
+static const struct jmap_row metadata_rows[] = {
+	{"name", JMAP_TEXT, 0, JMAP_AT(item, name), .limit = LIMIT_URL},
+	{"uid", JMAP_TEXT, 0, JMAP_AT(item, uid), .limit = LIMIT_URL},
+	{"resourceVersion", JMAP_TEXT, 0, JMAP_AT(item, version), .limit = LIMIT_TEXT_VERSION},
+	{0},
+};
+
+static const struct jmap_row item_rows[] = {
+	{"metadata", JMAP_OBJECT, JMAP_REQUIRED, .offset = 0, .rows = metadata_rows},
+	{0},
+};
+
+static const struct jmap_row answer_rows[] = {
+	{"kind", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(answer, kind), .limit = LIMIT_TEXT_WORD},
+	{"items", JMAP_ARRAY, 0, JMAP_AT(answer, items), .limit = MAX_ITEMS, .rows = item_rows,
+	 .element_size = sizeof(struct item)},
+	{0},
+};
+
+/* NULL: there is no memory, which finish() says. */
+static struct question *question_new(void)
 {
 	struct question *question = calloc(1, sizeof(*question));
 
 	if (!question)
-		return error_no_memory(err);
+		return NULL;
+	list_init(&question->link);
 	sbuf_init(&question->path, LIMIT_URL);
-	sbuf_init(&question->uid, LIMIT_URL);
-	sbuf_append(&question->uid, uid);
+	sbuf_init(&question->wanted, QUESTION_MAX_WANTED);
+	return question;
+}
+
+static void end_wanted(struct question *question)
+{
+	sbuf_append_char(&question->wanted, '\0');
+	question->n_wanted++;
+}
+
+/* Takes the question over. */
+static int finish(struct question *question, struct question **ret_question, struct error *err)
+{
+	if (!question)
+		return error_no_memory(err);
+	if (sbuf_check(&question->path, "path", err) < 0 ||
+	    sbuf_check(&question->wanted, "UID", err) < 0) {
+		question_free(question);
+		return -1;
+	}
 	*ret_question = question;
 	return 0;
 }
 
-static int check(const struct question *question, struct error *err)
-{
-	return sbuf_check(&question->path, "path", err) < 0 ||
-			       sbuf_check(&question->uid, "UID", err) < 0
-		       ? -1
-		       : 0;
-}
-
 int question_no_node(struct view name, struct question **ret_question, struct error *err)
 {
-	CLEANUP(question_freep) struct question *question = NULL;
+	struct question *question = question_new();
 
 	assert(question_is_name(name));
-	if (question_new((struct view){0}, &question, err) < 0)
-		return -1;
-	sbuf_printf(&question->path, "/api/v1/nodes" SELECT, VIEW_ARG(name));
-	if (check(question, err) < 0)
-		return -1;
-	*ret_question = TAKE(question);
-	return 0;
+	if (question)
+		sbuf_printf(&question->path, "/api/v1/nodes" SELECT, VIEW_ARG(name));
+	return finish(question, ret_question, err);
 }
 
 int question_pod(struct view namespace, struct view name, struct view uid,
 		 struct question **ret_question, struct error *err)
 {
-	CLEANUP(question_freep) struct question *question = NULL;
+	struct question *question = question_new();
 
 	assert(question_is_name(namespace) && question_is_name(name) && uid.len > 0);
-	if (question_new(uid, &question, err) < 0)
-		return -1;
-	sbuf_printf(&question->path, "/api/v1/namespaces/%.*s/pods" SELECT, VIEW_ARG(namespace),
-		    VIEW_ARG(name));
-	if (check(question, err) < 0)
-		return -1;
-	*ret_question = TAKE(question);
-	return 0;
+	if (question) {
+		sbuf_printf(&question->path, "/api/v1/namespaces/%.*s/pods" SELECT,
+			    VIEW_ARG(namespace), VIEW_ARG(name));
+		sbuf_append(&question->wanted, uid);
+		end_wanted(question);
+	}
+	return finish(question, ret_question, err);
+}
+
+int question_slices(struct view node_name, struct question **ret_question, struct error *err)
+{
+	struct question *question = question_new();
+
+	assert(question_is_name(node_name));
+	if (question) {
+		question->is_of_slices = true;
+		sbuf_printf(&question->path,
+			    "/apis/resource.k8s.io/v1/resourceslices" SELECT_SLICES,
+			    VIEW_ARG(node_name));
+	}
+	return finish(question, ret_question, err);
+}
+
+int question_want_slice(struct question *question, struct view name, uint64_t version,
+			struct error *err)
+{
+	assert(question->is_of_slices);
+	sbuf_printf(&question->wanted, "%" PRIu64 "=", version);
+	sbuf_append(&question->wanted, name);
+	end_wanted(question);
+	return sbuf_check(&question->wanted, "slices", err);
 }
 
 void question_free(struct question *question)
@@ -70,7 +141,7 @@ void question_free(struct question *question)
 	if (!question)
 		return;
 	sbuf_deinit(&question->path);
-	sbuf_deinit(&question->uid);
+	sbuf_deinit(&question->wanted);
 	free(question);
 }
 
@@ -86,46 +157,49 @@ bool question_is_name(struct view name)
 	return name.len > 0;
 }
 
-/* The value of a member, or an empty view. */
-static int find_member(struct view object, struct view wanted, struct view *ret, struct error *err)
+static bool is_it(const struct question *question, struct view wanted, const struct item *item)
 {
-	struct view key, value;
-	struct jwalk walk;
+	struct view version, name;
 
-	*ret = (struct view){0};
-	jwalk_init(&walk, object);
-	while (jwalk_next(&walk, &key, &value)) {
-		if (view_equal(key, wanted))
-			*ret = value;
-	}
-	return jwalk_check(&walk, "list of one name", err);
+	if (!question->is_of_slices)
+		return view_equal(item->uid, wanted);
+	view_cut(wanted, VIEW("="), &version, &name);
+	return view_equal(item->name, name) && view_equal(item->version, version);
 }
 
-/* Of the only item of a list, which is its text without the brackets. */
-static int read_uid(struct view item, struct view *ret_uid, struct error *err)
+static bool is_there(const struct question *question, struct view wanted, const struct array *items)
 {
-	struct view metadata, uid;
+	for (uint32_t i = 0; i < items->count; i++) {
+		if (is_it(question, wanted, ARRAY_AT(*items, struct item, i)))
+			return true;
+	}
+	return false;
+}
 
-	if (find_member(item, VIEW("metadata"), &metadata, err) < 0 ||
-	    find_member(metadata, VIEW("uid"), &uid, err) < 0)
-		return -1;
-	if (!jwalk_text(uid, ret_uid))
-		return error_set(err, ERROR_RETRY, 0, "list of one name: an item without UID");
-	return 0;
+static bool are_there(const struct question *question, const struct array *items)
+{
+	struct view rest = sbuf_view(&question->wanted), wanted;
+
+	while (view_cut(rest, VIEW("\0"), &wanted, &rest)) {
+		if (!is_there(question, wanted, items))
+			return false;
+	}
+	return question->is_of_slices || items->count == question->n_wanted;
 }
 
 int question_hear(const struct question *question, struct view body, bool *ret_so,
 		  struct error *err)
 {
-	struct view items, uid = {0};
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct answer answer = {0};
 
-	if (find_member(body, VIEW("items"), &items, err) < 0)
-		return -1;
-	if (items.len < 2 || items.ptr[0] != '[')
-		return error_set(err, ERROR_RETRY, 0, "list of one name: no items");
-	items = view_trim((struct view){items.ptr + 1, items.len - 2});
-	if (items.len > 0 && read_uid(items, &uid, err) < 0)
-		return -1;
-	*ret_so = view_equal(uid, sbuf_view(&question->uid));
+	arena_init(&arena, LIMIT_ANSWER_BYTES);
+	if (jmap_decode(body, DOCUMENT_DEPTH, answer_rows, &arena, &answer, sizeof(answer), err) <
+	    0)
+		return error_wrap(err, "list of metadata");
+	if (!view_equal(answer.kind, VIEW("PartialObjectMetadataList")))
+		return error_set(err, ERROR_RETRY, 0, "no list of metadata: %.*s",
+				 VIEW_ARG(answer.kind));
+	*ret_so = are_there(question, &answer.items);
 	return 0;
 }

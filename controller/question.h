@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * question - asks the API server whether an object is there now, before something is written that
- * must not rest on what a watch told last: a watch may be behind. It is asked by a list of one name,
- * for which the right to list is enough, and which the server answers from what is so now
+ * question - asks the API server what is there now, before something is written that must not rest
+ * on what a watch told last: a watch may be behind. It is asked by a list that a selector narrows
+ * down, for which the right to list is enough, and which the server answers from what is so now
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/, "Semantics for get and list").
  *
  * Threads: owner.
- * Limits:  LIMIT_URL bytes of path.
+ * Limits:  LIMIT_URL bytes of path, QUESTION_MAX_WANTED bytes of what must be there.
  */
 
 #include <stdbool.h>
@@ -18,18 +18,30 @@
 #include "base/sbuf.h"
 
 #define QUESTION_ACCEPT "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+#define QUESTION_MAX_WANTED 32768u
 
 struct question {
-	struct list link;  /* the owner's */
-	struct sbuf path;  /* to GET, with QUESTION_ACCEPT */
-	struct sbuf uid;   /* that the object must have; empty: there must be no object */
+	struct list link;   /* the owner's */
+	struct sbuf path;   /* to GET, with QUESTION_ACCEPT */
+	struct sbuf wanted; /* the objects that must be there */
+	uint32_t n_wanted;
+	bool is_of_slices; /* by name and version; else by UID, and no others */
 };
 
-/* Is there no Node of that name? Fails with ERROR_NO_MEMORY; owned by the caller. */
+/*
+ * All fail with ERROR_NO_MEMORY, or ERROR_LIMIT when a text is too long; the question is owned by
+ * the caller.
+ */
+/* Is there no Node of that name? */
 MUST_USE int question_no_node(struct view name, struct question **ret_question, struct error *err);
-/* Has the pod of that name this UID? The same. */
+/* Has the pod of that name this UID? */
 MUST_USE int question_pod(struct view namespace, struct view name, struct view uid,
 			  struct question **ret_question, struct error *err);
+/* Are all ResourceSlices there that question_want_slice() names, in that version? It fails alike. */
+MUST_USE int question_slices(struct view node_name, struct question **ret_question,
+			     struct error *err);
+MUST_USE int question_want_slice(struct question *question, struct view name, uint64_t version,
+				 struct error *err);
 /* Accepts NULL. */
 void question_free(struct question *question);
 /* Can an object be called that (RFC 1123)? Of no other name may be asked. */
@@ -37,7 +49,7 @@ bool question_is_name(struct view name);
 
 /*
  * Reads the server's answer: *ret_so is whether it is as the question has it. Fails with ERROR_RETRY,
- * ERROR_REJECTED or ERROR_LIMIT when the body is no list of at most one object.
+ * ERROR_REJECTED, ERROR_LIMIT or ERROR_NO_MEMORY when the body cannot be read as such a list.
  */
 MUST_USE int question_hear(const struct question *question, struct view body, bool *ret_so,
 			   struct error *err);

@@ -5,7 +5,9 @@
 usage: hack/check-docs.py [FOLDER]     the checkout (default: where this script is)
 
 - each `path/file.c: symbol` in src/README.md exists, and the symbol is in that file;
-- each `file.py: a promise` and `unit/file_test.c: name` in tests/e2e/README.md is a test there;
+- each `file.py: a promise` and `unit/file_test.c: name` in tests/e2e/README.md is a test there, each
+  `sim: word` an action of the simulator, each `defect: name` a planted one, no cell is empty, each
+  reference has its promise or reason, and the matrices are those of `sim --matrix`;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings.
 Prints what does not hold, and fails if anything does not.
@@ -49,6 +51,55 @@ def check_tests(name):
             faults.append(f"{name}: {path} has no test {test}")
 
 
+def check_simulator(name):
+    text = (ROOT / name).read_text()
+    table = (ROOT / "tests/sim/action.c").read_text()
+    actions = set(re.findall(r'^\t\{"([\w-]+)", \d+,', table, re.M))
+    for word in re.findall(r"`sim: ([^`]*)`", text):
+        if word not in actions:
+            faults.append(f"{name}: the simulator has no action {word}")
+    for defect in re.findall(r"`defect: ([^`]*)`", text):
+        if not (ROOT / f"tests/sim/defects/{defect}.patch").exists():
+            faults.append(f"{name}: there is no defect {defect}")
+
+
+def check_cells(name):
+    for row in re.findall(r"^\|.*\|$", (ROOT / name).read_text(), re.M):
+        if not all(cell.strip() for cell in row.strip("|").split("|")):
+            faults.append(f"{name}: an empty cell in {row}")
+
+
+def check_references(name):
+    """`[7]` is the seventh promise in the list, and `–c` has its reason under c."""
+    text = (ROOT / name).read_text()
+    listed = [int(n) for n in re.findall(r"^(\d+)\. `[\w-]+\.py: [\w ]+`$", text, re.M)]
+    if listed != list(range(1, len(listed) + 1)):
+        faults.append(f"{name}: the promises are not numbered from 1 on")
+    used = {int(n) for n in re.findall(r"\[(\d+)\]", text)}
+    for number in sorted(used ^ set(listed)):
+        what = "no table cites" if number in listed else "there is no"
+        faults.append(f"{name}: {what} [{number}]")
+    for letter in sorted(set(re.findall(r"(?<=\| –)(\w*)(?= \|)", text))):
+        if not re.search(rf"^- {letter}: ", text, re.M):
+            faults.append(f"{name}: –{letter} has no reason")
+
+
+def check_matrices(name):
+    """Each matrix has the rows and columns of the simulator's."""
+    source = (ROOT / "tests/sim/matrix.c").read_text()
+
+    def names(array):
+        body = re.search(rf"\b{array}_names\[\] = {{(.*?)}};", source, re.S)[1]
+        return re.findall(r'"([^"]+)"', body)
+    tables = [[[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()]
+              for block in re.findall(r"(?:^\|.*\|\n)+", (ROOT / name).read_text(), re.M)]
+    found = [(table[0], [row[0] for row in table[2:]]) for table in tables]
+    for rows, columns in (("life", "mode"), ("life", "witness"), ("mode", "witness")):
+        corner = "life cycle" if rows == "life" else rows
+        if ([corner, *names(columns)], names(rows)) not in found:
+            faults.append(f"{name}: no table is the simulator's {rows} by {columns}")
+
+
 def check_paths(name):
     text = (ROOT / name).read_text()
     for path in re.findall(r"`((?:%s)/[\w/.-]+)`" % "|".join(TREES), text):
@@ -73,7 +124,8 @@ def check_options():
 for document in DOCUMENTS:
     check_symbols(document)
     check_paths(document)
-check_tests("tests/e2e/README.md")
+for check in (check_tests, check_simulator, check_cells, check_references, check_matrices):
+    check("tests/e2e/README.md")
 check_options()
 for fault in faults:
     print(fault)

@@ -47,6 +47,7 @@
 #define LIMIT_DRIFTS 32u
 #define LIMIT_UNALLOCATED_USERS 64u
 #define LIMIT_SOURCE_DISAGREEMENT 16u /* containers of whom witnesses say different things */
+#define LIMIT_STATED_IDS 16u          /* of what one witness says of one of them */
 #define LIMIT_UNPLACED_TENANTS 16u
 #define LIMIT_UNPLACED_IDS 16u        /* of one of them */
 #define LIMIT_HEALTH_REASONS 16u

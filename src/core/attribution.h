@@ -162,6 +162,8 @@ struct attribution_tenant {
 struct attribution_statement {
 	struct view witness;
 	int64_t slots; /* of this device; 0: it names the container, and not this device */
+	struct array device_ids; /* struct view, raw: those slots */
+	int64_t device_ids_left_out;
 };
 
 struct attribution_disagreement {
@@ -185,6 +187,7 @@ struct attribution_user {
 	struct view pod_uid;
 	struct view pod_namespace;
 	struct view pod_name;
+	struct view container; /* empty: not told */
 	struct view process; /* "python3[4711]" */
 	int64_t memory_mib;
 	int64_t since;
@@ -209,7 +212,8 @@ struct attribution_health_event {
 	int64_t xid;
 	int64_t time;
 	struct view meaning;
-	struct array tenants; /* struct view, pod UIDs */
+	struct array tenants; /* struct view, pod UIDs: who held the device then */
+	int64_t tenants_left_out;
 };
 
 struct attribution_health_state {
@@ -274,6 +278,7 @@ struct attribution_status {
 	int64_t unplaced_tenants_left_out;
 	struct array unallocated_users; /* struct attribution_user, by podUID, process */
 	int64_t unallocated_users_left_out;
+	int64_t unknown_processes; /* that the agent could not look at, as of the last change */
 	struct array recent_tenants; /* struct attribution_past_tenant, newest first */
 	struct attribution_activity_state activity;
 	struct attribution_health_state health;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/place.h"
 
 static struct attribution_record *record_of(struct store_entry *entry)
 {
@@ -104,9 +105,31 @@ int attribution_set_put(struct attribution_set *set, const struct attribution *a
 	return 0;
 }
 
+/*
+ * Where no agent reports nobody speaks of the device again: slices and pods named it once. Nearly
+ * always the object was that node's, or an agent has the device: then there is nobody to look for.
+ */
+static void touch_agentless(const struct attribution_set *set,
+			    const struct attribution_record *record)
+{
+	struct view uuid = record->attribution.uuid;
+	struct table_node *node = NULL;
+
+	if (claim_place(set->claims, record->attribution.name, 0) ||
+	    (record->place && !record->place->report && place_names_device(record->place, uuid)))
+		return;
+	while ((node = table_next(&set->places->by_name, node))) {
+		const struct place *place = CONTAINER_OF(node, struct place, link);
+
+		if (!place->report && place_names_device(place, uuid))
+			place_touch(set->places, place, false);
+	}
+}
+
 void attribution_set_remove(struct attribution_set *set, struct store_entry *entry)
 {
 	touch(set, record_of(entry), false);
+	touch_agentless(set, record_of(entry));
 	store_remove(&set->store, entry);
 	record_free(set, record_of(entry));
 }

@@ -39,7 +39,10 @@ void attribution_set_deinit(struct attribution_set *set);
 MUST_USE int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,
 				 struct arena *take_arena, enum store_change change,
 				 uint64_t version, bool initial, struct error *err);
-/* Removes and frees the record of an entry of the store. */
+/*
+ * Removes and frees the record of an entry of the store. Touches the node that held it and those
+ * that report its device, or, if none does, those without an agent that are told to have it.
+ */
 void attribution_set_remove(struct attribution_set *set, struct store_entry *entry);
 /* The record with that name, or NULL. */
 struct attribution_record *attribution_set_find(const struct attribution_set *set,

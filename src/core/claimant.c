@@ -3,6 +3,12 @@
 /*
  * The claims of a pod do not change as long as it lives. So a grant without a place is one of those
  * that were placed before, and which of a container's it is makes no difference to what is shown.
+ *
+ * A boot may number devices anew, and their names go by the numbers. A slice does not say which boot
+ * it is of, and the one of before stays for a while; but NVML numbers devices as this boot does, and
+ * the number that a device was published with is that by which its tenants were found. So what a
+ * name said is void where NVML has another number for the device; and where no name tells it now, a
+ * container stays on the devices that have a number which one of its own was published with.
  */
 
 #include "core/claimant.h"
@@ -26,6 +32,89 @@ bool claimant_is_unheard(const struct join_input *input, struct view uid)
 			return true;
 	}
 	return input->grants_unknown;
+}
+
+/* Numbers */
+
+int64_t claimant_minor(struct view name)
+{
+	struct view prefix, number, rest;
+	int64_t minor;
+
+	if (!view_starts_with(name, VIEW("gpu-")))
+		return -1;
+	view_cut(name, VIEW("-"), &prefix, &rest);
+	view_cut(rest, VIEW("-"), &number, &rest);
+	return view_parse_i64(number, &minor) && minor >= 0 ? minor : -1;
+}
+
+static const struct join_slice_device *find_slice(const struct join_input *input, struct view uuid)
+{
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		if (view_equal_ignoring_case(input->slice_devices[i].uuid, uuid))
+			return &input->slice_devices[i];
+	}
+	return NULL;
+}
+
+/* By NVML, lately; -1: it does not say. */
+static int64_t minor_now(const struct join_input *input, const struct roster_device *device)
+{
+	if (!device->reported || input->report_age_ms >= input->limits->report_stale_ms)
+		return -1;
+	return device->reported->minor;
+}
+
+bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
+			   const struct roster_device *device)
+{
+	int64_t minor = minor_now(input, device), named = claimant_minor(grant->name);
+
+	if (minor < 0 || named < 0 || minor == named)
+		return true;
+	for (size_t i = 0; i < input->n_grants; i++) {
+		const struct join_grant *other = &input->grants[i];
+		if (other->pod == grant->pod && other->is_admin == grant->is_admin &&
+		    view_equal(other->container, grant->container) &&
+		    claimant_minor(other->name) == minor)
+			return true;
+	}
+	return false;
+}
+
+int64_t claimant_number(const struct join_input *input, const struct roster_device *device)
+{
+	const struct join_slice_device *slice = find_slice(input, device->uuid);
+	int64_t minor = minor_now(input, device);
+
+	return minor < 0 && slice ? claimant_minor(slice->name) : minor;
+}
+
+/* By what was published, some device of the container's had that number. */
+static bool had_number(const struct holdings *holdings, const struct attribution_tenant *tenant,
+		       int64_t minor)
+{
+	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(
+			&holdings->roster->devices[i]);
+		const struct attribution_tenant *there =
+			published && published->device.minor == minor
+				? attribution_find_tenant(published, tenant->pod_uid,
+							  tenant->container)
+				: NULL;
+		if (there && claimant_is_one(there))
+			return true;
+	}
+	return false;
+}
+
+bool claimant_is_displaced(const struct holdings *holdings, const struct roster_device *device,
+			   const struct attribution_tenant *tenant)
+{
+	int64_t minor = claimant_number(holdings->input, device);
+
+	return minor >= 0 && roster_published(device)->device.minor >= 0 &&
+	       !had_number(holdings, tenant, minor);
 }
 
 /* Seats */
@@ -93,12 +182,8 @@ static bool has_seat(const struct holdings *holdings, const struct join_grant *g
 static bool is_called_otherwise(const struct join_input *input, const struct join_grant *grant,
 				const struct roster_device *device)
 {
-	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		if (view_equal_ignoring_case(input->slice_devices[i].uuid, device->uuid))
-			return input->slice_devices[i].is_whole && !grant->is_part &&
-			       !input->grants_unknown;
-	}
-	return false;
+	const struct join_slice_device *slice = find_slice(input, device->uuid);
+	return slice && slice->is_whole && !grant->is_part && !input->grants_unknown;
 }
 
 const struct roster_device *claimant_seat(const struct holdings *holdings,
@@ -113,7 +198,8 @@ const struct roster_device *claimant_seat(const struct holdings *holdings,
 							    grant->container)
 				  : NULL;
 		if (!tenant || !has_seat(holdings, grant, i, tenant) ||
-		    is_called_otherwise(holdings->input, grant, &roster->devices[i]))
+		    is_called_otherwise(holdings->input, grant, &roster->devices[i]) ||
+		    !claimant_is_borne_out(holdings->input, grant, &roster->devices[i]))
 			continue;
 		*ret_partition = free_partition(holdings, grant, i, tenant);
 		return &roster->devices[i];
@@ -130,7 +216,8 @@ static bool is_kept(const struct holdings *holdings, size_t device,
 	size_t n;
 	(void)holding_items_of(holdings, device, tenant->pod_uid, tenant->container, &n);
 	return n == 0 && tenant->slots > 0 && pod && !pod_is_over(pod) && claimant_is_one(tenant) &&
-	       claimant_is_unheard(holdings->input, tenant->pod_uid);
+	       claimant_is_unheard(holdings->input, tenant->pod_uid) &&
+	       !claimant_is_displaced(holdings, &holdings->roster->devices[device], tenant);
 }
 
 const struct attribution_tenant *claimant_next_kept(const struct holdings *holdings, size_t device,
@@ -172,4 +259,49 @@ bool claimant_is_sliced(const struct holdings *holdings, size_t device)
 	uint32_t index = 0;
 	return holdings->roster->devices[device].is_sliced || has_claimed(holdings, device) ||
 	       was_sliced(holdings, device) || claimant_next_kept(holdings, device, &index);
+}
+
+/* Those that nobody can place */
+
+static bool has_left(const struct attribution_status *published, struct view uid,
+		     struct view container)
+{
+	for (uint32_t i = 0; i < published->recent_tenants.count; i++) {
+		const struct attribution_past_tenant *t = ARRAY_AT(
+			published->recent_tenants, struct attribution_past_tenant, i);
+		if (view_equal(t->pod_uid, uid) && view_equal(t->container, container))
+			return true;
+	}
+	return false;
+}
+
+static bool was_unplaced(const struct attribution_status *published, struct view uid,
+			 struct view container)
+{
+	for (uint32_t i = 0; i < published->unplaced_tenants.count; i++) {
+		const struct attribution_unplaced *u = ARRAY_AT(published->unplaced_tenants,
+								struct attribution_unplaced, i);
+		if (view_equal(u->pod_uid, uid) && view_equal(u->container, container))
+			return true;
+	}
+	return false;
+}
+
+bool claimant_is_lost(const struct holdings *holdings, struct view uid, struct view container)
+{
+	const struct roster *roster = holdings->roster;
+	bool was_there = false;
+
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(&roster->devices[i]);
+		const struct attribution_tenant *tenant =
+			published ? attribution_find_tenant(published, uid, container) : NULL;
+		if (!published)
+			continue;
+		if (tenant && !claimant_is_displaced(holdings, &roster->devices[i], tenant))
+			return false;
+		was_there |= tenant || has_left(published, uid, container) ||
+			     was_unplaced(published, uid, container);
+	}
+	return was_there;
 }

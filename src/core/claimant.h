@@ -18,11 +18,28 @@
 bool claimant_is_one(const struct attribution_tenant *tenant);
 /* True when that pod may have more claims than are known: that one is not here means nothing. */
 bool claimant_is_unheard(const struct join_input *input, struct view pod_uid);
+/* The number of the device that NVIDIA's driver calls so, or a part of it; -1: none. */
+int64_t claimant_minor(struct view name);
+/* The device's number as it is told now: by NVML, if lately, or else by slices; -1: by neither. */
+int64_t claimant_number(const struct join_input *input, const struct roster_device *device);
+/*
+ * False when NVML lately gave the device another number than the grant's name says, and none of the
+ * container's grants says that one: the slice by which it is there, or the report, is of a former
+ * boot.
+ */
+bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
+			   const struct roster_device *device);
+/*
+ * True when the device, which was published with that tenant by a claim, has a number that no device
+ * of the container's was published with: another is now what the claim gave.
+ */
+bool claimant_is_displaced(const struct holdings *holdings, const struct roster_device *device,
+			   const struct attribution_tenant *tenant);
 /*
  * Where a grant is that no slice places: the device on which a claim, by what was published, had
  * its container, with more slots than have been noted. Of a partition, *ret_partition is its UUID,
- * or empty. NULL: on none, also not on one that the slices call by another name. The holdings are
- * still being read, and in no order.
+ * or empty. NULL: on none, also not on one that the slices call by another name, or that does not
+ * bear the grant out. The holdings are still being read, and in no order.
  */
 const struct roster_device *claimant_seat(const struct holdings *holdings,
 					  const struct join_grant *grant,
@@ -33,5 +50,10 @@ const struct roster_device *claimant_seat(const struct holdings *holdings,
  */
 const struct attribution_tenant *claimant_next_kept(const struct holdings *holdings, size_t device,
 						    uint32_t *index);
+/*
+ * True of a container, whose claim is not here, that was a tenant by what was published, and stays
+ * one nowhere: it has a device, and nothing tells which.
+ */
+bool claimant_is_lost(const struct holdings *holdings, struct view pod_uid, struct view container);
 /* True when the device is handed out by claims: slices describe it, or did, or a claim has it. */
 bool claimant_is_sliced(const struct holdings *holdings, size_t device);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Messages hold no number but the one of unresolved slots: a status is written when one changes. */
+/*
+ * Messages hold no number but the one of unresolved slots, and the agent's words for why a source
+ * fails: a status is written when one changes.
+ */
 
 #include "core/condition.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
 
 struct verdict {
 	int status; /* enum condition_status */
@@ -40,6 +46,53 @@ static int count_message(int64_t n, const char *rest, struct arena *arena, struc
 	return arena_copy(arena, (struct view){text, (size_t)len}, ret) ? 0 : error_no_memory(err);
 }
 
+/* Sources that fail */
+
+struct complaint {
+	const char *name; /* as the report calls it */
+	const struct report_source *source;
+};
+
+static bool is_well(const struct report_source *source)
+{
+	return source->state == REPORT_SOURCE_OK;
+}
+
+static struct view reason_of(const struct report_source *source)
+{
+	return source->message.len > 0 ? source->message : VIEW("no reason was given");
+}
+
+/* Puts behind the message why those sources fail, if any of them does. */
+static int complain(const struct complaint *complaints, size_t n, struct arena *arena,
+		    struct view *message, struct error *err)
+{
+	size_t cap = message->len + sizeof(")"), len = message->len;
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		cap += sizeof("; : ") + strlen(complaints[i].name) +
+		       reason_of(complaints[i].source).len;
+	text = arena_alloc(arena, cap, 1);
+	if (!text)
+		return error_no_memory(err);
+	snprintf(text, cap, "%.*s", VIEW_ARG(*message));
+	for (size_t i = 0; i < n; i++) {
+		if (is_well(complaints[i].source))
+			continue;
+		len += (size_t)snprintf(text + len, cap - len, "%s%s: %.*s",
+					len == message->len ? " (" : "; ", complaints[i].name,
+					VIEW_ARG(reason_of(complaints[i].source)));
+	}
+	if (len > message->len)
+		len += (size_t)snprintf(text + len, cap - len, ")");
+	assert(len < cap);
+	*message = (struct view){text, len};
+	return 0;
+}
+
+/* Attributed */
+
 static int judge_unresolved(const struct tenants *tenants, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
@@ -62,12 +115,45 @@ static int judge_unresolved(const struct tenants *tenants, struct arena *arena,
 	return 0;
 }
 
+static struct view resolved_by(const struct report_sources *sources)
+{
+	if (sources && !is_well(&sources->checkpoint))
+		return VIEW(
+			"every slot that is held has a pod; without the kubelet's checkpoint whom "
+			"only PodResources names is known by name alone");
+	if (sources && !is_well(&sources->pod_resources))
+		return VIEW("every slot that is held has a pod, by what is known without "
+			    "PodResources");
+	return VIEW("every slot that is held has a pod");
+}
+
+/* The ID as the device plugin made it up: it is nowhere else in the status. */
+static int judge_odd(const struct unplaced *unplaced, struct arena *arena,
+		     struct verdict *ret_verdict, struct error *err)
+{
+	struct verdict verdict = {.status = CONDITION_FALSE, .reason = VIEW("UnknownDeviceID")};
+	char text[LIMIT_TEXT_DEVICE_ID + 128];
+	int len = snprintf(text, sizeof(text), "a tenant holds a device ID of no known form: %.*s",
+			   VIEW_ARG(unplaced->odd_id));
+
+	if (unplaced->n_odd > 1)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " and %zu more",
+				unplaced->n_odd - 1);
+	assert(len > 0 && (size_t)len < sizeof(text));
+	if (!arena_copy(arena, (struct view){text, (size_t)len}, &verdict.message))
+		return error_no_memory(err);
+	*ret_verdict = verdict;
+	return 0;
+}
+
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
 	if (facts->tenants->slots_unresolved > 0)
 		return judge_unresolved(facts->tenants, arena, ret_verdict, err);
-	if (facts->disagreements->listed.count > 0)
+	if (facts->overlap.len > 0)
+		*ret_verdict = (struct verdict){CONDITION_FALSE, OVERLAP_REASON, facts->overlap};
+	else if (facts->disagreements->listed.count > 0)
 		*ret_verdict = (struct verdict){
 			CONDITION_FALSE, VIEW("SourceDisagreement"),
 			VIEW("witnesses contradict each other: see sourceDisagreement")};
@@ -76,6 +162,8 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			CONDITION_FALSE, VIEW("UnknownDeviceID"),
 			VIEW("a pod of the node holds a device ID that is no known device's: see "
 			     "unplacedTenants")};
+	else if (facts->unplaced->n_odd > 0)
+		return judge_odd(facts->unplaced, arena, ret_verdict, err);
 	else if (facts->is_agentless)
 		*ret_verdict = (struct verdict){
 			CONDITION_UNKNOWN, no_agent,
@@ -91,8 +179,24 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			VIEW("neither PodResources nor the kubelet's checkpoint can be read")};
 	else
 		*ret_verdict = (struct verdict){CONDITION_TRUE, VIEW("AllResolved"),
-						VIEW("every slot that is held has a pod")};
+						resolved_by(facts->sources)};
 	return 0;
+}
+
+/* Processes that are not looked for are no failure. */
+static int explain_attributed(const struct condition_facts *facts, struct arena *arena,
+			      struct verdict *verdict, struct error *err)
+{
+	const struct report_sources *sources = facts->sources;
+	if (!sources)
+		return 0;
+	const struct complaint complaints[] = {
+		{"podResources", &sources->pod_resources},
+		{"checkpoint", &sources->checkpoint},
+		{"processes", &sources->processes},
+	};
+	size_t n = sources->processes.state == REPORT_SOURCE_ERROR ? 3 : 2;
+	return complain(complaints, n, arena, &verdict->message, err);
 }
 
 static struct verdict judge_drifted(const struct condition_facts *facts)
@@ -104,21 +208,27 @@ static struct verdict judge_drifted(const struct condition_facts *facts)
 				VIEW("the device was not compared with a policy")};
 }
 
-static struct verdict judge_healthy(const struct condition_facts *facts)
+static int judge_healthy(const struct condition_facts *facts, struct arena *arena,
+			 struct verdict *ret_verdict, struct error *err)
 {
 	struct verdict verdict = {CONDITION_FALSE, facts->health->reason, facts->health->message};
 	if (facts->health->state.state == ATTRIBUTION_HEALTH_HEALTHY)
 		verdict.status = CONDITION_TRUE;
 	else if (facts->health->state.state == ATTRIBUTION_HEALTH_UNKNOWN)
 		verdict.status = CONDITION_UNKNOWN;
-	return verdict;
+	if (facts->sources && complain(&(struct complaint){"nvml", &facts->sources->nvml}, 1, arena,
+				       &verdict.message, err) < 0)
+		return -1;
+	*ret_verdict = verdict;
+	return 0;
 }
 
 static struct verdict judge_fresh(bool is_fresh, bool is_agentless)
 {
 	if (is_agentless)
-		return (struct verdict){CONDITION_FALSE, no_agent,
-					VIEW("no agent has reported for the node since the controller started")};
+		return (struct verdict){
+			CONDITION_FALSE, no_agent,
+			VIEW("no agent has reported for the node since the controller started")};
 	if (is_fresh)
 		return (struct verdict){CONDITION_TRUE, VIEW("ReportReceived"),
 					VIEW("the node's agent reports")};
@@ -132,8 +242,7 @@ static const struct verdict report_stale = {
 
 static const struct verdict agentless = {
 	CONDITION_UNKNOWN, VIEW_INIT("NoAgent"),
-	VIEW_INIT(
-		"no agent reports for the node: only what the API server says is known")};
+	VIEW_INIT("no agent reports for the node: only what the API server says is known")};
 
 static struct verdict judge_ready(const struct condition_facts *facts,
 				  const struct verdict *attributed)
@@ -181,10 +290,11 @@ int condition_make(const struct condition_facts *facts, const struct attribution
 
 	if (!conditions)
 		return error_no_memory(err);
-	if (judge_attributed(facts, arena, &verdicts[TYPE_ATTRIBUTED], err) < 0)
+	if (judge_attributed(facts, arena, &verdicts[TYPE_ATTRIBUTED], err) < 0 ||
+	    explain_attributed(facts, arena, &verdicts[TYPE_ATTRIBUTED], err) < 0 ||
+	    judge_healthy(facts, arena, &verdicts[TYPE_HEALTHY], err) < 0)
 		return -1;
 	verdicts[TYPE_DRIFTED] = judge_drifted(facts);
-	verdicts[TYPE_HEALTHY] = judge_healthy(facts);
 	verdicts[TYPE_READY] = judge_ready(facts, &verdicts[TYPE_ATTRIBUTED]);
 	verdicts[TYPE_REPORT_FRESH] = judge_fresh(facts->is_fresh, facts->is_agentless);
 	for (size_t i = 0; i < N_TYPES; i++) {

@@ -3,13 +3,15 @@
 
 /*
  * condition - the five conditions of a GPUAttribution: Attributed, Drifted, Healthy, Ready and
- * ReportFresh, each by an ordered chain of rules of which the first that fits decides.
+ * ReportFresh, each by an ordered chain of rules of which the first that fits decides. Why a source
+ * of the agent's fails stands in the message of the condition that rests on it, in brackets.
  *
  * Threads: any.
  */
 
 #include "core/disagreement.h"
 #include "core/health.h"
+#include "core/overlap.h"
 #include "core/unplaced.h"
 
 struct condition_facts {
@@ -18,11 +20,13 @@ struct condition_facts {
 	bool is_settling;      /* the kubelet's List may be short */
 	bool is_duplicate;     /* another node reports the same device */
 	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
+	const struct report_sources *sources; /* NULL: there is no report */
 	const struct tenants *tenants;
 	const struct health *health;
 	const struct disagreements *disagreements;
 	const struct unplaced *unplaced;
-	int intent; /* enum attribution_intent */
+	struct view overlap; /* the message of core/overlap.h, or empty */
+	int intent;          /* enum attribution_intent */
 };
 
 /*

@@ -7,10 +7,13 @@
  * A witness speaks of a container when it names any device for it, on this node. Two speak even
  * when they do not: a good checkpoint has everything that was ever given, so what is not in it was
  * not given as far as the kubelet knows; and a List that has the pod has all containers of it but
- * ordinary init containers.
+ * ordinary init containers; unless it has an ID for somebody who could not be told, who may be that
+ * very container.
  */
 
 #include "core/disagreement.h"
+
+#include <stdlib.h>
 
 #include "base/limits.h"
 
@@ -36,10 +39,32 @@ struct statement {
 	int64_t slots;
 };
 
+/* Or may be one: those that are kept of a pod with very many are its first. */
 static bool is_init(const struct pod *pod, struct view container)
 {
 	const struct pod_container *c = pod_find_container(pod, container);
-	return c && c->kind == POD_CONTAINER_INIT;
+	return c ? c->kind == POD_CONTAINER_INIT : pod_has_more_containers(pod);
+}
+
+static int by_id(const void *key, const void *element)
+{
+	return view_compare(*(const struct view *)key, ((const struct holding *)element)->id);
+}
+
+/* The List, and it alone, gives IDs to nobody: one of the tenant's is among them. */
+static bool is_left_open(const struct finder *finder, const struct attribution_tenant *tenant)
+{
+	const struct view nobody = {0};
+	size_t n, n_open;
+	const struct holding *items = holding_items_of(finder->holdings, finder->device,
+						       tenant->pod_uid, tenant->container, &n);
+	const struct holding *open = holding_items_of(finder->holdings, finder->device, nobody,
+						      nobody, &n_open);
+	for (size_t i = 0; i < n && n_open > 0; i++) {
+		if (bsearch(&items[i].id, open, n_open, sizeof(*open), by_id))
+			return true;
+	}
+	return false;
 }
 
 /* It says "none" by not naming the container. */
@@ -53,7 +78,7 @@ static bool speaks_by_silence(const struct finder *finder, unsigned witness, con
 	if (witness == HOLDING_LIST)
 		return holdings->list == HOLDING_BOOK_OK && !holdings->is_settling &&
 		       !is_init(pod, tenant->container) &&
-		       census_is_named(&holdings->census, pod);
+		       census_is_named(&holdings->census, pod) && !is_left_open(finder, tenant);
 	return false;
 }
 
@@ -100,10 +125,52 @@ static const struct attribution_disagreement *find_published(
 	return NULL;
 }
 
+/* Of the holdings that one witness names: those that all name who speak, or the others. */
+static void pick_ids(const struct holding *items, size_t n_items, unsigned spoken, unsigned witness,
+		     bool by_all, struct attribution_statement *said, struct view *ids)
+{
+	for (size_t i = 0; i < n_items; i++) {
+		if (!(items[i].witnesses & witness) ||
+		    ((items[i].witnesses & spoken) == spoken) != by_all)
+			continue;
+		if (said->device_ids.count < LIMIT_STATED_IDS)
+			ids[said->device_ids.count++] = items[i].id;
+		else
+			said->device_ids_left_out++;
+	}
+}
+
+/* What they differ in comes first, lest it be among what is left out. */
+static int name_ids(const struct finder *finder, const struct attribution_tenant *tenant,
+		    unsigned spoken, unsigned witness, struct attribution_statement *said,
+		    struct error *err)
+{
+	size_t n_items;
+	const struct holding *items = holding_items_of(finder->holdings, finder->device,
+						       tenant->pod_uid, tenant->container, &n_items);
+	struct view *ids = arena_alloc(finder->arena, LIMIT_STATED_IDS, sizeof(*ids));
+	if (!ids)
+		return error_no_memory(err);
+	pick_ids(items, n_items, spoken, witness, false, said, ids);
+	pick_ids(items, n_items, spoken, witness, true, said, ids);
+	said->device_ids.items = said->device_ids.count > 0 ? ids : NULL;
+	said->device_ids.present = true;
+	return 0;
+}
+
+static unsigned find_spoken(const struct statement *statements)
+{
+	unsigned spoken = 0;
+	for (unsigned i = 0; i < N_SAYS; i++)
+		spoken |= statements[i].speaks ? compared[i] : 0;
+	return spoken;
+}
+
 static int add(struct finder *finder, struct attribution_tenant *tenant,
 	       const struct statement *statements, struct error *err)
 {
 	struct attribution_statement *says = arena_alloc(finder->arena, N_SAYS, sizeof(*says));
+	const unsigned spoken = find_spoken(statements);
 	uint32_t n = 0;
 
 	tenant->confidence = ATTRIBUTION_CONFIDENCE_DISPUTED;
@@ -114,9 +181,12 @@ static int add(struct finder *finder, struct attribution_tenant *tenant,
 	if (!says)
 		return error_no_memory(err);
 	for (unsigned i = 0; i < N_SAYS; i++) {
-		if (statements[i].speaks)
-			says[n++] = (struct attribution_statement){holding_witness_name(i),
-								   statements[i].slots};
+		if (!statements[i].speaks)
+			continue;
+		says[n] = (struct attribution_statement){.witness = holding_witness_name(i),
+							 .slots = statements[i].slots};
+		if (name_ids(finder, tenant, spoken, compared[i], &says[n++], err) < 0)
+			return -1;
 	}
 	finder->found[finder->n_found++] = (struct attribution_disagreement){
 		.pod_uid = tenant->pod_uid,

@@ -23,6 +23,7 @@ enum doubt_kind {
 	DOUBT_DISAGREEMENT,
 	DOUBT_UNPLACED,
 	DOUBT_USER,
+	DOUBT_OVERLAP,
 };
 
 struct doubt_fact {

@@ -138,42 +138,6 @@ static int64_t claimed_age(const struct gathering *gathering,
 	return age >= 0 ? age : since_start;
 }
 
-static bool is_told_to_pod(const struct pod *pod, struct view uuid)
-{
-	uint32_t n;
-	const struct pod_allocation *allocations = pod_allocations(pod, &n);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (view_equal_ignoring_case(device_id_parse(allocations[i].id).uuid, uuid))
-			return !pod_is_over(pod);
-	return false;
-}
-
-static bool is_in_slice(const struct resource_slice *slice, struct view uuid)
-{
-	for (uint32_t i = 0; i < slice->devices.count; i++) {
-		const struct resource_slice_device *device =
-			ARRAY_AT(slice->devices, struct resource_slice_device, i);
-
-		if (view_equal_ignoring_case(device->uuid, uuid) ||
-		    view_equal_ignoring_case(device->parent_uuid, uuid))
-			return true;
-	}
-	return false;
-}
-
-/* Does what the API server has of the node that the object names say that the device is there? */
-static bool is_named_at(const struct place *place, struct view uuid)
-{
-	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
-		if (is_told_to_pod(CONTAINER_OF(l, struct pod_record, link)->pod, uuid))
-			return true;
-	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
-		if (is_in_slice(CONTAINER_OF(l, struct resource_slice_record, link)->slice, uuid))
-			return true;
-	return false;
-}
-
 static void gather_object(struct gathering *gathering, const struct attribution_record *record)
 {
 	for (size_t i = 0; i < gathering->n; i++)
@@ -189,7 +153,7 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 						 gathering->now_ms),
 		.is_named_elsewhere = !gathering->place->report && record->place &&
 				      record->place != gathering->place &&
-				      is_named_at(record->place, record->attribution.uuid),
+				      place_names_device(record->place, record->attribution.uuid),
 	};
 }
 
@@ -381,14 +345,15 @@ static int gather_slices(const struct place *place, struct arena *arena, struct 
 }
 
 /* After gather_pods(). */
-static int gather_grants(const struct gather_sources *sources, struct place *place,
+static int gather_grants(const struct gather_sources *sources, struct place *place, uint64_t now_ms,
 			 struct arena *arena, struct join_input *input, struct error *err)
 {
+	bool is_distrusted = place->slices_distrusted_until > now_ms;
 	struct grant_input grants = {0};
 	struct grant_result result;
 
 	if (gather_uses(sources, arena, input, &grants, err) < 0 ||
-	    gather_slices(place, arena, &grants, err) < 0 ||
+	    (!is_distrusted && gather_slices(place, arena, &grants, err) < 0) ||
 	    grant_compute(&grants, arena, &result, err) < 0)
 		return -1;
 	place_note_claims(sources->places, place, input->n_lacking > 0);
@@ -396,7 +361,8 @@ static int gather_grants(const struct gather_sources *sources, struct place *pla
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;
 	input->n_slice_devices = result.n_devices;
-	input->grants_unknown |= result.is_incomplete;
+	input->slice_devices_left_out = result.devices_left_out;
+	input->grants_unknown |= result.is_incomplete || is_distrusted;
 	return 0;
 }
 
@@ -444,7 +410,6 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	if (place->report)
 		input.report_held_ms = (int64_t)(now_ms - place->report_since);
 	input.listed_at = place->listed_at;
-	input.list_differed_at = place->list_differed_at;
 	input.booted_after = place->booted_after;
 	input.settled_restart = place->settled_restart;
 	if (gather_pods(place, arena, &input, err) < 0 ||
@@ -452,7 +417,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	    gather_doubts(place, now_ms, arena, &input, err) < 0 ||
 	    gather_elsewhere(sources, place, arena, &input, err) < 0 ||
 	    gather_foreign(sources, place, arena, &input, err) < 0 ||
-	    gather_grants(sources, place, arena, &input, err) < 0 ||
+	    gather_grants(sources, place, now_ms, arena, &input, err) < 0 ||
 	    gather_previous(sources, place, now_ms, arena, &input, err) < 0 ||
 	    gather_contested(sources, place, now_ms, arena, &input, err) < 0)
 		return -1;

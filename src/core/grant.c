@@ -259,6 +259,7 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 	*grant = (struct join_grant){
 		.pod = use->pod,
 		.container = use->use->container,
+		.name = result->device,
 		.uuid = resolved.uuid,
 		.partition = resolved.partition,
 		.is_part = resolved.is_part,
@@ -332,6 +333,7 @@ static void describe(const struct resource_slice_device *device, struct join_sli
 	fill(&to->driver_version, device->driver_version);
 	fill(&to->cuda_version, short_version(device->cuda_version));
 	fill(&to->pci_bus_id, device->pci_bus_id);
+	fill(&to->name, device->name);
 	to->is_whole |= is_physical(device);
 	if (is_physical(device))
 		to->memory_mib = device->memory_mib;
@@ -374,6 +376,8 @@ static int add_devices(const struct catalog *catalog, struct arena *arena,
 
 		if (device)
 			describe(entry->device, device);
+		else
+			result->devices_left_out += is_physical(entry->device);
 	}
 	qsort(devices, result->n_devices, sizeof(*devices), by_uuid);
 	result->devices = devices;

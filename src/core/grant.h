@@ -14,7 +14,8 @@
  * change when a node is booted, and an older slice may have been overwritten.
  *
  * Threads: any; pure.
- * Limits:  LIMIT_REPORT_DEVICES described devices; further ones are left out.
+ * Limits:  LIMIT_REPORT_DEVICES described devices; further ones are counted. What a claim gives of
+ *          them is given all the same, and is then a device that nobody knows (core/unplaced.h).
  */
 
 #include "base/arena.h"
@@ -42,6 +43,7 @@ struct grant_result {
 	size_t n_grants;
 	const struct join_slice_device *devices; /* by UUID */
 	size_t n_devices;
+	uint32_t devices_left_out; /* whole ones that there was no room to describe */
 	bool is_incomplete; /* slices of a pool are missing, or contradict each other */
 };
 

@@ -21,6 +21,15 @@
  * and that NVML is not available. */
 #define MAX_FINDINGS (LIMIT_HEALTH_EVENTS + 2)
 
+/*
+ * When an event happened is told by the node's clock, and when a pod was first and last seen as a
+ * tenant by the controller's. Clocks that somebody keeps are much closer together than this; the
+ * rest makes up for what is told late: a tenant is seen a moment after it began, and an error when
+ * the agent asks for it, by which time it may have ended the pod. Where clocks are further apart an
+ * event may lack a pod whose start is not told, or have one that had left before.
+ */
+#define TOLD_LATE_MS 2000
+
 /* From good to bad. */
 enum severity {
 	SEVERITY_NONE,
@@ -50,9 +59,16 @@ struct finding {
 	struct view message;
 };
 
+/* A pod that held the device from when to when, by the node's clock, as far as that is known. */
+struct holder {
+	struct view pod_uid;
+	int64_t from, until;
+};
+
 struct judge {
 	const struct holdings *holdings;
 	const struct slots *slots;
+	const struct tenants *tenants; /* of the device */
 	const struct roster_device *device;
 	const struct attribution_status *published; /* NULL: none */
 	size_t index;
@@ -61,12 +77,14 @@ struct judge {
 	size_t n_findings;
 	struct attribution_health_event *events; /* newest first */
 	uint32_t n_events;
+	struct holder *holders; /* by pod; NULL: not collected yet */
+	size_t n_holders;
 };
 
 static const struct view not_advertised = VIEW_INIT("NotAdvertised");
 static const struct view device_missing = VIEW_INIT("DeviceMissing");
 
-/* Events */
+/* Published events */
 
 static struct array published_events(const struct judge *judge)
 {
@@ -95,22 +113,113 @@ static int by_time(const void *a, const void *b)
 	return order ? order : compare(x->xid, y->xid);
 }
 
-/* The UIDs of the pods that hold the device, each once; tenants are in the order of their UIDs. */
-static int list_pods(struct judge *judge, const struct tenants *tenants, struct array *ret_uids,
-		     struct error *err)
+/* Who held the device when */
+
+/* Where the pod's start is told, by the node's clock as events are, that decides: before the end of
+ * that second it need not have had the device. A since of 0 is not known. */
+static void add_holder(struct judge *judge, struct view uid, int64_t since, int64_t until)
 {
-	struct view *uids = arena_alloc(judge->arena, LIMIT_EVENT_TENANTS, sizeof(*uids));
-	uint32_t n = 0;
-	if (!uids)
-		return error_no_memory(err);
-	for (uint32_t i = 0; i < tenants->listed.count && n < LIMIT_EVENT_TENANTS; i++) {
-		struct view uid = ARRAY_AT(tenants->listed, struct attribution_tenant, i)->pod_uid;
-		if (n == 0 || !view_equal(uids[n - 1], uid))
-			uids[n++] = uid;
+	const struct pod *pod = census_find_uid(&judge->holdings->census, uid);
+	int64_t started_at = pod ? pod_started_at(pod) : 0;
+	struct holder *holder = &judge->holders[judge->n_holders++];
+
+	*holder = (struct holder){uid, INT64_MAX, until};
+	if (started_at > 0)
+		holder->from = started_at + POD_GRANULARITY_MS;
+	else if (since > 0)
+		holder->from = since - TOLD_LATE_MS;
+}
+
+/* Whom the API server does not know may be nobody, and what stands in an event stays there. */
+static void add_tenants(struct judge *judge, struct array tenants, int64_t until)
+{
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(tenants, struct attribution_tenant, i);
+		if (tenant->phase != ATTRIBUTION_PHASE_PENDING &&
+		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED)
+			add_holder(judge, tenant->pod_uid, tenant->since, until);
 	}
-	*ret_uids = (struct array){n > 0 ? uids : NULL, n, true};
+}
+
+/* Those that left, on this node. */
+static void add_past_tenants(struct judge *judge, struct array recent)
+{
+	for (uint32_t i = 0; i < recent.count && !judge->device->is_taken; i++) {
+		const struct attribution_past_tenant *past =
+			ARRAY_AT(recent, struct attribution_past_tenant, i);
+		add_holder(judge, past->pod_uid, past->since, past->until + TOLD_LATE_MS);
+	}
+}
+
+/* Those beyond the bound of the tenants' list, too: of them nothing but their start is known. */
+static void add_unlisted(struct judge *judge, const struct holding *items, size_t n_items)
+{
+	for (size_t i = 0; i < n_items && judge->tenants->left_out > 0; i++)
+		add_holder(judge, items[i].owner->pod_uid, 0, INT64_MAX);
+}
+
+static int by_pod(const void *a, const void *b)
+{
+	return view_compare(((const struct holder *)a)->pod_uid,
+			    ((const struct holder *)b)->pod_uid);
+}
+
+/* Who was published, and is no tenant now, left at some time before now. */
+static int collect_holders(struct judge *judge, struct error *err)
+{
+	const struct array published = judge->published ? judge->published->tenants
+							: (struct array){0};
+	const struct tenants *tenants = judge->tenants;
+	size_t n_items;
+	const struct holding *items = holding_items(judge->holdings, judge->index, &n_items);
+
+	judge->holders = arena_alloc(judge->arena,
+				     published.count + tenants->listed.count +
+					     tenants->recent.count + n_items,
+				     sizeof(*judge->holders));
+	if (!judge->holders)
+		return error_no_memory(err);
+	add_tenants(judge, tenants->listed, INT64_MAX);
+	add_unlisted(judge, items, n_items);
+	add_tenants(judge, published, judge->holdings->input->now_wall_ms + TOLD_LATE_MS);
+	add_past_tenants(judge, tenants->recent);
+	qsort(judge->holders, judge->n_holders, sizeof(*judge->holders), by_pod);
 	return 0;
 }
+
+static bool held_then(const struct judge *judge, size_t i, int64_t time)
+{
+	return judge->holders[i].from <= time && time <= judge->holders[i].until;
+}
+
+/* The pods that held the device when the event happened, each once. */
+static int list_pods(struct judge *judge, struct attribution_health_event *event, struct error *err)
+{
+	struct view last = {0};
+	struct view *uids;
+	uint32_t n_max = 0, n = 0;
+
+	for (size_t i = 0; i < judge->n_holders && n_max < LIMIT_EVENT_TENANTS; i++)
+		n_max += held_then(judge, i, event->time);
+	uids = arena_alloc(judge->arena, n_max, sizeof(*uids));
+	if (!uids)
+		return error_no_memory(err);
+	for (size_t i = 0; i < judge->n_holders; i++) {
+		struct view uid = judge->holders[i].pod_uid;
+		if (!held_then(judge, i, event->time) || view_equal(uid, last))
+			continue;
+		last = uid;
+		if (n < n_max)
+			uids[n++] = uid;
+		else
+			event->tenants_left_out++;
+	}
+	event->tenants = (struct array){n > 0 ? uids : NULL, n, true};
+	return 0;
+}
+
+/* Collecting events */
 
 static bool is_about(const struct judge *judge, const struct report_event *event)
 {
@@ -118,29 +227,29 @@ static bool is_about(const struct judge *judge, const struct report_event *event
 	       roster_find(judge->holdings->roster, event->uuid).device == judge->device;
 }
 
-static int add_event(struct judge *judge, const struct report_event *event,
-		     const struct tenants *tenants, struct array *uids, struct error *err)
+static int add_event(struct judge *judge, const struct report_event *event, struct error *err)
 {
+	struct attribution_health_event *added = &judge->events[judge->n_events];
+
 	if (!is_about(judge, event) || has_event(judge, event->time, event->code))
 		return 0;
-	if (!uids->present && list_pods(judge, tenants, uids, err) < 0)
+	if (!judge->holders && collect_holders(judge, err) < 0)
 		return -1;
-	judge->events[judge->n_events++] = (struct attribution_health_event){
+	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.time = event->time,
 		.meaning = xid_look_up(event->code).meaning,
-		.tenants = *uids,
 	};
-	return 0;
+	judge->n_events++;
+	return list_pods(judge, added, err);
 }
 
 /* Those that were published, and the report's new ones. */
-static int collect_events(struct judge *judge, const struct tenants *tenants, struct error *err)
+static int collect_events(struct judge *judge, struct error *err)
 {
 	const struct report *report = judge->holdings->input->report;
 	const struct array new = report ? report->events : (struct array){0};
 	const struct array kept = published_events(judge);
-	struct array uids = {0};
 
 	judge->events = arena_alloc(judge->arena, kept.count + new.count, sizeof(*judge->events));
 	if (!judge->events)
@@ -149,8 +258,7 @@ static int collect_events(struct judge *judge, const struct tenants *tenants, st
 		judge->events[judge->n_events++] =
 			*ARRAY_AT(kept, struct attribution_health_event, i);
 	for (uint32_t i = 0; i < new.count; i++) {
-		const struct report_event *event = ARRAY_AT(new, struct report_event, i);
-		if (add_event(judge, event, tenants, &uids, err) < 0)
+		if (add_event(judge, ARRAY_AT(new, struct report_event, i), err) < 0)
 			return -1;
 	}
 	qsort(judge->events, judge->n_events, sizeof(*judge->events), by_time);
@@ -366,6 +474,7 @@ int health_judge(const struct slots *slots, const struct holdings *holdings, siz
 	struct judge judge = {
 		.holdings = holdings,
 		.slots = slots,
+		.tenants = tenants,
 		.device = roster_device,
 		.published = roster_published(roster_device),
 		.index = device,
@@ -373,7 +482,7 @@ int health_judge(const struct slots *slots, const struct holdings *holdings, siz
 	};
 	struct array reasons;
 
-	if (collect_events(&judge, tenants, err) < 0 || find_xids(&judge, err) < 0)
+	if (collect_events(&judge, err) < 0 || find_xids(&judge, err) < 0)
 		return -1;
 	find_others(&judge);
 	if (list_reasons(&judge, &reasons, err) < 0)

@@ -244,23 +244,47 @@ static void read_untold(struct reader *reader, const struct join_grant *grant)
 		note_grant(reader, grant, seat, partition);
 }
 
+static const struct roster_device *find_told(const struct reader *reader,
+					     const struct join_grant *grant)
+{
+	const struct roster_device *device =
+		roster_find(reader->holdings->roster, grant->uuid).device;
+	return device && claimant_is_borne_out(reader->holdings->input, grant, device) ? device
+										       : NULL;
+}
+
+/* A claim that is gone tells no device: it is by the claim's name that its pods are shown. */
+static void read_lost(struct reader *reader, const struct pod *pod)
+{
+	uint32_t n;
+	const struct pod_claim *claims = pod_claims(pod, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct join_grant grant = {
+			.pod = pod, .container = claims[i].container, .device = claims[i].claim};
+		if (claimant_is_lost(reader->holdings, pod_uid(pod), grant.container) &&
+		    !roster_find(reader->holdings->roster, grant.device).device)
+			note_grant(reader, &grant, NULL, (struct view){0});
+	}
+}
+
 /* Those that slices place come first: what they take is not free for others. */
 static void read_grants(struct reader *reader)
 {
 	const struct join_input *input = reader->holdings->input;
-	const struct roster *roster = reader->holdings->roster;
 
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *grant = &input->grants[i];
-		struct roster_place place = roster_find(roster, grant->uuid);
-		if (place.device && !pod_is_over(grant->pod))
-			note_grant(reader, grant, place.device, grant->partition);
+		const struct roster_device *device = find_told(reader, grant);
+		if (device && !pod_is_over(grant->pod))
+			note_grant(reader, grant, device, grant->partition);
 	}
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *grant = &input->grants[i];
-		if (!roster_find(roster, grant->uuid).device && !pod_is_over(grant->pod))
+		if (!find_told(reader, grant) && !pod_is_over(grant->pod))
 			read_untold(reader, grant);
 	}
+	for (size_t i = 0; i < input->n_lacking && !input->grants_unknown; i++)
+		read_lost(reader, input->lacking[i]);
 }
 
 /* All of them */
@@ -284,6 +308,17 @@ static size_t count_allocations(const struct census *census)
 	return n;
 }
 
+static size_t count_lacking(const struct join_input *input)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < input->n_lacking; i++) {
+		uint32_t n_of_pod;
+		(void)pod_claims(input->lacking[i], &n_of_pod);
+		n += n_of_pod;
+	}
+	return n;
+}
+
 /* How many owners and IDs there can be at most. */
 static int make_room(struct reader *reader, struct arena *arena, struct error *err)
 {
@@ -291,7 +326,7 @@ static int make_room(struct reader *reader, struct arena *arena, struct error *e
 	const struct join_input *input = holdings->input;
 	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
 	size_t n_told = count_allocations(&holdings->census) + input->n_grants +
-			stand_in_count(&holdings->census);
+			count_lacking(input) + stand_in_count(&holdings->census);
 
 	holdings->ended = arena_alloc(arena, reader->book.n_entries, sizeof(*holdings->ended));
 	if (!holdings->ended)

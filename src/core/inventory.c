@@ -6,7 +6,6 @@
 #include "core/attribution_set.h"
 #include "core/claim.h"
 #include "core/gather.h"
-#include "core/handover.h"
 #include "core/node_set.h"
 #include "core/place.h"
 #include "core/pod_set.h"
@@ -19,6 +18,8 @@
  * kind has a set that knows its records; here they are put together, and what is the same for all
  * of them is done once.
  */
+
+#define SLICES_DISTRUSTED_MS 30000u
 
 struct inventory {
 	struct place_book places;
@@ -303,32 +304,17 @@ static void note_boot(struct place *place, const struct report *report)
 		place->booted_after = last->observed_at;
 }
 
-static int compare_lists(const struct place *place, const struct report *report,
-			 int64_t **ret_differed_at, struct error *err)
-{
-	const struct handover_list before = {
-		.report = place->report,
-		.listed_at = place->listed_at,
-		.differed_at = place->list_differed_at,
-	};
-
-	return handover_find(&before, report, ret_differed_at, err);
-}
-
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 inventory_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
 {
 	struct place *place = place_ensure(&inventory->places, report->node, err);
-	int64_t *list_differed_at = NULL;
 
 	if (!place)
 		return -1;
-	if (compare_lists(place, report, &list_differed_at, err) < 0 ||
-	    claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
+	if (claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
 		claim_drop(&inventory->claims, place, report, place->report);
 		place_release(&inventory->places, place);
-		free(list_differed_at);
 		return -1;
 	}
 	claim_drop(&inventory->claims, place, place->report, report);
@@ -343,7 +329,6 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	place->report_at = now_ms;
 	place->report_since = now_ms;
 	place->listed_at = report->sources.pod_resources.observed_at;
-	place->list_differed_at = list_differed_at;
 	place->refused = (struct place_refusals){0};
 	place_touch(&inventory->places, place, false);
 	return 0;
@@ -440,6 +425,53 @@ void inventory_set_settled(struct inventory *inventory, struct view node_name,
 
 	if (place)
 		place->settled_restart = settled_restart;
+}
+
+/* What is asked of ResourceSlices */
+
+bool inventory_slice(const struct inventory *inventory, struct view node_name, size_t i,
+		     struct inventory_slice *ret_slice)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+	const struct resource_slice_record *record;
+	const struct list *link;
+
+	if (!place || i >= place->n_slices)
+		return false;
+	for (link = place->slices.next; i > 0; i--)
+		link = link->next;
+	record = CONTAINER_OF(link, struct resource_slice_record, link);
+	*ret_slice = (struct inventory_slice){
+		.name = record->slice->name,
+		.version = record->entry.version,
+	};
+	return true;
+}
+
+uint64_t inventory_slice_changes(const struct inventory *inventory, struct view node_name)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+
+	return place ? place->slice_changes : 0;
+}
+
+void inventory_distrust_slices(struct inventory *inventory, struct view node_name,
+			       uint64_t changes, uint64_t now_ms)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (place && place->slice_changes == changes)
+		place->slices_distrusted_until = now_ms + SLICES_DISTRUSTED_MS;
+}
+
+int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct view node_name,
+				     uint64_t now_ms)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+
+	return place && place->slices_distrusted_until > now_ms
+		       ? (int64_t)(place->slices_distrusted_until - now_ms)
+		       : -1;
 }
 
 /* Gathering */

@@ -62,7 +62,7 @@ size_t inventory_count(const struct inventory *inventory, enum inventory_kind ki
 struct inventory_unused {
 	size_t resource_claims; /* reserved for what is no pod (also) */
 	size_t resource_slices; /* of no single node */
-	size_t of_pods; /* devices and uses of claims beyond what is kept of one pod (core/pod.h) */
+	size_t of_pods; /* what pods have beyond what is kept of one (core/pod.h: pod_left_out) */
 };
 struct inventory_unused inventory_unused(const struct inventory *inventory);
 
@@ -157,6 +157,25 @@ MUST_USE int inventory_set_doubts(struct inventory *inventory, struct view node_
 /* Takes over the kubelet's restart since which, a join says, a List was complete. */
 void inventory_set_settled(struct inventory *inventory, struct view node_name,
 			   int64_t settled_restart);
+/* What is needed to ask the API server whether a ResourceSlice is as it is here. */
+struct inventory_slice {
+	struct view name;
+	uint64_t version;
+};
+/* The i-th of a node, borrowed until the next change. False: there are no more. */
+bool inventory_slice(const struct inventory *inventory, struct view node_name, size_t i,
+		     struct inventory_slice *ret_slice);
+/* Counts what was told of a node's ResourceSlices. */
+uint64_t inventory_slice_changes(const struct inventory *inventory, struct view node_name);
+/*
+ * The API server does not bear out the node's ResourceSlices: none of them counts until more is told
+ * of them, or for 30 s. Does nothing if more has been told since there were so many changes.
+ */
+void inventory_distrust_slices(struct inventory *inventory, struct view node_name,
+			       uint64_t changes, uint64_t now_ms);
+/* In how many ms they count again; -1: they do. */
+int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct view node_name,
+				     uint64_t now_ms);
 /* The object of that name, or NULL; borrowed until the next change. */
 const struct attribution *inventory_find_attribution(const struct inventory *inventory,
 						     struct view name);

@@ -18,11 +18,13 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/claimant.h"
 #include "core/condition.h"
 #include "core/disagreement.h"
 #include "core/doubt.h"
 #include "core/health.h"
 #include "core/layout.h"
+#include "core/overlap.h"
 #include "core/sharing.h"
 #include "core/status_equal.h"
 #include "core/tenant.h"
@@ -34,6 +36,7 @@ struct findings {
 	struct tenants tenants;
 	struct disagreements disagreements;
 	struct unplaced unplaced;
+	struct view overlap;
 	struct users users;
 	struct health health;
 };
@@ -116,6 +119,7 @@ static void set_holders(const struct findings *findings, struct attribution_stat
 	status->unplaced_tenants_left_out = findings->unplaced.left_out;
 	status->unallocated_users = findings->users.listed;
 	status->unallocated_users_left_out = findings->users.left_out;
+	status->unknown_processes = findings->users.unknown;
 }
 
 /* What else is said of those who hold the device, once its tenants are resolved. */
@@ -133,6 +137,7 @@ static int find_holders(struct joiner *joiner, size_t index, int mode, struct fi
 	    user_find(holdings, (struct user_device){index, mode}, &findings->tenants,
 		      joiner->doubts, joiner->arena, &findings->users, err) < 0)
 		return -1;
+	unplaced_note_odd(holdings, index, &findings->unplaced);
 	look_again_in(joiner, findings->tenants.again_in_ms);
 	return 0;
 }
@@ -159,10 +164,12 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 		.is_duplicate = is_duplicate(joiner, device),
 		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
 				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
+		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,
 		.tenants = &findings->tenants,
 		.health = &findings->health,
 		.disagreements = &findings->disagreements,
 		.unplaced = &findings->unplaced,
+		.overlap = findings->overlap,
 		.intent = status->intent.state,
 	};
 	return condition_make(&facts, roster_published(device), status->observed_generation,
@@ -200,7 +207,10 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    health_judge(&joiner->slots, &joiner->holdings, index, &findings.tenants, joiner->arena,
 			 &findings.health, err) < 0 ||
-	    compute_layout(joiner, index, &findings.tenants, status, err) < 0)
+	    compute_layout(joiner, index, &findings.tenants, status, err) < 0 ||
+	    overlap_find(&joiner->holdings, (struct overlap_device){index, status},
+			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
+			 err) < 0)
 		return -1;
 	set_holders(&findings, status);
 	status->activity = (struct attribution_activity_state){
@@ -219,6 +229,9 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 
 	*status = *published;
 	status->observed_generation = generation_of(device);
+	/* What is kept of claims goes by it. */
+	if (claimant_number(joiner->input, device) >= 0)
+		status->device.minor = claimant_number(joiner->input, device);
 	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &findings.tenants, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    layout_count(&joiner->holdings, &joiner->slots, index, &findings.tenants, joiner->arena,
@@ -271,25 +284,10 @@ static bool is_of_no_agent(const struct roster_device *device)
 	return device->is_taken && condition_is_agentless(&device->previous->object->status);
 }
 
-/*
- * A card may have been moved here. That it is here is shown by a report that is recent and says so,
- * while no recent one of another node does; where neither node has an agent, by what the API server
- * says of both.
- */
-static bool may_take(const struct joiner *joiner, const struct roster_device *device)
-{
-	if (is_claimed_elsewhere(joiner, device))
-		return false;
-	if (!joiner->input->report)
-		return joiner->is_agentless && is_of_no_agent(device) &&
-		       !device->previous->is_named_elsewhere;
-	return joiner->is_fresh && device->reported;
-}
-
 static bool may_write(const struct joiner *joiner, const struct roster_device *device)
 {
 	if (device->is_taken)
-		return may_take(joiner, device);
+		return !device->is_elsewhere;
 	if (!device->is_ours && !may_begin(joiner, device))
 		return false;
 	/* The other node is about to take it: it lists it, this one does not. */
@@ -349,14 +347,26 @@ static void watch_others(struct joiner *joiner, const struct roster_device *devi
 	}
 }
 
+/* The List says what the checkpoint, which was read before it, does not; or that one is not good. */
+static bool is_by_names(const struct holdings *holdings, size_t device)
+{
+	size_t n;
+	const struct holding *items = holding_items(holdings, device, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if ((items[i].witnesses & (HOLDING_LIST | HOLDING_CHECKPOINT)) == HOLDING_LIST)
+			return true;
+	}
+	return holdings->list != HOLDING_BOOK_NONE && holdings->checkpoint != HOLDING_BOOK_OK;
+}
+
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
 {
 	const struct roster_device *device = &joiner->roster.devices[index];
 	struct join_device joined = {
 		.action = JOIN_WRITE,
 		.uuid = device->uuid,
-		.is_by_names = joiner->holdings.list != HOLDING_BOOK_NONE &&
-			       joiner->holdings.checkpoint != HOLDING_BOOK_OK,
+		.is_by_names = is_by_names(&joiner->holdings, index),
 	};
 	int failed;
 
@@ -453,10 +463,10 @@ static int join_devices(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
-/* What may be in doubt: a holding, be it placed or not, and a process. */
+/* What may be in doubt: a holding, be it placed or not, what several hold, and a process. */
 static size_t count_facts(const struct joiner *joiner)
 {
-	size_t n = joiner->holdings.n_items;
+	size_t n = 2 * joiner->holdings.n_items + joiner->roster.n_devices;
 	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
 		const struct report_device *reported = joiner->roster.devices[i].reported;
 		n += reported ? reported->processes.count : 0;
@@ -512,6 +522,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)
 		return -1;
 	result.claims_refused = joiner.holdings.claims_refused;
+	result.devices_refused = input->slice_devices_left_out;
 	result.settled_restart = joiner.holdings.settled_restart;
 	result.ids_unknown = joiner.holdings.ids_unknown + joiner.slots.ids_unknown;
 	if (is_node_gone(&joiner))

@@ -65,6 +65,7 @@ struct join_grant {
 	struct view uuid;      /* of the physical device; empty: no slice tells */
 	struct view partition; /* UUID of the MIG device, or empty */
 	struct view device;    /* "pool/device", as the driver calls it */
+	struct view name;      /* the device of these; empty: not known */
 	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
 	bool is_admin;         /* adminAccess: it watches, it does not use */
 };
@@ -77,6 +78,7 @@ struct join_slice_device {
 	struct view driver_version;
 	struct view cuda_version;
 	struct view pci_bus_id;
+	struct view name;   /* as the driver calls it, or a part of it */
 	int64_t memory_mib; /* 0: not said */
 	bool is_whole;      /* by an entry of its own, not only by those of its parts */
 };
@@ -92,8 +94,6 @@ struct join_input {
 	int64_t report_held_ms; /* since its content arrived: heartbeats do not count; 0 without */
 	int64_t listed_at;      /* by the node's wall clock: when the List was read last, as the */
 				/* report has it; heartbeats do count. 0: never */
-	const int64_t *list_differed_at; /* of each entry of the List: see core/handover.h; NULL: */
-					 /* no earlier List is known */
 	int64_t booted_after;   /* by the node's wall clock: it was booted after that; 0: not */
 				/* known. What it said happened before, did so before the boot */
 	const struct view
@@ -112,6 +112,7 @@ struct join_input {
 	size_t n_grants;
 	const struct join_slice_device *slice_devices; /* by ResourceSlices */
 	size_t n_slice_devices;
+	uint32_t slice_devices_left_out; /* beyond what there is room for */
 	const struct join_doubt *doubts; /* what the last join said, and how old it is by now */
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
@@ -135,7 +136,8 @@ struct join_device {
 	struct view uuid;                   /* spec.uuid */
 	const struct attribution *previous; /* from the input, or NULL */
 	struct attribution_status status;   /* JOIN_WRITE and JOIN_KEEP: what is so now */
-	bool is_by_names; /* no good checkpoint: whom the List means, its names alone decided */
+	bool is_by_names; /* whom the List means, its names alone decided, at least in part: no */
+			  /* good checkpoint, or none that has all of it */
 };
 
 struct join_result {
@@ -150,7 +152,7 @@ struct join_result {
 	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
 	uint32_t claims_refused;  /* entries about pods that the API server places elsewhere */
 	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
-	uint32_t devices_refused; /* got no object: the node has LIMIT_NODE_OBJECTS */
+	uint32_t devices_refused; /* got no object: the node has too many */
 	bool is_buried;           /* the node is gone: its report will not be asked for again */
 };
 

@@ -3,7 +3,12 @@
 /*
  * A slot is counted once however many name it. Slots of tenants that are carried over without a
  * book naming them have no IDs any more: their number is added, and so may come to more than there
- * are in all when such a slot has been given to somebody else since; the total is the bound then.
+ * are in all when such a slot has been given to somebody else since; the total is the bound then,
+ * and core/overlap.c says what has happened.
+ *
+ * How many slots there are is how many IDs are on offer, and those that are held beside them. While
+ * the plugin offers none of the device's, the held ones are a rest of them: as many as were
+ * published, or it is not known.
  */
 
 #include "core/layout.h"
@@ -86,6 +91,8 @@ int layout_describe(const struct holdings *holdings, size_t device, struct arena
 		    0)
 			return -1;
 	}
+	if (claimant_number(holdings->input, roster_device) >= 0)
+		described.minor = claimant_number(holdings->input, roster_device);
 	describe_driver(holdings->input->report, &described);
 	*ret_device = described;
 	return 0;
@@ -139,10 +146,27 @@ static void copy_reported(struct array from, struct attribution_partition *to)
 	}
 }
 
-/* What is on offer is not known, or may be short. */
-static bool is_offer_vague(const struct holdings *holdings, const struct slots *slots)
+/* The plugin offers none of the device's IDs, and some are held that are only parts or shares. */
+static bool is_withdrawn(const struct holdings *holdings, size_t device, const struct slot *own,
+			 size_t n_slots)
 {
-	return !slots->is_offer_known || holdings->is_settling;
+	bool has_rest = false;
+	for (size_t i = 0; i < n_slots; i++) {
+		if (own[i].is_offered)
+			return false;
+		has_rest |= own[i].is_replica || own[i].is_mig || own[i].is_odd;
+	}
+	return has_rest && !claimant_is_sliced(holdings, device);
+}
+
+/* What is on offer is not known, or may be short. */
+static bool is_offer_vague(const struct holdings *holdings, const struct slots *slots,
+			   size_t device)
+{
+	size_t n_slots;
+	const struct slot *own = slot_items(slots, device, &n_slots);
+	return !slots->is_offer_known || holdings->is_settling ||
+	       is_withdrawn(holdings, device, own, n_slots);
 }
 
 int layout_partition(const struct holdings *holdings, const struct slots *slots, size_t device,
@@ -166,10 +190,11 @@ int layout_partition(const struct holdings *holdings, const struct slots *slots,
 	else if (from.count > 0)
 		memcpy(to, from.items, from.count * sizeof(*to));
 	uint32_t n = from.count < LIMIT_PARTITIONS ? from.count : LIMIT_PARTITIONS;
+	bool is_vague = is_offer_vague(holdings, slots, device);
 	qsort(to, from.count, sizeof(*to), by_uuid);
 	for (uint32_t i = 0; i < n; i++) {
 		to[i].slots = count_partition(own, n_slots, to[i].uuid);
-		if (is_offer_vague(holdings, slots))
+		if (is_vague)
 			to[i].slots = max(to[i].slots, carried_slots(published, to[i].uuid));
 	}
 	*ret_partitions = (struct array){to, n, true};
@@ -240,31 +265,42 @@ static int64_t count_sliced(const struct holdings *holdings, size_t index)
 		       : 1;
 }
 
+/* Those on offer and those held, each once; -1: not known. */
+static int64_t count_total(const struct holdings *holdings, const struct slots *slots,
+			   size_t device, int64_t n_given)
+{
+	const struct attribution_status *published = roster_published(
+		&holdings->roster->devices[device]);
+	size_t n_slots;
+	const struct slot *own = slot_items(slots, device, &n_slots);
+	int64_t total = -1;
+
+	if (slots->is_offer_known && !is_withdrawn(holdings, device, own, n_slots))
+		total = (int64_t)n_slots;
+	total = max(total, count_sliced(holdings, device));
+	if (published && is_offer_vague(holdings, slots, device))
+		total = max(total, published->slots.total);
+	else if (published && total == 0 && n_given > 0) /* by who is known, and not by which ID */
+		total = published->slots.total;
+	return total >= 0 ? max(total, count_held(own, n_slots)) : -1;
+}
+
 int layout_count(const struct holdings *holdings, const struct slots *slots, size_t device,
 		 const struct tenants *tenants, struct arena *arena,
 		 struct attribution_slots *ret_slots, struct error *err)
 {
 	const struct attribution_status *published = roster_published(
 		&holdings->roster->devices[device]);
-	bool has_books = holding_has_books(holdings);
 	struct attribution_slots counted = {.total = -1, .allocated = -1};
 	size_t n_slots;
 	const struct slot *own = slot_items(slots, device, &n_slots);
 	int64_t n_held = count_held(own, n_slots) + count_nameless(holdings, device);
 
-	if (slots->is_offer_known)
-		counted.total = (int64_t)n_slots;
-	counted.total = max(counted.total, count_sliced(holdings, device));
-	if (is_offer_vague(holdings, slots) && published)
-		counted.total = max(counted.total, published->slots.total);
-	if (!has_books)
+	if (!holding_has_books(holdings))
 		counted.allocated = carry_allocated(published, tenants, n_held);
 	else if (tenants->count >= 0)
 		counted.allocated = n_held + tenants->slots_kept;
-	/* What was counted as a whole before there was a report need not be raised by its parts. */
-	if (counted.total >= 0)
-		counted.total = max(counted.total, max(count_held(own, n_slots),
-						       has_books ? tenants->slots_kept : 0));
+	counted.total = count_total(holdings, slots, device, n_held + tenants->slots_kept);
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
 	if (summarise(&counted, arena, err) < 0)

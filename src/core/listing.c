@@ -85,7 +85,9 @@ static bool was_listed(const struct listing *listing, const struct roster_place 
 /*
  * A pod of that name may have been there before, whom nobody remembers. The kubelet has no two of a
  * name at a time, so a List that it was asked for after it took this one over means this one. That
- * moment is known to the second; what was read within that second may be of either.
+ * moment is known to the second; what was read within that second may be of either. But a static
+ * pod whose manifest was changed is given its devices while the API server still has the mirror of
+ * the one before, under the name that both have.
  */
 static bool is_since_start(struct listing *listing, const struct pod *pod)
 {
@@ -93,25 +95,11 @@ static bool is_since_start(struct listing *listing, const struct pod *pod)
 	int64_t listed_at = listing->holdings->input->listed_at;
 
 	/* One of some time ago does not tell who held the IDs since. */
-	if (started_at == 0 || listing->holdings->list != HOLDING_BOOK_OK)
+	if (started_at == 0 || pod_config_hash(pod).len > 0 ||
+	    listing->holdings->list != HOLDING_BOOK_OK)
 		return false;
 	listing->holdings->awaits_list |= listed_at < started_at + POD_GRANULARITY_MS;
 	return listed_at >= started_at + POD_GRANULARITY_MS;
-}
-
-/*
- * A List that was read when the kubelet had this pod already gave it other devices than this one
- * does: the name has passed to another pod since, of which the API server's news are late. The same
- * may be so as long as they do not say when this pod started.
- */
-static bool is_passed_on(const struct listing *listing, uint32_t index, const struct pod *pod)
-{
-	const int64_t *differed_at = listing->holdings->input->list_differed_at;
-	int64_t started_at = pod_started_at(pod);
-
-	if (!differed_at || differed_at[index] == 0)
-		return false;
-	return started_at == 0 || differed_at[index] >= started_at + POD_GRANULARITY_MS;
 }
 
 /* Who holds an ID of that place, when the name is all there is to go by. */
@@ -222,7 +210,7 @@ static void explain(struct listing *listing, uint32_t index)
 		support_entries(listing, said, NULL);
 	else if (has(match, BOOK_ENDED) && !is_open(listing, pod, said->container))
 		return;
-	else if (has(match, BOOK_ENDED) || (pod && is_passed_on(listing, index, pod)))
+	else if (has(match, BOOK_ENDED))
 		note_untold(listing, said);
 	else
 		note_by_name(listing, said, owner);

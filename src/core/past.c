@@ -155,21 +155,24 @@ static void note_tenant(struct past *past, const struct attribution_tenant *t, s
 			bool is_ours)
 {
 	const struct past_holder holder = {t->pod_uid, t->container, device, witnesses_of(t)};
+	bool is_stand_in = view_equal(t->stand_in, VIEW("HAMi"));
 	uint32_t hash;
 
-	note_everywhere(past,
-			(struct past_name){.namespace = t->pod_namespace,
-					   .name = t->pod_name,
-					   .container = t->container,
-					   .uid = t->pod_uid},
-			device);
+	/* Who may never have had the device is not remembered once it has left (core/tenant.c). */
+	if (!is_stand_in)
+		note_everywhere(past,
+				(struct past_name){.namespace = t->pod_namespace,
+						   .name = t->pod_name,
+						   .container = t->container,
+						   .uid = t->pod_uid},
+				device);
 	if (t->phase != ATTRIBUTION_PHASE_PENDING && t->phase != ATTRIBUTION_PHASE_UNRESOLVED)
 		note_uid(past, t->pod_uid);
 	if (!is_ours)
 		return;
 	hash = hash_holder(t->pod_uid, t->container);
 	/* Who named HAMi's ID there named none that tells its own device. */
-	if (!view_equal(t->stand_in, VIEW("HAMi")))
+	if (!is_stand_in)
 		note_holder(past, hash, holder, device);
 	note_holder(past, hash, holder, PAST_ANYWHERE);
 }

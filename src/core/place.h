@@ -30,6 +30,8 @@ struct place {
 	struct list attributions;     /* struct attribution_record (core/attribution_set.h) */
 	struct list slices;           /* struct resource_slice_record (core/resource_slice_set.h) */
 	size_t n_slices;
+	uint64_t slice_changes;          /* of these slices, how many were told */
+	uint64_t slices_distrusted_until; /* ms; see inventory_distrust_slices(); 0: they count */
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by core/node_set.h; NULL: the API server has none */
@@ -41,7 +43,6 @@ struct place {
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
 	int64_t listed_at;     /* see core/join.h */
-	int64_t *list_differed_at; /* the same; NULL: no earlier report is known */
 	struct place_refusals refused; /* of the report's content, as far as it was counted */
 	int64_t booted_after;  /* see core/join.h */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
@@ -108,6 +109,11 @@ bool place_reports_uid(const struct place *place, struct view uid);
 bool place_reports_name(const struct place *place, struct view namespace, struct view name);
 /* True when the report names the device of the object with that name. */
 bool place_reports_device(const struct report *report, struct view object_name);
+/*
+ * True when what the API server has of the node says that the device of that UUID is there: the
+ * kubelet told a pod so that is not over, or a slice describes it or a part of it.
+ */
+bool place_names_device(const struct place *place, struct view uuid);
 /*
  * Notes what a join refused, and returns how much of it is new: what the same content of a report
  * was refused for before is not counted again.

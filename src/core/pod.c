@@ -21,16 +21,22 @@ struct pod_extra {
 	struct view hami_devices;
 	struct view kai_group;
 	struct view kai_device;
+	struct view kai_container;
 	struct pod_container *containers;
 	struct pod_allocation *allocations;
 	struct pod_claim *claims;
+	struct view *kai_groups;
 	int64_t started_at;
 	uint32_t n_containers;
 	uint32_t n_allocations;
 	uint32_t n_claims;
+	uint32_t n_kai_groups;
+	uint32_t containers_left_out;
 	uint32_t allocations_left_out;
 	uint32_t claims_left_out;
-	max_align_t behind[]; /* the three arrays, then all texts */
+	uint32_t kai_groups_left_out;
+	bool hami_left_out;
+	max_align_t behind[]; /* the four arrays, then all texts */
 };
 
 enum text {
@@ -68,7 +74,7 @@ static struct view put(char **text, struct view v)
 static size_t texts_size(const struct pod_fields *fields)
 {
 	size_t size = fields->owner_kind.len + fields->owner_name.len + fields->hami_devices.len +
-		      fields->kai_group.len + fields->kai_device.len;
+		      fields->kai_group.len + fields->kai_device.len + fields->kai_container.len;
 
 	for (uint32_t i = 0; i < fields->n_containers; i++)
 		size += fields->containers[i].name.len + fields->containers[i].id.len;
@@ -78,6 +84,8 @@ static size_t texts_size(const struct pod_fields *fields)
 	for (uint32_t i = 0; i < fields->n_claims; i++)
 		size += fields->claims[i].container.len + fields->claims[i].claim.len +
 			fields->claims[i].request.len;
+	for (uint32_t i = 0; i < fields->n_kai_groups; i++)
+		size += fields->kai_groups[i].len;
 	return size;
 }
 
@@ -85,7 +93,8 @@ static size_t arrays_size(const struct pod_fields *fields)
 {
 	return fields->n_containers * sizeof(struct pod_container) +
 	       fields->n_allocations * sizeof(struct pod_allocation) +
-	       fields->n_claims * sizeof(struct pod_claim);
+	       fields->n_claims * sizeof(struct pod_claim) +
+	       fields->n_kai_groups * sizeof(struct view);
 }
 
 static void put_arrays(const struct pod_fields *fields, struct pod_extra *extra, char **text)
@@ -107,6 +116,8 @@ static void put_arrays(const struct pod_fields *fields, struct pod_extra *extra,
 			.claim = put(text, fields->claims[i].claim),
 			.request = put(text, fields->claims[i].request),
 		};
+	for (uint32_t i = 0; i < fields->n_kai_groups; i++)
+		extra->kai_groups[i] = put(text, fields->kai_groups[i]);
 }
 
 static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_extra,
@@ -118,25 +129,32 @@ static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_ext
 	assert(fields->n_containers <= POD_MAX_CONTAINERS);
 	assert(fields->n_allocations <= POD_MAX_ALLOCATIONS);
 	assert(fields->n_claims <= POD_MAX_CLAIMS);
+	assert(fields->n_kai_groups <= POD_MAX_KAI_GROUPS);
 	extra = malloc(sizeof(*extra) + arrays_size(fields) + texts_size(fields));
 	if (!extra)
 		return error_no_memory(err);
 	extra->n_containers = fields->n_containers;
 	extra->n_allocations = fields->n_allocations;
 	extra->n_claims = fields->n_claims;
+	extra->n_kai_groups = fields->n_kai_groups;
 	extra->started_at = fields->started_at;
+	extra->containers_left_out = fields->containers_left_out;
+	extra->hami_left_out = fields->hami_left_out;
 	extra->allocations_left_out = fields->allocations_left_out;
 	extra->claims_left_out = fields->claims_left_out;
+	extra->kai_groups_left_out = fields->kai_groups_left_out;
 	extra->containers = (struct pod_container *)extra->behind;
 	extra->allocations = (struct pod_allocation *)(extra->containers + extra->n_containers);
 	extra->claims = (struct pod_claim *)(extra->allocations + extra->n_allocations);
-	text = (char *)(extra->claims + extra->n_claims);
+	extra->kai_groups = (struct view *)(extra->claims + extra->n_claims);
+	text = (char *)(extra->kai_groups + extra->n_kai_groups);
 	put_arrays(fields, extra, &text);
 	extra->owner_kind = put(&text, fields->owner_kind);
 	extra->owner_name = put(&text, fields->owner_name);
 	extra->hami_devices = put(&text, fields->hami_devices);
 	extra->kai_group = put(&text, fields->kai_group);
 	extra->kai_device = put(&text, fields->kai_device);
+	extra->kai_container = put(&text, fields->kai_container);
 	*ret_extra = extra;
 	return 0;
 }
@@ -295,9 +313,19 @@ bool pod_is_status_cut(const struct pod *pod)
 	return pod->extra && pod->extra->allocations_left_out > 0;
 }
 
+bool pod_has_more_containers(const struct pod *pod)
+{
+	return pod->extra && pod->extra->containers_left_out > 0;
+}
+
 uint32_t pod_left_out(const struct pod *pod)
 {
-	return pod->extra ? pod->extra->allocations_left_out + pod->extra->claims_left_out : 0;
+	const struct pod_extra *extra = pod->extra;
+
+	return extra ? extra->containers_left_out + extra->allocations_left_out +
+			       extra->claims_left_out + extra->kai_groups_left_out +
+			       extra->hami_left_out
+		     : 0;
 }
 
 int64_t pod_started_at(const struct pod *pod)
@@ -318,6 +346,27 @@ struct view pod_kai_group(const struct pod *pod)
 struct view pod_kai_device(const struct pod *pod)
 {
 	return pod->extra ? pod->extra->kai_device : (struct view){0};
+}
+
+struct view pod_kai_container(const struct pod *pod)
+{
+	return pod->extra ? pod->extra->kai_container : (struct view){0};
+}
+
+bool pod_has_kai_group(const struct pod *pod)
+{
+	return pod_kai_group(pod).len > 0 || (pod->extra && pod->extra->n_kai_groups > 0);
+}
+
+bool pod_is_in_kai_group(const struct pod *pod, struct view group)
+{
+	if (group.len == 0)
+		return false;
+	for (uint32_t i = 0; pod->extra && i < pod->extra->n_kai_groups; i++) {
+		if (view_equal(pod->extra->kai_groups[i], group))
+			return true;
+	}
+	return view_equal(pod_kai_group(pod), group);
 }
 
 bool pod_is_over(const struct pod *pod)
@@ -406,6 +455,18 @@ static bool claims_equal(const struct pod *a, const struct pod *b)
 	return true;
 }
 
+static bool groups_equal(const struct pod *a, const struct pod *b)
+{
+	uint32_t n = a->extra ? a->extra->n_kai_groups : 0;
+
+	if (n != (b->extra ? b->extra->n_kai_groups : 0))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!view_equal(a->extra->kai_groups[i], b->extra->kai_groups[i]))
+			return false;
+	return true;
+}
+
 static bool extras_equal(const struct pod *a, const struct pod *b)
 {
 	return pod_started_at(a) == pod_started_at(b) &&
@@ -413,9 +474,12 @@ static bool extras_equal(const struct pod *a, const struct pod *b)
 	       view_equal(pod_owner_name(a), pod_owner_name(b)) &&
 	       view_equal(pod_hami_devices(a), pod_hami_devices(b)) &&
 	       view_equal(pod_kai_group(a), pod_kai_group(b)) &&
-	       view_equal(pod_kai_device(a), pod_kai_device(b)) && containers_equal(a, b) &&
-	       allocations_equal(a, b) && claims_equal(a, b) &&
-	       pod_is_status_cut(a) == pod_is_status_cut(b) && pod_left_out(a) == pod_left_out(b);
+	       view_equal(pod_kai_device(a), pod_kai_device(b)) &&
+	       view_equal(pod_kai_container(a), pod_kai_container(b)) && groups_equal(a, b) &&
+	       containers_equal(a, b) && allocations_equal(a, b) && claims_equal(a, b) &&
+	       pod_is_status_cut(a) == pod_is_status_cut(b) &&
+	       pod_has_more_containers(a) == pod_has_more_containers(b) &&
+	       pod_left_out(a) == pod_left_out(b);
 }
 
 static bool texts_equal(const struct pod *a, const struct pod *b)

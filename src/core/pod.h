@@ -58,10 +58,11 @@ struct pod_claim {
 	struct view request; /* that part of it; empty: all of it */
 };
 
-#define POD_MAX_HAMI_TEXT 4096u  /* a longer annotation of HAMi's is left out */
+#define POD_MAX_HAMI_TEXT 4096u  /* a longer annotation of HAMi's is left out: hami_left_out */
 #define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out */
 #define POD_MAX_ALLOCATIONS 256u /* and in allocations_left_out */
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
+#define POD_MAX_KAI_GROUPS 64u   /* and in kai_groups_left_out */
 
 /*
  * What a decoder found; all borrowed from the document. From `started_at` on it is given only for a
@@ -85,7 +86,9 @@ struct pod_fields {
 	struct view owner_kind;     /* of the controlling owner, else empty */
 	struct view owner_name;
 	struct view hami_devices; /* annotation hami.io/vgpu-devices-allocated */
+	bool hami_left_out;       /* that annotation is too long */
 	struct view kai_group;    /* label runai-gpu-group: the pods that share a GPU */
+	struct view kai_container; /* annotation gpu-fraction-container-name: who of the pod does */
 	struct view kai_device;   /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
 	uint32_t n_containers;
 	uint32_t containers_left_out;
@@ -93,9 +96,12 @@ struct pod_fields {
 	uint32_t allocations_left_out;
 	uint32_t n_claims;
 	uint32_t claims_left_out;
+	uint32_t n_kai_groups;
+	uint32_t kai_groups_left_out;
 	struct pod_container containers[POD_MAX_CONTAINERS];
 	struct pod_allocation allocations[POD_MAX_ALLOCATIONS];
 	struct pod_claim claims[POD_MAX_CLAIMS];
+	struct view kai_groups[POD_MAX_KAI_GROUPS]; /* labels runai-gpu-group/...: of several GPUs */
 };
 
 struct pod; /* opaque: a compact copy */
@@ -126,7 +132,9 @@ bool pod_is_system(const struct pod *pod);
 bool pod_is_reservation(const struct pod *pod);
 /* The status tells of more devices than are kept: what it does not name it may name. */
 bool pod_is_status_cut(const struct pod *pod);
-/* How many devices and uses of claims were left out. */
+/* The pod has more containers than are kept: one that is not found may be one of those. */
+bool pod_has_more_containers(const struct pod *pod);
+/* How many containers, devices, uses of claims, groups of KAI's and notes of HAMi's were left out. */
 uint32_t pod_left_out(const struct pod *pod);
 /*
  * When the kubelet took the pod over, which is after it gave it its devices and before it fetches
@@ -137,6 +145,10 @@ int64_t pod_started_at(const struct pod *pod);
 struct view pod_hami_devices(const struct pod *pod);
 struct view pod_kai_group(const struct pod *pod);
 struct view pod_kai_device(const struct pod *pod);
+struct view pod_kai_container(const struct pod *pod);
+/* True when the pod shares a GPU by any label of KAI's, and when it does so in that group. */
+bool pod_has_kai_group(const struct pod *pod);
+bool pod_is_in_kai_group(const struct pod *pod, struct view group);
 /*
  * True when the pod cannot hold a device any more: it failed admission, or its phase is Succeeded
  * or Failed and no container is known to run.

@@ -26,7 +26,7 @@ struct pod_set {
 	struct table by_uid;
 	struct intern intern; /* node names */
 	struct place_book *places;
-	size_t n_left_out; /* devices and uses of claims that pods have beyond what is kept of one */
+	size_t n_left_out; /* what pods have beyond what is kept of one: pod_left_out() */
 };
 
 /* places is borrowed and must outlive the set. */

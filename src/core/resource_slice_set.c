@@ -30,6 +30,13 @@ static bool is_unplaced(const struct resource_slice *slice)
 	return slice->driver.len > 0 && slice->node.len == 0;
 }
 
+/* What was wrong with the slices may be set right by that. */
+static void note_change(struct place *place)
+{
+	place->slice_changes++;
+	place->slices_distrusted_until = 0;
+}
+
 /* Hangs the record, which holds its slice, on its place, and takes it off again. */
 static void attach(struct resource_slice_set *set, struct resource_slice_record *record,
 		   struct place *place, bool initial)
@@ -40,6 +47,7 @@ static void attach(struct resource_slice_set *set, struct resource_slice_record 
 		return;
 	list_append(&place->slices, &record->link);
 	place->n_slices++;
+	note_change(place);
 	place_touch(set->places, place, initial);
 }
 
@@ -53,6 +61,17 @@ static void detach(struct resource_slice_set *set, struct resource_slice_record 
 	place_touch(set->places, record->place, initial);
 	list_remove(&record->link);
 	record->place->n_slices--;
+	note_change(record->place);
+}
+
+/* What the slice says is as before, and its version is another. */
+static void renew(struct resource_slice_set *set, struct place *place, bool initial)
+{
+	if (!place)
+		return;
+	if (place->slices_distrusted_until > 0)
+		place_touch(set->places, place, initial);
+	note_change(place);
 }
 
 /* The place that a slice belongs on; NULL with 0: on none. */
@@ -116,6 +135,7 @@ static int update(struct resource_slice_set *set, struct resource_slice_record *
 
 	if (resource_slice_equal(record->slice, slice)) {
 		resource_slice_free(slice);
+		renew(set, old_place, initial);
 		return 0;
 	}
 	if (find_place(set, slice, old_place, &place, err) < 0)

@@ -34,9 +34,9 @@ void resource_slice_set_init(struct resource_slice_set *set, struct place_book *
 /* All slices must have been removed. */
 void resource_slice_set_deinit(struct resource_slice_set *set);
 /*
- * Adds or changes the slice, if it is newer; touches its node, and the one that it was of. change
- * and initial as in core/inventory.h. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; a present record
- * stays.
+ * Adds or changes the slice, if it is newer; touches its node, and the one that it was of, whose
+ * slices then count again (inventory_distrust_slices()). change and initial as in core/inventory.h.
+ * Fails with ERROR_NO_MEMORY or ERROR_LIMIT; a present record stays.
  */
 MUST_USE int resource_slice_set_put(struct resource_slice_set *set,
 				    const struct resource_slice_fields *fields,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/condition.h"
 
 /* Of what was published, more partitions of one device are not looked at. */
 #define MAX_PAST_PARTITIONS (4 * LIMIT_PARTITIONS)
@@ -342,6 +343,32 @@ static void add_published(struct roster *roster, const struct join_input *input)
 	}
 }
 
+/*
+ * A card may have been moved here. That it is here is shown by a report that is recent and says so,
+ * while no recent one of another node does; where neither node has an agent, by what the API server
+ * says of both.
+ */
+static bool is_moved_here(const struct join_input *input, const struct roster_device *device)
+{
+	const struct join_previous *previous = device->previous;
+	const struct join_limits *limits = input->limits;
+
+	if (previous->claimed_age_ms >= 0 && previous->claimed_age_ms < limits->report_stale_ms)
+		return false;
+	if (input->report)
+		return device->reported && input->report_age_ms < limits->report_stale_ms;
+	return input->report_age_ms >= limits->agentless_ms &&
+	       condition_is_agentless(&previous->object->status) && !previous->is_named_elsewhere;
+}
+
+static void mark_elsewhere(struct roster *roster, const struct join_input *input)
+{
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		struct roster_device *device = &roster->devices[i];
+		device->is_elsewhere = device->is_taken && !is_moved_here(input, device);
+	}
+}
+
 int roster_make(const struct join_input *input, struct arena *arena, struct roster *ret_roster,
 		struct error *err)
 {
@@ -363,6 +390,7 @@ int roster_make(const struct join_input *input, struct arena *arena, struct rost
 		add_from_books(&roster, input, &room);
 	add_from_api(&roster, input, &room);
 	mark_sliced(&roster, input);
+	mark_elsewhere(&roster, input);
 	qsort(roster.devices, roster.n_devices, sizeof(*roster.devices), by_uuid);
 	if (index_devices(&roster, arena, err) < 0)
 		return -1;

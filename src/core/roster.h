@@ -22,6 +22,7 @@ struct roster_device {
 	const struct join_previous *previous; /* NULL: it has no object */
 	bool is_ours;                         /* the object's status names this node */
 	bool is_taken;                        /* the object's status names another node */
+	bool is_elsewhere; /* and nothing shows that the device has been moved to this one */
 	bool is_sliced;                       /* a ResourceSlice of the node's describes it */
 };
 

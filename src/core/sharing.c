@@ -4,19 +4,22 @@
  * The form of the device IDs decides first: whether they name the device or MIG devices, and
  * whether they end in a replica number. Between MPS and time-slicing it cannot decide. That is what
  * the rows of `clues` are for: each is a question whose answer speaks for one of the two. The first
- * that speaks decides, unless a stronger one speaks for the other.
+ * that speaks decides, unless one that is as strong speaks for the other: then it is not known.
  *
- * Only what decides is given as evidence: processes come and go, and a line that came and went with
- * them would be a change of the status without a change of its meaning.
+ * The node's label decides nothing: it says what was meant, for all devices of the node. Given as
+ * evidence is what decides, and of the compute mode and the label also what contradicts it, the
+ * label also where it agrees. Processes are not: they come and go, and a line that came and went
+ * with them would be a change of the status without a change of its meaning.
  */
 
 #include "core/sharing.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "core/claimant.h"
 
-#define MAX_EVIDENCE 3
+#define MAX_EVIDENCE 4
 
 enum form {
 	FORM_GPU = 1u << 0,
@@ -44,16 +47,22 @@ struct findings {
 	uint32_t n_evidence;
 };
 
+static void add(struct findings *f, struct view evidence)
+{
+	assert(f->n_evidence < MAX_EVIDENCE);
+	f->evidence[f->n_evidence++] = evidence;
+}
+
 static void conclude(struct findings *f, int mode, struct view evidence)
 {
 	f->mode = mode;
-	f->evidence[f->n_evidence++] = evidence;
+	add(f, evidence);
 }
 
 static void contradict(struct findings *f, struct view one, struct view other)
 {
 	conclude(f, ATTRIBUTION_MODE_UNKNOWN, one);
-	f->evidence[f->n_evidence++] = other;
+	add(f, other);
 }
 
 /* The form of the IDs, as evidence */
@@ -111,25 +120,6 @@ static enum clue ask_default_mode(const struct findings *f)
 	return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT ? CLUE_TIME_SLICED : CLUE_NONE;
 }
 
-static bool is_labelled(const struct findings *f, struct view value)
-{
-	const struct node *node = f->holdings->input->node;
-	struct view label = {0};
-	if (node && compute_mode_of(f) == REPORT_COMPUTE_UNKNOWN)
-		(void)node_label(node, VIEW("gpu.sharing-strategy"), &label);
-	return view_equal(label, value);
-}
-
-static enum clue ask_label_mps(const struct findings *f)
-{
-	return is_labelled(f, VIEW("mps")) ? CLUE_MPS : CLUE_NONE;
-}
-
-static enum clue ask_label_time_slicing(const struct findings *f)
-{
-	return is_labelled(f, VIEW("time-slicing")) ? CLUE_TIME_SLICED : CLUE_NONE;
-}
-
 #define WITH_PIPE VIEW_INIT("an allocation response has the MPS pipe")
 #define WITHOUT_PIPE VIEW_INIT("an allocation response has no MPS pipe")
 
@@ -139,17 +129,17 @@ static const struct view without_pipe = WITHOUT_PIPE;
 static const struct {
 	enum clue (*ask)(const struct findings *f);
 	struct view evidence;
-	bool is_weak; /* contradicts nothing: it is only asked when nothing else spoke */
+	bool is_weak; /* does not make unknown what a stronger one decided */
 } clues[] = {
 	{ask_allocation_with, WITH_PIPE, false},
 	{ask_allocation_without, WITHOUT_PIPE, false},
 	{ask_exclusive_process, VIEW_INIT("compute mode is ExclusiveProcess"), false},
 	{ask_processes, VIEW_INIT("an MPS process is on the device"), true},
 	{ask_default_mode, VIEW_INIT("compute mode is Default"), true},
-	{ask_label_mps, VIEW_INIT("node label gpu.sharing-strategy is mps"), true},
-	{ask_label_time_slicing, VIEW_INIT("node label gpu.sharing-strategy is time-slicing"),
-	 true},
 };
+
+static const struct view default_contradicts = VIEW_INIT(
+	"compute mode is Default, which contradicts");
 
 static bool is_from_allocation(struct view evidence)
 {
@@ -169,11 +159,22 @@ static bool has_tenant_of_then(const struct findings *f)
 	return false;
 }
 
+static bool was_contradicted(const struct findings *f)
+{
+	const struct array before = f->published->evidence;
+	for (uint32_t i = 0; i < before.count; i++) {
+		if (view_equal(*ARRAY_AT(before, struct view, i), default_contradicts))
+			return true;
+	}
+	return false;
+}
+
+/* By what has come up since. */
 static bool is_contradicted(const struct findings *f, int mode)
 {
 	switch (mode) {
 	case ATTRIBUTION_MODE_MPS:
-		return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT;
+		return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT && !was_contradicted(f);
 	case ATTRIBUTION_MODE_TIME_SLICED:
 		return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	default:
@@ -199,11 +200,10 @@ static bool carry_over(struct findings *f)
 	return true;
 }
 
-static void tell_replicas_apart(struct findings *f)
+static void ask_clues(struct findings *f)
 {
 	enum clue first = CLUE_NONE;
-	if (carry_over(f))
-		return;
+
 	for (size_t i = 0; i < ARRAY_SIZE(clues); i++) {
 		enum clue clue = clues[i].ask(f);
 		if (clue == CLUE_NONE || clue == first)
@@ -216,12 +216,52 @@ static void tell_replicas_apart(struct findings *f)
 				 clues[i].evidence);
 		} else if (!clues[i].is_weak) {
 			f->mode = ATTRIBUTION_MODE_UNKNOWN;
-			f->evidence[f->n_evidence++] = clues[i].evidence;
+			add(f, clues[i].evidence);
 			return;
 		}
 	}
 	if (first == CLUE_NONE)
 		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_ids : replica_ids);
+}
+
+/* What the node is labelled as corroborates, or contradicts. */
+static const struct {
+	struct view value;
+	int mode;
+	struct view evidence, contradicts;
+} labels[] = {
+	{VIEW_INIT("mps"), ATTRIBUTION_MODE_MPS,
+	 VIEW_INIT("node label gpu.sharing-strategy is mps"),
+	 VIEW_INIT("node label gpu.sharing-strategy is mps, which contradicts")},
+	{VIEW_INIT("time-slicing"), ATTRIBUTION_MODE_TIME_SLICED,
+	 VIEW_INIT("node label gpu.sharing-strategy is time-slicing"),
+	 VIEW_INIT("node label gpu.sharing-strategy is time-slicing, which contradicts")},
+};
+
+static void add_label(struct findings *f)
+{
+	const struct node *node = f->holdings->input->node;
+	struct view label = {0};
+
+	if (!node || !node_label(node, VIEW("gpu.sharing-strategy"), &label))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		if (view_equal(labels[i].value, label))
+			add(f, f->mode == ATTRIBUTION_MODE_UNKNOWN || f->mode == labels[i].mode
+				       ? labels[i].evidence
+				       : labels[i].contradicts);
+	}
+}
+
+static void tell_replicas_apart(struct findings *f)
+{
+	if (!carry_over(f))
+		ask_clues(f);
+	if (f->n_evidence > 1)
+		return; /* two that contradict each other, and neither counts for more */
+	if (f->mode == ATTRIBUTION_MODE_MPS && compute_mode_of(f) == REPORT_COMPUTE_DEFAULT)
+		add(f, default_contradicts);
+	add_label(f);
 }
 
 /* From the form of the IDs */
@@ -258,7 +298,7 @@ static void conclude_from_forms(struct findings *f)
 	case FORM_MIG_REPLICA:
 	case FORM_MIG | FORM_MIG_REPLICA: /* of several kinds of parts some are shared */
 		conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
-		f->evidence[f->n_evidence++] = replica_ids;
+		add(f, replica_ids);
 		break;
 	default: /* several, of which one is a whole device's, if not odd or HAMi's */
 		if (f->forms & FORM_ODD)
@@ -279,7 +319,7 @@ static void conclude_from_forms(struct findings *f)
 static void note_left_over(struct findings *f)
 {
 	if (f->left_over & ~f->forms)
-		f->evidence[f->n_evidence++] = left_over_ids;
+		add(f, left_over_ids);
 }
 
 static enum form form_of(const struct slot *slot)
@@ -316,11 +356,28 @@ static void read_slots(struct findings *f, const struct slot *slots, size_t n_sl
 	}
 }
 
-static void read_holdings(struct findings *f, const struct holding *items, size_t n_items)
+static int by_id(const void *id, const void *item)
+{
+	return view_compare(*(const struct view *)id, ((const struct slot *)item)->id);
+}
+
+static bool is_on_offer(struct view id, const struct slot *slots, size_t n_slots)
+{
+	const struct slot *slot = n_slots > 0 ? bsearch(&id, slots, n_slots, sizeof(*slots), by_id)
+					      : NULL;
+	return slot && slot->is_offered;
+}
+
+/*
+ * Who was given the whole device was given no pipe, whatever came later; and who was given what is
+ * no longer on offer, as things were then.
+ */
+static void read_holdings(struct findings *f, const struct holding *items, size_t n_items,
+			  const struct slot *slots, size_t n_slots)
 {
 	for (size_t i = 0; i < n_items; i++) {
-		/* Who was given the whole device was given no pipe, whatever came later. */
-		if (device_id_parse(items[i].id).is_replica)
+		if (device_id_parse(items[i].id).is_replica &&
+		    (!f->has_offer || is_on_offer(items[i].id, slots, n_slots)))
 			f->mps |= items[i].mps;
 		f->is_shared |= (items[i].witnesses & HOLDING_KAI) != 0;
 	}
@@ -401,12 +458,16 @@ static bool is_unheard(const struct findings *f)
 	return f->holdings->is_settling || (f->forms == 0 && !f->is_offer_known);
 }
 
-/* With none on offer the held ones are what is left of them. */
+/*
+ * With none on offer the held ones are what is left of them: how many there were is known from what
+ * was published, or not at all.
+ */
 static void complete_replicas(struct findings *f)
 {
-	if (!f->is_offer_known && f->published && f->published->mode == f->mode &&
-	    f->published->replicas > f->replicas)
-		f->replicas = f->published->replicas;
+	if (f->has_offer ||
+	    !(f->forms & (FORM_GPU_REPLICA | FORM_MIG_REPLICA | FORM_HAMI | FORM_ODD)))
+		return;
+	f->replicas = f->published && f->published->mode == f->mode ? f->published->replicas : 0;
 }
 
 bool sharing_is_without_ids(const struct attribution_sharing *sharing)
@@ -436,7 +497,7 @@ int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
 	const struct holding *items = holding_items(holdings, device, &n_items);
 
 	read_slots(&f, own_slots, n_slots);
-	read_holdings(&f, items, n_items);
+	read_holdings(&f, items, n_items, own_slots, n_slots);
 	read_claims(&f, device);
 	if (is_unheard(&f) && f.published && f.published->mode != ATTRIBUTION_MODE_UNSET) {
 		*ret_sharing = *f.published;

@@ -3,11 +3,11 @@
 
 /*
  * sharing - how one device is divided among containers, concluded from what was seen on it: the
- * form of its device IDs, MIG mode, what allocation responses carried, compute mode, processes, and
- * only then the node's label.
+ * form of its device IDs, MIG mode, what allocation responses carried, compute mode and processes.
+ * The node's label decides nothing: it corroborates, or a line says that it contradicts.
  *
  * Threads: any.
- * Limits:  evidence is at most 3 lines.
+ * Limits:  evidence is at most 4 lines.
  */
 
 #include "core/slot.h"

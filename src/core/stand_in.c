@@ -19,13 +19,16 @@ static struct view uuid_of(struct view device)
 	return uuid;
 }
 
-/* False: it is no device of the node, or not one that is known yet. */
+/*
+ * False: it is no device of the node, or not one that is known yet, or it still is another node's.
+ * Then all that is known is that the pod has one of this node's.
+ */
 static bool note_hami_device(struct ledger *ledger, const struct pod *pod, struct view container,
 			     struct view uuid)
 {
 	const struct holding what = {.witnesses = HOLDING_HAMI};
 	struct roster_place place = roster_find(ledger->holdings->roster, uuid);
-	if (!place.device)
+	if (!place.device || place.device->is_elsewhere)
 		return false;
 	ledger_note_device(ledger,
 			   ledger_add_owner(ledger,
@@ -66,8 +69,13 @@ static void read_hami(struct ledger *ledger, const struct pod *pod)
 
 /* KAI */
 
-static struct view first_container(const struct pod *pod)
+/* Who of the pod has the share: whom the pod names, or the first of its main containers. */
+static struct view find_container(const struct pod *pod)
 {
+	struct view named = pod_kai_container(pod);
+
+	if (pod_find_container(pod, named))
+		return named;
 	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
 		if (pod_container_at(pod, i)->kind == POD_CONTAINER_MAIN)
 			return pod_container_at(pod, i)->name;
@@ -77,8 +85,7 @@ static struct view first_container(const struct pod *pod)
 
 static bool is_sharer(const struct pod *pod, struct view group)
 {
-	return group.len > 0 && !pod_is_over(pod) && !pod_is_reservation(pod) &&
-	       view_equal(pod_kai_group(pod), group);
+	return !pod_is_over(pod) && !pod_is_reservation(pod) && pod_is_in_kai_group(pod, group);
 }
 
 /* Notes the pods of the group as being on the device. False: there is none. */
@@ -98,7 +105,7 @@ static bool note_sharers(struct ledger *ledger, struct view group,
 				   ledger_add_owner(ledger,
 						    (struct holding_owner){
 							    .pod_uid = pod_uid(pod),
-							    .container = first_container(pod),
+							    .container = find_container(pod),
 							    .pod = pod,
 						    }),
 				   device, (struct view){0}, what);
@@ -151,7 +158,7 @@ size_t stand_in_count(const struct census *census)
 		if (pod_is_reservation(pod))
 			n_reservations++;
 		else
-			n_sharers += pod_kai_group(pod).len > 0;
+			n_sharers += pod_has_kai_group(pod);
 	}
 	return n + n_reservations * n_sharers;
 }

@@ -9,7 +9,9 @@
  * a group for which KAI holds a device.
  *
  * Sources: HAMi's annotation hami.io/vgpu-devices-allocated ("UUID,type,memory,cores:" a device,
- * ";" behind each container); KAI's label runai-gpu-group and annotation run.ai/reserve_for_gpu_index.
+ * ";" behind each container); KAI's labels runai-gpu-group, of who shares several devices
+ * runai-gpu-group/GROUP, and annotations run.ai/reserve_for_gpu_index and
+ * gpu-fraction-container-name.
  *
  * Threads: any.
  */

@@ -85,7 +85,9 @@ static bool tenant_equal(const void *a, const void *b)
 static bool statement_equal(const void *a, const void *b)
 {
 	const struct attribution_statement *x = a, *y = b;
-	return view_equal(x->witness, y->witness) && x->slots == y->slots;
+	return view_equal(x->witness, y->witness) && x->slots == y->slots &&
+	       texts_equal(x->device_ids, y->device_ids) &&
+	       x->device_ids_left_out == y->device_ids_left_out;
 }
 
 static bool disagreement_equal(const void *a, const void *b)
@@ -111,8 +113,8 @@ static bool user_equal(const void *a, const void *b)
 	const struct attribution_user *x = a, *y = b;
 	return view_equal(x->pod_uid, y->pod_uid) &&
 	       view_equal(x->pod_namespace, y->pod_namespace) &&
-	       view_equal(x->pod_name, y->pod_name) && view_equal(x->process, y->process) &&
-	       x->since == y->since;
+	       view_equal(x->pod_name, y->pod_name) && view_equal(x->container, y->container) &&
+	       view_equal(x->process, y->process) && x->since == y->since;
 }
 
 static bool past_tenant_equal(const void *a, const void *b)
@@ -134,7 +136,7 @@ static bool health_event_equal(const void *a, const void *b)
 {
 	const struct attribution_health_event *x = a, *y = b;
 	return x->xid == y->xid && x->time == y->time && view_equal(x->meaning, y->meaning) &&
-	       texts_equal(x->tenants, y->tenants);
+	       texts_equal(x->tenants, y->tenants) && x->tenants_left_out == y->tenants_left_out;
 }
 
 static bool health_equal(const struct attribution_health_state *a,
@@ -176,7 +178,8 @@ static bool counts_equal(const struct attribution_status *a, const struct attrib
 	       view_equal(a->tenant_summary, b->tenant_summary) &&
 	       a->source_disagreement_left_out == b->source_disagreement_left_out &&
 	       a->unplaced_tenants_left_out == b->unplaced_tenants_left_out &&
-	       a->unallocated_users_left_out == b->unallocated_users_left_out;
+	       a->unallocated_users_left_out == b->unallocated_users_left_out &&
+	       (a->unknown_processes > 0) == (b->unknown_processes > 0);
 }
 
 static bool lists_equal(const struct attribution_status *a, const struct attribution_status *b)

@@ -143,21 +143,18 @@ static unsigned published_witnesses(const struct attribution_tenant *before)
 	return witnesses;
 }
 
-/* A name alone confirms nothing; but what was confirmed by UID stays so while that book is silent. */
-static int confidence_of(const struct resolver *resolver, unsigned witnesses,
-			 const struct attribution_tenant *tenant,
-			 const struct attribution_tenant *before)
+/* By those witnesses and no others: what is published shows what it rests on. */
+static int confidence_of(unsigned witnesses, const struct attribution_tenant *tenant)
 {
 	if (view_equal(tenant->stand_in, VIEW("HAMi")))
 		return ATTRIBUTION_CONFIDENCE_UNCONFIRMED; /* it holds some device, maybe not this */
+	if (!(witnesses & ~(unsigned)HOLDING_PROCESSES))
+		return ATTRIBUTION_CONFIDENCE_UNCONFIRMED;
 	if (witnesses & WITNESSES_BY_UID)
 		return ATTRIBUTION_CONFIDENCE_CONFIRMED;
 	if (witnesses & (HOLDING_HAMI | HOLDING_KAI))
 		return witnesses & HOLDING_PROCESSES ? ATTRIBUTION_CONFIDENCE_CONFIRMED
 						     : ATTRIBUTION_CONFIDENCE_ANNOTATED;
-	if (before && before->confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED &&
-	    resolver->holdings->checkpoint != HOLDING_BOOK_OK && holds_the_same(before, tenant))
-		return ATTRIBUTION_CONFIDENCE_CONFIRMED;
 	return ATTRIBUTION_CONFIDENCE_NAME_ONLY;
 }
 
@@ -202,19 +199,24 @@ static int set_partitions(struct resolver *resolver, const struct holding *group
 }
 
 /*
- * What the kubelet's books said is not unsaid by there being no report yet, nor a List that it was
- * in by one that may be short, nor a claim while claims cannot be read. But what they said when the
- * container was HAMi's stand-in there was not about the device that its annotation now tells. That
- * a process was seen stays true.
+ * What the kubelet's books said is not unsaid by there being no report yet, nor what the checkpoint
+ * said of the same slots while it cannot be read, nor a List that it was in by one that may be
+ * short, nor a claim while claims cannot be read. But what they said when the container was HAMi's
+ * stand-in there was not about the device that its annotation now tells. That a process was seen
+ * stays true.
  */
 static unsigned witnesses_of(const struct resolver *resolver, const struct holding *group,
-			     size_t n_group, const struct attribution_tenant *before)
+			     size_t n_group, const struct attribution_tenant *tenant,
+			     const struct attribution_tenant *before)
 {
 	unsigned witnesses = 0, kept = HOLDING_PROCESSES;
 	for (size_t i = 0; i < n_group; i++)
 		witnesses |= group[i].witnesses;
 	if (!resolver->input->report)
 		kept |= HOLDING_CHECKPOINT | HOLDING_LIST;
+	if (resolver->holdings->checkpoint == HOLDING_BOOK_NONE && before &&
+	    !is_unknown_pod(before) && holds_the_same(before, tenant))
+		kept |= HOLDING_CHECKPOINT;
 	if (resolver->holdings->is_settling)
 		kept |= HOLDING_LIST;
 	if ((witnesses & HOLDING_HAMI) && before && view_equal(before->stand_in, VIEW("HAMi")))
@@ -252,13 +254,26 @@ static struct view lowest_resource(const struct holding *group, size_t n_group)
 	return lowest;
 }
 
+/* It may mean the static pod that comes after this one (core/listing.c). */
+static bool is_mirror_by_name(const struct holding *group, size_t n_group)
+{
+	const struct pod *pod = group[0].owner->pod;
+	if (!pod || pod_config_hash(pod).len == 0)
+		return false;
+	for (size_t i = 0; i < n_group; i++) {
+		if (group[i].witnesses == HOLDING_LIST)
+			return true;
+	}
+	return false;
+}
+
 static int add_group(struct resolver *resolver, const struct holding *group, size_t n_group,
 		     struct error *err)
 {
 	const struct holding_owner *owner = group[0].owner;
 	const struct attribution_tenant *before = find_published(resolver, owner);
-	unsigned witnesses = witnesses_of(resolver, group, n_group, before);
 	struct attribution_tenant *tenant = &resolver->tenants[resolver->n_tenants++];
+	unsigned witnesses;
 
 	*tenant = (struct attribution_tenant){
 		.pod_uid = owner->pod_uid,
@@ -269,16 +284,20 @@ static int add_group(struct resolver *resolver, const struct holding *group, siz
 		.system = is_no_user(group, n_group),
 		.since = before && before->since ? before->since : resolver->input->now_wall_ms,
 	};
-	if (set_partitions(resolver, group, n_group, tenant, err) < 0 ||
-	    set_witnesses(resolver, witnesses, tenant, err) < 0)
+	if (set_partitions(resolver, group, n_group, tenant, err) < 0)
 		return -1;
+	if (before && is_mirror_by_name(group, n_group)) {
+		tenant->slots = before->slots;
+		tenant->partitions = before->partitions;
+	}
+	witnesses = witnesses_of(resolver, group, n_group, tenant, before);
 	if (owner->pod) {
 		describe_pod(resolver, owner->pod, tenant);
-		tenant->confidence = confidence_of(resolver, witnesses, tenant, before);
+		tenant->confidence = confidence_of(witnesses, tenant);
 	} else {
 		wait_for_pod(resolver, tenant);
 	}
-	return 0;
+	return set_witnesses(resolver, witnesses, tenant, err);
 }
 
 static bool is_same_owner(const struct holding *a, const struct holding *b)
@@ -310,6 +329,8 @@ static void remember(struct resolver *resolver, const struct attribution_tenant 
 {
 	if (is_unknown_pod(tenant))
 		return; /* nobody ever knew that pod: there is nothing to remember */
+	if (view_equal(tenant->stand_in, VIEW("HAMi")))
+		return; /* it held some device, maybe not this */
 	resolver->ended[resolver->n_ended++] = (struct attribution_past_tenant){
 		.pod_uid = tenant->pod_uid,
 		.pod_namespace = tenant->pod_namespace,
@@ -338,7 +359,8 @@ static struct attribution_tenant *keep_tenant(struct resolver *resolver,
 /* A claim that cannot be read has not ended. */
 static bool is_unheard(const struct resolver *resolver, const struct attribution_tenant *tenant)
 {
-	return claimant_is_one(tenant) && claimant_is_unheard(resolver->input, tenant->pod_uid);
+	return claimant_is_one(tenant) && claimant_is_unheard(resolver->input, tenant->pod_uid) &&
+	       !claimant_is_displaced(resolver->holdings, resolver->device, tenant);
 }
 
 /* What a claim gave never was in the books. */
@@ -417,10 +439,10 @@ static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *
 	left &= ~(unsigned)HOLDING_KAI;
 	if (left == witnesses)
 		return 0;
-	if (!(left & ~(unsigned)HOLDING_PROCESSES))
-		kept->confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED;
-	else if (kept->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED && !(left & HOLDING_HAMI))
-		kept->confidence = ATTRIBUTION_CONFIDENCE_NAME_ONLY;
+	/* Who contradicted each other have not made it up; but of nobody it is no dispute. */
+	if (kept->confidence != ATTRIBUTION_CONFIDENCE_DISPUTED ||
+	    !(left & ~(unsigned)HOLDING_PROCESSES))
+		kept->confidence = confidence_of(left, kept);
 	return set_witnesses(resolver, left, kept, err);
 }
 

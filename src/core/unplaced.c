@@ -90,3 +90,16 @@ int unplaced_list(const struct holdings *holdings, const struct attribution_stat
 	*ret_unplaced = result;
 	return 0;
 }
+
+void unplaced_note_odd(const struct holdings *holdings, size_t device, struct unplaced *unplaced)
+{
+	size_t n_items;
+	const struct holding *items = holding_items(holdings, device, &n_items);
+
+	for (size_t i = 0; i < n_items; i++) {
+		if (!device_id_parse(items[i].id).is_odd)
+			continue;
+		if (unplaced->n_odd++ == 0 || view_compare(items[i].id, unplaced->odd_id) < 0)
+			unplaced->odd_id = items[i].id;
+	}
+}

@@ -9,6 +9,9 @@
  * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
  * seen for disagreement_ms (core/doubt.h); one that was published stays as long as it is there.
  *
+ * An ID that begins with a device's UUID is that device's, whatever follows; its holder is a tenant.
+ * When what follows is of no known form nobody can say what share of the device that is.
+ *
  * Threads: any.
  * Limits:  LIMIT_UNPLACED_TENANTS holders, LIMIT_UNPLACED_IDS IDs each; the rest is counted.
  */
@@ -19,6 +22,8 @@
 struct unplaced {
 	struct array listed; /* struct attribution_unplaced, by pod UID, container */
 	int64_t left_out;
+	struct view odd_id; /* held, of the device, and of no known form: the lowest; or empty */
+	size_t n_odd;       /* how often one is held */
 };
 
 /*
@@ -26,6 +31,7 @@ struct unplaced {
  * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int unplaced_list(const struct holdings *holdings,
-			   const struct attribution_status *published,
-			   struct doubt_book *doubts, struct arena *arena,
-			   struct unplaced *ret_unplaced, struct error *err);
+			   const struct attribution_status *published, struct doubt_book *doubts,
+			   struct arena *arena, struct unplaced *ret_unplaced, struct error *err);
+/* Notes the IDs of no known form that are held of the device at that index of the roster. */
+void unplaced_note_odd(const struct holdings *holdings, size_t device, struct unplaced *unplaced);

@@ -2,7 +2,8 @@
 
 /*
  * Each process is a tenant's, somebody's who will be one or was one (waiting), or a user's. MPS'
- * own server is neither: it works for all clients of the device.
+ * own server is neither: it works for all clients of the device. Whose one is that the agent could
+ * not look at is not known.
  *
  * The memory of tenants and users is as of the last change: it moves all the time, and that alone
  * is no reason to write.
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "core/claimant.h"
 
 #define COMMAND_SHOWN 64u /* bytes */
 
@@ -32,6 +34,15 @@ struct finder {
 	struct attribution_user *found;
 	size_t n_found;
 	int64_t n_waiting;
+	int64_t n_unknown; /* that could not be looked at */
+};
+
+/* A process, and whose it is. */
+struct suspect {
+	const struct report_process *process;
+	struct view pod_uid;                   /* empty: no pod's */
+	const struct pod *pod;                 /* NULL: the API server does not know it */
+	const struct pod_container *container; /* NULL: not told */
 };
 
 /*
@@ -63,11 +74,60 @@ static struct attribution_tenant *tenant_at(const struct finder *finder, uint32_
 	return ARRAY_AT(finder->tenants->listed, struct attribution_tenant, i);
 }
 
-static bool is_of(const struct report_process *process, const struct pod *pod,
-		  struct view container)
+/* The container of the pod's that the process is in; NULL: the pod's status does not tell. */
+static const struct pod_container *find_container(const struct pod *pod,
+						  const struct report_process *process)
 {
-	const struct pod_container *c = pod ? pod_find_container(pod, container) : NULL;
-	return c && c->id.len > 0 && view_equal(c->id, process->container_id);
+	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c->id.len > 0 && view_equal(c->id, process->container_id))
+			return c;
+	}
+	return NULL;
+}
+
+static struct suspect identify(const struct finder *finder, const struct report_process *process)
+{
+	const struct pod *pod = census_find_uid(&finder->holdings->census, process->pod_uid);
+	return (struct suspect){
+		.process = process,
+		.pod_uid = pod ? pod_uid(pod) : process->pod_uid,
+		.pod = pod,
+		.container = find_container(pod, process),
+	};
+}
+
+/* Which partitions a tenant is on that holds one without a known UUID cannot be told. */
+static bool has_unknown_partition(const struct finder *finder,
+				  const struct attribution_tenant *tenant)
+{
+	size_t n_items;
+	const struct holding *items = holding_items_of(
+		finder->holdings, finder->index, tenant->pod_uid, tenant->container, &n_items);
+
+	for (size_t i = 0; i < n_items; i++) {
+		if (items[i].partition.len == 0)
+			return true;
+	}
+	return tenant->partitions.count == 0;
+}
+
+static bool may_be_on(const struct finder *finder, const struct attribution_tenant *tenant,
+		      struct view partition)
+{
+	for (uint32_t i = 0; i < tenant->partitions.count; i++) {
+		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
+			return true;
+	}
+	return partition.len == 0 || has_unknown_partition(finder, tenant);
+}
+
+static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
+		      const struct suspect *suspect)
+{
+	return view_equal(tenant->pod_uid, suspect->pod_uid) &&
+	       (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
+	       may_be_on(finder, tenant, suspect->process->partition);
 }
 
 static void credit(struct attribution_tenant *tenant, const struct report_process *process)
@@ -76,31 +136,21 @@ static void credit(struct attribution_tenant *tenant, const struct report_proces
 	tenant->memory_mib += process->memory_mib;
 }
 
-/*
- * Where several of the pod's containers are tenants of the device, the process is that one's of
- * whose ID the pod's status tells. When it tells of none, neither's number is known.
- */
-static bool credit_tenant(struct finder *finder, const struct pod *pod,
-			  const struct report_process *process)
+/* Of several of a pod's containers that it may be of, neither's number is known. */
+static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
-	struct attribution_tenant *last = NULL, *told = NULL;
-	uint32_t n = 0;
+	uint32_t n = 0, last = 0;
 
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		if (!view_equal(tenant_at(finder, i)->pod_uid, uid))
+		if (!may_be_of(finder, tenant_at(finder, i), suspect))
 			continue;
-		last = tenant_at(finder, i);
-		if (is_of(process, pod, last->container))
-			told = last;
+		last = i;
 		n++;
 	}
 	if (n == 1)
-		told = last;
-	if (told)
-		credit(told, process);
-	for (uint32_t i = 0; !told && i < finder->tenants->listed.count; i++)
-		finder->is_untold[i] |= view_equal(tenant_at(finder, i)->pod_uid, uid);
+		credit(tenant_at(finder, last), suspect->process);
+	for (uint32_t i = 0; n > 1 && i < finder->tenants->listed.count; i++)
+		finder->is_untold[i] |= may_be_of(finder, tenant_at(finder, i), suspect);
 	return n > 0;
 }
 
@@ -111,17 +161,22 @@ static int by_uid(const void *uid, const void *item)
 }
 
 /* Who is beyond the bound of the list is a tenant all the same; who that is, the books know. */
-static bool is_left_out(const struct finder *finder, const struct pod *pod,
-			const struct report_process *process)
+static bool is_left_out(const struct finder *finder, const struct suspect *suspect)
 {
-	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
+	const struct holdings *holdings = finder->holdings;
+	struct view uid = suspect->pod_uid;
 	size_t n_items;
-	const struct holding *items = holding_items(finder->holdings, finder->index, &n_items);
+	const struct holding *items;
 
 	if (finder->tenants->left_out == 0 || uid.len == 0)
 		return false;
-	return !holding_has_books(finder->holdings) ||
-	       bsearch(&uid, items, n_items, sizeof(*items), by_uid);
+	if (!holding_has_books(holdings))
+		return true;
+	if (suspect->container)
+		return holding_items_of(holdings, finder->index, uid, suspect->container->name,
+					&n_items) != NULL;
+	items = holding_items(holdings, finder->index, &n_items);
+	return bsearch(&uid, items, n_items, sizeof(*items), by_uid);
 }
 
 /* What cannot be told apart is not told at all. */
@@ -165,11 +220,18 @@ static int witness(struct finder *finder, struct attribution_tenant *tenant, str
 	return 0;
 }
 
+/* Of a pod that the API server does not know all containers may be the process', not this one only. */
+static bool is_witnessable(const struct attribution_tenant *tenant)
+{
+	return tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
+	       tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED;
+}
+
 static int witness_tenants(struct finder *finder, struct error *err)
 {
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
 		struct attribution_tenant *tenant = tenant_at(finder, i);
-		if (tenant->processes > 0 && witness(finder, tenant, err) < 0)
+		if (is_witnessable(tenant) && witness(finder, tenant, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -203,21 +265,117 @@ static const struct attribution_user *find_published(const struct finder *finder
 	return NULL;
 }
 
-/* Where the pod was a tenant the process may end yet: the driver must still list it then. */
-static bool counts(const struct finder *finder, const struct attribution_user *user)
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+static bool has_ended(const struct finder *finder, const struct suspect *suspect)
+{
+	const struct holdings *holdings = finder->holdings;
+	if (suspect->pod)
+		return pod_is_over(suspect->pod);
+	return holdings->n_ended > 0 && bsearch(&suspect->pod_uid, holdings->ended,
+						holdings->n_ended, sizeof(struct view), by_text);
+}
+
+/* A claim may have given the device to a pod that the API server has not told of yet. */
+static int64_t waits_ms(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct join_limits *limits = finder->holdings->input->limits;
-	const struct attribution_past_tenant *past = find_past(finder, user->pod_uid);
+	bool is_known = suspect->pod || suspect->pod_uid.len == 0 ||
+			!claimant_is_sliced(finder->holdings, finder->index);
+	return is_known || limits->pending_ms < limits->disagreement_ms ? limits->disagreement_ms
+									: limits->pending_ms;
+}
+
+/* Whose pod was a tenant or is over may end yet: the driver must still list it then. */
+static bool counts(const struct finder *finder, const struct suspect *suspect,
+		   const struct attribution_user *user)
+{
+	const struct join_limits *limits = finder->holdings->input->limits;
+	bool is_past = find_past(finder, user->pod_uid) || has_ended(finder, suspect);
 	const struct doubt_fact fact = {
 		.kind = DOUBT_USER,
 		.device = finder->device->uuid,
 		.pod_uid = user->pod_uid,
 		.subject = user->process,
-		.waits_ms = past ? limits->user_grace_ms : limits->disagreement_ms,
-		.is_to_be_heard = past != NULL,
+		.waits_ms = is_past ? limits->user_grace_ms : waits_ms(finder, suspect),
+		.is_to_be_heard = is_past,
 		.is_published = find_published(finder, user) != NULL,
 	};
 	return doubt_counts(finder->doubts, &fact);
+}
+
+/*
+ * An entry for it would be there. The List has names only, which tell nothing of a pod whose name is
+ * not known; and it has no ordinary init containers. Where there is no checkpoint, no plugin has
+ * given out anything.
+ */
+static bool is_in_good_books(const struct holdings *holdings, const struct suspect *suspect)
+{
+	bool is_init = suspect->container && suspect->container->kind == POD_CONTAINER_INIT;
+	if (holdings->checkpoint == HOLDING_BOOK_OK ||
+	    holdings->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT)
+		return true;
+	return suspect->pod && holdings->list == HOLDING_BOOK_OK && !holdings->is_settling &&
+	       !is_init;
+}
+
+static bool has_chosen_unknown(const struct holdings *holdings, struct view uid)
+{
+	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
+		size_t n;
+		const struct holding *items = holding_items(holdings, device, &n);
+		const struct holding *found =
+			n > 0 ? bsearch(&uid, items, n, sizeof(*items), by_uid) : NULL;
+		if (found && view_equal(found->owner->stand_in, VIEW("HAMi")) &&
+		    !found->owner->is_resolved)
+			return true;
+	}
+	return false;
+}
+
+/* It holds a device, and nothing tells which: an unknown one, or one that HAMi has chosen. */
+static bool holds_somewhere(const struct holdings *holdings, struct view uid)
+{
+	size_t n = holdings->n_items - holdings->n_placed;
+
+	return (n > 0 && bsearch(&uid, &holdings->items[holdings->n_placed], n,
+				 sizeof(struct holding), by_uid)) ||
+	       has_chosen_unknown(holdings, uid);
+}
+
+/* It uses claims, and none of those that are here is known to be for it. */
+static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
+{
+	const struct join_input *input = holdings->input;
+	uint32_t n_claims = 0;
+
+	if (pod)
+		(void)pod_claims(pod, &n_claims);
+	for (size_t i = 0; n_claims > 0 && i < input->n_grants; i++) {
+		if (input->grants[i].pod == pod)
+			return false;
+	}
+	return n_claims > 0;
+}
+
+/*
+ * Who holds a slot is not known of all, and may be this pod: somebody holds one who could not be
+ * told, no good book would have the pod, or its claims are not all here. Of a pod that was a tenant
+ * it is known that it is none.
+ */
+static bool may_hold(const struct finder *finder, const struct suspect *suspect)
+{
+	const struct holdings *holdings = finder->holdings;
+	struct view uid = suspect->pod_uid;
+
+	if (uid.len == 0 || find_past(finder, uid) || has_ended(finder, suspect))
+		return false;
+	return !is_in_good_books(holdings, suspect) || finder->tenants->slots_nameless > 0 ||
+	       claimant_is_unheard(holdings->input, uid) || awaits_grant(holdings, suspect->pod) ||
+	       holds_somewhere(holdings, uid);
 }
 
 static int name_process(struct finder *finder, const struct report_process *process,
@@ -250,27 +408,30 @@ static void name_past_pod(const struct finder *finder, const struct attribution_
 	}
 }
 
-static int add_user(struct finder *finder, const struct report_process *process,
-		    const struct pod *pod, struct error *err)
+static int add_user(struct finder *finder, const struct suspect *suspect, struct error *err)
 {
+	const struct pod *pod = suspect->pod;
 	struct attribution_user user = {
-		.pod_uid = pod ? pod_uid(pod) : process->pod_uid,
+		.pod_uid = suspect->pod_uid,
 		.pod_namespace = pod ? pod_namespace(pod) : (struct view){0},
 		.pod_name = pod ? pod_name(pod) : (struct view){0},
-		.memory_mib = process->memory_mib,
+		.container = suspect->container ? suspect->container->name : (struct view){0},
+		.memory_mib = suspect->process->memory_mib,
 		.since = finder->holdings->input->now_wall_ms,
 	};
 	const struct attribution_user *before;
 
-	if (name_process(finder, process, &user.process, err) < 0)
+	if (name_process(finder, suspect->process, &user.process, err) < 0)
 		return -1;
-	if (!counts(finder, &user)) {
+	before = find_published(finder, &user);
+	if ((!before && may_hold(finder, suspect)) || !counts(finder, suspect, &user)) {
 		finder->n_waiting++;
 		return 0;
 	}
-	before = find_published(finder, &user);
 	if (before)
 		user.since = before->since;
+	if (before && user.container.len == 0)
+		user.container = before->container;
 	if (user.pod_name.len == 0)
 		name_past_pod(finder, before, &user);
 	finder->found[finder->n_found++] = user;
@@ -279,14 +440,31 @@ static int add_user(struct finder *finder, const struct report_process *process,
 
 static int judge(struct finder *finder, const struct report_process *process, struct error *err)
 {
-	const struct pod *pod = census_find_uid(&finder->holdings->census, process->pod_uid);
+	struct suspect suspect = identify(finder, process);
 	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
-	if (process->pod_uid.len == 0 && process->command.len == 0)
+	if (process->pod_uid.len == 0 && process->command.len == 0) {
+		finder->n_unknown++;
 		return 0;
-	if (credit_tenant(finder, pod, process) || is_left_out(finder, pod, process) ||
+	}
+	if (credit_tenant(finder, &suspect) || is_left_out(finder, &suspect) ||
 	    is_server(finder, process))
 		return 0;
-	return add_user(finder, process, pod, err);
+	return add_user(finder, &suspect, err);
+}
+
+/* A good source that says something says what it lacks: not all have only ended, or are too new. */
+static int64_t count_unknown(const struct finder *finder)
+{
+	const struct join_input *input = finder->holdings->input;
+	const struct doubt_fact fact = {
+		.kind = DOUBT_USER,
+		.device = finder->device->uuid,
+		.waits_ms = input->limits->disagreement_ms,
+		.is_published = finder->published && finder->published->unknown_processes > 0,
+	};
+	if (finder->n_unknown == 0 || input->report->sources.processes.message.len == 0)
+		return 0;
+	return doubt_counts(finder->doubts, &fact) ? finder->n_unknown : 0;
 }
 
 static int by_key(const void *a, const void *b)
@@ -348,6 +526,7 @@ static void carry(const struct finder *finder, struct users *users)
 	}
 	users->listed = finder->published->unallocated_users;
 	users->left_out = finder->published->unallocated_users_left_out;
+	users->unknown = finder->published->unknown_processes;
 }
 
 static bool can_tell(const struct finder *finder)
@@ -402,6 +581,7 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 	users.left_out = doubt_left_out(
 		(int64_t)(n - n_listed), finder.n_waiting,
 		finder.published ? finder.published->unallocated_users_left_out : 0);
+	users.unknown = count_unknown(&finder);
 	*ret_users = users;
 	return 0;
 }

@@ -8,7 +8,9 @@
  *
  * The driver is read now and then, so a process counts only when it has been seen without a slot for
  * disagreement_ms (core/doubt.h); one of a pod that was a tenant, which it may outlive by moments,
- * when it is still there after user_grace_ms.
+ * when it is still there after user_grace_ms. A process is a tenant's only if nothing says that it is
+ * not: neither that it is in another container of the pod, nor that it is on a partition which that
+ * one does not hold.
  *
  * Threads: any.
  * Limits:  LIMIT_UNALLOCATED_USERS; the rest is counted.
@@ -22,6 +24,7 @@
 struct users {
 	struct array listed; /* struct attribution_user, by pod UID, process */
 	int64_t left_out;
+	int64_t unknown; /* processes that the agent could not look at: they may be anybody's */
 };
 
 /* The device that is asked about. */

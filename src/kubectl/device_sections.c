@@ -363,6 +363,17 @@ static void disagreement_container(const void *row, struct sbuf *cell)
 	sbuf_append(cell, disagreement_of(row)->container);
 }
 
+static void write_ids(const struct attribution_statement *statement, struct sbuf *cell)
+{
+	if (statement->device_ids.count == 0)
+		return;
+	sbuf_printf(cell, " (");
+	words_list(cell, statement->device_ids);
+	if (statement->device_ids_left_out > 0)
+		sbuf_printf(cell, " +%" PRId64, statement->device_ids_left_out);
+	sbuf_printf(cell, ")");
+}
+
 static void disagreement_says(const void *row, struct sbuf *cell)
 {
 	struct array says = disagreement_of(row)->says;
@@ -372,6 +383,7 @@ static void disagreement_says(const void *row, struct sbuf *cell)
 		sbuf_printf(cell, "%s%.*s: %" PRId64 " %s", i > 0 ? ", " : "",
 			    VIEW_ARG(statement->witness), statement->slots,
 			    statement->slots == 1 ? "slot" : "slots");
+		write_ids(statement, cell);
 	}
 }
 

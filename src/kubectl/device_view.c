@@ -94,15 +94,29 @@ static void say_health(struct page *page, const struct attribution_health_state 
 	say(page, "  Recovery:", words_recovery(health->recovery_action));
 }
 
-static void say_activity(struct page *page, const struct attribution_activity_state *activity)
+/* By time or by MPS: what is measured then is the sum of all. */
+static bool is_shared(const struct attribution_status *status)
 {
+	return (status->sharing.mode == ATTRIBUTION_MODE_TIME_SLICED ||
+		status->sharing.mode == ATTRIBUTION_MODE_MPS) &&
+	       status->tenant_count > 1;
+}
+
+static void say_activity(struct page *page, const struct attribution_status *status)
+{
+	const struct attribution_activity_state *activity = &status->activity;
 	struct sbuf *line = begin(page, "Activity:");
 	sbuf_append(line, words_activity(activity->state));
 	if (activity->since > 0) {
 		sbuf_append(line, VIEW(" for "));
 		words_age(line, activity->since, page->now);
 	}
-	if (activity->since > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
+	if (is_shared(status))
+		sbuf_printf(line,
+			    "; utilisation belongs to the device, to none of its %" PRId64
+			    " tenants",
+			    status->tenant_count);
+	else if (activity->since > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
 		sbuf_append(line, VIEW(" (of the device, and of no single tenant)"));
 	end(page);
 }
@@ -128,7 +142,7 @@ void device_view(struct page *page, const struct attribution *device)
 	say_hardware(page, &status->device);
 	say_sharing(page, status);
 	say_health(page, &status->health);
-	say_activity(page, &status->activity);
+	say_activity(page, status);
 	say_intent(page, &status->intent);
 	device_sections(page, status);
 }

@@ -166,6 +166,10 @@ static const struct jmap_row statement_rows[] = {
 	 .limit = LIMIT_TEXT_WITNESS},
 	{"slots", JMAP_I64, JMAP_KEEP_ZERO, JMAP_AT(attribution_statement, slots),
 	 .limit = LIMIT_NUMBER_COUNT},
+	{"deviceIDs", JMAP_TEXTS, 0, JMAP_AT(attribution_statement, device_ids),
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_STATED_IDS},
+	{"deviceIDsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_statement, device_ids_left_out),
+	 .limit = LIMIT_NUMBER_COUNT},
 	{0},
 };
 
@@ -201,6 +205,8 @@ static const struct jmap_row user_rows[] = {
 	{"podNamespace", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_namespace),
 	 .limit = LIMIT_TEXT_LABEL},
 	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_name), .limit = LIMIT_TEXT_NAME},
+	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_user, container),
+	 .limit = LIMIT_TEXT_LABEL},
 	{"process", JMAP_TEXT, 0, JMAP_AT(attribution_user, process), .limit = LIMIT_TEXT_PROCESS},
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_user, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
@@ -238,6 +244,8 @@ static const struct jmap_row health_event_rows[] = {
 	 .limit = LIMIT_TEXT_MEANING},
 	{"tenants", JMAP_TEXTS, 0, JMAP_AT(attribution_health_event, tenants),
 	 .limit = LIMIT_TEXT_UID, .max_items = LIMIT_EVENT_TENANTS},
+	{"tenantsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_health_event, tenants_left_out),
+	 .limit = LIMIT_NUMBER_COUNT},
 	{0},
 };
 
@@ -335,6 +343,8 @@ static const struct jmap_row status_rows[] = {
 	 .element_size = sizeof(struct attribution_user)},
 	{"unallocatedUsersLeftOut", JMAP_I64, 0,
 	 JMAP_AT(attribution_status, unallocated_users_left_out), .limit = LIMIT_NUMBER_COUNT},
+	{"unknownProcesses", JMAP_I64, 0, JMAP_AT(attribution_status, unknown_processes),
+	 .limit = LIMIT_NUMBER_COUNT},
 	{"recentTenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, recent_tenants),
 	 .limit = LIMIT_RECENT_TENANTS, .rows = past_tenant_rows,
 	 .element_size = sizeof(struct attribution_past_tenant)},

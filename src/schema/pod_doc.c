@@ -115,6 +115,15 @@ static enum pod_phase find_phase(struct view name)
 	return POD_PHASE_UNKNOWN;
 }
 
+static void add_kai_group(struct pod_fields *fields, struct view group)
+{
+	if (fields->n_kai_groups < POD_MAX_KAI_GROUPS)
+		fields->kai_groups[fields->n_kai_groups++] = group;
+	else
+		fields->kai_groups_left_out++;
+}
+
+/* KAI writes the one label on a pod that shares one GPU, and one of the others for each of several. */
 static int decode_label(struct view message, struct pod_fields *fields, struct error *err)
 {
 	struct map_entry label;
@@ -125,7 +134,16 @@ static int decode_label(struct view message, struct pod_fields *fields, struct e
 		fields->system = is_system_app(label.value);
 	else if (view_equal(label.key, VIEW("runai-gpu-group")))
 		fields->kai_group = label.value;
+	else if (view_starts_with(label.key, VIEW("runai-gpu-group/")) && label.value.len > 0)
+		add_kai_group(fields, label.value);
 	return 0;
+}
+
+/* Without it the pod's devices are those that HAMi chose, whichever these are: core/stand_in.h. */
+static void set_hami(struct pod_fields *fields, struct view devices)
+{
+	fields->hami_left_out = devices.len > POD_MAX_HAMI_TEXT;
+	fields->hami_devices = fields->hami_left_out ? (struct view){0} : devices;
 }
 
 static int decode_annotation(struct view message, struct pod_fields *fields, struct view *mirror,
@@ -139,12 +157,14 @@ static int decode_annotation(struct view message, struct pod_fields *fields, str
 		fields->config_hash = annotation.value;
 	else if (view_equal(annotation.key, VIEW("kubernetes.io/config.mirror")))
 		*mirror = annotation.value;
-	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")) &&
-		 annotation.value.len <= POD_MAX_HAMI_TEXT)
-		fields->hami_devices = annotation.value;
+	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")))
+		set_hami(fields, annotation.value);
 	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")) &&
 		 annotation.value.len <= LIMIT_TEXT_UUID)
 		fields->kai_device = annotation.value;
+	else if (view_equal(annotation.key, VIEW("gpu-fraction-container-name")) &&
+		 annotation.value.len <= LIMIT_TEXT_LABEL)
+		fields->kai_container = annotation.value;
 	return 0;
 }
 
@@ -226,7 +246,7 @@ static int decode_metadata(struct view message, struct pod_fields *fields, struc
 		fields->config_hash = (struct view){0};
 	fields->is_reservation =
 		fields->kai_group.len > 0 && is_reservation_namespace(fields->namespace);
-	fields->wants_gpu = fields->kai_group.len > 0;
+	fields->wants_gpu = fields->kai_group.len > 0 || fields->n_kai_groups > 0;
 	return pbscan_check(&scan, "metadata", err);
 }
 
@@ -387,7 +407,7 @@ static int decode_spec(struct view message, struct pod_fields *fields, struct er
 	fields->system &= view_equal(account, system_account);
 	/* HAMi gives what a container asked the kubelet for. */
 	if (!fields->wants_gpu)
-		fields->hami_devices = (struct view){0};
+		set_hami(fields, (struct view){0});
 	fields->wants_gpu |= fields->n_claims > 0;
 	if (!fields->wants_gpu) {
 		fields->n_containers = 0;
@@ -456,7 +476,8 @@ static int decode_health(struct view message, struct pod_allocation *allocation,
 
 static void add_allocation(struct pod_fields *fields, const struct pod_allocation *allocation)
 {
-	if (fields->n_allocations < POD_MAX_ALLOCATIONS)
+	if (fields->n_allocations < POD_MAX_ALLOCATIONS &&
+	    allocation->id.len <= LIMIT_TEXT_DEVICE_ID)
 		fields->allocations[fields->n_allocations++] = *allocation;
 	else
 		fields->allocations_left_out++;

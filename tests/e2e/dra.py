@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 
-from cluster import Cluster, Tests, run, wait_for
+from cluster import Cluster, Tests, Watch, run, uids_of, wait_for
 
 NODE = "node-1"
 SPACE = "dra-test"  # the pods and claims
@@ -80,6 +80,10 @@ def publish(cluster, devices, name="whole", generation=1, count=1):
     })
 
 
+def whole_devices(cluster):
+    return [device(f"gpu-{minor}", uuid) for minor, uuid in devices_of(cluster)]
+
+
 def prepare(cluster, devices=None):
     """The class, the slice of all simulated GPUs, or of those devices, and a namespace."""
     cluster.create({
@@ -88,8 +92,7 @@ def prepare(cluster, devices=None):
     })
     cluster.create({"apiVersion": "v1", "kind": "Namespace",
                     "metadata": {"name": SPACE, "labels": {ADMIN: "true"}}})
-    publish(cluster, devices or [device(f"gpu-{minor}", uuid)
-                                 for minor, uuid in devices_of(cluster)])
+    publish(cluster, devices or whole_devices(cluster))
     # Pods are refused until their namespace has it.
     wait_for("the service account", lambda: cluster.get("serviceaccount", "default", "-n", SPACE))
 
@@ -112,6 +115,10 @@ def create_pod(cluster, name, claim):
     spec["containers"][0]["resources"] = {"claims": [{"name": "mine", "request": "gpus"}]}
     spec["containers"].append({**spec["containers"][0], "name": "idle", "resources": {}})
     return cluster.create(manifest)
+
+
+def delete_at_once(cluster, name):
+    cluster.kubectl("delete", "pod", name, "-n", SPACE, "--force", "--grace-period=0")
 
 
 def allocation(cluster, claim):
@@ -153,7 +160,7 @@ def the_pod_of_a_claim_is_a_tenant_of_the_device_that_the_scheduler_chose(cluste
     assert not tenant.get("system"), tenant
     table = cluster.kubectl("get", "gpuattributions")
     # The claim is taken back with its pod, and the device is free again.
-    cluster.kubectl("delete", "pod", "train", "-n", SPACE, "--force", "--grace-period=0")
+    delete_at_once(cluster, "train")
     cluster.wait_gone(uid, timeout=10)
     return table
 
@@ -170,7 +177,7 @@ def two_pods_that_share_a_claim_are_two_tenants(cluster):
     assert {t["podUID"] for t in item["status"]["tenants"]} == uids, item
     assert item["status"]["tenantCount"] == 2, item
     # One goes, the other stays.
-    cluster.kubectl("delete", "pod", "a", "-n", SPACE, "--force", "--grace-period=0")
+    delete_at_once(cluster, "a")
     gone = wait_for("one tenant", lambda: next(
         (uid for uid in uids if not tenants_of(cluster, uid)), None))
     assert tenants_of(cluster, (uids - {gone}).pop()), "both are gone"
@@ -206,10 +213,66 @@ def a_pod_that_comes_back_under_its_name_does_not_inherit_the_claim_of_another(c
     create_claim(cluster, "one")
     first = create_pod(cluster, "train", "one")
     wait_tenant(cluster, first)
-    cluster.kubectl("delete", "pod", "train", "-n", SPACE, "--force", "--grace-period=0")
+    delete_at_once(cluster, "train")
     second = create_pod(cluster, "train", "one")
     wait_tenant(cluster, second)
     cluster.wait_gone(first, timeout=10)
+
+
+@tests.promise
+def pods_of_claims_that_came_and_went_while_the_controller_was_away_are_shown_as_they_are(cluster):
+    prepare(cluster)
+    for claim in ("first", "second", "third"):
+        create_claim(cluster, claim)
+    stays, goes = (create_pod(cluster, name, claim)
+                   for name, claim in (("stays", "first"), ("goes", "second")))
+    for uid in (stays, goes):
+        wait_tenant(cluster, uid)
+    with Watch(cluster) as watch:
+        try:
+            cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
+            cluster.kubectl(*NAMESPACE, "wait", "--for=delete", "pod", "--timeout=60s",
+                            "-l", "app.kubernetes.io/name=gpu-attribution-controller")
+            delete_at_once(cluster, "goes")
+            again, came = (create_pod(cluster, name, claim)
+                           for name, claim in (("goes", "second"), ("came", "third")))
+            passing = create_pod(cluster, "passing", "third")
+            wait_for("the allocation", lambda: allocation(cluster, "third"))
+            delete_at_once(cluster, "passing")
+            assert not tenants_of(cluster, came), "somebody writes meanwhile"
+        finally:
+            cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")
+            cluster.rollout(CONTROLLER)
+        for uid in (stays, again, came):
+            wait_tenant(cluster, uid)
+        cluster.wait_gone(goes, timeout=10)
+        watch.close()
+    watch.assert_never_lost({stays})
+    assert all(passing not in uids_of(item) for _, _, item in watch.events)
+
+
+@tests.promise
+def tenants_by_claims_stay_while_agent_kubelet_and_controller_are_restarted(cluster):
+    prepare(cluster)
+    create_claim(cluster, "one")
+    uid = create_pod(cluster, "train", "one")
+    wait_tenant(cluster, uid)
+    with Watch(cluster) as watch:
+        cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(NODE))
+        cluster.rollout(AGENT)
+        cluster.ctl("restart", f"{NODE}/kubelet")
+        # It takes away the slices of drivers that do not come back, as this one, which is none.
+        wait_for("no slices", lambda: not cluster.get("resourceslices")["items"], timeout=90)
+        cluster.kubectl(*NAMESPACE, "rollout", "restart", CONTROLLER)
+        cluster.rollout(CONTROLLER)
+        assert tenants_of(cluster, uid), "gone with the slices"
+        # Somebody else comes, whom the new ones have to tell of.
+        publish(cluster, whole_devices(cluster))
+        create_claim(cluster, "next")
+        wait_tenant(cluster, create_pod(cluster, "later", "next"))
+        watch.close()
+    watch.assert_never_lost({uid})
+    assert tenants_of(cluster, uid)
 
 
 @tests.promise

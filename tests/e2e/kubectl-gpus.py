@@ -106,6 +106,9 @@ def pods_that_share_a_gpu_are_counted(cluster):
         for row in same:
             if int(row["SHARED WITH"].split()[0]) != len(same) - 1:
                 raise Failed(str(shown))
+    busiest = max(by_gpu, key=lambda uuid: len(by_gpu[uuid]))
+    Shown(cluster, "device", busiest).expect(
+        FOUND, f"utilisation belongs to the device, to none of its {len(by_gpu[busiest])} tenants")
     return shown
 
 

@@ -12,6 +12,7 @@ alone. MPS is in mps.py; what has nothing to do with modes is in attribution.py.
 """
 
 import base64
+import functools
 import json
 import os
 import re
@@ -20,8 +21,8 @@ import sys
 import tempfile
 
 from cluster import WITNESSES, Cluster, Failed, Tests, Watch, run, wait_for
-from sharing import (TIME_SLICED_FREE, TIME_SLICED_HELD, Held, Sharing, differences, expected,
-                     shown, unit_of)
+from sharing import (REPLICAS, TIME_SLICED_FREE, TIME_SLICED_HELD, Held, Sharing, differences,
+                     expected, shown, unit_of)
 
 OURS = ("device-plugin", "gpu-feature-discovery")  # the components that read the configuration
 N_NODES = 4
@@ -166,7 +167,7 @@ def check(cluster, node, sharing, pods, gone=None):
         if wrong:
             raise Failed("\n".join(wrong))
         return True
-    wait_for(f"the statuses of {node}", is_right, timeout=15, every=0.1)
+    wait_for(f"the statuses of {node}", is_right, timeout=30, every=0.1)  # labels come later
 
 
 def check_labels(cluster, node, sharing):
@@ -348,7 +349,7 @@ def mig_devices_of_every_kind_of_profile_are_told(cluster):
 
 
 @tests.promise
-def the_label_of_feature_discovery_counts_only_where_the_device_tells_nothing(cluster):
+def the_label_of_feature_discovery_decides_nothing_and_agrees_or_contradicts(cluster):
     set_up(cluster, SECOND, TIME_SLICED)
     gpus = devices(cluster, SECOND)
     silent = [{**gpu, "errors": {"nvmlDeviceGetComputeMode": 3}} for gpu in gpus]
@@ -362,18 +363,20 @@ def the_label_of_feature_discovery_counts_only_where_the_device_tells_nothing(cl
                 raise Failed(f"{told} is not {wanted}")
             return True
         wait_for("the modes", is_told, timeout=90)  # no event: the agent looks once a minute
-    by_label = ("TimeSliced", f"node label {label.partition('/')[2]} is time-slicing")
-    by_false_label = ("MPS", f"node label {label.partition('/')[2]} is mps")
-    by_mode, by_pod = ("TimeSliced", *TIME_SLICED_FREE), ("TimeSliced", *TIME_SLICED_HELD)
+    right, wrong = (f"node label {label.partition('/')[2]} is {value}"
+                    for value in ("time-slicing", "mps"))
+    by_ids, by_ids_and_wrong = ("Unknown", *REPLICAS, right), ("Unknown", *REPLICAS, wrong)
+    by_mode = ("TimeSliced", *TIME_SLICED_FREE, f"{wrong}, which contradicts")
+    by_pod = ("TimeSliced", *TIME_SLICED_HELD, f"{wrong}, which contradicts")
     try:
         put_gpus(cluster, SECOND, silent)
         restart_plugin(cluster, SECOND)
-        wait_told(by_label, by_label)
+        wait_told(by_ids, by_ids)
         cluster.ctl("stop", "nfd-master")  # or it would mend the label
         cluster.kubectl("label", "node", SECOND, "--overwrite", f"{label}=mps")
-        wait_told(by_false_label, by_false_label)
+        wait_told(by_ids_and_wrong, by_ids_and_wrong)
         cluster.create_tenant("tenant", SECOND)
-        wait_told(by_pod, by_false_label)
+        wait_told(by_pod, by_ids_and_wrong)
         put_gpus(cluster, SECOND, gpus)
         cluster.create_tenant("another", SECOND, 4)  # has the agent look
         wait_told(by_pod, by_pod)
@@ -600,6 +603,17 @@ def the_label_that_chooses_a_configuration_changes_the_mode_and_ends_no_tenant(c
 # Each life is lived on a node of each of these modes at once.
 LIVES = {FIRST: (EXCLUSIVE, "nvidia.com/gpu"), SECOND: (TIME_SLICED, "nvidia.com/gpu"),
          THIRD: (MIG_MIXED, "nvidia.com/mig-1g.5gb"), FOURTH: (MIG_SINGLE_SHARED, "nvidia.com/gpu")}
+every_life = []  # mps.py has them lived on a node of MPS
+
+
+def life(function):
+    """A promise of the tenants on all nodes of `lives`, which here are those of LIVES."""
+    @functools.wraps(function)
+    def promise(cluster):
+        return function(cluster, LIVES)
+    tests.promise(promise)
+    every_life.append(function)
+    return function
 
 
 def phases(cluster, node, uid):
@@ -619,22 +633,22 @@ def wait_phases(cluster, uids, wanted):
     wait_for("the phases", are_so, timeout=20)
 
 
-def live(cluster, name, shape):
+def live(cluster, name, shape, lives):
     """Makes a pod, shaped by shape(manifest, resource), on a node of each mode. Returns UIDs by
     node. Pods are called as their nodes, so that one command finds all."""
-    for node, (sharing, _) in LIVES.items():
+    for node, (sharing, _) in lives.items():
         set_up(cluster, node, sharing)
     uids = {}
-    for node, (_, resource) in LIVES.items():
+    for node, (_, resource) in lives.items():
         manifest = cluster.pod_manifest(f"{name}-{node}", node, resource=resource)
         shape(manifest["spec"], resource)
         uids[node] = cluster.create(manifest)
     return uids
 
 
-def check_lives(cluster, name, uids):
+def check_lives(cluster, name, uids, lives):
     for node, uid in uids.items():
-        check(cluster, node, LIVES[node][0], {uid: f"{name}-{node}"})
+        check(cluster, node, lives[node][0], {uid: f"{name}-{node}"})
 
 
 def with_init(more, main_too):
@@ -649,21 +663,22 @@ def with_init(more, main_too):
 UNTIL_FILE = {"command": ["/bin/sh", "-c", "until [ -e /tmp/go ]; do sleep 0.2; done"]}
 
 
-def end_init(cluster, name):
-    for node in LIVES:
+def end_init(cluster, name, lives):
+    for node in lives:
         cluster.kubectl("exec", f"{name}-{node}", "-c", "init", "--", "touch", "/tmp/go")
 
 
-@tests.promise
-def an_init_container_that_is_done_keeps_its_slot_reserved(cluster):
-    uids = live(cluster, "first", with_init(UNTIL_FILE, False))
+@life
+def an_init_container_that_is_done_keeps_its_slot_reserved(cluster, lives):
+    uids = live(cluster, "first", with_init(UNTIL_FILE, False), lives)
     wait_phases(cluster, uids, {"init": "Running"})
-    end_init(cluster, "first")
+    end_init(cluster, "first", lives)
     wait_phases(cluster, uids, {"init": "Reserved"})
     # The kubelet really keeps it: no other pod gets it.
-    taken = held_by(cluster, FIRST, {uids[FIRST]})[0].ids
-    other = cluster.create_tenant("other", FIRST)
-    assert held_by(cluster, FIRST, {other})[0].ids != taken
+    first = next(iter(lives))
+    taken = held_by(cluster, first, {uids[first]})[0].ids
+    other = cluster.create_tenant("other", first, 1, 0, lives[first][1])
+    assert held_by(cluster, first, {other})[0].ids != taken
     for node, uid in uids.items():
         for uuid, status in statuses(cluster, node).items():
             for tenant in status.get("tenants", []):
@@ -672,11 +687,11 @@ def an_init_container_that_is_done_keeps_its_slot_reserved(cluster):
                     assert tenant["confidence"] == "Confirmed", (uuid, tenant)
 
 
-@tests.promise
-def the_main_container_takes_over_the_slot_of_the_init_container(cluster):
-    uids = live(cluster, "handed-on", with_init(UNTIL_FILE, True))
+@life
+def the_main_container_takes_over_the_slot_of_the_init_container(cluster, lives):
+    uids = live(cluster, "handed-on", with_init(UNTIL_FILE, True), lives)
     wait_phases(cluster, uids, {"init": "Running", "main": "Starting"})
-    end_init(cluster, "handed-on")
+    end_init(cluster, "handed-on", lives)
     wait_phases(cluster, uids, {"init": "Reserved", "main": "Running"})
     for node, uid in uids.items():
         held = held_by(cluster, node, {uid})
@@ -686,11 +701,11 @@ def the_main_container_takes_over_the_slot_of_the_init_container(cluster):
     return cluster.kubectl("get", "gpuattributions", "--sort-by=.status.nodeName")
 
 
-@tests.promise
-def a_sidecar_is_a_tenant_like_any_other(cluster):
-    uids = live(cluster, "with-sidecar", with_init({"restartPolicy": "Always"}, True))
+@life
+def a_sidecar_is_a_tenant_like_any_other(cluster, lives):
+    uids = live(cluster, "with-sidecar", with_init({"restartPolicy": "Always"}, True), lives)
     wait_phases(cluster, uids, {"init": "Running", "main": "Running"})
-    check_lives(cluster, "with-sidecar", uids)
+    check_lives(cluster, "with-sidecar", uids, lives)
 
 
 def restarts(cluster, name):
@@ -698,36 +713,37 @@ def restarts(cluster, name):
     return status["restartCount"] if "running" in status["state"] else -1
 
 
-@tests.promise
-def a_container_that_is_restarted_in_place_stays_the_same_tenant(cluster):
-    uids = live(cluster, "again", lambda *_: None)
+@life
+def a_container_that_is_restarted_in_place_stays_the_same_tenant(cluster, lives):
+    uids = live(cluster, "again", lambda *_: None, lives)
     wait_phases(cluster, uids, {"main": "Running"})
     before = {node: phases(cluster, node, uid) for node, uid in uids.items()}
     with Watch(cluster) as watch:
-        for node in LIVES:
+        for node in lives:
             os.kill(cluster.pid_of(cluster.pod(f"again-{node}")), signal.SIGKILL)
-        for node in LIVES:
+        for node in lives:
             wait_for("its restart", lambda node=node: restarts(cluster, f"again-{node}") == 1)
         wait_phases(cluster, uids, {"main": "Running"})
         watch.close()
     watch.assert_never_lost(set(uids.values()))
     assert {node: phases(cluster, node, uid) for node, uid in uids.items()} == before
-    check_lives(cluster, "again", uids)
+    check_lives(cluster, "again", uids, lives)
 
 
 def ignore_term(spec, _):
+    spec["restartPolicy"] = "Never"  # whoever ends it may be faster than the news of its deletion
     spec["terminationGracePeriodSeconds"] = 60
     spec["containers"][0]["command"] = ["/bin/sh", "-c", "trap '' TERM; sleep 100000"]
 
 
-@tests.promise
-def a_pod_in_its_grace_period_is_terminating_and_still_a_tenant(cluster):
-    uids = live(cluster, "slow", ignore_term)
+@life
+def a_pod_in_its_grace_period_is_terminating_and_still_a_tenant(cluster, lives):
+    uids = live(cluster, "slow", ignore_term, lives)
     wait_phases(cluster, uids, {"main": "Running"})
-    for node in LIVES:
+    for node in lives:
         cluster.delete_pod(f"slow-{node}")
     wait_phases(cluster, uids, {"main": "Terminating"})
-    for node in LIVES:
+    for node in lives:
         slots = [status["slots"]["allocated"] for status in statuses(cluster, node).values()]
         assert sum(slots) == 1, f"{node}: {slots}"
         os.kill(cluster.pid_of(cluster.pod(f"slow-{node}")), signal.SIGKILL)
@@ -735,23 +751,23 @@ def a_pod_in_its_grace_period_is_terminating_and_still_a_tenant(cluster):
         cluster.wait_gone(uid)
 
 
-@tests.promise
-def a_pod_deleted_by_force_leaves_at_once_in_every_mode(cluster):
-    uids = live(cluster, "forced", ignore_term)
+@life
+def a_pod_deleted_by_force_leaves_at_once_in_every_mode(cluster, lives):
+    uids = live(cluster, "forced", ignore_term, lives)
     wait_phases(cluster, uids, {"main": "Running"})
     cluster.kubectl("delete", "pod", "--force", "--grace-period=0", "--wait=false",
-                    *(f"forced-{node}" for node in LIVES))
+                    *(f"forced-{node}" for node in lives))
     for uid in uids.values():
         cluster.wait_gone(uid, timeout=5)
 
 
-@tests.promise
-def a_name_that_comes_back_is_another_tenant_in_every_mode(cluster):
-    old = live(cluster, "name", lambda *_: None)
+@life
+def a_name_that_comes_back_is_another_tenant_in_every_mode(cluster, lives):
+    old = live(cluster, "name", lambda *_: None, lives)
     wait_phases(cluster, old, {"main": "Running"})
     with Watch(cluster) as watch:
-        cluster.kubectl("delete", "pod", *(f"name-{node}" for node in LIVES))
-        new = live(cluster, "name", lambda *_: None)
+        cluster.kubectl("delete", "pod", *(f"name-{node}" for node in lives))
+        new = live(cluster, "name", lambda *_: None, lives)
         wait_phases(cluster, new, {"main": "Running"})
         for uid in old.values():
             cluster.wait_gone(uid)
@@ -759,37 +775,37 @@ def a_name_that_comes_back_is_another_tenant_in_every_mode(cluster):
     for _, _, item in watch.events:
         uids = [t["podUID"] for t in item.get("status", {}).get("tenants", [])]
         assert len(uids) == len(set(uids)) and set(uids) <= {*old.values(), *new.values()}, uids
-    check_lives(cluster, "name", new)
+    check_lives(cluster, "name", new, lives)
 
 
-@tests.promise
-def tenants_stay_while_plugins_are_away_and_kubelets_restart_in_every_mode(cluster):
-    uids = live(cluster, "steady", lambda *_: None)
+@life
+def tenants_stay_while_plugins_are_away_and_kubelets_restart_in_every_mode(cluster, lives):
+    uids = live(cluster, "steady", lambda *_: None, lives)
     wait_phases(cluster, uids, {"main": "Running"})
     with Watch(cluster) as watch:
-        for node in LIVES:
+        for node in lives:
             cluster.ctl("stop", f"{node}/device-plugin")
-        for node in LIVES:
+        for node in lives:
             wait_for("a node without GPUs", lambda node=node: not allocatable(cluster, node))
             cluster.ctl("restart", f"{node}/kubelet")
-        for node in LIVES:
+        for node in lives:
             cluster.ctl("start", f"{node}/device-plugin")
-        for node in LIVES:
-            wait_offer(cluster, node, LIVES[node][0])
-        check_lives(cluster, "steady", uids)
+        for node in lives:
+            wait_offer(cluster, node, lives[node][0])
+        check_lives(cluster, "steady", uids, lives)
         watch.close()
     watch.assert_never_lost(set(uids.values()))
 
 
-@tests.promise
-def agents_that_are_replaced_write_nothing_and_lose_nobody(cluster):
-    uids = live(cluster, "steady", lambda *_: None)
+@life
+def agents_that_are_replaced_write_nothing_and_lose_nobody(cluster, lives):
+    uids = live(cluster, "steady", lambda *_: None, lives)
     wait_phases(cluster, uids, {"main": "Running"})
-    check_lives(cluster, "steady", uids)
-    before, old = cluster.versions(), {cluster.agent_pod(node) for node in LIVES}
+    check_lives(cluster, "steady", uids, lives)
+    before, old = cluster.versions(), {cluster.agent_pod(node) for node in lives}
     cluster.kubectl("-n", "gpu-attribution", "delete", "pod", "--wait=true", *old)
     cluster.rollout("daemonset/gpu-attribution-agent")
-    for node in LIVES:
+    for node in lives:
         new = cluster.agent_pod(node)
         assert new not in old
         wait_for("its report", lambda new=new: "Report accepted" in cluster.kubectl(
@@ -821,14 +837,14 @@ def lose_book(cluster, node, sharing, uid):
     wait_offer(cluster, node, sharing)
 
 
-@tests.promise
-def a_kubelet_that_has_lost_its_book_ends_no_tenant_that_runs(cluster):
-    uids = live(cluster, "steady", lambda *_: None)
+@life
+def a_kubelet_that_has_lost_its_book_ends_no_tenant_that_runs(cluster, lives):
+    uids = live(cluster, "steady", lambda *_: None, lives)
     wait_phases(cluster, uids, {"main": "Running"})
     with Watch(cluster) as watch:
         for node, uid in uids.items():
-            lose_book(cluster, node, LIVES[node][0], uid)
-        new = {cluster.create_tenant(f"new-{node}", node, 1, 0, LIVES[node][1]) for node in LIVES}
+            lose_book(cluster, node, lives[node][0], uid)
+        new = {cluster.create_tenant(f"new-{node}", node, 1, 0, lives[node][1]) for node in lives}
         watch.close()
     watch.assert_never_lost(set(uids.values()))
     for node, uid in uids.items():
@@ -839,7 +855,7 @@ def a_kubelet_that_has_lost_its_book_ends_no_tenant_that_runs(cluster):
 
 
 @tests.promise
-def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants(cluster):
+def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants_and_says_so(cluster):
     set_up(cluster, FIRST, EXCLUSIVE)
     first = cluster.create_tenant("first", FIRST)
     held = held_by(cluster, FIRST, {first})[0].ids
@@ -853,7 +869,15 @@ def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants(clu
     assert held_by(cluster, FIRST, {second})[0].ids == held
     tenants = statuses(cluster, FIRST)[held[0]]["tenants"]
     assert {t["podUID"] for t in tenants} == {first, second}, tenants
-    return table(cluster, FIRST)
+
+    def attributed():
+        return next(c for c in statuses(cluster, FIRST)[held[0]]["conditions"]
+                    if c["type"] == "Attributed")
+    wait_for("the condition", lambda: attributed()["reason"] == "SlotHeldTwice", timeout=30)
+    said = attributed()
+    assert said["status"] == "False" and said["message"].startswith(f"{held[0]} is held by "), said
+    assert all(f"default/{name}" in said["message"] for name in ("first", f"second-{i}")), said
+    return said["message"] + "\n" + table(cluster, FIRST)
 
 
 @tests.promise
@@ -896,6 +920,36 @@ def a_node_that_is_deleted_and_registers_again_keeps_its_tenants(cluster):
         watch.close()
     watch.assert_never_lost({uid})
     assert cluster.node(FOURTH)["metadata"]["uid"] != before
+
+
+def set_controller_args(cluster, args):
+    """Returns what they were."""
+    name = ("-n", "gpu-attribution", "deployment", "gpu-attribution-controller")
+    place = "/spec/template/spec/containers/0/args"
+    before = cluster.get(name[2], *name[:2], name[3])["spec"]["template"]["spec"]["containers"][0]
+    patch = [{"op": "replace", "path": place, "value": args(before["args"])}]
+    cluster.kubectl("patch", *name, "--type=json", "-p", json.dumps(patch))
+    cluster.rollout("/".join(name[2:]))
+    return before["args"]
+
+
+@tests.promise
+def the_objects_of_a_node_that_is_gone_for_good_go_and_those_of_others_stay(cluster):
+    set_up(cluster, FOURTH, EXCLUSIVE)
+    gone = {gpu["uuid"].lower() for gpu in devices(cluster, FOURTH)}
+    before = set_controller_args(cluster, lambda args: [*args, "--node-gone-after=2s"])
+    try:
+        others = set(cluster.attributions()) - gone
+        cluster.ctl("stop", f"{FOURTH}/kubelet")
+        cluster.kubectl("delete", "node", FOURTH)
+        wait_for("its objects to go", lambda: set(cluster.attributions()) == others)
+        cluster.ctl("start", f"{FOURTH}/kubelet")
+        wait_offer(cluster, FOURTH, EXCLUSIVE)
+        cluster.ctl("restart", "nfd-master")  # or it would label a node anew within the hour
+        check(cluster, FOURTH, EXCLUSIVE, {})
+    finally:
+        cluster.ctl("start", f"{FOURTH}/kubelet")
+        set_controller_args(cluster, lambda _: before)
 
 
 # --- cards that move

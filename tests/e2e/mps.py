@@ -21,8 +21,10 @@ import signal
 import subprocess
 import sys
 
+import modes
 from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Tests, Watch, run,
                      uids_of, wait_for)
+from sharing import Sharing
 
 MPS, SLICED = "node-1", "node-2"
 OPTIONS = ("--nodes", "2", "--gpus", "1:A100",
@@ -34,6 +36,8 @@ WITH_PIPE = "an allocation response has the MPS pipe"
 WITHOUT_PIPE = "an allocation response has no MPS pipe"
 EXCLUSIVE_PROCESS = "compute mode is ExclusiveProcess"
 DEFAULT = "compute mode is Default"
+DEFAULT_CONTRADICTS = "compute mode is Default, which contradicts"
+LABEL_CONTRADICTS = "node label gpu.sharing-strategy is {}, which contradicts"
 MPS_PROCESS = "an MPS process is on the device"
 ATTRIBUTIONS = "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
 REPLICAS, ROUNDS = 4, 100
@@ -390,8 +394,9 @@ def before_any_pod_the_device_tells_mps_from_time_slicing_while_each_label_says_
     key = "nvidia.com/gpu.sharing-strategy"
     cluster.kubectl("label", "node", "--overwrite", MPS, f"{key}=time-slicing")
     cluster.kubectl("label", "node", "--overwrite", SLICED, f"{key}=mps")
-    note = (wait_sharing(cluster, MPS, "MPS", EXCLUSIVE_PROCESS),
-            wait_sharing(cluster, SLICED, "TimeSliced", DEFAULT))
+    note = (wait_sharing(cluster, MPS, "MPS", EXCLUSIVE_PROCESS,
+                         LABEL_CONTRADICTS.format("time-slicing")),
+            wait_sharing(cluster, SLICED, "TimeSliced", DEFAULT, LABEL_CONTRADICTS.format("mps")))
     for node in (MPS, SLICED):
         status = status_of(cluster, node)
         assert status["sharing"]["replicas"] == REPLICAS, status
@@ -446,7 +451,7 @@ def pipe_compute_mode_and_processes_each_tell_mps_where_the_others_are_silent(cl
     create_clients(cluster, ["client"])
     note.append(wait_sharing(cluster, MPS, "MPS", WITH_PIPE))
     set_compute_mode(cluster, MPS, "DEFAULT")
-    note.append(wait_sharing(cluster, MPS, "MPS", WITH_PIPE))
+    note.append(wait_sharing(cluster, MPS, "MPS", WITH_PIPE, DEFAULT_CONTRADICTS))
     # The tenant goes, a client stays on the device: its process was not in the pod.
     change_device(cluster, MPS, hide_mode)
     on_node(cluster, MPS, "CUDA_MPS_PIPE_DIRECTORY=/run/nvidia/mps/nvidia.com/gpu/pipe "
@@ -479,6 +484,17 @@ def a_restart_of_the_mps_daemon_ends_its_clients_and_no_tenancy(cluster):
     assert modes == {"MPS"}, modes
     assert uids_of({"status": status_of(cluster, MPS)}) == uids
     return f"{note}, in each of {len(watch.events)} states"
+
+
+@tests.promise
+def every_life_of_a_tenant_is_the_same_under_mps(cluster):
+    sample_often(cluster)
+    sharing = Sharing("mps", "1:A100", shares={"gpu": REPLICAS}, mps=True)
+    modes.present[MPS] = sharing  # as set_back() leaves it
+    for life in modes.every_life:
+        life(cluster, {MPS: (sharing, "nvidia.com/gpu")})
+        cluster.delete_pods()
+    return "\n".join(life.__name__.replace("_", " ") for life in modes.every_life)
 
 
 # --- what MPS leaves behind
@@ -721,6 +737,7 @@ def with_host_pids_the_mps_server_is_neither_tenant_nor_unallocated_user(cluster
     # Each client once, though it is on two of the driver's lists.
     shown = sorted((t["podName"], t["processes"], t["memoryMiB"]) for t in status["tenants"])
     assert shown == [("one", 1, 2048), ("two", 1, 4096)], shown
+    assert all("Processes" in t["witnesses"] for t in status["tenants"]), status["tenants"]
     return "\n".join([f"NVML: {said}", f"tenants: {shown}",
                       f"unallocated: {status['unallocatedUsers']}"])
 

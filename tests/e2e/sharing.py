@@ -11,10 +11,14 @@ import json
 
 WHOLE = ["device IDs name the whole device"]
 MIG = ["device IDs name MIG devices"]
-MIG_SHARED = MIG + ["device IDs end in a replica number"]
+REPLICAS = ["device IDs end in a replica number"]
+MIG_SHARED = MIG + REPLICAS
 MIG_EMPTY = ["MIG mode is on"]
 TIME_SLICED_HELD = ["an allocation response has no MPS pipe"]
 TIME_SLICED_FREE = ["compute mode is Default"]
+MPS_HELD = ["an allocation response has the MPS pipe"]
+MPS_FREE = ["compute mode is ExclusiveProcess"]
+LABELLED = ["node label gpu.sharing-strategy is time-slicing"]
 LEFT_OVER = ["a pod holds a device ID that is no longer offered"]
 GOOD_CONDITIONS = {kind: "True" for kind in ("Attributed", "Healthy", "Ready", "ReportFresh")}
 
@@ -33,12 +37,13 @@ class Sharing:
     """How the GPUs of a node are shared: a configuration of the device plugin, the GPUs as
     hack/cluster/make-devices takes them, and what of the configuration matters here."""
 
-    def __init__(self, config, gpus, strategy="none", shares=None, renamed=False):
+    def __init__(self, config, gpus, strategy="none", shares=None, renamed=False, mps=False):
         self.config = config  # a name in hack/cluster/plugin-config, or what it would hold
         self.gpus = gpus
         self.strategy = strategy
         self.shares = shares or {}  # by resource, without "nvidia.com/"
         self.renamed = renamed
+        self.mps = mps
 
     def is_divided(self, gpu):
         return self.strategy != "none" and is_mig_on(gpu)
@@ -108,13 +113,17 @@ def offered_mode(sharing, gpu, is_held):
         return ("MIGTimeSliced", MIG_SHARED) if shared else ("MIG", MIG)
     if not shared:
         return "Exclusive", WHOLE
-    return "TimeSliced", TIME_SLICED_HELD if is_held else TIME_SLICED_FREE
+    if sharing.mps:
+        return "MPS", MPS_HELD if is_held else MPS_FREE
+    return "TimeSliced", (TIME_SLICED_HELD if is_held else TIME_SLICED_FREE) + LABELLED
 
 
 def mode_of(sharing, gpu, taken):
-    """Mode and evidence; what is held from before is told when it looks otherwise. Whoever was given
-    a whole GPU tells nothing of pipes; which GPU the next pod gets is the kubelet's choice."""
-    mode, evidence = offered_mode(sharing, gpu, any("::" in slot for slot in taken))
+    """Mode and evidence; what is held from before is told when it looks otherwise. Whoever was
+    given a whole GPU tells nothing of pipes, nor does who has what is no longer on offer; which GPU the
+    next pod gets is the kubelet's choice. A shared GPU is labelled so."""
+    mode, evidence = offered_mode(sharing, gpu, any("::" in slot and slot in sharing.slots(gpu)
+                                                    for slot in taken))
     forms = {form_of(slot) for slot in sharing.slots(gpu)}
     is_left_over = any(form_of(slot) not in forms for slot in taken)
     return mode, evidence + (LEFT_OVER if is_left_over else [])

@@ -36,6 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_inside(message, fields.hami_devices);
 	check_inside(message, fields.kai_group);
 	check_inside(message, fields.kai_device);
+	check_inside(message, fields.kai_container);
+	assert(fields.n_kai_groups <= POD_MAX_KAI_GROUPS);
+	for (uint32_t i = 0; i < fields.n_kai_groups; i++)
+		check_inside(message, fields.kai_groups[i]);
 	for (uint32_t i = 0; i < fields.n_containers; i++)
 		check_inside(message, fields.containers[i].name);
 	for (uint32_t i = 0; i < fields.n_allocations; i++) {

@@ -282,10 +282,19 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.hami_devices = text_or(pod.hami, ""),
 		.kai_group = text_or(pod.kai_group, ""),
 		.kai_device = text_or(pod.kai_device, ""),
+		.kai_container = text_or(pod.kai_container, ""),
 		.allocations_left_out = pod.is_cut,
+		.containers_left_out = pod.has_more,
 	};
 	struct error err;
 
+	for (; fields.n_kai_groups < 2 && pod.kai_groups[fields.n_kai_groups];
+	     fields.n_kai_groups++)
+		fields.kai_groups[fields.n_kai_groups] =
+			view_from(pod.kai_groups[fields.n_kai_groups]);
+	if (pod.claim)
+		fields.claims[fields.n_claims++] = (struct pod_claim){
+			text_or(pod.container, "main"), view_from(pod.claim), VIEW("")};
 	put_containers(&pod, &fields);
 	put_allocations(text_or(pod.container, "main"), pod.told, &fields);
 	put_allocations(text_or(pod.second, ""), pod.told_of_second, &fields);

@@ -41,6 +41,7 @@ struct build_pod {
 	const char *id;        /* "": not told; else the container's, by the status */
 	const char *second_id;
 	bool is_cut;           /* the status tells of more devices than were kept */
+	bool has_more;         /* containers than were kept */
 	bool is_unseen;        /* the container has no status */
 	int64_t started_at;    /* 0, which is the default, stands for an hour ago, or, if it is */
 			       /* unseen, for not told */
@@ -54,8 +55,11 @@ struct build_pod {
 	struct view told_of_second[BUILD_WORLD_MAX_TOLD];
 	const char *hami;      /* "": no annotation of HAMi's */
 	const char *kai_group; /* "": it is in none */
+	const char *kai_groups[2]; /* of several GPUs; the first NULL ends it */
+	const char *kai_container; /* "": no annotation of KAI's says which container shares */
 	const char *kai_device; /* "": no annotation of KAI's reservation */
 	bool reservation;
+	const char *claim; /* "": none; else the ResourceClaim that the container uses */
 };
 
 /* What a ResourceClaim gives to the pod of that UID. */

@@ -403,6 +403,9 @@ static void check_witnesses(const struct attribution_tenant *tenant)
 	unsigned witnesses = witnesses_of(tenant);
 	unsigned by_uid = HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM;
 	unsigned by_text = HOLDING_HAMI | HOLDING_KAI;
+	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED)
+		assert_true((witnesses & by_uid) ||
+			    ((witnesses & by_text) && (witnesses & HOLDING_PROCESSES)));
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
 		assert_true((witnesses & by_text) && !(witnesses & by_uid));
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY)
@@ -537,14 +540,15 @@ static bool has_tenant(const struct attribution_status *status, struct view uid,
 	return attribution_find_tenant(status, uid, container) != NULL;
 }
 
-/* Whoever was published is there, has left, or was never known to the API server. */
+/* Whoever was published is there, has left, or was never known: to the API server, or to be here. */
 static void check_nobody_vanishes(const struct attribution_status *before,
 				  const struct attribution_status *after)
 {
 	for (uint32_t i = 0; i < before->tenants.count; i++) {
 		const struct attribution_tenant *t =
 			ARRAY_AT(before->tenants, struct attribution_tenant, i);
-		bool found = is_unknown(t) || has_tenant(after, t->pod_uid, t->container);
+		bool found = is_unknown(t) || view_equal(t->stand_in, VIEW("HAMi")) ||
+			     has_tenant(after, t->pod_uid, t->container);
 		for (uint32_t j = 0; !found && j < after->recent_tenants.count; j++) {
 			const struct attribution_past_tenant *past = ARRAY_AT(
 				after->recent_tenants, struct attribution_past_tenant, j);

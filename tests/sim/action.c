@@ -16,6 +16,7 @@
 #include "sim/clockwork.h"
 #include "sim/deed.h"
 #include "sim/sharers.h"
+#include "sim/usage.h"
 #include "sim/wire.h"
 
 enum range_kind { FIXED, EVEN, SPREAD };
@@ -33,6 +34,7 @@ struct kind {
 	const char *const *words;
 	struct range ranges[ACTION_ARGS];
 	void (*apply)(const int *args);
+	unsigned use_weight; /* among those that only fleets with processes have */
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
@@ -60,6 +62,11 @@ static const char *const slices_words[] = {"go", "are not whole", "lack a device
 
 static const char *const wire_words[] = {"are lost", "lose their answers", "are slow",
 					 "come twice"};
+
+static const char *const lasts_words[] = {"so long", "for ever"};
+
+static const char *const stray_words[] = {"of the host", "that pretends to be of a pod",
+					  "of a pod"};
 
 static const char *const forgery_words[] = {
 	"another node's name",   "a strange token", "another account's token",
@@ -155,6 +162,12 @@ static const struct kind kinds[] = {
 	 {NODE, {EVEN, 0, WIRE_N_FORGERIES - 1}}, deed_forge_report},
 	{"clock", 12, "clock {0} is set by {1} ms", NULL,
 	 {NODE, {EVEN, -90000, 90000}}, deed_step_clock},
+	{"linger", 0, "pod {p0} is deleted by force, its processes live on for {1} ms ({w2})",
+	 lasts_words, {POD, {SPREAD, 1000, 120000}, {EVEN, 0, 1}}, deed_abandon_pod, 50},
+	{"stray", 0, "a process {w1} ({p2}) uses {g0} for {3} ms or, if that is odd, for ever",
+	 stray_words, {GPU, {EVEN, 0, USAGE_N_STRAYS - 1}, POD, {SPREAD, 1000, 120000}},
+	 deed_use_without_slot, 30},
+	{"error", 0, "{g0} raises XID {1}", NULL, {GPU, {EVEN, 0, 11}}, deed_raise_error, 20},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };
@@ -196,15 +209,53 @@ void action_make_node(struct prng *prng, struct action *ret)
 	fill(prng, 0, ret);
 }
 
-void action_make(struct prng *prng, struct action *ret)
+void action_make_rare_node(struct prng *prng, struct action *ret)
+{
+	fill(prng, 0, ret);
+	ret->args[0] = WORLD_EXCLUSIVE;
+}
+
+static unsigned weight_of(unsigned kind, bool is_use)
+{
+	return is_use ? kinds[kind].use_weight : kinds[kind].weight;
+}
+
+static void make(struct prng *prng, bool is_use, struct action *ret)
 {
 	unsigned total = 0, kind = 0, at;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-		total += kinds[i].weight;
-	for (at = (unsigned)prng_between(prng, 0, total - 1); at >= kinds[kind].weight; kind++)
-		at -= kinds[kind].weight;
+		total += weight_of(i, is_use);
+	for (at = (unsigned)prng_between(prng, 0, total - 1); at >= weight_of(kind, is_use); kind++)
+		at -= weight_of(kind, is_use);
 	fill(prng, kind, ret);
+}
+
+void action_make(struct prng *prng, struct action *ret)
+{
+	make(prng, false, ret);
+}
+
+void action_make_use(struct prng *prng, struct action *ret)
+{
+	make(prng, true, ret);
+}
+
+/* A reservation is worth something with pods that share it. */
+void action_make_rare(struct prng *prng, struct action *ret)
+{
+	static void (*const applies[])(const int *args) = {
+		deed_reserve_gpu, deed_reserve_gpu,   deed_share_gpu, deed_share_gpu,
+		deed_share_gpu,   deed_unreserve_gpu, deed_move_gpu,  deed_forge_report,
+	};
+	void (*apply)(const int *args) = applies[prng_between(prng, 0, ARRAY_SIZE(applies) - 1)];
+	unsigned kind = 0;
+
+	while (kinds[kind].apply != apply)
+		kind++;
+	fill(prng, kind, ret);
+	if (apply == deed_forge_report)
+		ret->args[1] = WIRE_OTHER_DEVICES;
 }
 
 /* Texts */

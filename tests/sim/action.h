@@ -27,6 +27,11 @@ struct action {
 /* One of the kinds that make up the fleet, and one of the others. */
 void action_make_node(struct prng *prng, struct action *ret);
 void action_make(struct prng *prng, struct action *ret);
+/* One that only fleets with processes on their devices have. */
+void action_make_use(struct prng *prng, struct action *ret);
+/* One of what seldom comes together by itself: KAI's sharing, a node for it, a device on two nodes. */
+void action_make_rare_node(struct prng *prng, struct action *ret);
+void action_make_rare(struct prng *prng, struct action *ret);
 void action_apply(const struct action *action);
 /* One line for people, and one for a file; and back. False: it is no action. */
 void action_describe(const struct action *action, char *ret, size_t size);

@@ -83,7 +83,7 @@ static struct watch *watches;
 static bool has_policy;
 static bool pod_is_known[WORLD_MAX_PODS], node_is_known[WORLD_MAX_NODES];
 static bool claim_is_known[WORLD_MAX_CLAIMS];
-static bool slice_is_known[WORLD_MAX_NODES][WORLD_MAX_SLICES];
+static uint64_t slice_version[WORLD_MAX_NODES][WORLD_MAX_SLICES]; /* 0: there is none */
 static uint64_t spoilt_until[APISERVER_N_FAULTS], held_until[APISERVER_N_KINDS];
 static bool cut_list[APISERVER_N_KINDS];
 static uint64_t denied_until[APISERVER_N_KINDS];
@@ -109,7 +109,7 @@ void apiserver_reset(void)
 	memset(pod_is_known, 0, sizeof(pod_is_known));
 	memset(node_is_known, 0, sizeof(node_is_known));
 	memset(claim_is_known, 0, sizeof(claim_is_known));
-	memset(slice_is_known, 0, sizeof(slice_is_known));
+	memset(slice_version, 0, sizeof(slice_version));
 	memset(spoilt_until, 0, sizeof(spoilt_until));
 	memset(held_until, 0, sizeof(held_until));
 	memset(cut_list, 0, sizeof(cut_list));
@@ -274,10 +274,13 @@ static bool feed(struct fetch *fetch, struct view bytes)
 	return first == bytes.len || net_feed(fetch, view_from_offset(bytes, first));
 }
 
+/* Before the last byte: what has come as a whole would have been told. */
 static void break_off(struct fetch *fetch, struct view bytes)
 {
 	size_t first = world_between(0, bytes.len);
 
+	if (first == bytes.len && first > 0)
+		first--;
 	if (first > 0 && !net_feed(fetch, (struct view){bytes.ptr, first}))
 		return;
 	if (world_chance(50))
@@ -597,14 +600,14 @@ void apiserver_put_claim(const struct world_claim *claim)
 void apiserver_put_slice(int node, int slice)
 {
 	const struct world_slice *object = &world.pools[node].slices[slice];
-	bool was_known = slice_is_known[node][slice];
+	bool was_known = slice_version[node][slice] > 0;
 	struct sbuf message;
 
 	if (!was_known && !object->exists)
 		return;
 	sbuf_init(&message, CAP);
 	objects_slice(node, slice, ++version, &message);
-	slice_is_known[node][slice] = object->exists;
+	slice_version[node][slice] = object->exists ? version : 0;
 	append((struct entry){.kind = APISERVER_SLICES,
 			      .type = type_of(was_known, object->exists),
 			      .pod = -1,
@@ -714,10 +717,10 @@ static void list_slices(struct sbuf *message)
 
 	for (int node = 0; node < world.n_nodes; node++)
 		for (int i = 0; i < WORLD_MAX_SLICES; i++) {
-			if (!slice_is_known[node][i])
+			if (slice_version[node][i] == 0)
 				continue;
 			sbuf_init(&item, CAP);
-			objects_slice(node, i, version, &item);
+			objects_slice(node, i, slice_version[node][i], &item);
 			list_item(message, &item);
 		}
 }
@@ -783,7 +786,7 @@ static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
 	memcpy(listing->nodes, node_is_known, sizeof(listing->nodes));
 	for (int node = 0; node < world.n_nodes; node++)
 		for (int i = 0; i < WORLD_MAX_SLICES; i++)
-			listing->slices[node][i] = slice_is_known[node][i]
+			listing->slices[node][i] = slice_version[node][i] > 0
 							   ? world.pools[node].slices[i].generation
 							   : 0;
 	sbuf_init(&listing->body, CAP);
@@ -810,18 +813,28 @@ static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 	return true;
 }
 
-/* A list of the one object of that UID, or of none. */
-static void answer_one(struct fetch *fetch, const char *uid)
+/* An empty list has no array of items. */
+static void answer_metadata(struct fetch *fetch, struct view items)
 {
-	char text[256];
+	char text[512];
 
 	snprintf(text, sizeof(text),
-		 "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":[%s%s%s]}",
-		 *uid ? "{\"metadata\":{\"uid\":\"" : "", uid, *uid ? "\"}}" : "");
+		 "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":%s%.*s%s}",
+		 items.len > 0 ? "[" : "null", VIEW_ARG(items), items.len > 0 ? "]" : "");
 	net_answer_in(fetch, world_between(1, 10), 200, "application/json", 0, view_from(text));
 }
 
-/* Both are as of when the request arrives. */
+/* A list of the one object of that UID, or of none. */
+static void answer_one(struct fetch *fetch, const char *uid)
+{
+	char item[128] = "";
+
+	if (*uid)
+		snprintf(item, sizeof(item), "{\"metadata\":{\"uid\":\"%s\"}}", uid);
+	answer_metadata(fetch, view_from(item));
+}
+
+/* All are as of when the request arrives. */
 static void serve_node(struct fetch *fetch, const char *name)
 {
 	bool is_there = false;
@@ -847,15 +860,38 @@ static void serve_pod(struct fetch *fetch, struct view namespace, const char *na
 	answer_one(fetch, uid);
 }
 
+static void serve_slices(struct fetch *fetch, const char *name)
+{
+	char name_of_slice[OBJECTS_NAME];
+	struct sbuf items;
+
+	sbuf_init(&items, CAP);
+	for (int node = 0; node < world.n_nodes; node++)
+		for (int i = 0; i < WORLD_MAX_SLICES; i++) {
+			if (slice_version[node][i] == 0 || strcmp(world.nodes[node].name, name) != 0)
+				continue;
+			objects_slice_name(node, i, name_of_slice);
+			sbuf_printf(&items,
+				    "%s{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":"
+				    "\"%" PRIu64 "\"}}",
+				    items.len > 0 ? "," : "", name_of_slice, slice_version[node][i]);
+		}
+	answer_metadata(fetch, sbuf_view(&items));
+	sbuf_deinit(&items);
+}
+
 static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char *path)
 {
 	const char *behind = path + strlen(paths[kind]);
 	const char *name = parameter(path, "fieldSelector=metadata.name%3D");
+	const char *node = parameter(path, "fieldSelector=spec.nodeName%3D");
 
 	if (is_refused(fetch, kind))
 		return;
 	if (kind == APISERVER_NODES && *name)
 		serve_node(fetch, name);
+	else if (kind == APISERVER_SLICES && *node)
+		serve_slices(fetch, node);
 	else if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
 		attributions_serve(fetch, behind);
 	else if (strstr(path, "watch=1"))

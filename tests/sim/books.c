@@ -316,6 +316,12 @@ static const char *choose(const struct books *books, const struct world_pod *pod
 	return found;
 }
 
+static bool is_of_hami(const struct world_pod *pod)
+{
+	return world.nodes[pod->node].mode == WORLD_HAMI && pod->hami[0];
+}
+
+/* A device that HAMi has chosen may have gone to another node meanwhile. */
 static bool allocate_container(struct books *books, struct world_pod *pod, int index)
 {
 	struct world_container *container = &pod->containers[index];
@@ -325,12 +331,13 @@ static bool allocate_container(struct books *books, struct world_pod *pod, int i
 	for (int i = 0; i < container->wanted; i++) {
 		const char *id = choose(books, pod, index);
 
-		if (!id || books->memory.n_entries == MAX_ENTRIES) {
+		if (!id || books->memory.n_entries == MAX_ENTRIES ||
+		    (is_of_hami(pod) && world.gpus[container->chosen[i]].node != pod->node)) {
 			container->n_slots = 0;
 			return false;
 		}
 		check(world_place(id, &container->slots[container->n_slots]));
-		if (world.nodes[pod->node].mode == WORLD_HAMI && pod->hami[0])
+		if (is_of_hami(pod))
 			container->slots[container->n_slots].gpu = container->chosen[i];
 		container->n_slots++;
 	}

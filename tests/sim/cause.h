@@ -29,6 +29,7 @@ enum cause {
 	CAUSE_NODE_CLOCK,      /* the node's was: its kubelet seems to have started later */
 	CAUSE_SLICES,          /* the driver's slices are away, incomplete or under way */
 	CAUSE_CLAIMED,         /* a claim was allocated, or its use ended */
+	CAUSE_DISPLACED,       /* a claim is gone, or gives a device that is */
 	CAUSE_STAND_IN,        /* a pod holds a device for others, who need not be there */
 	CAUSE_N,
 };

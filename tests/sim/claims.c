@@ -393,6 +393,16 @@ bool claims_has(const struct world_pod *pod)
 	return claim && claim->exists && find_consumer(claim, pod) >= 0;
 }
 
+bool claims_awaits_kubelet(const struct world_pod *pod)
+{
+	return pod->stage == WORLD_NEW && claims_has(pod);
+}
+
+bool claims_can_prepare(const struct world_pod *pod)
+{
+	return !claims_has(pod) || is_there(&world.claims[pod->claim]);
+}
+
 static void set_free(struct world_claim *claim)
 {
 	claim->is_allocated = false;
@@ -435,6 +445,7 @@ void claims_delete(struct world_pod *pod)
 		return;
 	world.claims[pod->claim].exists = false;
 	apiserver_put_claim(&world.claims[pod->claim]);
+	cause_add(CAUSE_DISPLACED, pod->node, -1, clockwork_now(), WORLD_NEVER);
 }
 
 void claims_deallocate(struct world_pod *pod)

@@ -32,3 +32,10 @@ void claims_delete(struct world_pod *pod);
 void claims_deallocate(struct world_pod *pod);
 /* The API server has a claim that is reserved for the pod. */
 bool claims_has(const struct world_pod *pod);
+/* By its claim the pod has devices, and its kubelet has not taken it over yet. */
+bool claims_awaits_kubelet(const struct world_pod *pod);
+/*
+ * All that the pod's claim gives is there, or it has none. Otherwise the driver does not prepare
+ * the claim, and the kubelet does not start the pod but asks again.
+ */
+bool claims_can_prepare(const struct world_pod *pod);

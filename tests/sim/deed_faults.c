@@ -6,6 +6,7 @@
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/host.h"
+#include "sim/matrix.h"
 #include "sim/programs.h"
 #include "sim/wire.h"
 #include "sim/world.h"
@@ -61,6 +62,8 @@ void deed_restart_agent(const int *args)
 
 	if (node < 0)
 		return;
+	if (!world.nodes[node].agentless)
+		matrix_node(MATRIX_AGENT, node);
 	programs_stop_agent(node);
 	clockwork_at(deed_for_ms(args[1]), deed_start_agent, NULL, (uint64_t)node);
 	deed_excuse(CAUSE_REPORTS_MISSING, node, args[1]);
@@ -83,6 +86,7 @@ static void start_controller(void *owner, uint64_t number)
 
 void deed_restart_controller(const int *args)
 {
+	matrix_fleet(MATRIX_CONTROLLER);
 	programs_stop_controller();
 	clockwork_at(deed_for_ms(args[0]), start_controller, NULL, (uint64_t)args[0]);
 	deed_excuse(CAUSE_CONTROLLER_NEW, -1, args[0] + 5000);

@@ -7,7 +7,9 @@
 #include "sim/clockwork.h"
 #include "sim/driver.h"
 #include "sim/kubelet.h"
+#include "sim/matrix.h"
 #include "sim/programs.h"
+#include "sim/usage.h"
 #include "sim/wire.h"
 #include "sim/world.h"
 
@@ -38,6 +40,7 @@ void deed_add_node(const int *args)
 	apiserver_put_node(&world.nodes[node]);
 	clockwork_boot(node);
 	world.nodes[node].agentless = variant >= 8;
+	usage_set_up(node);
 	kubelet_start(node, 100, 300);
 	clockwork_in(500, publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
@@ -54,6 +57,7 @@ void deed_restart_kubelet(const int *args)
 
 	if (node < 0)
 		return;
+	matrix_node(MATRIX_KUBELET, node);
 	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], false);
 	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2]);
 	deed_for_ms(args[1] + args[2] + 10000);
@@ -74,6 +78,7 @@ void deed_wipe_kubelet(const int *args)
 
 	if (node < 0 || is_admitting(node))
 		return;
+	matrix_node(MATRIX_WIPED, node);
 	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], true);
 	cause_add(CAUSE_BOOKS_STALE, node, -1, clockwork_now(), WORLD_NEVER);
 	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2] + 20000);
@@ -121,6 +126,7 @@ void deed_lose_plugin(const int *args)
 
 	if (node < 0)
 		return;
+	matrix_node(MATRIX_PLUGIN, node);
 	kubelet_lose_plugin(node);
 	clockwork_at(deed_for_ms(args[1]), return_plugin, NULL, (uint64_t)node);
 	deed_for_ms(args[1] + 10000);
@@ -142,7 +148,9 @@ static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
 {
 	if (is_held(gpu))
 		cause_add(CAUSE_BOOKS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
+	matrix_gpu(MATRIX_DIVIDED, gpu);
 	world_divide(gpu, mig, n_partitions);
+	usage_clear_gpu((int)(gpu - world.gpus));
 }
 
 static void divide_all(int node, int n_partitions)
@@ -154,6 +162,8 @@ static void divide_all(int node, int n_partitions)
 			continue;
 		if (gpu->mig || world_is_mig(world.nodes[node].mode))
 			divide(gpu, world_is_mig(world.nodes[node].mode), n_partitions);
+		if (gpu->mps_daemon != (world.nodes[node].mode == WORLD_MPS))
+			usage_clear_gpu(i);
 		gpu->mps_daemon = world.nodes[node].mode == WORLD_MPS;
 	}
 }
@@ -205,7 +215,8 @@ void deed_lose_gpu(const int *args)
 	if (!gpu || gpu->node < 0 || gpu->lost)
 		return;
 	gpu->lost = true;
-	gpu->xids++;
+	usage_clear_gpu((int)(gpu - world.gpus));
+	world_raise(gpu, world.has_processes ? 79 : 31);
 	kubelet_update_plugin(gpu->node);
 	publish_slices(NULL, (uint64_t)gpu->node);
 	deed_excuse(CAUSE_DRIVER_FAILED, gpu->node, args[1]);
@@ -218,7 +229,18 @@ void deed_raise_xid(const int *args)
 	struct world_gpu *gpu = deed_gpu(args[0]);
 
 	if (gpu)
-		gpu->xids++;
+		world_raise(gpu, 31);
+	deed_for_ms(10000);
+}
+
+/* Of all classes. What nobody listens for is lost. */
+void deed_raise_error(const int *args)
+{
+	static const int codes[] = {13, 31, 43, 45, 48, 62, 63, 64, 74, 79, 94, 999};
+	struct world_gpu *gpu = deed_gpu(args[0]);
+
+	if (gpu && gpu->node >= 0 && driver_is_watched(gpu->node))
+		world_raise(gpu, codes[args[1]]);
 	deed_for_ms(10000);
 }
 
@@ -242,6 +264,7 @@ static void power_on(void *owner, uint64_t number)
 	world.nodes[node].powered = true;
 	world_new_uuid(world.nodes[node].boot_id);
 	clockwork_boot(node);
+	usage_power_on(node);
 	kubelet_start(node, world_between(100, 8000), world_between(300, 9000));
 	clockwork_in(world_between(500, 9000), publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
@@ -253,6 +276,7 @@ static void power_off(int node, int ms)
 {
 	if (world.nodes[node].powered) {
 		world.nodes[node].powered = false;
+		usage_power_off(node);
 		programs_stop_agent(node);
 		kubelet_stop(node);
 		wire_lose(node);
@@ -269,6 +293,7 @@ void deed_reboot_node(const int *args)
 
 	if (node < 0)
 		return;
+	matrix_node(MATRIX_REBOOT, node);
 	power_off(node, args[1]);
 	clockwork_step_wall(node, args[2]);
 }
@@ -325,7 +350,10 @@ void deed_spoil_slices(const int *args)
 	deed_for_ms(args[2] + 20000);
 }
 
-/* Pods whose device is no longer there cannot be admitted again. */
+/*
+ * Pods whose device is no longer there cannot be admitted again. Those that were not admitted yet
+ * are not here: see claims_can_prepare() and books_allocate().
+ */
 static void reject_holders(int gpu)
 {
 	for (int i = 0; i < world.n_pods; i++) {
@@ -337,6 +365,7 @@ static void reject_holders(int gpu)
 				holds |= pod->containers[c].slots[s].gpu == gpu;
 		if (!holds || !world_is_active(pod))
 			continue;
+		matrix_pod(MATRIX_REFUSED, pod);
 		world_release(pod);
 		pod->stage = WORLD_REJECTED;
 		pod->step_at = clockwork_now();
@@ -352,9 +381,11 @@ void deed_move_gpu(const int *args)
 		return;
 	power_off(gpu->node, args[2]);
 	power_off(to, args[3]);
+	matrix_gpu(MATRIX_MOVED, gpu);
 	reject_holders((int)(gpu - world.gpus));
 	gpu->node = to;
 	gpu->lost = false;
+	gpu->n_fetched = gpu->n_errors;
 	world_divide(gpu, world_is_mig(world.nodes[to].mode), 2);
 	gpu->mps_daemon = world.nodes[to].mode == WORLD_MPS;
 	deed_excuse(CAUSE_NEW_DEVICE, -1, 60000);
@@ -383,6 +414,7 @@ void deed_remove_node(const int *args)
 
 	if (node < 0 || !world.nodes[node].in_api)
 		return;
+	matrix_node(MATRIX_NODE_AGAIN, node);
 	world.nodes[node].in_api = false;
 	apiserver_put_node(&world.nodes[node]);
 	claims_take_away(node, true);

@@ -10,7 +10,9 @@
 #include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/kubelet.h"
+#include "sim/matrix.h"
 #include "sim/sharers.h"
+#include "sim/usage.h"
 #include "sim/world.h"
 
 /* Pods */
@@ -145,9 +147,35 @@ void deed_force_pod(const int *args)
 
 	if (!pod)
 		return;
+	matrix_pod(MATRIX_FORCED, pod);
 	pod->object.exists = false;
 	apiserver_put_pod(pod);
 	kubelet_see(pod);
+	deed_for_ms(30000);
+}
+
+/* Its processes hang in the driver, or its node's kubelet lost sight of them. */
+void deed_abandon_pod(const int *args)
+{
+	struct world_pod *pod = find_pod(args[0]);
+
+	if (!pod)
+		return;
+	if (world.has_processes)
+		matrix_pod(MATRIX_LIVES_ON, pod);
+	pod->lives_on_until = args[2] ? WORLD_NEVER : deed_for_ms(args[1]);
+	deed_force_pod(args);
+}
+
+void deed_use_without_slot(const int *args)
+{
+	struct world_gpu *gpu = deed_gpu(args[0]);
+	bool is_for_ever = args[3] % 2 != 0;
+
+	if (!gpu || gpu->node < 0 || !world.nodes[gpu->node].powered)
+		return;
+	usage_stray((enum usage_stray)args[1], (int)(gpu - world.gpus), find_pod(args[2]),
+		    is_for_ever ? WORLD_NEVER : deed_for_ms(args[3]));
 	deed_for_ms(30000);
 }
 
@@ -212,8 +240,10 @@ void deed_restart_container(const int *args)
 {
 	struct world_pod *pod = find_pod(args[0]);
 
-	if (pod && pod->stage == WORLD_UP)
+	if (pod && pod->stage == WORLD_UP) {
+		matrix_pod(MATRIX_RESTARTED, pod);
 		kubelet_restart_container(pod, (uint64_t)args[1]);
+	}
 	deed_for_ms(args[1]);
 }
 

@@ -5,6 +5,7 @@
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
+#include "sim/overlaps.h"
 #include "sim/programs.h"
 #include "sim/rest.h"
 #include "sim/world.h"
@@ -24,6 +25,7 @@
 enum symptom {
 	MODE_UNKNOWN,
 	TENANT_UNKNOWN, /* Pending, Unresolved; Attributed=False */
+	HELD_TWICE,     /* and nobody holds an ID that another one has */
 	NAME_ONLY,
 	DISPUTED,
 	STILL_NAME_ONLY, /* it was before: a node that is not heard of confirms nothing */
@@ -53,8 +55,10 @@ static const struct {
 				    BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_BOOKS_STALE) |
 				    BIT(CAUSE_FORGED) | BIT(CAUSE_CONTROLLER_NEW) |
 				    BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
-				    BIT(CAUSE_STAND_IN),
+				    BIT(CAUSE_DISPLACED) | BIT(CAUSE_STAND_IN),
 			    SETTLING_WEARS_OFF_MS},
+	[HELD_TWICE] = {"an ID is said to be held twice", BIT(CAUSE_API_LATE) | BIT(CAUSE_FORGED),
+			WEARS_OFF_MS},
 	[NAME_ONLY] = {"a tenant is NameOnly",
 		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
 			       BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
@@ -188,11 +192,15 @@ static void judge_conditions(const struct judge *judge)
 
 	if (fresh != CONDITION_TRUE)
 		suspect(judge, NOT_FRESH);
-	if (attributed == CONDITION_FALSE)
+	if (overlaps_are_said(judge->status)) {
+		if (!overlaps_are_there(judge->gpu, clockwork_now() - RELEASE_WEARS_OFF_MS))
+			suspect(judge, HELD_TWICE);
+	} else if (attributed == CONDITION_FALSE) {
 		suspect(judge, TENANT_UNKNOWN);
-	else if (attributed != CONDITION_TRUE)
+	} else if (attributed != CONDITION_TRUE) {
 		suspect(judge, has_reason(judge, "Attributed", "Settling") ? SETTLING
 									   : NOT_READABLE);
+	}
 	if (has_reason(judge, "Ready", "DuplicateUUID"))
 		suspect(judge, was_duplicate(judge) ? STILL_DUPLICATE : DUPLICATE);
 	else if (ready != CONDITION_TRUE && fresh == CONDITION_TRUE && attributed == CONDITION_TRUE)
@@ -200,14 +208,28 @@ static void judge_conditions(const struct judge *judge)
 			      world.gpus[judge->gpu].uuid);
 }
 
-/* Of a card that is elsewhere, or that nobody tells of, the node knows no IDs. */
+static bool has_come_or_gone(int node, int gpu)
+{
+	uint64_t from = clockwork_now() - WEARS_OFF_MS;
+
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].node == node && world.pods[i].over_at != WORLD_NEVER &&
+		    world.pods[i].over_at >= from)
+			return true;
+	return cause_since(CAUSE_POD_NEW, node, gpu, from);
+}
+
+/* Of a card that is elsewhere, or that nobody tells of, the node knows no IDs; nor of a lost claim. */
 static bool is_mode_plain(int gpu, int node)
 {
 	/* Without a plugin the only IDs are those that claims give. */
 	if (world_is_claims(world.nodes[node < 0 ? 0 : node].mode) &&
 	    cause_since(CAUSE_API_LATE, node, gpu, clockwork_now() - WEARS_OFF_MS))
 		return false;
-	return world.gpus[gpu].node == node &&
+	/* Without the compute mode a pod that has the device tells it, and nobody else. */
+	if (world.nodes[node < 0 ? 0 : node].hides_compute_mode && has_come_or_gone(node, gpu))
+		return false;
+	return world.gpus[gpu].node == node && !rest_is_beyond_claims(gpu) &&
 	       !rest_was_released(gpu, clockwork_now() - RELEASE_WEARS_OFF_MS) &&
 	       rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN;
 }

@@ -9,16 +9,24 @@
 
 #include "agent/nvml_library.h"
 #include "sim/clockwork.h"
+#include "sim/usage.h"
 #include "sim/world.h"
 
 #define MIB UINT64_C(1048576)
 
 static uint64_t fails_until[WORLD_MAX_NODES];
+static bool is_watched[WORLD_MAX_NODES]; /* for XID errors */
 static int event_set; /* its address is the handle */
 
 void driver_reset(void)
 {
 	memset(fails_until, 0, sizeof(fails_until));
+	memset(is_watched, 0, sizeof(is_watched));
+}
+
+bool driver_is_watched(int node)
+{
+	return is_watched[node];
 }
 
 void driver_fail(int node, uint64_t until)
@@ -113,6 +121,8 @@ static int minor(struct nvml_abi_device *device, unsigned *ret)
 
 static int compute_mode(struct nvml_abi_device *device, int *ret)
 {
+	if (world.nodes[clockwork_actor].hides_compute_mode)
+		return NVML_ABI_NOT_SUPPORTED;
 	*ret = as_gpu(device)->mps_daemon ? NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS
 					  : NVML_ABI_COMPUTE_DEFAULT;
 	return NVML_ABI_SUCCESS;
@@ -172,22 +182,44 @@ static int attributes(struct nvml_abi_device *device, struct nvml_abi_attributes
 	return NVML_ABI_SUCCESS;
 }
 
+/* Which device the handle is, or is a partition of. */
+static int list_processes(struct nvml_abi_device *device, bool clients, unsigned *n,
+			  struct nvml_abi_process *ret)
+{
+	const struct world_gpu *gpu = as_gpu(device);
+	int partition = -1;
+
+	for (int i = 0; !gpu && i < world.n_gpus; i++)
+		for (int k = 0; !gpu && k < world.gpus[i].n_partitions; k++)
+			if (&world.gpus[i].partitions[k] == as_partition(device)) {
+				gpu = &world.gpus[i];
+				partition = k;
+			}
+	*n = usage_list((int)(gpu - world.gpus), partition, clients, *n, ret);
+	return NVML_ABI_SUCCESS;
+}
+
 static int processes(struct nvml_abi_device *device, unsigned *n, struct nvml_abi_process *ret)
 {
-	(void)device, (void)ret;
-	*n = 0;
-	return NVML_ABI_SUCCESS;
+	return list_processes(device, false, n, ret);
+}
+
+static int mps_processes(struct nvml_abi_device *device, unsigned *n, struct nvml_abi_process *ret)
+{
+	return list_processes(device, true, n, ret);
 }
 
 static int event_set_create(struct nvml_abi_event_set **ret)
 {
 	*ret = (struct nvml_abi_event_set *)(void *)&event_set;
+	is_watched[clockwork_actor] = true;
 	return NVML_ABI_SUCCESS;
 }
 
 static int event_set_free(struct nvml_abi_event_set *set)
 {
 	(void)set;
+	is_watched[clockwork_actor] = false;
 	return NVML_ABI_SUCCESS;
 }
 
@@ -204,12 +236,15 @@ static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret
 	for (int i = 0; i < world.n_gpus; i++) {
 		struct world_gpu *gpu = &world.gpus[i];
 
-		if (gpu->node != clockwork_actor || gpu->xids == 0)
+		if (gpu->node != clockwork_actor || gpu->n_fetched == gpu->n_errors)
 			continue;
-		gpu->xids--;
+		struct world_error *error = &gpu->errors[gpu->n_fetched++];
+
+		error->fetched_at = clockwork_now();
+		error->told_at = clockwork_wall(clockwork_actor);
 		*ret = (struct nvml_abi_event){.device = (struct nvml_abi_device *)(void *)gpu,
 					       .type = NVML_ABI_EVENT_XID,
-					       .data = 31};
+					       .data = (uint64_t)error->code};
 		return NVML_ABI_SUCCESS;
 	}
 	return NVML_ABI_TIMEOUT;
@@ -239,6 +274,7 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.gpu_instance = gpu_instance,
 		.compute_instance = compute_instance,
 		.attributes = attributes,
+		.mps_processes = mps_processes,
 		.compute_processes = processes,
 		.event_set_create = event_set_create,
 		.event_set_free = event_set_free,

@@ -7,8 +7,11 @@
  * Threads: the program's only one.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 void driver_reset(void);
 /* The node's driver answers nothing up to then. */
 void driver_fail(int node, uint64_t until);
+/* Somebody on the node waits for XID errors. */
+bool driver_is_watched(int node);

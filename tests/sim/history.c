@@ -21,10 +21,13 @@
 #include "sim/net.h"
 #include "sim/programs.h"
 #include "sim/prompt.h"
+#include "sim/usage.h"
 #include "sim/wire.h"
 #include "sim/world.h"
 
 #define SHRINK_RUNS 400
+#define MAX_USES 12
+#define MAX_RARE 24
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
 const struct history *history_under_way;
@@ -46,6 +49,56 @@ static uint32_t pause(struct prng *prng)
 	return (uint32_t)prng_between(prng, 40000, 200000);
 }
 
+/* The later of two at one time comes behind. */
+static void insert(struct history *history, const struct action *action)
+{
+	int at = history->n_actions++;
+
+	for (; at > 0 && history->actions[at - 1].at_ms > action->at_ms; at--)
+		history->actions[at] = history->actions[at - 1];
+	history->actions[at] = *action;
+}
+
+/* Soon after something else, since what happens together is what may be mixed up; or at any time. */
+static void add_uses(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+	struct action action;
+	int n;
+
+	if (!usage_is_there(seed))
+		return;
+	prng_init(&prng, ~seed);
+	n = (int)prng_between(&prng, 0, MAX_USES);
+	for (int i = 0; i < n; i++) {
+		const struct action *other = &history->actions[prng_between(
+			&prng, 0, (uint64_t)history->n_actions - 1)];
+
+		action_make_use(&prng, &action);
+		action.at_ms = other->at_ms + pause(&prng);
+		if (action.at_ms < BEGIN_MS)
+			action.at_ms += BEGIN_MS;
+		insert(history, &action);
+	}
+}
+
+/* From the beginning to the end: what is shared is to be there when the rest happens. */
+static void add_rare(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+	struct action action;
+	uint32_t end = history->actions[history->n_actions - 1].at_ms;
+	int n;
+
+	prng_init(&prng, ~(seed >> 1));
+	n = (int)prng_between(&prng, MAX_RARE / 2, MAX_RARE);
+	for (int i = 0; i < n; i++) {
+		action_make_rare(&prng, &action);
+		action.at_ms = (uint32_t)prng_between(&prng, BEGIN_MS, BEGIN_MS + end);
+		insert(history, &action);
+	}
+}
+
 void history_make(struct history *history, uint64_t seed)
 {
 	struct prng prng;
@@ -56,8 +109,14 @@ void history_make(struct history *history, uint64_t seed)
 	*history = (struct history){.seed = seed};
 	n_nodes = (int)prng_between(&prng, 1, 3);
 	n_others = (int)prng_between(&prng, 3, 40);
-	for (int i = 0; i < n_nodes; i++)
-		action_make_node(&prng, &history->actions[history->n_actions++]);
+	for (int i = 0; i < n_nodes; i++) {
+		struct action *node = &history->actions[history->n_actions++];
+
+		if (i == 0 && seed & HISTORY_RARE)
+			action_make_rare_node(&prng, node);
+		else
+			action_make_node(&prng, node);
+	}
 	at = BEGIN_MS;
 	for (int i = 0; i < n_others; i++) {
 		struct action *action = &history->actions[history->n_actions++];
@@ -66,6 +125,9 @@ void history_make(struct history *history, uint64_t seed)
 		action_make(&prng, action);
 		action->at_ms = at;
 	}
+	if (seed & HISTORY_RARE)
+		add_rare(history, seed);
+	add_uses(history, seed);
 }
 
 /* Running */
@@ -74,6 +136,7 @@ static void set_up(const struct history *history)
 {
 	clockwork_reset(history->seed);
 	world_reset(history->seed);
+	usage_reset(history->seed);
 	cause_reset();
 	oracle_reset();
 	net_reset();

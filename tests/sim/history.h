@@ -18,6 +18,8 @@
 #include "sim/oracle.h"
 
 #define HISTORY_MAX 128
+/* Seeds with this bit make histories with more of what seldom comes together in others. */
+#define HISTORY_RARE (UINT64_C(1) << 63)
 
 struct history {
 	uint64_t seed; /* of all that the actions do not say: delays, choices */

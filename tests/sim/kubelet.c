@@ -16,14 +16,18 @@
 #include "sim/books.h"
 #include "sim/cause.h"
 #include "sim/check.h"
+#include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/host.h"
+#include "sim/matrix.h"
 #include "sim/net.h"
 #include "sim/prompt.h"
+#include "sim/usage.h"
 #include "wire/grpcmsg.h"
 
 #define CAP (4u << 20)
 #define API_RETRY_MS 1000u
+#define PREPARE_RETRY_MS 20000u
 
 struct kubelet {
 	bool runs;
@@ -88,13 +92,26 @@ static void fill_object(const struct world_pod *pod, struct world_object *object
 	object->admission_failed = pod->stage == WORLD_REJECTED;
 	object->has_statuses = pod->stage >= WORLD_ADMITTED && pod->stage != WORLD_REJECTED;
 	object->started_at = pod->started_at;
-	object->has_resources = object->has_statuses && !pod->hash[0] &&
+	object->has_resources = object->has_statuses &&
 				world.nodes[pod->node].tells_resources &&
 				clockwork_now() >= pod->resources_at &&
 				(books_has(pod) || pod->claim >= 0);
 	object->health = health_of(pod);
-	for (int i = 0; i < pod->n_containers; i++)
+	for (int i = 0; i < pod->n_containers; i++) {
 		object->states[i] = pod->containers[i].state;
+		object->starts[i] = pod->containers[i].starts;
+	}
+}
+
+/* A name is one object's: that of the static pod before, which had it, goes first. */
+static void remove_mirror(const char *name)
+{
+	struct world_pod *mirror = world_find_pod(name);
+
+	if (!mirror)
+		return;
+	mirror->object.exists = false;
+	apiserver_put_pod(mirror);
 }
 
 static struct world_pod *make_mirror(const struct world_pod *pod)
@@ -103,6 +120,7 @@ static struct world_pod *make_mirror(const struct world_pod *pod)
 
 	if (!mirror)
 		return NULL;
+	remove_mirror(pod->name);
 	memcpy(mirror->hash, pod->hash, sizeof(mirror->hash));
 	memcpy(mirror->containers, pod->containers, sizeof(mirror->containers));
 	mirror->n_containers = pod->n_containers;
@@ -199,6 +217,14 @@ static bool holds_lost_part(const struct world_pod *pod)
 	return false;
 }
 
+/* The claim stays allocated, to a device that no slice describes. */
+static void await_devices(struct world_pod *pod)
+{
+	cause_add(CAUSE_DISPLACED, pod->node, -1, clockwork_now(),
+		  clockwork_now() + PREPARE_RETRY_MS);
+	step_in(pod, PREPARE_RETRY_MS);
+}
+
 static void admit(struct world_pod *pod)
 {
 	pod->stage = WORLD_ADMITTED;
@@ -211,6 +237,7 @@ static void admit(struct world_pod *pod)
 		step_in(pod, world_between(20, 1500));
 		prompt_allocated(pod);
 	} else {
+		matrix_pod(MATRIX_REFUSED, pod);
 		pod->stage = WORLD_REJECTED;
 		world_release(pod);
 	}
@@ -238,6 +265,8 @@ static void begin(struct world_pod *pod)
 	set_states(pod, WORLD_SIDECAR, WORLD_RUNNING);
 	pod->stage = WORLD_INITIALISING;
 	set_states(pod, WORLD_INIT, WORLD_RUNNING);
+	usage_start(pod, WORLD_SIDECAR);
+	usage_start(pod, WORLD_INIT);
 	step_in(pod, has_init(pod) ? world_between(50, 3000) : 0);
 	if (has_init(pod))
 		tell_soon(pod);
@@ -246,7 +275,9 @@ static void begin(struct world_pod *pod)
 static void run(struct world_pod *pod)
 {
 	set_states(pod, WORLD_INIT, WORLD_TERMINATED);
+	usage_stop(pod, WORLD_INIT, 0);
 	set_states(pod, WORLD_MAIN, WORLD_RUNNING);
+	usage_start(pod, WORLD_MAIN);
 	pod->stage = WORLD_UP;
 	if (pod->is_reservation && pod->containers[0].n_slots > 0)
 		memcpy(pod->reserves, pod->containers[0].slots[0].id, sizeof(pod->reserves));
@@ -256,8 +287,12 @@ static void run(struct world_pod *pod)
 
 static void end_containers(struct world_pod *pod)
 {
+	if (world.nodes[pod->node].kubelet_minor < 34 && !pod->object.deleting && books_has(pod))
+		matrix_pod(MATRIX_TERMINAL, pod);
 	for (int i = 0; i < pod->n_containers; i++)
 		pod->containers[i].state = WORLD_TERMINATED;
+	for (enum world_container_kind kind = WORLD_MAIN; kind <= WORLD_SIDECAR; kind++)
+		usage_stop(pod, kind, 0);
 	world_release(pod);
 	pod->stage = WORLD_DONE;
 	tell_soon(pod);
@@ -276,6 +311,7 @@ static void terminate(struct world_pod *pod)
 static void forget(struct world_pod *pod)
 {
 	world_release(pod);
+	usage_abandon(pod);
 	pod->stage = WORLD_GONE;
 }
 
@@ -313,6 +349,8 @@ static void step(struct world_pod *pod)
 	case WORLD_NEW:
 		if (pod->object.deleting)
 			remove_object(pod);
+		else if (!claims_can_prepare(pod))
+			await_devices(pod);
 		else
 			admit(pod);
 		break;
@@ -383,12 +421,14 @@ static void container_is_back(void *owner, uint64_t number)
 	if (pod->stage != WORLD_UP)
 		return;
 	set_states(pod, WORLD_MAIN, WORLD_RUNNING);
+	usage_start(pod, WORLD_MAIN);
 	tell_soon(pod);
 }
 
 void kubelet_restart_container(struct world_pod *pod, uint64_t ms)
 {
 	set_states(pod, WORLD_MAIN, WORLD_WAITING);
+	usage_stop(pod, WORLD_MAIN, 0);
 	tell_soon(pod);
 	clockwork_in(ms, container_is_back, pod, 0);
 }

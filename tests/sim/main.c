@@ -17,7 +17,10 @@
 #include "base/prng.h"
 #include "sim/check.h"
 #include "sim/history.h"
+#include "sim/matrix.h"
 #include "sim/programs.h"
+
+#define RARE_EVERY 3
 
 enum { EXIT_VIOLATED = 1, EXIT_USAGE = 2 };
 
@@ -25,12 +28,12 @@ struct options {
 	uint64_t from;
 	uint64_t count;
 	const char *replay;
-	bool verbose, shrink, goes_on;
+	bool verbose, shrink, goes_on, matrix;
 };
 
 static const char help[] =
 	"usage: sim [--from N] [--count N] [--seed N] [--fresh] [--no-shrink]\n"
-	"           [--keep-going] [--verbose]\n"
+	"           [--keep-going] [--verbose] [--matrix]\n"
 	"       sim --replay FILE\n"
 	"\n"
 	"Runs histories of a simulated fleet with the real controller and agents in virtual time,\n"
@@ -44,8 +47,11 @@ static const char help[] =
 	"  --no-shrink   do not look for a shorter history that violates the same rule\n"
 	"  --keep-going  go on after a violation\n"
 	"  --verbose     tell each history, and let the programs log\n"
+	"  --matrix      count which life cycles met which modes and witnesses, and run histories of\n"
+	"                what is rare (seeds from 2^63 on) between the others, so that none is missing\n"
 	"\n"
-	"Exit status: 0 nothing was violated, 1 something was, 2 usage.\n";
+	"Exit status: 0 nothing was violated, 1 something was or the matrix has an empty cell,\n"
+	"2 usage.\n";
 
 static void say_history(const char *why)
 {
@@ -99,7 +105,10 @@ static bool run_one(struct history *history, const struct options *options)
 
 	if (options->verbose)
 		history_describe(history, stdout);
+	if (options->matrix)
+		matrix_begin();
 	found = history_run(history);
+	matrix_end(found.rule == ORACLE_NONE);
 	if (found.rule == ORACLE_NONE)
 		return true;
 	tell(history, &found, options);
@@ -115,26 +124,49 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int run_many(const struct options *options)
+/* Some histories of what is rare belong to the matrix, between the others. */
+static bool is_rare_due(const struct options *options, uint64_t n)
+{
+	return options->matrix && n % RARE_EVERY == 0;
+}
+
+struct tally {
+	uint64_t n, writes;
+	unsigned violations;
+};
+
+static void run_seed(uint64_t seed, const struct options *options, struct tally *tally)
 {
 	static struct history history;
+
+	history_make(&history, seed);
+	tally->violations += !run_one(&history, options);
+	tally->writes += history_writes;
+	tally->n++;
+}
+
+static int run_many(const struct options *options)
+{
 	double start = seconds(), took;
-	uint64_t n = 0, writes = 0;
-	unsigned violations = 0;
+	struct tally tally = {0};
 
 	printf("seeds %" PRIu64 " to %" PRIu64 "\n", options->from,
 	       options->from + options->count - 1);
 	fflush(stdout);
-	while ((violations == 0 || options->goes_on) && n < options->count) {
-		history_make(&history, options->from + n);
-		violations += !run_one(&history, options);
-		writes += history_writes;
-		n++;
+	for (uint64_t n = 0;
+	     n < options->count && (tally.violations == 0 || options->goes_on); n++) {
+		run_seed(options->from + n, options, &tally);
+		if (is_rare_due(options, n))
+			run_seed((options->from + n) | HISTORY_RARE, options, &tally);
 	}
 	took = seconds() - start;
-	printf("%" PRIu64 " histories, %" PRIu64 " writes, %u violations, %.2f ms of CPU each\n", n,
-	       writes, violations, took * 1000 / (double)n);
-	return violations == 0 ? EXIT_SUCCESS : EXIT_VIOLATED;
+	printf("%" PRIu64 " histories, %" PRIu64 " writes, %u violations, %.2f ms of CPU each\n",
+	       tally.n, tally.writes, tally.violations, took * 1000 / (double)tally.n);
+	if (tally.violations > 0 && !options->goes_on)
+		return EXIT_VIOLATED;
+	if (options->matrix && !matrix_print(stdout))
+		return EXIT_VIOLATED;
+	return tally.violations == 0 ? EXIT_SUCCESS : EXIT_VIOLATED;
 }
 
 static int run_file(const struct options *options)
@@ -179,6 +211,9 @@ static bool parse_option(int option, struct options *options)
 	case 'k':
 		options->goes_on = true;
 		return true;
+	case 'm':
+		options->matrix = true;
+		return true;
 	case 'v':
 		options->verbose = true;
 		oracle_is_verbose = true;
@@ -195,7 +230,7 @@ static bool parse(int argc, char **argv, struct options *options)
 		{"seed", required_argument, NULL, 's'},   {"fresh", no_argument, NULL, 'n'},
 		{"replay", required_argument, NULL, 'r'}, {"no-shrink", no_argument, NULL, 'x'},
 		{"keep-going", no_argument, NULL, 'k'},   {"verbose", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
+		{"matrix", no_argument, NULL, 'm'},     {"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	int option;

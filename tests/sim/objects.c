@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "lib/kube_bytes.h"
+#include "sim/usage.h"
 
 #define CAP (1u << 20)
 #define DRIVER "gpu.nvidia.com"
@@ -187,6 +188,18 @@ static void resource_status(struct sbuf *out, const struct world_container *cont
 	close_field(out, 14, &status);
 }
 
+/* Where nobody compares it with processes it is left out. */
+static void container_id(struct sbuf *status, const struct world_pod *pod, int i)
+{
+	char id[USAGE_ID_SIZE], text[USAGE_ID_SIZE + sizeof("containerd://")];
+
+	if (!world.nodes[pod->node].sees_processes || pod->object.starts[i] == 0)
+		return;
+	usage_container_id(world_holder(pod), i, pod->object.starts[i], id);
+	snprintf(text, sizeof(text), "containerd://%s", id);
+	text_field(status, 8, text);
+}
+
 static void container_status(struct sbuf *status, const struct world_pod *pod, int i)
 {
 	static const uint32_t state_fields[] = {
@@ -199,6 +212,7 @@ static void container_status(struct sbuf *status, const struct world_pod *pod, i
 	text_field(&message, 1, container->name);
 	kube_bytes_field(&state, state_fields[pod->object.states[i]], VIEW(""));
 	close_field(&message, 2, &state);
+	container_id(&message, pod, i);
 	if (pod->object.has_resources && container->kind == WORLD_MAIN && container->n_slots > 0)
 		resource_status(&message, container, pod->object.health);
 	close_field(status, container->kind == WORLD_MAIN ? 8 : 10, &message);
@@ -402,14 +416,19 @@ static void slice_pool(struct sbuf *spec, int node, const struct world_slice *sl
 	close_field(spec, 2, &pool);
 }
 
+void objects_slice_name(int node, int slice, char *ret)
+{
+	snprintf(ret, OBJECTS_NAME, "%.15s-" DRIVER "-%d", world.nodes[node].name, slice);
+}
+
 void objects_slice(int node, int slice, uint64_t version, struct sbuf *out)
 {
 	const struct world_slice *from = &world.pools[node].slices[slice];
 	struct sbuf meta, spec;
-	char text[24], name[48];
+	char text[24], name[OBJECTS_NAME];
 
 	version_text(version, text);
-	snprintf(name, sizeof(name), "%.15s-" DRIVER "-%d", world.nodes[node].name, slice);
+	objects_slice_name(node, slice, name);
 	sbuf_init(&meta, CAP);
 	sbuf_init(&spec, CAP);
 	text_field(&meta, 1, name);

@@ -16,6 +16,8 @@
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/doubt.h"
+#include "sim/matrix.h"
+#include "sim/named.h"
 #include "sim/programs.h"
 #include "sim/rest.h"
 #include "sim/sharers.h"
@@ -47,8 +49,8 @@ static unsigned n_writes;
 static bool quiet;
 
 static const char *const rule_names[ORACLE_N_RULES] = {
-	"none",	 "FALSE_TENANT", "AT_REST", "NO_CAUSE", "NEEDLESS",
-	"LOST",	 "LATE",	 "FORGED",  "DELETED",	"STUCK"};
+	"none",	    "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "AT_REST", "NO_CAUSE",
+	"NEEDLESS", "LOST",	    "LATE",	  "FORGED",	 "DELETED", "STUCK"};
 
 void oracle_reset(void)
 {
@@ -255,11 +257,34 @@ static const char *find_fault(const struct world_pod *pod, const struct attribut
 	/* What was asked before it was written may come to be known meanwhile. */
 	if (pod->end_known_at < sent_at && sent_at - pod->end_known_at > ASKED_MS)
 		return "was known to be over";
-	if (is_sharer && tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
+	if (is_sharer && (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED ||
+			  named_is_by_process(tenant)))
 		return tenant->slots == 0 ? NULL : "holds no slots itself";
-	if (was_so(pod, container, tenant, gpu, sent_at))
+	if (was_so(pod, container, tenant, gpu, sent_at) ||
+	    (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED &&
+	     sharers_is_said_on(pod, gpu)))
 		return NULL;
 	return find_fault_of_slots(container, tenant, gpu);
+}
+
+static bool is_named_by(const struct attribution_tenant *tenant, const char *names)
+{
+	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), " %.*s ",
+			 VIEW_ARG(*ARRAY_AT(tenant->witnesses, struct view, i)));
+		if (strstr(names, name))
+			return true;
+	}
+	return false;
+}
+
+/* What confirms a tenant, and is listed with it. */
+static bool is_borne_out(const struct attribution_tenant *tenant)
+{
+	return is_named_by(tenant, " Checkpoint PodStatus ResourceClaim ") ||
+	       (is_named_by(tenant, " HAMi KAI ") && is_named_by(tenant, " Processes "));
 }
 
 static void judge_tenant(const struct attribution_status *status,
@@ -275,6 +300,9 @@ static void judge_tenant(const struct attribution_status *status,
 		return;
 	}
 	fault = pod ? find_fault(pod, tenant, status, gpu, sent_at) : "does not exist";
+	if (!fault && tenant->confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED &&
+	    !is_borne_out(tenant))
+		fault = "is Confirmed by nobody who names its UID";
 	if (fault)
 		oracle_accuse(ORACLE_FALSE_TENANT, "%s lists %.*s/%.*s (%s), which %s",
 			      world.gpus[gpu].uuid, VIEW_ARG(tenant->pod_uid),
@@ -416,6 +444,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	judge_status(&attribution.status, gpu, sent_at);
 	judge_losses(sight, &attribution.status, gpu);
 	judge_place(&attribution.status, gpu);
+	named_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
+		    sent_at);
 	doubt_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		    node_of(attribution.status.node_name));
 	text = status_text(object);
@@ -431,6 +461,7 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	sight->is_written = true;
 	sight->written_at = clockwork_now();
 	sight->exists = true;
+	matrix_wrote(&sight->attribution.status, gpu);
 }
 
 bool oracle_knows_later(int node, const struct report *report, uint64_t before)

@@ -8,20 +8,34 @@
  * The rules; "told" means that the last byte of the event or list that says it was given to the
  * present controller before the write was sent:
  *
- * FALSE_TENANT	A tenant that is Confirmed or NameOnly is a pod of the world under its own UID and
+ * FALSE_TENANT	A tenant that is not Unconfirmed is a pod of the world under its own UID and
  *		name, on the node of the status, and that container had been given slots of that
  *		very device, as many and of those partitions, before the write was sent; and the
  *		controller had not been told that the pod is over. So a tenant whose end it cannot
  *		have heard of may stay: the evidence it rests on was true when it was made. No
  *		other excuse: not a lost watch, not a clock, not a short List, not a replayed or
- *		forged report.
+ *		forged report. But for this: an annotation of HAMi's that somebody spoilt, and
+ *		that names a device which came to the pod's node later, makes it Annotated there.
+ *		One that is Confirmed lists a witness that names its UID, or HAMi or KAI and
+ *		Processes.
+ *		A tenant that is borne out by Processes had one, that container on that device;
+ *		who is remembered as a tenant was one.
+ * FALSE_USER	An unallocated user is a process that was on the device, and at some moment while
+ *		it was its pod had no slot of it, or the controller had waited the stated time to
+ *		be told of the pod.
+ * FALSE_EVENT	An error event was raised by the device, and each pod that it names held the device
+ *		then, or 2 s earlier or later, since it is told by another clock than tenancy;
+ *		or it had held the device and the present controller was not told before the
+ *		event that it is over; or the controller's clock and the node's differ, so that
+ *		nobody can tell what was first.
  * AT_REST	SIM_BOUND_MS after all faults have ended, each device in a node has an object that
  *		says exactly what is so: node, mode, tenants (who, container, slots, partitions,
  *		phase, confidence, witnesses), slots, conditions True. Nothing is missing, nothing
  *		is there that is not so. Excused, for there is no evidence left: what a pod holds
  *		whose entry was wiped from the kubelet's books, or that is of a MIG device which
  *		is gone, or by a claim that was removed by force, or by an annotation of HAMi's
- *		that somebody spoilt. Of a node without an agent nothing is known but which app
+ *		that somebody spoilt. Whose claim gives a device that has gone to another node
+ *		is an unplaced tenant. Of a node without an agent nothing is known but which app
  *		containers the status of pods says to have which whole devices, and what claims
  *		and slices say: those must be there in every detail, unless an agent elsewhere has
  *		claimed the device, which such a node cannot contest. Of HAMi's pods there only
@@ -77,6 +91,8 @@ struct report;
 enum oracle_rule {
 	ORACLE_NONE,
 	ORACLE_FALSE_TENANT,
+	ORACLE_FALSE_USER,
+	ORACLE_FALSE_EVENT,
 	ORACLE_AT_REST,
 	ORACLE_NO_CAUSE,
 	ORACLE_NEEDLESS,

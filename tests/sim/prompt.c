@@ -39,7 +39,8 @@ static bool is_server_calm(int node)
 static bool is_node_calm(int node)
 {
 	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET) & ~BIT(CAUSE_NODE_CLOCK) &
-				~BIT(CAUSE_CLAIMED) & ~BIT(CAUSE_STAND_IN),
+				~BIT(CAUSE_CLAIMED) & ~BIT(CAUSE_DISPLACED) &
+				~BIT(CAUSE_STAND_IN),
 			node);
 }
 

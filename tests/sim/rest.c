@@ -7,8 +7,11 @@
 #include "sim/books.h"
 #include "sim/check.h"
 #include "sim/claims.h"
+#include "sim/named.h"
 #include "sim/oracle.h"
+#include "sim/overlaps.h"
 #include "sim/sharers.h"
+#include "sim/usage.h"
 #include "sim/world.h"
 
 struct judge {
@@ -36,14 +39,27 @@ static bool is_on(const struct world_container *container, int gpu)
 	return false;
 }
 
+/* A claim gives devices before the kubelet hears of the pod. */
+static bool has_devices(const struct world_pod *pod)
+{
+	return world_is_active(pod) || claims_awaits_kubelet(pod);
+}
+
+/* What was given is in the hands of nobody once it is in another node. */
 static bool is_tenant(const struct world_pod *pod, int container, int gpu)
 {
 	const struct world_pod *holder = world_holder(pod);
 
-	if (!world_is_active(holder) || !pod->object.exists || world_is_over(&pod->object))
+	if (!has_devices(holder) || !pod->object.exists || world_is_over(&pod->object) ||
+	    world.gpus[gpu].node != pod->node)
 		return false;
 	return is_on(&holder->containers[container], gpu) ||
 	       (container == 0 && sharers_is_on(pod, gpu));
+}
+
+bool rest_is_tenant(const struct world_pod *pod, int container, int gpu)
+{
+	return is_tenant(pod, container, gpu);
 }
 
 int rest_phase(const struct world_pod *pod, int container)
@@ -163,10 +179,12 @@ static bool is_by_kai(const struct world_pod *pod, int container)
 	return is_sharer(pod);
 }
 
-static int confidence_of(const struct world_pod *pod)
+/* What a process bears out is more than what is written on a pod. */
+static int confidence_of(const struct world_pod *pod, const struct attribution_tenant *tenant)
 {
-	return is_of_hami(pod) || is_sharer(pod) ? ATTRIBUTION_CONFIDENCE_ANNOTATED
-						 : ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	return (is_of_hami(pod) || is_sharer(pod)) && !has_witness(tenant, VIEW("Processes"))
+		       ? ATTRIBUTION_CONFIDENCE_ANNOTATED
+		       : ATTRIBUTION_CONFIDENCE_CONFIRMED;
 }
 
 static const struct {
@@ -194,7 +212,8 @@ static void judge_witnesses(const struct judge *judge, const struct world_pod *p
 				      judge->g->uuid, judge->node->name, witnesses[i].name,
 				      is_one ? "no" : "a", pod->name);
 	}
-	if (tenant->confidence != confidence_of(pod))
+	named_judge_processes(tenant, pod, container, judge->gpu);
+	if (tenant->confidence != confidence_of(pod, tenant))
 		accuse(judge, "a tenant's confidence", "another", "Confirmed or Annotated");
 }
 
@@ -238,6 +257,13 @@ static bool has_spoilt(const struct world_node *node)
 	return false;
 }
 
+static bool may_be_listed(const struct world_pod *pod, int container, int gpu)
+{
+	return is_tenant(pod, container, gpu) ||
+	       (sharers_is_said_on(pod, gpu) && world_is_active(pod) &&
+		!world_is_over(&pod->object) && world.gpus[gpu].node == pod->node);
+}
+
 /* FALSE_TENANT has seen to it that those listed held the device; here they must hold it still. */
 static void judge_listed(const struct judge *judge, const struct attribution_tenant *tenant)
 {
@@ -247,7 +273,7 @@ static void judge_listed(const struct judge *judge, const struct attribution_ten
 		for (int c = 0; c < pod->n_containers; c++)
 			if (view_equal(view_from(pod->uid), tenant->pod_uid) &&
 			    view_equal(view_from(pod->containers[c].name), tenant->container) &&
-			    is_tenant(pod, c, judge->gpu))
+			    may_be_listed(pod, c, judge->gpu))
 				return;
 	}
 	oracle_accuse(ORACLE_AT_REST, "%s on %s: %.*s (%.*s) is still a tenant", judge->g->uuid,
@@ -285,6 +311,16 @@ bool rest_must_show(const struct world_pod *pod, int container, int gpu)
 	return is_tenant(pod, container, gpu) && !is_beyond_proof(pod, container, gpu);
 }
 
+bool rest_is_beyond_claims(int gpu)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		for (int c = 0; c < world.pods[i].n_containers; c++)
+			if (world.pods[i].claim >= 0 && is_tenant(&world.pods[i], c, gpu) &&
+			    is_beyond_proof(&world.pods[i], c, gpu))
+				return true;
+	return false;
+}
+
 bool rest_is_shown(const struct world_pod *pod)
 {
 	for (int c = 0; c < pod->n_containers; c++)
@@ -306,11 +342,13 @@ bool rest_is_shown(const struct world_pod *pod)
 
 struct forms {
 	bool plain, replica, mig, mig_replica; /* of those on offer; without any, of those held */
-	bool mps, not_mps;                     /* of the replicas held */
+	bool mps, not_mps;                     /* of the replicas held, those on offer if any is */
 	int held;                              /* different IDs */
 	int total;                             /* with those on offer */
 	int n_claimants;                       /* pods that have it by claims */
 	bool hami, kai;
+	bool left_over;  /* one is held that is not on offer */
+	int replicas;    /* of the device, or of the part that has most; 0: no ID is known */
 };
 
 static void note_form(struct forms *forms, const char *id)
@@ -331,6 +369,15 @@ static bool is_seen(const char *const *seen, int n, const char *id)
 	return false;
 }
 
+/* What was given before the plugin was configured anew says nothing of how it is now. */
+static bool is_of_now(const char *id, int gpu)
+{
+	const char *offered[MAX_SEEN];
+	int n = books_offered(gpu, offered, MAX_SEEN);
+
+	return n == 0 || is_seen(offered, n, id);
+}
+
 static void note_held(struct forms *forms, const struct world_container *container, int gpu,
 		      const char **seen)
 {
@@ -342,7 +389,8 @@ static void note_held(struct forms *forms, const struct world_container *contain
 		    is_seen(seen, forms->held, id))
 			continue;
 		seen[forms->held++] = id;
-		if (strstr(id, "::"))
+		forms->left_over |= !is_of_now(id, gpu);
+		if (strstr(id, "::") && is_of_now(id, gpu))
 			*(container->mps ? &forms->mps : &forms->not_mps) = true;
 	}
 }
@@ -375,11 +423,44 @@ static bool uses_by_claim(const struct world_pod *pod, int gpu)
 	return false;
 }
 
+static bool is_at_hami(int gpu)
+{
+	int node = world.gpus[gpu].node;
+
+	return node >= 0 && world.nodes[node].mode == WORLD_HAMI;
+}
+
+/* What the IDs of one device, or of one part of it, have in common. */
+static size_t stem_of(const char *id, bool is_hami)
+{
+	const char *end = is_hami ? strrchr(id, '-') : strstr(id, "::");
+
+	return end ? (size_t)(end - id) : strlen(id);
+}
+
+static int count_replicas(const char *const *ids, int n, bool is_hami)
+{
+	int most = 0;
+
+	for (int i = 0; i < n; i++) {
+		size_t stem = stem_of(ids[i], is_hami);
+		int same = 0;
+
+		for (int k = 0; k < n; k++)
+			same += stem_of(ids[k], is_hami) == stem &&
+				strncmp(ids[i], ids[k], stem) == 0;
+		most = same > most ? same : most;
+	}
+	return most;
+}
+
 static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 {
 	const char *offered[MAX_SEEN];
 	int n = books_offered(gpu, offered, MAX_SEEN);
 
+	forms->replicas = count_replicas(n > 0 ? offered : seen, n > 0 ? n : forms->held,
+					 is_at_hami(gpu));
 	forms->total = forms->held;
 	for (int i = 0; n == 0 && i < forms->held; i++)
 		note_form(forms, seen[i]);
@@ -387,7 +468,7 @@ static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 		note_form(forms, offered[i]);
 		forms->total += !is_seen(seen, forms->held, offered[i]);
 	}
-	if (world.gpus[gpu].node >= 0 && world.nodes[world.gpus[gpu].node].mode == WORLD_HAMI) {
+	if (is_at_hami(gpu)) {
 		forms->hami = true;
 		forms->total = n;
 		forms->held = forms->held < n ? forms->held : n;
@@ -397,9 +478,9 @@ static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 }
 
 /* By the kubelet's books, whatever the API server has; claims and groups are told there only. */
-static bool is_holder(const struct world_pod *pod)
+static bool is_holder(const struct world_pod *pod, int gpu)
 {
-	return pod->mirror_of < 0 && world_is_active(pod) &&
+	return pod->mirror_of < 0 && has_devices(pod) && world.gpus[gpu].node == pod->node &&
 	       ((pod->claim < 0 && pod->group < 0) || !world_is_over(&pod->object));
 }
 
@@ -412,20 +493,33 @@ static struct forms survey(int gpu)
 		const struct world_pod *pod = &world.pods[i];
 
 		for (int c = 0; c < pod->n_containers; c++)
-			if (is_holder(pod) && is_on(&pod->containers[c], gpu))
+			if (is_holder(pod, gpu) && is_on(&pod->containers[c], gpu))
 				note_held(&forms, &pod->containers[c], gpu, seen);
-		forms.kai |= is_holder(pod) && sharers_is_on(pod, gpu);
-		forms.n_claimants += is_holder(pod) && uses_by_claim(pod, gpu);
+		forms.kai |= is_holder(pod, gpu) && sharers_is_on(pod, gpu);
+		forms.n_claimants += is_holder(pod, gpu) && uses_by_claim(pod, gpu);
 	}
 	note_offered(&forms, gpu, seen);
 	return forms;
 }
 
+static bool hides_compute_mode(const struct world_gpu *gpu)
+{
+	return gpu->node >= 0 && world.nodes[gpu->node].hides_compute_mode;
+}
+
+/* Where the driver does not tell the compute mode a client of MPS shows it, if nobody else does. */
 static int mode_of_replicas(const struct forms *forms, const struct world_gpu *gpu)
 {
-	if (forms->not_mps && (forms->mps || gpu->mps_daemon))
+	bool is_exclusive = gpu->mps_daemon && !hides_compute_mode(gpu);
+
+	if (forms->not_mps && (forms->mps || is_exclusive))
 		return ATTRIBUTION_MODE_UNKNOWN;
-	return forms->mps || gpu->mps_daemon ? ATTRIBUTION_MODE_MPS : ATTRIBUTION_MODE_TIME_SLICED;
+	if (forms->mps || is_exclusive)
+		return ATTRIBUTION_MODE_MPS;
+	if (forms->not_mps || !hides_compute_mode(gpu))
+		return ATTRIBUTION_MODE_TIME_SLICED;
+	return usage_has_client((int)(gpu - world.gpus)) ? ATTRIBUTION_MODE_MPS
+							 : ATTRIBUTION_MODE_UNKNOWN;
 }
 
 static int mode_of(const struct forms *forms, const struct world_gpu *gpu)
@@ -462,6 +556,10 @@ int rest_mode(int gpu)
 {
 	const struct forms forms = survey(gpu);
 
+	/* Clients come and go, and are seen later. */
+	if (hides_compute_mode(&world.gpus[gpu]) && !forms.mps && !forms.not_mps &&
+	    usage_has_client(gpu))
+		return ATTRIBUTION_MODE_UNKNOWN;
 	return mode_of(&forms, &world.gpus[gpu]);
 }
 
@@ -472,6 +570,146 @@ static void judge_number(const struct judge *judge, const char *what, int64_t go
 			      judge->node->name, what, (long long)got, (long long)expected);
 }
 
+/* Evidence: which line is true when */
+
+static bool has_mig_ids(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->mig || forms->mig_replica;
+}
+
+static bool has_gpu_ids(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->plain || forms->replica;
+}
+
+static bool has_replica_ids(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->replica || forms->mig_replica;
+}
+
+static bool has_several(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->n_claimants > 1 || forms->kai;
+}
+
+static bool has_left_over(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->left_over;
+}
+
+static bool has_no_ids(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->replicas == 0;
+}
+
+static bool has_mig_on(const struct judge *judge, const struct forms *forms)
+{
+	(void)forms;
+	return judge->g->mig;
+}
+
+static bool has_hami_ids(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->hami;
+}
+
+static bool has_pipe(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->mps;
+}
+
+static bool has_no_pipe(const struct judge *judge, const struct forms *forms)
+{
+	(void)judge;
+	return forms->not_mps;
+}
+
+static bool has_daemon(const struct judge *judge, const struct forms *forms)
+{
+	(void)forms;
+	return judge->g->mps_daemon && !hides_compute_mode(judge->g);
+}
+
+static bool has_no_daemon(const struct judge *judge, const struct forms *forms)
+{
+	(void)forms;
+	return !judge->g->mps_daemon && !hides_compute_mode(judge->g);
+}
+
+static bool has_client(const struct judge *judge, const struct forms *forms)
+{
+	(void)forms;
+	return usage_has_client(judge->gpu);
+}
+
+static bool has_mps_label(const struct judge *judge, const struct forms *forms)
+{
+	(void)forms;
+	return judge->node->mode == WORLD_MPS;
+}
+
+static bool has_slicing_label(const struct judge *judge, const struct forms *forms)
+{
+	(void)forms;
+	return judge->node->mode == WORLD_TIME_SLICED;
+}
+
+static const struct {
+	const char *text;
+	bool (*is_so)(const struct judge *judge, const struct forms *forms);
+} lines[] = {
+	{"device IDs name MIG devices", has_mig_ids},
+	{"device IDs name the whole device", has_gpu_ids},
+	{"device IDs end in a replica number", has_replica_ids},
+	{"several pods are on the device by one ID", has_several},
+	{"a pod holds a device ID that is no longer offered", has_left_over},
+	{"no device ID is known", has_no_ids},
+	{"MIG mode is on", has_mig_on},
+	{"device IDs are HAMi's", has_hami_ids},
+	{"an allocation response has the MPS pipe", has_pipe},
+	{"an allocation response has no MPS pipe", has_no_pipe},
+	{"compute mode is ExclusiveProcess", has_daemon},
+	{"compute mode is Default", has_no_daemon},
+	{"an MPS process is on the device", has_client},
+	{"node label gpu.sharing-strategy is mps", has_mps_label},
+	{"node label gpu.sharing-strategy is time-slicing", has_slicing_label},
+};
+
+static bool is_true(const struct judge *judge, const struct forms *forms, struct view line)
+{
+	const struct view tail = VIEW(", which contradicts");
+
+	if (view_ends_with(line, tail))
+		line.len -= tail.len;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (view_equal(line, view_from(lines[i].text)))
+			return lines[i].is_so(judge, forms);
+	return false;
+}
+
+static void judge_evidence(const struct judge *judge, const struct forms *forms)
+{
+	const struct array evidence = judge->status->sharing.evidence;
+
+	if (evidence.count == 0)
+		accuse(judge, "the mode's evidence", "missing", "there");
+	for (uint32_t i = 0; i < evidence.count; i++) {
+		struct view line = *ARRAY_AT(evidence, struct view, i);
+
+		if (!is_true(judge, forms, line))
+			oracle_accuse(ORACLE_AT_REST, "%s on %s: it is not so that %.*s",
+				      judge->g->uuid, judge->node->name, VIEW_ARG(line));
+	}
+}
+
 static void judge_sharing(const struct judge *judge)
 {
 	const struct attribution_status *status = judge->status;
@@ -480,6 +718,10 @@ static void judge_sharing(const struct judge *judge)
 	if (judge->is_vague)
 		return;
 	judge_number(judge, "the mode", status->sharing.mode, mode_of(&forms, judge->g));
+	judge_evidence(judge, &forms);
+	/* What is known of no ID may be known from when there was one. */
+	if (forms.replicas > 0)
+		judge_number(judge, "sharing.replicas", status->sharing.replicas, forms.replicas);
 	judge_number(judge, "slots.allocated", status->slots.allocated, forms.held);
 	judge_number(judge, "slots.total", status->slots.total, forms.total);
 }
@@ -516,6 +758,8 @@ static bool has_doubts(const struct judge *judge)
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *pod = &world.pods[i];
 
+		if (pod->node == judge->g->node && has_devices(pod) && !claims_can_prepare(pod))
+			return true;
 		for (int c = 0; c < pod->n_containers; c++)
 			for (int gpu = 0; gpu < world.n_gpus; gpu++)
 				if (world.gpus[gpu].node == judge->g->node &&
@@ -535,6 +779,44 @@ static void judge_condition(const struct judge *judge, struct view type)
 			      VIEW_ARG(condition ? condition->message : type));
 }
 
+static bool is_unplaced(const struct attribution_status *status, const struct world_pod *pod, int c)
+{
+	for (uint32_t i = 0; i < status->unplaced_tenants.count; i++) {
+		const struct attribution_unplaced *unplaced =
+			ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, i);
+
+		if (view_equal(unplaced->pod_uid, view_from(pod->uid)) &&
+		    view_equal(unplaced->container, view_from(pod->containers[c].name)))
+			return true;
+	}
+	return status->unplaced_tenants_left_out > 0;
+}
+
+/* While no node that may take the device tells of it, it stays with this one. */
+static bool is_kept(const struct judge *judge, const struct world_pod *pod, int c, int gpu)
+{
+	const struct attribution_status *status = oracle_status(gpu);
+
+	return status && view_equal(status->node_name, view_from(judge->node->name)) &&
+	       attribution_find_tenant(status, view_from(pod->uid),
+				       view_from(pod->containers[c].name));
+}
+
+/* Who has a claim to a device that is no longer there is not passed over in silence. */
+static void judge_displaced(const struct judge *judge, const struct world_pod *pod)
+{
+	if (!claims_awaits_kubelet(pod) || !pod->object.exists)
+		return;
+	for (int c = 0; c < pod->n_containers; c++)
+		for (int i = 0; i < pod->containers[c].n_slots; i++) {
+			int gpu = pod->containers[c].slots[i].gpu;
+
+			if (world.gpus[gpu].node != pod->node &&
+			    !is_unplaced(judge->status, pod, c) && !is_kept(judge, pod, c, gpu))
+				accuse(judge, pod->name, "passed over", "an unplaced tenant");
+		}
+}
+
 static void judge_there(struct judge *judge)
 {
 	int64_t count;
@@ -550,15 +832,22 @@ static void judge_there(struct judge *judge)
 		return;
 	}
 	judge_condition(judge, VIEW("ReportFresh"));
+	overlaps_judge(judge->status, judge->gpu);
 	if (!has_doubts(judge)) {
 		judge_condition(judge, VIEW("Attributed"));
 		judge_condition(judge, VIEW("Ready"));
+		judge_number(judge, "the number of unplaced tenants",
+			     judge->status->unplaced_tenants.count, 0);
 	}
 	count = judge_tenants(judge);
 	if (!judge->is_vague)
 		judge_number(judge, "tenantCount", judge->status->tenant_count, count);
 	judge_sharing(judge);
 	judge_partitions(judge);
+	named_judge_users(judge->status, judge->gpu);
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].node == judge->g->node)
+			judge_displaced(judge, &world.pods[i]);
 }
 
 /* Of MIG devices nobody there can tell the parent. */

@@ -21,8 +21,12 @@ bool rest_is_same_text(struct view a, struct view b);
 int rest_phase(const struct world_pod *pod, int container);
 /* The pod is a tenant of all devices that it holds. */
 bool rest_is_shown(const struct world_pod *pod);
+/* It holds the device, and the API server says nothing else. */
+bool rest_is_tenant(const struct world_pod *pod, int container, int gpu);
 /* It holds the device, the API server says nothing else, and there is a book that says so. */
 bool rest_must_show(const struct world_pod *pod, int container, int gpu);
+/* Somebody has the device by a claim that is gone: nothing is left that says so. */
+bool rest_is_beyond_claims(int gpu);
 /* Somebody gave a slot of the device back since then. */
 bool rest_was_released(int gpu, uint64_t since);
 /* The mode that the IDs in use and on offer bear out (enum attribution_mode). */

@@ -155,10 +155,17 @@ void sharers_spoil(struct world_pod *pod)
 	const struct world_gpu *gpu = some_gpu(pod->node, false);
 
 	pod->is_hami_spoilt = true;
+	if (gpu)
+		pod->said_on |= 1u << (gpu - world.gpus);
 	pod->hami[0] = '\0';
 	for (int c = 0; c < pod->n_containers; c++)
 		append(pod, gpu ? gpu->uuid : "GPU-ffffffff-0000-4000-8000-ffffffffffff", ":;");
 	cause_add(CAUSE_FORGED, pod->node, -1, clockwork_now(), WORLD_NEVER);
+}
+
+bool sharers_is_said_on(const struct world_pod *pod, int gpu)
+{
+	return pod->said_on >> gpu & 1;
 }
 
 static bool join_foreign_group(struct world_pod *pod)

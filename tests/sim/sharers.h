@@ -28,8 +28,13 @@ enum sharers_forgery {
 bool sharers_choose(struct world_pod *pod);
 /* Puts the forged marks on the pod. False: there is nothing to forge. */
 bool sharers_forge(struct world_pod *pod, enum sharers_forgery forgery);
-/* Somebody edits the annotation of a pod of HAMi's: to a device that the node has not. */
+/* Somebody edits the annotation of a pod of HAMi's: to a device that the node has not now. */
 void sharers_spoil(struct world_pod *pod);
+/*
+ * Somebody wrote on the pod that it has this device, which was another node's. Once that is in the
+ * pod's node it is what HAMi writes, to the letter, and nobody can tell that it is not so.
+ */
+bool sharers_is_said_on(const struct world_pod *pod, int gpu);
 /* The pod is of a group for which a device of this node is, or once was, reserved. */
 bool sharers_is_on(const struct world_pod *pod, int gpu);
 bool sharers_was_on(const struct world_pod *pod, int gpu, uint64_t sent_at);

@@ -20,6 +20,7 @@
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/door.h"
+#include "sim/matrix.h"
 #include "sim/net.h"
 #include "sim/oracle.h"
 #include "sim/programs.h"
@@ -297,6 +298,7 @@ static bool claim_devices(struct forger *forger)
 
 	if (!gpu)
 		return false;
+	matrix_gpu(MATRIX_TWO_NODES, gpu);
 	device = grow(forger, &forger->report.devices, sizeof(*device));
 	*device = (struct report_device){.uuid = keep_text(forger, gpu->uuid), .index = 40,
 					 .minor = 40};

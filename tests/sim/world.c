@@ -103,6 +103,14 @@ void world_divide(struct world_gpu *gpu, bool mig, int n_partitions)
 	}
 }
 
+void world_raise(struct world_gpu *gpu, int code)
+{
+	if (gpu->n_errors == WORLD_MAX_ERRORS)
+		return;
+	gpu->errors[gpu->n_errors++] = (struct world_error){
+		.code = code, .raised_at = clockwork_now(), .fetched_at = WORLD_NEVER};
+}
+
 static void init_containers(struct world_pod *pod)
 {
 	for (int i = 0; i < WORLD_MAX_CONTAINERS; i++) {

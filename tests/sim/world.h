@@ -29,6 +29,8 @@
 #define WORLD_MAX_CONSUMERS 8  /* of a claim */
 #define WORLD_MAX_SLICES 2     /* of a node */
 #define WORLD_MAX_SLICED 16    /* devices of a slice */
+#define WORLD_MAX_PROCESSES 768
+#define WORLD_MAX_ERRORS 32 /* of a device */
 #define WORLD_DEVICE_NAME 48   /* as a driver calls a device */
 
 enum world_mode {
@@ -49,6 +51,13 @@ struct world_partition {
 	bool exists;
 };
 
+/* An XID error, and how its node's agent heard of it. */
+struct world_error {
+	int code;
+	uint64_t raised_at, fetched_at; /* WORLD_NEVER: not fetched */
+	int64_t told_at;		/* by the node's clock */
+};
+
 struct world_gpu {
 	char uuid[WORLD_ID_SIZE];
 	int node;  /* -1: in nobody's slot */
@@ -60,7 +69,9 @@ struct world_gpu {
 	uint64_t changed_at; /* layout, mode, or the node it is in */
 	struct world_partition partitions[WORLD_MAX_PARTITIONS];
 	int n_partitions;
-	int xids; /* waiting to be fetched */
+	struct world_error errors[WORLD_MAX_ERRORS]; /* the last that it raised */
+	unsigned n_errors;			     /* ever */
+	unsigned n_fetched;			     /* of those */
 };
 
 struct world_node {
@@ -75,6 +86,8 @@ struct world_node {
 	bool in_api;
 	bool powered;
 	bool agentless; /* nobody ever reports; the API server says what it can */
+	bool sees_processes; /* its agent was granted hostPID */
+	bool hides_compute_mode; /* its driver does not tell it */
 	uint64_t there_since;   /* the API server has it, if it has it, since then */
 	uint64_t there_told_at; /* when it was last told that it is there */
 	uint64_t gone_told_at; /* when the present controller was told that it is gone; NEVER: not */
@@ -106,6 +119,7 @@ struct world_container {
 	int n_old_slots;
 	int chosen[WORLD_MAX_IDS]; /* by HAMi: the devices that it is really given */
 	bool mps;
+	unsigned starts; /* how often it has begun to run */
 	uint64_t held_from;  /* WORLD_NEVER: it never held anything */
 	uint64_t held_until; /* WORLD_NEVER: it does */
 };
@@ -132,6 +146,7 @@ struct world_object {
 	enum world_phase phase;
 	bool admission_failed;
 	enum world_state states[WORLD_MAX_CONTAINERS];
+	unsigned starts[WORLD_MAX_CONTAINERS]; /* whose container ID it has; 0: none */
 	bool has_statuses;
 	int64_t started_at; /* by the node's clock; 0: not told */
 	bool has_resources; /* allocatedResourcesStatus */
@@ -147,6 +162,7 @@ struct world_pod {
 	bool is_claim_from_template;
 	char hami[512];               /* the annotation of HAMi's; empty: none */
 	bool is_hami_spoilt;          /* by somebody who edited it */
+	unsigned said_on;             /* the devices that were written there then: bits */
 	int group;                    /* KAI's; -1: none */
 	bool is_reservation;          /* it holds a device for its group */
 	char reserves[WORLD_ID_SIZE]; /* the annotation that tells it; empty: none yet */
@@ -163,6 +179,7 @@ struct world_pod {
 	bool finish_wanted, finish_well;
 	bool termination_seen; /* the kubelet has begun to end it */
 	uint64_t grace_ms;
+	uint64_t lives_on_until; /* its processes, when it was deleted by force; 0: not at all */
 	uint64_t step_at;      /* the kubelet does nothing with it before */
 	uint64_t resources_at; /* before, its status has no allocatedResourcesStatus */
 	uint64_t relisted_at;  /* after a restart, the kubelet's List has it from then on */
@@ -221,6 +238,26 @@ struct world_pool {
 	unsigned number; /* of publications: what was planned before the last one is void */
 };
 
+/* Something that runs on a device, or on one partition of it. */
+enum world_process_kind {
+	WORLD_OF_CONTAINER,
+	WORLD_OF_HOST,
+	WORLD_OF_LIAR, /* a user of the machine, who calls his control groups by the pod's name */
+	WORLD_MPS_SERVER,
+};
+
+struct world_process {
+	uint32_t pid;
+	int node;
+	int gpu, partition; /* -1: the device as a whole */
+	enum world_process_kind kind;
+	int pod, container; /* -1: none */
+	unsigned start;	    /* of the container */
+	bool is_client;	    /* of MPS */
+	char command[16];
+	uint64_t from, until; /* WORLD_NEVER: it does not end by itself */
+};
+
 struct world {
 	uint64_t seed;
 	struct prng prng;
@@ -233,6 +270,9 @@ struct world {
 	struct world_claim claims[WORLD_MAX_CLAIMS];
 	int n_claims;
 	struct world_pool pools[WORLD_MAX_NODES];
+	bool has_processes; /* of the seed */
+	struct world_process processes[WORLD_MAX_PROCESSES];
+	int n_processes;
 	unsigned n_uids;
 };
 
@@ -249,6 +289,8 @@ void world_new_uuid(char ret[static WORLD_UID_SIZE]);
 int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_gpus, bool renamed);
 /* Puts the device under MIG, or not, with all partitions new. */
 void world_divide(struct world_gpu *gpu, bool mig, int n_partitions);
+/* The device raises an XID error, of which its node's driver will tell. */
+void world_raise(struct world_gpu *gpu, int code);
 /* A pod that is bound to the node, and not yet seen by its kubelet; NULL: too many. */
 struct world_pod *world_add_pod(int node, const char *name);
 /* The pod of that name that the API server has, or NULL. */

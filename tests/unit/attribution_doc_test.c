@@ -22,7 +22,7 @@
 static struct attribution_status full_status(void)
 {
 	static struct attribution_health_event events[] = {
-		{79, 1767323045000, VIEW_INIT("fallen off the bus"), {0}},
+		{79, 1767323045000, VIEW_INIT("fallen off the bus"), {0}, 11},
 	};
 	static struct view uids[] = {VIEW_INIT("uid-a")};
 	events[0].tenants = (struct array){uids, 1, true};
@@ -52,9 +52,10 @@ static struct attribution_status full_status(void)
 	};
 	tenants[0].partitions = (struct array){uuids, 1, true};
 	tenants[0].witnesses = (struct array){witnesses, 2, true};
+	static struct view stated[] = {VIEW_INIT("GPU-a::0"), VIEW_INIT("GPU-a::1")};
 	static struct attribution_statement statements[] = {
-		{VIEW_INIT("Checkpoint"), 2},
-		{VIEW_INIT("PodStatus"), 1},
+		{VIEW_INIT("Checkpoint"), 2, {stated, 2, true}, 9},
+		{VIEW_INIT("PodStatus"), 1, {stated, 1, true}, 10},
 	};
 	static struct attribution_disagreement disagreements[] = {
 		{VIEW_INIT("uid-a"), VIEW_INIT("main"), {0}},
@@ -71,8 +72,8 @@ static struct attribution_status full_status(void)
 	};
 	unplaced[0].device_ids = (struct array){ids, 2, true};
 	static struct attribution_user users[] = {
-		{VIEW_INIT("uid-b"), VIEW_INIT("ml"), VIEW_INIT("stray"), VIEW_INIT("python3[4711]"),
-		 512, 1767323045000},
+		{VIEW_INIT("uid-b"), VIEW_INIT("ml"), VIEW_INIT("stray"), VIEW_INIT("debug"),
+		 VIEW_INIT("python3[4711]"), 512, 1767323045000},
 	};
 	static struct attribution_past_tenant past[] = {
 		{VIEW_INIT("uid-c"), VIEW_INIT("ml"), VIEW_INIT("old"), VIEW_INIT("main"),
@@ -107,6 +108,7 @@ static struct attribution_status full_status(void)
 		.unplaced_tenants_left_out = 7,
 		.unallocated_users = {users, 1, true},
 		.unallocated_users_left_out = 8,
+		.unknown_processes = 12,
 		.recent_tenants = {past, 1, true},
 		.activity = {ATTRIBUTION_ACTIVITY_IDLE, 1767323045000, ATTRIBUTION_SCOPE_PARTITION},
 		.health = {ATTRIBUTION_HEALTH_DEGRADED,

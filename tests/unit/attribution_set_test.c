@@ -4,6 +4,7 @@
 #include "lib/test_main.h"
 
 #include "core/attribution_set.h"
+#include "core/resource_slice_set.h"
 
 static struct place_book places;
 static struct claim_book claims;
@@ -58,6 +59,7 @@ static int put_with(struct arena *arena, const char *name, const char *node, uin
 	if (!arena_copy(arena, view_from(name), &object.name) ||
 	    !arena_copy(arena, view_from(node), &object.status.node_name))
 		return error_no_memory(err);
+	object.uuid = object.name;
 	return attribution_set_put(&set, &object, arena, STORE_UPSERT, version, false, err);
 }
 
@@ -115,6 +117,75 @@ static void every_place_that_claims_the_device_is_touched_once(void **state)
 		claim_drop(&claims, claiming[i], &report, NULL);
 		claiming[i]->report = NULL;
 		place_release(&places, claiming[i]);
+	}
+}
+
+/* The node's only slice describes that device. */
+static struct place *slice(const char *node, struct resource_slice_record *record)
+{
+	static struct resource_slice_device device = {.uuid = VIEW_INIT("GPU-AB")};
+	static struct resource_slice contents = {.devices = {&device, 1, true}};
+	struct error err;
+	struct place *place = place_ensure(&places, view_from(node), &err);
+
+	assert_non_null(place);
+	record->slice = &contents;
+	list_init(&record->link);
+	list_append(&place->slices, &record->link);
+	return place;
+}
+
+static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(void **state)
+{
+	(void)state;
+	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
+	static const struct {
+		const char *object, *holder;
+		bool is_holder_sliced, has_holder_agent, is_claimed, has_agent;
+		const char *touched;
+	} rows[] = {
+		{"gpu-ab", "n1", false, false, false, false, "n1 n2 "},
+		{"gpu-ab", "", false, false, false, false, "n2 "},
+		{"gpu-ab", "n2", false, false, false, false, "n2 "},
+		{"gpu-ac", "n1", false, false, false, false, "n1 "},
+		{"gpu-ab", "n1", true, false, false, false, "n1 "}, /* it shows it again */
+		{"gpu-ab", "n1", true, true, false, false, "n1 n2 "}, /* its agent would */
+		{"gpu-ab", "n1", false, false, true, false, "n1 n3 "},
+		{"gpu-ab", "n1", false, false, false, true, "n1 "},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct report said = {.devices = {&device, 1, true}}, silent = {0};
+		struct resource_slice_record records[2] = {0};
+		struct place *sliced = slice("n2", &records[0]), *claiming;
+		struct error err;
+
+		claiming = place_ensure(&places, VIEW("n3"), &err);
+		assert_non_null(claiming);
+		claiming->report = &said;
+		sliced->report = rows[i].has_agent ? &silent : NULL;
+		if (rows[i].is_holder_sliced)
+			slice("n1", &records[1])->report =
+				rows[i].has_holder_agent ? &silent : NULL;
+		if (rows[i].is_claimed)
+			assert_int_equal(claim_add(&claims, claiming, &said, 0, &err), 0);
+		put(rows[i].object, rows[i].holder, 1);
+		touched[0] = '\0';
+		attribution_set_remove(&set, store_find(&set.store, view_from(rows[i].object)));
+		assert_touched(rows[i].touched);
+		claim_drop(&claims, claiming, &said, NULL);
+		claiming->report = NULL;
+		sliced->report = NULL;
+		place_release(&places, claiming);
+		for (size_t k = 0; k < ARRAY_SIZE(records); k++) {
+			struct place *place = place_find(&places, k ? VIEW("n1") : VIEW("n2"));
+
+			if (!place)
+				continue;
+			list_remove(&records[k].link);
+			place->report = NULL;
+			place_release(&places, place);
+		}
 	}
 }
 
@@ -190,6 +261,9 @@ static const struct CMUnitTest tests[] = {
 		every_place_that_claims_the_device_is_touched_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_hangs_on_the_place_that_its_status_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_walk_meets_every_object_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

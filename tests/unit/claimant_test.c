@@ -4,6 +4,7 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "base/limits.h"
 #include "core/claimant.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
@@ -412,6 +413,290 @@ static void only_what_all_slices_say_of_the_device_takes_its_seat_away(void **st
 	}
 }
 
+/* Numbers */
+
+static void only_what_nvidias_driver_calls_a_device_or_a_part_tells_its_number(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view name;
+		int64_t minor;
+	} rows[] = {
+		{VIEW_INIT("gpu-0"), 0},
+		{VIEW_INIT("gpu-12"), 12},
+		{VIEW_INIT("gpu-3-mig-1g5gb-19-0"), 3},
+		{VIEW_INIT("gpu-vfio-0"), -1},
+		{VIEW_INIT("gpu-"), -1},
+		{VIEW_INIT("gpu--1"), -1},
+		{VIEW_INIT("gpu-1x"), -1},
+		{VIEW_INIT("gpu-99999999999999999999"), -1},
+		{VIEW_INIT("nic-1"), -1},
+		{VIEW_INIT(""), -1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(claimant_minor(rows[i].name), rows[i].minor);
+}
+
+/* As while a node has booted, and its driver has not: NVML calls device 0 by that number. */
+static void a_slice_that_nvml_contradicts_places_nobody(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_slice(&world, 0)->is_whole = true;
+	claim("a", 0)->name = VIEW("gpu-1");
+	build_world_regrant(&world);
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	const struct attribution_status *status = publish(0);
+	expect_tenants(status, "");
+	expect_unplaced(status, "uid-a/main pool/gpu-0");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+	/* A report of long ago contradicts nothing. */
+	world.input.report_age_ms = world.limits.report_stale_ms - 1;
+	expect_tenants(publish(0), "");
+	world.input.report_age_ms++;
+	expect_tenants(publish(0), "uid-a/main");
+	expect_unplaced(build_world_status(&world, 0), "");
+}
+
+static void numbers_that_are_not_told_contradict_nothing(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	claim("a", 0)->name = VIEW("gpu-a");
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "uid-a/main");
+	world.granted[0].grant.name = VIEW("gpu-1");
+	build_world_regrant(&world);
+	device->minor = -1;
+	expect_tenants(publish(0), "uid-a/main");
+}
+
+/* Whichever is which, it has both. */
+static void who_has_a_device_by_either_number_has_it(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		build_world_device(&world, n);
+		build_world_slice(&world, n);
+	}
+	claim("a", 0)->name = VIEW("gpu-1");
+	build_world_grant(&world, "uid-a", "main", 1)->name = VIEW("gpu-0");
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "uid-a/main");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	/* Slices go, and still it has. */
+	world.input.grants_unknown = true;
+	lose_slices();
+	expect_unchanged();
+	/* Another container's, or one that watches, is no reason. */
+	world.input.grants_unknown = false;
+	world.granted[1].grant.is_admin = true;
+	world.granted[0].grant.uuid = build_world_uuid(&world, 0);
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "");
+	world.granted[1].grant.is_admin = false;
+	world.granted[1].grant.container = VIEW("side");
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "");
+}
+
+static void a_device_that_got_another_number_is_no_seat(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	claim("a", 0)->name = VIEW("gpu-0");
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "uid-a/main");
+	world.input.grants_unknown = true;
+	lose_slices();
+	expect_tenants(publish(0), "uid-a/main");
+	device->minor = 1;
+	expect_tenants(publish(0), "");
+	expect_recent(build_world_status(&world, 0), "uid-a");
+}
+
+/* The claim of pod "a", which has device 0 by it, is removed by force. */
+static void lose_claim(void)
+{
+	static const struct pod *lacking;
+
+	lacking = build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+	lack(&lacking, 0);
+}
+
+static void expect_lost(unsigned n)
+{
+	expect_tenants(publish(n), "");
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(n), "uid-a/main c");
+	expect_condition(build_world_status(&world, n), "Attributed", CONDITION_FALSE,
+			 "UnknownDeviceID");
+	expect_recent(build_world_status(&world, n), "uid-a");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* That is not forgotten when those who left have been. */
+	for (unsigned i = 0; i < LIMIT_RECENT_TENANTS; i++) {
+		const char *name = build_world_text(&world, "b%u", i).ptr;
+		claim(name, n);
+		publish(n);
+		build_world_remove_pod(&world, build_world_text(&world, "uid-%s", name).ptr);
+		publish(n);
+		world.n_granted = 0;
+		build_world_regrant(&world);
+	}
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(n), "uid-a/main c");
+}
+
+static void whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	build_world_slice(&world, 0)->name = VIEW("gpu-0");
+	claim("a", 0);
+	publish(0);
+	lose_claim();
+	expect_unchanged();
+	expect_tenants(build_world_status(&world, 0), "uid-a/main");
+	device->minor = 1;
+	assert_int_equal(publish(0)->sharing.mode, ATTRIBUTION_MODE_UNKNOWN);
+	expect_lost(0);
+}
+
+static void whose_claim_is_gone_stays_where_no_other_number_is_told(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	build_world_slice(&world, 0)->name = VIEW("gpu-a");
+	device->minor = -1;
+	claim("a", 0);
+	publish(0);
+	lose_claim();
+	device->minor = 1;
+	expect_tenants(publish(0), "uid-a/main");
+	device->minor = -1;
+	expect_tenants(publish(0), "uid-a/main");
+	device->minor = 0;
+	publish(0);
+	expect_tenants(publish(0), "uid-a/main");
+	/* A report of long ago tells none. */
+	world.input.report_age_ms = world.limits.report_stale_ms;
+	device->minor = 2;
+	expect_tenants(publish(0), "uid-a/main");
+}
+
+/* Its claim gives gpu-0 and gpu-1, so it is gpu-2 that it has not, whichever that is. */
+static void whose_claim_is_gone_stays_on_a_device_that_has_a_number_of_its_own(void **state)
+{
+	(void)state;
+	struct report_device *devices[3];
+
+	for (unsigned n = 0; n < 3; n++)
+		devices[n] = build_world_device(&world, n);
+	claim("a", 0);
+	build_world_grant(&world, "uid-a", "main", 1);
+	publish(0);
+	lose_claim();
+	for (unsigned n = 0; n < 3; n++)
+		devices[n]->minor = (n + 2) % 3;
+	expect_tenants(publish(0), "");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	devices[1]->minor = 1;
+	expect_tenants(publish(1), "");
+}
+
+static void a_number_that_the_container_had_by_other_means_is_no_claims(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 1));
+	claim("a", 0);
+	expect_tenants(publish(0), "uid-a/main");
+	lose_claim();
+	expect_unchanged();
+	device->minor = 1;
+	expect_tenants(publish(0), "");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+/* Each device's status may be written when those of others have been. */
+static void the_number_that_slices_tell_is_published_before_there_is_a_report(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 3; n++) {
+		build_world_device(&world, n);
+		build_world_slice(&world, n)->name = build_world_text(&world, "gpu-%u", n);
+	}
+	claim("a", 0);
+	build_world_grant(&world, "uid-a", "main", 1);
+	publish(0);
+	lose_claim();
+	build_world_restart(&world);
+	for (unsigned n = 0; n < 3; n++)
+		world.slices[n].name = build_world_text(&world, "gpu-%u", (n + 2) % 3);
+	expect_tenants(publish(0), "");
+	assert_int_equal(build_world_status(&world, 0)->device.minor, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		expect_tenants(publish(1), "uid-a/main");
+		assert_int_equal(build_world_status(&world, 1)->device.minor, 0);
+	}
+	world.input.n_slice_devices = 0;
+	assert_int_equal(publish(1)->device.minor, 0);
+}
+
+static void whose_claim_is_gone_is_lost_when_slices_number_the_device_anew(void **state)
+{
+	(void)state;
+	build_world_slice(&world, 0)->name = VIEW("gpu-0");
+	build_world_without_agent(&world);
+	claim("a", 0);
+	assert_int_equal(publish(0)->device.minor, 0);
+	lose_claim();
+	expect_unchanged();
+	world.input.n_slice_devices = 0;
+	expect_unchanged();
+	assert_int_equal(publish(0)->device.minor, 0);
+	expect_tenants(build_world_status(&world, 0), "uid-a/main");
+	world.input.n_slice_devices = 1;
+	world.slices[0].name = VIEW("gpu-1");
+	expect_lost(0);
+	assert_int_equal(build_world_status(&world, 0)->device.minor, 1);
+}
+
+static void nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_device(&world, 0);
+	build_world_slice(&world, 0);
+	lose_claim();
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(0), "");
+	claim("a", 0);
+	publish(0);
+	lose_claim();
+	world.input.grants_unknown = true;
+	device->minor = 1;
+	expect_tenants(publish(0), "");
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(0), "");
+	/* Nor does a claim of that name become the device. */
+	const struct pod *lacking = build_world_pod(
+		&world, (struct build_pod){.name = "a", .claim = build_world_uuid(&world, 0).ptr});
+	world.input.grants_unknown = false;
+	lack(&lacking, 0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_tenants(publish(0), "");
+}
+
 static void a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one(void **state)
 {
 	(void)state;
@@ -607,6 +892,32 @@ static const struct CMUnitTest tests[] = {
 		a_pod_is_unheard_that_may_have_more_claims, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_who_is_there_by_an_unheard_claim_alone_is_kept, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_what_nvidias_driver_calls_a_device_or_a_part_tells_its_number, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_slice_that_nvml_contradicts_places_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		numbers_that_are_not_told_contradict_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_a_device_by_either_number_has_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_got_another_number_is_no_seat, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_claim_is_gone_stays_where_no_other_number_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_claim_is_gone_stays_on_a_device_that_has_a_number_of_its_own, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_number_that_the_container_had_by_other_means_is_no_claims, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_number_that_slices_tell_is_published_before_there_is_a_report, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_claim_is_gone_is_lost_when_slices_number_the_device_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

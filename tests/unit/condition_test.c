@@ -3,6 +3,7 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "base/limits.h"
 #include "core/condition.h"
 
 #define NOW INT64_C(1700000000000)
@@ -163,6 +164,52 @@ static void what_is_not_attributed_is_said_by_the_first_of_these(void **state)
 	}
 }
 
+static void of_what_each_says_of_its_own_the_worse_goes_first(void **state)
+{
+	(void)state;
+	facts.overlap = VIEW("GPU-1 is held by ml/a and ml/b at once, and is for one pod");
+	unplaced.odd_id = VIEW("GPU-1#7");
+	unplaced.n_odd = 3;
+	tenants.slots_unresolved = 1;
+	disagreements.listed.count = 1;
+	struct attribution_status status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "Unresolved");
+	tenants.slots_unresolved = 0;
+	status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "SlotHeldTwice");
+	expect_condition(&status, "Ready", CONDITION_FALSE, "SlotHeldTwice");
+	expect_text(attribution_find_condition(&status, VIEW("Ready"))->message,
+		    "GPU-1 is held by ml/a and ml/b at once, and is for one pod");
+	facts.overlap = (struct view){0};
+	status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "SourceDisagreement");
+	disagreements.listed.count = 0;
+	facts.is_agentless = true;
+	status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+	expect_text(attribution_find_condition(&status, VIEW("Attributed"))->message,
+		    "a tenant holds a device ID of no known form: GPU-1#7 and 2 more");
+}
+
+/* Behind the longest message comes why sources fail. */
+static void words_of_sources_have_room_behind_the_longest_message(void **state)
+{
+	(void)state;
+	static char why[LIMIT_REPORT_MESSAGE], overlap[OVERLAP_MESSAGE];
+	memset(why, 'x', sizeof(why));
+	memset(overlap, 'y', sizeof(overlap));
+	const struct report_source failed = {.state = REPORT_SOURCE_ERROR,
+					     .message = {why, sizeof(why)}};
+	const struct report_sources sources = {failed, failed, failed, failed, failed};
+	facts.sources = &sources;
+	facts.overlap = (struct view){overlap, sizeof(overlap)};
+	struct attribution_status status = make(NULL, NOW);
+	struct view message = attribution_find_condition(&status, VIEW("Attributed"))->message;
+	assert_in_range(message.len, sizeof(overlap) + 3 * sizeof(why),
+			LIMIT_TEXT_CONDITION_MESSAGE);
+	assert_int_equal(message.ptr[message.len - 1], ')');
+}
+
 static void a_status_without_an_agent_is_told_from_one_whose_agent_is_silent(void **state)
 {
 	(void)state;
@@ -207,6 +254,85 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 	facts.intent = ATTRIBUTION_INTENT_UNKNOWN;
 	struct attribution_status status = make(NULL, NOW);
 	expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "NotAssessed");
+}
+
+#define OK {.state = REPORT_SOURCE_OK}
+#define NOTED {.state = REPORT_SOURCE_OK, .message = VIEW_INIT("all is well")}
+#define FAILED(why) {.state = REPORT_SOURCE_ERROR, .message = VIEW_INIT(why)}
+#define ABSENT(why) {.state = REPORT_SOURCE_ABSENT, .message = VIEW_INIT(why)}
+
+static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_unreadable;
+		struct report_sources sources;
+		const char *type, *message;
+	} rows[] = {
+		{false, {OK, OK, OK, OK, OK}, "Attributed", "every slot that is held has a pod"},
+		{false, {NOTED, NOTED, NOTED, NOTED, OK}, "Attributed",
+		 "every slot that is held has a pod"},
+		{false, {OK, OK, OK, ABSENT("not visible"), OK}, "Attributed",
+		 "every slot that is held has a pod"},
+		{false, {OK, OK, OK, FAILED("hidden"), OK}, "Attributed",
+		 "every slot that is held has a pod (processes: hidden)"},
+		{false, {OK, FAILED("Permission denied"), OK, OK, OK}, "Attributed",
+		 "every slot that is held has a pod; without the kubelet's checkpoint whom only "
+		 "PodResources names is known by name alone (checkpoint: Permission denied)"},
+		{false, {OK, {0}, OK, OK, OK}, "Attributed",
+		 "every slot that is held has a pod; without the kubelet's checkpoint whom only "
+		 "PodResources names is known by name alone (checkpoint: no reason was given)"},
+		{false, {ABSENT("no socket"), OK, OK, OK, OK}, "Attributed",
+		 "every slot that is held has a pod, by what is known without PodResources "
+		 "(podResources: no socket)"},
+		{true, {FAILED("refused"), ABSENT("no file"), FAILED("x"), OK, OK}, "Attributed",
+		 "neither PodResources nor the kubelet's checkpoint can be read (podResources: "
+		 "refused; checkpoint: no file)"},
+		{true, {FAILED("refused"), ABSENT("no file"), FAILED("x"), OK, OK}, "Ready",
+		 "neither PodResources nor the kubelet's checkpoint can be read (podResources: "
+		 "refused; checkpoint: no file)"},
+		{false, {OK, FAILED("x"), NOTED, FAILED("x"), OK}, "Healthy",
+		 "nothing speaks against the device"},
+		{false, {OK, OK, FAILED("no library"), OK, FAILED("x")}, "Healthy",
+		 "nothing speaks against the device (nvml: no library)"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		facts.is_book_readable = !rows[i].is_unreadable;
+		facts.sources = &rows[i].sources;
+		struct attribution_status status = make(NULL, NOW);
+		const struct condition *c =
+			attribution_find_condition(&status, view_from(rows[i].type));
+		expect_text(c->message, rows[i].message);
+		expect_condition(&status, "Attributed",
+				 rows[i].is_unreadable ? CONDITION_UNKNOWN : CONDITION_TRUE,
+				 rows[i].is_unreadable ? "SourcesFailed" : "AllResolved");
+	}
+}
+
+static void the_longest_words_of_all_sources_have_room(void **state)
+{
+	(void)state;
+	static char why[LIMIT_REPORT_MESSAGE];
+	memset(why, 'x', sizeof(why));
+	const struct report_source failed = {.state = REPORT_SOURCE_ERROR,
+					     .message = {why, sizeof(why)}};
+	const struct report_sources sources = {failed, failed, failed, failed, failed};
+	facts.sources = &sources;
+	for (int is_unreadable = 0; is_unreadable < 2; is_unreadable++) {
+		facts.is_book_readable = !is_unreadable;
+		struct attribution_status status = make(NULL, NOW);
+		struct view message =
+			attribution_find_condition(&status, VIEW("Attributed"))->message;
+		assert_in_range(message.len, 3 * sizeof(why), LIMIT_TEXT_MESSAGE);
+		for (uint32_t n = 0, at = 0; n < 3; n++) {
+			while (at < message.len && message.ptr[at] != why[0])
+				at++;
+			assert_true(at + sizeof(why) <= message.len);
+			assert_memory_equal(message.ptr + at, why, sizeof(why));
+			at += sizeof(why);
+		}
+		assert_int_equal(message.ptr[message.len - 1], ')');
+	}
 }
 
 static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **state)
@@ -282,6 +408,18 @@ static void without_memory_no_condition_is_made(void **state)
 		assert_int_equal(condition_make(&facts, NULL, 7, NOW, &small, &conditions, &err), -1);
 		assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	}
+	const struct report_sources sources = {OK, OK, FAILED("why"), OK, OK};
+	facts.sources = &sources;
+	tenants.slots_unresolved = 0;
+	enough = 5 * sizeof(struct condition) + sizeof("nothing speaks against the device") +
+		 sizeof("(nvml: why)");
+	for (size_t cap = 0; cap < enough; cap++) {
+		CLEANUP(arena_deinit) struct arena small;
+		arena_init(&small, cap);
+		error_clear(&err);
+		assert_int_equal(condition_make(&facts, NULL, 7, NOW, &small, &conditions, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
 	CLEANUP(arena_deinit) struct arena small;
 	arena_init(&small, 1);
 	error_clear(&err);
@@ -290,6 +428,10 @@ static void without_memory_no_condition_is_made(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(of_what_each_says_of_its_own_the_worse_goes_first, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(words_of_sources_have_room_behind_the_longest_message,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		there_are_five_conditions_in_the_order_of_their_types, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(every_rule_has_its_status_and_reason, set_up, tear_down),
@@ -299,6 +441,10 @@ static const struct CMUnitTest tests[] = {
 		a_status_without_an_agent_is_told_from_one_whose_agent_is_silent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		health_and_intent_are_conditions_of_their_own, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		why_a_source_fails_is_said_by_the_condition_that_rests_on_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_longest_words_of_all_sources_have_room, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

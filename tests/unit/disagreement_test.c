@@ -137,6 +137,88 @@ static void witnesses_that_name_as_many_other_ids_disagree(void **state)
 	expect_condition(status, "Attributed", CONDITION_FALSE, "SourceDisagreement");
 }
 
+/* What that witness says of the only container about which there is a disagreement. */
+static const struct attribution_statement *find_said(const struct attribution_status *status,
+						     const char *witness)
+{
+	assert_int_equal(status->source_disagreement.count, 1);
+	const struct array says =
+		ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 0)->says;
+	for (uint32_t i = 0; i < says.count; i++) {
+		const struct attribution_statement *said =
+			ARRAY_AT(says, struct attribution_statement, i);
+		if (view_equal(said->witness, view_from(witness)))
+			return said;
+	}
+	fail_msg("%s says nothing", witness);
+	return NULL;
+}
+
+static void each_witness_is_shown_with_the_ids_that_it_names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *witness, *ids;
+		bool is_any;
+	} rows[] = {
+		{"Checkpoint", "MIG-00000000-0000-4000-8000-000000000001", true},
+		{"PodResources", "MIG-00000000-0000-4000-8000-000000000000", true},
+		{"PodStatus", "", false},
+	};
+	build_world_cut(&world, 0, 2);
+	build_world_exclusive(&world, 1);
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 1)}});
+	build_world_book(&world, "uid-a", "main", build_world_mig(&world, 0, 1));
+	build_world_list(&world, "a", "main", build_world_mig(&world, 0, 0));
+	const struct attribution_status *status = publish_later();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct attribution_statement *said = find_said(status, rows[i].witness);
+		expect_texts(said->device_ids, rows[i].ids);
+		assert_true(said->device_ids.present);
+		assert_int_equal(said->device_ids.items != NULL, rows[i].is_any);
+		assert_int_equal(said->device_ids_left_out, 0);
+	}
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted(
+	void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t n, left_out;
+	} rows[] = {{LIMIT_STATED_IDS, 0}, {LIMIT_STATED_IDS + 1, 1}, {LIMIT_STATED_IDS + 3, 3}};
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, rows[row].n);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		/* The last one by its letters is the one that the checkpoint has alone. */
+		for (uint32_t i = 0; i < rows[row].n; i++) {
+			struct view id = build_world_replica(&world, 0, 10 + i);
+			build_world_book(&world, "uid-a", "main", id);
+			if (i + 1 < rows[row].n)
+				build_world_list(&world, "a", "main", id);
+		}
+		const struct attribution_status *status = publish_later();
+		const struct attribution_statement *said = find_said(status, "Checkpoint");
+		assert_int_equal(said->slots, rows[row].n);
+		assert_int_equal(said->device_ids.count, LIMIT_STATED_IDS);
+		assert_int_equal(said->device_ids_left_out, rows[row].left_out);
+		for (uint32_t i = 0; i < LIMIT_STATED_IDS; i++)
+			assert_true(view_equal(*ARRAY_AT(said->device_ids, struct view, i),
+					       build_world_replica(&world, 0,
+								   i ? 9 + i
+								     : 9 + rows[row].n)));
+		said = find_said(status, "PodResources");
+		assert_int_equal(said->device_ids.count + said->device_ids_left_out,
+				 rows[row].n - 1);
+		assert_true(view_equal(*ARRAY_AT(said->device_ids, struct view, 0),
+				       build_world_replica(&world, 0, 10)));
+	}
+}
+
 static void an_id_that_only_a_claim_gives_is_no_other_witnesses_to_name(void **state)
 {
 	(void)state;
@@ -357,6 +439,21 @@ static void an_init_container_is_no_reason_for_an_alarm(void **state)
 	expect_tenants(build_world_status(&world, 0), "uid-a/init,uid-a/main");
 }
 
+static void a_container_that_may_be_an_init_container_is_no_reason_for_an_alarm(void **state)
+{
+	(void)state;
+	for (int has_more = 0; has_more < 2; has_more++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, 2);
+		build_world_run(&world, (struct build_pod){.name = "a", .has_more = has_more},
+				build_world_replica(&world, 0, 0));
+		build_world_book(&world, "uid-a", "x", build_world_replica(&world, 0, 1));
+		expect_disagreement(publish_later(),
+				    has_more ? "" : "uid-a/x Checkpoint=1 PodResources=0");
+	}
+}
+
 static void a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm(void **state)
 {
 	(void)state;
@@ -431,6 +528,32 @@ static void a_book_of_some_time_ago_does_not_speak_by_silence(void **state)
 	build_world_list(&world, "a", "side", VIEW(""))->device_ids.count = 0;
 	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
 	expect_harmony();
+}
+
+/* The pod before it of that name had the device, by a checkpoint that cannot be read any more. */
+static void a_list_that_may_mean_the_container_does_not_speak_by_silence(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 0)}});
+	build_world_end(&world, "uid-b");
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0));
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	const struct attribution_status *status = publish_later();
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	expect_disagreement(status, "");
+	expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	/* That it may mean somebody by another ID is no reason. */
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "side", VIEW(""))->device_ids.count = 0;
+	build_world_pod(&world, (struct build_pod){.name = "c"});
+	build_world_list(&world, "c", "main", build_world_replica(&world, 0, 1));
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 1));
+	status = publish_later();
+	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+	expect_disagreement(status, "uid-a/main PodResources=0 PodStatus=1");
 }
 
 static void a_node_without_an_agent_has_nobody_to_disagree(void **state)
@@ -670,6 +793,11 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(witnesses_that_name_as_many_other_ids_disagree, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(each_witness_is_shown_with_the_ids_that_it_names, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted,
+		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_id_that_only_a_claim_gives_is_no_other_witnesses_to_name,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_checkpoint_that_was_wiped_contradicts_those_that_remember,
@@ -685,6 +813,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(an_init_container_is_no_reason_for_an_alarm, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_container_that_may_be_an_init_container_is_no_reason_for_an_alarm, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_sidecar_that_the_pod_status_leaves_out_is_no_reason_for_an_alarm, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_container_with_a_claim_is_no_reason_for_an_alarm, set_up,
@@ -695,6 +826,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_book_of_some_time_ago_does_not_speak_by_silence, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_may_mean_the_container_does_not_speak_by_silence, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_node_without_an_agent_has_nobody_to_disagree, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_the_last_report_could_not_know_contradicts_nothing,

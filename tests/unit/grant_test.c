@@ -211,6 +211,7 @@ static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
 	assert_text(pod_uid(world.result.grants[0].pod), "u1");
 	assert_text(pod_uid(world.result.grants[1].pod), "u2");
 	assert_text(world.result.grants[1].uuid, GPU_0);
+	assert_text(world.result.grants[1].name, "gpu-0");
 }
 
 static void a_pod_that_is_over_is_granted_nothing(void **state)
@@ -528,6 +529,7 @@ static void the_physical_devices_are_described_by_uuid(void **state)
 	assert_text(device->driver_version, "580.65.6");
 	assert_text(device->cuda_version, "13.0");
 	assert_text(device->pci_bus_id, "0000:3b:00.0");
+	assert_text(device->name, "gpu-1");
 	assert_int_equal(device->memory_mib, 81920);
 	assert_text(world.result.devices[1].uuid, GPU_1);
 }
@@ -590,19 +592,23 @@ static void versions_lose_a_patch_that_is_zero_and_nothing_else(void **state)
 	}
 }
 
-static void devices_beyond_the_bound_are_left_out(void **state)
+static void devices_beyond_the_bound_are_left_out_and_counted(void **state)
 {
 	(void)state;
-	static char uuids[LIMIT_REPORT_DEVICES + 1][64];
+	static char uuids[LIMIT_REPORT_DEVICES + 2][64];
 	struct resource_slice_fields fields = slice_of(1, 1);
 
 	for (unsigned i = 0; i < ARRAY_SIZE(uuids); i++) {
 		snprintf(uuids[i], sizeof(uuids[i]), "GPU-00000000-0000-0000-0000-%012x", i);
 		put_device(&fields, uuids[i], uuids[i], "");
 	}
+	/* Neither a part of one that is left out nor a name that is no device's is another. */
+	put_device(&fields, "part", MIG_1, uuids[LIMIT_REPORT_DEVICES]);
+	put_device(&fields, "odd", "", "");
 	add_slice(&fields);
 	add_user("u1", uuids[LIMIT_REPORT_DEVICES]);
 	assert_int_equal(compute()->n_devices, LIMIT_REPORT_DEVICES);
+	assert_int_equal(world.result.devices_left_out, 2);
 	/* What is not described is granted all the same. */
 	assert_text(only()->uuid, uuids[LIMIT_REPORT_DEVICES]);
 }
@@ -714,7 +720,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		versions_lose_a_patch_that_is_zero_and_nothing_else, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		devices_beyond_the_bound_are_left_out, set_up, tear_down),
+		devices_beyond_the_bound_are_left_out_and_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nothing_in_gives_nothing_out, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -193,6 +193,199 @@ static void an_event_lists_each_pod_that_held_the_device_once(void **state)
 	expect_texts(event_at(0)->tenants, "uid-a,uid-b");
 }
 
+/* Pod a has held the device since it was first seen; ten minutes later it is gone, and b is there. */
+static void replace_a_while_nobody_watches(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_wait(&world, 600000);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world,
+			(struct build_pod){.name = "b", .started_at = BUILD_WORLD_NOW + 540000},
+			build_world_uuid(&world, 0));
+}
+
+static void an_event_lists_who_held_the_device_when_it_happened(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t ms;
+		const char *tenants;
+	} rows[] = {
+		{-600000, ""}, /* a's start is told no more */
+		{-2001, ""},
+		{-2000, "uid-a"},
+		{60000, "uid-a"},
+		{540000, "uid-a"}, /* in the second of b's start */
+		{540999, "uid-a"},
+		{541000, "uid-a,uid-b"}, /* when a left is not known */
+		{602000, "uid-a,uid-b"},
+		{602001, "uid-b"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		replace_a_while_nobody_watches();
+		build_world_event(&world, build_world_uuid(&world, 0), 79,
+				  BUILD_WORLD_NOW + rows[i].ms);
+		publish();
+		expect_texts(event_at(0)->tenants, rows[i].tenants);
+		assert_int_equal(event_at(0)->tenants_left_out, 0);
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+/* Whoever the pod was of which nothing is left but that it was there. */
+static void an_event_that_is_told_late_lists_who_had_left_before(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t ms;
+		const char *tenants;
+	} rows[] = {{62000, "uid-a"}, {62001, ""}, {117999, ""}, {118000, "uid-b"}, {182000, "uid-b"},
+		    {182001, ""}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		for (int k = 0; k < 2; k++) {
+			const char *name = k == 0 ? "a" : "b";
+			build_world_run(&world, (struct build_pod){.name = name},
+					build_world_uuid(&world, 0));
+			publish();
+			build_world_wait(&world, 60000);
+			build_world_remove_pod(&world, k == 0 ? "uid-a" : "uid-b");
+			build_world_list_nothing(&world);
+			build_world_book_nothing(&world);
+			publish();
+			build_world_wait(&world, 60000);
+		}
+		build_world_event(&world, build_world_uuid(&world, 0), 79,
+				  BUILD_WORLD_NOW + rows[i].ms);
+		expect_recent(publish(), "uid-b,uid-a");
+		expect_texts(event_at(0)->tenants, rows[i].tenants);
+	}
+}
+
+static void each_event_has_a_list_of_its_own_which_stays(void **state)
+{
+	(void)state;
+	replace_a_while_nobody_watches();
+	event(79, 60);
+	event(79, 660);
+	publish();
+	build_world_remove_pod(&world, "uid-b");
+	for (int i = 0; i < 2; i++) {
+		publish();
+		expect_texts(event_at(0)->tenants, "uid-b");
+		expect_texts(event_at(1)->tenants, "uid-a");
+	}
+}
+
+static void a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen(void **state)
+{
+	(void)state;
+	static const int64_t instants[] = {-2001, -2000, 0, 3600000};
+	for (size_t i = 0; i < ARRAY_SIZE(instants); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		build_world_run(&world, (struct build_pod){.name = "a", .is_unseen = true},
+				build_world_uuid(&world, 0));
+		build_world_event(&world, build_world_uuid(&world, 0), 79,
+				  BUILD_WORLD_NOW + instants[i]);
+		publish();
+		expect_texts(event_at(0)->tenants, i == 0 ? "" : "uid-a");
+	}
+}
+
+static void the_start_of_a_pod_that_is_over_still_counts(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_FAILED});
+	event(79, -60);
+	expect_recent(publish(), "uid-a");
+	expect_texts(event_at(0)->tenants, "uid-a");
+}
+
+static void more_pods_may_have_left_than_are_remembered(void **state)
+{
+	(void)state;
+	enum { N = LIMIT_RECENT_TENANTS + 2 };
+	build_world_shared(&world, 0, N);
+	for (unsigned i = 0; i < N; i++)
+		build_world_run(&world,
+				(struct build_pod){.name = build_world_text(&world, "p%u", i).ptr},
+				build_world_replica(&world, 0, i));
+	publish();
+	for (unsigned i = 0; i < N; i++)
+		build_world_remove_pod(&world, build_world_text(&world, "uid-p%u", i).ptr);
+	event(79, 0);
+	assert_int_equal(publish()->recent_tenants.count, LIMIT_RECENT_TENANTS);
+	assert_int_equal(event_at(0)->tenants.count, N);
+	assert_int_equal(event_at(0)->tenants_left_out, 0);
+}
+
+static void who_held_the_card_in_another_node_did_not_in_this(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	publish();
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.node_name = VIEW("gpu-b");
+	build_world_previous(&world, 0)->object = &object;
+	build_world_remove_pod(&world, "uid-b");
+	event(79, 0);
+	expect_recent(publish(), "uid-b,uid-a");
+	expect_texts(event_at(0)->tenants, "");
+}
+
+static void an_event_names_nobody_whom_the_api_does_not_know(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_book(&world, "uid-ghost", "main", build_world_replica(&world, 0, 1));
+	build_world_list(&world, "ghost", "main", build_world_replica(&world, 0, 1));
+	event(31, 0);
+	expect_tenants(publish(), "uid-a/main,uid-ghost/main");
+	expect_texts(event_at(0)->tenants, "uid-a");
+	build_world_wait(&world, world.limits.pending_ms);
+	event(48, 1);
+	publish();
+	expect_texts(event_at(0)->tenants, "uid-a");
+	/* It is gone, and still nobody has known it. */
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	event(79, 2);
+	expect_tenants(publish(), "uid-a/main");
+	expect_texts(event_at(0)->tenants, "uid-a");
+}
+
+static void a_static_pod_has_one_uid_in_an_event(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "c0ffee", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "static", "main", build_world_uuid(&world, 0));
+	expect_tenants(publish(), "c0ffee/main");
+	build_world_pod(&world, (struct build_pod){.name = "static", .hash = "c0ffee"});
+	event(79, 0);
+	expect_tenants(publish(), "uid-static/main");
+	expect_texts(event_at(0)->tenants, "uid-static");
+}
+
 static void the_pods_of_an_event_are_bounded(void **state)
 {
 	(void)state;
@@ -204,6 +397,33 @@ static void the_pods_of_an_event_are_bounded(void **state)
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
 	publish();
 	assert_int_equal(event_at(0)->tenants.count, LIMIT_EVENT_TENANTS);
+	assert_int_equal(event_at(0)->tenants_left_out, 5);
+}
+
+/* The last of them come after the event, or nobody says when they came. */
+static void pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event(void **state)
+{
+	(void)state;
+	enum { N = LIMIT_TENANTS + 8, LATE = 4 };
+	build_world_device(&world, 0);
+	build_world_shared(&world, 1, N);
+	build_world_list(&world, "nobody", "main", build_world_replica(&world, 1, N - 1));
+	for (unsigned i = 0; i < N; i++) {
+		const struct build_pod pod = {.name = build_world_text(&world, "p%03u", i).ptr,
+					      .started_at = i < N - LATE || i == N - 1
+								    ? 0
+								    : BUILD_WORLD_NOW,
+					      .is_unseen = i == N - 1};
+		build_world_run(&world, pod, build_world_replica(&world, 1, i));
+	}
+	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
+	build_world_publish(&world);
+	const struct attribution_status *status = build_world_status(&world, 1);
+	assert_int_equal(status->tenants_left_out, 8);
+	const struct attribution_health_event *listed =
+		ARRAY_AT(status->health.events, struct attribution_health_event, 0);
+	assert_int_equal(listed->tenants.count, LIMIT_EVENT_TENANTS);
+	assert_int_equal(listed->tenants_left_out, N - LATE - LIMIT_EVENT_TENANTS);
 }
 
 static void an_event_that_is_sent_again_is_the_same_event(void **state)
@@ -376,7 +596,7 @@ static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
 	publish();
 	build_world_offer_nothing(&world);
 	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised");
-	expect_text(build_world_status(&world, 0)->slots.summary, "1/1");
+	expect_text(build_world_status(&world, 0)->slots.summary, "1/4");
 	/* Its last tenant leaves; it is still not on offer. */
 	build_world_remove_pod(&world, "uid-a");
 	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised");
@@ -530,6 +750,25 @@ static void sources_that_fail_withdraw_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(an_event_lists_who_held_the_device_when_it_happened, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_event_that_is_told_late_lists_who_had_left_before,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_event_has_a_list_of_its_own_which_stays, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_start_of_a_pod_that_is_over_still_counts, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(more_pods_may_have_left_than_are_remembered, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_held_the_card_in_another_node_did_not_in_this, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_event_names_nobody_whom_the_api_does_not_know, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_static_pod_has_one_uid_in_an_event, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		reasons_come_once_and_by_code_whatever_happened_first, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

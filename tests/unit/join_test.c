@@ -376,6 +376,29 @@ static void without_a_good_checkpoint_names_decide(void **state)
 	assert_false(build_world_joined(&world, 0)->is_by_names);
 }
 
+static void names_decide_on_what_the_list_says_beyond_a_good_checkpoint(void **state)
+{
+	/* Replicas of the device that the one and the other has. */
+	static const struct {
+		unsigned booked, listed;
+		bool is_by_names;
+	} rows[] = {{0, 0, false}, {0, 1, true}, {1, 0, true}, {1, 1, false}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_shared(&world, 0, 4);
+		build_world_exclusive(&world, 1);
+		build_world_run(&world, (struct build_pod){.name = "a"},
+				build_world_replica(&world, 0, rows[i].booked));
+		build_world_list_nothing(&world);
+		build_world_list(&world, "a", "main",
+				 build_world_replica(&world, 0, rows[i].listed));
+		build_world_join(&world);
+		assert_int_equal(build_world_joined(&world, 0)->is_by_names, rows[i].is_by_names);
+		assert_false(build_world_joined(&world, 1)->is_by_names);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
 static void restart_kubelet(int64_t ms_before_list)
 {
 	world.report.kubelet_restarted_at =
@@ -769,6 +792,35 @@ static void a_node_gets_no_more_objects_than_its_share(void **state)
 	build_world_join(&world);
 	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
 	assert_int_equal(world.result.devices_refused, 0);
+	/* Slices that describe more devices than there is room for. */
+	world.input.slice_devices_left_out = 2;
+	build_world_join(&world);
+	assert_int_equal(world.result.devices_refused, 2);
+}
+
+static void why_a_source_fails_stands_in_the_status_as_long_as_it_does(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_publish(&world);
+	const struct report_checkpoint book = world.report.checkpoint;
+	build_world_fail_book(&world);
+	world.report.sources.checkpoint.message = VIEW("Permission denied");
+	build_world_publish(&world);
+	const struct attribution_status *status = build_world_status(&world, 0);
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(status, "Ready", CONDITION_TRUE, "Current");
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "every slot that is held has a pod; without the kubelet's checkpoint whom only "
+		    "PodResources names is known by name alone (checkpoint: Permission denied)");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.report.sources.checkpoint.state = REPORT_SOURCE_OK;
+	world.report.checkpoint = book;
+	build_world_publish(&world);
+	status = build_world_status(&world, 0);
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "every slot that is held has a pod");
 }
 
 static void a_node_that_is_gone_leaves_a_device_to_the_node_that_reports_it(void **state)
@@ -959,13 +1011,14 @@ static void running_out_of_memory_fails_and_changes_nothing(void **state)
 	assert_true(n_failures > 100);
 }
 
+#define CHUNK ((size_t)65536) /* an arena's largest */
+
 /* So many bytes fit before the arena asks for memory. */
 static void leave_room(struct arena *arena, size_t room)
 {
-	const size_t chunk = 65536;
-	arena_init(arena, 16 * chunk);
-	assert_non_null(arena_alloc(arena, 1, chunk));
-	assert_non_null(arena_alloc(arena, 1, chunk - room));
+	arena_init(arena, 16 * CHUNK);
+	assert_non_null(arena_alloc(arena, 1, CHUNK));
+	assert_non_null(arena_alloc(arena, 1, CHUNK - room));
 }
 
 static void a_single_failed_allocation_fails_and_changes_nothing(void **state)
@@ -979,8 +1032,9 @@ static void a_single_failed_allocation_fails_and_changes_nothing(void **state)
 		for (size_t room = 0; failed; room += 16) {
 			CLEANUP(arena_deinit) struct arena arena;
 			struct join_result result = {.n_devices = 4711};
-			leave_room(&arena, room);
-			failing_malloc_at(1);
+			/* What does not fit into the room takes one chunk, or several. */
+			leave_room(&arena, room % CHUNK);
+			failing_malloc_at(1 + (unsigned)(room / CHUNK));
 			int status = join_node(&world.input, &arena, &result, &err);
 			failed = failing_malloc_off();
 			assert_int_equal(status, failed ? -1 : 0);
@@ -1322,6 +1376,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_complete_list_ends_the_settling, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_a_good_checkpoint_names_decide, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		names_decide_on_what_the_list_says_beyond_a_good_checkpoint, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_pod_that_comes_after_a_complete_list_unsettles_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_restart_settles_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -1393,6 +1449,8 @@ static const struct CMUnitTest tests[] = {
 		an_agents_status_outlives_a_restart_though_the_api_speaks_at_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		before_the_first_report_tenants_begin_by_the_word_of_the_api, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		why_a_source_fails_stands_in_the_status_as_long_as_it_does, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_an_agent_no_device_is_taken_from_another_node, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -184,8 +184,48 @@ static void what_a_settling_kubelet_does_not_offer_yet_is_not_gone(void **state)
 		assert_int_equal(partition_at(i)->slots, 1);
 	/* When it has settled, what it offers is all. */
 	world.report.kubelet_restarted_at = 0;
+	build_world_offer(&world, build_world_mig(&world, 0, 0));
 	expect_text(publish()->slots.summary, "1/1");
 	assert_int_equal(partition_at(1)->slots, 0);
+}
+
+static void what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_shared(&world, 1, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 1, 0));
+	publish();
+	build_world_offer_nothing(&world);
+	expect_text(publish()->slots.summary, "1/2");
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(partition_at(i)->slots, 1);
+	expect_text(build_world_status(&world, 1)->slots.summary, "1/4");
+	/* Its tenant is carried over, and nobody knows by which ID. */
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	expect_text(publish()->slots.summary, "1/2");
+	/* Of what nobody has there is nothing. */
+	build_world_remove_pod(&world, "uid-a");
+	build_world_remove_pod(&world, "uid-b");
+	expect_text(publish()->slots.summary, "0/0");
+	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
+}
+
+static void of_shares_that_were_never_on_offer_the_total_is_not_known(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 1));
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, 1);
+	expect_text(status->slots.summary, "");
+	/* A whole device is one. */
+	expect_text(build_world_status(&world, 1)->slots.summary, "1/1");
 }
 
 static void of_too_many_partitions_the_first_are_listed(void **state)
@@ -347,7 +387,7 @@ static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **sta
 	build_world_offer_nothing(&world);
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
-	expect_text(publish()->slots.summary, "2/2");
+	expect_text(publish()->slots.summary, "1/1");
 }
 
 static void a_slice_describes_what_nvml_does_not(void **state)
@@ -468,6 +508,10 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_an_offer_ever_the_total_is_not_known, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_shares_that_were_never_on_offer_the_total_is_not_known,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(slots_of_tenants_that_no_book_names_count_up_to_the_total,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_slice_describes_what_nvml_does_not, set_up, tear_down),

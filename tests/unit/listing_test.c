@@ -43,6 +43,11 @@ static void date_book(void)
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
 }
 
+static void lose_book(void)
+{
+	build_world_fail_book(&world);
+}
+
 /* The pod "web" that was, with what both books say of it, and the one of the same name that is. */
 static void follow(struct build_pod new)
 {
@@ -343,95 +348,79 @@ static void a_list_of_the_second_in_which_the_successor_started_may_mean_either(
 	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
 }
 
-static void a_list_that_differs_from_one_of_the_same_pod_names_another(void **state)
+static void a_name_alone_does_not_tell_a_static_pod_from_the_one_before(void **state)
 {
-	/* The other devices were listed that much after the pod's start. */
 	static const struct {
-		int64_t after_ms;
-		bool is_named;
-	} rows[] = {{1000, false}, {60000, false}, {999, true}, {0, true}, {-60000, true}};
+		const char *hash, *tenants, *reason;
+	} rows[] = {{"h", "", "PodUnknown"}, {"", "uid-a/main", "AllResolved"}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const int64_t start = world.input.listed_at - 600000;
-		const int64_t differed_at[] = {start + rows[i].after_ms};
-		build_world_shared(&world, 0, 2);
-		build_world_pod(&world, (struct build_pod){.name = "a", .started_at = start});
+		build_world_shared(&world, 0, 4);
+		build_world_pod(&world, (struct build_pod){.name = "a", .hash = rows[i].hash});
 		build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
 		build_world_fail_book(&world);
-		world.input.list_differed_at = differed_at;
 		const struct attribution_status *status = publish();
-		expect_tenants(status, rows[i].is_named ? "uid-a/main" : "");
-		expect_text(status->slots.summary, "1/2");
+		expect_tenants(status, rows[i].tenants);
+		expect_text(status->slots.summary, "1/4");
+		expect_condition(status, "Attributed", i == 0 ? CONDITION_FALSE : CONDITION_TRUE,
+				 rows[i].reason);
 		tear_down(state);
 		set_up(state);
 	}
 }
 
-static void of_a_pod_of_unknown_start_a_name_may_have_passed_on(void **state)
+static void the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there_is(void **state)
 {
-	/* The node's clock may not be set yet; 0: it never differed. */
-	static const int64_t differed_at[] = {BUILD_WORLD_NOW - 5000, 1, 0};
-	for (size_t i = 0; i < ARRAY_SIZE(differed_at); i++) {
-		build_world_exclusive(&world, 0);
-		build_world_pod(&world, (struct build_pod){.name = "a"});
-		build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
-		build_world_fail_book(&world);
+	/* The List has what it had, or the devices of one that comes after it too, or those only. */
+	static const struct {
+		unsigned own;
+		bool is_own_listed, is_other_listed;
+		void (*lose_book)(void);
+		const char *slots;
+	} rows[] = {
+		{0, true, false, lose_book, "1/3"}, {0, true, true, lose_book, "2/3"},
+		{0, false, true, lose_book, "1/3"}, {0, false, true, date_book, "2/3"},
+		{1, false, true, date_book, "2/3"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view own, other;
+		build_world_cut(&world, 0, 3);
+		own = build_world_mig(&world, 0, rows[i].own);
+		other = build_world_mig(&world, 0, !rows[i].own);
+		build_world_run(&world, (struct build_pod){.name = "a", .hash = "h"}, own);
 		publish();
-		world.input.list_differed_at = &differed_at[i];
-		build_world_pod(&world, (struct build_pod){.name = "a", .is_unseen = true});
+		rows[i].lose_book();
+		build_world_list_nothing(&world);
+		if (rows[i].is_own_listed)
+			build_world_list(&world, "a", "main", own);
+		if (rows[i].is_other_listed)
+			build_world_list(&world, "a", "main", other);
 		const struct attribution_status *status = publish();
-		expect_tenants(status, "uid-a/main");
-		if (differed_at[i])
-			expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
-		else
-			expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
-		/* Of one that is gone it is not asked. */
-		build_world_remove_pod(&world, "uid-a");
-		expect_tenants(publish(), "");
+		const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING,
+								   CONFIRMED);
+		assert_int_equal(t->slots, 1);
+		assert_int_equal(t->partitions.count, 1);
+		assert_true(view_equal(*ARRAY_AT(t->partitions, struct view, 0), own));
+		expect_text(status->slots.summary, rows[i].slots);
 		tear_down(state);
 		set_up(state);
 	}
 }
 
-static void a_list_that_differs_names_no_pod_whose_start_is_not_known(void **state)
+static void a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published(void **state)
 {
 	(void)state;
-	const int64_t differed_at[] = {BUILD_WORLD_NOW - 5000, BUILD_WORLD_NOW - 5000};
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a", .is_unseen = true},
+	build_world_run(&world, (struct build_pod){.name = "a", .hash = "h"},
 			build_world_replica(&world, 0, 0));
 	publish();
-	build_world_fail_book(&world);
+	build_world_book(&world, "h", "main", build_world_replica(&world, 0, 1));
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
-	world.input.list_differed_at = differed_at;
-	const struct attribution_tenant *t =
-		expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
-	assert_int_equal(t->slots, 1);
-	build_world_pod(&world, (struct build_pod){.name = "a",
-						   .started_at = BUILD_WORLD_NOW - 4000});
-	t = expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
-	assert_int_equal(t->slots, 2);
-}
-
-static void a_tenant_whose_name_has_passed_on_stays_as_it_was(void **state)
-{
-	(void)state;
-	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	publish();
-	build_world_fail_book(&world);
-	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
-	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 2));
-	const int64_t differed_at[] = {BUILD_WORLD_NOW - 5000, BUILD_WORLD_NOW - 5000,
-				       BUILD_WORLD_NOW - 5000};
-	world.input.list_differed_at = differed_at;
+	/* Next to one for whom only a name speaks. */
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_list(&world, "b", "main", build_world_replica(&world, 0, 2));
 	const struct attribution_status *status = publish();
-	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 1);
-	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
-	/* The pod that the name has passed to has come. */
-	build_world_remove_pod(&world, "uid-a");
-	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-b",
-						   .started_at = BUILD_WORLD_NOW - 4000});
-	assert_int_equal(expect_tenant(publish(), "uid-b", RUNNING, NAME_ONLY)->slots, 3);
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 2);
+	expect_tenants(status, "uid-a/main,uid-b/main");
 }
 
 static void what_agrees_in_part_is_about_one_pod(void **state)
@@ -780,11 +769,13 @@ static const struct CMUnitTest tests[] = {
 		a_list_of_the_second_in_which_the_successor_started_may_mean_either, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_list_that_differs_from_one_of_the_same_pod_names_another, set_up, tear_down),
+		a_name_alone_does_not_tell_a_static_pod_from_the_one_before, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_list_that_differs_names_no_pod_whose_start_is_not_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_whose_name_has_passed_on_stays_as_it_was, set_up,
-					tear_down),
+		the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there_is, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_unknown_uid_in_a_dated_checkpoint_is_meant_unless_the_pod_ran, set_up,
 		tear_down),
@@ -796,8 +787,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run,
 		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_a_pod_of_unknown_start_a_name_may_have_passed_on, set_up,
-					tear_down),
 	cmocka_unit_test_setup_teardown(a_dated_list_keeps_whom_a_good_one_named_by_hamis_id,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_annotation_of_hamis_is_no_list_that_named_the_device,

@@ -203,7 +203,7 @@ struct text_pair {
 static struct view pod_of(const char *namespace, const char *account,
 			  const struct text_pair *labels, const struct text_pair *annotations)
 {
-	static char bytes[4096];
+	static char bytes[2 * POD_MAX_HAMI_TEXT];
 	const struct text_pair *const maps[] = {labels, annotations};
 	struct sbuf metadata, entry, pod;
 
@@ -261,6 +261,81 @@ static void a_reservation_of_kais_has_its_namespace_and_its_group(void **state)
 		    fields.wants_gpu != rows[i].wants_gpu)
 			fail_msg("row %zu", i);
 		assert_int_equal(fields.kai_device.len, rows[i].annotations == device ? 5 : 0);
+	}
+}
+
+static void who_shares_several_gpus_by_kai_has_a_label_of_each(void **state)
+{
+	(void)state;
+	static const struct text_pair none[] = {{NULL, NULL}};
+	static const struct text_pair labels[] = {{"runai-gpu-group/g1", "g1"},
+						  {"runai-gpu-group/g2", "g2"},
+						  {"runai-gpu-group/", ""},
+						  {"runai-gpu-groups", "g3"},
+						  {"x/runai-gpu-group", "g4"},
+						  {NULL, NULL}};
+	struct pod_fields fields = decode(pod_of("ml", "default", labels, none));
+
+	assert_int_equal(fields.n_kai_groups, 2);
+	assert_text(fields.kai_groups[0], "g1");
+	assert_text(fields.kai_groups[1], "g2");
+	assert_int_equal(fields.kai_groups_left_out, 0);
+	assert_int_equal(fields.kai_group.len, 0);
+	assert_true(fields.wants_gpu);
+	fields = decode(pod_of("ml", "default", labels + 2, none));
+	assert_int_equal(fields.n_kai_groups, 0);
+	assert_false(fields.wants_gpu);
+	/* A reservation holds one device, and has its label. */
+	fields = decode(pod_of("kai-resource-reservation", "default", labels, none));
+	assert_false(fields.is_reservation);
+}
+
+static void groups_of_kais_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	static const struct text_pair none[] = {{NULL, NULL}};
+	struct text_pair labels[POD_MAX_KAI_GROUPS + 3] = {{NULL, NULL}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels) - 1; i++)
+		labels[i] = (struct text_pair){"runai-gpu-group/g", "g"};
+	struct pod_fields fields = decode(pod_of("ml", "default", labels, none));
+	assert_int_equal(fields.n_kai_groups, POD_MAX_KAI_GROUPS);
+	assert_int_equal(fields.kai_groups_left_out, 2);
+	labels[POD_MAX_KAI_GROUPS] = (struct text_pair){NULL, NULL};
+	assert_int_equal(decode(pod_of("ml", "default", labels, none)).kai_groups_left_out, 0);
+}
+
+static void which_container_shares_a_gpu_by_kai_is_told_by_an_annotation(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"train", "", "a23456789012345678901234567890123456789012345678901234567890123",
+		"a234567890123456789012345678901234567890123456789012345678901234"};
+	static const struct text_pair group[] = {{"runai-gpu-group", "g"}, {NULL, NULL}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct text_pair named[] = {{"gpu-fraction-container-name", names[i]},
+						  {"gpu-fraction", "0.5"},
+						  {NULL, NULL}};
+		struct pod_fields fields = decode(pod_of("ml", "default", group, named));
+		bool is_kept = strlen(names[i]) <= LIMIT_TEXT_LABEL;
+		assert_text(fields.kai_container, is_kept ? names[i] : "");
+	}
+}
+
+static void a_note_of_hamis_that_is_too_long_is_left_out_and_that_is_said(void **state)
+{
+	(void)state;
+	static char devices[POD_MAX_HAMI_TEXT + 2];
+	memset(devices, ':', POD_MAX_HAMI_TEXT);
+	for (int is_longer = 0; is_longer < 2; is_longer++) {
+		/* The label makes the pod want a GPU. */
+		const struct text_pair labels[] = {{"runai-gpu-group", "g"}, {0}};
+		const struct text_pair hami[] = {{"hami.io/vgpu-devices-allocated", devices}, {0}};
+		struct pod_fields fields = decode(pod_of("ml", "default", labels, hami));
+		assert_int_equal(fields.hami_left_out, is_longer);
+		assert_int_equal(fields.hami_devices.len, is_longer ? 0 : POD_MAX_HAMI_TEXT);
+		devices[POD_MAX_HAMI_TEXT] = ':';
 	}
 }
 
@@ -445,6 +520,19 @@ static void claims_and_devices_beyond_the_bounds_are_counted(void **state)
 		assert_text(fields.claims[POD_MAX_CLAIMS - 1].claim, "o");
 		assert_int_equal(fields.n_allocations, POD_MAX_ALLOCATIONS);
 		assert_int_equal(fields.allocations_left_out, more);
+	}
+}
+
+static void a_device_whose_id_no_status_could_show_is_left_out_and_counted(void **state)
+{
+	(void)state;
+	static char id[LIMIT_TEXT_DEVICE_ID + 2];
+	memset(id, 'x', LIMIT_TEXT_DEVICE_ID);
+	for (unsigned is_longer = 0; is_longer < 2; is_longer++) {
+		struct pod_fields fields = decode(pod_with(1, 2, "nvidia.com/gpu", id));
+		assert_int_equal(fields.n_allocations, 2 - is_longer);
+		assert_int_equal(fields.allocations_left_out, is_longer);
+		id[LIMIT_TEXT_DEVICE_ID] = 'x';
 	}
 }
 
@@ -696,6 +784,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(allocated_gpus_name_the_container_and_the_resource),
 	cmocka_unit_test(what_hami_and_kai_write_on_a_pod_is_kept),
 	cmocka_unit_test(a_reservation_of_kais_has_its_namespace_and_its_group),
+	cmocka_unit_test(who_shares_several_gpus_by_kai_has_a_label_of_each),
+	cmocka_unit_test(groups_of_kais_beyond_the_bound_are_counted),
+	cmocka_unit_test(which_container_shares_a_gpu_by_kai_is_told_by_an_annotation),
+	cmocka_unit_test(a_note_of_hamis_that_is_too_long_is_left_out_and_that_is_said),
+	cmocka_unit_test(a_device_whose_id_no_status_could_show_is_left_out_and_counted),
 	cmocka_unit_test(an_annotation_of_hamis_alone_makes_no_pod_want_a_gpu),
 	cmocka_unit_test(a_pod_is_the_operators_only_with_its_label_and_its_account),
 	cmocka_unit_test(claims_and_devices_beyond_the_bounds_are_counted),

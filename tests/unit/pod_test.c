@@ -25,6 +25,10 @@ static struct pod_fields with_gpu(void)
 	fields.hami_devices = VIEW("GPU-1,NVIDIA,1,2:;");
 	fields.kai_group = VIEW("group-1");
 	fields.kai_device = VIEW("GPU-2");
+	fields.kai_container = VIEW("load");
+	fields.n_kai_groups = 2;
+	fields.kai_groups[0] = VIEW("group-7");
+	fields.kai_groups[1] = VIEW("group-8");
 	fields.n_allocations = 2;
 	fields.allocations[0] = (struct pod_allocation){
 		VIEW("load"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::0")};
@@ -38,8 +42,11 @@ static struct pod_fields with_gpu(void)
 		VIEW("load"), POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, true};
 	fields.containers[1] = (struct pod_container){
 		VIEW("main"), POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true, VIEW("0123")};
+	fields.containers_left_out = 6;
+	fields.hami_left_out = true;
 	fields.allocations_left_out = 3;
 	fields.claims_left_out = 4;
+	fields.kai_groups_left_out = 5;
 	return fields;
 }
 
@@ -115,11 +122,19 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->id.len, 0);
 	assert_true(view_equal(pod_find_container(pod, VIEW("main"))->id, VIEW("0123")));
 	assert_true(pod_is_status_cut(pod));
-	assert_int_equal(pod_left_out(pod), 7);
+	assert_true(pod_has_more_containers(pod));
+	assert_int_equal(pod_left_out(pod), 19);
 	assert_int_equal(pod_started_at(pod), 1700000000000);
 	assert_true(view_equal(pod_hami_devices(pod), VIEW("GPU-1,NVIDIA,1,2:;")));
 	assert_true(view_equal(pod_kai_group(pod), VIEW("group-1")));
 	assert_true(view_equal(pod_kai_device(pod), VIEW("GPU-2")));
+	assert_true(view_equal(pod_kai_container(pod), VIEW("load")));
+	assert_true(pod_has_kai_group(pod));
+	assert_true(pod_is_in_kai_group(pod, VIEW("group-1")));
+	assert_true(pod_is_in_kai_group(pod, VIEW("group-7")));
+	assert_true(pod_is_in_kai_group(pod, VIEW("group-8")));
+	assert_false(pod_is_in_kai_group(pod, VIEW("group-")));
+	assert_false(pod_is_in_kai_group(pod, VIEW("")));
 	assert_allocations(pod, &fields);
 	assert_claims(pod, &fields);
 	pod_free(&intern, pod);
@@ -140,13 +155,46 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	assert_int_equal(pod_owner_kind(pod).len, 0);
 	assert_int_equal(pod_started_at(pod), 0);
 	assert_int_equal(pod_hami_devices(pod).len + pod_kai_group(pod).len +
-			 pod_kai_device(pod).len, 0);
+			 pod_kai_device(pod).len + pod_kai_container(pod).len, 0);
+	assert_false(pod_has_kai_group(pod));
+	assert_false(pod_is_in_kai_group(pod, VIEW("group-1")));
+	assert_false(pod_is_in_kai_group(pod, VIEW("group-7")));
 	assert_null(pod_allocations(pod, &n_allocations));
 	assert_null(pod_claims(pod, &n_claims));
 	assert_int_equal(n_allocations + n_claims, 0);
 	assert_false(pod_is_status_cut(pod));
+	assert_false(pod_has_more_containers(pod));
 	assert_int_equal(pod_left_out(pod), 0);
 	pod_free(&intern, pod);
+	intern_deinit(&intern);
+}
+
+static void a_group_of_kais_is_the_one_or_one_of_several(void **state)
+{
+	static const struct {
+		const char *one, *of_several;
+		bool has_any, is_in;
+	} rows[] = {
+		{"", "", false, false}, {"g", "", true, true}, {"", "g", true, true},
+		{"h", "g", true, true}, {"h", "", true, false}, {"", "h", true, false},
+	};
+	struct intern intern;
+
+	(void)state;
+	intern_init(&intern);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = plain();
+		fields.wants_gpu = true;
+		fields.kai_group = view_from(rows[i].one);
+		fields.kai_groups[0] = view_from(rows[i].of_several);
+		fields.n_kai_groups = fields.kai_groups[0].len > 0;
+		struct pod *pod = make(&intern, &fields);
+		if (pod_has_kai_group(pod) != rows[i].has_any ||
+		    pod_is_in_kai_group(pod, VIEW("g")) != rows[i].is_in ||
+		    pod_is_in_kai_group(pod, VIEW("")))
+			fail_msg("row %zu", i);
+		pod_free(&intern, pod);
+	}
 	intern_deinit(&intern);
 }
 
@@ -227,6 +275,17 @@ static void change_reservation(struct pod_fields *f) { f->is_reservation = true;
 static void change_hami(struct pod_fields *f) { f->hami_devices = VIEW("GPU-2"); }
 static void change_group(struct pod_fields *f) { f->kai_group = VIEW("group-2"); }
 static void change_kai(struct pod_fields *f) { f->kai_device = VIEW("GPU-3"); }
+static void change_sharer(struct pod_fields *f) { f->kai_container = VIEW("main"); }
+static void fewer_groups(struct pod_fields *f) { f->n_kai_groups = 1; }
+static void change_first_group(struct pod_fields *f) { f->kai_groups[0] = VIEW("group-9"); }
+static void change_a_group(struct pod_fields *f) { f->kai_groups[1] = VIEW("group-9"); }
+static void change_cut_groups(struct pod_fields *f) { f->kai_groups_left_out = 6; }
+static void change_cut_containers(struct pod_fields *f)
+{
+	f->containers_left_out = 0;
+	f->claims_left_out = 10;
+}
+static void change_cut_note(struct pod_fields *f) { f->hami_left_out = false; }
 static void fewer_allocations(struct pod_fields *f) { f->n_allocations = 1; }
 static void change_id(struct pod_fields *f) { f->allocations[1].id = VIEW("GPU-1::2"); }
 static void change_first_id(struct pod_fields *f) { f->allocations[0].id = VIEW("GPU-2"); }
@@ -247,6 +306,9 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_resource, change_holder, fewer_claims, change_claim, change_request,
 		change_user, change_container_id, change_cut, change_left_out, change_start,
 		change_container, change_init, change_wish, change_first_id,
+		change_sharer, fewer_groups, change_a_group, change_cut_groups,
+		change_first_group,
+		change_cut_containers, change_cut_note,
 	};
 	struct pod_fields fields = with_gpu();
 	struct intern intern;
@@ -278,10 +340,13 @@ static void a_pod_that_wants_a_gpu_is_not_one_that_wants_none(void **state)
 	(void)state;
 	intern_init(&intern);
 	struct pod *pod = make(&intern, &fields);
+	struct pod *same = make(&intern, &fields);
 	fields.wants_gpu = true;
 	struct pod *other = make(&intern, &fields);
+	assert_true(pod_equal(pod, same));
 	assert_false(pod_equal(pod, other));
 	pod_free(&intern, pod);
+	pod_free(&intern, same);
 	pod_free(&intern, other);
 	intern_deinit(&intern);
 }
@@ -393,6 +458,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_pod_without_gpu_keeps_nothing_that_only_they_have),
 	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),
 	cmocka_unit_test(two_pods_are_equal_only_in_every_fact),
+	cmocka_unit_test(a_group_of_kais_is_the_one_or_one_of_several),
 	cmocka_unit_test(only_the_name_of_a_node_is_interned),
 	cmocka_unit_test(a_pod_that_wants_a_gpu_is_not_one_that_wants_none),
 	cmocka_unit_test(names_over_the_limit_are_refused),

@@ -99,6 +99,60 @@ static void objects_of_other_nodes_count_only_when_reported_here(void **state)
 	assert_int_equal(make().n_devices, 0);
 }
 
+/* Ages are in ms; a report is stale after 120 s, and after 30 s without one there is no agent. */
+static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *holder;
+		int64_t claimed_age, report_age;
+		bool is_silent, is_unlisted; /* no report; one that does not list it */
+		bool was_agentless, is_named; /* at the holder */
+		bool is_elsewhere;
+	} rows[] = {
+		{"b", -1, 0, false, false, false, false, false},
+		{"b", 0, 0, false, false, false, false, true},
+		{"b", 119999, 0, false, false, false, false, true},
+		{"b", 120000, 0, false, false, false, false, false},
+		{"b", -1, 119999, false, false, false, false, false},
+		{"b", -1, 120000, false, false, false, false, true},
+		{"b", -1, 0, false, true, false, false, true},
+		{"b", -1, 30000, true, false, true, false, false},
+		{"b", -1, 29999, true, false, true, false, true},
+		{"b", -1, 30000, true, false, false, false, true},
+		{"b", -1, 30000, true, false, true, true, true},
+		{"b", 1000, 30000, true, false, true, false, true},
+		{"", 1000, 0, false, false, false, false, false},
+		{"gpu-a", 1000, 0, false, false, false, false, false},
+	};
+	const struct join_slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_exclusive(&world, 0);
+		if (rows[i].was_agentless)
+			build_world_without_agent(&world);
+		world.input.slice_devices = &sliced;
+		world.input.n_slice_devices = 1;
+		build_world_publish(&world);
+		struct attribution object = *build_world_previous(&world, 0)->object;
+		object.status.node_name = view_from(rows[i].holder);
+		build_world_previous(&world, 0)->object = &object;
+		build_world_previous(&world, 0)->claimed_age_ms = rows[i].claimed_age;
+		build_world_previous(&world, 0)->is_named_elsewhere = rows[i].is_named;
+		world.input.report = rows[i].is_silent ? NULL : &world.report;
+		world.input.report_age_ms = rows[i].report_age;
+		if (rows[i].is_unlisted) {
+			world.report.devices.count = 0;
+			world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+		}
+		struct roster roster = make();
+		assert_int_equal(roster.n_devices, 1);
+		assert_int_equal(roster.devices[0].is_elsewhere, rows[i].is_elsewhere);
+	}
+}
+
 static void uuids_are_the_same_in_either_case(void **state)
 {
 	(void)state;
@@ -566,6 +620,8 @@ static const struct CMUnitTest tests[] = {
 		a_reported_device_is_listed_once_however_it_is_known, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		objects_of_other_nodes_count_only_when_reported_here, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(uuids_are_the_same_in_either_case, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		devices_are_in_the_order_of_their_uuids_in_lower_case, set_up, tear_down),

@@ -97,7 +97,7 @@ static void gke_ids_are_read_by_minor_and_instance(void **state)
 static void an_allocation_with_the_pipe_is_mps(void **state)
 {
 	(void)state;
-	build_world_shared(&world, 0, 4);
+	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_UNKNOWN;
 	hold(0, true);
 	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
 }
@@ -115,7 +115,6 @@ static void an_allocation_without_the_pipe_is_time_slicing(void **state)
 	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, false);
-	set_label(&world, VIEW("mps"));
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
 }
 
@@ -142,25 +141,106 @@ static void without_allocations_the_device_itself_tells(void **state)
 	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
 	device->compute_mode = REPORT_COMPUTE_PROHIBITED;
-	set_label(&world, VIEW("mps"));
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
 }
 
-static void the_label_only_tells_when_nothing_else_does(void **state)
+static void the_label_alone_decides_nothing(void **state)
 {
 	(void)state;
 	struct report_device *device = build_world_shared(&world, 0, 2);
 	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
 	set_label(&world, VIEW("mps"));
-	expect_mode(ATTRIBUTION_MODE_MPS, 2, "node label gpu.sharing-strategy is mps");
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2,
+		    "device IDs end in a replica number,"
+		    "node label gpu.sharing-strategy is mps");
 	set_label(&world, VIEW("time-slicing"));
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2,
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2,
+		    "device IDs end in a replica number,"
 		    "node label gpu.sharing-strategy is time-slicing");
 	set_label(&world, VIEW("none"));
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
 	world.input.node = NULL;
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+}
+
+static void the_label_agrees_with_what_decided_or_contradicts_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *label;
+		int compute_mode, mode;
+		const char *evidence;
+	} rows[] = {
+		{"mps", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
+		 "compute mode is ExclusiveProcess,node label gpu.sharing-strategy is mps"},
+		{"time-slicing", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
+		 "compute mode is ExclusiveProcess,"
+		 "node label gpu.sharing-strategy is time-slicing, which contradicts"},
+		{"none", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
+		 "compute mode is ExclusiveProcess"},
+		{"mps", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
+		 "compute mode is Default,"
+		 "node label gpu.sharing-strategy is mps, which contradicts"},
+		{"time-slicing", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
+		 "compute mode is Default,node label gpu.sharing-strategy is time-slicing"},
+	};
+	struct report_device *device = build_world_shared(&world, 0, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_label(&world, view_from(rows[i].label));
+		device->compute_mode = rows[i].compute_mode;
+		expect_mode(rows[i].mode, 2, rows[i].evidence);
+	}
+	/* Where two that count for more contradict each other, it is those that are named. */
+	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	hold(0, false);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2,
+		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess");
+}
+
+/* It is about who shares the whole device. */
+static void the_label_says_nothing_of_what_is_not_shared(void **state)
+{
+	(void)state;
+	set_label(&world, VIEW("time-slicing"));
+	build_world_exclusive(&world, 0);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void a_pipe_under_the_default_mode_is_mps_and_both_are_said(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts");
+	set_label(&world, VIEW("time-slicing"));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts,"
+		    "node label gpu.sharing-strategy is time-slicing, which contradicts,"
+		    "a pod holds a device ID that is no longer offered");
+	/* It contradicted while the checkpoint spoke: its silence changes nothing. */
+	build_world_fail_book(&world);
+	set_label(&world, VIEW("mps"));
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts,"
+		    "node label gpu.sharing-strategy is mps,"
+		    "a pod holds a device ID that is no longer offered");
+	/* Nor does it when it has stopped meanwhile; but not when it comes up only then. */
+	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "node label gpu.sharing-strategy is mps,"
+		    "a pod holds a device ID that is no longer offered");
+	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4,
+		    "compute mode is Default,"
+		    "node label gpu.sharing-strategy is mps, which contradicts,"
+		    "a pod holds a device ID that is no longer offered");
 }
 
 static void contradicting_allocations_are_named_both(void **state)
@@ -247,10 +327,14 @@ static void sources_that_fail_leave_what_was_published(void **state)
 	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts");
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts");
 }
 
 static void sources_that_fail_leave_an_unknown_mode_with_its_reason(void **state)
@@ -275,12 +359,16 @@ static void a_settling_kubelets_short_offer_changes_no_mode(void **state)
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts");
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
 	build_world_offer_nothing(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts");
 	world.report.kubelet_restarted_at = 0;
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
 }
@@ -395,7 +483,7 @@ static void a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell(void **sta
 	expect_mode(ATTRIBUTION_MODE_MPS, 4, "compute mode is ExclusiveProcess");
 }
 
-static void held_ids_alone_do_not_make_the_replicas_fewer(void **state)
+static void held_ids_alone_make_the_replicas_neither_fewer_nor_more(void **state)
 {
 	(void)state;
 	build_world_shared(&world, 0, 4);
@@ -404,10 +492,13 @@ static void held_ids_alone_do_not_make_the_replicas_fewer(void **state)
 	world.report.allocatable = (struct array){0};
 	world.report.checkpoint.registered = (struct array){0};
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
-	/* But they may be more. */
+	/* Nor when it is known that none is on offer: the plugin is away. */
+	build_world_offer_nothing(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	/* Nor more: some are of before. */
 	for (unsigned i = 1; i < 6; i++)
 		build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, i));
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 6, "an allocation response has no MPS pipe");
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
 	/* And those of another mode are others. */
 	build_world_book_nothing(&world);
 	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
@@ -423,6 +514,44 @@ static void what_is_on_offer_says_how_many_replicas_there_are(void **state)
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
 	build_world_offer(&world, build_world_replica(&world, 0, 1));
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+}
+
+static void replicas_of_which_none_was_ever_on_offer_are_not_counted(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_offer_nothing(&world);
+	hold(0, false);
+	hold(2, false);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 0, "an allocation response has no MPS pipe");
+	tear_down(state);
+	set_up(state);
+	build_world_cut(&world, 0, 2);
+	build_world_offer_nothing(&world);
+	build_world_run(
+		&world, (struct build_pod){.name = "a"},
+		build_world_text(&world, "%.*s::1", VIEW_ARG(build_world_mig(&world, 0, 1))));
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 0,
+		    "device IDs name MIG devices,device IDs end in a replica number");
+	tear_down(state);
+	set_up(state);
+	build_world_without_agent(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 0)}});
+	build_world_pod(&world, (struct build_pod){.name = "b",
+						   .told = {build_world_replica(&world, 0, 2)}});
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "device IDs end in a replica number");
+	/* That a whole device or a MIG device is one, its ID says. */
+	tear_down(state);
+	set_up(state);
+	build_world_device(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	build_world_cut(&world, 1, 2);
+	build_world_offer_nothing(&world);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 1, 1));
+	build_world_publish(&world);
+	assert_int_equal(build_world_status(&world, 1)->sharing.replicas, 1);
 }
 
 static void an_odd_id_leaves_the_mode_open(void **state)
@@ -446,7 +575,7 @@ static void how_a_device_is_shared_out_is_what_is_on_offer(void **state)
 	build_world_book_nothing(&world);
 	build_world_list_nothing(&world);
 	hold(7, false);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
 }
 
 static void what_was_given_before_replicas_says_nothing_of_mps(void **state)
@@ -457,6 +586,24 @@ static void what_was_given_before_replicas_says_nothing_of_mps(void **state)
 	expect_mode(ATTRIBUTION_MODE_MPS, 2,
 		    "compute mode is ExclusiveProcess,"
 		    "a pod holds a device ID that is no longer offered");
+}
+
+/* The plugin was configured anew, from MPS to time-slicing; a pod that was there runs on. */
+static void what_was_given_of_another_offer_says_nothing_of_mps(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_UNKNOWN;
+	hold(3, true);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	hold(1, false);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "an allocation response has no MPS pipe");
+	/* While nothing is on offer it is all there is to go by. */
+	build_world_offer_nothing(&world);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0,
+		    "an allocation response has the MPS pipe,"
+		    "an allocation response has no MPS pipe");
 }
 
 static void a_claim_alone_is_exclusive_and_a_shared_one_is_not(void **state)
@@ -611,7 +758,7 @@ static void a_claimed_part_stays_mig_whatever_the_mode_was(void **state)
 	build_world_regrant(&world);
 	build_world_book(&world, "uid-b", "main",
 			 VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a device ID is of no known form");
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "a device ID is of no known form");
 	world.input.grants_unknown = true;
 	world.n_granted = 0;
 	build_world_regrant(&world);
@@ -696,8 +843,17 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_allocations_the_device_itself_tells, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(the_label_only_tells_when_nothing_else_does, set_up,
+	cmocka_unit_test_setup_teardown(the_label_alone_decides_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_label_agrees_with_what_decided_or_contradicts_it,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_label_says_nothing_of_what_is_not_shared, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(a_pipe_under_the_default_mode_is_mps_and_both_are_said,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_was_given_of_another_offer_says_nothing_of_mps, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(replicas_of_which_none_was_ever_on_offer_are_not_counted,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(contradicting_allocations_are_named_both, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(an_allocation_and_a_device_that_contradict_are_named_both,
@@ -714,8 +870,8 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(held_ids_alone_do_not_make_the_replicas_fewer, set_up,
-					tear_down),
+	cmocka_unit_test_setup_teardown(held_ids_alone_make_the_replicas_neither_fewer_nor_more,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_odd_id_leaves_the_mode_open, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(how_a_device_is_shared_out_is_what_is_on_offer, set_up,
 					tear_down),

@@ -107,6 +107,20 @@ static void whoever_names_hamis_id_makes_its_holder_a_stand_in(void **state)
 	}
 }
 
+/* It held some device, and maybe not this one. */
+static void a_stand_in_of_hamis_is_not_remembered(void **state)
+{
+	(void)state;
+	offer_hami();
+	build_world_run(&world, (struct build_pod){.name = "a"}, hami_id(0, 1));
+	expect_tenants(publish(), "uid-a/main");
+	build_world_remove_pod(&world, "uid-a");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	expect_tenants(publish(), "");
+	expect_recent(publish(), "");
+}
+
 static void whoever_names_hamis_id_lets_the_annotation_tell_the_device(void **state)
 {
 	(void)state;
@@ -239,6 +253,27 @@ static void hamis_annotation_places_an_id_of_no_known_device(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_unplaced(publish(), "uid-a/main GPU-00000007-0000-4000-8000-0123456789ab-0");
+}
+
+/* A card has come from another node, whose last report may be true as yet. */
+static void hamis_annotation_leads_to_no_device_that_another_node_may_have(void **state)
+{
+	(void)state;
+	offer_hami();
+	publish();
+	struct attribution object = *build_world_previous(&world, 1)->object;
+	object.status.node_name = VIEW("gpu-b");
+	build_world_previous(&world, 1)->object = &object;
+	build_world_previous(&world, 1)->claimed_age_ms = world.limits.report_stale_ms - 1;
+	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
+			hami_id(0, 1));
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
+							   UNCONFIRMED);
+	expect_text(t->stand_in, "HAMi");
+	expect_tenants_of(1, "");
+	build_world_previous(&world, 1)->claimed_age_ms = world.limits.report_stale_ms;
+	expect_tenants(publish(), "");
+	expect_tenants_of(1, "uid-a/main");
 }
 
 static void a_process_confirms_what_an_annotation_says_and_stays_true(void **state)
@@ -487,6 +522,58 @@ static void a_sharer_is_named_by_its_first_main_container(void **state)
 	expect_tenants(publish(), "uid-a/work,uid-b/,uid-r/main");
 }
 
+static void a_sharer_is_named_by_the_container_that_kais_annotation_names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *named, *tenants;
+	} rows[] = {
+		{"train", "uid-a/train,uid-r/main"},
+		{"init", "uid-a/init,uid-r/main"},
+		/* None of the pod's: it says nothing. */
+		{"gone", "uid-a/train,uid-r/main"},
+		{"", "uid-a/train,uid-r/main"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		reserve("g1");
+		build_world_pod(&world, (struct build_pod){.name = "a",
+							   .kai_group = "g1",
+							   .kai_container = rows[i].named,
+							   .container = "init",
+							   .second = "train",
+							   .kind = POD_CONTAINER_INIT});
+		expect_tenants(publish(), rows[i].tenants);
+	}
+	tear_down(NULL);
+	set_up(NULL);
+	reserve("g1");
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .kai_group = "g1",
+						   .kai_container = "train",
+						   .container = "proxy",
+						   .second = "train"});
+	expect_tenants(publish(), "uid-a/train,uid-r/main");
+}
+
+static void a_pod_that_shares_several_devices_is_on_each(void **state)
+{
+	(void)state;
+	reserve("g1");
+	build_world_run(&world,
+			(struct build_pod){.name = "s", .reservation = true, .kai_group = "g2"},
+			build_world_uuid(&world, 1));
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_groups = {"g1", "g2"}});
+	build_world_pod(&world, (struct build_pod){.name = "b", .kai_groups = {"g2", "g3"}});
+	build_world_pod(&world, (struct build_pod){.name = "c", .kai_group = "g1"});
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main,uid-c/main,uid-r/main");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_tenants_of(1, "uid-a/main,uid-b/main,uid-s/main");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
 static void a_reservation_of_no_group_shares_with_nobody(void **state)
 {
 	(void)state;
@@ -566,6 +653,10 @@ static void room_is_asked_for_all_that_the_texts_can_name_and_no_more(void **sta
 		  {.name = "c"}},
 		 2},
 		{{{.name = "r", .kai_group = "g", .reservation = true},
+		  {.name = "a", .kai_groups = {"g", "h"}},
+		  {.name = "b", .kai_group = "h"}},
+		 2},
+		{{{.name = "r", .kai_group = "g", .reservation = true},
 		  {.name = "s", .kai_group = "g", .reservation = true},
 		  {.name = "a", .kai_group = "g"},
 		  {.name = "b", .hami = "x"}},
@@ -588,6 +679,7 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(whoever_names_hamis_id_makes_its_holder_a_stand_in, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(a_stand_in_of_hamis_is_not_remembered, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(whoever_names_hamis_id_lets_the_annotation_tell_the_device,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_part_of_hamis_annotation_is_one_containers, set_up,
@@ -603,6 +695,8 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(hamis_annotation_places_an_id_of_no_known_device, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(hamis_annotation_leads_to_no_device_that_another_node_may_have,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_confirms_what_an_annotation_says_and_stays_true,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -630,6 +724,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_sharer_that_leaves_its_group_leaves_the_device, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_sharer_is_named_by_its_first_main_container, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_sharer_is_named_by_the_container_that_kais_annotation_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_shares_several_devices_is_on_each, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_of_no_group_shares_with_nobody, set_up,
 					tear_down),

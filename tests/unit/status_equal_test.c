@@ -7,7 +7,7 @@
 /* A status with one element in each array, and all that those point to. */
 struct full {
 	struct attribution_status status;
-	struct view texts[6];
+	struct view texts[7];
 	struct attribution_partition partition;
 	struct attribution_tenant tenant;
 	struct attribution_disagreement disagreement;
@@ -32,6 +32,7 @@ static void fill(struct full *full)
 	full->tenant.witnesses = ONE(full->texts[1]);
 	full->event.tenants = ONE(full->texts[2]);
 	full->disagreement.says = ONE(full->statement);
+	full->statement.device_ids = ONE(full->texts[6]);
 	full->unplaced.device_ids = ONE(full->texts[5]);
 	status->sharing.evidence = ONE(full->texts[3]);
 	status->health.reasons = ONE(full->texts[4]);
@@ -86,6 +87,7 @@ static const struct member members[] = {
 	MEMBER(status.unplaced_tenants_left_out, NUMBER),
 	MEMBER(status.unallocated_users, LIST),
 	MEMBER(status.unallocated_users_left_out, NUMBER),
+	MEMBER(status.unknown_processes, NUMBER),
 	MEMBER(status.recent_tenants, LIST),
 	MEMBER(status.activity.state, ENUM),
 	MEMBER(status.activity.since, NUMBER),
@@ -104,6 +106,7 @@ static const struct member members[] = {
 	MEMBER(texts[3], TEXT),
 	MEMBER(texts[4], TEXT),
 	MEMBER(texts[5], TEXT),
+	MEMBER(texts[6], TEXT),
 	MEMBER(partition.uuid, TEXT),
 	MEMBER(partition.profile, TEXT),
 	MEMBER(partition.gpu_instance_id, NUMBER),
@@ -131,6 +134,8 @@ static const struct member members[] = {
 	MEMBER(disagreement.says, LIST),
 	MEMBER(statement.witness, TEXT),
 	MEMBER(statement.slots, NUMBER),
+	MEMBER(statement.device_ids, LIST),
+	MEMBER(statement.device_ids_left_out, NUMBER),
 	MEMBER(unplaced.pod_uid, TEXT),
 	MEMBER(unplaced.container, TEXT),
 	MEMBER(unplaced.pod_namespace, TEXT),
@@ -141,6 +146,7 @@ static const struct member members[] = {
 	MEMBER(user.pod_uid, TEXT),
 	MEMBER(user.pod_namespace, TEXT),
 	MEMBER(user.pod_name, TEXT),
+	MEMBER(user.container, TEXT),
 	MEMBER(user.process, TEXT),
 	MEMBER(user.since, NUMBER),
 	MEMBER(past.pod_uid, TEXT),
@@ -153,6 +159,7 @@ static const struct member members[] = {
 	MEMBER(event.time, NUMBER),
 	MEMBER(event.meaning, TEXT),
 	MEMBER(event.tenants, LIST),
+	MEMBER(event.tenants_left_out, NUMBER),
 	MEMBER(drift.type, TEXT),
 	MEMBER(drift.severity, ENUM),
 	MEMBER(drift.intended, TEXT),

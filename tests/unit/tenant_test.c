@@ -10,6 +10,7 @@
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
 #define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
 #define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
@@ -635,7 +636,7 @@ static void a_name_alone_gives_name_only(void **state)
 	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
 }
 
-static void what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent(void **state)
+static void what_the_checkpoint_confirmed_it_bears_witness_to_while_it_is_silent(void **state)
 {
 	(void)state;
 	publish_one_tenant();
@@ -643,7 +644,49 @@ static void what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent(voi
 	for (int i = 0; i < 2; i++) {
 		const struct attribution_tenant *t =
 			expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
-		expect_texts(t->witnesses, "PodResources");
+		expect_texts(t->witnesses, "Checkpoint,PodResources");
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+/* The checkpoint never named it: what confirmed it was the status of the pod, which says no more. */
+static void what_a_name_alone_bears_out_is_not_confirmed_by_having_been_so(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_fail_book(&world);
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .told = {build_world_uuid(&world, 0)}});
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "PodResources,PodStatus");
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY)->witnesses,
+		     "PodResources");
+}
+
+static void who_is_kept_by_a_name_alone_is_confirmed_no_more(void **state)
+{
+	(void)state;
+	static const struct {
+		int before, after;
+	} rows[] = {{CONFIRMED, NAME_ONLY}, {DISPUTED, DISPUTED}};
+	for (int is_failed = 0; is_failed < 2; is_failed++) {
+		for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+			start_anew();
+			publish_one_tenant();
+			alter_published()->confidence = rows[row].before;
+			/* The kubelet has lost its book, and its List may be short or fails. */
+			build_world_book_nothing(&world);
+			build_world_list_nothing(&world);
+			let_settle();
+			if (is_failed)
+				build_world_fail_list(&world);
+			expect_texts(expect_tenant(publish(), "uid-a", RUNNING, rows[row].after)
+					     ->witnesses,
+				     "PodResources");
+			assert_int_equal(build_world_count_writes(&world), 0);
+		}
 	}
 }
 
@@ -1588,7 +1631,12 @@ static const struct CMUnitTest tests[] = {
 		of_several_resources_the_first_by_name_is_shown, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_name_alone_gives_name_only, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_the_checkpoint_confirmed_stays_confirmed_while_it_is_silent, set_up, tear_down),
+		what_the_checkpoint_confirmed_it_bears_witness_to_while_it_is_silent, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_name_alone_bears_out_is_not_confirmed_by_having_been_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_is_kept_by_a_name_alone_is_confirmed_no_more, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		other_devices_than_those_confirmed_are_held_by_name_only, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -102,7 +102,36 @@ static void an_odd_id_is_placed_by_the_uuid_that_it_begins_with(void **state)
 	expect_text(status->slots.summary, "1/1");
 	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_UNKNOWN);
 	expect_texts(status->sharing.evidence, "a device ID is of no known form");
-	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+	expect_condition(status, "Ready", CONDITION_FALSE, "UnknownDeviceID");
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "a tenant holds a device ID of no known form: "
+		    "GPU-00000000-0000-4000-8000-0123456789ab#1");
+}
+
+static void of_several_odd_ids_the_lowest_is_named_and_the_rest_counted(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 1);
+	build_world_device(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"},
+			VIEW("GPU-00000000-0000-4000-8000-0123456789ab#2"));
+	build_world_run(&world, (struct build_pod){.name = "b"},
+			VIEW("GPU-00000000-0000-4000-8000-0123456789ab#10"));
+	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 1));
+	expect_text(attribution_find_condition(publish_later(), VIEW("Attributed"))->message,
+		    "a tenant holds a device ID of no known form: "
+		    "GPU-00000000-0000-4000-8000-0123456789ab#10 and 1 more");
+	expect_condition(build_world_status(&world, 1), "Attributed", CONDITION_TRUE,
+			 "AllResolved");
+	/* One on offer is held by nobody. */
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_remove_pod(&world, "uid-b");
+	build_world_remove_pod(&world, "uid-c");
+	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab#2"));
+	expect_condition(publish_later(), "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
 static void one_that_is_new_is_waited_for(void **state)
@@ -260,8 +289,8 @@ static void ids_beyond_the_bound_are_counted(void **state)
 		for (unsigned i = 0; i < counts[row]; i++)
 			build_world_book(&world, "uid-a", "main",
 					 build_world_text(&world, "x-%02u", i));
-		const struct attribution_unplaced *u =
-			ARRAY_AT(publish_later()->unplaced_tenants, struct attribution_unplaced, 0);
+		const struct attribution_unplaced *u = ARRAY_AT(publish_later()->unplaced_tenants,
+								struct attribution_unplaced, 0);
 		assert_true(u->device_ids.present);
 		assert_int_equal(u->device_ids.count, n);
 		assert_int_equal(u->device_ids_left_out, counts[row] - n);
@@ -290,6 +319,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(an_odd_id_is_placed_by_the_uuid_that_it_begins_with, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(of_several_odd_ids_the_lowest_is_named_and_the_rest_counted,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(one_that_is_new_is_waited_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_container_of_a_pod_is_waited_for_by_itself, set_up,
 					tear_down),

@@ -129,12 +129,178 @@ static void which_of_two_containers_has_a_process_is_not_guessed(void **state)
 	}
 }
 
-static void the_processes_of_a_pod_with_one_tenant_are_its_whatever_their_container(void **state)
+/* Container main of pod "a" holds the device, its container debug does not. */
+static void run_debug(void)
+{
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .id = "id-main",
+					   .second = "debug",
+					   .second_id = "id-debug"},
+			build_world_uuid(&world, 0));
+	build_world_see_no_processes(&world);
+}
+
+static void of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its(void **state)
+{
+	(void)state;
+	static const char *const ids[] = {"id-main", "id-before", ""};
+	run_debug();
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		build_world_process(&world, 0, 1 + (int64_t)i, "uid-a")->container_id =
+			view_from(ids[i]);
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 3);
+	expect_users(status, "");
+}
+
+static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
+{
+	(void)state;
+	run_debug();
+	build_world_process(&world, 0, 7, "uid-a")->container_id = VIEW("id-debug");
+	const struct attribution_status *status = publish_later();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->processes, 0);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	expect_users(status, "uid-a python3[7]");
+	expect_text(user_at(status, 0)->pod_name, "a");
+	expect_text(user_at(status, 0)->container, "debug");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Its pod is gone: what was known of it stays. */
+	build_world_remove_pod(&world, "uid-a");
+	status = publish();
+	expect_users(status, "uid-a python3[7]");
+	expect_text(user_at(status, 0)->container, "debug");
+}
+
+/* A List never has them. */
+static void without_a_checkpoint_an_init_container_may_hold_what_its_pod_does(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .container = "init",
+					   .id = "id-init",
+					   .kind = POD_CONTAINER_INIT,
+					   .second = "main",
+					   .second_id = "id-main"},
+			build_world_uuid(&world, 0));
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	world.booked[0].container = VIEW("main");
+	build_world_process(&world, 0, 7, "uid-a")->container_id = VIEW("id-init");
+	struct report_checkpoint good = world.report.checkpoint;
+	build_world_fail_book(&world);
+	expect_users(publish_later(), "");
+	expect_tenants(build_world_status(&world, 0), "uid-a/main");
+	world.report.sources.checkpoint.state = REPORT_SOURCE_OK;
+	world.report.checkpoint = good;
+	expect_users(publish_later(), "uid-a python3[7]");
+}
+
+static void of_a_user_of_the_host_no_container_is_told(void **state)
+{
+	(void)state;
+	run_debug();
+	build_world_process(&world, 0, 7, "")->container_id = VIEW("id-debug");
+	assert_int_equal(user_at(publish_later(), 0)->container.len, 0);
+}
+
+static void a_process_in_a_third_container_leaves_the_tenants_numbers_known(void **state)
+{
+	(void)state;
+	const struct build_pod pod = {.name = "a", .container = "zzz", .second = "debug",
+				      .second_id = "id-debug"};
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, pod, build_world_replica(&world, 0, 0));
+	build_world_run(&world, pod, build_world_replica(&world, 0, 1));
+	world.listed[1].container = VIEW("aaa");
+	world.booked[1].container = VIEW("aaa");
+	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-debug");
+	expect_users(publish_later(), "uid-a python3[1]");
+	expect_text(user_at(build_world_status(&world, 0), 0)->container, "debug");
+}
+
+/* Pods "a" and "b" hold a partition each. */
+static void run_on_partitions(void)
+{
+	build_world_cut(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 0, 1));
+	build_world_see_no_processes(&world);
+}
+
+static void a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user(void **state)
+{
+	(void)state;
+	run_on_partitions();
+	build_world_process(&world, 0, 1, "uid-a")->partition = build_world_mig(&world, 0, 1);
+	build_world_process(&world, 0, 2, "uid-b")->partition = build_world_mig(&world, 0, 1);
+	/* Where it is was not told. */
+	build_world_process(&world, 0, 3, "uid-b")->partition = (struct view){0};
+	const struct attribution_status *status = publish_later();
+	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->processes, 0);
+	expect_texts(t->witnesses, "Checkpoint,PodResources");
+	assert_int_equal(expect_tenant(status, "uid-b", RUNNING, CONFIRMED)->processes, 2);
+	expect_users(status, "uid-a python3[1]");
+}
+
+static void a_process_is_the_containers_whose_partition_it_is_on(void **state)
+{
+	(void)state;
+	const struct build_pod pod = {.name = "a", .container = "aaa", .second = "zzz"};
+	build_world_cut(&world, 0, 3);
+	for (unsigned i = 0; i < 3; i++)
+		build_world_run(&world, pod, build_world_mig(&world, 0, i));
+	world.listed[2].container = VIEW("zzz");
+	world.booked[2].container = VIEW("zzz");
+	build_world_process(&world, 0, 1, "uid-a")->partition = build_world_mig(&world, 0, 1);
+	build_world_process(&world, 0, 2, "uid-a")->partition = build_world_mig(&world, 0, 2);
+	build_world_process(&world, 0, 3, "uid-a")->partition = build_world_mig(&world, 0, 2);
+	expect_processes(publish_later(), 1, 2);
+}
+
+/* A claim gave it two MIG devices; of one no slice tells the UUID, or of none. */
+static void whose_partition_is_not_known_may_be_on_any(void **state)
+{
+	(void)state;
+	enum { N = 2 };
+	for (unsigned unknown = 0; unknown <= N; unknown++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_cut(&world, 0, 3);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		for (unsigned i = 0; i < N; i++) {
+			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+			grant->is_part = true;
+			grant->device = build_world_text(&world, "pool/part-%u", i);
+			if (i != unknown)
+				grant->partition = build_world_mig(&world, 0, i);
+		}
+		build_world_regrant(&world);
+		for (unsigned i = 0; i < 3; i++)
+			build_world_process(&world, 0, 1 + i, "uid-a")->partition =
+				build_world_mig(&world, 0, i);
+		const struct attribution_status *status = publish_later();
+		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes,
+				 unknown == N ? 2 : 3);
+		expect_users(status, unknown == N ? "uid-a python3[3]" : "");
+	}
+}
+
+static void a_tenant_that_is_only_carried_may_be_on_any_partition(void **state)
 {
 	(void)state;
 	run_a();
-	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("id-other");
-	assert_int_equal(expect_tenant(publish_later(), "uid-a", RUNNING, CONFIRMED)->processes, 1);
+	publish();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	build_world_process(&world, 0, 1, "uid-a")->partition = build_world_mig(&world, 0, 1);
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
 }
 
 static void a_static_pods_processes_are_found_by_its_hash(void **state)
@@ -617,6 +783,9 @@ static void those_beyond_the_bound_are_counted_and_stay_so(void **state)
 	expect_text(user_at(status, 63)->process, "python3[163]");
 	assert_int_equal(build_world_count_writes(&world), 0);
 	world.report.sources.processes.state = REPORT_SOURCE_ERROR;
+	status = publish();
+	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
+	assert_int_equal(status->unallocated_users_left_out, 3);
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
@@ -641,17 +810,22 @@ static void who_is_beyond_the_bound_of_the_tenants_is_no_user(void **state)
 	build_world_shared(&world, 1, LIMIT_TENANTS + 2);
 	for (unsigned i = 0; i < LIMIT_TENANTS + 2; i++) {
 		const struct build_pod pod = {.name = build_world_text(&world, "p%03u", i).ptr,
-					      .hash = i == LIMIT_TENANTS ? "f00d" : NULL};
+					      .hash = i == LIMIT_TENANTS ? "f00d" : NULL,
+					      .id = i > LIMIT_TENANTS ? "id-main" : NULL,
+					      .second = i > LIMIT_TENANTS ? "debug" : NULL,
+					      .second_id = i > LIMIT_TENANTS ? "id-debug" : NULL};
 		build_world_run(&world, pod, build_world_replica(&world, 1, i));
 	}
 	build_world_process(&world, 1, 1, "f00d");
 	build_world_process(&world, 1, 2, "uid-p257");
 	build_world_process(&world, 1, 3, "uid-strange");
 	build_world_process(&world, 1, 4, "");
+	build_world_process(&world, 1, 5, "uid-p257")->container_id = VIEW("id-main");
+	build_world_process(&world, 1, 6, "uid-p257")->container_id = VIEW("id-debug");
 	publish_later();
 	const struct attribution_status *status = build_world_status(&world, 1);
 	assert_int_equal(status->tenants_left_out, 2);
-	expect_users(status, " python3[4],uid-strange python3[3]");
+	expect_users(status, " python3[4],uid-p257 python3[6],uid-strange python3[3]");
 	/* Who that was nobody tells while the books are silent. */
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
@@ -719,6 +893,79 @@ static void a_process_that_nobody_could_look_at_is_no_user(void **state)
 	expect_users(publish_later(), " python3[7]");
 }
 
+/* More of them on device 0, and what the source says of that. */
+static void hide_processes(unsigned n, const char *message)
+{
+	for (unsigned i = 0; i < n; i++)
+		build_world_process(&world, 0, 100 + world.devices[0].processes.count, "")
+			->command = (struct view){0};
+	world.report.sources.processes.message = view_from(message);
+}
+
+static void processes_that_the_agent_could_not_look_at_are_counted(void **state)
+{
+	(void)state;
+	run_a();
+	hide_processes(2, "only 4096 processes are looked up");
+	assert_int_equal(publish()->unknown_processes, 0);
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(status->unknown_processes, 2);
+	expect_users(status, "");
+	assert_int_equal(status->unallocated_users_left_out, 0);
+	/* Another number alone is no reason to write. */
+	hide_processes(1, "only 4096 processes are looked up");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.report.sources.processes.state = REPORT_SOURCE_ERROR;
+	assert_int_equal(publish()->unknown_processes, 2);
+	world.report.sources.processes.state = REPORT_SOURCE_OK;
+	assert_int_equal(publish()->unknown_processes, 3);
+	build_world_see_no_processes(&world);
+	assert_int_equal(publish()->unknown_processes, 0);
+}
+
+static void a_process_that_has_only_ended_or_just_begun_is_not_counted(void **state)
+{
+	(void)state;
+	run_a();
+	hide_processes(1, "");
+	assert_int_equal(publish_later()->unknown_processes, 0);
+	assert_int_equal(world.result.n_doubts, 0);
+}
+
+static void the_unknown_processes_of_each_device_wait_for_themselves(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_device(&world, 1);
+	build_world_see_no_processes(&world);
+	hide_processes(0, "some processes cannot be looked at");
+	publish();
+	assert_int_equal(world.result.n_doubts, 0);
+	hide_processes(1, "some processes cannot be looked at");
+	publish_later();
+	build_world_process(&world, 1, 1, "")->command = (struct view){0};
+	assert_int_equal(publish()->unknown_processes, 1);
+	assert_int_equal(build_world_status(&world, 1)->unknown_processes, 0);
+	publish_later();
+	assert_int_equal(build_world_status(&world, 1)->unknown_processes, 1);
+	/* Nor does a restart make them new. */
+	build_world_restart(&world);
+	build_world_join(&world);
+	build_world_report(&world);
+	assert_int_equal(publish()->unknown_processes, 1);
+}
+
+static void who_takes_the_sight_of_processes_away_wants_none_counted(void **state)
+{
+	(void)state;
+	run_a();
+	hide_processes(1, "some processes cannot be looked at");
+	assert_int_equal(publish_later()->unknown_processes, 1);
+	world.report.sources.processes.state = REPORT_SOURCE_ABSENT;
+	assert_int_equal(publish()->unknown_processes, 0);
+}
+
 static void a_long_name_is_cut(void **state)
 {
 	(void)state;
@@ -774,6 +1021,149 @@ static void no_process_is_left_out_for_want_of_memory(void **state)
 	}
 }
 
+/* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. */
+static void let_no_book_be_read(bool is_open)
+{
+	world.report.sources.checkpoint.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
+	world.report.checkpoint.present = !is_open;
+	world.report.sources.pod_resources.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
+}
+
+static void let_claims_be_unknown(bool is_open)
+{
+	world.input.grants_unknown = is_open;
+}
+
+static void let_somebody_unknown_hold_a_slot(bool is_open)
+{
+	if (is_open)
+		build_world_list(&world, "x", "main", build_world_uuid(&world, 1));
+	else
+		build_world_list_nothing(&world);
+}
+
+static void let_its_claim_be_unheard(bool is_open)
+{
+	build_world_remove_pod(&world, "uid-b");
+	build_world_pod(&world, (struct build_pod){.name = "b", .claim = "c"});
+	if (!is_open)
+		build_world_grant(&world, "uid-b", "main", 0);
+}
+
+static void let_it_hold(bool is_open, struct view id)
+{
+	if (is_open) {
+		build_world_book(&world, "uid-b", "main", id);
+		build_world_list(&world, "b", "main", id);
+	} else {
+		build_world_book_nothing(&world);
+		build_world_list_nothing(&world);
+	}
+}
+
+static void let_it_hold_an_unknown_device(bool is_open)
+{
+	let_it_hold(is_open, VIEW("GPU-ffffffff-0000-4000-8000-000000000000"));
+}
+
+static void let_hami_choose_for_it(bool is_open)
+{
+	let_it_hold(is_open,
+		    build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+}
+
+static void who_may_hold_the_device_is_no_user_of_it(void **state)
+{
+	(void)state;
+	static void (*const doubts[])(bool is_open) = {
+		let_no_book_be_read,      let_claims_be_unknown,
+		let_its_claim_be_unheard, let_somebody_unknown_hold_a_slot,
+		let_hami_choose_for_it,   let_it_hold_an_unknown_device,
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_exclusive(&world, 0);
+		build_world_exclusive(&world, 1);
+		build_world_see_no_processes(&world);
+		build_world_pod(&world, (struct build_pod){.name = "b"});
+		build_world_process(&world, 1, 1, "uid-b");
+		doubts[i](true);
+		publish();
+		publish_later();
+		expect_users(build_world_status(&world, 1), "");
+		doubts[i](false);
+		publish();
+		publish_later();
+		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+		/* What is known is not unsaid. */
+		doubts[i](true);
+		publish_later();
+		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+	}
+}
+
+static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_fail_book(&world);
+	build_world_pod(&world, (struct build_pod){.name = "b", .id = "i", .kind = POD_CONTAINER_INIT});
+	build_world_pod(&world, (struct build_pod){.name = "c", .id = "m"});
+	build_world_process(&world, 0, 1, "uid-b")->container_id = VIEW("i");
+	build_world_process(&world, 0, 2, "uid-c")->container_id = VIEW("m");
+	build_world_process(&world, 0, 3, "uid-strange");
+	publish();
+	expect_users(publish_later(), "uid-c python3[2]");
+	/* Without a checkpoint no plugin has given out anything. */
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ABSENT;
+	publish();
+	expect_users(publish_later(), "uid-b python3[1],uid-c python3[2],uid-strange python3[3]");
+}
+
+static void a_process_of_a_pod_that_is_over_has_the_grace(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_FAILED});
+	build_world_process(&world, 0, 1, "uid-b");
+	publish();
+	expect_users(publish_later(), "");
+	build_world_wait(&world, world.limits.user_grace_ms);
+	build_world_report(&world);
+	expect_users(publish(), "uid-b python3[1]");
+}
+
+static void where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_slice(&world, 0);
+	build_world_process(&world, 0, 1, "uid-strange");
+	publish();
+	expect_users(publish_later(), "");
+	build_world_wait(&world, world.limits.pending_ms);
+	expect_users(publish(), "uid-strange python3[1]");
+}
+
+static void of_a_pod_that_the_api_does_not_know_no_container_is_borne_out(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
+	build_world_process(&world, 0, 1, "uid-b");
+	const struct attribution_status *status = publish_later();
+	expect_texts(expect_tenant(status, "uid-b", ATTRIBUTION_PHASE_PENDING,
+				   ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
+			     ->witnesses,
+		     "Checkpoint");
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	status = publish();
+	expect_texts(expect_tenant(status, "uid-b", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,PodResources,Processes");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_tenants_processes_and_memory_are_added_up, set_up,
 					tear_down),
@@ -782,8 +1172,25 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(which_of_two_containers_has_a_process_is_not_guessed,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		the_processes_of_a_pod_with_one_tenant_are_its_whatever_their_container, set_up,
+		of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(a_process_in_a_container_that_holds_nothing_is_a_user,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_checkpoint_an_init_container_may_hold_what_its_pod_does, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(of_a_user_of_the_host_no_container_is_told, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_in_a_third_container_leaves_the_tenants_numbers_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_is_the_containers_whose_partition_it_is_on, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(whose_partition_is_not_known_may_be_on_any, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_tenant_that_is_only_carried_may_be_on_any_partition,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_compute_mode_that_mps_needs_hides_nobody, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_tenants_process_is_its_own_whatever_it_is_called, set_up,
@@ -828,6 +1235,14 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_process_that_nobody_could_look_at_is_no_user, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(processes_that_the_agent_could_not_look_at_are_counted,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_that_has_only_ended_or_just_begun_is_not_counted,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_unknown_processes_of_each_device_wait_for_themselves, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_takes_the_sight_of_processes_away_wants_none_counted,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_tenant_that_only_its_processes_show_has_no_other_witness,
 					set_up, tear_down),
@@ -850,6 +1265,16 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_name_is_as_long_as_it_is_up_to_the_bound, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_of_a_pod_that_is_over_has_the_grace, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_pod_that_the_api_does_not_know_no_container_is_borne_out, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(no_process_is_left_out_for_want_of_memory, set_up,
 					tear_down),
 };

@@ -270,7 +270,7 @@ static void a_real_attribution_lands_on_the_node_that_its_status_names(void **st
 	const struct attribution *object = inventory_find_attribution(
 		world->inventory, VIEW("gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"));
 	assert_non_null(object);
-	assert_true(view_equal(object->resource_version, VIEW("332")));
+	assert_true(view_equal(object->resource_version, VIEW("955")));
 	char node[64];
 	snprintf(node, sizeof(node), "%.*s", VIEW_ARG(object->status.node_name));
 	assert_int_equal(gather(world, node).n_previous, 1);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Who holds what is a list of seats, put in the order of what is held. Where nothing is shared a
+ * unit (the device, or a MIG device) has one seat; of what is shared each replica is a unit.
+ *
+ * A tenant that is carried over has no ID any more. Where nothing is shared it is on the whole of
+ * the device, or of the MIG devices that were published with it; which replica it had nobody can
+ * tell. Two of those may be left over from when it was shared: somebody must have been given it
+ * since.
+ */
+
+#include "core/overlap.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/sbuf.h"
+#include "core/claimant.h"
+
+struct seat {
+	struct view unit;
+	const struct pod *pod;
+	bool is_claimed;
+	bool is_kept; /* by no book that names it now */
+};
+
+struct finder {
+	const struct holdings *holdings;
+	const struct roster_device *device;
+	size_t index;
+	const struct attribution_status *status; /* as it will be, so far */
+	struct view before; /* what was published of one; empty: there was none */
+	bool is_lenient;    /* what was read last counts, too: it is to end by what is known only */
+	bool has_whole_claimed, has_whole_given; /* the whole device: by a claim, by the plugin */
+	struct seat *seats;
+	size_t n_seats;
+};
+
+static bool is_alive(const struct pod *pod)
+{
+	return pod && !pod_is_over(pod);
+}
+
+/*
+ * What a List says and a good checkpoint does not has been given back: kubelets before 1.34 list
+ * what pods that ended had. So may have been what was last read of a book that fails.
+ */
+static unsigned believed(const struct finder *finder)
+{
+	if (finder->holdings->checkpoint == HOLDING_BOOK_OK)
+		return HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM;
+	if (finder->is_lenient)
+		return HOLDING_CHECKPOINT | HOLDING_LIST | HOLDING_POD_STATUS | HOLDING_CLAIM;
+	return HOLDING_POD_STATUS | HOLDING_CLAIM |
+	       (finder->holdings->list == HOLDING_BOOK_OK ? HOLDING_LIST : 0u);
+}
+
+static bool is_seat(const struct finder *finder, const struct holding *item)
+{
+	return (item->witnesses & believed(finder)) && item->id.len > 0 && !item->takes_no_slot &&
+	       !item->is_monitor && !item->is_hami && item->owner->stand_in.len == 0;
+}
+
+static bool is_claimed(const struct holding *item)
+{
+	return (item->witnesses & HOLDING_CLAIM) != 0;
+}
+
+static bool is_whole(const struct holding *item)
+{
+	struct device_id id = device_id_parse(item->id);
+	return item->partition.len == 0 && !item->is_part && !id.is_replica && !id.is_odd;
+}
+
+/* Whoever has the whole device by a claim shares it with nobody to whom the plugin gives a part. */
+static struct view unit_of(const struct finder *finder, const struct holding *item)
+{
+	if (is_whole(item) ||
+	    (is_claimed(item) ? finder->has_whole_given : finder->has_whole_claimed))
+		return finder->device->uuid;
+	return item->partition.len > 0 && !device_id_parse(item->id).is_replica ? item->partition
+										: item->id;
+}
+
+static void add(struct finder *finder, struct seat seat)
+{
+	finder->seats[finder->n_seats++] = seat;
+}
+
+static void read_items(struct finder *finder, const struct holding *items, size_t n_items)
+{
+	for (size_t i = 0; i < n_items; i++) {
+		if (is_seat(finder, &items[i]) && is_whole(&items[i]))
+			*(is_claimed(&items[i]) ? &finder->has_whole_claimed
+						: &finder->has_whole_given) = true;
+	}
+	for (size_t i = 0; i < n_items; i++) {
+		if (is_seat(finder, &items[i]) && is_alive(items[i].owner->pod))
+			add(finder, (struct seat){.unit = unit_of(finder, &items[i]),
+						  .pod = items[i].owner->pod,
+						  .is_claimed = is_claimed(&items[i])});
+	}
+}
+
+/* No book names it now, and nothing shows that it has ended. */
+static bool is_kept(const struct finder *finder, const struct attribution_tenant *tenant,
+		    const struct pod *pod)
+{
+	size_t n;
+	(void)holding_items_of(finder->holdings, finder->index, tenant->pod_uid, tenant->container,
+			       &n);
+	return n == 0 && tenant->slots > 0 && tenant->stand_in.len == 0 &&
+	       !claimant_is_one(tenant) && is_alive(pod);
+}
+
+static bool is_shared(const struct attribution_status *status, struct view partition)
+{
+	for (uint32_t i = 0; i < status->partitions.count; i++) {
+		const struct attribution_partition *p = ARRAY_AT(status->partitions,
+								 struct attribution_partition, i);
+		if (view_equal(p->uuid, partition))
+			return p->slots != 1;
+	}
+	return true;
+}
+
+static void read_kept(struct finder *finder, const struct attribution_tenant *tenant)
+{
+	const struct pod *pod = census_find_uid(&finder->holdings->census, tenant->pod_uid);
+	struct seat seat = {.unit = finder->device->uuid, .pod = pod, .is_kept = true};
+
+	if (!is_kept(finder, tenant, pod))
+		return;
+	if (tenant->partitions.count == 0 &&
+	    finder->status->sharing.mode == ATTRIBUTION_MODE_EXCLUSIVE)
+		add(finder, seat);
+	for (uint32_t i = 0; i < tenant->partitions.count; i++) {
+		seat.unit = *ARRAY_AT(tenant->partitions, struct view, i);
+		if (!is_shared(finder->status, seat.unit))
+			add(finder, seat);
+	}
+}
+
+static int by_unit(const void *a, const void *b)
+{
+	const struct seat *x = a, *y = b;
+	int order = view_compare(x->unit, y->unit);
+	return order ? order : view_compare(pod_uid(x->pod), pod_uid(y->pod));
+}
+
+/* The seats of one pod become one. False: no more than one has the unit, or all do by right. */
+static bool is_held_twice(const struct finder *finder, struct seat *seats, size_t *n_seats)
+{
+	bool is_given = false, is_named = finder->is_lenient;
+	size_t n = 0;
+	for (size_t i = 0; i < *n_seats; i++) {
+		is_given |= !seats[i].is_claimed;
+		is_named |= !seats[i].is_kept;
+		if (n == 0 || seats[n - 1].pod != seats[i].pod)
+			seats[n++] = seats[i];
+	}
+	*n_seats = n;
+	return n > 1 && is_given && is_named;
+}
+
+static void describe(const struct seat *seats, size_t n_seats, struct sbuf *message)
+{
+	sbuf_printf(message, "%.*s is held by ", VIEW_ARG(seats[0].unit));
+	for (size_t i = 0; i < n_seats && i < OVERLAP_PODS; i++)
+		sbuf_printf(message, "%s%.*s/%.*s",
+			    i == 0             ? ""
+			    : i + 1 == n_seats ? " and "
+					       : ", ",
+			    VIEW_ARG(pod_namespace(seats[i].pod)),
+			    VIEW_ARG(pod_name(seats[i].pod)));
+	if (n_seats > OVERLAP_PODS)
+		sbuf_printf(message, " and %zu more", n_seats - OVERLAP_PODS);
+	sbuf_printf(message, " at once, and is for one pod");
+}
+
+static bool is_before(const struct finder *finder, struct view unit)
+{
+	return view_starts_with(finder->before, unit) &&
+	       view_starts_with(view_from_offset(finder->before, unit.len), VIEW(" is held by "));
+}
+
+static bool counts(const struct finder *finder, struct doubt_book *doubts, struct view unit)
+{
+	const struct doubt_fact fact = {
+		.kind = DOUBT_OVERLAP,
+		.device = finder->device->uuid,
+		.subject = unit,
+		.waits_ms = finder->holdings->input->limits->disagreement_ms,
+		.is_published = is_before(finder, unit),
+	};
+	if (finder->is_lenient)
+		return is_before(finder, unit);
+	return doubt_counts(doubts, &fact);
+}
+
+/* Of several units it is the one of before, or the first. */
+static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *message)
+{
+	size_t n;
+
+	qsort(finder->seats, finder->n_seats, sizeof(*finder->seats), by_unit);
+	for (size_t first = 0; first < finder->n_seats; first += n) {
+		struct seat *seats = &finder->seats[first];
+		for (n = 1; first + n < finder->n_seats; n++) {
+			if (!view_equal(seats[0].unit, seats[n].unit))
+				break;
+		}
+		size_t n_pods = n;
+		if (!is_held_twice(finder, seats, &n_pods) ||
+		    !counts(finder, doubts, seats[0].unit))
+			continue;
+		if (message->len > 0 && !is_before(finder, seats[0].unit))
+			continue;
+		sbuf_clear(message);
+		describe(seats, n_pods, message);
+	}
+}
+
+static struct view published_message(const struct attribution_status *published)
+{
+	const struct condition *attributed =
+		published ? attribution_find_condition(published, VIEW("Attributed")) : NULL;
+	return attributed && view_equal(attributed->reason, OVERLAP_REASON) ? attributed->message
+									    : (struct view){0};
+}
+
+static size_t count_seats(const struct tenants *tenants, size_t n_items)
+{
+	size_t n = n_items;
+	for (uint32_t i = 0; i < tenants->listed.count; i++)
+		n += 1 + ARRAY_AT(tenants->listed, struct attribution_tenant, i)->partitions.count;
+	return n;
+}
+
+static void look(struct finder *finder, const struct tenants *tenants, struct doubt_book *doubts,
+		 struct sbuf *message)
+{
+	size_t n_items;
+	const struct holding *items = holding_items(finder->holdings, finder->index, &n_items);
+
+	finder->n_seats = 0;
+	read_items(finder, items, n_items);
+	for (uint32_t i = 0; i < tenants->listed.count; i++)
+		read_kept(finder, ARRAY_AT(tenants->listed, struct attribution_tenant, i));
+	find(finder, doubts, message);
+}
+
+int overlap_find(const struct holdings *holdings, struct overlap_device device,
+		 const struct tenants *tenants, struct doubt_book *doubts, struct arena *arena,
+		 struct view *ret_message, struct error *err)
+{
+	size_t n_items;
+	CLEANUP(sbuf_deinit) struct sbuf message;
+	struct finder finder = {
+		.holdings = holdings,
+		.device = &holdings->roster->devices[device.index],
+		.index = device.index,
+		.status = device.status,
+
+	};
+
+	sbuf_init(&message, OVERLAP_MESSAGE);
+	(void)holding_items(holdings, device.index, &n_items);
+	finder.seats = arena_alloc(arena, count_seats(tenants, n_items), sizeof(*finder.seats));
+	if (!finder.seats)
+		return error_no_memory(err);
+	finder.before = published_message(roster_published(finder.device));
+	look(&finder, tenants, doubts, &message);
+	if (message.len == 0 && finder.before.len > 0) {
+		finder.is_lenient = true;
+		look(&finder, tenants, doubts, &message);
+	}
+	if (sbuf_check(&message, "message", err) < 0)
+		return -1;
+	return arena_copy(arena, sbuf_view(&message), ret_message) ? 0 : error_no_memory(err);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/overlaps.h"
+
+#include <string.h>
+
+#include "sim/books.h"
+#include "sim/clockwork.h"
+#include "sim/oracle.h"
+#include "sim/rest.h"
+#include "sim/world.h"
+
+/* Not by claims, nor for others, nor by an ID of HAMi's. */
+static bool is_holder(const struct world_pod *pod)
+{
+	return pod->mirror_of < 0 && !pod->is_reservation &&
+	       world.nodes[pod->node].mode != WORLD_HAMI;
+}
+
+/*
+ * What the books have is told by IDs. Of a pod that they have forgotten only the unit is known: it
+ * is given out twice when another one has been given the whole of it.
+ */
+static bool is_same(const char *id, const char *other, bool is_forgotten)
+{
+	size_t n = strcspn(id, ":"), n_other = strcspn(other, ":");
+
+	if (!is_forgotten || (id[n] && other[n_other]))
+		return strcmp(id, other) == 0;
+	return n == n_other && strncmp(id, other, n) == 0;
+}
+
+static bool holds(const struct world_pod *pod, const char *id, bool is_forgotten, int gpu,
+		  uint64_t since)
+{
+	for (int c = 0; c < pod->n_containers; c++) {
+		const struct world_container *container = &pod->containers[c];
+
+		if (container->uses_claim || container->held_from == WORLD_NEVER ||
+		    container->held_until < since)
+			continue;
+		for (int s = 0; s < container->n_slots; s++)
+			if (container->slots[s].gpu == gpu &&
+			    is_same(container->slots[s].id, id, is_forgotten))
+				return true;
+	}
+	return false;
+}
+
+/* As the API server's news and the status have it. */
+static bool is_shown(const struct world_pod *pod, const struct attribution_status *status)
+{
+	const struct world_pod *object = pod->hash[0] ? world_mirror(pod) : pod;
+
+	if (!object || !object->object.exists || world_is_over(&object->object))
+		return false;
+	for (int c = 0; c < pod->n_containers; c++)
+		if (attribution_find_tenant(status, view_from(object->uid),
+					    view_from(pod->containers[c].name)))
+			return true;
+	return false;
+}
+
+/*
+ * A tenant that no book has is known to have had the whole of what is not shared; which replica it
+ * had is not known.
+ */
+static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other,
+			  const struct attribution_status *status, int gpu)
+{
+	int mode = rest_mode(gpu);
+
+	if (!is_shown(pod, status) || !is_shown(other, status))
+		return false;
+	return (books_has(pod) && books_has(other)) || mode == ATTRIBUTION_MODE_EXCLUSIVE ||
+	       mode == ATTRIBUTION_MODE_MIG;
+}
+
+/* The ID is the pod's; status: it must say so. */
+static bool is_held_by_another(const struct world_pod *pod, const char *id, int gpu, uint64_t since,
+			       const struct attribution_status *status)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *other = &world.pods[i];
+		bool is_forgotten = !status && (!books_has(pod) || !books_has(other));
+
+		if (other != pod && is_holder(other) &&
+		    holds(other, id, is_forgotten, gpu, since) &&
+		    (!status || is_to_be_said(pod, other, status, gpu)))
+			return true;
+	}
+	return false;
+}
+
+/* Of those that held it at that time or later. */
+static bool find(int gpu, uint64_t since, const struct attribution_status *status)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		if (!is_holder(pod) || pod->node != world.gpus[gpu].node)
+			continue;
+		for (int c = 0; c < pod->n_containers; c++)
+			for (int s = 0; s < pod->containers[c].n_slots; s++) {
+				const char *id = pod->containers[c].slots[s].id;
+
+				if (holds(pod, id, false, gpu, since) &&
+				    is_held_by_another(pod, id, gpu, since, status))
+					return true;
+			}
+	}
+	return false;
+}
+
+bool overlaps_are_there(int gpu, uint64_t since)
+{
+	return find(gpu, since, NULL);
+}
+
+static const struct condition *attributed(const struct attribution_status *status)
+{
+	return attribution_find_condition(status, VIEW("Attributed"));
+}
+
+bool overlaps_are_said(const struct attribution_status *status)
+{
+	return attributed(status) && view_equal(attributed(status)->reason, VIEW("SlotHeldTwice"));
+}
+
+void overlaps_judge(const struct attribution_status *status, int gpu)
+{
+	if (overlaps_are_said(status) && !overlaps_are_there(gpu, clockwork_now()))
+		oracle_accuse(ORACLE_AT_REST, "%s: %.*s, and this is not so", world.gpus[gpu].uuid,
+			      VIEW_ARG(attributed(status)->message));
+	if (attributed(status) && attributed(status)->status == CONDITION_TRUE &&
+	    find(gpu, clockwork_now(), status))
+		oracle_accuse(ORACLE_AT_REST, "%s: two pods hold one ID, and it is not said",
+			      world.gpus[gpu].uuid);
+}
