@@ -217,6 +217,11 @@ static void user_pod(const void *row, struct sbuf *cell)
 		sbuf_append(cell, VIEW("<host>"));
 }
 
+static void user_container(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, user_of(row)->container);
+}
+
 static void user_memory(const void *row, struct sbuf *cell)
 {
 	int64_t memory = user_of(row)->memory_mib;
@@ -231,6 +236,7 @@ static void user_since(const void *row, struct sbuf *cell)
 static const struct sheet_column user_columns[] = {
 	{"PROCESS", 0, user_process},
 	{"POD", 0, user_pod},
+	{"CONTAINER", 0, user_container},
 	{"MEMORY-MIB", 0, user_memory},
 	{"SINCE", 0, user_since},
 	{0},
@@ -336,6 +342,8 @@ static void event_tenants(const void *row, struct sbuf *cell)
 		write_pod_of_uid(((const struct line *)row)->status,
 				 *ARRAY_AT(uids, struct view, i), cell);
 	}
+	if (event_of(row)->tenants_left_out > 0)
+		sbuf_printf(cell, " +%" PRId64, event_of(row)->tenants_left_out);
 	if (uids.count == 0)
 		sbuf_append(cell, VIEW("<none known>"));
 }
@@ -527,6 +535,11 @@ void device_sections(struct page *page, const struct attribution_status *status)
 		{"Conditions:", condition_columns, status->conditions, sizeof(struct condition), 0,
 		 "?"},
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		write_section(page, status, &sections[i]);
+		if (sections[i].columns == user_columns && status->unknown_processes > 0)
+			sbuf_printf(&page->body, "%-*s%" PRId64 " on the device; whose they are is not known\n",
+				    DEVICE_SECTIONS_LABEL, "Not looked at:",
+				    status->unknown_processes);
+	}
 }
