@@ -500,9 +500,12 @@ static bool has_witness(const struct attribution_tenant *tenant, struct view nam
 /* The List names pods by name, and no good checkpoint, which has UIDs, bears it out. */
 static bool is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
 {
-	return has_witness(tenant, VIEW("PodResources")) &&
-	       (device->is_by_names || !has_witness(tenant, VIEW("Checkpoint"))) &&
-	       tenant->pod_uid.len > 0 &&
+	bool is_listed = has_witness(tenant, VIEW("PodResources")) &&
+			 (device->is_by_names || !has_witness(tenant, VIEW("Checkpoint")));
+	/* HAMi's annotation counts while the container holds an ID of HAMi's, as the List may tell. */
+	bool is_hami = has_witness(tenant, VIEW("HAMi")) && device->is_by_names;
+
+	return (is_listed || is_hami) && tenant->pod_uid.len > 0 &&
 	       question_is_name(tenant->pod_namespace) && question_is_name(tenant->pod_name);
 }
 

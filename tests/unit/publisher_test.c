@@ -248,6 +248,7 @@ static void an_answer_that_is_no_list_of_nodes_deletes_nothing(void **state)
 #define LIST VIEW_INIT("PodResources")
 #define BOOK VIEW_INIT("Checkpoint")
 #define STATUS VIEW_INIT("PodStatus")
+#define HAMI VIEW_INIT("HAMi")
 #define POD(name, uid) \
 	.pod_namespace = VIEW_INIT("ml"), .pod_name = VIEW_INIT(name), .pod_uid = VIEW_INIT(uid)
 
@@ -259,6 +260,7 @@ static const struct attribution_tenant tenants[] = {
 	{POD("b", "uid-1"), .container = VIEW_INIT("z"), .witnesses = TEXTS(LIST)},
 	{POD("c", "uid-2"), .witnesses = TEXTS(BOOK, LIST)},
 	{POD("d", "uid-3"), .witnesses = TEXTS(STATUS)},
+	{POD("e", "uid-4"), .witnesses = TEXTS(HAMI)},
 	{.witnesses = TEXTS(LIST)},
 };
 
@@ -291,7 +293,7 @@ static void of_each_tenant_for_whom_a_name_speaks_the_server_is_asked_first(void
 	assert_int_equal(world->kind, ERROR_NONE);
 }
 
-static void without_a_good_checkpoint_all_whom_the_list_names_are_asked_for(void **state)
+static void without_a_good_checkpoint_all_whom_the_list_or_hami_names_are_asked_for(void **state)
 {
 	struct world *world = *state;
 	struct join_device write = with_tenants();
@@ -303,7 +305,10 @@ static void without_a_good_checkpoint_all_whom_the_list_names_are_asked_for(void
 	assert_string_equal(fake_requests[2].path,
 			    "/api/v1/namespaces/ml/pods?fieldSelector=metadata.name%3Dc");
 	fake_apiclient_answer(2, UID("uid-2"));
-	assert_string_equal(fake_requests[3].method, "PUT");
+	assert_string_equal(fake_requests[3].path,
+			    "/api/v1/namespaces/ml/pods?fieldSelector=metadata.name%3De");
+	fake_apiclient_answer(3, UID("uid-4"));
+	assert_string_equal(fake_requests[4].method, "PUT");
 }
 
 /* The watch has told of the pod before it only. */
@@ -730,7 +735,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		of_each_tenant_for_whom_a_name_speaks_the_server_is_asked_first, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		without_a_good_checkpoint_all_whom_the_list_names_are_asked_for, set_up, tear_down),
+		without_a_good_checkpoint_all_whom_the_list_or_hami_names_are_asked_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_name_that_another_pod_has_by_now_is_not_published, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
