@@ -132,6 +132,18 @@ const struct pod *census_find_name(const struct census *census, struct view name
 	return at != LOOKUP_END ? census->by_name[at].pod : NULL;
 }
 
+int64_t census_ended_at(const struct census *census, struct view uid)
+{
+	const struct join_input *input = census->input;
+	const struct pod *pod = census_find_uid(census, uid);
+
+	for (size_t i = 0; i < input->n_ends && (!pod || pod_is_over(pod)); i++) {
+		if (view_equal(input->ends[i].pod_uid, uid))
+			return input->now_wall_ms - input->ends[i].age_ms;
+	}
+	return input->now_wall_ms;
+}
+
 bool census_is_named(const struct census *census, const struct pod *pod)
 {
 	uint32_t at = lookup_first(&census->names, hash_name(pod_namespace(pod), pod_name(pod)));

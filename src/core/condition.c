@@ -312,20 +312,32 @@ bool condition_is_agentless(const struct attribution_status *status)
 	return fresh && view_equal(fresh->reason, no_agent);
 }
 
+static const struct verdict no_overlap = {
+	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
+	VIEW_INIT("of several pods that held one slot no more than one is left: the node's next "
+		  "report tells who has it")};
+
 static struct condition carry(const struct condition *before,
 			      const struct attribution_status *published, bool is_fresh,
-			      int64_t now_wall_ms)
+			      struct view overlap, int64_t now_wall_ms)
 {
+	const struct verdict still = {CONDITION_FALSE, OVERLAP_REASON, overlap};
+	bool was_overlap = view_equal(before->reason, OVERLAP_REASON);
+
 	if (!is_fresh && view_equal(before->type, type_names[TYPE_READY]))
 		return finish(report_stale, before->type, published, now_wall_ms);
 	if (!is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
+	if (was_overlap && overlap.len == 0)
+		return finish(no_overlap, before->type, published, now_wall_ms);
+	if (was_overlap && !view_starts_with(before->message, overlap))
+		return finish(still, before->type, published, now_wall_ms);
 	return *before;
 }
 
-int condition_carry(bool is_fresh, const struct attribution_status *published, int64_t generation,
-		    int64_t now_wall_ms, struct arena *arena, struct array *ret_conditions,
-		    struct error *err)
+int condition_carry(bool is_fresh, const struct attribution_status *published, struct view overlap,
+		    int64_t generation, int64_t now_wall_ms, struct arena *arena,
+		    struct array *ret_conditions, struct error *err)
 {
 	const struct array before = published->conditions;
 	struct condition *conditions = arena_alloc(arena, before.count, sizeof(*conditions));
@@ -334,7 +346,7 @@ int condition_carry(bool is_fresh, const struct attribution_status *published, i
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < before.count; i++) {
 		conditions[i] = carry(ARRAY_AT(before, struct condition, i), published, is_fresh,
-				      now_wall_ms);
+				      overlap, now_wall_ms);
 		conditions[i].observed_generation = generation;
 	}
 	*ret_conditions = (struct array){before.count > 0 ? conditions : NULL, before.count, true};

@@ -57,6 +57,35 @@ static int gather_ended(const struct place *place, struct arena *arena, struct j
 	return 0;
 }
 
+/* After gather_pods() and gather_ended(). */
+static int gather_ends(const struct place *place, uint64_t now_ms, struct arena *arena,
+		       struct join_input *input, struct error *err)
+{
+	struct join_end *ends = arena_alloc(arena, input->n_ended + input->n_pods, sizeof(*ends));
+	size_t n = 0;
+
+	if (!ends)
+		return error_no_memory(err);
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next, n++)
+		ends[n] = (struct join_end){
+			.pod_uid = input->ended[n],
+			.age_ms = (int64_t)(now_ms -
+					    CONTAINER_OF(l, struct place_ended, link)->since),
+		};
+	for (struct list *l = place->pods.next; l != &place->pods; l = l->next) {
+		const struct pod_record *record = CONTAINER_OF(l, struct pod_record, link);
+
+		if (record->over_since > 0)
+			ends[n++] = (struct join_end){
+				.pod_uid = pod_uid(record->pod),
+				.age_ms = (int64_t)(now_ms - record->over_since),
+			};
+	}
+	input->ends = ends;
+	input->n_ends = n;
+	return 0;
+}
+
 static int gather_doubts(const struct place *place, uint64_t now_ms, struct arena *arena,
 			 struct join_input *input, struct error *err)
 {
@@ -414,6 +443,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	input.settled_restart = place->settled_restart;
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
+	    gather_ends(place, now_ms, arena, &input, err) < 0 ||
 	    gather_doubts(place, now_ms, arena, &input, err) < 0 ||
 	    gather_elsewhere(sources, place, arena, &input, err) < 0 ||
 	    gather_foreign(sources, place, arena, &input, err) < 0 ||

@@ -130,15 +130,23 @@ static void add_holder(struct judge *judge, struct view uid, int64_t since, int6
 		holder->from = since - TOLD_LATE_MS;
 }
 
+/* Who was published, and is no tenant now, left at some time before now; what is published may be
+ * old, where writes were not accepted. */
+static int64_t left_by(const struct judge *judge, struct view uid)
+{
+	return census_ended_at(&judge->holdings->census, uid) + TOLD_LATE_MS;
+}
+
 /* Whom the API server does not know may be nobody, and what stands in an event stays there. */
-static void add_tenants(struct judge *judge, struct array tenants, int64_t until)
+static void add_tenants(struct judge *judge, struct array tenants, bool are_there)
 {
 	for (uint32_t i = 0; i < tenants.count; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(tenants, struct attribution_tenant, i);
 		if (tenant->phase != ATTRIBUTION_PHASE_PENDING &&
 		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED)
-			add_holder(judge, tenant->pod_uid, tenant->since, until);
+			add_holder(judge, tenant->pod_uid, tenant->since,
+				   are_there ? INT64_MAX : left_by(judge, tenant->pod_uid));
 	}
 }
 
@@ -165,7 +173,6 @@ static int by_pod(const void *a, const void *b)
 			    ((const struct holder *)b)->pod_uid);
 }
 
-/* Who was published, and is no tenant now, left at some time before now. */
 static int collect_holders(struct judge *judge, struct error *err)
 {
 	const struct array published = judge->published ? judge->published->tenants
@@ -180,9 +187,9 @@ static int collect_holders(struct judge *judge, struct error *err)
 				     sizeof(*judge->holders));
 	if (!judge->holders)
 		return error_no_memory(err);
-	add_tenants(judge, tenants->listed, INT64_MAX);
+	add_tenants(judge, tenants->listed, true);
 	add_unlisted(judge, items, n_items);
-	add_tenants(judge, published, judge->holdings->input->now_wall_ms + TOLD_LATE_MS);
+	add_tenants(judge, published, false);
 	add_past_tenants(judge, tenants->recent);
 	qsort(judge->holders, judge->n_holders, sizeof(*judge->holders), by_pod);
 	return 0;

@@ -400,7 +400,7 @@ int inventory_set_ended(struct inventory *inventory, struct view node_name,
 	if (!place)
 		return 0;
 	for (size_t i = 0; i < n_ended; i++)
-		if (place_remember_ended(place, ended[i], now_ms, err) < 0)
+		if (place_remember_ended(place, ended[i], 0, now_ms, err) < 0)
 			return -1;
 	place_forget_ended(place, now_ms);
 	return 0;

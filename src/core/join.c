@@ -235,13 +235,17 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 	if (tenant_resolve(&joiner->holdings, index, joiner->arena, &findings.tenants, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    layout_count(&joiner->holdings, &joiner->slots, index, &findings.tenants, joiner->arena,
-			 &status->slots, err) < 0)
+			 &status->slots, err) < 0 ||
+	    overlap_find(&joiner->holdings, (struct overlap_device){index, status},
+			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
+			 err) < 0)
 		return -1;
 	set_holders(&findings, status);
 	status->unplaced_tenants = published->unplaced_tenants;
 	status->unplaced_tenants_left_out = published->unplaced_tenants_left_out;
-	return condition_carry(joiner->is_fresh, published, status->observed_generation,
-			       joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
+	return condition_carry(joiner->is_fresh, published, findings.overlap,
+			       status->observed_generation, joiner->input->now_wall_ms,
+			       joiner->arena, &status->conditions, err);
 }
 
 /* An agent has spoken of the device, if not since the start. */

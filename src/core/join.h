@@ -83,6 +83,12 @@ struct join_slice_device {
 	bool is_whole;      /* by an entry of its own, not only by those of its parts */
 };
 
+/* That the API server told of a pod's end: it is over, or not there any more. */
+struct join_end {
+	struct view pod_uid;
+	int64_t age_ms; /* how long ago, by the monotonic clock */
+};
+
 struct join_input {
 	struct view node_name;
 	const struct node *node; /* NULL: the API server has no node of that name */
@@ -99,6 +105,8 @@ struct join_input {
 	const struct view
 		*ended; /* UIDs of pods that the API server had on this node and deleted, */
 	size_t n_ended; /* while a report still names them */
+	const struct join_end *ends; /* of pods of the node that are over, or were lately */
+	size_t n_ends;
 	const struct view *elsewhere; /* UIDs that the report names and the API server places on */
 	size_t n_elsewhere;           /* another node */
 	const bool *is_foreign; /* of each entry of the List: the API server has a pod of that name */

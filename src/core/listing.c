@@ -134,10 +134,21 @@ static void note_by_name(struct listing *listing, const struct report_pod_resour
 	}
 }
 
+/* One of some time ago means who had the name then. */
+static bool is_of_another(const struct listing *listing, const struct pod *pod)
+{
+	int64_t started_at = pod_started_at(pod);
+	return listing->holdings->list == HOLDING_BOOK_DATED &&
+	       (started_at == 0 ||
+		listing->holdings->input->listed_at < started_at + POD_GRANULARITY_MS);
+}
+
 static void note_listed(struct listing *listing, const struct report_pod_resource *said,
 			struct holding_owner *owner)
 {
 	const struct holding what = {.witnesses = HOLDING_LIST};
+	if (is_of_another(listing, owner->pod))
+		return;
 	bool is_dated = listing->holdings->list == HOLDING_BOOK_DATED ||
 			listing->holdings->checkpoint == HOLDING_BOOK_DATED;
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {

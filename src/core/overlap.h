@@ -7,9 +7,9 @@
  * have; and a device plugin and a driver of claims may both hand out a device.
  *
  * A holder is a pod that the API server has and that is not over. Pods that claims alone gave the
- * device share it by right, and so do those for whom HAMi or KAI holds it. It counts when it has
- * been seen for disagreement_ms (core/doubt.h): the news of an end may come after those of the next
- * pod.
+ * device share it by right, and so do those for whom HAMi or KAI holds it; a reservation of which
+ * the books have lost all trace is a holder like any other. It counts when it has been seen for
+ * disagreement_ms (core/doubt.h): the news of an end may come after those of the next pod.
  *
  * Threads: any.
  * Limits:  the message is about one ID of the device and names OVERLAP_PODS pods; further ones are
@@ -32,8 +32,8 @@ struct overlap_device {
 };
 
 /*
- * Looks for it on the device, which has those tenants now. Sets
- * *ret_message, which is empty when there is none and lies in arena. Fails with ERROR_NO_MEMORY.
+ * Looks for it on the device, which has those tenants now. Sets *ret_message, which is empty when
+ * there is none and lies in arena. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int overlap_find(const struct holdings *holdings, struct overlap_device device,
 			  const struct tenants *tenants, struct doubt_book *doubts,

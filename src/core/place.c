@@ -231,7 +231,7 @@ static struct place_ended *find_ended(const struct place *place, struct view uid
 	return NULL;
 }
 
-static struct place_ended *add_ended(struct place *place, struct view uid)
+static struct place_ended *add_ended(struct place *place, struct view uid, uint64_t now_ms)
 {
 	struct place_ended *ended = calloc(1, sizeof(*ended) + uid.len);
 	char *text;
@@ -241,18 +241,21 @@ static struct place_ended *add_ended(struct place *place, struct view uid)
 	text = (char *)(ended + 1);
 	memcpy(text, uid.ptr, uid.len);
 	ended->uid = (struct view){text, uid.len};
+	ended->since = now_ms;
 	list_init(&ended->link);
 	place->n_ended++;
 	return ended;
 }
 
-int place_remember_ended(struct place *place, struct view uid, uint64_t now_ms,
-			 struct error *err)
+int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms,
+			 uint64_t now_ms, struct error *err)
 {
 	struct place_ended *ended = find_ended(place, uid);
 
-	if (!ended && !(ended = add_ended(place, uid)))
+	if (!ended && !(ended = add_ended(place, uid, now_ms)))
 		return error_no_memory(err);
+	if (since_ms > 0)
+		ended->since = since_ms;
 	ended->at = now_ms;
 	list_remove(&ended->link);
 	list_append(&place->ended, &ended->link);

@@ -62,7 +62,8 @@ struct place_doubt {
 /* The UID of a pod that the API server had on this node and no longer has. */
 struct place_ended {
 	struct list link;
-	uint64_t at; /* last named or deleted, ms */
+	uint64_t at;    /* last named or deleted, ms */
+	uint64_t since; /* it is known to have ended, ms */
 	struct view uid;
 };
 
@@ -122,9 +123,12 @@ struct place_refusals place_note_refusals(struct place *place, struct place_refu
 /* Gives the report back to its owner. */
 void place_release_report(struct place *place);
 
-/* Notes that the pod of that UID has ended, or is still named. Fails with ERROR_NO_MEMORY. */
-MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t now_ms,
-				  struct error *err);
+/*
+ * Notes that the pod of that UID ended at since_ms; or, where that is 0, that it has ended and is
+ * still named. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms,
+				  uint64_t now_ms, struct error *err);
 /* Forgets those that were not noted for two minutes. */
 void place_forget_ended(struct place *place, uint64_t now_ms);
 

@@ -72,10 +72,10 @@ static bool matters(const struct place *place, const struct pod *pod)
 }
 
 /* Without memory for it a late report shows the pod as Pending for a while: it is gone all the same. */
-static void remember_uid(struct place *place, struct view uid, uint64_t now_ms)
+static void remember_uid(struct place *place, struct view uid, uint64_t since_ms, uint64_t now_ms)
 {
 	struct error ignored = {0};
-	int failed = place_remember_ended(place, uid, now_ms, &ignored);
+	int failed = place_remember_ended(place, uid, since_ms, now_ms, &ignored);
 
 	(void)failed;
 }
@@ -84,12 +84,13 @@ static void remember_uid(struct place *place, struct view uid, uint64_t now_ms)
 static void remember(struct pod_record *record, uint64_t now_ms)
 {
 	struct view hash = pod_config_hash(record->pod);
+	uint64_t since = record->over_since > 0 ? record->over_since : now_ms;
 
 	if (!matters(record->place, record->pod))
 		return;
-	remember_uid(record->place, pod_uid(record->pod), now_ms);
+	remember_uid(record->place, pod_uid(record->pod), since, now_ms);
 	if (hash.len > 0)
-		remember_uid(record->place, hash, now_ms);
+		remember_uid(record->place, hash, since, now_ms);
 }
 
 void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms)
@@ -108,15 +109,26 @@ void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now
 	free(record);
 }
 
+/* before: NULL, or what is known of the pod of that name. */
+static uint64_t over_since(const struct pod_record *before, const struct pod *pod, uint64_t now_ms)
+{
+	if (!pod_is_over(pod))
+		return 0;
+	return before && before->over_since > 0 && view_equal(pod_uid(before->pod), pod_uid(pod))
+		       ? before->over_since
+		       : now_ms;
+}
+
 /* Takes pod over on success. */
 static int insert(struct pod_set *set, struct pod *pod, struct place *place, uint64_t version,
-		  struct error *err)
+		  uint64_t now_ms, struct error *err)
 {
 	struct pod_record *record = calloc(1, sizeof(*record));
 
 	if (!record)
 		return error_no_memory(err);
 	record->pod = pod;
+	record->over_since = over_since(NULL, pod, now_ms);
 	list_init(&record->link);
 	if (store_add(&set->store, &record->entry, version, err) < 0) {
 		free(record);
@@ -178,6 +190,7 @@ static int update(struct pod_set *set, struct pod_record *record, struct pod *po
 	/* A pod of the same name and another UID is another pod: the old one has ended. */
 	if (!view_equal(pod_uid(record->pod), pod_uid(pod)))
 		remember(record, now_ms);
+	record->over_since = over_since(record, pod, now_ms);
 	change_pod(set, record, pod, place);
 	if (matters(place, pod))
 		place_touch(set->places, place, initial);
@@ -185,14 +198,14 @@ static int update(struct pod_set *set, struct pod_record *record, struct pod *po
 }
 
 /* Takes pod over on success. */
-static int add(struct pod_set *set, struct pod *pod, uint64_t version, bool initial,
-	       struct error *err)
+static int add(struct pod_set *set, struct pod *pod, uint64_t version, uint64_t now_ms,
+	       bool initial, struct error *err)
 {
 	struct place *place = NULL;
 
 	if (pod_node(pod).len > 0 && !(place = place_ensure(set->places, pod_node(pod), err)))
 		return -1;
-	if (insert(set, pod, place, version, err) < 0) {
+	if (insert(set, pod, place, version, now_ms, err) < 0) {
 		place_release(set->places, place);
 		return -1;
 	}
@@ -231,7 +244,7 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store
 	old_version = entry ? entry->version : version;
 	switch (store_judge(&set->store, pod_key(pod), change, version, &entry)) {
 	case STORE_INSERT:
-		failed = add(set, pod, version, initial, err);
+		failed = add(set, pod, version, now_ms, initial, err);
 		break;
 	case STORE_UPDATE:
 		failed = update(set, record_of(entry), pod, now_ms, initial, err);

@@ -19,6 +19,7 @@ struct pod_record {
 	struct pod *pod;     /* owned */
 	struct place *place; /* NULL: not scheduled */
 	struct list link;    /* in place->pods */
+	uint64_t over_since; /* when it was told that it is over, ms; 0: it is not */
 };
 
 struct pod_set {

@@ -337,7 +337,7 @@ static void remember(struct resolver *resolver, const struct attribution_tenant 
 		.pod_name = tenant->pod_name,
 		.container = tenant->container,
 		.since = tenant->since,
-		.until = resolver->input->now_wall_ms,
+		.until = census_ended_at(&resolver->holdings->census, tenant->pod_uid),
 	};
 }
 

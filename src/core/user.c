@@ -279,12 +279,12 @@ static bool has_ended(const struct finder *finder, const struct suspect *suspect
 						holdings->n_ended, sizeof(struct view), by_text);
 }
 
-/* A claim may have given the device to a pod that the API server has not told of yet. */
+/* A pod that the API server has not told of yet may have the device by what is in no book that could
+ * be matched with it: by a claim, in a group of KAI's, under a name that another pod had. */
 static int64_t waits_ms(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct join_limits *limits = finder->holdings->input->limits;
-	bool is_known = suspect->pod || suspect->pod_uid.len == 0 ||
-			!claimant_is_sliced(finder->holdings, finder->index);
+	bool is_known = suspect->pod || suspect->pod_uid.len == 0;
 	return is_known || limits->pending_ms < limits->disagreement_ms ? limits->disagreement_ms
 									: limits->pending_ms;
 }

@@ -7,10 +7,10 @@
  * without holding a slot of it.
  *
  * The driver is read now and then, so a process counts only when it has been seen without a slot for
- * disagreement_ms (core/doubt.h); one of a pod that was a tenant, which it may outlive by moments,
- * when it is still there after user_grace_ms. A process is a tenant's only if nothing says that it is
- * not: neither that it is in another container of the pod, nor that it is on a partition which that
- * one does not hold.
+ * disagreement_ms (core/doubt.h), or, where the API server does not know its pod, for pending_ms; one
+ * of a pod that was a tenant, which it may outlive by moments, when it is still there after
+ * user_grace_ms. A process is a tenant's only if nothing says that it is not: neither that it is in
+ * another container of the pod, nor that it is on a partition which that one does not hold.
  *
  * Threads: any.
  * Limits:  LIMIT_UNALLOCATED_USERS; the rest is counted.

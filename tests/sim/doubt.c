@@ -208,13 +208,21 @@ static void judge_conditions(const struct judge *judge)
 			      world.gpus[judge->gpu].uuid);
 }
 
+/* The API server tells of it what makes the device a shared one; its kubelet has not heard of it. */
+static bool is_sharer_to_come(const struct world_pod *pod)
+{
+	return pod->group >= 0 && !pod->is_reservation && pod->stage == WORLD_NEW &&
+	       pod->object.exists && !world_is_over(&pod->object);
+}
+
 static bool has_come_or_gone(int node, int gpu)
 {
 	uint64_t from = clockwork_now() - WEARS_OFF_MS;
 
 	for (int i = 0; i < world.n_pods; i++)
-		if (world.pods[i].node == node && world.pods[i].over_at != WORLD_NEVER &&
-		    world.pods[i].over_at >= from)
+		if (world.pods[i].node == node &&
+		    (is_sharer_to_come(&world.pods[i]) ||
+		     (world.pods[i].over_at != WORLD_NEVER && world.pods[i].over_at >= from)))
 			return true;
 	return cause_since(CAUSE_POD_NEW, node, gpu, from);
 }

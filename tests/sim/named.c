@@ -83,6 +83,14 @@ static uint64_t holds_until(const struct world_container *container,
 		       : at;
 }
 
+/* It held them at some moment from then on, up to the second. */
+static bool held_by_between(const struct world_container *container,
+			    const struct world_process *process, uint64_t from, uint64_t to)
+{
+	return from <= to && is_on(container, process->gpu, process->partition) &&
+	       container->held_from <= to && container->held_until > from;
+}
+
 static uint64_t is_covered_until(const struct world_process *process, uint64_t at)
 {
 	const struct world_pod *pod = &world.pods[process->pod];
@@ -136,7 +144,26 @@ static bool is_beyond_proof(const struct world_pod *pod)
 	return pod->claim >= 0 ? !claims_has(pod) : !books_has(world_holder(pod));
 }
 
-/* Those of the container on what it holds of the device, that began and had not ended between. */
+/* At some moment from then on, up to the second, it was on what its pod held. */
+static bool was_covered(const struct world_process *process, uint64_t from, uint64_t to)
+{
+	uint64_t at = process->from > from ? process->from : from;
+	uint64_t end = process->until < to ? process->until : to;
+	const struct world_pod *pod = &world.pods[process->pod];
+
+	if (held_by_between(&pod->containers[process->container], process, at, end))
+		return true;
+	for (int i = 0; i < world.n_pods; i++)
+		if (is_reservation_of(&world.pods[i], pod) &&
+		    held_by_between(&world.pods[i].containers[0], process, at, end))
+			return true;
+	return false;
+}
+
+/*
+ * Those of the container on what it holds of the device, at some moment between, that began before
+ * the end and had not ended at the start; which may be the later of the two.
+ */
 static int count_processes(const struct world_pod *pod, int container, int gpu, uint64_t from,
 			   uint64_t to)
 {
@@ -149,7 +176,7 @@ static int count_processes(const struct world_pod *pod, int container, int gpu, 
 		     process->pod == world_index(world_holder(pod)) &&
 		     process->container == container && process->from <= to &&
 		     process->until > from &&
-		     is_covered_until(process, process->from) > process->from;
+		     was_covered(process, from < to ? from : to, to);
 	}
 	return n;
 }
@@ -256,7 +283,9 @@ static bool is_unresolved(const struct world_process *process, uint64_t sent_at)
  */
 static bool was_without_slot(const struct world_process *process, uint64_t sent_at)
 {
-	uint64_t to = process->until < sent_at ? process->until : sent_at;
+	uint64_t until = process->until > process->repeated_at ? process->until
+							       : process->repeated_at;
+	uint64_t to = until < sent_at ? until : sent_at;
 	const struct world_pod *pod;
 
 	if (process->from > sent_at || process->kind != WORLD_OF_CONTAINER)

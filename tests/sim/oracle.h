@@ -22,7 +22,8 @@
  *		who is remembered as a tenant was one.
  * FALSE_USER	An unallocated user is a process that was on the device, and at some moment while
  *		it was its pod had no slot of it, or the controller had waited the stated time to
- *		be told of the pod.
+ *		be told of the pod. It was there as long as the node says so under its own token,
+ *		which a forged report does of a process that has ended.
  * FALSE_EVENT	An error event was raised by the device, and each pod that it names held the device
  *		then, or 2 s earlier or later, since it is told by another clock than tenancy;
  *		or it had held the device and the present controller was not told before the

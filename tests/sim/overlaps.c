@@ -9,11 +9,13 @@
 #include "sim/rest.h"
 #include "sim/world.h"
 
-/* Not by claims, nor for others, nor by an ID of HAMi's. */
+/*
+ * Not by claims, nor by an ID of HAMi's. A reservation of KAI's is one: the kubelet gave it the
+ * device, and whom it gives it to as well is not of the group.
+ */
 static bool is_holder(const struct world_pod *pod)
 {
-	return pod->mirror_of < 0 && !pod->is_reservation &&
-	       world.nodes[pod->node].mode != WORLD_HAMI;
+	return pod->mirror_of < 0 && world.nodes[pod->node].mode != WORLD_HAMI;
 }
 
 /*
@@ -60,19 +62,43 @@ static bool is_shown(const struct world_pod *pod, const struct attribution_statu
 	return false;
 }
 
+static bool has_partition(const struct world_gpu *gpu, const char *id)
+{
+	size_t n = strcspn(id, ":");
+
+	for (int i = 0; i < gpu->n_partitions; i++) {
+		const struct world_partition *partition = &gpu->partitions[i];
+
+		if (partition->exists && strlen(partition->uuid) == n &&
+		    strncmp(partition->uuid, id, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The device is still shared out in units of the ID's kind, and into nothing less than them. */
+static bool is_unit(const char *id, int gpu)
+{
+	switch (rest_mode(gpu)) {
+	case ATTRIBUTION_MODE_EXCLUSIVE:
+		return strncmp(id, "MIG-", 4) != 0;
+	case ATTRIBUTION_MODE_MIG:
+		return has_partition(&world.gpus[gpu], id);
+	default:
+		return false;
+	}
+}
+
 /*
  * A tenant that no book has is known to have had the whole of what is not shared; which replica it
- * had is not known.
+ * had is not known, nor whether what is no longer there was shared.
  */
 static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other,
-			  const struct attribution_status *status, int gpu)
+			  const struct attribution_status *status, int gpu, const char *id)
 {
-	int mode = rest_mode(gpu);
-
 	if (!is_shown(pod, status) || !is_shown(other, status))
 		return false;
-	return (books_has(pod) && books_has(other)) || mode == ATTRIBUTION_MODE_EXCLUSIVE ||
-	       mode == ATTRIBUTION_MODE_MIG;
+	return (books_has(pod) && books_has(other)) || is_unit(id, gpu);
 }
 
 /* The ID is the pod's; status: it must say so. */
@@ -85,7 +111,7 @@ static bool is_held_by_another(const struct world_pod *pod, const char *id, int 
 
 		if (other != pod && is_holder(other) &&
 		    holds(other, id, is_forgotten, gpu, since) &&
-		    (!status || is_to_be_said(pod, other, status, gpu)))
+		    (!status || is_to_be_said(pod, other, status, gpu, id)))
 			return true;
 	}
 	return false;
@@ -97,7 +123,8 @@ static bool find(int gpu, uint64_t since, const struct attribution_status *statu
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *pod = &world.pods[i];
 
-		if (!is_holder(pod) || pod->node != world.gpus[gpu].node)
+		/* Of what was so the device may have been in another node then. */
+		if (!is_holder(pod) || (status && pod->node != world.gpus[gpu].node))
 			continue;
 		for (int c = 0; c < pod->n_containers; c++)
 			for (int s = 0; s < pod->containers[c].n_slots; s++) {

@@ -315,11 +315,27 @@ static bool decode_last(struct forger *forger)
 	       report_doc_decode(view_from(last), &forger->arena, &forger->report, &err) == 0;
 }
 
+/* What a node says under its own token of its own devices nobody can contest. */
+static void repeat_processes(const struct forger *forger, const struct report_device *device)
+{
+	for (uint32_t i = 0; i < device->processes.count; i++)
+		for (int k = 0; k < world.n_processes; k++) {
+			struct world_process *process = &world.processes[k];
+
+			if (process->node == forger->node &&
+			    (int64_t)process->pid ==
+				    ARRAY_AT(device->processes, struct report_process, i)->pid)
+				process->repeated_at = clockwork_now();
+		}
+}
+
 static bool change(struct forger *forger, enum wire_forgery forgery)
 {
 	if (!decode_last(forger))
 		return false;
 	forger->report.sequence++;
+	for (uint32_t i = 0; i < forger->report.devices.count; i++)
+		repeat_processes(forger, ARRAY_AT(forger->report.devices, struct report_device, i));
 	if (forgery == WIRE_OTHER_NODE) {
 		forger->report.node =
 			keep_text(forger, world.nodes[(forger->node + 1) % world.n_nodes].name);

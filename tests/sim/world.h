@@ -256,6 +256,7 @@ struct world_process {
 	bool is_client;	    /* of MPS */
 	char command[16];
 	uint64_t from, until; /* WORLD_NEVER: it does not end by itself */
+	uint64_t repeated_at; /* when a forged report of the node last had it; 0: none did */
 };
 
 struct world {

@@ -124,6 +124,30 @@ static void witnesses_that_count_differently_on_one_device_disagree(void **state
 	expect_disagreement(publish_later(), "uid-a/main Checkpoint=1 PodResources=1 PodStatus=2");
 }
 
+/* It may be another device that HAMi chose, so nothing about this one is contradicted. */
+static void of_a_device_that_hami_need_not_have_meant_nothing_is_disputed(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < 2; i++)
+		build_world_offer(&world,
+				  build_world_text(&world, "%s-0", build_world_uuid(&world, i).ptr));
+	build_world_pod(&world, (struct build_pod){
+					.name = "a",
+					.told = {build_world_text(&world, "%s-0",
+								  build_world_uuid(&world, 0).ptr)}});
+	build_world_list(&world, "a", "main",
+			 build_world_text(&world, "%s-0", build_world_uuid(&world, 1).ptr));
+	const struct attribution_status *status = publish_later();
+	const struct attribution_tenant *tenant = expect_tenant(
+		status, "uid-a", RUNNING, ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
+	expect_text(tenant->stand_in, "HAMi");
+	expect_texts(tenant->witnesses, "PodStatus");
+	expect_disagreement(status, "");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+}
+
 static void witnesses_that_name_as_many_other_ids_disagree(void **state)
 {
 	(void)state;
@@ -514,6 +538,21 @@ static void a_list_without_the_pod_is_no_reason_for_an_alarm(void **state)
 	expect_harmony();
 }
 
+/* It names the pod of that name before it, which had one of its IDs. */
+static void a_dated_list_of_before_the_pod_contradicts_nothing(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .started_at = world.input.listed_at + 5000},
+			build_world_uuid(&world, 0));
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 1));
+	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	expect_disagreement(publish_later(), "");
+	expect_disagreement(build_world_status(&world, 1), "");
+}
+
 static void a_book_of_some_time_ago_does_not_speak_by_silence(void **state)
 {
 	(void)state;
@@ -791,6 +830,8 @@ static const struct CMUnitTest tests[] = {
 		a_list_that_has_the_pod_without_the_container_contradicts_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(witnesses_that_count_differently_on_one_device_disagree,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_device_that_hami_need_not_have_meant_nothing_is_disputed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(witnesses_that_name_as_many_other_ids_disagree, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(each_witness_is_shown_with_the_ids_that_it_names, set_up,
@@ -823,6 +864,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_list_that_settles_is_no_reason_for_an_alarm, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_list_without_the_pod_is_no_reason_for_an_alarm, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_dated_list_of_before_the_pod_contradicts_nothing, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_book_of_some_time_ago_does_not_speak_by_silence, set_up,
 					tear_down),

@@ -448,7 +448,7 @@ static void many_ended(void)
 
 	for (unsigned i = 0; i < 1024; i++) {
 		snprintf(uid, sizeof(uid), "u%u", i);
-		assert_int_equal(place_remember_ended(place_of("a"), view_from(uid), NOW, &err), 0);
+		assert_int_equal(place_remember_ended(place_of("a"), view_from(uid), 0, NOW, &err), 0);
 	}
 }
 
@@ -457,7 +457,7 @@ static void a_long_ended(void)
 	static const char uid[MANY * 16];
 	struct error err;
 
-	assert_int_equal(place_remember_ended(place_of("a"), (struct view){uid, sizeof(uid)}, NOW,
+	assert_int_equal(place_remember_ended(place_of("a"), (struct view){uid, sizeof(uid)}, 0, NOW,
 					      &err), 0);
 }
 

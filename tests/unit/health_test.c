@@ -270,6 +270,37 @@ static void an_event_that_is_told_late_lists_who_had_left_before(void **state)
 	}
 }
 
+/* The writes since then were not accepted: what is published still has pod a, which is gone or over. */
+static void an_event_does_not_list_whose_end_was_told_before_it(void **state)
+{
+	static const struct join_end end = {VIEW_INIT("uid-a"), 40000};
+	static const struct {
+		int64_t ms;
+		const char *tenants;
+	} rows[] = {{20000, "uid-a"}, {22000, "uid-a"}, {22001, ""}, {60000, ""}};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		build_world_run(&world, (struct build_pod){.name = "a"},
+				build_world_uuid(&world, 0));
+		publish();
+		build_world_wait(&world, 60000);
+		build_world_remove_pod(&world, "uid-a");
+		if (i % 2)
+			build_world_pod(&world, (struct build_pod){.name = "a",
+								   .phase = POD_PHASE_FAILED,
+								   .state = POD_CONTAINER_TERMINATED});
+		world.input.ends = &end;
+		world.input.n_ends = 1;
+		build_world_event(&world, build_world_uuid(&world, 0), 79,
+				  BUILD_WORLD_NOW + rows[i / 2].ms);
+		expect_recent(publish(), "uid-a");
+		expect_texts(event_at(0)->tenants, rows[i / 2].tenants);
+	}
+}
+
 static void each_event_has_a_list_of_its_own_which_stays(void **state)
 {
 	(void)state;
@@ -773,6 +804,8 @@ static const struct CMUnitTest tests[] = {
 		reasons_come_once_and_by_code_whatever_happened_first, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_reboot_is_the_remedy_where_a_reset_would_be_too_little, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_event_does_not_list_whose_end_was_told_before_it,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_event_without_tenants_lists_none, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		events_come_newest_first_and_those_of_one_time_by_number, set_up, tear_down),

@@ -334,6 +334,68 @@ static void the_uid_of_a_deleted_pod_is_remembered_as_ended(void **state)
 	assert_true(view_equal(input.ended[0], VIEW("u1")));
 }
 
+/* The age that a join at that time is given of the end of the pod of that UID; -1: of none. */
+static int64_t end_age(struct world *world, const char *uid, uint64_t now_ms)
+{
+	struct join_input input = gather(world, "gpu-a", now_ms);
+
+	for (size_t i = 0; i < input.n_ends; i++)
+		if (view_equal(input.ends[i].pod_uid, view_from(uid)))
+			return input.ends[i].age_ms;
+	return -1;
+}
+
+static void put_phase(struct world *world, enum pod_phase phase, bool deleting, uint64_t version,
+		      uint64_t now_ms)
+{
+	const struct pod_fields fields = {
+		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
+		.node = VIEW("gpu-a"), .phase = phase, .deleting = deleting, .wants_gpu = true,
+		.containers_terminated = phase == POD_PHASE_FAILED,
+	};
+	struct error err;
+
+	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now_ms,
+					   &err), 0);
+}
+
+static void the_end_of_a_pod_is_as_old_as_when_it_was_told(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, "u1");
+	const struct view named = VIEW("u1");
+	struct error err;
+
+	put_report(world, &report, 1000);
+	put_phase(world, POD_PHASE_RUNNING, false, 1, 1000);
+	assert_int_equal(end_age(world, "u1", 2000), -1);
+	put_phase(world, POD_PHASE_FAILED, false, 2, 3000);
+	put_phase(world, POD_PHASE_FAILED, true, 3, 4000);
+	assert_int_equal(end_age(world, "u1", 5000), 2000);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 4, 6000);
+	assert_int_equal(end_age(world, "u1", 7000), 4000);
+	/* A report goes on naming it. */
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 8000,
+					     &err), 0);
+	assert_int_equal(end_age(world, "u1", 9000), 6000);
+}
+
+static void a_pod_that_runs_again_has_not_ended_before(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	put_phase(world, POD_PHASE_FAILED, false, 1, 1000);
+	put_phase(world, POD_PHASE_RUNNING, false, 2, 2000);
+	assert_int_equal(end_age(world, "u1", 3000), -1);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 4000);
+	assert_int_equal(end_age(world, "u1", 5000), 1000);
+	put_phase(world, POD_PHASE_RUNNING, false, 4, 6000);
+	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 5, 7000);
+	assert_int_equal(end_age(world, "u1", 8000), 1000);
+}
+
 static void a_new_uid_under_the_same_name_ends_the_old_one(void **state)
 {
 	struct world *world = *state;
@@ -1693,6 +1755,9 @@ static const struct CMUnitTest tests[] = {
 		a_list_that_breaks_off_removes_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_uid_of_a_deleted_pod_is_remembered_as_ended, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_end_of_a_pod_is_as_old_as_when_it_was_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_runs_again_has_not_ended_before, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_new_uid_under_the_same_name_ends_the_old_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -242,6 +242,34 @@ static void a_dated_list_keeps_whom_a_good_one_named(void **state)
 	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
 }
 
+/* The pod before it of that name may have had the same ID. */
+static void a_dated_list_of_before_a_pod_is_no_witness_of_it(void **state)
+{
+	(void)state;
+	const struct {
+		struct build_pod pod;
+		const char *witnesses;
+	} rows[] = {
+		{{.name = "a", .started_at = world.input.listed_at - 1000},
+		 "Checkpoint,PodResources"},
+		{{.name = "a", .started_at = world.input.listed_at - 999}, "Checkpoint"},
+		{{.name = "a", .started_at = world.input.listed_at + 5000}, "Checkpoint"},
+		{{.name = "a", .is_unseen = true}, "Checkpoint"},
+	};
+	build_world_exclusive(&world, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_list_nothing(&world);
+		build_world_book_nothing(&world);
+		build_world_run(&world, rows[i].pod, build_world_uuid(&world, 0));
+		date_list();
+		build_world_join(&world);
+		const struct attribution_status *status = build_world_status(&world, 0);
+		assert_int_equal(status->tenants.count, 1);
+		expect_texts(ARRAY_AT(status->tenants, struct attribution_tenant, 0)->witnesses,
+			     rows[i].witnesses);
+	}
+}
+
 static void a_dated_list_names_nobody_new(void **state)
 {
 	(void)state;
@@ -754,6 +782,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(books_that_name_two_living_pods_show_both, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_dated_list_keeps_whom_a_good_one_named, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_dated_list_of_before_a_pod_is_no_witness_of_it, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_dated_list_names_nobody_new, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -142,6 +142,24 @@ static void what_a_kubelet_without_its_books_gives_out_again_is_said(void **stat
 	expect_overlap(publish_later(), TWO_OF(MIG_0));
 }
 
+static void a_reservation_that_the_books_have_lost_is_a_holder(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "s", .kai_group = "g"});
+	publish();
+	lose_books();
+	build_world_remove_pod(&world, "uid-s");
+	build_world_end(&world, "uid-s");
+	publish();
+	run("b", build_world_uuid(&world, 0));
+	publish();
+	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
+}
+
 static void which_replica_a_tenant_had_that_no_book_names_is_not_known(void **state)
 {
 	(void)state;
@@ -171,6 +189,29 @@ static void it_is_said_as_long_as_both_live(void **state)
 	build_world_remove_pod(&world, "uid-b");
 	build_world_end(&world, "uid-b");
 	expect_none(publish());
+}
+
+/* As after a restart of the controller, before the node's agent has reported. */
+static void without_a_report_it_is_said_as_long_as_both_live(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	run("a", build_world_uuid(&world, 0));
+	run("b", build_world_uuid(&world, 0));
+	run("c", build_world_uuid(&world, 0));
+	publish();
+	publish_later();
+	world.input.report = NULL;
+	expect_overlap(publish(), GPU_0 " is held by ml/a, ml/b and ml/c at once, and is for one pod");
+	build_world_remove_pod(&world, "uid-c");
+	build_world_end(&world, "uid-c");
+	expect_overlap(publish(), TWO_OF(GPU_0));
+	build_world_remove_pod(&world, "uid-b");
+	build_world_end(&world, "uid-b");
+	const struct attribution_status *status = publish();
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "AwaitingReport");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "AwaitingReport");
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 /* The kubelet frees a device before the API server's watches tell of it. */
@@ -404,9 +445,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(different_ids_are_no_overlap, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_a_kubelet_without_its_books_gives_out_again_is_said,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_that_the_books_have_lost_is_a_holder,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(which_replica_a_tenant_had_that_no_book_names_is_not_known,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(it_is_said_as_long_as_both_live, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_as_long_as_both_live, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(news_in_another_order_make_none, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_good_checkpoint_says_what_was_given_back, set_up,
 					tear_down),

@@ -247,7 +247,7 @@ static void remember(struct place *place, const char *uid, uint64_t now)
 {
 	struct error err;
 
-	assert_int_equal(place_remember_ended(place, view_from(uid), now, &err), 0);
+	assert_int_equal(place_remember_ended(place, view_from(uid), 0, now, &err), 0);
 }
 
 /* The UIDs that are remembered, in their order. */
@@ -322,7 +322,7 @@ static void without_memory_no_place_is_made_and_nothing_is_remembered(void **sta
 	}
 	struct place *place = ensure("gpu-a");
 	failing_malloc_at(1);
-	assert_int_equal(place_remember_ended(place, VIEW("u1"), 1, &err), -1);
+	assert_int_equal(place_remember_ended(place, VIEW("u1"), 0, 1, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_ended(place, "");
 	place_release(&book, place);

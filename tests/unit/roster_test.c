@@ -125,11 +125,11 @@ static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void 
 		{"", 1000, 0, false, false, false, false, false},
 		{"gpu-a", 1000, 0, false, false, false, false, false},
 	};
-	const struct join_slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tear_down(NULL);
 		set_up(NULL);
+		const struct join_slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
 		build_world_exclusive(&world, 0);
 		if (rows[i].was_agentless)
 			build_world_without_agent(&world);

@@ -408,6 +408,12 @@ static void a_good_list_ends_an_unknown_holder_unless_it_may_be_short(void **sta
 	expect_tenants(publish(), "");
 }
 
+static const struct attribution_past_tenant *recent_at(uint32_t i)
+{
+	return ARRAY_AT(build_world_status(&world, 0)->recent_tenants,
+			struct attribution_past_tenant, i);
+}
+
 static void a_pod_that_is_gone_ends_and_is_remembered(void **state)
 {
 	(void)state;
@@ -434,6 +440,31 @@ static void a_pod_that_is_gone_ends_and_is_remembered(void **state)
 	build_world_list_nothing(&world);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_int_equal(world.result.n_ended, 0);
+}
+
+static void who_left_did_so_when_the_api_server_told_it(void **state)
+{
+	(void)state;
+	static const struct join_end ends[] = {{VIEW_INIT("uid-b"), 700}, {VIEW_INIT("uid-a"), 400}};
+	publish_one_tenant();
+	build_world_wait(&world, 1000);
+	world.input.ends = ends;
+	world.input.n_ends = 2;
+	/* The API server has it again: what was told before counts for nothing. */
+	build_world_pod(&world, (struct build_pod){.name = "a", .wants_no_gpu = true});
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	expect_recent(publish(), "uid-a");
+	assert_true(recent_at(0)->until == BUILD_WORLD_NOW + 1000);
+	tear_down(state);
+	set_up(state);
+	publish_one_tenant();
+	build_world_wait(&world, 1000);
+	world.input.ends = ends;
+	world.input.n_ends = 2;
+	build_world_remove_pod(&world, "uid-a");
+	expect_recent(publish(), "uid-a");
+	assert_true(recent_at(0)->until == BUILD_WORLD_NOW + 600);
 }
 
 static void an_ended_uid_is_known_as_such_without_having_been_published(void **state)
@@ -1606,6 +1637,7 @@ static const struct CMUnitTest tests[] = {
 		an_unknown_holder_whose_pod_is_over_goes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_good_list_ends_an_unknown_holder_unless_it_may_be_short, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_left_did_so_when_the_api_server_told_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_that_is_gone_ends_and_is_remembered, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -16,6 +16,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	build_world_init(&world);
+	world.limits.pending_ms = world.limits.disagreement_ms; /* for those in no API server */
 	return 0;
 }
 
@@ -1103,6 +1104,21 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 	}
 }
 
+/* It may hold the device by what is in no book that could be matched with it: by KAI, or a claim. */
+static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void **state)
+{
+	(void)state;
+	world.limits.pending_ms = world.limits.disagreement_ms + 1000;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-b");
+	build_world_process(&world, 0, 2, "");
+	publish();
+	build_world_wait(&world, world.limits.pending_ms - 1);
+	expect_users(publish(), " python3[2]");
+	build_world_wait(&world, 1);
+	expect_users(publish(), " python3[2],uid-b python3[1]");
+}
+
 static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
 {
 	(void)state;
@@ -1137,6 +1153,7 @@ static void a_process_of_a_pod_that_is_over_has_the_grace(void **state)
 static void where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for(void **state)
 {
 	(void)state;
+	world.limits.pending_ms = 60000;
 	run_a();
 	build_world_slice(&world, 0);
 	build_world_process(&world, 0, 1, "uid-strange");
@@ -1265,6 +1282,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_name_is_as_long_as_it_is_up_to_the_bound, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
