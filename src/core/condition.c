@@ -318,26 +318,27 @@ static const struct verdict no_overlap = {
 		  "report tells who has it")};
 
 static struct condition carry(const struct condition *before,
-			      const struct attribution_status *published, bool is_fresh,
-			      struct view overlap, int64_t now_wall_ms)
+			      const struct attribution_status *published,
+			      const struct condition_facts *facts, int64_t now_wall_ms)
 {
-	const struct verdict still = {CONDITION_FALSE, OVERLAP_REASON, overlap};
+	const struct verdict still = {CONDITION_FALSE, OVERLAP_REASON, facts->overlap};
 	bool was_overlap = view_equal(before->reason, OVERLAP_REASON);
 
-	if (!is_fresh && view_equal(before->type, type_names[TYPE_READY]))
+	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_READY]))
 		return finish(report_stale, before->type, published, now_wall_ms);
-	if (!is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
+	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
-	if (was_overlap && overlap.len == 0)
+	if (was_overlap && facts->overlap.len == 0)
 		return finish(no_overlap, before->type, published, now_wall_ms);
-	if (was_overlap && !view_starts_with(before->message, overlap))
+	if (was_overlap && !view_starts_with(before->message, facts->overlap))
 		return finish(still, before->type, published, now_wall_ms);
 	return *before;
 }
 
-int condition_carry(bool is_fresh, const struct attribution_status *published, struct view overlap,
-		    int64_t generation, int64_t now_wall_ms, struct arena *arena,
-		    struct array *ret_conditions, struct error *err)
+int condition_carry(const struct condition_facts *facts,
+		    const struct attribution_status *published, int64_t generation,
+		    int64_t now_wall_ms, struct arena *arena, struct array *ret_conditions,
+		    struct error *err)
 {
 	const struct array before = published->conditions;
 	struct condition *conditions = arena_alloc(arena, before.count, sizeof(*conditions));
@@ -345,8 +346,8 @@ int condition_carry(bool is_fresh, const struct attribution_status *published, s
 	if (!conditions)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < before.count; i++) {
-		conditions[i] = carry(ARRAY_AT(before, struct condition, i), published, is_fresh,
-				      overlap, now_wall_ms);
+		conditions[i] = carry(ARRAY_AT(before, struct condition, i), published, facts,
+				      now_wall_ms);
 		conditions[i].observed_generation = generation;
 	}
 	*ret_conditions = (struct array){before.count > 0 ? conditions : NULL, before.count, true};

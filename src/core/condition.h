@@ -43,9 +43,10 @@ bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
  * long (is_fresh false): Ready and ReportFresh; and for a SlotHeldTwice that has ended since by what
- * the API server says, or is about others: overlap is its message now, or empty. As condition_make()
- * otherwise.
+ * the API server says, or is about others (overlap). Nothing else of the facts is looked at. As
+ * condition_make() otherwise.
  */
-MUST_USE int condition_carry(bool is_fresh, const struct attribution_status *published,
-			     struct view overlap, int64_t generation, int64_t now_wall_ms,
-			     struct arena *arena, struct array *ret_conditions, struct error *err);
+MUST_USE int condition_carry(const struct condition_facts *facts,
+			     const struct attribution_status *published, int64_t generation,
+			     int64_t now_wall_ms, struct arena *arena,
+			     struct array *ret_conditions, struct error *err);

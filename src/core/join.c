@@ -60,12 +60,6 @@ static void look_again_in(struct joiner *joiner, int64_t ms)
 		joiner->result->again_in_ms = ms;
 }
 
-static bool is_claimed_elsewhere(const struct joiner *joiner, const struct roster_device *device)
-{
-	int64_t age = device->previous ? device->previous->claimed_age_ms : -1;
-	return age >= 0 && age < joiner->input->limits->report_stale_ms;
-}
-
 /* How long it still takes until that another node names the device counts; 0: it does. */
 static int64_t duplicate_in(const struct joiner *joiner, const struct roster_device *device)
 {
@@ -82,7 +76,7 @@ static int64_t duplicate_in(const struct joiner *joiner, const struct roster_dev
 
 static bool is_duplicate(const struct joiner *joiner, const struct roster_device *device)
 {
-	return is_claimed_elsewhere(joiner, device) && duplicate_in(joiner, device) == 0;
+	return roster_is_claimed_elsewhere(joiner->input, device) && duplicate_in(joiner, device) == 0;
 }
 
 /* What is published of one device */
@@ -243,8 +237,9 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 	set_holders(&findings, status);
 	status->unplaced_tenants = published->unplaced_tenants;
 	status->unplaced_tenants_left_out = published->unplaced_tenants_left_out;
-	return condition_carry(joiner->is_fresh, published, findings.overlap,
-			       status->observed_generation, joiner->input->now_wall_ms,
+	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
+							 .overlap = findings.overlap},
+			       published, status->observed_generation, joiner->input->now_wall_ms,
 			       joiner->arena, &status->conditions, err);
 }
 
@@ -295,7 +290,7 @@ static bool may_write(const struct joiner *joiner, const struct roster_device *d
 	if (!device->is_ours && !may_begin(joiner, device))
 		return false;
 	/* The other node is about to take it: it lists it, this one does not. */
-	return device->reported || !is_claimed_elsewhere(joiner, device);
+	return device->reported || !roster_is_claimed_elsewhere(joiner->input, device);
 }
 
 /* One report can name other devices each time: somewhere there must be an end. */
@@ -342,7 +337,7 @@ static void add_result(struct joiner *joiner, struct join_device joined)
 static void watch_others(struct joiner *joiner, const struct roster_device *device)
 {
 	int64_t stale = joiner->input->limits->report_stale_ms;
-	if (is_claimed_elsewhere(joiner, device)) {
+	if (roster_is_claimed_elsewhere(joiner->input, device)) {
 		look_again_in(joiner, stale - device->previous->claimed_age_ms);
 		if (duplicate_in(joiner, device) > 0)
 			look_again_in(joiner, duplicate_in(joiner, device));
@@ -422,7 +417,7 @@ static void bury(struct joiner *joiner)
 			continue;
 		watch_others(joiner, device);
 		joined = keep(device);
-		if (!is_claimed_elsewhere(joiner, device) && device->is_ours &&
+		if (!roster_is_claimed_elsewhere(joiner->input, device) && device->is_ours &&
 		    !device->previous->object->deleting)
 			joined.action = JOIN_DELETE;
 		add_result(joiner, joined);

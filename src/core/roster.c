@@ -130,6 +130,12 @@ const struct attribution_status *roster_published(const struct roster_device *de
 	return device->is_ours ? &device->previous->object->status : NULL;
 }
 
+bool roster_is_claimed_elsewhere(const struct join_input *input, const struct roster_device *device)
+{
+	int64_t age = device->previous ? device->previous->claimed_age_ms : -1;
+	return age >= 0 && age < input->limits->report_stale_ms;
+}
+
 static const struct join_previous *find_previous(const struct join_input *input, struct view uuid)
 {
 	for (size_t i = 0; i < input->n_previous; i++) {
@@ -353,7 +359,7 @@ static bool is_moved_here(const struct join_input *input, const struct roster_de
 	const struct join_previous *previous = device->previous;
 	const struct join_limits *limits = input->limits;
 
-	if (previous->claimed_age_ms >= 0 && previous->claimed_age_ms < limits->report_stale_ms)
+	if (roster_is_claimed_elsewhere(input, device))
 		return false;
 	if (input->report)
 		return device->reported && input->report_age_ms < limits->report_stale_ms;

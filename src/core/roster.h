@@ -57,3 +57,5 @@ MUST_USE int roster_make(const struct join_input *input, struct arena *arena,
 struct roster_place roster_find(const struct roster *roster, struct view device_id);
 /* The status that this node's device was last published with; NULL: none, or another node's. */
 const struct attribution_status *roster_published(const struct roster_device *device);
+/* A recent report of another node names the device. */
+bool roster_is_claimed_elsewhere(const struct join_input *input, const struct roster_device *device);

@@ -136,6 +136,32 @@ static void credit(struct attribution_tenant *tenant, const struct report_proces
 	tenant->memory_mib += process->memory_mib;
 }
 
+static bool has_begun(const struct pod_container *container)
+{
+	return container && (container->state == POD_CONTAINER_RUNNING ||
+			     container->state == POD_CONTAINER_TERMINATED);
+}
+
+/*
+ * Whose container the status does not tell may be in one that has begun since, and that holds
+ * nothing: in one that is not shown to run, or, before the tenant's own has begun, in an init
+ * container's next attempt.
+ */
+static bool may_be_elsewhere(const struct attribution_tenant *tenant, const struct suspect *suspect)
+{
+	const struct pod *pod = suspect->container ? NULL : suspect->pod;
+	const struct pod_container *own = pod ? pod_find_container(pod, tenant->container) : NULL;
+
+	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c == own || c->state == POD_CONTAINER_RUNNING)
+			continue;
+		if (!has_begun(c) || !has_begun(own))
+			return true;
+	}
+	return false;
+}
+
 /* Of several of a pod's containers that it may be of, neither's number is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
@@ -147,9 +173,10 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 		last = i;
 		n++;
 	}
-	if (n == 1)
+	bool is_told = n == 1 && !may_be_elsewhere(tenant_at(finder, last), suspect);
+	if (is_told)
 		credit(tenant_at(finder, last), suspect->process);
-	for (uint32_t i = 0; n > 1 && i < finder->tenants->listed.count; i++)
+	for (uint32_t i = 0; !is_told && i < finder->tenants->listed.count; i++)
 		finder->is_untold[i] |= may_be_of(finder, tenant_at(finder, i), suspect);
 	return n > 0;
 }
@@ -336,6 +363,20 @@ static bool has_chosen_unknown(const struct holdings *holdings, struct view uid)
 	return false;
 }
 
+/* For an ID whose holder is not known: the device need not be the one that the ID names. */
+static bool has_chosen_for_nobody(const struct holdings *holdings)
+{
+	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
+		size_t n;
+		const struct holding *items = holding_items(holdings, device, &n);
+		for (size_t i = 0; i < n && items[i].owner->pod_uid.len == 0; i++) {
+			if (items[i].is_hami)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* It holds a device, and nothing tells which: an unknown one, or one that HAMi has chosen. */
 static bool holds_somewhere(const struct holdings *holdings, struct view uid)
 {
@@ -363,8 +404,8 @@ static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
 
 /*
  * Who holds a slot is not known of all, and may be this pod: somebody holds one who could not be
- * told, no good book would have the pod, or its claims are not all here. Of a pod that was a tenant
- * it is known that it is none.
+ * told, or one that HAMi chose; no good book would have the pod, or its claims are not all here. Of
+ * a pod that was a tenant it is known that it is none.
  */
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
@@ -374,8 +415,8 @@ static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 	if (uid.len == 0 || find_past(finder, uid) || has_ended(finder, suspect))
 		return false;
 	return !is_in_good_books(holdings, suspect) || finder->tenants->slots_nameless > 0 ||
-	       claimant_is_unheard(holdings->input, uid) || awaits_grant(holdings, suspect->pod) ||
-	       holds_somewhere(holdings, uid);
+	       has_chosen_for_nobody(holdings) || claimant_is_unheard(holdings->input, uid) ||
+	       awaits_grant(holdings, suspect->pod) || holds_somewhere(holdings, uid);
 }
 
 static int name_process(struct finder *finder, const struct report_process *process,
@@ -408,6 +449,12 @@ static void name_past_pod(const struct finder *finder, const struct attribution_
 	}
 }
 
+/* What was published while the API server had not told of the pod says nothing about its slots. */
+static bool is_still_told(const struct attribution_user *before, const struct pod *pod)
+{
+	return before && (before->pod_name.len > 0 || !pod);
+}
+
 static int add_user(struct finder *finder, const struct suspect *suspect, struct error *err)
 {
 	const struct pod *pod = suspect->pod;
@@ -424,7 +471,8 @@ static int add_user(struct finder *finder, const struct suspect *suspect, struct
 	if (name_process(finder, suspect->process, &user.process, err) < 0)
 		return -1;
 	before = find_published(finder, &user);
-	if ((!before && may_hold(finder, suspect)) || !counts(finder, suspect, &user)) {
+	if ((!is_still_told(before, pod) && may_hold(finder, suspect)) ||
+	    !counts(finder, suspect, &user)) {
 		finder->n_waiting++;
 		return 0;
 	}

@@ -10,7 +10,10 @@
  * disagreement_ms (core/doubt.h), or, where the API server does not know its pod, for pending_ms; one
  * of a pod that was a tenant, which it may outlive by moments, when it is still there after
  * user_grace_ms. A process is a tenant's only if nothing says that it is not: neither that it is in
- * another container of the pod, nor that it is on a partition which that one does not hold.
+ * another container of the pod, nor that it is on a partition which that one does not hold. One
+ * that may be in another container of the pod, which has begun since its status was told, is no
+ * user, but nobody's witness either. A user of before the API server told of its pod is judged anew
+ * once it has: what the pod was given may be told after it.
  *
  * Threads: any.
  * Limits:  LIMIT_UNALLOCATED_USERS; the rest is counted.

@@ -426,26 +426,44 @@ static void append_pod(const struct books *books, const struct world_pod *pod, s
 	close_field(out, 1, &message);
 }
 
-/* Before Kubernetes 1.34 pods that ended are listed until their objects are gone. */
-static bool is_listed(const struct world_pod *pod)
+/*
+ * A kubelet that starts knows no pods but those that its sources have, which those that were deleted
+ * are not among. Before Kubernetes 1.34 pods that ended are listed until their objects are gone.
+ */
+static bool is_listed(const struct world_pod *pod, bool is_ready)
 {
-	if (pod->relisted_at > clockwork_now() || pod->stage == WORLD_NEW)
+	if (pod->relisted_at > clockwork_now() || pod->stage == WORLD_NEW ||
+	    (!is_ready && world_is_deleted(pod)))
 		return false;
 	if (world_is_active(pod))
 		return true;
 	return world.nodes[pod->node].kubelet_minor < 34 && pod->stage != WORLD_GONE;
 }
 
+/* The kubelet has no two of a name at a time, which is what a name in a List is good for. */
+static void check_names(struct world_pod *const *pods, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < i; k++)
+			check(strcmp(pods[i]->name, pods[k]->name) != 0 ||
+			      strcmp(pods[i]->namespace, pods[k]->namespace) != 0);
+}
+
 void books_list(int node, bool is_ready, struct sbuf *out)
 {
 	struct books *books = &all[node];
+	struct world_pod *listed[WORLD_MAX_PODS];
+	int n = 0;
 
 	if (is_ready && world.nodes[node].kubelet_minor >= 34)
 		free_ended(&books->memory);
 	for (int i = 0; i < world.n_pods; i++)
 		if (world.pods[i].node == node && world.pods[i].mirror_of < 0 &&
-		    is_listed(&world.pods[i]))
-			append_pod(books, &world.pods[i], out);
+		    is_listed(&world.pods[i], is_ready))
+			listed[n++] = &world.pods[i];
+	check_names(listed, n);
+	for (int i = 0; i < n; i++)
+		append_pod(books, listed[i], out);
 }
 
 void books_allocatable(int node, struct sbuf *out)

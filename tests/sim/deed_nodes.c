@@ -269,6 +269,7 @@ static void power_on(void *owner, uint64_t number)
 	clockwork_in(world_between(500, 9000), publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
 	cause_end(CAUSE_REPORTS_MISSING, node, -1);
+	cause_end(CAUSE_NODE_OFF, node, -1);
 	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
 }
 
@@ -281,6 +282,7 @@ static void power_off(int node, int ms)
 		kubelet_stop(node);
 		wire_lose(node);
 		cause_add(CAUSE_REPORTS_MISSING, node, -1, clockwork_now(), WORLD_NEVER);
+		cause_add(CAUSE_NODE_OFF, node, -1, clockwork_now(), WORLD_NEVER);
 	}
 	clockwork_at(deed_for_ms(ms), power_on, NULL, (uint64_t)node);
 	deed_excuse(CAUSE_BOOKS_FAILED, node, ms + 20000);

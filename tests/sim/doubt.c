@@ -26,6 +26,7 @@ enum symptom {
 	MODE_UNKNOWN,
 	TENANT_UNKNOWN, /* Pending, Unresolved; Attributed=False */
 	HELD_TWICE,     /* and nobody holds an ID that another one has */
+	STILL_HELD_TWICE, /* it was before: a node that is off takes nothing back */
 	NAME_ONLY,
 	DISPUTED,
 	STILL_NAME_ONLY, /* it was before: a node that is not heard of confirms nothing */
@@ -59,6 +60,9 @@ static const struct {
 			    SETTLING_WEARS_OFF_MS},
 	[HELD_TWICE] = {"an ID is said to be held twice", BIT(CAUSE_API_LATE) | BIT(CAUSE_FORGED),
 			WEARS_OFF_MS},
+	[STILL_HELD_TWICE] = {"an ID is still said to be held twice",
+			      BIT(CAUSE_API_LATE) | BIT(CAUSE_FORGED) | BIT(CAUSE_NODE_OFF),
+			      WEARS_OFF_MS},
 	[NAME_ONLY] = {"a tenant is NameOnly",
 		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
 			       BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
@@ -183,6 +187,11 @@ static bool was_duplicate(const struct judge *judge)
 	return judge->before && has_reason(&before, "Ready", "DuplicateUUID");
 }
 
+static bool was_held_twice(const struct judge *judge)
+{
+	return judge->before && overlaps_are_said(judge->before);
+}
+
 /* Ready is not True for one of the reasons that the other words give, or for a second claim. */
 static void judge_conditions(const struct judge *judge)
 {
@@ -194,7 +203,7 @@ static void judge_conditions(const struct judge *judge)
 		suspect(judge, NOT_FRESH);
 	if (overlaps_are_said(judge->status)) {
 		if (!overlaps_are_there(judge->gpu, clockwork_now() - RELEASE_WEARS_OFF_MS))
-			suspect(judge, HELD_TWICE);
+			suspect(judge, was_held_twice(judge) ? STILL_HELD_TWICE : HELD_TWICE);
 	} else if (attributed == CONDITION_FALSE) {
 		suspect(judge, TENANT_UNKNOWN);
 	} else if (attributed != CONDITION_TRUE) {

@@ -393,7 +393,7 @@ static void advance(void *owner, uint64_t number)
 	(void)number;
 	if (pod->mirror_of >= 0 || !kubelet->runs || !kubelet->is_ready)
 		return;
-	if (clockwork_now() >= pod->step_at || (!pod->object.exists && !pod->hash[0]))
+	if (clockwork_now() >= pod->step_at || world_is_deleted(pod))
 		step(pod);
 }
 
@@ -499,6 +499,21 @@ void kubelet_update_plugin(int node)
 
 /* Its own life */
 
+/*
+ * It starts with the pods that its sources have, and takes away before it adds: whoever was deleted
+ * while it was down is gone before the next of that name is admitted (podStorage.Merge() in
+ * pkg/kubelet/config/config.go).
+ */
+static void forget_deleted(int node)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		struct world_pod *pod = &world.pods[i];
+
+		if (pod->node == node && pod->stage != WORLD_GONE && world_is_deleted(pod))
+			forget(pod);
+	}
+}
+
 static void resume_pods(int node)
 {
 	for (int i = 0; i < world.n_pods; i++) {
@@ -524,6 +539,7 @@ static void become_ready(void *owner, uint64_t number)
 	if (number != kubelet->start || !kubelet->runs)
 		return;
 	kubelet->is_ready = true;
+	forget_deleted((int)(kubelet - kubelets));
 	resume_pods((int)(kubelet - kubelets));
 }
 

@@ -132,6 +132,15 @@ static bool held_between(const struct world_pod *pod, int gpu, uint64_t from, ui
 	return false;
 }
 
+/* Whoever only pretends to be of a group may have devices of the kubelet's as well. */
+static bool has_own(const struct world_pod *pod)
+{
+	for (int c = 0; c < pod->n_containers; c++)
+		if (pod->containers[c].n_slots > 0)
+			return true;
+	return false;
+}
+
 /* What it holds nobody can know any more; see AT_REST. */
 static bool is_beyond_proof(const struct world_pod *pod)
 {
@@ -139,8 +148,10 @@ static bool is_beyond_proof(const struct world_pod *pod)
 		return false;
 	if (pod->is_hami_spoilt)
 		return true;
-	if (pod->group >= 0 && !pod->is_reservation)
-		return sharers_reservation(pod) && !books_has(sharers_reservation(pod));
+	if (sharers_reservation(pod))
+		return !books_has(sharers_reservation(pod));
+	if (pod->group >= 0 && !has_own(pod))
+		return false;
 	return pod->claim >= 0 ? !claims_has(pod) : !books_has(world_holder(pod));
 }
 

@@ -227,15 +227,29 @@ static const char *find_fault_of_slots(const struct world_container *container,
 	return NULL;
 }
 
+/*
+ * A slice does not say which boot it is of, and that the devices have other numbers than NVML told
+ * is known when NVML tells them in this boot, or when what it told in the one before is old.
+ */
+static bool is_by_former_boot(const struct attribution_status *status, int node)
+{
+	const struct condition *fresh = attribution_find_condition(status, VIEW("ReportFresh"));
+
+	return fresh && fresh->status == CONDITION_TRUE &&
+	       !view_equal(status->report.boot_id, view_from(world.nodes[node].boot_id));
+}
+
 /* What it held before the devices were renumbered, as long as that cannot be known. */
 static bool was_so(const struct world_pod *pod, const struct world_container *container,
-		   const struct attribution_tenant *tenant, int gpu, uint64_t sent_at)
+		   const struct attribution_tenant *tenant,
+		   const struct attribution_status *status, int gpu, uint64_t sent_at)
 {
 	struct world_container before = *container;
 
 	memcpy(before.slots, container->old_slots, sizeof(before.slots));
 	before.n_slots = container->n_old_slots;
-	return world.pools[pod->node].whole_told_at >= sent_at &&
+	return (world.pools[pod->node].whole_told_at >= sent_at ||
+		is_by_former_boot(status, pod->node)) &&
 	       !find_fault_of_slots(&before, tenant, gpu);
 }
 
@@ -260,7 +274,7 @@ static const char *find_fault(const struct world_pod *pod, const struct attribut
 	if (is_sharer && (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED ||
 			  named_is_by_process(tenant)))
 		return tenant->slots == 0 ? NULL : "holds no slots itself";
-	if (was_so(pod, container, tenant, gpu, sent_at) ||
+	if (was_so(pod, container, tenant, status, gpu, sent_at) ||
 	    (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED &&
 	     sharers_is_said_on(pod, gpu)))
 		return NULL;

@@ -76,9 +76,14 @@ static bool has_partition(const struct world_gpu *gpu, const char *id)
 	return false;
 }
 
-/* The device is still shared out in units of the ID's kind, and into nothing less than them. */
+/*
+ * The device is still shared out in units of the ID's kind, and into nothing less than them: a
+ * replica is from when it was.
+ */
 static bool is_unit(const char *id, int gpu)
 {
+	if (strchr(id, ':'))
+		return false;
 	switch (rest_mode(gpu)) {
 	case ATTRIBUTION_MODE_EXCLUSIVE:
 		return strncmp(id, "MIG-", 4) != 0;
@@ -91,14 +96,17 @@ static bool is_unit(const char *id, int gpu)
 
 /*
  * A tenant that no book has is known to have had the whole of what is not shared; which replica it
- * had is not known, nor whether what is no longer there was shared.
+ * had is not known, nor whether what is no longer there was shared. Of two of them it is not known
+ * whether they had it in a time when it was.
  */
 static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other,
 			  const struct attribution_status *status, int gpu, const char *id)
 {
 	if (!is_shown(pod, status) || !is_shown(other, status))
 		return false;
-	return (books_has(pod) && books_has(other)) || is_unit(id, gpu);
+	if (books_has(pod) && books_has(other))
+		return true;
+	return (books_has(pod) || books_has(other)) && is_unit(id, gpu);
 }
 
 /* The ID is the pod's; status: it must say so. */

@@ -208,6 +208,11 @@ bool world_is_active(const struct world_pod *pod)
 	return pod->stage >= WORLD_ADMITTED && pod->stage <= WORLD_TERMINATING;
 }
 
+bool world_is_deleted(const struct world_pod *pod)
+{
+	return !pod->object.exists && !pod->hash[0];
+}
+
 bool world_is_over(const struct world_object *object)
 {
 	return !object->exists || object->admission_failed || object->phase == WORLD_SUCCEEDED ||

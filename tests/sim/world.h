@@ -307,6 +307,8 @@ bool world_place(const char *id, struct world_slot *ret_slot);
 void world_release(struct world_pod *pod);
 /* True while the kubelet must keep the pod's devices for it. */
 bool world_is_active(const struct world_pod *pod);
+/* True when the API server has the pod no more. A static pod has no object but its mirror's. */
+bool world_is_deleted(const struct world_pod *pod);
 /* True when the API server's object says that the pod holds nothing any more. */
 bool world_is_over(const struct world_object *object);
 bool world_is_mig(enum world_mode mode);

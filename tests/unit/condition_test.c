@@ -356,12 +356,14 @@ static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **stat
 	assert_true(c->last_transition_time == NOW + 3);
 }
 
+static const struct condition_facts fresh = {.is_fresh = true}, silent = {.is_fresh = false};
+
 static void carried_conditions_change_only_where_silence_says_so(void **state)
 {
 	(void)state;
 	struct error err;
 	struct attribution_status published = make(NULL, NOW), status = {0};
-	assert_int_equal(condition_carry(true, &published, (struct view){0}, 8, NOW + 1, &arena,
+	assert_int_equal(condition_carry(&fresh, &published, 8, NOW + 1, &arena,
 					 &status.conditions, &err),
 			 0);
 	assert_true(status.conditions.present);
@@ -371,7 +373,7 @@ static void carried_conditions_change_only_where_silence_says_so(void **state)
 		assert_int_equal(c->observed_generation, 8);
 		assert_true(c->last_transition_time == NOW);
 	}
-	assert_int_equal(condition_carry(false, &published, (struct view){0}, 8, NOW + 1, &arena,
+	assert_int_equal(condition_carry(&silent, &published, 8, NOW + 1, &arena,
 					 &status.conditions, &err),
 			 0);
 	expect_condition(&status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
@@ -379,12 +381,12 @@ static void carried_conditions_change_only_where_silence_says_so(void **state)
 	expect_condition(&status, "Attributed", CONDITION_TRUE, "AllResolved");
 	expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
 	published.conditions.count = 1;
-	assert_int_equal(condition_carry(false, &published, (struct view){0}, 8, NOW + 1, &arena,
+	assert_int_equal(condition_carry(&silent, &published, 8, NOW + 1, &arena,
 					 &status.conditions, &err),
 			 0);
 	expect_condition(&status, "Attributed", CONDITION_TRUE, "AllResolved");
 	published.conditions = (struct array){0};
-	assert_int_equal(condition_carry(false, &published, (struct view){0}, 8, NOW + 1, &arena,
+	assert_int_equal(condition_carry(&silent, &published, 8, NOW + 1, &arena,
 					 &status.conditions, &err),
 			 0);
 	assert_int_equal(status.conditions.count, 0);
@@ -423,7 +425,7 @@ static void without_memory_no_condition_is_made(void **state)
 	CLEANUP(arena_deinit) struct arena small;
 	arena_init(&small, 1);
 	error_clear(&err);
-	assert_int_equal(condition_carry(true, &published, (struct view){0}, 8, NOW, &small,
+	assert_int_equal(condition_carry(&fresh, &published, 8, NOW, &small,
 					 &conditions, &err),
 			 -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);

@@ -156,6 +156,58 @@ static void of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_it
 	expect_users(status, "");
 }
 
+/* Container main of pod "a" holds the device; the pod is so, with a container other by default. */
+static const struct attribution_status *run_beside(struct build_pod pod, const char *process_id)
+{
+	tear_down(NULL);
+	set_up(NULL);
+	build_world_exclusive(&world, 0);
+	pod.name = "a";
+	if (!pod.container)
+		pod.container = "other";
+	pod.second_id = "id-main";
+	build_world_run(&world, pod, build_world_uuid(&world, 0));
+	world.listed[0].container = VIEW("main");
+	world.booked[0].container = VIEW("main");
+	build_world_process(&world, 0, 1, "uid-a")->container_id = view_from(process_id);
+	return publish_later();
+}
+
+/* The status is told late: a process may be there before the ID of its container is. */
+static void a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witness(void **state)
+{
+	(void)state;
+	static const struct {
+		struct build_pod pod;
+		const char *process_id;
+		bool is_its;
+	} cases[] = {
+		{{.second = "main", .is_unseen = true}, "id-new", false},
+		{{.second = "main", .is_unseen = true}, "id-main", true},
+		{{.second = "main", .state = POD_CONTAINER_WAITING}, "id-new", false},
+		{{.second = "main", .state = POD_CONTAINER_WAITING}, "id-main", true},
+		{{.second = "main", .state = POD_CONTAINER_RUNNING}, "id-new", true},
+		{{.second = "main", .state = POD_CONTAINER_TERMINATED}, "id-new", true},
+		/* main has not begun. */
+		{{.state = POD_CONTAINER_TERMINATED, .has_more = true}, "id-new", false},
+		{{.state = POD_CONTAINER_RUNNING, .has_more = true}, "id-new", true},
+		/* There is no other. */
+		{{.container = "main", .state = POD_CONTAINER_WAITING}, "id-new", true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct attribution_status *status = run_beside(cases[i].pod,
+								     cases[i].process_id);
+		expect_tenants(status, "uid-a/main");
+		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
+							      struct attribution_tenant, 0);
+		assert_int_equal(t->processes, cases[i].is_its);
+		expect_texts(t->witnesses, cases[i].is_its ? "Checkpoint,PodResources,Processes"
+							   : "Checkpoint,PodResources");
+		expect_users(status, "");
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
 static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
 {
 	(void)state;
@@ -1043,6 +1095,15 @@ static void let_somebody_unknown_hold_a_slot(bool is_open)
 		build_world_list_nothing(&world);
 }
 
+static void let_hami_choose_for_somebody_unknown(bool is_open)
+{
+	if (is_open)
+		build_world_list(&world, "x", "main",
+				 build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+	else
+		build_world_list_nothing(&world);
+}
+
 static void let_its_claim_be_unheard(bool is_open)
 {
 	build_world_remove_pod(&world, "uid-b");
@@ -1080,6 +1141,7 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 		let_no_book_be_read,      let_claims_be_unknown,
 		let_its_claim_be_unheard, let_somebody_unknown_hold_a_slot,
 		let_hami_choose_for_it,   let_it_hold_an_unknown_device,
+		let_hami_choose_for_somebody_unknown,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
 		tear_down(NULL);
@@ -1104,6 +1166,20 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 	}
 }
 
+/* Only HAMi's plugin gives another device than the ID names. */
+static void somebody_unknown_on_another_device_makes_nobody_a_tenant_here(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_process(&world, 1, 1, "uid-b");
+	build_world_list(&world, "x", "main", build_world_uuid(&world, 0));
+	publish();
+	publish_later();
+	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+}
+
 /* It may hold the device by what is in no book that could be matched with it: by KAI, or a claim. */
 static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void **state)
 {
@@ -1117,6 +1193,23 @@ static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void 
 	expect_users(publish(), " python3[2]");
 	build_world_wait(&world, 1);
 	expect_users(publish(), " python3[2],uid-b python3[1]");
+}
+
+/* The API server tells of a pod and of its claims one after the other. */
+static void who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is(void **state)
+{
+	(void)state;
+	for (int has_claim = 0; has_claim < 2; has_claim++) {
+		tear_down(NULL);
+		set_up(NULL);
+		run_a();
+		build_world_process(&world, 0, 1, "uid-b");
+		publish();
+		expect_users(publish_later(), "uid-b python3[1]");
+		build_world_pod(&world, (struct build_pod){.name = "b",
+							   .claim = has_claim ? "c" : NULL});
+		expect_users(publish(), has_claim ? "" : "uid-b python3[1]");
+	}
 }
 
 static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
@@ -1190,6 +1283,9 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witness, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_process_in_a_container_that_holds_nothing_is_a_user,
 					set_up, tear_down),
@@ -1288,6 +1384,10 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		somebody_unknown_on_another_device_makes_nobody_a_tenant_here, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_of_a_pod_that_is_over_has_the_grace, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
