@@ -321,7 +321,6 @@ static struct condition carry(const struct condition *before,
 			      const struct attribution_status *published,
 			      const struct condition_facts *facts, int64_t now_wall_ms)
 {
-	const struct verdict still = {CONDITION_FALSE, OVERLAP_REASON, facts->overlap};
 	bool was_overlap = view_equal(before->reason, OVERLAP_REASON);
 
 	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_READY]))
@@ -330,8 +329,6 @@ static struct condition carry(const struct condition *before,
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
 	if (was_overlap && facts->overlap.len == 0)
 		return finish(no_overlap, before->type, published, now_wall_ms);
-	if (was_overlap && !view_starts_with(before->message, facts->overlap))
-		return finish(still, before->type, published, now_wall_ms);
 	return *before;
 }
 
