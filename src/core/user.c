@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/claimant.h"
+#include "core/candidate.h"
 
 #define COMMAND_SHOWN 64u /* bytes */
 
@@ -40,9 +40,7 @@ struct finder {
 /* A process, and whose it is. */
 struct suspect {
 	const struct report_process *process;
-	struct view pod_uid;                   /* empty: no pod's */
-	const struct pod *pod;                 /* NULL: the API server does not know it */
-	const struct pod_container *container; /* NULL: not told */
+	struct candidate who; /* without a UID: no pod's */
 };
 
 /*
@@ -91,9 +89,9 @@ static struct suspect identify(const struct finder *finder, const struct report_
 	const struct pod *pod = census_find_uid(&finder->holdings->census, process->pod_uid);
 	return (struct suspect){
 		.process = process,
-		.pod_uid = pod ? pod_uid(pod) : process->pod_uid,
-		.pod = pod,
-		.container = find_container(pod, process),
+		.who = {.pod_uid = pod ? pod_uid(pod) : process->pod_uid,
+			.pod = pod,
+			.container = find_container(pod, process)},
 	};
 }
 
@@ -125,8 +123,9 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
 		      const struct suspect *suspect)
 {
-	return view_equal(tenant->pod_uid, suspect->pod_uid) &&
-	       (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
+	return view_equal(tenant->pod_uid, suspect->who.pod_uid) &&
+	       (!suspect->who.container ||
+		view_equal(tenant->container, suspect->who.container->name)) &&
 	       may_be_on(finder, tenant, suspect->process->partition);
 }
 
@@ -149,7 +148,7 @@ static bool has_begun(const struct pod_container *container)
  */
 static bool may_be_elsewhere(const struct attribution_tenant *tenant, const struct suspect *suspect)
 {
-	const struct pod *pod = suspect->container ? NULL : suspect->pod;
+	const struct pod *pod = suspect->who.container ? NULL : suspect->who.pod;
 	const struct pod_container *own = pod ? pod_find_container(pod, tenant->container) : NULL;
 
 	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
@@ -191,7 +190,7 @@ static int by_uid(const void *uid, const void *item)
 static bool is_left_out(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct holdings *holdings = finder->holdings;
-	struct view uid = suspect->pod_uid;
+	struct view uid = suspect->who.pod_uid;
 	size_t n_items;
 	const struct holding *items;
 
@@ -199,8 +198,8 @@ static bool is_left_out(const struct finder *finder, const struct suspect *suspe
 		return false;
 	if (!holding_has_books(holdings))
 		return true;
-	if (suspect->container)
-		return holding_items_of(holdings, finder->index, uid, suspect->container->name,
+	if (suspect->who.container)
+		return holding_items_of(holdings, finder->index, uid, suspect->who.container->name,
 					&n_items) != NULL;
 	items = holding_items(holdings, finder->index, &n_items);
 	return bsearch(&uid, items, n_items, sizeof(*items), by_uid);
@@ -300,9 +299,9 @@ static int by_text(const void *a, const void *b)
 static bool has_ended(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct holdings *holdings = finder->holdings;
-	if (suspect->pod)
-		return pod_is_over(suspect->pod);
-	return holdings->n_ended > 0 && bsearch(&suspect->pod_uid, holdings->ended,
+	if (suspect->who.pod)
+		return pod_is_over(suspect->who.pod);
+	return holdings->n_ended > 0 && bsearch(&suspect->who.pod_uid, holdings->ended,
 						holdings->n_ended, sizeof(struct view), by_text);
 }
 
@@ -311,7 +310,7 @@ static bool has_ended(const struct finder *finder, const struct suspect *suspect
 static int64_t waits_ms(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct join_limits *limits = finder->holdings->input->limits;
-	bool is_known = suspect->pod || suspect->pod_uid.len == 0;
+	bool is_known = suspect->who.pod || suspect->who.pod_uid.len == 0;
 	return is_known || limits->pending_ms < limits->disagreement_ms ? limits->disagreement_ms
 									: limits->pending_ms;
 }
@@ -334,89 +333,11 @@ static bool counts(const struct finder *finder, const struct suspect *suspect,
 	return doubt_counts(finder->doubts, &fact);
 }
 
-/*
- * An entry for it would be there. The List has names only, which tell nothing of a pod whose name is
- * not known; and it has no ordinary init containers. Where there is no checkpoint, no plugin has
- * given out anything.
- */
-static bool is_in_good_books(const struct holdings *holdings, const struct suspect *suspect)
-{
-	bool is_init = suspect->container && suspect->container->kind == POD_CONTAINER_INIT;
-	if (holdings->checkpoint == HOLDING_BOOK_OK ||
-	    holdings->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT)
-		return true;
-	return suspect->pod && holdings->list == HOLDING_BOOK_OK && !holdings->is_settling &&
-	       !is_init;
-}
-
-static bool has_chosen_unknown(const struct holdings *holdings, struct view uid)
-{
-	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
-		size_t n;
-		const struct holding *items = holding_items(holdings, device, &n);
-		const struct holding *found =
-			n > 0 ? bsearch(&uid, items, n, sizeof(*items), by_uid) : NULL;
-		if (found && view_equal(found->owner->stand_in, VIEW("HAMi")) &&
-		    !found->owner->is_resolved)
-			return true;
-	}
-	return false;
-}
-
-/* For an ID whose holder is not known: the device need not be the one that the ID names. */
-static bool has_chosen_for_nobody(const struct holdings *holdings)
-{
-	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
-		size_t n;
-		const struct holding *items = holding_items(holdings, device, &n);
-		for (size_t i = 0; i < n && items[i].owner->pod_uid.len == 0; i++) {
-			if (items[i].is_hami)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* It holds a device, and nothing tells which: an unknown one, or one that HAMi has chosen. */
-static bool holds_somewhere(const struct holdings *holdings, struct view uid)
-{
-	size_t n = holdings->n_items - holdings->n_placed;
-
-	return (n > 0 && bsearch(&uid, &holdings->items[holdings->n_placed], n,
-				 sizeof(struct holding), by_uid)) ||
-	       has_chosen_unknown(holdings, uid);
-}
-
-/* It uses claims, and none of those that are here is known to be for it. */
-static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
-{
-	const struct join_input *input = holdings->input;
-	uint32_t n_claims = 0;
-
-	if (pod)
-		(void)pod_claims(pod, &n_claims);
-	for (size_t i = 0; n_claims > 0 && i < input->n_grants; i++) {
-		if (input->grants[i].pod == pod)
-			return false;
-	}
-	return n_claims > 0;
-}
-
-/*
- * Who holds a slot is not known of all, and may be this pod: somebody holds one who could not be
- * told, or one that HAMi chose; no good book would have the pod, or its claims are not all here. Of
- * a pod that was a tenant it is known that it is none.
- */
+/* Of a pod that was a tenant, or is over, it is known that it holds nothing. */
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
-	const struct holdings *holdings = finder->holdings;
-	struct view uid = suspect->pod_uid;
-
-	if (uid.len == 0 || find_past(finder, uid) || has_ended(finder, suspect))
-		return false;
-	return !is_in_good_books(holdings, suspect) || finder->tenants->slots_nameless > 0 ||
-	       has_chosen_for_nobody(holdings) || claimant_is_unheard(holdings->input, uid) ||
-	       awaits_grant(holdings, suspect->pod) || holds_somewhere(holdings, uid);
+	return !find_past(finder, suspect->who.pod_uid) && !has_ended(finder, suspect) &&
+	       candidate_may_hold(&suspect->who, finder->holdings, finder->tenants->slots_nameless);
 }
 
 static int name_process(struct finder *finder, const struct report_process *process,
@@ -457,12 +378,13 @@ static bool is_still_told(const struct attribution_user *before, const struct po
 
 static int add_user(struct finder *finder, const struct suspect *suspect, struct error *err)
 {
-	const struct pod *pod = suspect->pod;
+	const struct pod *pod = suspect->who.pod;
 	struct attribution_user user = {
-		.pod_uid = suspect->pod_uid,
+		.pod_uid = suspect->who.pod_uid,
 		.pod_namespace = pod ? pod_namespace(pod) : (struct view){0},
 		.pod_name = pod ? pod_name(pod) : (struct view){0},
-		.container = suspect->container ? suspect->container->name : (struct view){0},
+		.container = suspect->who.container ? suspect->who.container->name
+						    : (struct view){0},
 		.memory_mib = suspect->process->memory_mib,
 		.since = finder->holdings->input->now_wall_ms,
 	};

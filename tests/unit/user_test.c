@@ -134,12 +134,11 @@ static void which_of_two_containers_has_a_process_is_not_guessed(void **state)
 static void run_debug(void)
 {
 	build_world_exclusive(&world, 0);
-	build_world_run(&world,
-			(struct build_pod){.name = "a",
-					   .id = "id-main",
-					   .second = "debug",
-					   .second_id = "id-debug"},
-			build_world_uuid(&world, 0));
+	build_world_run(
+		&world,
+		(struct build_pod){
+			.name = "a", .id = "id-main", .second = "debug", .second_id = "id-debug"},
+		build_world_uuid(&world, 0));
 	build_world_see_no_processes(&world);
 }
 
@@ -149,8 +148,8 @@ static void of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_it
 	static const char *const ids[] = {"id-main", "id-before", ""};
 	run_debug();
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		build_world_process(&world, 0, 1 + (int64_t)i, "uid-a")->container_id =
-			view_from(ids[i]);
+		build_world_process(&world, 0, 1 + (int64_t)i, "uid-a")->container_id = view_from(
+			ids[i]);
 	const struct attribution_status *status = publish_later();
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 3);
 	expect_users(status, "");
@@ -228,31 +227,6 @@ static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
 	expect_text(user_at(status, 0)->container, "debug");
 }
 
-/* A List never has them. */
-static void without_a_checkpoint_an_init_container_may_hold_what_its_pod_does(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_run(&world,
-			(struct build_pod){.name = "a",
-					   .container = "init",
-					   .id = "id-init",
-					   .kind = POD_CONTAINER_INIT,
-					   .second = "main",
-					   .second_id = "id-main"},
-			build_world_uuid(&world, 0));
-	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
-	world.booked[0].container = VIEW("main");
-	build_world_process(&world, 0, 7, "uid-a")->container_id = VIEW("id-init");
-	struct report_checkpoint good = world.report.checkpoint;
-	build_world_fail_book(&world);
-	expect_users(publish_later(), "");
-	expect_tenants(build_world_status(&world, 0), "uid-a/main");
-	world.report.sources.checkpoint.state = REPORT_SOURCE_OK;
-	world.report.checkpoint = good;
-	expect_users(publish_later(), "uid-a python3[7]");
-}
-
 static void of_a_user_of_the_host_no_container_is_told(void **state)
 {
 	(void)state;
@@ -264,8 +238,8 @@ static void of_a_user_of_the_host_no_container_is_told(void **state)
 static void a_process_in_a_third_container_leaves_the_tenants_numbers_known(void **state)
 {
 	(void)state;
-	const struct build_pod pod = {.name = "a", .container = "zzz", .second = "debug",
-				      .second_id = "id-debug"};
+	const struct build_pod pod = {
+		.name = "a", .container = "zzz", .second = "debug", .second_id = "id-debug"};
 	build_world_shared(&world, 0, 2);
 	build_world_run(&world, pod, build_world_replica(&world, 0, 0));
 	build_world_run(&world, pod, build_world_replica(&world, 0, 1));
@@ -335,8 +309,8 @@ static void whose_partition_is_not_known_may_be_on_any(void **state)
 		}
 		build_world_regrant(&world);
 		for (unsigned i = 0; i < 3; i++)
-			build_world_process(&world, 0, 1 + i, "uid-a")->partition =
-				build_world_mig(&world, 0, i);
+			build_world_process(&world, 0, 1 + i, "uid-a")->partition = build_world_mig(
+				&world, 0, i);
 		const struct attribution_status *status = publish_later();
 		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes,
 				 unknown == N ? 2 : 3);
@@ -1074,112 +1048,6 @@ static void no_process_is_left_out_for_want_of_memory(void **state)
 	}
 }
 
-/* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. */
-static void let_no_book_be_read(bool is_open)
-{
-	world.report.sources.checkpoint.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
-	world.report.checkpoint.present = !is_open;
-	world.report.sources.pod_resources.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
-}
-
-static void let_claims_be_unknown(bool is_open)
-{
-	world.input.grants_unknown = is_open;
-}
-
-static void let_somebody_unknown_hold_a_slot(bool is_open)
-{
-	if (is_open)
-		build_world_list(&world, "x", "main", build_world_uuid(&world, 1));
-	else
-		build_world_list_nothing(&world);
-}
-
-static void let_hami_choose_for_somebody_unknown(bool is_open)
-{
-	if (is_open)
-		build_world_list(&world, "x", "main",
-				 build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
-	else
-		build_world_list_nothing(&world);
-}
-
-static void let_its_claim_be_unheard(bool is_open)
-{
-	build_world_remove_pod(&world, "uid-b");
-	build_world_pod(&world, (struct build_pod){.name = "b", .claim = "c"});
-	if (!is_open)
-		build_world_grant(&world, "uid-b", "main", 0);
-}
-
-static void let_it_hold(bool is_open, struct view id)
-{
-	if (is_open) {
-		build_world_book(&world, "uid-b", "main", id);
-		build_world_list(&world, "b", "main", id);
-	} else {
-		build_world_book_nothing(&world);
-		build_world_list_nothing(&world);
-	}
-}
-
-static void let_it_hold_an_unknown_device(bool is_open)
-{
-	let_it_hold(is_open, VIEW("GPU-ffffffff-0000-4000-8000-000000000000"));
-}
-
-static void let_hami_choose_for_it(bool is_open)
-{
-	let_it_hold(is_open,
-		    build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
-}
-
-static void who_may_hold_the_device_is_no_user_of_it(void **state)
-{
-	(void)state;
-	static void (*const doubts[])(bool is_open) = {
-		let_no_book_be_read,      let_claims_be_unknown,
-		let_its_claim_be_unheard, let_somebody_unknown_hold_a_slot,
-		let_hami_choose_for_it,   let_it_hold_an_unknown_device,
-		let_hami_choose_for_somebody_unknown,
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
-		tear_down(NULL);
-		set_up(NULL);
-		build_world_exclusive(&world, 0);
-		build_world_exclusive(&world, 1);
-		build_world_see_no_processes(&world);
-		build_world_pod(&world, (struct build_pod){.name = "b"});
-		build_world_process(&world, 1, 1, "uid-b");
-		doubts[i](true);
-		publish();
-		publish_later();
-		expect_users(build_world_status(&world, 1), "");
-		doubts[i](false);
-		publish();
-		publish_later();
-		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
-		/* What is known is not unsaid. */
-		doubts[i](true);
-		publish_later();
-		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
-	}
-}
-
-/* Only HAMi's plugin gives another device than the ID names. */
-static void somebody_unknown_on_another_device_makes_nobody_a_tenant_here(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_exclusive(&world, 1);
-	build_world_pod(&world, (struct build_pod){.name = "b"});
-	build_world_process(&world, 1, 1, "uid-b");
-	build_world_list(&world, "x", "main", build_world_uuid(&world, 0));
-	publish();
-	publish_later();
-	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
-}
-
 /* It may hold the device by what is in no book that could be matched with it: by KAI, or a claim. */
 static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void **state)
 {
@@ -1206,28 +1074,10 @@ static void who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is(void *
 		build_world_process(&world, 0, 1, "uid-b");
 		publish();
 		expect_users(publish_later(), "uid-b python3[1]");
-		build_world_pod(&world, (struct build_pod){.name = "b",
-							   .claim = has_claim ? "c" : NULL});
+		build_world_pod(&world,
+				(struct build_pod){.name = "b", .claim = has_claim ? "c" : NULL});
 		expect_users(publish(), has_claim ? "" : "uid-b python3[1]");
 	}
-}
-
-static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
-{
-	(void)state;
-	run_a();
-	build_world_fail_book(&world);
-	build_world_pod(&world, (struct build_pod){.name = "b", .id = "i", .kind = POD_CONTAINER_INIT});
-	build_world_pod(&world, (struct build_pod){.name = "c", .id = "m"});
-	build_world_process(&world, 0, 1, "uid-b")->container_id = VIEW("i");
-	build_world_process(&world, 0, 2, "uid-c")->container_id = VIEW("m");
-	build_world_process(&world, 0, 3, "uid-strange");
-	publish();
-	expect_users(publish_later(), "uid-c python3[2]");
-	/* Without a checkpoint no plugin has given out anything. */
-	world.report.sources.checkpoint.state = REPORT_SOURCE_ABSENT;
-	publish();
-	expect_users(publish_later(), "uid-b python3[1],uid-c python3[2],uid-strange python3[3]");
 }
 
 static void a_process_of_a_pod_that_is_over_has_the_grace(void **state)
@@ -1289,17 +1139,14 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_process_in_a_container_that_holds_nothing_is_a_user,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_a_checkpoint_an_init_container_may_hold_what_its_pod_does, set_up,
-		tear_down),
 	cmocka_unit_test_setup_teardown(of_a_user_of_the_host_no_container_is_told, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_process_in_a_third_container_leaves_the_tenants_numbers_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user,
+	cmocka_unit_test_setup_teardown(
+		a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_is_the_containers_whose_partition_it_is_on,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_is_the_containers_whose_partition_it_is_on, set_up,
-					tear_down),
 	cmocka_unit_test_setup_teardown(whose_partition_is_not_known_may_be_on_any, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_tenant_that_is_only_carried_may_be_on_any_partition,
@@ -1352,8 +1199,8 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_that_has_only_ended_or_just_begun_is_not_counted,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_unknown_processes_of_each_device_wait_for_themselves, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_unknown_processes_of_each_device_wait_for_themselves,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_takes_the_sight_of_processes_away_wants_none_counted,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
@@ -1380,12 +1227,6 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		somebody_unknown_on_another_device_makes_nobody_a_tenant_here, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_of_a_pod_that_is_over_has_the_grace, set_up,

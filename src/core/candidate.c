@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/candidate.h"
+
+#include <stdlib.h>
+
+#include "core/claimant.h"
+
+static int by_uid(const void *uid, const void *item)
+{
+	return view_compare(*(const struct view *)uid,
+			    ((const struct holding *)item)->owner->pod_uid);
+}
+
+/*
+ * An entry for it would be there. The List has names only, which tell nothing of a pod whose name is
+ * not known; and it has no ordinary init containers. Where there is no checkpoint, no plugin has
+ * given out anything.
+ */
+static bool is_in_good_books(const struct holdings *holdings, const struct candidate *candidate)
+{
+	bool is_init = candidate->container && candidate->container->kind == POD_CONTAINER_INIT;
+	if (holdings->checkpoint == HOLDING_BOOK_OK ||
+	    holdings->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT)
+		return true;
+	return candidate->pod && holdings->list == HOLDING_BOOK_OK && !holdings->is_settling &&
+	       !is_init;
+}
+
+static bool has_chosen_unknown(const struct holdings *holdings, struct view uid)
+{
+	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
+		size_t n;
+		const struct holding *items = holding_items(holdings, device, &n);
+		const struct holding *found =
+			n > 0 ? bsearch(&uid, items, n, sizeof(*items), by_uid) : NULL;
+		if (found && view_equal(found->owner->stand_in, VIEW("HAMi")) &&
+		    !found->owner->is_resolved)
+			return true;
+	}
+	return false;
+}
+
+/* For an ID whose holder is not known: the device need not be the one that the ID names. */
+static bool has_chosen_for_nobody(const struct holdings *holdings)
+{
+	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
+		size_t n;
+		const struct holding *items = holding_items(holdings, device, &n);
+		for (size_t i = 0; i < n && items[i].owner->pod_uid.len == 0; i++) {
+			if (items[i].is_hami)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* It holds a device, and nothing tells which: an unknown one, or one that HAMi has chosen. */
+static bool holds_somewhere(const struct holdings *holdings, struct view uid)
+{
+	size_t n = holdings->n_items - holdings->n_placed;
+
+	return (n > 0 && bsearch(&uid, &holdings->items[holdings->n_placed], n,
+				 sizeof(struct holding), by_uid)) ||
+	       has_chosen_unknown(holdings, uid);
+}
+
+/* It uses claims, and none of those that are here is known to be for it. */
+static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
+{
+	const struct join_input *input = holdings->input;
+	uint32_t n_claims = 0;
+
+	if (pod)
+		(void)pod_claims(pod, &n_claims);
+	for (size_t i = 0; n_claims > 0 && i < input->n_grants; i++) {
+		if (input->grants[i].pod == pod)
+			return false;
+	}
+	return n_claims > 0;
+}
+
+bool candidate_may_hold(const struct candidate *candidate, const struct holdings *holdings,
+			int64_t slots_nameless)
+{
+	struct view uid = candidate->pod_uid;
+
+	if (uid.len == 0)
+		return false;
+	return !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
+	       has_chosen_for_nobody(holdings) || claimant_is_unheard(holdings->input, uid) ||
+	       awaits_grant(holdings, candidate->pod) || holds_somewhere(holdings, uid);
+}

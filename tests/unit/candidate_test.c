@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "core/candidate.h"
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	world.limits.pending_ms = world.limits.disagreement_ms; /* for those in no API server */
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+static const struct attribution_status *publish_later(void)
+{
+	build_world_wait(&world, world.limits.disagreement_ms);
+	return publish();
+}
+
+/* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. */
+static void let_no_book_be_read(bool is_open)
+{
+	world.report.sources.checkpoint.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
+	world.report.checkpoint.present = !is_open;
+	world.report.sources.pod_resources.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
+}
+
+static void let_claims_be_unknown(bool is_open)
+{
+	world.input.grants_unknown = is_open;
+}
+
+static void let_somebody_unknown_hold_a_slot(bool is_open)
+{
+	if (is_open)
+		build_world_list(&world, "x", "main", build_world_uuid(&world, 1));
+	else
+		build_world_list_nothing(&world);
+}
+
+static void let_hami_choose_for_somebody_unknown(bool is_open)
+{
+	if (is_open)
+		build_world_list(&world, "x", "main",
+				 build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+	else
+		build_world_list_nothing(&world);
+}
+
+static void let_its_claim_be_unheard(bool is_open)
+{
+	build_world_remove_pod(&world, "uid-b");
+	build_world_pod(&world, (struct build_pod){.name = "b", .claim = "c"});
+	if (!is_open)
+		build_world_grant(&world, "uid-b", "main", 0);
+}
+
+static void let_it_hold(bool is_open, struct view id)
+{
+	if (is_open) {
+		build_world_book(&world, "uid-b", "main", id);
+		build_world_list(&world, "b", "main", id);
+	} else {
+		build_world_book_nothing(&world);
+		build_world_list_nothing(&world);
+	}
+}
+
+static void let_it_hold_an_unknown_device(bool is_open)
+{
+	let_it_hold(is_open, VIEW("GPU-ffffffff-0000-4000-8000-000000000000"));
+}
+
+static void let_hami_choose_for_it(bool is_open)
+{
+	let_it_hold(is_open, build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+}
+
+static void who_may_hold_the_device_is_no_user_of_it(void **state)
+{
+	(void)state;
+	static void (*const doubts[])(bool is_open) = {
+		let_no_book_be_read,
+		let_claims_be_unknown,
+		let_its_claim_be_unheard,
+		let_somebody_unknown_hold_a_slot,
+		let_hami_choose_for_it,
+		let_it_hold_an_unknown_device,
+		let_hami_choose_for_somebody_unknown,
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_exclusive(&world, 0);
+		build_world_exclusive(&world, 1);
+		build_world_see_no_processes(&world);
+		build_world_pod(&world, (struct build_pod){.name = "b"});
+		build_world_process(&world, 1, 1, "uid-b");
+		doubts[i](true);
+		publish();
+		publish_later();
+		expect_users(build_world_status(&world, 1), "");
+		doubts[i](false);
+		publish();
+		publish_later();
+		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+		/* What is known is not unsaid. */
+		doubts[i](true);
+		publish_later();
+		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+	}
+}
+
+/* Only HAMi's plugin gives another device than the ID names. */
+static void somebody_unknown_on_another_device_makes_nobody_a_tenant_here(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_process(&world, 1, 1, "uid-b");
+	build_world_list(&world, "x", "main", build_world_uuid(&world, 0));
+	publish();
+	publish_later();
+	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+}
+
+/* A List never has them. */
+static void without_a_checkpoint_an_init_container_may_hold_what_its_pod_does(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .container = "init",
+					   .id = "id-init",
+					   .kind = POD_CONTAINER_INIT,
+					   .second = "main",
+					   .second_id = "id-main"},
+			build_world_uuid(&world, 0));
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	world.booked[0].container = VIEW("main");
+	build_world_process(&world, 0, 7, "uid-a")->container_id = VIEW("id-init");
+	struct report_checkpoint good = world.report.checkpoint;
+	build_world_fail_book(&world);
+	expect_users(publish_later(), "");
+	expect_tenants(build_world_status(&world, 0), "uid-a/main");
+	world.report.sources.checkpoint.state = REPORT_SOURCE_OK;
+	world.report.checkpoint = good;
+	expect_users(publish_later(), "uid-a python3[7]");
+}
+
+static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_see_no_processes(&world);
+	build_world_fail_book(&world);
+	build_world_pod(&world,
+			(struct build_pod){.name = "b", .id = "i", .kind = POD_CONTAINER_INIT});
+	build_world_pod(&world, (struct build_pod){.name = "c", .id = "m"});
+	build_world_process(&world, 0, 1, "uid-b")->container_id = VIEW("i");
+	build_world_process(&world, 0, 2, "uid-c")->container_id = VIEW("m");
+	build_world_process(&world, 0, 3, "uid-strange");
+	publish();
+	expect_users(publish_later(), "uid-c python3[2]");
+	/* Without a checkpoint no plugin has given out anything. */
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ABSENT;
+	publish();
+	expect_users(publish_later(), "uid-b python3[1],uid-c python3[2],uid-strange python3[3]");
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		somebody_unknown_on_another_device_makes_nobody_a_tenant_here, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_checkpoint_an_init_container_may_hold_what_its_pod_does, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
+					set_up, tear_down),
+};
+
+TEST_MAIN(tests)
