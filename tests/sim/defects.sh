@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # usage: tests/sim/defects.sh [--update] [BUILD [SEEDS]]
+#        tests/sim/defects.sh --dry-run
 #
 # Checks the fleet simulator: builds it once for each defect in tests/sim/defects, with that defect
 # in it, and runs seeds from 1 on until a rule is violated, SEEDS (3000) at most. Prints the table of
@@ -10,11 +11,36 @@
 #
 # Fails if a defect is not caught or does not apply any more, if the simulator finds anything in
 # those seeds without a defect, or if tests/README.md has not the same defects in its table; with
-# --update that table is replaced instead.
+# --update that table is replaced instead. With --dry-run only whether each applies, and whether the
+# table has them, is looked at.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 readme=tests/README.md
+
+say() { printf '%s\n' "$*" >&2; }
+
+# The rows of the table in the README, sorted.
+rows_of_readme() { sed -n 's/^| \([0-9][0-9]-[^ ]*\) .*/\1/p' "$readme" | sort; }
+
+check_table() {
+	diff <(rows_of_readme) <(basename -s .patch tests/sim/defects/*.patch | sort) >&2 && return
+	say "the table in $readme has other defects: run it with --update"
+	return 1
+}
+
+if [[ ${1-} == --dry-run ]]; then
+	status=0
+	for patch in tests/sim/defects/*.patch; do
+		if ! patch --dry-run --quiet --force -p1 <"$patch" >&2; then
+			say "$patch does not apply any more"
+			status=1
+		fi
+	done
+	check_table || status=1
+	exit $status
+fi
+
 update=
 if [[ ${1-} == --update ]]; then
 	update=yes
@@ -24,8 +50,6 @@ build=$(realpath "${1:-.build/dev}")
 seeds=${2:-3000}
 work=$build/tests/sim/defects
 mkdir -p "$work"
-
-say() { printf '%s\n' "$*" >&2; }
 
 # The command that compiles a source file in the build, but for -c, -o and the file itself.
 compile_command() {
@@ -60,9 +84,6 @@ build_defect() {
 	link=${link/ -o tests\/sim\/sim / $folder/defect.o -o $folder/sim }
 	(cd "$build" && eval "$link")
 }
-
-# The rows of the table in the README, sorted.
-rows_of_readme() { sed -n 's/^| \([0-9][0-9]-[^ ]*\) .*/\1/p' "$readme" | sort; }
 
 table=()
 failed=0
@@ -103,8 +124,7 @@ if [[ $update ]]; then
 	printf '%s\n' "${table[@]}" >"$work/table"
 	sed -i -e '/^| [0-9][0-9]-/d' -e "/^| defect | rule | seed |/{n;r $work/table
 }" "$readme"
-elif ! diff <(rows_of_readme) <(basename -s .patch tests/sim/defects/*.patch | sort) >&2; then
-	say "the table in $readme has other defects: run it with --update"
-	exit 1
+else
+	check_table
 fi
 [[ $failed -eq 0 ]]
