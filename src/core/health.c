@@ -25,7 +25,7 @@
  * When an event happened is told by the node's clock, and when a pod was first and last seen as a
  * tenant by the controller's. Clocks that somebody keeps are much closer together than this; the
  * rest makes up for what is told late: a tenant is seen a moment after it began, and an error when
- * the agent asks for it, by which time it may have ended the pod. Where clocks are further apart an
+ * the agent asks for it (--event-interval), by which time it may have ended the pod. Where clocks are further apart an
  * event may lack a pod whose start is not told, or have one that had left before.
  */
 #define TOLD_LATE_MS 2000
