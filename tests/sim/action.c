@@ -167,7 +167,8 @@ static const struct kind kinds[] = {
 	{"stray", 0, "a process {w1} ({p2}) uses {g0} for {3} ms or, if that is odd, for ever",
 	 stray_words, {GPU, {EVEN, 0, USAGE_N_STRAYS - 1}, POD, {SPREAD, 1000, 120000}},
 	 deed_use_without_slot, 30},
-	{"error", 0, "{g0} raises XID {1}", NULL, {GPU, {EVEN, 0, 11}}, deed_raise_error, 20},
+	{"error", 0, "{g0} raises an XID error ({1}; from 12 on it ends the pods on it)", NULL,
+	 {GPU, {EVEN, 0, 23}}, deed_raise_error, 30},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };

@@ -233,15 +233,44 @@ void deed_raise_xid(const int *args)
 	deed_for_ms(10000);
 }
 
-/* Of all classes. What nobody listens for is lost. */
+static bool has_slot_of(const struct world_pod *pod, int gpu)
+{
+	for (int c = 0; c < pod->n_containers; c++)
+		for (int i = 0; i < pod->containers[c].n_slots; i++)
+			if (pod->containers[c].slots[i].gpu == gpu)
+				return true;
+	return false;
+}
+
+/* Its processes are killed, and it is not started again. */
+static void end_pods_on(int gpu)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		struct world_pod *pod = &world.pods[i];
+
+		if (pod->stage != WORLD_UP || pod->hash[0] || pod->is_reservation ||
+		    !has_slot_of(pod, gpu))
+			continue;
+		pod->finish_wanted = true;
+		pod->finish_well = false;
+		kubelet_see(pod);
+	}
+}
+
+/* Of all classes; each is there twice, and the second time it ends the pods. What nobody listens for
+ * is lost. */
 void deed_raise_error(const int *args)
 {
 	static const int codes[] = {13, 31, 43, 45, 48, 62, 63, 64, 74, 79, 94, 999};
+	const int n_codes = (int)ARRAY_SIZE(codes);
 	struct world_gpu *gpu = deed_gpu(args[0]);
 
-	if (gpu && gpu->node >= 0 && driver_is_watched(gpu->node))
-		world_raise(gpu, codes[args[1]]);
-	deed_for_ms(10000);
+	if (!gpu || gpu->node < 0 || !driver_is_watched(gpu->node))
+		return;
+	world_raise(gpu, codes[args[1] % n_codes]);
+	if (args[1] >= n_codes)
+		end_pods_on((int)(gpu - world.gpus));
+	deed_for_ms(30000);
 }
 
 void deed_fail_driver(const int *args)

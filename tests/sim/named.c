@@ -22,6 +22,7 @@
 
 #define SHOWN_MS 60000u   /* a process that has been there for so long is known of */
 #define PENDING_MS 20000u /* the controller's --pending-timeout */
+#define FETCHED_MS 1500u  /* the agent's --event-interval, and what a reading takes */
 #define NEAR_MS 2500u     /* what is so close together may be told as one moment */
 
 static const struct world_pod *find_pod(struct view uid)
@@ -132,6 +133,18 @@ static bool held_between(const struct world_pod *pod, int gpu, uint64_t from, ui
 	return false;
 }
 
+static bool held_throughout(const struct world_pod *pod, int gpu, uint64_t from, uint64_t to)
+{
+	const struct world_pod *holder = world_holder(pod);
+
+	for (int c = 0; c < holder->n_containers; c++)
+		if (is_on(&holder->containers[c], gpu, -1) &&
+		    holder->containers[c].held_from <= from &&
+		    holder->containers[c].held_until > to)
+			return true;
+	return false;
+}
+
 /* Whoever only pretends to be of a group may have devices of the kubelet's as well. */
 static bool has_own(const struct world_pod *pod)
 {
@@ -186,8 +199,7 @@ static int count_processes(const struct world_pod *pod, int container, int gpu, 
 		n += process->kind == WORLD_OF_CONTAINER && process->gpu == gpu &&
 		     process->pod == world_index(world_holder(pod)) &&
 		     process->container == container && process->from <= to &&
-		     process->until > from &&
-		     was_covered(process, from < to ? from : to, to);
+		     process->until > from && was_covered(process, from < to ? from : to, to);
 	}
 	return n;
 }
@@ -385,9 +397,45 @@ static void judge_blamed(const struct world_error *error, struct view uid, int g
 		      (double)(error->raised_at - CLOCKWORK_START_MS) / 1000, VIEW_ARG(uid));
 }
 
-static void judge_event(const struct attribution_health_event *event,
-			const struct attribution_health_event *before, int gpu)
+/*
+ * Who was published with the device when it failed, and had it, is named. By when the agent asks,
+ * which it does each second, the error may have ended the pod.
+ */
+static void judge_unblamed(const struct attribution_health_event *event,
+			   const struct world_error *error, const struct attribution_tenant *tenant,
+			   int gpu)
 {
+	const struct world_pod *pod = find_pod(tenant->pod_uid);
+
+	if (!pod || tenant->pod_name.len == 0 || tenant->since > error->told_at ||
+	    names(event, tenant->pod_uid))
+		return;
+	if (held_throughout(pod, gpu, error->raised_at - NEAR_MS, error->raised_at))
+		oracle_accuse(ORACLE_FALSE_EVENT,
+			      "%s: XID %d of %.3f s does not name %.*s, which held the device",
+			      world.gpus[gpu].uuid, error->code,
+			      (double)(error->raised_at - CLOCKWORK_START_MS) / 1000,
+			      VIEW_ARG(tenant->pod_uid));
+}
+
+static void judge_all_blamed(const struct attribution_health_event *event,
+			     const struct world_error *error,
+			     const struct attribution_status *before, int gpu)
+{
+	int node = world.gpus[gpu].node;
+
+	if (node < 0 || clockwork_wall(node) != clockwork_wall(CLOCKWORK_CONTROLLER) ||
+	    error->fetched_at - error->raised_at > FETCHED_MS || event->tenants_left_out > 0)
+		return;
+	for (uint32_t i = 0; i < before->tenants.count; i++)
+		judge_unblamed(event, error,
+			       ARRAY_AT(before->tenants, struct attribution_tenant, i), gpu);
+}
+
+static void judge_event(const struct attribution_health_event *event,
+			const struct attribution_status *status_before, int gpu)
+{
+	const struct attribution_health_event *before = find_event(status_before, event);
 	const struct world_error *error = find_error(event, gpu);
 
 	if (!error) {
@@ -401,6 +449,8 @@ static void judge_event(const struct attribution_health_event *event,
 		if (!names(before, uid))
 			judge_blamed(error, uid, gpu);
 	}
+	if (status_before && !before)
+		judge_all_blamed(event, error, status_before, gpu);
 }
 
 void named_judge(const struct attribution_status *status, const struct attribution_status *before,
@@ -419,7 +469,7 @@ void named_judge(const struct attribution_status *status, const struct attributi
 		const struct attribution_health_event *event = ARRAY_AT(
 			events, struct attribution_health_event, i);
 
-		judge_event(event, find_event(before, event), gpu);
+		judge_event(event, before, gpu);
 	}
 }
 

@@ -28,7 +28,8 @@
  *		then, or 2 s earlier or later, since it is told by another clock than tenancy;
  *		or it had held the device and the present controller was not told before the
  *		event that it is over; or the controller's clock and the node's differ, so that
- *		nobody can tell what was first.
+ *		nobody can tell what was first. And each pod is named that was published with the
+ *		device before the event, and held it then, if the agent was told of the event soon.
  * AT_REST	SIM_BOUND_MS after all faults have ended, each device in a node has an object that
  *		says exactly what is so: node, mode, tenants (who, container, slots, partitions,
  *		phase, confidence, witnesses), slots, conditions True. Nothing is missing, nothing
