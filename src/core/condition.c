@@ -329,7 +329,10 @@ static struct condition carry(const struct condition *before,
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
 	if (was_overlap && facts->overlap.len == 0)
 		return finish(no_overlap, before->type, published, now_wall_ms);
-	return *before;
+	struct condition carried = *before;
+	if (was_overlap)
+		carried.message = facts->overlap;
+	return carried;
 }
 
 int condition_carry(const struct condition_facts *facts,

@@ -42,9 +42,9 @@ MUST_USE int condition_make(const struct condition_facts *facts,
 bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
- * long (is_fresh false): Ready and ReportFresh; and for a SlotHeldTwice that has ended since by what
- * the API server says (no overlap; which pods are left of several, only a report can tell). Nothing
- * else of the facts is looked at. As condition_make() otherwise.
+ * long (is_fresh false): Ready and ReportFresh; and for a SlotHeldTwice, of which some pods or all
+ * but one may have left since by what the API server says. Nothing else of the facts is looked at.
+ * As condition_make() otherwise.
  */
 MUST_USE int condition_carry(const struct condition_facts *facts,
 			     const struct attribution_status *published, int64_t generation,

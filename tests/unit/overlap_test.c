@@ -198,9 +198,14 @@ static void without_a_report_it_is_said_as_long_as_both_live(void **state)
 	build_world_exclusive(&world, 0);
 	run("a", build_world_uuid(&world, 0));
 	run("b", build_world_uuid(&world, 0));
+	run("c", build_world_uuid(&world, 0));
 	publish();
 	publish_later();
 	world.input.report = NULL;
+	expect_overlap(publish(), GPU_0 " is held by ml/a, ml/b and ml/c at once, "
+					"and is for one pod");
+	build_world_remove_pod(&world, "uid-c");
+	build_world_end(&world, "uid-c");
 	expect_overlap(publish(), TWO_OF(GPU_0));
 	build_world_remove_pod(&world, "uid-b");
 	build_world_end(&world, "uid-b");
@@ -441,8 +446,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(different_ids_are_no_overlap, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_a_kubelet_without_its_books_gives_out_again_is_said,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_reservation_that_the_books_have_lost_is_a_holder,
-					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_reservation_that_the_books_have_lost_is_a_holder, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(which_replica_a_tenant_had_that_no_book_names_is_not_known,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(it_is_said_as_long_as_both_live, set_up, tear_down),
