@@ -79,12 +79,17 @@ static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
 	return n_claims > 0;
 }
 
+bool candidate_can_hold(const struct candidate *candidate)
+{
+	return !candidate->container || candidate->container->kind != POD_CONTAINER_EPHEMERAL;
+}
+
 bool candidate_may_hold(const struct candidate *candidate, const struct holdings *holdings,
 			int64_t slots_nameless)
 {
 	struct view uid = candidate->pod_uid;
 
-	if (uid.len == 0)
+	if (uid.len == 0 || !candidate_can_hold(candidate))
 		return false;
 	return !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
 	       has_chosen_for_nobody(holdings) || claimant_is_unheard(holdings->input, uid) ||

@@ -19,9 +19,12 @@ struct candidate {
 	const struct pod_container *container; /* NULL: it may be any of the pod's */
 };
 
+/* False of an ephemeral container: no plugin gives it a device, nor has it a claim. */
+bool candidate_can_hold(const struct candidate *candidate);
 /*
  * True when the candidate, which is no tenant of a device, may hold a slot of it. slots_nameless is
- * how many of the device's are held by somebody who could not be told. False of no pod.
+ * how many of the device's are held by somebody who could not be told. False of no pod, and of what
+ * can hold none.
  */
 bool candidate_may_hold(const struct candidate *candidate, const struct holdings *holdings,
 			int64_t slots_nameless);

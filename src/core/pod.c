@@ -32,6 +32,7 @@ struct pod_extra {
 	uint32_t n_claims;
 	uint32_t n_kai_groups;
 	uint32_t containers_left_out;
+	uint32_t ephemeral_left_out;
 	uint32_t allocations_left_out;
 	uint32_t claims_left_out;
 	uint32_t kai_groups_left_out;
@@ -139,6 +140,7 @@ static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_ext
 	extra->n_kai_groups = fields->n_kai_groups;
 	extra->started_at = fields->started_at;
 	extra->containers_left_out = fields->containers_left_out;
+	extra->ephemeral_left_out = fields->ephemeral_left_out;
 	extra->hami_left_out = fields->hami_left_out;
 	extra->allocations_left_out = fields->allocations_left_out;
 	extra->claims_left_out = fields->claims_left_out;
@@ -318,13 +320,18 @@ bool pod_has_more_containers(const struct pod *pod)
 	return pod->extra && pod->extra->containers_left_out > 0;
 }
 
+bool pod_has_more_ephemeral(const struct pod *pod)
+{
+	return pod->extra && pod->extra->ephemeral_left_out > 0;
+}
+
 uint32_t pod_left_out(const struct pod *pod)
 {
 	const struct pod_extra *extra = pod->extra;
 
-	return extra ? extra->containers_left_out + extra->allocations_left_out +
-			       extra->claims_left_out + extra->kai_groups_left_out +
-			       extra->hami_left_out
+	return extra ? extra->containers_left_out + extra->ephemeral_left_out +
+			       extra->allocations_left_out + extra->claims_left_out +
+			       extra->kai_groups_left_out + extra->hami_left_out
 		     : 0;
 }
 
@@ -479,6 +486,7 @@ static bool extras_equal(const struct pod *a, const struct pod *b)
 	       containers_equal(a, b) && allocations_equal(a, b) && claims_equal(a, b) &&
 	       pod_is_status_cut(a) == pod_is_status_cut(b) &&
 	       pod_has_more_containers(a) == pod_has_more_containers(b) &&
+	       pod_has_more_ephemeral(a) == pod_has_more_ephemeral(b) &&
 	       pod_left_out(a) == pod_left_out(b);
 }
 

@@ -24,8 +24,9 @@ enum pod_phase {
 
 enum pod_container_kind {
 	POD_CONTAINER_MAIN,
-	POD_CONTAINER_INIT,    /* runs to its end before the main ones */
-	POD_CONTAINER_SIDECAR, /* an init container with restartPolicy Always */
+	POD_CONTAINER_INIT,      /* runs to its end before the main ones */
+	POD_CONTAINER_SIDECAR,   /* an init container with restartPolicy Always */
+	POD_CONTAINER_EPHEMERAL, /* added to the pod to look into it; is never given a device */
 };
 
 enum pod_container_state {
@@ -59,7 +60,8 @@ struct pod_claim {
 };
 
 #define POD_MAX_HAMI_TEXT 4096u  /* a longer annotation of HAMi's is left out: hami_left_out */
-#define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out */
+#define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out, */
+			       /* or, of the ephemeral ones, which go first, in ephemeral_left_out */
 #define POD_MAX_ALLOCATIONS 256u /* and in allocations_left_out */
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
 #define POD_MAX_KAI_GROUPS 64u   /* and in kai_groups_left_out */
@@ -79,7 +81,7 @@ struct pod_fields {
 	bool admission_failed; /* status.reason is UnexpectedAdmissionError */
 	bool wants_gpu;        /* any container does, or uses a claim, or the pod shares a GPU by */
 	/* way of HAMi or KAI */
-	bool containers_terminated; /* each container with a status is terminated */
+	bool containers_terminated; /* each with a status is, of those that are not ephemeral */
 	bool system;                /* looks like one of the GPU operator's validation pods */
 	bool is_reservation;        /* looks like a pod of KAI's that holds a GPU for others */
 	int64_t started_at; /* see pod_started_at() */
@@ -92,6 +94,7 @@ struct pod_fields {
 	struct view kai_device;   /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
 	uint32_t n_containers;
 	uint32_t containers_left_out;
+	uint32_t ephemeral_left_out;
 	uint32_t n_allocations;
 	uint32_t allocations_left_out;
 	uint32_t n_claims;
@@ -134,6 +137,8 @@ bool pod_is_reservation(const struct pod *pod);
 bool pod_is_status_cut(const struct pod *pod);
 /* The pod has more containers than are kept: one that is not found may be one of those. */
 bool pod_has_more_containers(const struct pod *pod);
+/* The same of its ephemeral containers, which are not among those. */
+bool pod_has_more_ephemeral(const struct pod *pod);
 /* How many containers, devices, uses of claims, groups of KAI's and notes of HAMi's were left out. */
 uint32_t pod_left_out(const struct pod *pod);
 /*

@@ -69,13 +69,14 @@ static void read_hami(struct ledger *ledger, const struct pod *pod)
 
 /* KAI */
 
-/* Who of the pod has the share: whom the pod names, or the first of its main containers. */
+/* Who of the pod has the share: whom the pod names, or the first of its main containers. An
+ * ephemeral one can have none: KAI knows none. */
 static struct view find_container(const struct pod *pod)
 {
-	struct view named = pod_kai_container(pod);
+	const struct pod_container *named = pod_find_container(pod, pod_kai_container(pod));
 
-	if (pod_find_container(pod, named))
-		return named;
+	if (named && named->kind != POD_CONTAINER_EPHEMERAL)
+		return named->name;
 	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
 		if (pod_container_at(pod, i)->kind == POD_CONTAINER_MAIN)
 			return pod_container_at(pod, i)->name;

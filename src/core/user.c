@@ -141,16 +141,25 @@ static bool has_begun(const struct pod_container *container)
 			     container->state == POD_CONTAINER_TERMINATED);
 }
 
+/* Its container is known to run, and is another: an ephemeral one may have been added since. */
+static bool is_of_another(const struct pod_container *own, const struct report_process *process)
+{
+	return own && own->state == POD_CONTAINER_RUNNING && own->id.len > 0 &&
+	       process->container_id.len > 0;
+}
+
 /*
  * Whose container the status does not tell may be in one that has begun since, and that holds
  * nothing: in one that is not shown to run, or, before the tenant's own has begun, in an init
- * container's next attempt.
+ * container's next attempt. Or it is in an ephemeral one that is not kept.
  */
 static bool may_be_elsewhere(const struct attribution_tenant *tenant, const struct suspect *suspect)
 {
 	const struct pod *pod = suspect->who.container ? NULL : suspect->who.pod;
 	const struct pod_container *own = pod ? pod_find_container(pod, tenant->container) : NULL;
 
+	if (pod && (pod_has_more_ephemeral(pod) || is_of_another(own, suspect->process)))
+		return true;
 	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
 		const struct pod_container *c = pod_container_at(pod, i);
 		if (c == own || c->state == POD_CONTAINER_RUNNING)
@@ -194,7 +203,7 @@ static bool is_left_out(const struct finder *finder, const struct suspect *suspe
 	size_t n_items;
 	const struct holding *items;
 
-	if (finder->tenants->left_out == 0 || uid.len == 0)
+	if (finder->tenants->left_out == 0 || uid.len == 0 || !candidate_can_hold(&suspect->who))
 		return false;
 	if (!holding_has_books(holdings))
 		return true;

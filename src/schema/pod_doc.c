@@ -35,9 +35,11 @@ enum {
 	SPEC_SERVICE_ACCOUNT = 8,
 	SPEC_NODE_NAME = 10,
 	SPEC_INIT_CONTAINERS = 20,
+	SPEC_EPHEMERAL_CONTAINERS = 34,
 	SPEC_RESOURCE_CLAIMS = 39,
 };
 enum { CONTAINER_NAME = 1, CONTAINER_RESOURCES = 8, CONTAINER_RESTART_POLICY = 24 };
+enum { EPHEMERAL_COMMON = 1 }; /* numbered as a Container is */
 enum { RESOURCES_LIMITS = 1, RESOURCES_CLAIMS = 3 };
 enum { CLAIM_USE_NAME = 1, CLAIM_USE_REQUEST = 2 };
 enum { POD_CLAIM_NAME = 1, POD_CLAIM_OBJECT = 3 };
@@ -47,6 +49,7 @@ enum {
 	STATUS_START_TIME = 7,
 	STATUS_CONTAINERS = 8,
 	STATUS_INIT_CONTAINERS = 10,
+	STATUS_EPHEMERAL_CONTAINERS = 13,
 	STATUS_RESOURCE_CLAIMS = 15,
 	STATUS_EXTENDED_CLAIM = 18,
 };
@@ -308,10 +311,13 @@ static void add_container(struct pod_fields *fields, const struct pod_container 
 	fields->wants_gpu |= container->wants_gpu;
 	if (fields->n_containers < POD_MAX_CONTAINERS)
 		fields->containers[fields->n_containers++] = *container;
+	else if (container->kind == POD_CONTAINER_EPHEMERAL)
+		fields->ephemeral_left_out++;
 	else
 		fields->containers_left_out++;
 }
 
+/* Ephemeral containers have no resources; Kubernetes takes none. */
 static int decode_container(struct view message, enum pod_container_kind kind,
 			    struct pod_fields *fields, struct error *err)
 {
@@ -329,7 +335,7 @@ static int decode_container(struct view message, enum pod_container_kind kind,
 		else if (field.number == CONTAINER_RESTART_POLICY && kind == POD_CONTAINER_INIT &&
 			 view_equal(field.bytes, VIEW("Always")))
 			container.kind = POD_CONTAINER_SIDECAR;
-		else if (field.number == CONTAINER_RESOURCES &&
+		else if (field.number == CONTAINER_RESOURCES && kind != POD_CONTAINER_EPHEMERAL &&
 			 decode_resources(field.bytes, fields, &container.wants_gpu, err) != 0)
 			return -1;
 	}
@@ -339,6 +345,37 @@ static int decode_container(struct view message, enum pod_container_kind kind,
 		fields->claims[n_claims].container = container.name;
 	add_container(fields, &container);
 	return 0;
+}
+
+static int decode_ephemeral(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct view common = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == EPHEMERAL_COMMON && field.wire == PBSCAN_BYTES)
+			common = field.bytes;
+	}
+	if (pbscan_check(&scan, "ephemeral container", err) != 0)
+		return -1;
+	return decode_container(common, POD_CONTAINER_EPHEMERAL, fields, err);
+}
+
+/* They come after all others, so that they are those for which there is no room. */
+static int decode_all_ephemeral(struct view spec, struct pod_fields *fields, struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, spec);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == SPEC_EPHEMERAL_CONTAINERS && field.wire == PBSCAN_BYTES &&
+		    decode_ephemeral(field.bytes, fields, err) != 0)
+			return -1;
+	}
+	return pbscan_check(&scan, "spec", err);
 }
 
 /* The uses of what the pod calls `name` are uses of that object. */
@@ -413,7 +450,9 @@ static int decode_spec(struct view message, struct pod_fields *fields, struct er
 		fields->n_containers = 0;
 		fields->containers_left_out = 0;
 	}
-	return pbscan_check(&scan, "spec", err);
+	if (pbscan_check(&scan, "spec", err) != 0)
+		return -1;
+	return fields->wants_gpu ? decode_all_ephemeral(message, fields, err) : 0;
 }
 
 /* Of the three members one is set; none of them means waiting. */
@@ -458,7 +497,6 @@ static void set_state(struct pod_fields *fields, struct view name, struct view i
 		fields->containers[i].state = state;
 		fields->containers[i].id = id.len <= LIMIT_TEXT_UID ? id : (struct view){0};
 	}
-	fields->containers_terminated &= state == POD_CONTAINER_TERMINATED;
 }
 
 static int decode_health(struct view message, struct pod_allocation *allocation, struct error *err)
@@ -516,8 +554,9 @@ static int decode_allocated(struct view message, struct pod_fields *fields, stru
 	return 0;
 }
 
-static int decode_container_status(struct view message, struct pod_fields *fields,
-				   struct error *err)
+/* What runs in an ephemeral container keeps no device from being free. */
+static int decode_container_status(struct view message, bool is_ephemeral,
+				   struct pod_fields *fields, struct error *err)
 {
 	struct view name = {0}, id = {0};
 	enum pod_container_state state = POD_CONTAINER_WAITING;
@@ -536,7 +575,7 @@ static int decode_container_status(struct view message, struct pod_fields *field
 		else if (field.number == CONTAINER_STATUS_STATE &&
 			 decode_state(field.bytes, &state, err) != 0)
 			return -1;
-		else if (field.number == CONTAINER_STATUS_ALLOCATED &&
+		else if (field.number == CONTAINER_STATUS_ALLOCATED && !is_ephemeral &&
 			 decode_allocated(field.bytes, fields, err) != 0)
 			return -1;
 	}
@@ -545,6 +584,8 @@ static int decode_container_status(struct view message, struct pod_fields *field
 	for (uint32_t i = first; i < fields->n_allocations; i++)
 		fields->allocations[i].container = name;
 	set_state(fields, name, id, state);
+	if (!is_ephemeral)
+		fields->containers_terminated &= state == POD_CONTAINER_TERMINATED;
 	return 0;
 }
 
@@ -624,7 +665,12 @@ static int decode_status_field(const struct pbscan_field *field, struct pod_fiel
 		return fields->wants_gpu ? decode_time(field->bytes, &fields->started_at, err) : 0;
 	case STATUS_CONTAINERS:
 	case STATUS_INIT_CONTAINERS:
-		return fields->wants_gpu ? decode_container_status(field->bytes, fields, err) : 0;
+	case STATUS_EPHEMERAL_CONTAINERS:
+		return fields->wants_gpu
+			       ? decode_container_status(
+					 field->bytes, field->number == STATUS_EPHEMERAL_CONTAINERS,
+					 fields, err)
+			       : 0;
 	case STATUS_RESOURCE_CLAIMS:
 		return decode_claim_name(field->bytes, CLAIM_STATUS_NAME, CLAIM_STATUS_OBJECT,
 					 fields, resolved, err);

@@ -6,7 +6,8 @@
  *
  * Threads: any.
  * Limits:  POD_MAX_CONTAINERS containers, POD_MAX_ALLOCATIONS devices and POD_MAX_CLAIMS uses of
- *          claims; further ones are counted.
+ *          claims; further ones are counted. Ephemeral containers are kept last, and have the room
+ *          that the others leave.
  */
 
 #include "core/pod.h"

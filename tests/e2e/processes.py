@@ -382,6 +382,35 @@ def a_pod_that_uses_a_device_it_was_not_given_is_an_unallocated_user_there(clust
     return json.dumps(users)
 
 
+def debugger_of(cluster, name):
+    """Looks into the pod with kubectl debug; returns the PID on the node of what runs there."""
+    cluster.kubectl("debug", f"pod/{name}", "--image=localhost/busybox:1", "--profile=general",
+                    "--image-pull-policy=Never", "--container=debugger", "--", "/bin/sh", "-c",
+                    "sleep 100000 & wait")
+
+    def running():
+        statuses = cluster.pod(name)["status"].get("ephemeralContainerStatuses", [])
+        return [status for status in statuses if "running" in status["state"]]
+    statuses = wait_for("the ephemeral container", running)
+    return pid_on_node(cluster.pid_of({"status": {"containerStatuses": statuses}}))
+
+
+@tests.promise
+def a_process_in_an_ephemeral_container_is_an_unallocated_user_and_not_the_tenants(cluster):
+    grant(cluster)
+    uid, device, pid = tenant_with_process(cluster, "looked-into", 256)
+    other = debugger_of(cluster, "looked-into")
+    node_of(cluster).list_processes(device, (pid, 256), (other, 128))
+    users = wait_for("an unallocated user", lambda: [
+        user for user in status_of(cluster, device).get("unallocatedUsers", [])
+        if user.get("podUID") == uid], timeout=SHOWN_SECONDS)
+    assert len(users) == 1 and users[0]["container"] == "debugger", users
+    assert users[0]["process"] == f"sh[{other}]" and users[0]["memoryMiB"] == 128, users
+    tenant = next(t for t in status_of(cluster, device)["tenants"] if t["podUID"] == uid)
+    assert tenant["processes"] == 1 and tenant["memoryMiB"] == 256, tenant
+    return json.dumps(users)
+
+
 def main():
     # hack/test may be ended: what was started here is to end with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

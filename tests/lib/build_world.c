@@ -285,6 +285,7 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.kai_container = text_or(pod.kai_container, ""),
 		.allocations_left_out = pod.is_cut,
 		.containers_left_out = pod.has_more,
+		.ephemeral_left_out = pod.has_more_ephemeral,
 	};
 	struct error err;
 

@@ -42,6 +42,7 @@ struct build_pod {
 	const char *second_id;
 	bool is_cut;           /* the status tells of more devices than were kept */
 	bool has_more;         /* containers than were kept */
+	bool has_more_ephemeral; /* containers than were kept */
 	bool is_unseen;        /* the container has no status */
 	int64_t started_at;    /* 0, which is the default, stands for an hour ago, or, if it is */
 			       /* unseen, for not told */

@@ -189,6 +189,27 @@ static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
 	expect_users(publish_later(), "uid-b python3[1],uid-c python3[2],uid-strange python3[3]");
 }
 
+static void an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_see_no_processes(&world);
+	build_world_pod(&world, (struct build_pod){.name = "b",
+						   .container = "debugger",
+						   .id = "id-debugger",
+						   .kind = POD_CONTAINER_EPHEMERAL,
+						   .second = "main",
+						   .second_id = "id-main"});
+	build_world_process(&world, 1, 1, "uid-b")->container_id = VIEW("id-debugger");
+	build_world_process(&world, 1, 2, "uid-b")->container_id = VIEW("id-main");
+	build_world_process(&world, 1, 3, "uid-b")->container_id = VIEW("id-unknown");
+	let_no_book_be_read(true);
+	publish();
+	publish_later();
+	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
 					tear_down),
@@ -196,6 +217,9 @@ static const struct CMUnitTest tests[] = {
 		somebody_unknown_on_another_device_makes_nobody_a_tenant_here, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_a_checkpoint_an_init_container_may_hold_what_its_pod_does, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
 					set_up, tear_down),

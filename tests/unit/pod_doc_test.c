@@ -11,6 +11,7 @@
 
 static const char *const golden_names[] = {
 	"pod_gpu.pb", "pod_plain.pb", "pod_static.pb", "pod_failed.pb", "pod_sharing.pb",
+	"pod_debugged.pb",
 };
 
 static struct pod_fields decode(struct view message)
@@ -122,6 +123,37 @@ static void failed_admission_deletion_and_the_operators_own_pods_are_seen(void *
 	assert_true(fields.system);
 	assert_true(fields.wants_gpu);
 	assert_true(fields.containers_terminated);
+	golden_free(message);
+}
+
+static void an_ephemeral_container_has_its_name_state_and_id(void **state)
+{
+	(void)state;
+	/* In the order of the record, where they are the last. */
+	static const struct {
+		const char *name, *id;
+		enum pod_container_kind kind;
+		enum pod_container_state state;
+	} rows[] = {
+		{"main", "67d1ffe98d13", POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING},
+		{"warm", "0a0a", POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED},
+		{"debugger-7k2xp", "de6de6de6de6", POD_CONTAINER_EPHEMERAL, POD_CONTAINER_RUNNING},
+		{"debugger-q9w4d", "0b50b50b50b5", POD_CONTAINER_EPHEMERAL,
+		 POD_CONTAINER_TERMINATED},
+		{"debugger-unmade", "", POD_CONTAINER_EPHEMERAL, POD_CONTAINER_UNKNOWN},
+	};
+	struct view message = golden_read("pod_debugged.pb");
+	struct pod_fields fields = decode(message);
+
+	assert_int_equal(fields.n_containers, ARRAY_SIZE(rows));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_text(fields.containers[i].name, rows[i].name);
+		assert_text(fields.containers[i].id, rows[i].id);
+		assert_int_equal(fields.containers[i].kind, rows[i].kind);
+		assert_int_equal(fields.containers[i].state, rows[i].state);
+		assert_int_equal(fields.containers[i].wants_gpu, i == 0);
+	}
+	assert_int_equal(fields.ephemeral_left_out, 0);
 	golden_free(message);
 }
 
@@ -463,6 +495,59 @@ static void containers_beyond_the_bound_are_counted(void **state)
 	assert_true(fields.wants_gpu);
 }
 
+/* A pod of n_ephemeral ephemeral containers, which come first, and n that want GPUs. */
+static struct view debugged_pod(unsigned n_ephemeral, unsigned n)
+{
+	static char bytes[8192];
+	struct sbuf spec, pod;
+
+	sbuf_init(&spec, sizeof(bytes));
+	sbuf_init(&pod, sizeof(bytes));
+	for (unsigned i = 0; i < n_ephemeral; i++)
+		kube_bytes_field(&spec, 34, VIEW("\x0a\x03\x0a\x01" "e"));
+	for (unsigned i = 0; i < n; i++)
+		kube_bytes_field(&spec, 2, VIEW("\x0a\x01" "c\x42\x12\x0a\x10\x0a\x0envidia.com/gpu"));
+	sbuf_append(&pod, VIEW("\x0a\x06\x0a\x01n\x2a\x01u"));
+	kube_bytes_field(&pod, 2, sbuf_view(&spec));
+	struct view message = {bytes, sbuf_view(&pod).len};
+	memcpy(bytes, sbuf_view(&pod).ptr, message.len);
+	sbuf_deinit(&spec);
+	sbuf_deinit(&pod);
+	return message;
+}
+
+static void where_there_is_no_room_ephemeral_containers_are_left_out_first(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned n_ephemeral, n, ephemeral_left_out, left_out;
+	} rows[] = {
+		{3, POD_MAX_CONTAINERS - 3, 0, 0}, {3, POD_MAX_CONTAINERS - 2, 1, 0},
+		{3, POD_MAX_CONTAINERS, 3, 0},     {3, POD_MAX_CONTAINERS + 2, 3, 2},
+		{POD_MAX_CONTAINERS, 1, 1, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(debugged_pod(rows[i].n_ephemeral, rows[i].n));
+		unsigned n_kept = 0;
+
+		for (uint32_t j = 0; j < fields.n_containers; j++)
+			n_kept += fields.containers[j].kind == POD_CONTAINER_MAIN;
+		assert_int_equal(fields.n_containers, POD_MAX_CONTAINERS);
+		assert_int_equal(n_kept, rows[i].n - rows[i].left_out);
+		assert_int_equal(fields.ephemeral_left_out, rows[i].ephemeral_left_out);
+		assert_int_equal(fields.containers_left_out, rows[i].left_out);
+	}
+}
+
+static void of_a_pod_without_gpu_no_ephemeral_container_is_kept_or_counted(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(debugged_pod(POD_MAX_CONTAINERS + 1, 0));
+
+	assert_int_equal(fields.n_containers + fields.ephemeral_left_out, 0);
+}
+
 /*
  * A pod whose container c uses the claim "x" of object "o" n_claims times, and was given so many
  * devices of a resource, the first with the ID "first", the others with another or (empty) none.
@@ -633,6 +718,36 @@ static void only_restart_policy_always_makes_a_sidecar(void **state)
 	assert_int_equal(find(&fields, "c")->kind, POD_CONTAINER_INIT);
 }
 
+/* Kubernetes takes no resources of one, and no plugin gives it any. */
+static void an_ephemeral_container_wants_holds_and_uses_nothing(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view message;
+		unsigned n_containers;
+	} rows[] = {
+		/* b alone has a limit; uses a claim. */
+		{VIEW_INIT(HEAD "\x12\x1c\x92\x02\x19\x0a\x17\x0a\x01" "b" GPU_LIMIT), 0},
+		{VIEW_INIT(HEAD "\x12\x18\x92\x02\x0c\x0a\x0a\x0a\x01" "b\x42\x05\x1a\x03\x0a\x01x"
+				"\xba\x02\x06\x0a\x01x\x1a\x01o"), 0},
+		/* Beside a it has a limit, and was given a device. */
+		{VIEW_INIT(HEAD "\x12\x35" GPU_CONTAINER "\x92\x02\x19\x0a\x17\x0a\x01" "b" GPU_LIMIT
+				"\x1a\x1e\x6a\x1c\x0a\x01" "b\x72\x17\x0a\x0envidia.com/gpu"
+				"\x12\x05\x0a\x03id0"), 2},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(rows[i].message);
+		bool is_there = rows[i].n_containers > 0;
+
+		assert_int_equal(fields.wants_gpu, is_there);
+		assert_int_equal(fields.n_containers, rows[i].n_containers);
+		assert_int_equal(fields.n_claims + fields.n_allocations, 0);
+		if (is_there)
+			assert_false(find(&fields, "b")->wants_gpu);
+	}
+}
+
 static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
 {
 	(void)state;
@@ -670,6 +785,15 @@ static void all_containers_are_terminated_only_if_each_is(void **state)
 				"a\x12\x02\x1a\x00\x42\x07\x0a\x01"
 				"b\x12\x02\x1a\x00"),
 		 true},
+		/* An ephemeral one that runs changes nothing, nor does one that has ended. */
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x1a\x00\x6a\x07\x0a\x01"
+				"b\x12\x02\x12\x00"),
+		 true},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x12\x00\x6a\x07\x0a\x01"
+				"b\x12\x02\x1a\x00"),
+		 false},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(decode(rows[i].message).containers_terminated, rows[i].terminated);
@@ -718,6 +842,12 @@ static void a_malformed_part_at_any_depth_is_refused(void **state)
 		VIEW_INIT(HEAD "\x12\x05\xa2\x01\x02\x0a\x05"),             /* an init container */
 		VIEW_INIT(HEAD "\x12\x06\x12\x04\x42\x02\x0a\x05"),         /* its resources */
 		VIEW_INIT(HEAD "\x12\x08\x12\x06\x42\x04\x0a\x02\x0a\x05"), /* a limit */
+		VIEW_INIT(HEAD "\x12\x1e" GPU_CONTAINER
+			       "\x92\x02\x02\x0a\x05"), /* an ephemeral container */
+		VIEW_INIT(HEAD "\x12\x20" GPU_CONTAINER
+			       "\x92\x02\x04\x0a\x02\x0a\x05"), /* what it has as any container */
+		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
+			       "\x1a\x04\x6a\x02\x0a\x05"), /* its status */
 		VIEW_INIT(HEAD "\x1a\x02\x0a\x05"),                         /* status */
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
 			       "\x1a\x04\x42\x02\x0a\x05"), /* a container's status */
@@ -780,6 +910,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_mirror_pod_gives_the_hash_that_the_kubelet_uses_as_uid),
 	cmocka_unit_test(a_hash_on_a_pod_that_is_no_mirror_is_not_believed),
 	cmocka_unit_test(failed_admission_deletion_and_the_operators_own_pods_are_seen),
+	cmocka_unit_test(an_ephemeral_container_has_its_name_state_and_id),
+	cmocka_unit_test(where_there_is_no_room_ephemeral_containers_are_left_out_first),
+	cmocka_unit_test(of_a_pod_without_gpu_no_ephemeral_container_is_kept_or_counted),
+	cmocka_unit_test(an_ephemeral_container_wants_holds_and_uses_nothing),
 	cmocka_unit_test(uses_of_claims_name_the_object_and_the_container),
 	cmocka_unit_test(allocated_gpus_name_the_container_and_the_resource),
 	cmocka_unit_test(what_hami_and_kai_write_on_a_pod_is_kept),

@@ -43,6 +43,7 @@ static struct pod_fields with_gpu(void)
 	fields.containers[1] = (struct pod_container){
 		VIEW("main"), POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true, VIEW("0123")};
 	fields.containers_left_out = 6;
+	fields.ephemeral_left_out = 2;
 	fields.hami_left_out = true;
 	fields.allocations_left_out = 3;
 	fields.claims_left_out = 4;
@@ -123,7 +124,8 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_true(view_equal(pod_find_container(pod, VIEW("main"))->id, VIEW("0123")));
 	assert_true(pod_is_status_cut(pod));
 	assert_true(pod_has_more_containers(pod));
-	assert_int_equal(pod_left_out(pod), 19);
+	assert_true(pod_has_more_ephemeral(pod));
+	assert_int_equal(pod_left_out(pod), 21);
 	assert_int_equal(pod_started_at(pod), 1700000000000);
 	assert_true(view_equal(pod_hami_devices(pod), VIEW("GPU-1,NVIDIA,1,2:;")));
 	assert_true(view_equal(pod_kai_group(pod), VIEW("group-1")));
@@ -164,6 +166,7 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	assert_int_equal(n_allocations + n_claims, 0);
 	assert_false(pod_is_status_cut(pod));
 	assert_false(pod_has_more_containers(pod));
+	assert_false(pod_has_more_ephemeral(pod));
 	assert_int_equal(pod_left_out(pod), 0);
 	pod_free(&intern, pod);
 	intern_deinit(&intern);
@@ -285,6 +288,11 @@ static void change_cut_containers(struct pod_fields *f)
 	f->containers_left_out = 0;
 	f->claims_left_out = 10;
 }
+static void change_cut_ephemeral(struct pod_fields *f)
+{
+	f->ephemeral_left_out = 0;
+	f->claims_left_out = 6;
+}
 static void change_cut_note(struct pod_fields *f) { f->hami_left_out = false; }
 static void fewer_allocations(struct pod_fields *f) { f->n_allocations = 1; }
 static void change_id(struct pod_fields *f) { f->allocations[1].id = VIEW("GPU-1::2"); }
@@ -308,7 +316,7 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_container, change_init, change_wish, change_first_id,
 		change_sharer, fewer_groups, change_a_group, change_cut_groups,
 		change_first_group,
-		change_cut_containers, change_cut_note,
+		change_cut_containers, change_cut_note, change_cut_ephemeral,
 	};
 	struct pod_fields fields = with_gpu();
 	struct intern intern;

@@ -557,6 +557,19 @@ static void a_sharer_is_named_by_the_container_that_kais_annotation_names(void *
 	expect_tenants(publish(), "uid-a/train,uid-r/main");
 }
 
+static void an_ephemeral_container_shares_nothing_whatever_names_it(void **state)
+{
+	(void)state;
+	reserve("g1");
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .kai_group = "g1",
+						   .kai_container = "debugger",
+						   .container = "debugger",
+						   .kind = POD_CONTAINER_EPHEMERAL,
+						   .second = "train"});
+	expect_tenants(publish(), "uid-a/train,uid-r/main");
+}
+
 static void a_pod_that_shares_several_devices_is_on_each(void **state)
 {
 	(void)state;
@@ -727,6 +740,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_sharer_is_named_by_the_container_that_kais_annotation_names, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_ephemeral_container_shares_nothing_whatever_names_it,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_pod_that_shares_several_devices_is_on_each, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_of_no_group_shares_with_nobody, set_up,

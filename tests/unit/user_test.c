@@ -145,13 +145,13 @@ static void run_debug(void)
 static void of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its(void **state)
 {
 	(void)state;
-	static const char *const ids[] = {"id-main", "id-before", ""};
+	static const char *const ids[] = {"id-main", ""};
 	run_debug();
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		build_world_process(&world, 0, 1 + (int64_t)i, "uid-a")->container_id = view_from(
 			ids[i]);
 	const struct attribution_status *status = publish_later();
-	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 3);
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 2);
 	expect_users(status, "");
 }
 
@@ -185,13 +185,23 @@ static void a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witne
 		{{.second = "main", .is_unseen = true}, "id-main", true},
 		{{.second = "main", .state = POD_CONTAINER_WAITING}, "id-new", false},
 		{{.second = "main", .state = POD_CONTAINER_WAITING}, "id-main", true},
-		{{.second = "main", .state = POD_CONTAINER_RUNNING}, "id-new", true},
-		{{.second = "main", .state = POD_CONTAINER_TERMINATED}, "id-new", true},
+		/* Of main it is known which one runs. */
+		{{.second = "main", .state = POD_CONTAINER_RUNNING}, "id-new", false},
+		{{.second = "main", .state = POD_CONTAINER_RUNNING}, "", true},
+		{{.second = "main", .state = POD_CONTAINER_TERMINATED}, "id-new", false},
+		{{.second = "main", .state = POD_CONTAINER_TERMINATED}, "", true},
 		/* main has not begun. */
 		{{.state = POD_CONTAINER_TERMINATED, .has_more = true}, "id-new", false},
 		{{.state = POD_CONTAINER_RUNNING, .has_more = true}, "id-new", true},
 		/* There is no other. */
 		{{.container = "main", .state = POD_CONTAINER_WAITING}, "id-new", true},
+		/* Somebody looks into the pod; or did. */
+		{{.second = "main", .kind = POD_CONTAINER_EPHEMERAL, .is_unseen = true},
+		 "id-new",
+		 false},
+		{{.second = "main", .kind = POD_CONTAINER_EPHEMERAL}, "", true},
+		{{.second = "main", .has_more_ephemeral = true}, "id-new", false},
+		{{.second = "main", .has_more_ephemeral = true}, "id-main", true},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct attribution_status *status = run_beside(cases[i].pod,
@@ -225,6 +235,35 @@ static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
 	status = publish();
 	expect_users(status, "uid-a python3[7]");
 	expect_text(user_at(status, 0)->container, "debug");
+}
+
+/* Container main of pod "a" holds the device; somebody looks into the pod. */
+static const struct build_pod looked_into = {.name = "a",
+					     .container = "debugger",
+					     .kind = POD_CONTAINER_EPHEMERAL,
+					     .id = "id-debugger",
+					     .second = "main",
+					     .second_id = "id-main"};
+
+static void a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants(void **state)
+{
+	(void)state;
+	static const enum pod_container_state states[] = {POD_CONTAINER_RUNNING,
+							  POD_CONTAINER_TERMINATED};
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		struct build_pod pod = looked_into;
+		pod.state = states[i];
+		const struct attribution_status *status = run_beside(pod, "id-main");
+		build_world_process(&world, 0, 7, "uid-a")->container_id = VIEW("id-debugger");
+		status = publish();
+		expect_users(status, "");
+		status = publish_later();
+		expect_tenants(status, "uid-a/main");
+		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
+		expect_users(status, "uid-a python3[7]");
+		expect_text(user_at(status, 0)->pod_name, "a");
+		expect_text(user_at(status, 0)->container, "debugger");
+	}
 }
 
 static void of_a_user_of_the_host_no_container_is_told(void **state)
@@ -860,6 +899,29 @@ static void who_is_beyond_the_bound_of_the_tenants_is_no_user(void **state)
 	expect_users(build_world_status(&world, 1), " python3[4]");
 }
 
+static void an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_tenants(
+	void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_shared(&world, 1, LIMIT_TENANTS + 2);
+	for (unsigned i = 0; i < LIMIT_TENANTS + 2; i++)
+		build_world_run(
+			&world,
+			(struct build_pod){.name = build_world_text(&world, "p%03u", i).ptr},
+			build_world_replica(&world, 1, i));
+	build_world_pod(&world, looked_into);
+	build_world_process(&world, 1, 1, "uid-a")->container_id = VIEW("id-main");
+	build_world_process(&world, 1, 2, "uid-a")->container_id = VIEW("id-debugger");
+	publish_later();
+	/* Who holds what nobody tells any more: main may be one of those beyond. */
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	publish_later();
+	assert_int_equal(build_world_status(&world, 1)->tenants_left_out, 2);
+	expect_users(build_world_status(&world, 1), "uid-a python3[2]");
+}
+
 static void other_news_all_the_time_does_not_put_off_a_user(void **state)
 {
 	(void)state;
@@ -1139,6 +1201,12 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_process_in_a_container_that_holds_nothing_is_a_user,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_tenants, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(of_a_user_of_the_host_no_container_is_told, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
