@@ -7,8 +7,9 @@
  * A boot may number devices anew, and their names go by the numbers. A slice does not say which boot
  * it is of, and the one of before stays for a while; but NVML numbers devices as this boot does, and
  * the number that a device was published with is that by which its tenants were found. So what a
- * name said is void where NVML has another number for the device; and where no name tells it now, a
- * container stays on the devices that have a number which one of its own was published with.
+ * name said is void where NVML, in the boot that the Node names, has another number for the device;
+ * and where no name tells it now, a container stays on the devices that have a number which one of
+ * its own was published with.
  */
 
 #include "core/claimant.h"
@@ -57,10 +58,11 @@ static const struct join_slice_device *find_slice(const struct join_input *input
 	return NULL;
 }
 
-/* By NVML, lately; -1: it does not say. */
+/* By NVML, lately and in this boot; -1: it does not say. */
 static int64_t minor_now(const struct join_input *input, const struct roster_device *device)
 {
-	if (!device->reported || input->report_age_ms >= input->limits->report_stale_ms)
+	if (!device->reported || input->is_of_former_boot ||
+	    input->report_age_ms >= input->limits->report_stale_ms)
 		return -1;
 	return device->reported->minor;
 }

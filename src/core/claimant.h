@@ -20,12 +20,13 @@ bool claimant_is_one(const struct attribution_tenant *tenant);
 bool claimant_is_unheard(const struct join_input *input, struct view pod_uid);
 /* The number of the device that NVIDIA's driver calls so, or a part of it; -1: none. */
 int64_t claimant_minor(struct view name);
-/* The device's number as it is told now: by NVML, if lately, or else by slices; -1: by neither. */
+/* The device's number as it is told now: by NVML, if lately and in this boot, or else by slices; -1: by
+ * neither. */
 int64_t claimant_number(const struct join_input *input, const struct roster_device *device);
 /*
- * False when NVML lately gave the device another number than the grant's name says, and none of the
- * container's grants says that one: the slice by which it is there, or the report, is of a former
- * boot.
+ * False when NVML lately, in the boot that the Node names, gave the device another number than the
+ * grant's name says, and none of the container's grants says that one: the slice by which it is
+ * there is of a former boot.
  */
 bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
 			   const struct roster_device *device);

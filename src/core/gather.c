@@ -415,6 +415,16 @@ static int64_t gone_for(const struct gather_sources *sources, const struct place
 	return (int64_t)(now_ms - since);
 }
 
+/* Of two boots the one is over that was told of first. */
+static bool is_of_former_boot(const struct place *place)
+{
+	const struct report *report = place->report;
+
+	return report && place->node && place->is_boot_news && report->boot_id.len > 0 &&
+	       place->node->boot_id.len > 0 &&
+	       !view_equal(report->boot_id, place->node->boot_id);
+}
+
 int gather_node(const struct gather_sources *sources, struct view node_name, uint64_t now_ms,
 		struct arena *arena, struct join_input *ret_input, struct error *err)
 {
@@ -440,6 +450,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 		input.report_held_ms = (int64_t)(now_ms - place->report_since);
 	input.listed_at = place->listed_at;
 	input.booted_after = place->booted_after;
+	input.is_of_former_boot = is_of_former_boot(place);
 	input.settled_restart = place->settled_restart;
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||

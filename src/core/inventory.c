@@ -299,8 +299,10 @@ static void note_boot(struct place *place, const struct report *report)
 {
 	const struct report *last = place->report;
 
-	if (last && last->boot_id.len > 0 && report->boot_id.len > 0 &&
-	    !view_equal(last->boot_id, report->boot_id))
+	if (last && view_equal(last->boot_id, report->boot_id))
+		return;
+	place->is_boot_news = false;
+	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
 		place->booted_after = last->observed_at;
 }
 

@@ -97,8 +97,9 @@ void place_touch(const struct place_book *book, const struct place *place, bool 
 		book->touch(book->touch_owner, place->name, initial);
 }
 
-void place_note_boot(const struct place_book *book, const struct place *place)
+void place_note_boot(const struct place_book *book, struct place *place)
 {
+	place->is_boot_news = true;
 	if (book->boot && (place->report || !list_is_empty(&place->attributions)))
 		book->boot(book->boot_owner, place->name);
 }

@@ -45,6 +45,7 @@ struct place {
 	int64_t listed_at;     /* see core/join.h */
 	struct place_refusals refused; /* of the report's content, as far as it was counted */
 	int64_t booted_after;  /* see core/join.h */
+	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
 	struct place_doubt *doubts; /* what the last join saw that did not count yet */
@@ -98,8 +99,8 @@ void place_release(struct place_book *book, struct place *place);
  */
 void place_touch(const struct place_book *book, const struct place *place, bool initial);
 void place_touch_all(const struct place_book *book, bool initial);
-/* Says that the Node names another boot, if the place has a report or objects. */
-void place_note_boot(const struct place_book *book, const struct place *place);
+/* Notes that the Node names another boot, and says so if the place has a report or objects. */
+void place_note_boot(const struct place_book *book, struct place *place);
 
 /* Notes whether the place lacks claims; and touches all that do: one has come. */
 void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims);

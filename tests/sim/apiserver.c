@@ -37,6 +37,7 @@ struct entry {
 	bool is_over; /* the pod is */
 	int slice;    /* of the node: its index + 1, or 0 */
 	int generation; /* of the slice; 0: it is gone */
+	int boot;       /* that the node names; 0: it is gone */
 	char *message;
 	size_t len;
 };
@@ -53,7 +54,7 @@ struct listing {
 	struct fetch *fetch;
 	enum apiserver_kind kind;
 	uint64_t taken_at;
-	bool nodes[WORLD_MAX_NODES]; /* which are in it */
+	int boots[WORLD_MAX_NODES]; /* that the nodes name; 0: it is not in it */
 	int slices[WORLD_MAX_NODES][WORLD_MAX_SLICES]; /* generations of those that are in it */
 	struct sbuf body;
 };
@@ -172,22 +173,25 @@ static void tell_pod(int index, bool is_over)
 	prompt_told(pod);
 }
 
-static void tell_node(int index, bool is_there)
+/* boot: that it names; 0: it is gone. */
+static void tell_node(int index, int boot)
 {
-	uint64_t *gone_told_at = &world.nodes[index].gone_told_at;
+	struct world_node *node = &world.nodes[index];
 
-	if (is_there) {
-		world.nodes[index].there_told_at = clockwork_now();
-		*gone_told_at = WORLD_NEVER;
-	} else if (*gone_told_at == WORLD_NEVER) {
-		*gone_told_at = clockwork_now();
+	if (boot > 0) {
+		node->there_told_at = clockwork_now();
+		node->gone_told_at = WORLD_NEVER;
+		if (boot == node->boot && node->boot_told_at == WORLD_NEVER)
+			node->boot_told_at = clockwork_now();
+	} else if (node->gone_told_at == WORLD_NEVER) {
+		node->gone_told_at = clockwork_now();
 	}
 }
 
-static void tell_nodes(const bool *are_there)
+static void tell_nodes(const int *boots)
 {
 	for (int i = 0; i < world.n_nodes; i++)
-		tell_node(i, are_there[i]);
+		tell_node(i, boots[i]);
 }
 
 static bool is_whole_told(const struct world_pool *pool)
@@ -232,8 +236,10 @@ void apiserver_forget_told(void)
 		world.pods[i].known_at = WORLD_NEVER;
 		world.pods[i].end_known_at = WORLD_NEVER;
 	}
-	for (int i = 0; i < world.n_nodes; i++)
+	for (int i = 0; i < world.n_nodes; i++) {
 		world.nodes[i].gone_told_at = WORLD_NEVER;
+		world.nodes[i].boot_told_at = WORLD_NEVER;
+	}
 	for (int i = 0; i < world.n_nodes; i++) {
 		world.pools[i].whole_told_at = WORLD_NEVER;
 		for (int k = 0; k < WORLD_MAX_SLICES; k++)
@@ -307,7 +313,7 @@ static bool send_entry(struct watch *watch, const struct entry *entry)
 		if (is_new && entry->slice > 0)
 			tell_slice(entry->node, entry->slice - 1, entry->generation);
 		else if (is_new && entry->node >= 0)
-			tell_node(entry->node, strcmp(entry->type, "DELETED") != 0);
+			tell_node(entry->node, entry->boot);
 	}
 	if (goes_on && apiserver_is_spoilt(APISERVER_DOUBLES))
 		goes_on = net_feed(watch->fetch, sbuf_view(&bytes));
@@ -578,7 +584,8 @@ void apiserver_put_node(struct world_node *node)
 	append((struct entry){.kind = APISERVER_NODES,
 			      .type = type_of(was_known, node->in_api),
 			      .pod = -1,
-			      .node = (int)index},
+			      .node = (int)index,
+			      .boot = node->in_api ? node->boot : 0},
 	       &message);
 }
 
@@ -767,7 +774,7 @@ static void send_list(void *owner, uint64_t number)
 		if (listing->kind == APISERVER_PODS)
 			tell_list(listing->taken_at);
 		if (listing->kind == APISERVER_NODES)
-			tell_nodes(listing->nodes);
+			tell_nodes(listing->boots);
 		if (listing->kind == APISERVER_SLICES)
 			tell_slices(listing->slices);
 		net_end(listing->fetch);
@@ -783,7 +790,8 @@ static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
 	listing->fetch = fetch;
 	listing->kind = kind;
 	listing->taken_at = clockwork_now();
-	memcpy(listing->nodes, node_is_known, sizeof(listing->nodes));
+	for (int i = 0; i < world.n_nodes; i++)
+		listing->boots[i] = node_is_known[i] ? world.nodes[i].boot : 0;
 	for (int node = 0; node < world.n_nodes; node++)
 		for (int i = 0; i < WORLD_MAX_SLICES; i++)
 			listing->slices[node][i] = slice_version[node][i] > 0

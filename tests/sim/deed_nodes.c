@@ -291,8 +291,9 @@ static void power_on(void *owner, uint64_t number)
 	if (world.nodes[node].powered)
 		return;
 	world.nodes[node].powered = true;
-	world_new_uuid(world.nodes[node].boot_id);
+	world_boot(&world.nodes[node]);
 	clockwork_boot(node);
+	apiserver_put_node(&world.nodes[node]); /* the kubelet, before it starts any pod */
 	usage_power_on(node);
 	kubelet_start(node, world_between(100, 8000), world_between(300, 9000));
 	clockwork_in(world_between(500, 9000), publish_slices, NULL, (uint64_t)node);

@@ -229,13 +229,15 @@ static const char *find_fault_of_slots(const struct world_container *container,
 
 /*
  * A slice does not say which boot it is of, and that the devices have other numbers than NVML told
- * is known when NVML tells them in this boot, or when what it told in the one before is old.
+ * is known when NVML tells them in this boot, when what it told in the one before is old, or when
+ * the Node names this boot.
  */
-static bool is_by_former_boot(const struct attribution_status *status, int node)
+static bool is_by_former_boot(const struct attribution_status *status, int node, uint64_t sent_at)
 {
 	const struct condition *fresh = attribution_find_condition(status, VIEW("ReportFresh"));
 
 	return fresh && fresh->status == CONDITION_TRUE &&
+	       world.nodes[node].boot_told_at >= sent_at &&
 	       !view_equal(status->report.boot_id, view_from(world.nodes[node].boot_id));
 }
 
@@ -249,7 +251,7 @@ static bool was_so(const struct world_pod *pod, const struct world_container *co
 	memcpy(before.slots, container->old_slots, sizeof(before.slots));
 	before.n_slots = container->n_old_slots;
 	return (world.pools[pod->node].whole_told_at >= sent_at ||
-		is_by_former_boot(status, pod->node)) &&
+		is_by_former_boot(status, pod->node, sent_at)) &&
 	       !find_fault_of_slots(&before, tenant, gpu);
 }
 

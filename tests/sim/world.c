@@ -60,6 +60,13 @@ static void add_gpu(int node)
 	world_divide(gpu, world_is_mig(world.nodes[node].mode), 3);
 }
 
+void world_boot(struct world_node *node)
+{
+	world_new_uuid(node->boot_id);
+	node->boot++;
+	node->boot_told_at = WORLD_NEVER;
+}
+
 int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_gpus, bool renamed)
 {
 	int index = world.n_nodes;
@@ -70,7 +77,7 @@ int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_
 	world.n_nodes++;
 	snprintf(node->name, sizeof(node->name), "node-%u", (unsigned)(index + 1) % 100);
 	world_new_uuid(node->uid);
-	world_new_uuid(node->boot_id);
+	world_boot(node);
 	node->kubelet_minor = kubelet_minor;
 	node->mode = mode;
 	node->replicas = replicas;

@@ -91,6 +91,8 @@ struct world_node {
 	uint64_t there_since;   /* the API server has it, if it has it, since then */
 	uint64_t there_told_at; /* when it was last told that it is there */
 	uint64_t gone_told_at; /* when the present controller was told that it is gone; NEVER: not */
+	int boot;              /* how often it has been booted */
+	uint64_t boot_told_at; /* when the present controller was told by the Node of that boot */
 };
 
 enum world_container_kind { WORLD_MAIN, WORLD_INIT, WORLD_SIDECAR };
@@ -287,6 +289,8 @@ bool world_chance(unsigned n);
 /* A UUID that none has had before. */
 void world_new_uuid(char ret[static WORLD_UID_SIZE]);
 
+/* The node is booted: it has another boot ID. */
+void world_boot(struct world_node *node);
 int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_gpus, bool renamed);
 /* Puts the device under MIG, or not, with all partitions new. */
 void world_divide(struct world_gpu *gpu, bool mig, int n_partitions);

@@ -129,8 +129,8 @@ static void without_slices_each_grant_stays_on_its_device_and_partition(void **s
 	}
 	world.input.n_slice_devices = 0;
 	expect_unchanged();
-	const struct attribution_tenant *t =
-		expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED);
+	const struct attribution_tenant *t = expect_tenant(build_world_status(&world, 0), "uid-a",
+							   RUNNING, CONFIRMED);
 	assert_int_equal(t->slots, 2);
 	assert_int_equal(t->partitions.count, 2);
 	t = expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
@@ -291,9 +291,8 @@ static void a_part_whose_claim_is_not_here_stays_a_part(void **state)
 	build_world_offer(&world, build_world_uuid(&world, 0));
 	const struct attribution_status *status = publish(0);
 	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
-	expect_texts(status->sharing.evidence,
-		     "device IDs name the whole device,"
-		     "a pod holds a device ID that is no longer offered");
+	expect_texts(status->sharing.evidence, "device IDs name the whole device,"
+					       "a pod holds a device ID that is no longer offered");
 }
 
 /* Takes the place from the grants from that one on. */
@@ -383,10 +382,8 @@ static void only_what_all_slices_say_of_the_device_takes_its_seat_away(void **st
 		size_t n_slices, n_devices;
 		bool unknown, is_seat;
 	} rows[] = {
-		{{true, false}, 2, 2, false, false},
-		{{false, true}, 2, 2, false, true},
-		{{true, false}, 1, 2, false, true},
-		{{true, false}, 2, 2, true, true},
+		{{true, false}, 2, 2, false, false},  {{false, true}, 2, 2, false, true},
+		{{true, false}, 1, 2, false, true},   {{true, false}, 2, 2, true, true},
 		{{false, false}, 2, 0, false, false},
 	};
 	struct roster roster;
@@ -458,6 +455,18 @@ static void a_slice_that_nvml_contradicts_places_nobody(void **state)
 	world.input.report_age_ms++;
 	expect_tenants(publish(0), "uid-a/main");
 	expect_unplaced(build_world_status(&world, 0), "");
+}
+
+static void what_nvml_said_in_a_former_boot_contradicts_no_slice(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_slice(&world, 0)->is_whole = true;
+	claim("a", 0)->name = VIEW("gpu-1");
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "");
+	world.input.is_of_former_boot = true;
+	expect_tenants(publish(0), "uid-a/main");
 }
 
 static void numbers_that_are_not_told_contradict_nothing(void **state)
@@ -723,8 +732,9 @@ static void what_others_have_by_the_same_id_frees_no_seat(void **state)
 	build_world_publish(&world);
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_unplaced(publish(0), "uid-a/main pool/new");
-	assert_int_equal(expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED)
-				 ->slots, 1);
+	assert_int_equal(
+		expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED)->slots,
+		1);
 }
 
 static void a_partition_is_free_while_its_own_container_lacks_it(void **state)
@@ -736,8 +746,8 @@ static void a_partition_is_free_while_its_own_container_lacks_it(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (unsigned i = 0; i < 4; i++) {
-		struct join_grant *grant =
-			build_world_grant(&world, i < 2 ? "uid-b" : "uid-a", "main", 0);
+		struct join_grant *grant = build_world_grant(&world, i < 2 ? "uid-b" : "uid-a",
+							     "main", 0);
 		grant->partition = build_world_mig(&world, 0, 1 - i % 2);
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", 1 - i % 2);
 		grant->is_part = true;
@@ -749,7 +759,8 @@ static void a_partition_is_free_while_its_own_container_lacks_it(void **state)
 		expect_unchanged();
 		assert_int_equal(
 			expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED)
-				->partitions.count, 2);
+				->partitions.count,
+			2);
 	}
 }
 
@@ -849,75 +860,78 @@ static void only_who_is_there_by_an_unheard_claim_alone_is_kept(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_tenant_by_a_claim_stays_while_no_slice_tells_its_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_slices_a_claim_that_pods_share_stays_shared, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_slices_each_grant_stays_on_its_device_and_partition, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_tenant_by_a_claim_stays_while_no_slice_tells_its_device,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_slices_a_claim_that_pods_share_stays_shared, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_slices_each_grant_stays_on_its_device_and_partition,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_watches_stays_without_slices_too, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(only_what_a_claim_gave_is_a_seat, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		books_that_have_the_claims_own_id_take_no_seat_from_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_idle_device_is_as_it_was_while_slices_cannot_be_read, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_that_is_not_here_leaves_its_own_pods_tenants_only, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_that_is_not_here_holds_up_no_other_evidence, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_part_whose_claim_is_not_here_stays_a_part, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_uses_and_watches_has_a_seat_for_either, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_container_has_its_own_seat, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_id_takes_one_seat_however_many_name_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_slices_call_by_another_name_is_no_seat, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_what_all_slices_say_of_the_device_takes_its_seat_away, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(books_that_have_the_claims_own_id_take_no_seat_from_it,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_idle_device_is_as_it_was_while_slices_cannot_be_read,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_that_is_not_here_leaves_its_own_pods_tenants_only,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_that_is_not_here_holds_up_no_other_evidence, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_part_whose_claim_is_not_here_stays_a_part, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_uses_and_watches_has_a_seat_for_either, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(each_container_has_its_own_seat, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_id_takes_one_seat_however_many_name_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_device_that_slices_call_by_another_name_is_no_seat,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(only_what_all_slices_say_of_the_device_takes_its_seat_away,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(what_others_have_by_the_same_id_frees_no_seat, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_partition_is_free_while_its_own_container_lacks_it,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_watches_shares_the_device_with_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(it_is_a_claim_that_a_tenant_has_as_a_witness, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_is_unheard_that_may_have_more_claims, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(only_who_is_there_by_an_unheard_claim_alone_is_kept, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_others_have_by_the_same_id_frees_no_seat, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_partition_is_free_while_its_own_container_lacks_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_watches_shares_the_device_with_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		it_is_a_claim_that_a_tenant_has_as_a_witness, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_is_unheard_that_may_have_more_claims, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_who_is_there_by_an_unheard_claim_alone_is_kept, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_what_nvidias_driver_calls_a_device_or_a_part_tells_its_number, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_slice_that_nvml_contradicts_places_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		numbers_that_are_not_told_contradict_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_has_a_device_by_either_number_has_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_got_another_number_is_no_seat, set_up, tear_down),
+		only_what_nvidias_driver_calls_a_device_or_a_part_tells_its_number, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_slice_that_nvml_contradicts_places_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_nvml_said_in_a_former_boot_contradicts_no_slice,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(numbers_that_are_not_told_contradict_nothing, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(who_has_a_device_by_either_number_has_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_device_that_got_another_number_is_no_seat, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		whose_claim_is_gone_stays_where_no_other_number_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(whose_claim_is_gone_stays_where_no_other_number_is_told,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		whose_claim_is_gone_stays_on_a_device_that_has_a_number_of_its_own, set_up,
 		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_number_that_the_container_had_by_other_means_is_no_claims, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_number_that_the_container_had_by_other_means_is_no_claims,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_number_that_slices_tell_is_published_before_there_is_a_report, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		whose_claim_is_gone_is_lost_when_slices_number_the_device_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read, set_up, tear_down),
+		nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read, set_up,
+		tear_down),
 };
 
 TEST_MAIN(tests)

@@ -73,12 +73,16 @@ static void put_pod_at(struct world *world, const char *name, const char *uid, c
 {
 	struct error err;
 	const struct pod_fields fields = {
-		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(uid),
-		.node = view_from(node), .phase = POD_PHASE_RUNNING, .wants_gpu = gpu,
+		.namespace = VIEW("ml"),
+		.name = view_from(name),
+		.uid = view_from(uid),
+		.node = view_from(node),
+		.phase = POD_PHASE_RUNNING,
+		.wants_gpu = gpu,
 	};
 
-	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now,
-					   &err), 0);
+	assert_int_equal(
+		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now, &err), 0);
 }
 
 static void put_pod(struct world *world, const char *name, const char *uid, bool gpu,
@@ -91,7 +95,9 @@ static void put_node(struct world *world, const char *name, const char *boot_id,
 {
 	struct error err;
 	const struct node_fields fields = {
-		.name = view_from(name), .uid = VIEW("n1"), .boot_id = view_from(boot_id),
+		.name = view_from(name),
+		.uid = VIEW("n1"),
+		.boot_id = view_from(boot_id),
 	};
 
 	assert_int_equal(inventory_put_node(world->inventory, &fields, STORE_UPSERT, version, &err),
@@ -104,13 +110,15 @@ static void put_object(struct world *world, const char *name, const char *uuid, 
 	struct arena arena;
 	struct error err;
 	const struct attribution attribution = {
-		.name = view_from(name), .uuid = view_from(uuid),
+		.name = view_from(name),
+		.uuid = view_from(uuid),
 		.status.node_name = view_from(node),
 	};
 
 	arena_init(&arena, 4096);
 	assert_int_equal(inventory_put_attribution(world->inventory, &attribution, &arena,
-						   STORE_UPSERT, version, &err), 0);
+						   STORE_UPSERT, version, &err),
+			 0);
 	arena_deinit(&arena);
 }
 
@@ -144,8 +152,8 @@ static void put_report(struct world *world, const struct report *report, uint64_
 	struct error err;
 
 	*copy = *report;
-	assert_int_equal(inventory_put_report(world->inventory, copy, count_release, world, now,
-					      &err), 0);
+	assert_int_equal(
+		inventory_put_report(world->inventory, copy, count_release, world, now, &err), 0);
 }
 
 static struct join_input gather(struct world *world, const char *node, uint64_t now)
@@ -156,8 +164,8 @@ static struct join_input gather(struct world *world, const char *node, uint64_t 
 
 	arena_deinit(&arena);
 	arena_init(&arena, 1 << 20);
-	assert_int_equal(inventory_gather(world->inventory, view_from(node), now, &arena, &input,
-					  &err), 0);
+	assert_int_equal(
+		inventory_gather(world->inventory, view_from(node), now, &arena, &input, &err), 0);
 	return input;
 }
 
@@ -234,10 +242,14 @@ static void an_older_event_never_overwrites_a_newer_one(void **state)
 	put_pod(world, "a", "u2", true, 9);
 	put_pod(world, "a", "u1", true, 5);
 	assert_true(view_equal(pod_uid(gather(world, "gpu-a", 0).pods[0]), VIEW("u2")));
-	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 5));
-	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_LISTED, 9));
-	assert_true(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_LISTED, 8));
-	assert_true(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 10));
+	assert_false(
+		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 5));
+	assert_false(
+		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_LISTED, 9));
+	assert_true(
+		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_LISTED, 8));
+	assert_true(
+		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 10));
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 7, 0);
 	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 1);
 }
@@ -262,7 +274,8 @@ static void what_is_wanted_is_so_until_it_is_put(void **state)
 						    rows[i].change, rows[i].version));
 			assert_int_equal(inventory_wants(world->inventory, INVENTORY_PODS,
 							 VIEW("ml/a"), rows[i].change,
-							 rows[i].version), rows[i].is_wanted);
+							 rows[i].version),
+					 rows[i].is_wanted);
 		}
 	}
 }
@@ -274,7 +287,7 @@ static void what_is_asked_for_outlives_the_list_unless_it_is_an_older_event(void
 		uint64_t version;
 		size_t n_left;
 	} rows[] = {
-		{STORE_LISTED, 8, 1}, {STORE_LISTED, 9, 1}, {STORE_UPSERT, 9, 1},
+		{STORE_LISTED, 8, 1},  {STORE_LISTED, 9, 1}, {STORE_UPSERT, 9, 1},
 		{STORE_UPSERT, 10, 1}, {STORE_UPSERT, 8, 0},
 	};
 
@@ -302,7 +315,8 @@ static void what_a_complete_list_lacks_is_gone(void **state)
 	put_pod(world, "b", "u2", true, 2);
 	world->touched[0] = '\0';
 	inventory_begin_replace(world->inventory, INVENTORY_PODS);
-	assert_false(inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/b"), STORE_LISTED, 2));
+	assert_false(
+		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/b"), STORE_LISTED, 2));
 	inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
 	assert_touched(world, "gpu-a ");
 	struct join_input input = gather(world, "gpu-a", 2000);
@@ -349,14 +363,20 @@ static void put_phase(struct world *world, enum pod_phase phase, bool deleting, 
 		      uint64_t now_ms)
 {
 	const struct pod_fields fields = {
-		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
-		.node = VIEW("gpu-a"), .phase = phase, .deleting = deleting, .wants_gpu = true,
+		.namespace = VIEW("ml"),
+		.name = VIEW("a"),
+		.uid = VIEW("u1"),
+		.node = VIEW("gpu-a"),
+		.phase = phase,
+		.deleting = deleting,
+		.wants_gpu = true,
 		.containers_terminated = phase == POD_PHASE_FAILED,
 	};
 	struct error err;
 
-	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now_ms,
-					   &err), 0);
+	assert_int_equal(
+		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now_ms, &err),
+		0);
 }
 
 static void the_end_of_a_pod_is_as_old_as_when_it_was_told(void **state)
@@ -375,8 +395,8 @@ static void the_end_of_a_pod_is_as_old_as_when_it_was_told(void **state)
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 4, 6000);
 	assert_int_equal(end_age(world, "u1", 7000), 4000);
 	/* A report goes on naming it. */
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 8000,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 8000, &err), 0);
 	assert_int_equal(end_age(world, "u1", 9000), 6000);
 }
 
@@ -422,11 +442,11 @@ static void an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes(void
 	put_pod(world, "b", "u2", true, 2);
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/b"), 4, 1000);
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121000,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121000, &err), 0);
 	assert_int_equal(gather(world, "gpu-a", 121000).n_ended, 2);
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121001,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121001, &err), 0);
 	struct join_input input = gather(world, "gpu-a", 121001);
 	assert_int_equal(input.n_ended, 1);
 	assert_true(view_equal(input.ended[0], named));
@@ -494,8 +514,9 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 
 	put_report(world, &report, 1000);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
-	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), doubts, 2, false,
-					      1000, &err), 0);
+	assert_int_equal(
+		inventory_set_doubts(world->inventory, VIEW("gpu-a"), doubts, 2, false, 1000, &err),
+		0);
 	put_report(world, &report, 2000);
 	input = gather(world, "gpu-a", 4000);
 	assert_int_equal(input.n_doubts, 2);
@@ -503,16 +524,19 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 	assert_int_equal(input.doubts[0].age_ms, 3000);
 	assert_int_equal(input.doubts[1].age_ms, 3500);
 	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), input.doubts + 1, 1,
-					      false, 4000, &err), 0);
+					      false, 4000, &err),
+			 0);
 	input = gather(world, "gpu-a", 5000);
 	assert_int_equal(input.n_doubts, 1);
 	assert_int_equal(input.doubts[0].key, 8);
 	assert_int_equal(input.doubts[0].age_ms, 4500);
 	assert_int_equal(gather(world, "gpu-b", 5000).n_doubts, 0);
-	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-b"), doubts, 2, true,
-					      5000, &err), 0);
-	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0, false,
-					      6000, &err), 0);
+	assert_int_equal(
+		inventory_set_doubts(world->inventory, VIEW("gpu-b"), doubts, 2, true, 5000, &err),
+		0);
+	assert_int_equal(
+		inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0, false, 6000, &err),
+		0);
 	assert_int_equal(gather(world, "gpu-a", 6000).n_doubts, 0);
 }
 
@@ -540,8 +564,10 @@ static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **st
 	world->touched[0] = '\0';
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0,
-						      i == 0, 1000, &err), 0);
-		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
+						      i == 0, 1000, &err),
+				 0);
+		assert_true(
+			inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
 		assert_touched(world, i == 0 ? "gpu-a " : "");
 	}
 }
@@ -585,8 +611,8 @@ static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
 	struct error err;
 
 	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000, &err), 0);
 	put_pod(world, "a", "u1", true, 1);
 	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
 	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
@@ -604,7 +630,7 @@ static void a_report_touches_the_holder_of_each_device_and_each_rival_once(void 
 {
 	struct world *world = *state;
 	static struct report_device devices[] = {{.uuid = VIEW_INIT(UUID_A)},
-						  {.uuid = VIEW_INIT(UUID_B)}};
+						 {.uuid = VIEW_INIT(UUID_B)}};
 	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
 	struct report c = report_of("gpu-c", false, NULL);
 
@@ -653,7 +679,7 @@ static bool fail_report(struct world *world, const struct report *report, unsign
 static void a_report_that_there_is_no_memory_for_leaves_nothing_behind(void **state)
 {
 	static struct report_device devices[] = {{.uuid = VIEW_INIT(UUID_A)},
-						  {.uuid = VIEW_INIT(UUID_B)}};
+						 {.uuid = VIEW_INIT(UUID_B)}};
 	static struct view ids[] = {VIEW_INIT("0"), VIEW_INIT("1")};
 	static struct report_pod_resource lists[] = {{.device_ids = {&ids[0], 1, true}},
 						     {.device_ids = {&ids[1], 1, true}}};
@@ -679,7 +705,8 @@ static void a_report_that_there_is_no_memory_for_leaves_nothing_behind(void **st
 				assert_int_equal(
 					inventory_note_refusals(world->inventory, VIEW("gpu-b"),
 								(struct place_refusals){2, 0})
-						.claims, 2);
+						.claims,
+					2);
 		}
 	}
 }
@@ -729,7 +756,7 @@ static void a_report_of_another_boot_says_that_the_last_one_was_before_it(void *
 		const char *boot_id;
 		int64_t observed_at, booted_after;
 	} rows[] = {
-		{"b1", 50, 0}, {"b1", 60, 0}, {"b2", 70, 60}, {"b2", 80, 60}, {"", 90, 60},
+		{"b1", 50, 0},   {"b1", 60, 0},    {"b2", 70, 60},  {"b2", 80, 60},  {"", 90, 60},
 		{"b3", 100, 60}, {"b4", 110, 100}, {"c", 120, 110}, {"d", 130, 120},
 	};
 
@@ -739,6 +766,38 @@ static void a_report_of_another_boot_says_that_the_last_one_was_before_it(void *
 		put_report(world, &report, 1000);
 		assert_int_equal(gather(world, "gpu-a", 1000).booted_after, rows[i].booted_after);
 	}
+}
+
+/* The Node and the report come by different ways: what is told last is so. */
+static void a_report_is_of_a_former_boot_when_the_node_names_another_one_after_it(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	static const struct {
+		const char *node, *report; /* NULL: none comes */
+		bool is_former;
+	} rows[] = {
+		{"b1", NULL, false}, {NULL, "b1", false}, {"b2", NULL, true},  {NULL, "b1", true},
+		{NULL, "b2", false}, {NULL, "b3", false}, {"b2", NULL, false}, {"b3", NULL, false},
+		{"", NULL, false},   {"b4", NULL, true},  {NULL, "", false},   {"b5", NULL, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].node)
+			put_node(world, "gpu-a", rows[i].node, i + 1);
+		if (rows[i].report) {
+			report.boot_id = view_from(rows[i].report);
+			put_report(world, &report, 1000);
+		}
+		assert_int_equal(gather(world, "gpu-a", 1000).is_of_former_boot, rows[i].is_former);
+	}
+	put_node(world, "gpu-a", "b6", 20);
+	report.boot_id = VIEW("b7");
+	put_report(world, &report, 1000);
+	put_node(world, "gpu-a", "b8", 21);
+	assert_true(gather(world, "gpu-a", 1000).is_of_former_boot);
+	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 22, 8000);
+	assert_false(gather(world, "gpu-a", 1000).is_of_former_boot);
 }
 
 static void without_a_report_its_age_counts_from_the_first_question(void **state)
@@ -790,7 +849,10 @@ static void what_was_refused_is_new_once_for_each_content_of_a_report(void **sta
 	struct report report = report_of("gpu-a", true, "u1");
 	const struct place_refusals rows[][2] = {
 		/* refused, new */
-		{{2, 1}, {2, 1}}, {{2, 1}, {0, 0}}, {{1, 3}, {0, 2}}, {{3, 3}, {1, 0}},
+		{{2, 1}, {2, 1}},
+		{{2, 1}, {0, 0}},
+		{{1, 3}, {0, 2}},
+		{{3, 3}, {1, 0}},
 	};
 
 	for (unsigned n = 0; n < 2; n++) {
@@ -802,8 +864,9 @@ static void what_was_refused_is_new_once_for_each_content_of_a_report(void **sta
 			assert_int_equal(new.ids, rows[i][1].ids);
 		}
 		inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 5000, 1100);
-		assert_int_equal(inventory_note_refusals(world->inventory, VIEW("gpu-a"),
-							 rows[0][0]).claims, 0);
+		assert_int_equal(
+			inventory_note_refusals(world->inventory, VIEW("gpu-a"), rows[0][0]).claims,
+			0);
 	}
 	assert_int_equal(inventory_note_refusals(world->inventory, VIEW("gpu-z"), rows[0][0]).ids,
 			 1);
@@ -857,7 +920,8 @@ static void without_nvml_the_books_name_the_objects(void **state)
 static void a_device_that_is_no_longer_reported_is_no_longer_claimed(void **state)
 {
 	struct world *world = *state;
-	struct report with = report_of("gpu-b", true, NULL), without = report_of("gpu-b", false, NULL);
+	struct report with = report_of("gpu-b", true, NULL),
+		      without = report_of("gpu-b", false, NULL);
 
 	put_attribution(world, "gpu-a", 1);
 	world->touched[0] = '\0';
@@ -944,7 +1008,8 @@ static void the_oldest_policy_counts_then_the_lowest_name(void **state)
 	sync_all(world, 1000);
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
 		assert_int_equal(inventory_put_policy(world->inventory, &policies[i], STORE_UPSERT,
-						      i + 1, &err), 0);
+						      i + 1, &err),
+				 0);
 	const struct intent *intent = gather(world, "x", 0).intent;
 	assert_true(intent->known);
 	assert_int_equal(intent->n_policies, 3);
@@ -964,7 +1029,8 @@ static void a_change_of_policies_touches_every_node(void **state)
 	world->touched[0] = '\0';
 	for (uint64_t version = 2; version >= 1; version--) {
 		assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
-						      version, &err), 0);
+						      version, &err),
+				 0);
 		assert_touched(world, version == 2 ? "gpu-a " : "");
 	}
 	inventory_remove(world->inventory, INVENTORY_POLICIES, VIEW("a"), 9, 1000);
@@ -1006,23 +1072,30 @@ static void put_claimer(struct world *world, const char *uid, const char *claim,
 {
 	struct error err;
 	const struct pod_fields fields = {
-		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = view_from(uid),
-		.node = VIEW("gpu-a"), .phase = POD_PHASE_RUNNING, .wants_gpu = true,
-		.claims = {{VIEW("main"), view_from(claim), VIEW("")}}, .n_claims = 1,
+		.namespace = VIEW("ml"),
+		.name = VIEW("a"),
+		.uid = view_from(uid),
+		.node = VIEW("gpu-a"),
+		.phase = POD_PHASE_RUNNING,
+		.wants_gpu = true,
+		.claims = {{VIEW("main"), view_from(claim), VIEW("")}},
+		.n_claims = 1,
 	};
 
-	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000,
-					   &err), 0);
+	assert_int_equal(
+		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000, &err), 0);
 }
 
 static struct resource_claim_fields claim_for(const char *uid)
 {
 	return (struct resource_claim_fields){
-		.namespace = VIEW("ml"), .name = VIEW("c"),
+		.namespace = VIEW("ml"),
+		.name = VIEW("c"),
 		.results = {{VIEW("main"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"),
 			     VIEW(""), false}},
 		.n_results = 1,
-		.consumers = {view_from(uid)}, .n_consumers = 1,
+		.consumers = {view_from(uid)},
+		.n_consumers = 1,
 	};
 }
 
@@ -1032,15 +1105,21 @@ static void put_claim(struct world *world, const char *uid, uint64_t version)
 	struct error err;
 
 	assert_int_equal(inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT,
-						      version, &err), 0);
+						      version, &err),
+			 0);
 }
 
 static struct resource_slice_fields slice_on(const char *node, int64_t generation)
 {
 	return (struct resource_slice_fields){
-		.name = VIEW("s"), .driver = VIEW("gpu.nvidia.com"), .node = view_from(node),
-		.pool = VIEW("p"), .generation = generation, .slice_count = 1,
-		.devices = {{.name = VIEW("gpu-0"), .uuid = VIEW(UUID_A)}}, .n_devices = 1,
+		.name = VIEW("s"),
+		.driver = VIEW("gpu.nvidia.com"),
+		.node = view_from(node),
+		.pool = VIEW("p"),
+		.generation = generation,
+		.slice_count = 1,
+		.devices = {{.name = VIEW("gpu-0"), .uuid = VIEW(UUID_A)}},
+		.n_devices = 1,
 	};
 }
 
@@ -1050,7 +1129,8 @@ static void put_slice(struct world *world, const char *node, int64_t generation,
 	struct error err;
 
 	assert_int_equal(inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT,
-						      version, &err), 0);
+						      version, &err),
+			 0);
 }
 
 static void a_claim_grants_its_device_in_whatever_order_things_come(void **state)
@@ -1088,8 +1168,12 @@ static void without_nvml_the_api_names_the_objects_too(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", false, NULL);
 	const struct pod_fields told = {
-		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"), .node = VIEW("gpu-a"),
-		.phase = POD_PHASE_RUNNING, .wants_gpu = true,
+		.namespace = VIEW("ml"),
+		.name = VIEW("a"),
+		.uid = VIEW("u1"),
+		.node = VIEW("gpu-a"),
+		.phase = POD_PHASE_RUNNING,
+		.wants_gpu = true,
 		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), VIEW(UUID_A "::3")}},
 		.n_allocations = 1,
 	};
@@ -1113,16 +1197,20 @@ static void put_told(struct world *world, const char *node, const char *id, bool
 		     uint64_t version)
 {
 	struct pod_fields fields = {
-		.namespace = VIEW("ml"), .name = VIEW("b"), .uid = VIEW("u2"),
-		.node = view_from(node), .phase = is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
-		.wants_gpu = true, .containers_terminated = is_over,
+		.namespace = VIEW("ml"),
+		.name = VIEW("b"),
+		.uid = VIEW("u2"),
+		.node = view_from(node),
+		.phase = is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
+		.wants_gpu = true,
+		.containers_terminated = is_over,
 		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), view_from(id)}},
 		.n_allocations = 1,
 	};
 	struct error err;
 
-	assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000,
-					   &err), 0);
+	assert_int_equal(
+		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000, &err), 0);
 }
 
 /* One object of gpu-b, which gpu-a's slice names; what is known of gpu-b changes. */
@@ -1156,7 +1244,8 @@ static void without_a_report_it_is_told_whether_the_api_names_the_device_elsewhe
 		slice.devices[0].uuid = view_from(rows[i].slice_uuid);
 		slice.devices[0].parent_uuid = view_from(rows[i].slice_parent);
 		assert_int_equal(inventory_put_resource_slice(world->inventory, &slice,
-							      STORE_UPSERT, 1, &err), 0);
+							      STORE_UPSERT, 1, &err),
+				 0);
 		struct join_input input = gather(world, "gpu-a", 1000);
 		assert_int_equal(input.n_previous, 1);
 		assert_int_equal(input.previous[0].is_named_elsewhere, rows[i].is_named);
@@ -1230,8 +1319,8 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	put_slice(world, "gpu-a", 1, 1);
 	put_claim(world, "u1", 1);
 	put_claimer(world, "u1", "c", 1);
-	assert_int_equal(inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 2,
-						      &err), 0);
+	assert_int_equal(
+		inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 2, &err), 0);
 	struct join_input input = gather(world, "gpu-a", 1000);
 	assert_true(input.grants_unknown);
 	assert_int_equal(input.grants[0].uuid.len, 0);
@@ -1240,8 +1329,8 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	newer = slice_on("gpu-a", 2);
 	newer.slice_count = 2;
 	newer.n_devices = 0;
-	assert_int_equal(inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 3,
-						      &err), 0);
+	assert_int_equal(
+		inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 3, &err), 0);
 	input = gather(world, "gpu-a", 1000);
 	assert_false(input.grants_unknown);
 	assert_true(view_equal(input.grants[0].uuid, VIEW(UUID_A)));
@@ -1298,7 +1387,8 @@ static void slices_count_again_when_more_is_told_of_them(void **state)
 		other.pool = VIEW("q");
 		if (news == LESS)
 			assert_int_equal(inventory_put_resource_slice(world->inventory, &other,
-								      STORE_UPSERT, 1, &err), 0);
+								      STORE_UPSERT, 1, &err),
+					 0);
 		put_slice(world, "gpu-a", 1, 1);
 		put_claim(world, "u1", 1);
 		put_claimer(world, "u1", "c", 1);
@@ -1312,7 +1402,8 @@ static void slices_count_again_when_more_is_told_of_them(void **state)
 					 2, 2000);
 		else
 			assert_int_equal(inventory_put_resource_slice(world->inventory, &other,
-								      STORE_UPSERT, 2, &err), 0);
+								      STORE_UPSERT, 2, &err),
+					 0);
 		assert_grant(world, 2000, news != OF_ANOTHER_NODE);
 		assert_int_equal(strstr(world->touched, "gpu-a") != NULL, news != OF_ANOTHER_NODE);
 		/* That answer was about what is no longer here. */
@@ -1334,8 +1425,8 @@ static void a_nodes_slices_are_told_with_their_versions(void **state)
 	assert_int_equal(inventory_slices_count_in_ms(world->inventory, VIEW("gpu-a"), 2000), -1);
 	put_slice(world, "gpu-a", 1, 5);
 	fields.name = VIEW("t");
-	assert_int_equal(inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT, 7,
-						      &err), 0);
+	assert_int_equal(
+		inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT, 7, &err), 0);
 	put_slice(world, "gpu-a", 1, 9);
 	assert_true(inventory_slice(world->inventory, VIEW("gpu-a"), 0, &slice));
 	assert_true(view_equal(slice.name, VIEW("s")));
@@ -1373,10 +1464,15 @@ static void a_claim_that_is_not_here_is_lacking_while_its_pod_lives(void **state
 {
 	struct world *world = *state;
 	struct pod_fields over = {
-		.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
-		.node = VIEW("gpu-a"), .phase = POD_PHASE_FAILED, .wants_gpu = true,
+		.namespace = VIEW("ml"),
+		.name = VIEW("a"),
+		.uid = VIEW("u1"),
+		.node = VIEW("gpu-a"),
+		.phase = POD_PHASE_FAILED,
+		.wants_gpu = true,
 		.containers_terminated = true,
-		.claims = {{VIEW("main"), VIEW("c"), VIEW("")}}, .n_claims = 1,
+		.claims = {{VIEW("main"), VIEW("c"), VIEW("")}},
+		.n_claims = 1,
 	};
 	static char long_name[600];
 	struct error err;
@@ -1389,7 +1485,8 @@ static void a_claim_that_is_not_here_is_lacking_while_its_pod_lives(void **state
 	assert_false(input.grants_unknown);
 	assert_int_equal(input.n_lacking, 1);
 	assert_true(view_equal(pod_uid(input.lacking[0]), VIEW("u1")));
-	assert_int_equal(inventory_put_pod(world->inventory, &over, STORE_UPSERT, 2, 1000, &err), 0);
+	assert_int_equal(inventory_put_pod(world->inventory, &over, STORE_UPSERT, 2, 1000, &err),
+			 0);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_lacking, 0);
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	put_claimer(world, "u1", long_name, 3);
@@ -1400,9 +1497,13 @@ static void what_cannot_be_used_is_counted(void **state)
 {
 	struct world *world = *state;
 	struct resource_claim_fields fields = claim_for("u1");
-	struct pod_fields pod = {.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
-				 .node = VIEW("gpu-a"), .wants_gpu = true,
-				 .allocations_left_out = 3, .claims_left_out = 4};
+	struct pod_fields pod = {.namespace = VIEW("ml"),
+				 .name = VIEW("a"),
+				 .uid = VIEW("u1"),
+				 .node = VIEW("gpu-a"),
+				 .wants_gpu = true,
+				 .allocations_left_out = 3,
+				 .claims_left_out = 4};
 	struct error err;
 
 	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 1, 1000, &err), 0);
@@ -1413,8 +1514,8 @@ static void what_cannot_be_used_is_counted(void **state)
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 0);
 	fields.has_other_consumers = true;
-	assert_int_equal(inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT, 1,
-						      &err), 0);
+	assert_int_equal(
+		inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT, 1, &err), 0);
 	put_slice(world, "", 1, 1);
 	assert_int_equal(inventory_unused(world->inventory).resource_claims, 1);
 	assert_int_equal(inventory_unused(world->inventory).resource_slices, 1);
@@ -1446,7 +1547,8 @@ static void put_kind(struct world *world, enum inventory_kind kind, uint64_t ver
 		break;
 	case INVENTORY_POLICIES:
 		assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
-						      version, &err), 0);
+						      version, &err),
+				 0);
 		break;
 	case INVENTORY_ATTRIBUTIONS:
 		put_attribution(world, version % 2 ? "gpu-a" : "", version);
@@ -1559,12 +1661,15 @@ static void the_end_releases_the_reports_and_touches_nobody(void **state)
 /* Everything once; returns how far it came. */
 static bool fill(struct inventory *inventory, struct world *world)
 {
-	const struct pod_fields pod = {.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("u1"),
-				       .node = VIEW("gpu-a"), .wants_gpu = true};
+	const struct pod_fields pod = {.namespace = VIEW("ml"),
+				       .name = VIEW("a"),
+				       .uid = VIEW("u1"),
+				       .node = VIEW("gpu-a"),
+				       .wants_gpu = true};
 	const struct node_fields node = {.name = VIEW("gpu-a")};
 	const struct policy policy = {.name = VIEW("p")};
-	const struct attribution object = {.name = VIEW(NAME_A), .uuid = VIEW(UUID_A),
-					   .status.node_name = VIEW("gpu-b")};
+	const struct attribution object = {
+		.name = VIEW(NAME_A), .uuid = VIEW(UUID_A), .status.node_name = VIEW("gpu-b")};
 	const struct resource_claim_fields claim = claim_for("u1");
 	const struct resource_slice_fields slice = slice_on("gpu-c", 1);
 	static struct report report;
@@ -1577,7 +1682,8 @@ static bool fill(struct inventory *inventory, struct world *world)
 	filled = inventory_put_pod(inventory, &pod, STORE_UPSERT, 1, 0, &err) == 0 &&
 		 inventory_put_node(inventory, &node, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_policy(inventory, &policy, STORE_UPSERT, 1, &err) == 0 &&
-		 inventory_put_attribution(inventory, &object, &arena, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put_attribution(inventory, &object, &arena, STORE_UPSERT, 1, &err) ==
+			 0 &&
 		 inventory_put_resource_claim(inventory, &claim, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_resource_slice(inventory, &slice, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_report(inventory, &report, count_release, world, 0, &err) == 0;
@@ -1616,14 +1722,14 @@ static void ended_uids_that_a_join_borrowed_can_be_given_back(void **state)
 		snprintf(uids[i], sizeof(uids[i]), "u%u", i);
 		ended[i] = view_from(uids[i]);
 	}
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), ended, 1024, 1000,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), ended, 1024, 1000, &err), 0);
 	struct join_input input = gather(world, "gpu-a", 1000);
 	assert_int_equal(input.n_ended, 1024);
 	back[0] = VIEW("new");
 	memcpy(&back[1], input.ended, sizeof(ended));
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), back, 1025, 2000,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), back, 1025, 2000, &err), 0);
 	input = gather(world, "gpu-a", 2000);
 	assert_int_equal(input.n_ended, 1024);
 	assert_true(view_equal(input.ended[1023], VIEW("u1023")));
@@ -1653,8 +1759,8 @@ static void without_memory_nothing_is_gathered(void **state)
 	put_claim(world, "u1", 1);
 	put_slice(world, "gpu-a", 1, 1);
 	put_attribution(world, "gpu-a", 1);
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000,
-					     &err), 0);
+	assert_int_equal(
+		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000, &err), 0);
 	for (size_t cap = 0; failed; cap += 8) {
 		struct join_input input = {.node_name = VIEW("before")};
 		struct arena arena;
@@ -1668,8 +1774,9 @@ static void without_memory_nothing_is_gathered(void **state)
 		assert_int_equal(input.n_grants, failed ? 0 : 1);
 	}
 	failing_malloc_at(1);
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"), &(struct view){"n", 1},
-					     1, 1000, &err), -1);
+	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"),
+					     &(struct view){"n", 1}, 1, 1000, &err),
+			 -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_ended, 1);
 	failing_malloc_at(1);
@@ -1686,134 +1793,131 @@ static void an_object_is_found_by_its_name(void **state)
 
 	assert_null(inventory_find_attribution(world->inventory, VIEW(NAME_A)));
 	put_attribution(world, "gpu-a", 1);
-	const struct attribution *found =
-		inventory_find_attribution(world->inventory, VIEW(NAME_A));
+	const struct attribution *found = inventory_find_attribution(world->inventory,
+								     VIEW(NAME_A));
 	assert_non_null(found);
 	assert_true(view_equal(found->uuid, VIEW(UUID_A)));
 	assert_null(inventory_find_attribution(world->inventory, VIEW("gpu-other")));
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_claim_grants_its_device_in_whatever_order_things_come, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_changes_of_claims_and_slices_touches_their_nodes, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_of_a_reused_name_inherits_no_claim, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		no_node_describes_the_devices_of_another, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_newer_generation_that_is_not_whole_makes_the_pool_unknown, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_grants_its_device_in_whatever_order_things_come,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_changes_of_claims_and_slices_touches_their_nodes,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_of_a_reused_name_inherits_no_claim, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(no_node_describes_the_devices_of_another, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_newer_generation_that_is_not_whole_makes_the_pool_unknown,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		slices_that_the_server_does_not_bear_out_count_for_nothing_for_a_while, set_up,
 		tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_count_again_when_more_is_told_of_them, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_nodes_slices_are_told_with_their_versions, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		grants_are_unknown_until_claims_and_slices_are_here, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_that_is_not_here_is_lacking_while_its_pod_lives, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_cannot_be_used_is_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_kind_is_initial_until_it_has_been_synced_itself, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_first_complete_state_of_each_kind_touches_all, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_is_missed_since_nodes_are_known_whenever_the_rest_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_end_releases_the_reports_and_touches_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_wanted_is_so_until_it_is_put, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(slices_count_again_when_more_is_told_of_them, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_nodes_slices_are_told_with_their_versions, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(grants_are_unknown_until_claims_and_slices_are_here, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_claim_that_is_not_here_is_lacking_while_its_pod_lives,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_cannot_be_used_is_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_kind_is_initial_until_it_has_been_synced_itself,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_first_complete_state_of_each_kind_touches_all, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_node_is_missed_since_nodes_are_known_whenever_the_rest_is,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_end_releases_the_reports_and_touches_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_is_wanted_is_so_until_it_is_put, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_is_asked_for_outlives_the_list_unless_it_is_an_older_event, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_change_of_policies_touches_every_node, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_a_node_without_a_report_nothing_of_one_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_change_of_policies_touches_every_node, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_a_node_without_a_report_nothing_of_one_is_known, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_report_touches_the_holder_of_each_device_and_each_rival_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_report_that_there_is_no_memory_for_leaves_nothing_behind, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_has_the_pods_that_the_api_places_on_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_is_scheduled_later_comes_to_its_node, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_nodes_with_a_report_or_objects_are_touched, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_report_that_there_is_no_memory_for_leaves_nothing_behind,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_node_has_the_pods_that_the_api_places_on_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_is_scheduled_later_comes_to_its_node, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(only_nodes_with_a_report_or_objects_are_touched, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_without_gpu_touches_its_node_only_if_the_report_names_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_that_changes_no_fact_touches_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_older_event_never_overwrites_a_newer_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_a_complete_list_lacks_is_gone, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_that_breaks_off_removes_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_uid_of_a_deleted_pod_is_remembered_as_ended, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_end_of_a_pod_is_as_old_as_when_it_was_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_runs_again_has_not_ended_before, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_new_uid_under_the_same_name_ends_the_old_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_event_that_changes_no_fact_touches_nothing, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_older_event_never_overwrites_a_newer_one, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_a_complete_list_lacks_is_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_list_that_breaks_off_removes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_uid_of_a_deleted_pod_is_remembered_as_ended, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_end_of_a_pod_is_as_old_as_when_it_was_told, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_that_runs_again_has_not_ended_before, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_new_uid_under_the_same_name_ends_the_old_one, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_report_is_released_when_a_newer_one_replaces_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_unchanged_report_only_starts_its_age_anew, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_join_knows_when_the_list_was_read_last, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_report_is_released_when_a_newer_one_replaces_it, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_unchanged_report_only_starts_its_age_anew, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_join_knows_when_the_list_was_read_last, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_restart_since_which_a_list_was_complete_outlives_reports, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it,
 		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_heartbeat_touches_the_node_whose_last_join_waits_for_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_a_report_its_age_counts_from_the_first_question, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_name_that_the_api_places_on_another_node_is_foreign, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_was_refused_is_new_once_for_each_content_of_a_report, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_uid_that_the_api_places_on_another_node_is_elsewhere, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_heartbeat_touches_the_node_whose_last_join_waits_for_one,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_its_age_counts_from_the_first_question,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_name_that_the_api_places_on_another_node_is_foreign,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_was_refused_is_new_once_for_each_content_of_a_report,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_uid_that_the_api_places_on_another_node_is_elsewhere,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_touches_its_holder_and_those_that_report_the_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_nvml_the_books_name_the_objects, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_nvml_the_api_names_the_objects_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_nvml_the_api_names_the_objects_too, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_a_report_it_is_told_whether_the_api_names_the_device_elsewhere, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(a_device_that_is_no_longer_reported_is_no_longer_claimed,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_device_that_is_no_longer_reported_is_no_longer_claimed, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync, set_up, tear_down),
+		a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_gone_node_is_gone_since_it_was_first_asked_for, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(whoever_orders_reports_is_told_of_a_nodes_boots, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(the_oldest_policy_counts_then_the_lowest_name, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_kind_that_does_not_exist_is_known_and_empty, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
-		the_oldest_policy_counts_then_the_lowest_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_kind_that_does_not_exist_is_known_and_empty, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_nothing_leaks_and_nothing_is_half_there, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		ended_uids_that_a_join_borrowed_can_be_given_back, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		every_object_is_met_once_on_a_walk, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_nothing_is_gathered, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_that_is_heard_of_after_a_long_silence_is_touched, set_up, tear_down),
+		what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_nothing_leaks_and_nothing_is_half_there,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(ended_uids_that_a_join_borrowed_can_be_given_back, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(every_object_is_met_once_on_a_walk, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_nothing_is_gathered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_node_that_is_heard_of_after_a_long_silence_is_touched,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_a_forgotten_report_said_is_released_and_no_longer_claimed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -1822,6 +1926,9 @@ static const struct CMUnitTest tests[] = {
 		a_device_without_an_object_is_contested_by_a_more_recent_report, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_report_of_another_boot_says_that_the_last_one_was_before_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_is_of_a_former_boot_when_the_node_names_another_one_after_it, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(an_object_is_found_by_its_name, set_up, tear_down),
 };
 
