@@ -23,6 +23,7 @@
 #define SHOWN_MS 60000u   /* a process that has been there for so long is known of */
 #define PENDING_MS 20000u /* the controller's --pending-timeout */
 #define FETCHED_MS 1500u  /* the agent's --event-interval, and what a reading takes */
+#define SYNC_MS 2000u     /* a controller that starts is told of pods, and then of all else */
 #define NEAR_MS 2500u     /* what is so close together may be told as one moment */
 
 static const struct world_pod *find_pod(struct view uid)
@@ -387,7 +388,7 @@ static void judge_blamed(const struct world_error *error, struct view uid, int g
 	    (pod->is_hami_spoilt || sharers_is_said_on(pod, gpu) ||
 	     held_between(pod, gpu, error->raised_at - NEAR_MS, error->fetched_at + NEAR_MS)))
 		return;
-	if (pod && pod->end_known_at >= error->raised_at - NEAR_MS &&
+	if (pod && pod->end_known_at >= error->raised_at - NEAR_MS - SYNC_MS &&
 	    held_between(pod, gpu, 0, error->raised_at))
 		return;
 	oracle_accuse(ORACLE_FALSE_EVENT,
