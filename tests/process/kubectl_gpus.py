@@ -108,9 +108,15 @@ def pods_that_may_not_be_read_are_found_by_name():
 
 
 @promise
+def pods_that_could_not_be_read_are_not_looked_for_by_name():
+    Run("pod", "train-0", "-n", "ml", fault="broken-pods").expect(FAILED, None, "(InternalError)")
+
+
+@promise
 def a_selector_is_asked_of_kubectl():
     run = Run("pod", "-l", "app=train", "-n", "ml").expect(NOT_FOUND, TRAIN, "train-2: is not sch")
     assert "-l" in run.calls[0] and "app=train" in run.calls[0]
+    assert run.calls[1] == ["get", GPUS, "-o", "json"], run.calls
     Run("pod", "-l", "app=notebook", "-A").expect(FOUND, "notebook-b", "gpu-b")
     Run("pod", "-l", "app=nothing", "-n", "ml").expect(NOT_FOUND, None, "match the selector")
     Run("pod", "-l", "app=web", "-n", "ml", fault="forbidden-pods").expect(

@@ -47,6 +47,7 @@ struct said {
 	int64_t instance, sequence, restarted_at, checkpoint_at;
 	int pod_resources, checkpoint, nvml; /* states of the sources */
 	uint32_t n_pods, n_entries, n_devices, n_events;
+	int64_t memory_mib; /* of the first device */
 	int64_t event_sequence;
 };
 
@@ -113,6 +114,9 @@ static void record(struct world *world, struct view body)
 		.n_entries = report.checkpoint.entries.count,
 		.n_devices = report.devices.count,
 		.n_events = report.events.count,
+		.memory_mib = report.devices.count ? ARRAY_AT(report.devices, struct report_device,
+							      0)->memory_mib
+						   : 0,
 		.event_sequence = report.events.count ? ARRAY_AT(report.events, struct report_event,
 								 0)->sequence
 						      : 0,
@@ -288,6 +292,31 @@ static void raise_xid(struct world *world)
 	write_file(world->devices, DEVICES(XID));
 }
 
+static void raise_xid_of_a_changed_device(struct world *world)
+{
+	write_file(world->devices,
+		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"
+		   "\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"
+		   "\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":20480,"
+		   "\"computeCapability\":\"8.0\",\"processes\":[]}],"
+		   "\"events\":[" XID "]}");
+}
+
+/* grpc-status 8, as of a kubelet that limits how often it is asked. */
+static void throttle_kubelet(struct world *world)
+{
+	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	sbuf_init(&bytes, 4096);
+	fake_kubelet_write(&(struct fake_kubelet_answer){.trailers_only = true, .grpc_status = "8"},
+			   &bytes);
+	fake_kubelet_set(world->kubelet, FAKE_KUBELET_LIST, sbuf_view(&bytes));
+}
+
+static void let_kubelet_answer(struct world *world)
+{
+	list_a_pod(world);
+}
+
 static void acknowledge(struct world *world)
 {
 	int len = snprintf(world->acknowledgement, sizeof(world->acknowledgement),
@@ -432,6 +461,87 @@ static void an_xid_error_is_sent_until_it_is_acknowledged(void **state)
 	assert_int_equal(world.said[3].n_events, 0);
 }
 
+/* Nothing but the driver tells of a change: its file lies in a folder where it is no news. */
+static void hide_devices(struct world *world)
+{
+	unlink(world->devices);
+	snprintf(world->devices, sizeof(world->devices), "%s/pod-resources/d", world->folder);
+	write_file(world->devices, DEVICES(""));
+	assert_int_equal(setenv("FAKE_NVML_FILE", world->devices, 1), 0);
+}
+
+static void errors_are_looked_for_again_and_again(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	hide_devices(&world);
+	world.settings.event_interval_ms = 20;
+	world.settings.heartbeat_ms = 300;
+	assert_int_equal(run(&world, (const step_fn[]){go_on, raise_xid, end, NULL}, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 3);
+	assert_int_equal(world.said[1].n_events, 0);
+	assert_int_equal(world.said[2].n_events, 1);
+	/* An agent that comes later numbers on. */
+	assert_true(world.said[2].event_sequence > world.said[2].instance);
+}
+
+static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {raise_xid_of_a_changed_device, go_on, end, NULL};
+	struct world world;
+	struct error err;
+	setup(&world);
+	hide_devices(&world);
+	world.settings.event_interval_ms = 100;
+	assert_int_equal(run(&world, steps, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 3);
+	assert_int_equal(world.said[1].n_events, 1);
+	assert_int_equal(world.said[1].memory_mib, 40960);
+	assert_int_equal(world.said[2].memory_mib, 20480);
+}
+
+static void a_kubelet_that_limits_is_asked_again_before_the_next_sample_at_rest(void **state)
+{
+	(void)state;
+	struct world world;
+	struct error err;
+	setup(&world);
+	throttle_kubelet(&world);
+	assert_int_equal(run(&world, (const step_fn[]){let_kubelet_answer, end, NULL}, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 2);
+	assert_int_equal(world.said[0].pod_resources, REPORT_SOURCE_ERROR);
+	assert_int_equal(world.said[1].pod_resources, REPORT_SOURCE_OK);
+	assert_int_equal(world.said[1].n_pods, 1);
+}
+
+static void a_restarted_kubelet_is_asked_again_while_its_list_may_be_short(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {restart_kubelet, let_kubelet_answer, end, NULL};
+	struct world world;
+	play(steps, &world);
+	assert_int_equal(world.n_said, 3);
+	assert_int_equal(world.said[1].n_pods, 0);
+	assert_int_equal(world.said[2].n_pods, 1);
+}
+
+/* As the socket of a plugin is. */
+static void a_new_name_in_the_plugins_folder_leads_to_a_look_at_the_devices(void **state)
+{
+	(void)state;
+	struct world world;
+	play((const step_fn[]){raise_xid_of_a_changed_device, end, NULL}, &world);
+	assert_int_equal(world.n_said, 2);
+	assert_int_equal(world.said[0].memory_mib, 40960);
+	assert_int_equal(world.said[1].memory_mib, 20480);
+}
+
 static void a_report_that_counts_as_old_is_sent_again_under_a_higher_instance(void **state)
 {
 	(void)state;
@@ -540,6 +650,25 @@ static void once_and_print_fails_when_no_source_answers_but_shows_the_report(voi
 	teardown(&world);
 }
 
+static void once_and_print_is_content_with_any_one_source(void **state)
+{
+	(void)state;
+	for (int left = 0; left < 3; left++) {
+		struct world world;
+		struct error err;
+		char text[8192];
+		setup(&world);
+		if (left != 0)
+			world.settings.pod_resources_socket = "/nowhere/kubelet.sock";
+		if (left != 1)
+			world.settings.checkpoint_file = "/nowhere/checkpoint";
+		if (left != 2)
+			world.settings.nvml_library = "/nowhere/libnvidia-ml.so.1";
+		assert_int_equal(print_once(&world, text, &err), 0);
+		teardown(&world);
+	}
+}
+
 static void it_ends_at_once_on_a_signal_while_everybody_hangs(void **state)
 {
 	(void)state;
@@ -576,12 +705,18 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(sources_that_fail_are_said_and_take_nothing_with_them),
 	cmocka_unit_test(an_unchanged_world_is_reported_by_heartbeats_only),
 	cmocka_unit_test(an_xid_error_is_sent_until_it_is_acknowledged),
+	cmocka_unit_test(errors_are_looked_for_again_and_again),
+	cmocka_unit_test(an_xid_error_is_reported_at_once_and_the_device_then_looked_at),
+	cmocka_unit_test(a_kubelet_that_limits_is_asked_again_before_the_next_sample_at_rest),
+	cmocka_unit_test(a_restarted_kubelet_is_asked_again_while_its_list_may_be_short),
+	cmocka_unit_test(a_new_name_in_the_plugins_folder_leads_to_a_look_at_the_devices),
 	cmocka_unit_test(a_report_that_counts_as_old_is_sent_again_under_a_higher_instance),
 	cmocka_unit_test(while_the_controller_is_away_only_the_newest_state_is_kept),
 	cmocka_unit_test(once_ends_by_what_became_of_its_report),
 	cmocka_unit_test(once_without_a_token_fails_and_names_the_file),
 	cmocka_unit_test(once_and_print_shows_the_report_and_sends_nothing),
 	cmocka_unit_test(once_and_print_fails_when_no_source_answers_but_shows_the_report),
+	cmocka_unit_test(once_and_print_is_content_with_any_one_source),
 	cmocka_unit_test(it_ends_at_once_on_a_signal_while_everybody_hangs),
 	cmocka_unit_test(without_a_boot_id_it_does_not_start),
 };

@@ -327,6 +327,41 @@ static void that_no_slot_is_held_is_written(void **state)
 		    "\"c\",\"says\":[{\"witness\":\"PodStatus\",\"slots\":0}]}]}}");
 }
 
+/* Their absence is read as the zero that it was written for, or each look would be a change. */
+static void numbers_of_which_zero_says_nothing_are_left_out(void **state)
+{
+	struct fixture *fixture = *state;
+	struct attribution_partition partition = {
+		.uuid = VIEW("MIG-1"), .gpu_instance_id = -1, .compute_instance_id = -1};
+	struct attribution_unplaced unplaced = {.container = VIEW("c")};
+	struct attribution_user user = {.process = VIEW("p[1]")};
+	struct attribution_past_tenant past = {.container = VIEW("c")};
+	struct attribution_health_event event = {.meaning = VIEW("m")};
+	struct attribution_status status = {
+		.device = {.index = -1, .minor = -1, .model = VIEW("A100")},
+		.sharing = {.mode = ATTRIBUTION_MODE_UNKNOWN},
+		.slots = {.total = -1, .allocated = -1},
+		.partitions = {&partition, 1, true},
+		.tenant_count = -1,
+		.unplaced_tenants = {&unplaced, 1, true},
+		.unallocated_users = {&user, 1, true},
+		.recent_tenants = {&past, 1, true},
+		.activity = {.state = ATTRIBUTION_ACTIVITY_UNKNOWN},
+		.health = {.events = {&event, 1, true}},
+	};
+	attribution_doc_encode_status(&object, &status, &fixture->buf);
+	assert_text(sbuf_view(&fixture->buf),
+		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
+		    METADATA "}," SPEC ",\"status\":{\"device\":{\"model\":\"A100\"},"
+		    "\"sharing\":{\"mode\":\"Unknown\"},\"partitions\":[{\"uuid\":\"MIG-1\"}],"
+		    "\"unplacedTenants\":[{\"container\":\"c\"}],"
+		    "\"unallocatedUsers\":[{\"process\":\"p[1]\"}],"
+		    "\"recentTenants\":[{\"container\":\"c\"}],\"activity\":{\"state\":\"Unknown\"},"
+		    "\"health\":{\"events\":[{\"meaning\":\"m\"}]}}}");
+	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
+	assert_true(status_equal(&read.status, &status));
+}
+
 static void a_holder_of_whom_the_name_alone_is_known_has_no_uid(void **state)
 {
 	struct fixture *fixture = *state;
@@ -390,6 +425,29 @@ static void words_and_members_of_a_newer_version_are_passed_over(void **state)
 	assert_int_equal(read.status.tenants.count, 1);
 }
 
+/* Of a condition's status Kubernetes has three and no more. */
+static void any_enumeration_may_get_words_that_are_not_known_yet(void **state)
+{
+	static const char *const members[] = {
+		"\"sharing\":{\"mode\":\"Odd\"}",
+		"\"tenants\":[{\"podUID\":\"u\",\"container\":\"c\",\"phase\":\"Odd\"}]",
+		"\"tenants\":[{\"podUID\":\"u\",\"container\":\"c\",\"confidence\":\"Odd\"}]",
+		"\"activity\":{\"state\":\"Odd\"}",
+		"\"activity\":{\"scope\":\"Odd\"}",
+		"\"health\":{\"state\":\"Odd\"}",
+		"\"health\":{\"recoveryAction\":\"Odd\"}",
+		"\"intent\":{\"state\":\"Odd\"}",
+		"\"intent\":{\"drifts\":[{\"type\":\"t\",\"severity\":\"Odd\"}]}",
+	};
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		sbuf_clear(&fixture->buf);
+		sbuf_printf(&fixture->buf,
+			    "{" METADATA "}," SPEC ",\"status\":{\"nodeName\":\"n\",%s}}", members[i]);
+		assert_text(decode(fixture, sbuf_view(&fixture->buf)).status.node_name, "n");
+	}
+}
+
 static void what_is_no_such_object_is_refused_and_changes_nothing(void **state)
 {
 	static const struct {
@@ -439,6 +497,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(an_empty_status_is_written_without_inventions, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(that_no_slot_is_held_is_written, setup, teardown),
+	cmocka_unit_test_setup_teardown(numbers_of_which_zero_says_nothing_are_left_out, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(a_holder_of_whom_the_name_alone_is_known_has_no_uid, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(no_tenants_and_unknown_tenants_are_told_apart, setup,
@@ -446,6 +506,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(the_schemas_default_status_is_read, setup, teardown),
 	cmocka_unit_test_setup_teardown(an_object_that_is_being_deleted_says_so, setup, teardown),
 	cmocka_unit_test_setup_teardown(words_and_members_of_a_newer_version_are_passed_over, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(any_enumeration_may_get_words_that_are_not_known_yet, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(what_is_no_such_object_is_refused_and_changes_nothing, setup,
 					teardown),

@@ -73,6 +73,67 @@ static void utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices(voi
 	}
 }
 
+#define ONE(item) {(void *)(uintptr_t)&(item), 1, true}
+
+static const struct attribution_tenant a_tenant = {.pod_uid = VIEW_INIT("u")};
+static const struct attribution_user a_user = {.process = VIEW_INIT("p[1]"),
+					       .pod_uid = VIEW_INIT("0123456789")};
+static const struct view an_id = VIEW_INIT("nvidia7");
+static const struct attribution_unplaced an_unplaced = {
+	.pod_uid = VIEW_INIT("u"), .device_ids = ONE(an_id), .device_ids_left_out = 3};
+static const struct attribution_statement a_statement = {
+	.witness = VIEW_INIT("Checkpoint"), .device_ids = ONE(an_id), .device_ids_left_out = 4};
+static const struct attribution_disagreement a_disagreement = {.container = VIEW_INIT("c"),
+							       .says = ONE(a_statement)};
+static const struct view two_uids[] = {VIEW_INIT("a"), VIEW_INIT("b")};
+static const struct attribution_health_event an_event = {
+	.tenants = {(void *)(uintptr_t)two_uids, 2, true}, .tenants_left_out = 5};
+static const struct attribution_partition a_partition = {.uuid = VIEW_INIT("MIG-1")};
+
+static void what_is_left_out_and_what_is_not_known_is_said_in_each_section(void **state)
+{
+	(void)state;
+	static const struct {
+		struct attribution_status status;
+		const char *there, *missing;
+	} rows[] = {
+		{{.tenants = ONE(a_tenant), .tenants_left_out = 6}, "\n  and 6 more\n", NULL},
+		{{.unallocated_users = ONE(a_user), .unallocated_users_left_out = 7},
+		 "\n  and 7 more\n", "<host>"},
+		{{.unallocated_users = ONE(a_user)}, " uid/01234567 ", " more\n"},
+		{{.unplaced_tenants = ONE(an_unplaced), .unplaced_tenants_left_out = 8},
+		 "\n  and 8 more\n", NULL},
+		{{.unplaced_tenants = ONE(an_unplaced)}, " nvidia7 +3\n", " more\n"},
+		{{.source_disagreement = ONE(a_disagreement), .source_disagreement_left_out = 9},
+		 "\n  and 9 more\n", NULL},
+		{{.source_disagreement = ONE(a_disagreement)},
+		 " Checkpoint: 0 slots (nvidia7 +4)\n", " more\n"},
+		{{.health.events = ONE(an_event)}, " uid/a, uid/b +5\n", NULL},
+		{{.unknown_processes = 2}, "2 on the device; whose they are is not known\n", NULL},
+		{{.partitions = ONE(a_partition), .tenant_count = 0}, "  <none>\n", NULL},
+		{{.partitions = ONE(a_partition), .tenant_count = -1}, "  ?\n", "<none>"},
+		{{.device = {.index = 1, .minor = 2}}, "\nMinor:           2\n", NULL},
+		{{.intent = {.state = ATTRIBUTION_INTENT_IN_SYNC, .policy = VIEW_INIT("p")}},
+		 "InSync, compared with ClusterPolicy p\n", NULL},
+		{{.activity = {ATTRIBUTION_ACTIVITY_IDLE, GPU_WORLD_NOW - 1000,
+			       ATTRIBUTION_SCOPE_PARTITION}},
+		 "Idle for 1s\n", NULL},
+		{{.activity = {ATTRIBUTION_ACTIVITY_IDLE, GPU_WORLD_NOW - 1000,
+			       ATTRIBUTION_SCOPE_DEVICE}},
+		 "Idle for 1s (of the device, and of no single tenant)\n", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct attribution device = {.uuid = VIEW("GPU-1"), .status = rows[i].status};
+		CLEANUP(page_deinit) struct page page;
+		page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
+		device_view(&page, &device);
+		const char *text = sbuf_text(&page.body);
+		if (!strstr(text, rows[i].there) ||
+		    (rows[i].missing && strstr(text, rows[i].missing)))
+			fail_msg("row %zu: %s", i, text);
+	}
+}
+
 static void a_device_of_which_nothing_is_known_is_all_question_marks(void **state)
 {
 	(void)state;
@@ -90,6 +151,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(partitions_say_who_holds_them),
 	cmocka_unit_test(shared_devices_show_all_that_there_is),
 	cmocka_unit_test(utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices),
+	cmocka_unit_test(what_is_left_out_and_what_is_not_known_is_said_in_each_section),
 	cmocka_unit_test(a_device_of_which_nothing_is_known_is_all_question_marks),
 	cmocka_unit_test(json_has_the_object_as_the_api_has_it),
 };

@@ -206,6 +206,35 @@ static void each_witness_is_shown_with_the_ids_that_it_names(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+static void ids_that_any_who_speaks_lacks_come_first(void **state)
+{
+	(void)state;
+	static const struct {
+		bool has_checkpoint;
+		const char *witness;
+	} rows[] = {{true, "PodStatus"}, {false, "PodStatus"}, {true, "PodResources"}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, 2);
+		const struct view first = build_world_replica(&world, 0, 0),
+				  last = build_world_replica(&world, 0, 1);
+		const bool is_status = view_equal(view_from(rows[i].witness), VIEW("PodStatus"));
+		build_world_pod(&world, (struct build_pod){.name = "a", .told = {first, last}});
+		build_world_list(&world, "a", "main", first);
+		if (!is_status)
+			build_world_list(&world, "a", "main", last);
+		if (rows[i].has_checkpoint)
+			build_world_book(&world, "uid-a", "main", first);
+		else
+			build_world_fail_book(&world);
+		const struct array ids = find_said(publish_later(), rows[i].witness)->device_ids;
+		assert_int_equal(ids.count, 2);
+		assert_true(view_equal(*ARRAY_AT(ids, struct view, 0), last));
+		assert_true(view_equal(*ARRAY_AT(ids, struct view, 1), first));
+	}
+}
+
 static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted(
 	void **state)
 {
@@ -241,6 +270,24 @@ static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound
 		assert_true(view_equal(*ARRAY_AT(said->device_ids, struct view, 0),
 				       build_world_replica(&world, 0, 10)));
 	}
+}
+
+/* The checkpoint says "none" by its silence: no ID is one that all name. */
+static void ids_keep_their_order_where_a_silent_witness_lacks_all(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_pod(&world, (struct build_pod){.name = "a",
+						   .told = {build_world_replica(&world, 0, 0)}});
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(find_said(status, "Checkpoint")->slots, 0);
+	const struct attribution_statement *said = find_said(status, "PodResources");
+	assert_int_equal(said->device_ids.count, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(view_equal(*ARRAY_AT(said->device_ids, struct view, i),
+				       build_world_replica(&world, 0, i)));
 }
 
 static void an_id_that_only_a_claim_gives_is_no_other_witnesses_to_name(void **state)
@@ -573,26 +620,32 @@ static void a_book_of_some_time_ago_does_not_speak_by_silence(void **state)
 static void a_list_that_may_mean_the_container_does_not_speak_by_silence(void **state)
 {
 	(void)state;
-	build_world_shared(&world, 0, 2);
+	build_world_shared(&world, 0, 3);
 	build_world_pod(&world, (struct build_pod){.name = "a",
-						   .told = {build_world_replica(&world, 0, 0)}});
+						   .told = {build_world_replica(&world, 0, 0),
+							    build_world_replica(&world, 0, 1)}});
 	build_world_end(&world, "uid-b");
-	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0));
-	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
-	const struct attribution_status *status = publish_later();
-	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
-	expect_disagreement(status, "");
-	expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	const struct attribution_status *status;
+	for (unsigned i = 0; i < 2; i++) {
+		build_world_book_nothing(&world);
+		build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, i));
+		build_world_list_nothing(&world);
+		build_world_list(&world, "a", "main", build_world_replica(&world, 0, i));
+		status = publish_later();
+		expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
+		expect_disagreement(status, "");
+		expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
+	}
 	/* That it may mean somebody by another ID is no reason. */
 	build_world_list_nothing(&world);
 	build_world_list(&world, "a", "side", VIEW(""))->device_ids.count = 0;
 	build_world_pod(&world, (struct build_pod){.name = "c"});
-	build_world_list(&world, "c", "main", build_world_replica(&world, 0, 1));
-	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 1));
+	build_world_list(&world, "c", "main", build_world_replica(&world, 0, 2));
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 2));
 	status = publish_later();
 	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
-	expect_disagreement(status, "uid-a/main PodResources=0 PodStatus=1");
+	expect_disagreement(status, "uid-a/main PodResources=0 PodStatus=2");
 }
 
 static void a_node_without_an_agent_has_nobody_to_disagree(void **state)
@@ -766,7 +819,8 @@ static void without_memory_none_is_found(void **state)
 {
 	(void)state;
 	const size_t enough = LIMIT_SOURCE_DISAGREEMENT * sizeof(struct attribution_disagreement) +
-			      3 * sizeof(struct attribution_statement);
+			      3 * sizeof(struct attribution_statement) +
+			      3 * LIMIT_STATED_IDS * sizeof(struct view);
 	struct roster roster;
 	struct holdings holdings;
 	struct doubt_book *doubts;
@@ -836,9 +890,13 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(each_witness_is_shown_with_the_ids_that_it_names, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(ids_that_any_who_speaks_lacks_come_first, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted,
 		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(ids_keep_their_order_where_a_silent_witness_lacks_all,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_id_that_only_a_claim_gives_is_no_other_witnesses_to_name,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_checkpoint_that_was_wiped_contradicts_those_that_remember,

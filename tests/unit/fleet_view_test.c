@@ -81,11 +81,23 @@ static void nobody_is_only_where_the_status_says_so(void **state)
 	assert_tenants(&status, "   <none>   ");
 }
 
+static void json_says_how_many_tenants_are_not_listed(void **state)
+{
+	(void)state;
+	CLEANUP(page_deinit) struct page page;
+	struct attribution device = {.uuid = VIEW("U"), .status = {.tenants_left_out = 7}};
+	const struct attribution *devices[] = {&device};
+	page_init(&page, PAGE_JSON, GPU_WORLD_NOW);
+	fleet_view_json(&page, devices, 1);
+	assert_non_null(strstr(sbuf_text(&page.body), "\"tenantsLeftOut\": 7"));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(devices_are_a_line_each_and_what_is_not_current_is_marked),
 	cmocka_unit_test(wide_shows_every_tenant_and_the_hardware),
 	cmocka_unit_test(names_are_those_that_kubectl_takes),
 	cmocka_unit_test(json_has_null_for_what_is_not_known),
+	cmocka_unit_test(json_says_how_many_tenants_are_not_listed),
 	cmocka_unit_test(nobody_is_only_where_the_status_says_so),
 };
 TEST_MAIN(tests)

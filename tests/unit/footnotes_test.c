@@ -50,6 +50,20 @@ static void devices_of_a_silent_node_share_a_note(void **state)
 	assert_notes(devices, 0, "");
 }
 
+static void a_note_is_shared_only_by_devices_of_one_node_with_one_reason(void **state)
+{
+	(void)state;
+	struct condition other[] = {silent[0]};
+	struct attribution devices[] = {make("U1", "a", true), make("U2", "b", true),
+					make("U3", "b", true)};
+	other[0].message = VIEW("never");
+	devices[2].status.conditions.items = other;
+	assert_notes(devices, 3,
+		     "* a, U1: AgentSilent: no report; what rests on its reports is the last that was known\n"
+		     "* b, U2: AgentSilent: no report; what rests on its reports is the last that was known\n"
+		     "* b, U3: AgentSilent: never; what rests on its reports is the last that was known\n");
+}
+
 static void users_without_a_slot_are_counted(void **state)
 {
 	(void)state;
@@ -80,6 +94,12 @@ static void what_lists_left_out_and_stand_ins_hide_is_said(void **state)
 		     "kai/r is a stand-in of KAI: it holds for others, who could not be told\n"
 		     "U: the sources disagree about 1 of its tenants; see kubectl gpus device U\n"
 		     "U: 4 further tenants are not listed\n");
+	device.status.tenants = (struct array){0};
+	device.status.tenants_left_out = 1;
+	device.status.source_disagreement_left_out = 2;
+	assert_notes(&device, 1,
+		     "U: the sources disagree about 3 of its tenants; see kubectl gpus device U\n"
+		     "U: 1 further tenants are not listed\n");
 }
 
 static void what_is_on_no_known_gpu_is_said_once_a_node(void **state)
@@ -98,6 +118,7 @@ static void what_is_on_no_known_gpu_is_said_once_a_node(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(devices_of_a_silent_node_share_a_note),
+	cmocka_unit_test(a_note_is_shared_only_by_devices_of_one_node_with_one_reason),
 	cmocka_unit_test(users_without_a_slot_are_counted),
 	cmocka_unit_test(what_lists_left_out_and_stand_ins_hide_is_said),
 	cmocka_unit_test(what_is_on_no_known_gpu_is_said_once_a_node),

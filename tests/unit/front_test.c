@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/log.h"
+#include "base/sbuf.h"
 #include "controller/front.h"
 #include "lib/failing_malloc.h"
 #include "lib/http_client.h"
@@ -38,7 +40,9 @@ struct fixture {
 	bool loop_runs;
 	atomic_uint n_reviews, n_reports, n_refreshes;
 	_Atomic(int64_t) last_sequence;
-	atomic_bool silent; /* reviews are not answered */
+	_Atomic(int64_t) last_listed_at; /* of a refresh */
+	atomic_bool silent;      /* reviews are not answered */
+	atomic_bool unreachable; /* nothing can be found out of a token */
 	uint16_t port, probe_port;
 };
 
@@ -78,7 +82,8 @@ static void review(struct fixture *f, const struct front_message *message)
 		.node_name = node,
 		.audiences = {.items = &audience, .count = 1, .present = true},
 	};
-	if (front_answer_review(f->front, message->ticket, &said, &err) != 0)
+	if (front_answer_review(f->front, message->ticket,
+				atomic_load(&f->unreachable) ? NULL : &said, &err) != 0)
 		abort();
 }
 
@@ -94,6 +99,7 @@ static void take(struct fixture *f, struct front_message *message)
 		atomic_fetch_add(&f->n_reports, 1);
 		break;
 	case FRONT_REFRESH:
+		atomic_store(&f->last_listed_at, message->listed_at);
 		atomic_fetch_add(&f->n_refreshes, 1);
 		break;
 	}
@@ -135,33 +141,52 @@ static void set_certificate(struct fixture *f, const char *name)
 	assert_int_equal(front_set_certificate(f->front, sbuf_view(&cert), sbuf_view(&key), &err), 0);
 }
 
-static void open_front(struct fixture *f)
+static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t max_connections)
 {
 	struct error err = {0};
 	make_rows();
 	assert_int_equal(metric_registry_new(rows, N_METRICS, &f->registry, &err), 0);
 	struct front_config config = front_config_default();
+	char audience[] = "aud", namespace[] = "ns", account[] = "agent";
 	config.reports_per_second = 100;
+	config.max_silent_ms = max_silent_ms;
+	config.max_connections = max_connections;
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
-	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};
+	config.rules = (struct identity_rules){view_from(audience), view_from(namespace),
+					       view_from(account)};
 	config.metrics = (struct front_metrics){f->registry, METRICS_REPORTS, METRICS_CONNECTIONS,
 						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
+	/* It has copies of its own. */
+	memset(audience, 'x', sizeof(audience));
+	memset(namespace, 'x', sizeof(namespace));
+	memset(account, 'x', sizeof(account));
 	f->port = front_report_port(f->front);
 	f->probe_port = front_probe_port(f->front);
 }
 
-static void start(struct fixture *f)
+static void open_front(struct fixture *f)
+{
+	const struct front_config config = front_config_default();
+	open_front_with(f, config.max_silent_ms, config.max_connections);
+}
+
+static void start_opened(struct fixture *f)
 {
 	struct error err;
-	*f = (struct fixture){0};
-	open_front(f);
 	assert_int_equal(pipe(f->stop_pipe), 0);
 	assert_int_equal(front_start(f->front, &err), 0);
 	f->loop_runs = true;
 	assert_int_equal(pthread_create(&f->loop, NULL, run_loop, f), 0);
+}
+
+static void start(struct fixture *f)
+{
+	*f = (struct fixture){0};
+	open_front(f);
+	start_opened(f);
 }
 
 static void stop_loop(struct fixture *f)
@@ -280,6 +305,230 @@ static void the_orders_of_all_nodes_are_known_before_the_first_report(void **sta
 	stop(&f);
 }
 
+static void what_is_told_of_orders_is_copied(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer;
+	struct error err;
+	char buf[512], node[] = "n", named[] = "old", last[] = "old";
+	const struct receiver_order order = {
+		.node = view_from(node),
+		.named_boot = view_from(named),
+		.last = {view_from(last), 1, 9, INT64_MAX},
+	};
+	open_front(&f);
+	assert_int_equal(front_set_orders(f.front, &order, 1, &err), 0);
+	memset(node, 'x', sizeof(node) - 1);
+	memset(named, 'y', sizeof(named) - 1);
+	memset(last, 'z', sizeof(last) - 1);
+	start_opened(&f);
+	set_certificate(&f, "front");
+	publish(&f, "");
+	await_ready(&f, 200);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_non_null(client);
+	/* Of another boot, and older than the last of the boot that the Node names. */
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 409);
+	http_client_free(client);
+	stop(&f);
+}
+
+/* Until all that was told to the front before has been done. */
+static void await_done(struct fixture *f)
+{
+	publish(f, "wait");
+	await_ready(f, 500);
+	publish(f, "");
+	await_ready(f, 200);
+}
+
+static void a_node_that_is_forgotten_is_heard_whole_again(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	struct error err;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	for (int64_t sequence = 1; sequence <= 2; sequence++)
+		assert_int_equal(post_as(client, "aud.agent.n", report("n", sequence, 5, buf, 512),
+					 &answer), 200);
+	assert_int_equal(front_forget(f.front, VIEW("m"), &err), 0);
+	await_done(&f);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 3, 5, buf, 512), &answer), 200);
+	assert_int_equal(front_forget(f.front, VIEW("n"), &err), 0);
+	await_done(&f);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 4, 5, buf, 512), &answer), 200);
+	await(&f.n_reports, 2);
+	assert_int_equal(f.last_sequence, 4);
+	http_client_free(client);
+	stop(&f);
+}
+
+static void events_are_acknowledged_up_to_the_last_one_to_the_process_that_sent_them(void **state)
+{
+	(void)state;
+	static struct report_event events[] = {{.sequence = 3}, {.sequence = 8}};
+	struct report safe = {.node = VIEW("n"), .boot_id = VIEW("b"), .instance = 2,
+			      .events = {events, 2, true}};
+	struct fixture f;
+	struct http_answer answer;
+	struct error err;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	assert_int_equal(front_acknowledge(f.front, &safe, &err), 0);
+	await_done(&f);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 2, 5, buf, 512), &answer), 200);
+	assert_non_null(strstr(answer.body, "\"acknowledgedEvents\":0}"));
+	safe.instance = 1;
+	assert_int_equal(front_acknowledge(f.front, &safe, &err), 0);
+	await_done(&f);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 3, 5, buf, 512), &answer), 200);
+	assert_non_null(strstr(answer.body, "\"acknowledgedEvents\":8}"));
+	http_client_free(client);
+	stop(&f);
+}
+
+/* The loop is told at most once a second: until then it is only said again. */
+static void a_refresh_says_when_the_list_was_read(void **state)
+{
+	(void)state;
+	static const char form[] =
+		"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":%d,"
+		"\"observedAt\":\"2026-01-02T03:04:06Z\",\"sources\":{\"podResources\":"
+		"{\"state\":\"ok\",\"observedAt\":\"2026-01-02T03:04:05Z\"}}}";
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	for (int i = 1; i < 30000 && atomic_load(&f.n_refreshes) == 0; i++) {
+		int len = snprintf(buf, sizeof(buf), form, i);
+		struct view body = {buf, (size_t)len};
+		assert_int_equal(post_as(client, "aud.agent.n", body, &answer), 200);
+		poll(NULL, 0, 5);
+	}
+	await(&f.n_refreshes, 1);
+	assert_true(f.last_listed_at == INT64_C(1767323045000));
+	http_client_free(client);
+	stop(&f);
+}
+
+static void a_token_of_which_nothing_can_be_found_out_is_not_refused_for_good(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct http_answer answer;
+	char buf[512];
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	f.unreachable = true;
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 503);
+	http_client_free(client);
+	f.unreachable = false;
+	client = http_client_connect_tls(f.port, 0);
+	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	http_client_free(client);
+	stop(&f);
+}
+
+static void a_loop_that_is_silent_for_too_long_is_not_alive(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer = {0};
+	open_front_with(&f, 1, 16);
+	start_opened(&f);
+	stop_loop(&f);
+	struct http_client *client = http_client_connect(f.probe_port);
+	for (int i = 0; i < 30000 && answer.status != 500; i++)
+		http_client_ask(client, "GET /livez", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 500);
+	http_client_free(client);
+	stop(&f);
+}
+
+static void await_none_open(struct fixture *f)
+{
+	struct http_answer answer = {0};
+	struct http_client *client = http_client_connect(f->probe_port);
+	for (int i = 0; i < 30000 && !strstr(answer.body, "\nopen 0\n"); i++)
+		http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
+	assert_non_null(strstr(answer.body, "\nopen 0\n"));
+	http_client_free(client);
+}
+
+static void each_end_of_a_connection_is_counted_by_its_cause(void **state)
+{
+	(void)state;
+	static char large[2 * 1024 * 1024];
+	static const char *const counts[] = {
+		"connections_total{e=\"0\"} 4\n", "connections_total{e=\"1\"} 0\n",
+		"connections_total{e=\"2\"} 1\n", "connections_total{e=\"3\"} 1\n",
+		"connections_total{e=\"4\"} 0\n", "connections_total{e=\"5\"} 1\n",
+		"connections_total{e=\"6\"} 1\n",
+	};
+	struct fixture f = {0};
+	struct http_answer answer;
+	char buf[512];
+	open_front_with(&f, 30000, 1);
+	start_opened(&f);
+	set_certificate(&f, "front");
+	publish(&f, "");
+	await_ready(&f, 200);
+	struct http_client *idle = http_client_connect_tls(f.port, 0);
+	assert_int_equal(post_as(idle, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	/* There is room for one: who is idle makes way. */
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	assert_true(http_client_is_closed(idle));
+	http_client_free(idle);
+	http_client_ask(client, "no request", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 400);
+	assert_true(http_client_is_closed(client));
+	http_client_free(client);
+	await_none_open(&f);
+	client = http_client_connect_tls(f.port, 0);
+	assert_int_equal(post_as(client, "aud.agent.n", (struct view){large, sizeof(large)}, &answer),
+			 413);
+	assert_true(http_client_is_closed(client));
+	http_client_free(client);
+	await_none_open(&f);
+	client = http_client_connect(f.port);
+	assert_true(http_client_send(client, VIEW("GET / HTTP/1.1\r\n\r\n")));
+	assert_true(http_client_is_closed(client));
+	http_client_free(client);
+	await_none_open(&f);
+	client = http_client_connect(f.probe_port);
+	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		if (!strstr(answer.body, counts[i]))
+			fail_msg("no %s in %s", counts[i], answer.body);
+	}
+	http_client_free(client);
+	stop(&f);
+}
+
+static void several_may_probe_at_once(void **state)
+{
+	(void)state;
+	struct http_client *clients[8];
+	struct fixture f;
+	struct http_answer answer;
+	start_ready(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		clients[i] = http_client_connect(f.probe_port);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		http_client_ask(clients[i], "GET /livez", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		http_client_free(clients[i]);
+	}
+	stop(&f);
+}
+
 static void refusals_have_their_codes(void **state)
 {
 	(void)state;
@@ -392,14 +641,21 @@ static void probes_say_how_it_is(void **state)
 	struct http_client *client = http_client_connect(f.probe_port);
 	http_client_ask(client, "GET /livez", "", VIEW(""), &answer);
 	assert_int_equal(answer.status, 200);
+	/* However often they are asked for. */
+	for (int i = 0; i < 2; i++) {
+		http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		assert_non_null(strstr(answer.body, "reports_total{o=\"0\"} 1\n"));
+		assert_non_null(strstr(answer.body, "reports_total{o=\"3\"} 1\n"));
+		assert_non_null(strstr(answer.body, "connections_total{e=\"0\"} 1\n"));
+		assert_non_null(strstr(answer.body, "open 1\n"));
+		assert_non_null(strstr(answer.body, "nodes 1\n"));
+		assert_non_null(strstr(answer.body, "tokens 1\n"));
+	}
+	assert_int_equal(post_as(agent, "aud.other.m", report("m", 1, 5, buf, 512), &answer), 403);
 	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
-	assert_int_equal(answer.status, 200);
-	assert_non_null(strstr(answer.body, "reports_total{o=\"0\"} 1\n"));
-	assert_non_null(strstr(answer.body, "reports_total{o=\"3\"} 1\n"));
-	assert_non_null(strstr(answer.body, "connections_total{e=\"0\"} 1\n"));
-	assert_non_null(strstr(answer.body, "open 1\n"));
 	assert_non_null(strstr(answer.body, "nodes 1\n"));
-	assert_non_null(strstr(answer.body, "tokens 1\n"));
+	assert_non_null(strstr(answer.body, "tokens 2\n"));
 	http_client_free(client);
 	http_client_free(agent);
 	stop(&f);
@@ -430,6 +686,69 @@ static void what_the_loop_did_not_take_ends_with_the_front(void **state)
 	stop(&f);
 	assert_true(http_client_is_closed(client));
 	http_client_free(client);
+}
+
+#define N_LARGE_LISTS 100u
+#define N_LARGE_IDS 1000u
+#define N_SENDERS 4
+
+/* A report whose decoded form is far larger than its text, of one of several nodes. */
+static int post_large(struct http_client *client, unsigned n, struct sbuf *body)
+{
+	struct http_answer *answer = malloc(sizeof(*answer));
+	char token[32];
+	assert_non_null(answer);
+	sbuf_clear(body);
+	sbuf_printf(body,
+		    "{\"version\":1,\"node\":\"n%u\",\"bootID\":\"b\",\"instance\":1,\"sequence\":%u,"
+		    "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{},\"eventsDropped\":%u,"
+		    "\"allocatable\":[",
+		    n % N_SENDERS, n + 1, n);
+	for (unsigned i = 0; i < N_LARGE_LISTS; i++) {
+		sbuf_printf(body, "%s{\"resource\":\"r%u\",\"deviceIDs\":[", i ? "," : "", i);
+		for (unsigned j = 0; j < N_LARGE_IDS; j++)
+			sbuf_append(body, j ? VIEW(",\"a\"") : VIEW("\"a\""));
+		sbuf_append(body, VIEW("]}"));
+	}
+	sbuf_append(body, VIEW("]}"));
+	snprintf(token, sizeof(token), "aud.agent.n%u", n % N_SENDERS);
+	int status = post_as(client, token, sbuf_view(body), answer);
+	free(answer);
+	return status;
+}
+
+static void drain(struct front *front)
+{
+	for (struct front_message *message = front_next(front); message;
+	     message = front_next(front))
+		front_message_free(message);
+}
+
+static void what_the_loop_does_not_take_is_bounded_and_room_again_when_it_does(void **state)
+{
+	(void)state;
+	CLEANUP(sbuf_deinit) struct sbuf body;
+	struct fixture f;
+	unsigned n = 0, n_taken;
+	sbuf_init(&body, LIMIT_REPORT_BYTES);
+	start_ready(&f);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	for (; n < N_SENDERS; n++) /* whose tokens are known then */
+		assert_int_equal(post_large(client, n, &body), 200);
+	await(&f.n_reports, N_SENDERS);
+	stop_loop(&f);
+	while (post_large(client, n, &body) == 200)
+		n++;
+	n_taken = n - N_SENDERS;
+	assert_true(n_taken > 8 && n_taken < 100);
+	/* What was refused does not take room. */
+	for (unsigned i = 0; i <= n_taken; i++)
+		assert_int_equal(post_large(client, ++n, &body), 503);
+	drain(f.front);
+	assert_int_equal(post_large(client, ++n, &body), 200);
+	drain(f.front);
+	http_client_free(client);
+	stop(&f);
 }
 
 static void a_front_that_never_ran_can_be_freed(void **state)
@@ -544,12 +863,21 @@ static int prepare(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_report_travels_from_the_agent_to_the_loop),
 	cmocka_unit_test(the_orders_of_all_nodes_are_known_before_the_first_report),
+	cmocka_unit_test(what_is_told_of_orders_is_copied),
+	cmocka_unit_test(a_node_that_is_forgotten_is_heard_whole_again),
+	cmocka_unit_test(events_are_acknowledged_up_to_the_last_one_to_the_process_that_sent_them),
+	cmocka_unit_test(a_refresh_says_when_the_list_was_read),
+	cmocka_unit_test(a_token_of_which_nothing_can_be_found_out_is_not_refused_for_good),
+	cmocka_unit_test(a_loop_that_is_silent_for_too_long_is_not_alive),
+	cmocka_unit_test(each_end_of_a_connection_is_counted_by_its_cause),
+	cmocka_unit_test(several_may_probe_at_once),
 	cmocka_unit_test(refusals_have_their_codes),
 	cmocka_unit_test(reports_wait_for_a_certificate_and_for_readiness),
 	cmocka_unit_test(a_lack_that_is_tolerated_crosses_the_threads_as_such),
 	cmocka_unit_test(a_certificate_is_exchanged_while_it_runs),
 	cmocka_unit_test(probes_say_how_it_is),
 	cmocka_unit_test(what_the_loop_did_not_take_ends_with_the_front),
+	cmocka_unit_test(what_the_loop_does_not_take_is_bounded_and_room_again_when_it_does),
 	cmocka_unit_test(a_front_that_never_ran_can_be_freed),
 	cmocka_unit_test(ports_in_use_are_told),
 	cmocka_unit_test(without_memory_it_is_not_made),

@@ -71,6 +71,7 @@ static void a_reading_is_told_and_only_a_change_is_news(void **state)
 	assert_int_equal(report.sources.nvml.observed_at, 100);
 	assert_int_equal(report.devices.count, 1);
 	assert_true(view_equal(report.driver_version, VIEW("580.65.06")));
+	assert_true(view_equal(report.cuda_version, VIEW("13.0")));
 	assert_false(read_at(&hardware, 200));
 	assert_int_equal(tell(&hardware).sources.nvml.observed_at, 200);
 	set_node(NODE("ExclusiveProcess", "", ""));
@@ -228,6 +229,7 @@ static void a_node_without_the_library_has_no_such_source(void **state)
 	assert_true(read_at(&hardware, 100));
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ABSENT);
+	assert_true(report.sources.nvml.message.len > 0);
 	assert_false(report.devices.present);
 	assert_false(read_at(&hardware, 200));
 	hardware_deinit(&hardware);

@@ -373,6 +373,25 @@ static void a_device_is_lost_with_its_partitions(void **state)
 	assert_text(device_at(f, 0)->uuid, GPU_B);
 }
 
+static void an_instance_that_cannot_be_told_is_minus_one(void **state)
+{
+	static const struct {
+		const char *world;
+		int64_t gpu_instance_id, compute_instance_id;
+	} rows[] = {
+		{MIG_WITH_ERRORS("\"nvmlDeviceGetGpuInstanceId\": 999"), -1, 0},
+		{MIG_WITH_ERRORS("\"nvmlDeviceGetComputeInstanceId\": 999"), 2, -1},
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		read_world(f, rows[i].world);
+		const struct report_partition *partition =
+			ARRAY_AT(device_at(f, 0)->partitions, struct report_partition, 0);
+		assert_int_equal(partition->gpu_instance_id, rows[i].gpu_instance_id);
+		assert_int_equal(partition->compute_instance_id, rows[i].compute_instance_id);
+	}
+}
+
 static void processes_hidden_on_one_partition_are_not_known(void **state)
 {
 	struct fixture *f = *state;
@@ -799,6 +818,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(processes_on_mig_have_their_partition, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(processes_are_those_of_their_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_device_is_lost_with_its_partitions, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_instance_that_cannot_be_told_is_minus_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		processes_hidden_on_one_partition_are_not_known, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -109,6 +109,70 @@ static void json_has_pods_and_what_they_hold(void **state)
 		    "pod_json");
 }
 
+static const struct pod_card_request request = {VIEW_INIT("main"), VIEW_INIT("nvidia.com/gpu"),
+						VIEW_INIT("1")};
+static const struct pod_card card = {.node = VIEW_INIT("n"), .uid = VIEW_INIT("u")};
+
+static void a_pod_on_no_known_gpu_has_a_line_for_each_request(void **state)
+{
+	(void)state;
+	CLEANUP(page_deinit) struct page page;
+	struct pod_card asking = card;
+	struct view id = VIEW("nvidia7");
+	struct attribution_unplaced unplaced = {.device_ids = {&id, 1, true}};
+	struct seating_finding finding = {.namespace = VIEW("ml"), .name = VIEW("a"),
+					  .card = &asking, .verdict = SEATING_UNPLACED,
+					  .unplaced = &unplaced};
+	struct seating seating = {.is_named = true, .findings = &finding, .n_findings = 1};
+	asking.requests = (struct array){(void *)(uintptr_t)&request, 1, true};
+	page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
+	page.has_headers = false;
+	pod_view(&page, &seating);
+	const char *body = sbuf_text(&page.body);
+	assert_true(strncmp(body, "main ", 5) == 0);
+	assert_non_null(strstr(body, " Unknown*\n"));
+	assert_non_null(strstr(sbuf_text(&page.notes), "pod/a: holds device IDs on n that belong to "
+						       "no known GPU: nvidia7\n"));
+}
+
+static void a_selected_pod_that_uses_a_gpu_without_a_slot_is_worth_a_note(void **state)
+{
+	(void)state;
+	struct attribution device = {.uuid = VIEW("U")};
+	struct attribution_user user = {.process = VIEW("p[1]")};
+	for (int is_user = 0; is_user < 2; is_user++) {
+		CLEANUP(page_deinit) struct page page;
+		struct seating_finding finding = {.namespace = VIEW("ml"), .name = VIEW("a"),
+						  .card = &card, .verdict = SEATING_NO_REQUEST,
+						  .user = is_user ? &user : NULL,
+						  .used_device = &device};
+		struct seating seating = {.findings = &finding, .n_findings = 1};
+		page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
+		pod_view(&page, &seating);
+		sbuf_append_char(&page.notes, '\0');
+		assert_string_equal(page.notes.ptr,
+				    is_user ? "pod/a: asks for no GPU; yet its process p[1] is on U "
+					      "(?, index 0), without a slot of it\n"
+					    : "");
+	}
+}
+
+static void json_says_by_what_a_seat_was_found(void **state)
+{
+	(void)state;
+	struct attribution_tenant tenant = {.container = VIEW("c")};
+	struct attribution device = {.uuid = VIEW("U")};
+	for (int is_by_name = 0; is_by_name < 2; is_by_name++) {
+		CLEANUP(page_deinit) struct page page;
+		struct seat seat = {&device, &tenant, is_by_name};
+		struct seating seating = {.seats = &seat, .n_seats = 1};
+		page_init(&page, PAGE_JSON, GPU_WORLD_NOW);
+		pod_view_json(&page, &seating);
+		assert_non_null(strstr(sbuf_text(&page.body), is_by_name ? "\"matchedBy\": \"Name\""
+									 : "\"matchedBy\": \"UID\""));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(one_pod_has_a_line_for_each_container_and_device),
 	cmocka_unit_test(pods_without_a_gpu_are_explained_below),
@@ -119,5 +183,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(of_selected_pods_those_without_interest_are_passed_over),
 	cmocka_unit_test(names_are_those_of_the_devices_each_once),
 	cmocka_unit_test(json_has_pods_and_what_they_hold),
+	cmocka_unit_test(a_pod_on_no_known_gpu_has_a_line_for_each_request),
+	cmocka_unit_test(a_selected_pod_that_uses_a_gpu_without_a_slot_is_worth_a_note),
+	cmocka_unit_test(json_says_by_what_a_seat_was_found),
 };
 TEST_MAIN(tests)

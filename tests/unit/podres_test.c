@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/podres.h"
+#include "base/clock.h"
 #include "lib/fake_kubelet.h"
 #include "lib/own_folder.h"
 #include "wire/grpcmsg.h"
@@ -327,6 +328,64 @@ static void advertised_devices_that_cannot_be_read_are_left_out_beside_a_good_li
 	teardown(&node);
 }
 
+static void refuse_all(struct node *node, const char *grpc_status)
+{
+	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	sbuf_init(&bytes, 4096);
+	fake_kubelet_write(&(struct fake_kubelet_answer){.trailers_only = true,
+							 .grpc_status = grpc_status},
+			   &bytes);
+	fake_kubelet_set(node->kubelet, FAKE_KUBELET_LIST, sbuf_view(&bytes));
+	fake_kubelet_set(node->kubelet, FAKE_KUBELET_ADVERTISED, sbuf_view(&bytes));
+}
+
+static void a_kubelet_that_answers_nothing_takes_back_nothing(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	list_one_pod(&node, "train-0");
+	advertise(&node, UUID);
+	read_once(&node, true);
+	refuse_all(&node, "14");
+	read_once(&node, true);
+	assert_int_equal(source(&node)->state, REPORT_SOURCE_ERROR);
+	assert_one_pod(&node, "train-0");
+	assert_int_equal(node.report.allocatable.count, 1);
+	teardown(&node);
+}
+
+static void a_rate_limit_is_over_with_the_next_good_answer(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	refuse_all(&node, "8");
+	read_once(&node, true);
+	assert_true(node.outcome.throttled);
+	list_one_pod(&node, "train-0");
+	advertise(&node, UUID);
+	read_once(&node, true);
+	assert_false(node.outcome.throttled);
+	teardown(&node);
+}
+
+/* Who was listed may have come after that, and not before. */
+static void a_list_is_as_old_as_the_question_for_it(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	podres_read(node.podres, false, 0);
+	int64_t asked = clock_wall_ms();
+	while (clock_wall_ms() == asked)
+		continue;
+	assert_int_equal(loop_run(node.loop, &err), 0);
+	podres_tell(node.podres, &node.report);
+	assert_true(source(&node)->observed_at > 0 && source(&node)->observed_at <= asked);
+	teardown(&node);
+}
+
 static void a_list_larger_than_a_socket_buffer_arrives_whole(void **state)
 {
 	(void)state;
@@ -406,6 +465,19 @@ static void a_socket_that_comes_later_is_a_start(void **state)
 	teardown(&node);
 }
 
+static void a_socket_that_was_away_for_a_moment_is_the_same_one(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	assert_false(podres_socket_changed(node.podres));
+	assert_int_equal(rename(SOCKET_PATH, SOCKET_PATH ".away"), 0);
+	assert_false(podres_socket_changed(node.podres));
+	assert_int_equal(rename(SOCKET_PATH ".away", SOCKET_PATH), 0);
+	assert_false(podres_socket_changed(node.podres));
+	teardown(&node);
+}
+
 static void freeing_during_a_reading_does_not_call_back(void **state)
 {
 	(void)state;
@@ -427,11 +499,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_kubelet_that_hangs_is_given_up_in_time),
 	cmocka_unit_test(a_missing_socket_is_named),
 	cmocka_unit_test(advertised_devices_that_cannot_be_read_are_left_out_beside_a_good_list),
+	cmocka_unit_test(a_kubelet_that_answers_nothing_takes_back_nothing),
+	cmocka_unit_test(a_rate_limit_is_over_with_the_next_good_answer),
+	cmocka_unit_test(a_list_is_as_old_as_the_question_for_it),
 	cmocka_unit_test(a_list_larger_than_a_socket_buffer_arrives_whole),
 	cmocka_unit_test(a_list_over_16_mib_is_refused),
 	cmocka_unit_test(a_socket_that_was_there_at_first_is_no_restart),
 	cmocka_unit_test(a_socket_made_anew_is_a_restart_and_told_once),
 	cmocka_unit_test(a_socket_that_comes_later_is_a_start),
+	cmocka_unit_test(a_socket_that_was_away_for_a_moment_is_the_same_one),
 	cmocka_unit_test(freeing_during_a_reading_does_not_call_back),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

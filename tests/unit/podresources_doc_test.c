@@ -111,6 +111,28 @@ static void an_empty_answer_is_an_empty_list_and_not_an_unknown_one(void **state
 	}
 }
 
+static void a_resource_without_devices_is_told(void **state)
+{
+	struct array allocatable = decode(podresources_doc_decode_allocatable, *state,
+					  VIEW("\x0a\x10\x0a\x0envidia.com/gpu"));
+	assert_int_equal(allocatable.count, 1);
+	const struct report_resource_devices *devices =
+		ARRAY_AT(allocatable, struct report_resource_devices, 0);
+	assert_text(devices->resource, "nvidia.com/gpu");
+	assert_true(devices->device_ids.present);
+	assert_int_equal(devices->device_ids.count, 0);
+}
+
+static void an_answer_that_ends_within_a_field_is_refused(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(golden); i++) {
+		struct array array;
+		struct error err;
+		assert_int_equal(golden[i].decode(VIEW("\x0a\x05\x0a"), *state, &array, &err), -1);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+	}
+}
+
 static void names_may_follow_what_they_name(void **state)
 {
 	/* pod {3: {2: {2: "x", 1: "nvidia.com/gpu"}, 1: "c"}, 2: "ns", 1: "p"} */
@@ -215,6 +237,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(allocatable_devices_are_merged_by_resource, setup, teardown),
 	cmocka_unit_test_setup_teardown(an_empty_answer_is_an_empty_list_and_not_an_unknown_one,
 					setup, teardown),
+	cmocka_unit_test_setup_teardown(a_resource_without_devices_is_told, setup, teardown),
+	cmocka_unit_test_setup_teardown(an_answer_that_ends_within_a_field_is_refused, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(names_may_follow_what_they_name, setup, teardown),
 	cmocka_unit_test_setup_teardown(devices_of_nobody_are_refused, setup, teardown),
 	cmocka_unit_test_setup_teardown(an_answer_cut_anywhere_is_refused_or_lacks_parts, setup,

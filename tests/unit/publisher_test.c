@@ -3,6 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
+#include "base/limits.h"
 #include "controller/publisher.h"
 
 #include "lib/fake_apiclient.inc"
@@ -29,13 +30,14 @@ struct world {
 	bool created;
 	uint32_t retry_after_ms;
 	bool may_write;
+	struct view node_name;
 };
 
 static void plan_done(void *owner, struct view node_name, bool created, const struct error *error)
 {
 	struct world *world = owner;
 
-	assert_true(view_equal(node_name, VIEW("gpu-a")));
+	assert_true(view_equal(node_name, world->node_name));
 	world->n_done++;
 	world->kind = error ? error->kind : ERROR_NONE;
 	world->retry_after_ms = error ? error->retry_after_ms : 0;
@@ -54,7 +56,7 @@ static int set_up(void **state)
 	struct error err;
 
 	fake_apiclient_reset();
-	world = (struct world){.may_write = true};
+	world = (struct world){.may_write = true, .node_name = VIEW("gpu-a")};
 	if (loop_new(&world.loop, &err) < 0 || inventory_new(0, &world.inventory, &err) < 0)
 		return -1;
 	const struct publisher_config config = {
@@ -101,7 +103,7 @@ static size_t apply(struct world *world, const struct join_device *devices, size
 	struct error err;
 	size_t writes;
 
-	assert_int_equal(publisher_apply(world->publisher, VIEW("gpu-a"), devices, n, &writes,
+	assert_int_equal(publisher_apply(world->publisher, world->node_name, devices, n, &writes,
 					 &err), 0);
 	return writes;
 }
@@ -144,6 +146,23 @@ static void the_answer_is_in_the_inventory_before_the_plan_is_done(void **state)
 	assert_non_null(known);
 	assert_true(view_equal(known->resource_version, VIEW("8")));
 	wait_done(world);
+}
+
+static void what_a_watch_tells_late_does_not_undo_an_answer(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = device(JOIN_WRITE, &previous);
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct error err;
+
+	arena_init(&arena, LIMIT_KIB);
+	apply(world, &write, 1);
+	fake_apiclient_answer(0, OBJECT("8"));
+	wait_done(world);
+	assert_int_equal(inventory_put_attribution(world->inventory, &previous, &arena,
+						   STORE_UPSERT, 7, &err), 0);
+	const struct attribution *known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	assert_true(view_equal(known->resource_version, VIEW("8")));
 }
 
 static void a_new_device_is_posted_without_a_status(void **state)
@@ -192,6 +211,35 @@ static void a_deletion_names_the_very_object_and_version(void **state)
 	fake_apiclient_fail(1, ERROR_NOT_FOUND);
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NONE);
+}
+
+static void whatever_conflicts_the_object_is_read_anew(void **state)
+{
+	struct world *world = *state;
+	const struct {
+		struct join_device device;
+		bool has_question;
+	} rows[] = {
+		{device(JOIN_WRITE, NULL), false},
+		{device(JOIN_WRITE, &previous), false},
+		{device(JOIN_DELETE, &previous), true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		unsigned n = rows[i].has_question;
+
+		fake_apiclient_reset();
+		apply(world, &rows[i].device, 1);
+		if (rows[i].has_question)
+			fake_apiclient_answer(0, NO_NODE);
+		fake_apiclient_fail(n, ERROR_CONFLICT);
+		assert_string_equal(fake_requests[n + 1].method, "GET");
+		assert_non_null(strstr(fake_requests[n + 1].path, "/gpuattributions/" NAME));
+		fake_apiclient_answer(n + 1, OBJECT("9"));
+		wait_done(world);
+		assert_int_equal(world->kind, ERROR_CONFLICT);
+	}
+	assert_int_equal(publisher_counters(world->publisher).conflicts, ARRAY_SIZE(rows));
 }
 
 /* The watch may not have told yet that it came back. */
@@ -261,6 +309,7 @@ static const struct attribution_tenant tenants[] = {
 	{POD("c", "uid-2"), .witnesses = TEXTS(BOOK, LIST)},
 	{POD("d", "uid-3"), .witnesses = TEXTS(STATUS)},
 	{POD("e", "uid-4"), .witnesses = TEXTS(HAMI)},
+	{.pod_namespace = VIEW_INIT("ml"), .pod_name = VIEW_INIT("f"), .witnesses = TEXTS(LIST)},
 	{.witnesses = TEXTS(LIST)},
 };
 
@@ -401,6 +450,9 @@ static void before_a_tenant_by_a_claim_is_published_the_server_is_asked_for_the_
 	 .witnesses = TEXTS(__VA_ARGS__)}
 #define MIG_1 VIEW_INIT("MIG-1")
 #define MIG_2 VIEW_INIT("MIG-2")
+#define BOTH_PARTS(uid, name, n, ...) \
+	{POD("a", uid), .container = VIEW_INIT(name), .slots = (n), \
+	 .partitions = TEXTS(MIG_1, MIG_2), .witnesses = TEXTS(__VA_ARGS__)}
 
 static const struct {
 	struct attribution_tenant published, now;
@@ -415,6 +467,8 @@ static const struct {
 	{TENANT("u", "x", 2, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), false},
 	{TENANT("u", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 2, MIG_1, CLAIM), true},
 	{TENANT("u", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_2, CLAIM), true},
+	{BOTH_PARTS("u", "x", 1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), false},
+	{TENANT("u", "x", 1, MIG_1, CLAIM), BOTH_PARTS("u", "x", 1, CLAIM), true},
 	{TENANT("u", "x", 1, MIG_1, STATUS), TENANT("u", "x", 1, MIG_1, CLAIM), true},
 	{TENANT("u", "y", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), true},
 	{TENANT("v", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), true},
@@ -445,6 +499,24 @@ static void for_what_is_published_nobody_is_asked_for_slices(void **state)
 		fake_apiclient_answer(n_fake_requests - 1, OBJECT("8"));
 		wait_done(world);
 	}
+}
+
+/* A status may have anything as its node's name; a request must not. */
+static void of_a_name_that_no_node_can_have_nobody_is_asked(void **state)
+{
+	struct world *world = *state;
+	struct join_device gone = device(JOIN_DELETE, &previous), write = with_granted();
+
+	world->node_name = VIEW("gpu-a,b");
+	apply(world, &gone, 1);
+	assert_string_equal(fake_requests[0].method, "DELETE");
+	fake_apiclient_answer(0, "{}");
+	wait_done(world);
+	apply(world, &write, 1);
+	assert_string_equal(fake_requests[1].method, "PUT");
+	fake_apiclient_answer(1, OBJECT("8"));
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_NONE);
 }
 
 static void names_and_slices_are_both_asked_for(void **state)
@@ -641,6 +713,18 @@ static void a_plan_that_made_an_object_says_so_and_another_does_not(void **state
 	assert_false(world->created);
 }
 
+static void an_object_that_was_made_is_told_whatever_ends_after_it(void **state)
+{
+	struct world *world = *state;
+	struct join_device both[2] = {device(JOIN_WRITE, NULL), device(JOIN_WRITE, &previous)};
+
+	apply(world, both, 2);
+	fake_apiclient_answer(0, OBJECT("1"));
+	fake_apiclient_answer(1, OBJECT("8"));
+	wait_done(world);
+	assert_true(world->created);
+}
+
 static void an_object_that_is_deleted_stays_known_until_the_watch_says_so(void **state)
 {
 	struct world *world = *state;
@@ -720,11 +804,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		the_answer_is_in_the_inventory_before_the_plan_is_done, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		what_a_watch_tells_late_does_not_undo_an_answer, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_new_device_is_posted_without_a_status, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_conflict_reads_the_object_and_asks_for_a_new_plan, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_deletion_names_the_very_object_and_version, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whatever_conflicts_the_object_is_read_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nothing_is_deleted_of_a_node_that_the_server_has, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -745,6 +833,8 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		for_what_is_published_nobody_is_asked_for_slices, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_name_that_no_node_can_have_nobody_is_asked, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		names_and_slices_are_both_asked_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -767,6 +857,8 @@ static const struct CMUnitTest tests[] = {
 		an_end_in_the_middle_cancels_what_is_under_way, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_plan_that_made_an_object_says_so_and_another_does_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_that_was_made_is_told_whatever_ends_after_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_that_is_deleted_stays_known_until_the_watch_says_so, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -231,6 +231,28 @@ static void there_is_room_for_all_slices_of_a_node(void **state)
 	question_free(question);
 }
 
+/* Of all drivers of a node. */
+static void a_list_of_a_thousand_objects_is_heard(void **state)
+{
+	CLEANUP(sbuf_deinit) struct sbuf list;
+	struct question *question;
+	struct error err;
+	bool is_so = false;
+
+	(void)state;
+	sbuf_init(&list, LIMIT_MIB);
+	sbuf_append(&list, VIEW("{\"kind\":\"PartialObjectMetadataList\",\"items\":["));
+	for (unsigned i = 0; i < 1000; i++)
+		sbuf_printf(&list, "%s{\"metadata\":{\"name\":\"s%u\",\"resourceVersion\":\"%u\"}}",
+			    i ? "," : "", i, i + 1);
+	sbuf_append(&list, VIEW("]}"));
+	assert_int_equal(question_slices(VIEW("gpu-a"), &question, &err), 0);
+	assert_int_equal(question_want_slice(question, VIEW("s999"), 1000, &err), 0);
+	assert_int_equal(question_hear(question, sbuf_view(&list), &is_so, &err), 0);
+	assert_true(is_so);
+	question_free(question);
+}
+
 static void without_memory_nothing_is_asked_and_nothing_is_heard(void **state)
 {
 	(void)state;
@@ -272,6 +294,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(only_names_that_an_object_can_have_may_be_asked_for),
 	cmocka_unit_test(what_is_too_long_is_not_asked),
 	cmocka_unit_test(there_is_room_for_all_slices_of_a_node),
+	cmocka_unit_test(a_list_of_a_thousand_objects_is_heard),
 	cmocka_unit_test(without_memory_nothing_is_asked_and_nothing_is_heard),
 };
 

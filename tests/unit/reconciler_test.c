@@ -30,6 +30,12 @@ struct world {
 	struct join_doubt doubt; /* none with the key 0 */
 	bool is_hearing_awaited;
 	size_t n_doubts_given;
+	struct view ended;   /* UID that a join finds ended; empty: none */
+	size_t n_ended_given;
+	int64_t settled_restart;
+	int64_t settled_given;
+	struct loop_timer *other; /* for what else waits: due from the first join on */
+	unsigned n_joined_before; /* it had its turn */
 	bool unreported;     /* the join finds a device that the report's list lacks */
 	enum error_kind join_failure;
 	char joined[1024];   /* the nodes, in order */
@@ -82,6 +88,13 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	assert_int_equal(input->limits->pending_ms, 7);
 	assert_int_equal(input->now_wall_ms, fake_wall_ms);
 	world->n_doubts_given = input->n_doubts;
+	world->n_ended_given = input->n_ended;
+	world->settled_given = input->settled_restart;
+	result.ended = &world->ended;
+	result.n_ended = world->ended.len > 0;
+	result.settled_restart = world->settled_restart;
+	if (world->other && world->n_joined == 0)
+		loop_timer_set(world->other, 0);
 	result.doubts = &world->doubt;
 	result.n_doubts = world->doubt.key != 0;
 	result.is_hearing_awaited = world->is_hearing_awaited;
@@ -560,6 +573,28 @@ static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(vo
 	}
 }
 
+static void who_ended_and_what_settled_is_known_to_the_next_join(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->ended = VIEW("uid-a");
+	world->settled_restart = 77;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->n_ended_given, 0);
+	assert_true(world->settled_given == 0);
+	world->ended = (struct view){0};
+	world->settled_restart = 0;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->n_ended_given, 1);
+	assert_true(world->settled_given == 77);
+	touch(world, 0);
+	advance(world, 0);
+	assert_true(world->settled_given == 0);
+}
+
 static void a_node_that_cannot_be_joined_is_tried_again_and_counted(void **state)
 {
 	struct world *world = *state;
@@ -620,6 +655,27 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3 * N_NODES);
+}
+
+static void have_a_turn(void *owner)
+{
+	struct world *world = owner;
+
+	world->n_joined_before = world->n_joined;
+}
+
+static void what_else_waits_has_its_turn_before_very_many_nodes_are_joined(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+
+	assert_int_equal(loop_timer_new(world->loop, have_a_turn, world, &world->other, &err), 0);
+	for (unsigned n = 0; n < N_NODES; n++)
+		report(world, n, 0);
+	advance(world, 0);
+	assert_int_equal(world->n_joined, N_NODES);
+	assert_true(world->n_joined_before > 0 && world->n_joined_before < N_NODES);
+	loop_timer_free(world->other);
 }
 
 static void what_a_report_is_refused_for_counts_once_however_often_it_is_joined(void **state)
@@ -822,6 +878,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_node_whose_result_time_changes_is_looked_at_then, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		who_ended_and_what_settled_is_known_to_the_next_join, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_node_that_cannot_be_joined_is_tried_again_and_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_live_event_overtakes_the_items_of_a_first_list, set_up, tear_down),
@@ -840,6 +898,8 @@ static const struct CMUnitTest tests[] = {
 		without_memory_none_is_made_and_nothing_leaks, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		memory_that_runs_out_on_the_way_is_only_a_delay, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_else_waits_has_its_turn_before_very_many_nodes_are_joined, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_a_report_is_refused_for_counts_once_however_often_it_is_joined, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -143,6 +143,56 @@ static void an_empty_list_and_a_missing_one_are_told_apart(void **state)
 	assert_false(again.allocatable.present || again.checkpoint.registered.present);
 }
 
+static void a_list_that_is_empty_is_written_as_an_empty_one(void **state)
+{
+	static const char *const lists[] = {
+		"\"devices\":[]",
+		"\"devices\":[{\"uuid\":\"" G0 "\",\"partitions\":[]}]",
+		"\"devices\":[{\"uuid\":\"" G0 "\",\"processes\":[]}]",
+		"\"podResources\":[]",
+		"\"allocatable\":[]",
+		"\"checkpoint\":{\"entries\":[]}",
+		"\"checkpoint\":{\"registered\":[]}",
+		"\"events\":[]",
+	};
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf json;
+		sbuf_init(&json, LIMIT_KIB);
+		sbuf_printf(&json, "{%s,%s}", HEAD, lists[i]);
+		struct report report = decode(fixture, sbuf_view(&json));
+		sbuf_clear(&fixture->buf);
+		report_doc_encode(&report, &fixture->buf);
+		if (!strstr(sbuf_text(&fixture->buf), lists[i]))
+			fail_msg("%s became %s", lists[i], sbuf_text(&fixture->buf));
+	}
+}
+
+static void an_event_may_be_of_a_device_of_a_partition_or_of_none(void **state)
+{
+	static const char *const uuids[] = {G0, M0, ""};
+	struct report report =
+		decode(*state, VIEW(WITH("\"events\":[{\"sequence\":1,\"uuid\":\"" G0
+					 "\"},{\"sequence\":2,\"uuid\":\"" M0
+					 "\"},{\"sequence\":3}]")));
+	assert_int_equal(report.events.count, ARRAY_SIZE(uuids));
+	for (uint32_t i = 0; i < ARRAY_SIZE(uuids); i++)
+		assert_text(ARRAY_AT(report.events, struct report_event, i)->uuid, uuids[i]);
+}
+
+static void what_an_agent_counts_up_has_no_end(void **state)
+{
+	static const char json[] =
+		"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":9223372036854775807,"
+		"\"sequence\":9223372036854775807,\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{},"
+		"\"events\":[{\"sequence\":9223372036854775807}],"
+		"\"eventsDropped\":9223372036854775807}";
+	struct report report = decode(*state, VIEW(json));
+	assert_true(report.instance == INT64_MAX && report.sequence == INT64_MAX);
+	assert_true(ARRAY_AT(report.events, struct report_event, 0)->sequence == INT64_MAX);
+	assert_true(report.events_dropped == INT64_MAX);
+}
+
 static void numbers_that_a_device_lacks_are_minus_one(void **state)
 {
 	struct report report =
@@ -158,11 +208,13 @@ static void control_characters_in_texts_are_replaced(void **state)
 	struct report report = decode(
 		*state,
 		VIEW(WITH("\"agentVersion\":\"a\\u001b[2Jb\\n\",\"devices\":[{\"uuid\":\"" G0
-			  "\",\"processes\":[{\"pid\":1,\"command\":\"x\\ty\\u007f\"}]}],"
+			  "\",\"processes\":[{\"pid\":1,\"command\":\"x\\ty\\u007f\"},"
+			  "{\"pid\":2,\"command\":\"z\\n\"}]}],"
 			  "\"allocatable\":[{\"resource\":\"r\",\"deviceIDs\":[\"a\\rb\"]}]")));
 	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
 	assert_text(report.agent_version, "a?[2Jb?");
 	assert_text(ARRAY_AT(device->processes, struct report_process, 0)->command, "x?y?");
+	assert_text(ARRAY_AT(device->processes, struct report_process, 1)->command, "z?");
 	assert_text(*ARRAY_AT(ARRAY_AT(report.allocatable, struct report_resource_devices, 0)
 				      ->device_ids,
 			      struct view, 0),
@@ -237,6 +289,9 @@ static void what_is_no_report_is_refused_by_the_members_path_and_changes_nothing
 		{"{\"version\":1,\"node\":\"\",\"bootID\":\"b\",\"instance\":1,\"sequence\":1,"
 		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{}}",
 		 "node: empty", ERROR_REJECTED},
+		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"\",\"instance\":1,\"sequence\":1,"
+		 "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{}}",
+		 "bootID: empty", ERROR_REJECTED},
 		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":-1}",
 		 "sequence: out of range", ERROR_REJECTED},
 		{"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":1,"
@@ -326,10 +381,13 @@ static void members_and_words_of_a_newer_agent_are_passed_over(void **state)
 {
 	struct report report = decode(
 		*state, VIEW(WITH("\"future\":{\"a\":[1,{}]},\"devices\":[{\"uuid\":\"" G0
-				  "\",\"computeMode\":\"Shared\",\"nvlink\":[1]}],"
+				  "\",\"computeMode\":\"Shared\",\"nvlink\":[1],"
+				  "\"processes\":[{\"pid\":1,\"kind\":\"Video\"}]}],"
 				  "\"events\":[{\"sequence\":1,\"type\":\"Thermal\"}]")));
 	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
 	assert_int_equal(device->compute_mode, REPORT_COMPUTE_UNKNOWN);
+	assert_int_equal(ARRAY_AT(device->processes, struct report_process, 0)->kind,
+			 REPORT_PROCESS_UNKNOWN);
 	assert_int_equal(ARRAY_AT(report.events, struct report_event, 0)->type,
 			 REPORT_EVENT_UNKNOWN);
 }
@@ -371,6 +429,37 @@ static void sequence_and_times_of_reading_are_no_evidence_everything_else_is(voi
 		struct report other = decode(fixture, view_from(rows[i].json));
 		assert_int_equal(report_doc_same_evidence(&first, &other), rows[i].same);
 		assert_int_equal(report_doc_same_evidence(&other, &first), rows[i].same);
+	}
+}
+
+static void of_each_source_all_but_the_time_of_reading_is_evidence(void **state)
+{
+	static const char *const sources[] = {"podResources", "checkpoint", "nvml", "processes",
+					      "dcgm"};
+	static const struct {
+		const char *source;
+		bool same;
+	} rows[] = {
+		{"{\"state\":\"ok\",\"message\":\"a\",\"observedAt\":\"2027-01-02T03:04:05Z\"}", true},
+		{"{\"state\":\"error\",\"message\":\"a\"}", false},
+		{"{\"state\":\"ok\",\"message\":\"b\"}", false},
+		{"{\"state\":\"ok\"}", false},
+	};
+	static const char form[] =
+		"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":2,"
+		"\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{\"%s\":%s}}";
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		sbuf_clear(&fixture->buf);
+		sbuf_printf(&fixture->buf, form, sources[i], "{\"state\":\"ok\",\"message\":\"a\"}");
+		struct report first = decode(fixture, sbuf_view(&fixture->buf));
+		for (size_t j = 0; j < ARRAY_SIZE(rows); j++) {
+			sbuf_clear(&fixture->buf);
+			sbuf_printf(&fixture->buf, form, sources[i], rows[j].source);
+			struct report other = decode(fixture, sbuf_view(&fixture->buf));
+			if (report_doc_same_evidence(&first, &other) != rows[j].same)
+				fail_msg("%s: %s", sources[i], rows[j].source);
+		}
 	}
 }
 
@@ -421,6 +510,11 @@ static const struct CMUnitTest tests[] = {
 					setup, teardown),
 	cmocka_unit_test_setup_teardown(an_empty_list_and_a_missing_one_are_told_apart, setup,
 					teardown),
+	cmocka_unit_test_setup_teardown(a_list_that_is_empty_is_written_as_an_empty_one, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(an_event_may_be_of_a_device_of_a_partition_or_of_none,
+					setup, teardown),
+	cmocka_unit_test_setup_teardown(what_an_agent_counts_up_has_no_end, setup, teardown),
 	cmocka_unit_test_setup_teardown(numbers_that_a_device_lacks_are_minus_one, setup, teardown),
 	cmocka_unit_test_setup_teardown(control_characters_in_texts_are_replaced, setup, teardown),
 	cmocka_unit_test_setup_teardown(
@@ -432,6 +526,8 @@ static const struct CMUnitTest tests[] = {
 					teardown),
 	cmocka_unit_test_setup_teardown(
 		sequence_and_times_of_reading_are_no_evidence_everything_else_is, setup, teardown),
+	cmocka_unit_test_setup_teardown(of_each_source_all_but_the_time_of_reading_is_evidence,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(a_report_cut_anywhere_is_refused, setup, teardown),
 	cmocka_unit_test_setup_teardown(running_out_of_memory_anywhere_changes_nothing, setup,
 					teardown),

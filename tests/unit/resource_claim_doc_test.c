@@ -58,6 +58,15 @@ static void an_allocated_claim_gives_its_gpus_and_the_pods_that_may_use_them(voi
 /* metadata {name n, namespace s} */
 #define HEAD "\x0a\x06\x0a\x01n\x1a\x01s"
 
+static void access_that_is_said_to_be_none_of_an_admins_is_none(void **state)
+{
+	(void)state;
+	decode(VIEW(HEAD "\x1a\x18\x0a\x16\x0a\x14\x0a\x12\x12\x0e"
+			 "gpu.nvidia.com\x28\x00"));
+	assert_int_equal(fields.n_results, 1);
+	assert_false(fields.results[0].is_admin);
+}
+
 static void a_claim_without_allocation_has_a_name_only(void **state)
 {
 	(void)state;
@@ -267,6 +276,7 @@ static void fields_of_another_wire_type_are_skipped(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_allocated_claim_gives_its_gpus_and_the_pods_that_may_use_them),
+	cmocka_unit_test(access_that_is_said_to_be_none_of_an_admins_is_none),
 	cmocka_unit_test(a_claim_without_allocation_has_a_name_only),
 	cmocka_unit_test(only_core_pods_with_a_uid_are_pods),
 	cmocka_unit_test(a_claim_beyond_the_bounds_is_refused_whole),

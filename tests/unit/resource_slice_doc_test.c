@@ -114,6 +114,18 @@ static void the_driver_may_stand_behind_the_devices(void **state)
 	assert_text(fields.devices[0].name, "d");
 }
 
+static void nothing_is_left_of_the_slice_that_was_read_before(void **state)
+{
+	(void)state;
+	struct view golden = golden_read("slice_gpu.pb");
+	decode(golden);
+	assert_true(fields.devices[0].uuid.len > 0);
+	golden_free(golden);
+	decode(slice_of(VIEW("\x32\x03\x0a\x01" "d" DRIVER)));
+	assert_int_equal(fields.n_devices, 1);
+	assert_int_equal(fields.devices[0].uuid.len, 0);
+}
+
 static void a_slice_of_no_single_node_names_none(void **state)
 {
 	(void)state;
@@ -268,6 +280,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_slice_gives_its_pool_and_every_fact_about_its_devices),
 	cmocka_unit_test(a_slice_of_another_driver_gives_its_name_only),
 	cmocka_unit_test(the_driver_may_stand_behind_the_devices),
+	cmocka_unit_test(nothing_is_left_of_the_slice_that_was_read_before),
 	cmocka_unit_test(a_slice_of_no_single_node_names_none),
 	cmocka_unit_test(memory_is_taken_if_it_is_a_whole_number),
 	cmocka_unit_test(a_slice_beyond_the_bound_is_refused_whole),

@@ -7,6 +7,8 @@
 
 #include "agent/sampler.h"
 #include "agent/schedule.h"
+#include "base/limits.h"
+#include "base/sbuf.h"
 #include "lib/fake_kubelet.h"
 #include "lib/own_folder.h"
 
@@ -208,6 +210,57 @@ static void events_stay_until_they_are_acknowledged(void **state)
 	teardown(&node);
 }
 
+static void a_full_sample_takes_the_errors_along(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	write_file(DEVICES_FILE, DEVICES(XID));
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_false(node.outcome.is_news);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.outcome.is_news);
+	assert_int_equal(node.report.events.count, 1);
+	sample(&node, SCHEDULE_ALL);
+	assert_false(node.outcome.is_news);
+	teardown(&node);
+}
+
+static void how_many_errors_there_was_no_room_for_is_told(void **state)
+{
+	(void)state;
+	struct node node;
+	CLEANUP(sbuf_deinit) struct sbuf events;
+	CLEANUP(sbuf_deinit) struct sbuf devices;
+	sbuf_init(&events, LIMIT_MIB);
+	sbuf_init(&devices, LIMIT_MIB);
+	for (unsigned i = 1; i <= LIMIT_REPORT_EVENTS + 2; i++)
+		sbuf_printf(&events,
+			    "%s{\"sequence\":%u,\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}",
+			    i > 1 ? "," : "", i);
+	sbuf_printf(&devices, DEVICES("%s"), sbuf_text(&events));
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	write_file(DEVICES_FILE, sbuf_text(&devices));
+	sample(&node, SCHEDULE_ALL);
+	assert_int_equal(node.report.events.count, LIMIT_REPORT_EVENTS);
+	assert_int_equal(node.report.events_dropped, 2);
+	teardown(&node);
+}
+
+static void a_socket_made_anew_before_the_first_sample_is_a_restart(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	fake_kubelet_free(node.kubelet);
+	node.kubelet = fake_kubelet_new(node.loop, SOCKET_PATH);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.outcome.restarted);
+	teardown(&node);
+}
+
 static void freeing_during_a_sample_does_not_call_back(void **state)
 {
 	(void)state;
@@ -226,6 +279,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_socket_is_a_restart_and_news),
 	cmocka_unit_test(the_kubelets_rate_limit_is_passed_on),
 	cmocka_unit_test(events_stay_until_they_are_acknowledged),
+	cmocka_unit_test(a_full_sample_takes_the_errors_along),
+	cmocka_unit_test(how_many_errors_there_was_no_room_for_is_told),
+	cmocka_unit_test(a_socket_made_anew_before_the_first_sample_is_a_restart),
 	cmocka_unit_test(freeing_during_a_sample_does_not_call_back),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

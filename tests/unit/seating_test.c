@@ -251,6 +251,80 @@ static void seats_of_one_container_are_in_the_order_of_devices(void **state)
 		assert_int_equal(seating.seats[i].device->uuid.ptr[1], '1' + (int)i);
 }
 
+static void seats_of_one_pod_are_in_the_order_of_containers_first(void **state)
+{
+	(void)state;
+	static const char *const expected[] = {"c", "c", "d", "d"};
+	struct attribution_tenant tenants[] = {
+		{.pod_uid = VIEW("u"), .container = VIEW("d")},
+		{.pod_uid = VIEW("u"), .container = VIEW("c")},
+	};
+	struct attribution_status status = {.tenants = {tenants, 2, true}};
+	struct attribution devices[] = {
+		{.uuid = VIEW("U1"), .status = status}, {.uuid = VIEW("U2"), .status = status}};
+	const struct attribution *list[] = {&devices[0], &devices[1]};
+	CLEANUP(arena_deinit) struct arena arena;
+	struct seating seating;
+	struct error err;
+	devices[0].status.node_name = VIEW("a");
+	devices[1].status.node_name = VIEW("b");
+	arena_init(&arena, 65536);
+	assert_int_equal(seating_init(&seating, &arena, 0, &err), 0);
+	seating.is_everybody = true;
+	seating_seal(&seating);
+	assert_int_equal(seating_fill(&seating, list, 2, &err), 0);
+	assert_int_equal(seating.n_seats, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_true(view_equal(seating.seats[i].tenant->container, view_from(expected[i])));
+		assert_ptr_equal(seating.seats[i].device, list[i % 2]);
+	}
+}
+
+static void what_its_node_says_of_a_pod_is_that_of_its_first_doubtful_device(void **state)
+{
+	(void)state;
+	struct attribution_unplaced unplaced = {.pod_uid = VIEW("u")};
+	struct attribution devices[] = {{.uuid = VIEW("U1"), .status.node_name = VIEW("n")},
+					{.uuid = VIEW("U2"), .status.node_name = VIEW("n")}};
+	const struct attribution *list[] = {&devices[0], &devices[1]};
+	const struct pod_card card = {.uid = VIEW("u"), .node = VIEW("n"), .phase = VIEW("Failed")};
+	for (int is_unplaced = 0; is_unplaced < 2; is_unplaced++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct seating seating;
+		struct error err;
+		arena_init(&arena, 65536);
+		assert_int_equal(seating_init(&seating, &arena, 1, &err), 0);
+		seating.is_named = true;
+		seating_add(&seating, VIEW("ml"), VIEW("a"), &card);
+		seating_seal(&seating);
+		devices[1].status.unplaced_tenants = (struct array){&unplaced, is_unplaced ? 1 : 0, true};
+		assert_int_equal(seating_fill(&seating, list, 2, &err), 0);
+		assert_ptr_equal(seating.findings[0].doubtful_device, &devices[0]);
+		/* What it holds is still held, whatever its phase is. */
+		assert_int_equal(seating.findings[0].verdict,
+				 is_unplaced ? SEATING_UNPLACED : SEATING_ENDED);
+	}
+}
+
+static void of_a_pod_with_a_seat_an_earlier_one_of_its_name_is_said_too(void **state)
+{
+	(void)state;
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	const struct pod_card card = {.uid = VIEW("v")};
+	struct attribution device = {.uuid = VIEW("U"), .status.node_name = VIEW("n")};
+	struct attribution_tenant earlier = {.pod_uid = VIEW("u")};
+	struct seating_finding finding = {.card = &card, .n_seats = 1};
+	const struct seating seating = {.findings = &finding, .n_findings = 1};
+	sbuf_init(&text, 1000);
+	verdict_say_seated(&seating, &finding, &text);
+	assert_int_equal(text.len, 0);
+	finding.earlier_device = &device;
+	finding.earlier_tenant = &earlier;
+	verdict_say_seated(&seating, &finding, &text);
+	assert_string_equal(sbuf_text(&text), "is on a GPU; an earlier pod of that name, UID u, is "
+					      "still on U (n, index 0)");
+}
+
 static void only_devices_that_can_tell_anything_are_wanted(void **state)
 {
 	(void)state;
@@ -350,6 +424,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(everybody_is_everybody_of_the_namespace),
 	cmocka_unit_test(seats_are_in_the_order_of_pods),
 	cmocka_unit_test(seats_of_one_container_are_in_the_order_of_devices),
+	cmocka_unit_test(seats_of_one_pod_are_in_the_order_of_containers_first),
+	cmocka_unit_test(what_its_node_says_of_a_pod_is_that_of_its_first_doubtful_device),
+	cmocka_unit_test(of_a_pod_with_a_seat_an_earlier_one_of_its_name_is_said_too),
 	cmocka_unit_test(only_devices_that_can_tell_anything_are_wanted),
 	cmocka_unit_test(the_newest_former_seats_are_kept),
 	cmocka_unit_test(verdicts_have_words_for_programs),

@@ -42,6 +42,9 @@ static void what_was_there_and_is_gone_has_failed(void **state)
 	source_state_succeed(&source, 100, VIEW(""));
 	source_state_vanish(&source, VIEW("no such library"));
 	assert_int_equal(source.said.state, REPORT_SOURCE_ERROR);
+	/* However long ago it was. */
+	source_state_vanish(&source, VIEW("no such device"));
+	assert_int_equal(source.said.state, REPORT_SOURCE_ERROR);
 }
 
 static void a_long_message_is_cut_between_characters(void **state)
