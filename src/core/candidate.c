@@ -26,42 +26,24 @@ static bool is_in_good_books(const struct holdings *holdings, const struct candi
 	       !is_init;
 }
 
-static bool has_chosen_unknown(const struct holdings *holdings, struct view uid)
+/* By HAMi that pod, or somebody who is not known, has a device: it need not be the one that the ID
+ * names. */
+static bool has_chosen(const struct holdings *holdings, struct view uid)
 {
-	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
-		size_t n;
-		const struct holding *items = holding_items(holdings, device, &n);
-		const struct holding *found =
-			n > 0 ? bsearch(&uid, items, n, sizeof(*items), by_uid) : NULL;
-		if (found && view_equal(found->owner->stand_in, VIEW("HAMi")) &&
-		    !found->owner->is_resolved)
+	for (size_t i = 0; i < holdings->n_items; i++) {
+		const struct holding *item = &holdings->items[i];
+		if (item->is_hami &&
+		    (item->owner->pod_uid.len == 0 || view_equal(item->owner->pod_uid, uid)))
 			return true;
 	}
 	return false;
 }
 
-/* For an ID whose holder is not known: the device need not be the one that the ID names. */
-static bool has_chosen_for_nobody(const struct holdings *holdings)
+/* It holds a device that is not known. */
+static bool holds_unknown(const struct holdings *holdings, struct view uid)
 {
-	for (size_t device = 0; device < holdings->roster->n_devices; device++) {
-		size_t n;
-		const struct holding *items = holding_items(holdings, device, &n);
-		for (size_t i = 0; i < n && items[i].owner->pod_uid.len == 0; i++) {
-			if (items[i].is_hami)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* It holds a device, and nothing tells which: an unknown one, or one that HAMi has chosen. */
-static bool holds_somewhere(const struct holdings *holdings, struct view uid)
-{
-	size_t n = holdings->n_items - holdings->n_placed;
-
-	return (n > 0 && bsearch(&uid, &holdings->items[holdings->n_placed], n,
-				 sizeof(struct holding), by_uid)) ||
-	       has_chosen_unknown(holdings, uid);
+	return bsearch(&uid, &holdings->items[holdings->n_placed],
+		       holdings->n_items - holdings->n_placed, sizeof(struct holding), by_uid);
 }
 
 /* It uses claims, and none of those that are here is known to be for it. */
@@ -72,7 +54,7 @@ static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
 
 	if (pod)
 		(void)pod_claims(pod, &n_claims);
-	for (size_t i = 0; n_claims > 0 && i < input->n_grants; i++) {
+	for (size_t i = 0; i < input->n_grants; i++) {
 		if (input->grants[i].pod == pod)
 			return false;
 	}
@@ -92,6 +74,6 @@ bool candidate_may_hold(const struct candidate *candidate, const struct holdings
 	if (uid.len == 0 || !candidate_can_hold(candidate))
 		return false;
 	return !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
-	       has_chosen_for_nobody(holdings) || claimant_is_unheard(holdings->input, uid) ||
-	       awaits_grant(holdings, candidate->pod) || holds_somewhere(holdings, uid);
+	       has_chosen(holdings, uid) || claimant_is_unheard(holdings->input, uid) ||
+	       awaits_grant(holdings, candidate->pod) || holds_unknown(holdings, uid);
 }

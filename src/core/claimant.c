@@ -46,7 +46,7 @@ int64_t claimant_minor(struct view name)
 		return -1;
 	view_cut(name, VIEW("-"), &prefix, &rest);
 	view_cut(rest, VIEW("-"), &number, &rest);
-	return view_parse_i64(number, &minor) && minor >= 0 ? minor : -1;
+	return view_parse_i64(number, &minor) ? minor : -1;
 }
 
 static const struct join_slice_device *find_slice(const struct join_input *input, struct view uuid)
@@ -72,8 +72,9 @@ bool claimant_is_borne_out(const struct join_input *input, const struct join_gra
 {
 	int64_t minor = minor_now(input, device), named = claimant_minor(grant->name);
 
-	if (minor < 0 || named < 0 || minor == named)
+	if (minor < 0 || named < 0)
 		return true;
+	/* The grant is among them. */
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *other = &input->grants[i];
 		if (other->pod == grant->pod && other->is_admin == grant->is_admin &&
@@ -261,6 +262,18 @@ bool claimant_is_sliced(const struct holdings *holdings, size_t device)
 	uint32_t index = 0;
 	return holdings->roster->devices[device].is_sliced || has_claimed(holdings, device) ||
 	       was_sliced(holdings, device) || claimant_next_kept(holdings, device, &index);
+}
+
+bool claimant_is_nameless(const struct join_input *input, const struct roster_device *device)
+{
+	const struct join_slice_device *slice = find_slice(input, device->uuid);
+	const struct attribution_status *published = roster_published(device);
+	const struct condition *before =
+		published ? attribution_find_condition(published, VIEW("Attributed")) : NULL;
+
+	return (slice && slice->is_nameless) ||
+	       (input->grants_unknown && before &&
+		view_equal(before->reason, CLAIMANT_NAMELESS_REASON));
 }
 
 /* Those that nobody can place */

@@ -56,5 +56,13 @@ const struct attribution_tenant *claimant_next_kept(const struct holdings *holdi
  * one nowhere: it has a device, and nothing tells which.
  */
 bool claimant_is_lost(const struct holdings *holdings, struct view pod_uid, struct view container);
+/* Of the condition Attributed, for a device of which claimant_is_nameless() is true. */
+#define CLAIMANT_NAMELESS_REASON VIEW("ReservedOtherwise")
+/*
+ * True when the device is given by a claim that is reserved for what is no pod, and a pod of the node
+ * names it: who has the device is not told. While claims and slices cannot be read it is as it was
+ * published.
+ */
+bool claimant_is_nameless(const struct join_input *input, const struct roster_device *device);
 /* True when the device is handed out by claims: slices describe it, or did, or a claim has it. */
 bool claimant_is_sliced(const struct holdings *holdings, size_t device);

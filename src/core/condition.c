@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/claimant.h"
 
 struct verdict {
 	int status; /* enum condition_status */
@@ -102,12 +103,14 @@ static int judge_unresolved(const struct tenants *tenants, struct arena *arena,
 	if (tenants->slots_unresolved == tenants->slots_pending) {
 		verdict.reason = VIEW("Pending");
 		rest = "held by a pod that the API server does not know yet";
-	} else if (tenants->slots_unresolved == tenants->slots_pending + tenants->slots_nameless) {
+	} else if (tenants->slots_unresolved == tenants->slots_nameless) {
 		verdict.reason = VIEW("PodUnknown");
 		rest = "held by nobody who could be told";
 	} else if (tenants->slots_unresolved == tenants->slots_stand_in) {
 		verdict.reason = VIEW("StandIn");
 		rest = "held by a stand-in for pods that could not be told";
+	} else if (tenants->slots_nameless + tenants->slots_stand_in > 0) {
+		rest = "held by pods of which not all could be told";
 	}
 	if (count_message(tenants->slots_unresolved, rest, arena, &verdict.message, err) < 0)
 		return -1;
@@ -146,6 +149,22 @@ static int judge_odd(const struct unplaced *unplaced, struct arena *arena,
 	return 0;
 }
 
+/*
+ * It has none of its witnesses any more, but none of them has said that it left either. A stand-in
+ * that is unconfirmed has witnesses: they do not say which device they mean.
+ */
+static bool has_unconfirmed(const struct tenants *tenants)
+{
+	for (uint32_t i = 0; i < tenants->listed.count; i++) {
+		const struct attribution_tenant *tenant = ARRAY_AT(tenants->listed,
+								   struct attribution_tenant, i);
+		if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED &&
+		    tenant->stand_in.len == 0)
+			return true;
+	}
+	return false;
+}
+
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
@@ -164,6 +183,12 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			     "unplacedTenants")};
 	else if (facts->unplaced->n_odd > 0)
 		return judge_odd(facts->unplaced, arena, ret_verdict, err);
+	else if (facts->is_nameless)
+		*ret_verdict = (struct verdict){
+			CONDITION_UNKNOWN, CLAIMANT_NAMELESS_REASON,
+			VIEW("a ResourceClaim that a pod of the node uses has the device, and is "
+			     "reserved for what is no pod, a PodGroup: which pods use it is not "
+			     "known")};
 	else if (facts->is_agentless)
 		*ret_verdict = (struct verdict){
 			CONDITION_UNKNOWN, no_agent,
@@ -177,6 +202,11 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 		*ret_verdict = (struct verdict){
 			CONDITION_UNKNOWN, VIEW("SourcesFailed"),
 			VIEW("neither PodResources nor the kubelet's checkpoint can be read")};
+	else if (has_unconfirmed(facts->tenants))
+		*ret_verdict = (struct verdict){
+			CONDITION_UNKNOWN, VIEW("Unconfirmed"),
+			VIEW("no witness names a tenant any more, and none has said that it left: "
+			     "see its confidence")};
 	else
 		*ret_verdict = (struct verdict){CONDITION_TRUE, VIEW("AllResolved"),
 						resolved_by(facts->sources)};
@@ -314,8 +344,7 @@ bool condition_is_agentless(const struct attribution_status *status)
 
 static const struct verdict no_overlap = {
 	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
-	VIEW_INIT("of several pods that held one slot no more than one is left: the node's next "
-		  "report tells who has it")};
+	VIEW_INIT("several pods held one slot: the node's next report tells who has it now")};
 
 static struct condition carry(const struct condition *before,
 			      const struct attribution_status *published,
@@ -335,10 +364,9 @@ static struct condition carry(const struct condition *before,
 	return carried;
 }
 
-int condition_carry(const struct condition_facts *facts,
-		    const struct attribution_status *published, int64_t generation,
-		    int64_t now_wall_ms, struct arena *arena, struct array *ret_conditions,
-		    struct error *err)
+int condition_carry(const struct condition_facts *facts, const struct attribution_status *published,
+		    int64_t generation, int64_t now_wall_ms, struct arena *arena,
+		    struct array *ret_conditions, struct error *err)
 {
 	const struct array before = published->conditions;
 	struct condition *conditions = arena_alloc(arena, before.count, sizeof(*conditions));

@@ -358,8 +358,30 @@ static int by_uuid(const void *a, const void *b)
 			    ((const struct join_slice_device *)b)->uuid);
 }
 
-static int add_devices(const struct catalog *catalog, struct arena *arena,
-		       struct grant_result *result, struct error *err)
+/* Some may use it of whom it is not told which, and that pod may be one of them. */
+static bool is_nameless(const struct grant_use *use)
+{
+	return use->claim->has_other_consumers && !pod_is_over(use->pod) &&
+	       !resource_claim_is_reserved_for(use->claim, pod_uid(use->pod));
+}
+
+static void mark_nameless(const struct grant_use *use, const struct catalog *catalog,
+			  struct join_slice_device *devices, size_t n)
+{
+	for (uint32_t k = 0; k < use->claim->results.count && is_nameless(use); k++) {
+		const struct resource_claim_result *result = ARRAY_AT(
+			use->claim->results, struct resource_claim_result, k);
+		struct view uuid = resolve(catalog, result).uuid;
+
+		if (!is_meant(use->use, result) || result->is_admin)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			devices[i].is_nameless |= view_equal(devices[i].uuid, uuid);
+	}
+}
+
+static int add_devices(const struct grant_input *input, const struct catalog *catalog,
+		       struct arena *arena, struct grant_result *result, struct error *err)
 {
 	struct join_slice_device *devices = arena_alloc(arena, LIMIT_REPORT_DEVICES,
 							sizeof(*devices));
@@ -379,6 +401,8 @@ static int add_devices(const struct catalog *catalog, struct arena *arena,
 		else
 			result->devices_left_out += is_physical(entry->device);
 	}
+	for (size_t i = 0; i < input->n_uses; i++)
+		mark_nameless(&input->uses[i], catalog, devices, result->n_devices);
 	qsort(devices, result->n_devices, sizeof(*devices), by_uuid);
 	result->devices = devices;
 	return 0;
@@ -391,7 +415,7 @@ int grant_compute(const struct grant_input *input, struct arena *arena,
 	struct catalog catalog;
 
 	if (make_catalog(input, arena, &catalog, &result.is_incomplete, err) < 0 ||
-	    add_devices(&catalog, arena, &result, err) < 0 ||
+	    add_devices(input, &catalog, arena, &result, err) < 0 ||
 	    add_grants(input, &catalog, arena, &result, err) < 0)
 		return -1;
 	*ret_result = result;

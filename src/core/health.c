@@ -124,9 +124,9 @@ static void add_holder(struct judge *judge, struct view uid, int64_t since, int6
 	struct holder *holder = &judge->holders[judge->n_holders++];
 
 	*holder = (struct holder){uid, INT64_MAX, until};
-	if (started_at > 0)
+	if (started_at)
 		holder->from = started_at + POD_GRANULARITY_MS;
-	else if (since > 0)
+	else if (since)
 		holder->from = since - TOLD_LATE_MS;
 }
 
@@ -160,10 +160,11 @@ static void add_past_tenants(struct judge *judge, struct array recent)
 	}
 }
 
-/* Those beyond the bound of the tenants' list, too: of them nothing but their start is known. */
-static void add_unlisted(struct judge *judge, const struct holding *items, size_t n_items)
+/* Those beyond the bound of the tenants' list are among them: of these nothing but their start is
+ * known. */
+static void add_holdings(struct judge *judge, const struct holding *items, size_t n_items)
 {
-	for (size_t i = 0; i < n_items && judge->tenants->left_out > 0; i++)
+	for (size_t i = 0; i < n_items; i++)
 		add_holder(judge, items[i].owner->pod_uid, 0, INT64_MAX);
 }
 
@@ -188,7 +189,7 @@ static int collect_holders(struct judge *judge, struct error *err)
 	if (!judge->holders)
 		return error_no_memory(err);
 	add_tenants(judge, tenants->listed, true);
-	add_unlisted(judge, items, n_items);
+	add_holdings(judge, items, n_items);
 	add_tenants(judge, published, false);
 	add_past_tenants(judge, tenants->recent);
 	qsort(judge->holders, judge->n_holders, sizeof(*judge->holders), by_pod);
@@ -389,7 +390,8 @@ static int find_xids(struct judge *judge, struct error *err)
 /* In MIG mode, and not cut into instances yet. */
 static bool has_nothing_to_offer(const struct report_device *reported)
 {
-	return reported && reported->mig.current && reported->partitions.count == 0;
+	return reported && reported->mig.current && reported->partitions.present &&
+	       reported->partitions.count == 0;
 }
 
 /* It was on offer once, as what is held must have been, and no good source has it on offer now. */

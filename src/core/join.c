@@ -156,6 +156,7 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 		.is_agentless = !joiner->input->report,
 		.is_settling = joiner->holdings.is_settling,
 		.is_duplicate = is_duplicate(joiner, device),
+		.is_nameless = claimant_is_nameless(joiner->input, device),
 		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
 				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
 		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,

@@ -81,6 +81,8 @@ struct join_slice_device {
 	struct view name;   /* as the driver calls it, or a part of it */
 	int64_t memory_mib; /* 0: not said */
 	bool is_whole;      /* by an entry of its own, not only by those of its parts */
+	bool is_nameless;   /* it is given by a claim that a pod of the node names, and that is */
+			    /* reserved for what is no pod: who may use it is not told */
 };
 
 /* That the API server told of a pod's end: it is over, or not there any more. */

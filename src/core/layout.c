@@ -17,7 +17,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/limits.h"
 #include "core/claimant.h"
@@ -132,6 +131,27 @@ static int by_uuid(const void *a, const void *b)
 	return view_compare(x->uuid, y->uuid);
 }
 
+/* False also where one of them could not be read. */
+static bool is_told(const struct roster_device *device)
+{
+	return device->reported && device->reported->partitions.present;
+}
+
+/* Reported ones, or, where NVML does not tell them, those that were published. */
+static struct array known_partitions(const struct roster_device *device)
+{
+	const struct attribution_status *published = roster_published(device);
+	if (is_told(device))
+		return device->reported->partitions;
+	return published ? published->partitions : (struct array){0};
+}
+
+static void copy_published(struct array from, struct attribution_partition *to)
+{
+	for (uint32_t i = 0; i < from.count; i++)
+		to[i] = *ARRAY_AT(from, struct attribution_partition, i);
+}
+
 static void copy_reported(struct array from, struct attribution_partition *to)
 {
 	for (uint32_t i = 0; i < from.count; i++) {
@@ -174,21 +194,17 @@ int layout_partition(const struct holdings *holdings, const struct slots *slots,
 {
 	const struct roster_device *roster_device = &holdings->roster->devices[device];
 	const struct attribution_status *published = roster_published(roster_device);
-	struct array from = {0};
+	const struct array from = known_partitions(roster_device);
 	size_t n_slots;
 	const struct slot *own = slot_items(slots, device, &n_slots);
 
-	if (roster_device->reported)
-		from = roster_device->reported->partitions;
-	else if (published)
-		from = published->partitions;
 	struct attribution_partition *to = arena_alloc(arena, from.count, sizeof(*to));
 	if (!to)
 		return error_no_memory(err);
-	if (roster_device->reported)
+	if (is_told(roster_device))
 		copy_reported(from, to);
-	else if (from.count > 0)
-		memcpy(to, from.items, from.count * sizeof(*to));
+	else
+		copy_published(from, to);
 	uint32_t n = from.count < LIMIT_PARTITIONS ? from.count : LIMIT_PARTITIONS;
 	bool is_vague = is_offer_vague(holdings, slots, device);
 	qsort(to, from.count, sizeof(*to), by_uuid);
@@ -224,15 +240,41 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 		       : error_no_memory(err);
 }
 
+static bool is_nameless(const struct holding *item)
+{
+	return item->id.len == 0 && !item->takes_no_slot;
+}
+
+/* What an ordinary init container had is given to the next container of its pod. */
+static bool is_in_turn(const struct holding *item)
+{
+	const struct holding_owner *owner = item->owner;
+	const struct pod_container *c = pod_find_container(owner->pod, owner->container);
+	return c && c->kind == POD_CONTAINER_INIT;
+}
+
 /* Those of which only the device is known: each takes some slot of it. */
 static int64_t count_nameless(const struct holdings *holdings, size_t device)
 {
+	const struct pod *pod = NULL;
 	size_t n_items;
 	const struct holding *items = holding_items(holdings, device, &n_items);
-	int64_t n = 0;
-	for (size_t i = 0; i < n_items; i++)
-		n += items[i].id.len == 0 && !items[i].takes_no_slot;
-	return n;
+	int64_t n = 0, n_of_pod = 0, n_in_turn = 0;
+
+	for (size_t i = 0; i < n_items; i++) {
+		if (!is_nameless(&items[i]))
+			continue;
+		if (items[i].owner->pod != pod) {
+			n += max(n_of_pod, n_in_turn);
+			n_of_pod = n_in_turn = 0;
+			pod = items[i].owner->pod;
+		}
+		if (is_in_turn(&items[i]))
+			n_in_turn = 1;
+		else
+			n_of_pod++;
+	}
+	return n + max(n_of_pod, n_in_turn);
 }
 
 /* No book says anything: what was given out still is, but for tenants that ended. */
@@ -260,9 +302,7 @@ static int64_t count_sliced(const struct holdings *holdings, size_t index)
 	const struct roster_device *device = &holdings->roster->devices[index];
 	if (!claimant_is_sliced(holdings, index))
 		return -1;
-	return device->reported && device->reported->partitions.count > 0
-		       ? device->reported->partitions.count
-		       : 1;
+	return max(known_partitions(device).count, 1);
 }
 
 /* Those on offer and those held, each once; -1: not known. */
@@ -291,7 +331,7 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 {
 	const struct attribution_status *published = roster_published(
 		&holdings->roster->devices[device]);
-	struct attribution_slots counted = {.total = -1, .allocated = -1};
+	struct attribution_slots counted = {.allocated = -1};
 	size_t n_slots;
 	const struct slot *own = slot_items(slots, device, &n_slots);
 	int64_t n_held = count_held(own, n_slots) + count_nameless(holdings, device);

@@ -20,14 +20,11 @@ int ledger_open(struct ledger *ledger, struct holdings *holdings, size_t n_owner
 		.holdings = holdings,
 		.owners = arena_alloc(arena, n_owners, sizeof(*ledger->owners)),
 		.by_owner = arena_alloc(arena, n_owners, sizeof(*ledger->by_owner)),
-		.scratch = arena_alloc(arena, n_ids, sizeof(*ledger->scratch)),
 		.owners_cap = n_owners,
 		.items_cap = n_ids,
 	};
 	holdings->items = arena_alloc(arena, n_ids, sizeof(*holdings->items));
-	return ledger->owners && ledger->by_owner && ledger->scratch && holdings->items
-		       ? 0
-		       : error_no_memory(err);
+	return ledger->owners && ledger->by_owner && holdings->items ? 0 : error_no_memory(err);
 }
 
 struct holding_owner *ledger_add_owner(struct ledger *ledger, struct holding_owner owner)
@@ -98,37 +95,54 @@ void ledger_note_device(struct ledger *ledger, struct holding_owner *owner,
 	add(ledger, what);
 }
 
-static int by_id(const void *a, const void *b)
-{
-	return view_compare((*(const struct holding *const *)a)->id,
-			    (*(const struct holding *const *)b)->id);
-}
-
-size_t ledger_count_hami(const struct ledger *ledger, const struct pod *pod, struct view container)
+bool ledger_has_hami(const struct ledger *ledger, const struct pod *pod, struct view container)
 {
 	const struct holdings *holdings = ledger->holdings;
-	const struct holding **found = ledger->scratch;
-	size_t n_found = 0, n = 0;
 
 	for (size_t i = 0; ledger->has_hami && i < holdings->n_items; i++) {
 		if (is_hami_of(&holdings->items[i], pod, container))
-			found[n_found++] = &holdings->items[i];
+			return true;
 	}
-	qsort(found, n_found, sizeof(*found), by_id);
-	for (size_t i = 0; i < n_found; i++)
-		n += i == 0 || by_id(&found[i - 1], &found[i]) != 0;
-	return n;
+	return false;
 }
 
-void ledger_drop_hami(struct ledger *ledger, const struct pod *pod, struct view container)
+/* The ID to be taken for a device: the same one whatever the order in which they were noted. */
+static bool is_better(const struct holding *a, const struct holding *b, size_t device)
+{
+	bool x = a->device == device, y = b->device == device;
+	return x != y ? x : view_compare(a->id, b->id) < 0;
+}
+
+static const struct holding *find_hami(const struct ledger *ledger, const struct pod *pod,
+				       struct view container, size_t device)
+{
+	const struct holding *found = NULL;
+	for (size_t i = 0; i < ledger->holdings->n_items; i++) {
+		const struct holding *item = &ledger->holdings->items[i];
+		if (is_hami_of(item, pod, container) && (!found || is_better(item, found, device)))
+			found = item;
+	}
+	return found;
+}
+
+bool ledger_take_hami(struct ledger *ledger, const struct pod *pod, struct view container,
+		      const struct roster_device *device)
 {
 	struct holdings *holdings = ledger->holdings;
+	const struct holding *taken = find_hami(ledger, pod, container,
+						(size_t)(device - holdings->roster->devices));
 	size_t n = 0;
+
+	if (!taken)
+		return false;
+	const struct view id = taken->id;
 	for (size_t i = 0; i < holdings->n_items; i++) {
-		if (!is_hami_of(&holdings->items[i], pod, container))
-			holdings->items[n++] = holdings->items[i];
+		const struct holding *item = &holdings->items[i];
+		if (!is_hami_of(item, pod, container) || !view_equal(item->id, id))
+			holdings->items[n++] = *item;
 	}
 	holdings->n_items = n;
+	return true;
 }
 
 /* Putting in order */

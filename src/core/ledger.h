@@ -14,7 +14,6 @@ struct ledger {
 	struct holdings *holdings; /* what is written goes to its items */
 	struct holding_owner *owners;
 	struct holding_owner **by_owner; /* room for putting them in order */
-	const struct holding **scratch;  /* room for as many as there are IDs */
 	bool has_hami;
 	size_t n_owners, owners_cap, items_cap;
 };
@@ -36,9 +35,13 @@ void ledger_note(struct ledger *ledger, struct holding_owner *owner, struct view
  */
 void ledger_note_device(struct ledger *ledger, struct holding_owner *owner,
 			const struct roster_device *device, struct view id, struct holding what);
-/* How many of HAMi's IDs are noted as held by that container, each once. */
-size_t ledger_count_hami(const struct ledger *ledger, const struct pod *pod, struct view container);
-/* Forgets them: what they stand for has been noted. */
-void ledger_drop_hami(struct ledger *ledger, const struct pod *pod, struct view container);
+/* True when IDs of HAMi's are noted as held by that container. */
+bool ledger_has_hami(const struct ledger *ledger, const struct pod *pod, struct view container);
+/*
+ * Forgets one of them, for it stands for that device of the roster: one of the device's own, if it
+ * has such a one. False: the container has none.
+ */
+bool ledger_take_hami(struct ledger *ledger, const struct pod *pod, struct view container,
+		      const struct roster_device *device);
 /* Puts everything in order, each holding once. */
 void ledger_close(struct ledger *ledger);

@@ -12,6 +12,7 @@
 
 #include "core/overlap.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@
 
 struct seat {
 	struct view unit;
+	struct view resource; /* of a replica: each resource has its own of that ID */
 	const struct pod *pod;
 	bool is_claimed;
 	bool is_kept; /* by no book that names it now */
@@ -34,13 +36,8 @@ struct finder {
 	bool is_lenient;    /* what was read last counts, too: it is to end by what is known only */
 	bool has_whole_claimed, has_whole_given; /* the whole device: by a claim, by the plugin */
 	struct seat *seats;
-	size_t n_seats;
+	size_t n_seats, seats_cap;
 };
-
-static bool is_alive(const struct pod *pod)
-{
-	return pod && !pod_is_over(pod);
-}
 
 /*
  * What a List says and a good checkpoint does not has been given back: kubelets before 1.34 list
@@ -48,18 +45,21 @@ static bool is_alive(const struct pod *pod)
  */
 static unsigned believed(const struct finder *finder)
 {
-	if (finder->holdings->checkpoint == HOLDING_BOOK_OK)
-		return HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM;
-	if (finder->is_lenient)
-		return HOLDING_CHECKPOINT | HOLDING_LIST | HOLDING_POD_STATUS | HOLDING_CLAIM;
-	return HOLDING_POD_STATUS | HOLDING_CLAIM |
-	       (finder->holdings->list == HOLDING_BOOK_OK ? HOLDING_LIST : 0u);
+	const struct holdings *holdings = finder->holdings;
+	unsigned witnesses = HOLDING_POD_STATUS | HOLDING_CLAIM;
+
+	if (finder->is_lenient || holdings->checkpoint == HOLDING_BOOK_OK)
+		witnesses |= HOLDING_CHECKPOINT;
+	if (holdings->checkpoint != HOLDING_BOOK_OK &&
+	    (finder->is_lenient || holdings->list == HOLDING_BOOK_OK))
+		witnesses |= HOLDING_LIST;
+	return witnesses;
 }
 
+/* By HAMi's IDs nobody can tell which device it is. */
 static bool is_seat(const struct finder *finder, const struct holding *item)
 {
-	return (item->witnesses & believed(finder)) && item->id.len > 0 && !item->takes_no_slot &&
-	       !item->is_monitor && !item->is_hami && item->owner->stand_in.len == 0;
+	return (item->witnesses & believed(finder)) && !item->is_monitor && !item->is_hami;
 }
 
 static bool is_claimed(const struct holding *item)
@@ -79,12 +79,19 @@ static struct view unit_of(const struct finder *finder, const struct holding *it
 	if (is_whole(item) ||
 	    (is_claimed(item) ? finder->has_whole_given : finder->has_whole_claimed))
 		return finder->device->uuid;
-	return item->partition.len > 0 && !device_id_parse(item->id).is_replica ? item->partition
-										: item->id;
+	return item->partition.len == 0 || device_id_parse(item->id).is_replica ? item->id
+										: item->partition;
+}
+
+static struct view resource_of(const struct finder *finder, const struct holding *item)
+{
+	return device_id_parse(unit_of(finder, item)).is_replica ? item->owner->resource
+								 : (struct view){0};
 }
 
 static void add(struct finder *finder, struct seat seat)
 {
+	assert(finder->n_seats < finder->seats_cap);
 	finder->seats[finder->n_seats++] = seat;
 }
 
@@ -96,8 +103,9 @@ static void read_items(struct finder *finder, const struct holding *items, size_
 						: &finder->has_whole_given) = true;
 	}
 	for (size_t i = 0; i < n_items; i++) {
-		if (is_seat(finder, &items[i]) && is_alive(items[i].owner->pod))
+		if (is_seat(finder, &items[i]) && items[i].owner->pod)
 			add(finder, (struct seat){.unit = unit_of(finder, &items[i]),
+						  .resource = resource_of(finder, &items[i]),
 						  .pod = items[i].owner->pod,
 						  .is_claimed = is_claimed(&items[i])});
 	}
@@ -110,8 +118,7 @@ static bool is_kept(const struct finder *finder, const struct attribution_tenant
 	size_t n;
 	(void)holding_items_of(finder->holdings, finder->index, tenant->pod_uid, tenant->container,
 			       &n);
-	return n == 0 && tenant->slots > 0 && tenant->stand_in.len == 0 &&
-	       !claimant_is_one(tenant) && is_alive(pod);
+	return n == 0 && pod && tenant->stand_in.len == 0 && !claimant_is_one(tenant);
 }
 
 static bool is_shared(const struct attribution_status *status, struct view partition)
@@ -146,18 +153,25 @@ static int by_unit(const void *a, const void *b)
 {
 	const struct seat *x = a, *y = b;
 	int order = view_compare(x->unit, y->unit);
+	if (!order)
+		order = view_compare(x->resource, y->resource);
 	return order ? order : view_compare(pod_uid(x->pod), pod_uid(y->pod));
+}
+
+static bool is_same_unit(const struct seat *a, const struct seat *b)
+{
+	return view_equal(a->unit, b->unit) && view_equal(a->resource, b->resource);
 }
 
 /* The seats of one pod become one. False: no more than one has the unit, or all do by right. */
 static bool is_held_twice(const struct finder *finder, struct seat *seats, size_t *n_seats)
 {
 	bool is_given = false, is_named = finder->is_lenient;
-	size_t n = 0;
+	size_t n = 1;
 	for (size_t i = 0; i < *n_seats; i++) {
 		is_given |= !seats[i].is_claimed;
 		is_named |= !seats[i].is_kept;
-		if (n == 0 || seats[n - 1].pod != seats[i].pod)
+		if (seats[n - 1].pod != seats[i].pod)
 			seats[n++] = seats[i];
 	}
 	*n_seats = n;
@@ -166,7 +180,7 @@ static bool is_held_twice(const struct finder *finder, struct seat *seats, size_
 
 static void describe(const struct seat *seats, size_t n_seats, struct sbuf *message)
 {
-	sbuf_printf(message, "%.*s is held by ", VIEW_ARG(seats[0].unit));
+	sbuf_printf(message, "%.*s is held by ", VIEW_ARG(seats->unit));
 	for (size_t i = 0; i < n_seats && i < OVERLAP_PODS; i++)
 		sbuf_printf(message, "%s%.*s/%.*s",
 			    i == 0             ? ""
@@ -185,41 +199,40 @@ static bool is_before(const struct finder *finder, struct view unit)
 	       view_starts_with(view_from_offset(finder->before, unit.len), VIEW(" is held by "));
 }
 
+/* A unit is of one device only. */
 static bool counts(const struct finder *finder, struct doubt_book *doubts, struct view unit)
 {
 	const struct doubt_fact fact = {
 		.kind = DOUBT_OVERLAP,
-		.device = finder->device->uuid,
 		.subject = unit,
 		.waits_ms = finder->holdings->input->limits->disagreement_ms,
-		.is_published = is_before(finder, unit),
 	};
-	if (finder->is_lenient)
-		return is_before(finder, unit);
-	return doubt_counts(doubts, &fact);
+	return is_before(finder, unit) || (!finder->is_lenient && doubt_counts(doubts, &fact));
 }
 
 /* Of several units it is the one of before, or the first. */
 static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *message)
 {
-	size_t n;
+	const struct seat *found = NULL;
+	size_t end, n_found;
 
 	qsort(finder->seats, finder->n_seats, sizeof(*finder->seats), by_unit);
-	for (size_t first = 0; first < finder->n_seats; first += n) {
+	for (size_t first = 0; first < finder->n_seats; first = end) {
 		struct seat *seats = &finder->seats[first];
-		for (n = 1; first + n < finder->n_seats; n++) {
-			if (!view_equal(seats[0].unit, seats[n].unit))
-				break;
+		struct view unit = seats->unit;
+		end = first;
+		while (end < finder->n_seats && is_same_unit(seats, &finder->seats[end]))
+			end++;
+		size_t n_pods = end - first;
+		if (!is_held_twice(finder, seats, &n_pods) || !counts(finder, doubts, unit))
+			continue;
+		if (!found || is_before(finder, unit)) {
+			found = seats;
+			n_found = n_pods;
 		}
-		size_t n_pods = n;
-		if (!is_held_twice(finder, seats, &n_pods) ||
-		    !counts(finder, doubts, seats[0].unit))
-			continue;
-		if (message->len > 0 && !is_before(finder, seats[0].unit))
-			continue;
-		sbuf_clear(message);
-		describe(seats, n_pods, message);
 	}
+	if (found)
+		describe(found, n_found, message);
 }
 
 static struct view published_message(const struct attribution_status *published)
@@ -238,17 +251,16 @@ static size_t count_seats(const struct tenants *tenants, size_t n_items)
 	return n;
 }
 
-static void look(struct finder *finder, const struct tenants *tenants, struct doubt_book *doubts,
+static void look(struct finder finder, const struct tenants *tenants, struct doubt_book *doubts,
 		 struct sbuf *message)
 {
 	size_t n_items;
-	const struct holding *items = holding_items(finder->holdings, finder->index, &n_items);
+	const struct holding *items = holding_items(finder.holdings, finder.index, &n_items);
 
-	finder->n_seats = 0;
-	read_items(finder, items, n_items);
+	read_items(&finder, items, n_items);
 	for (uint32_t i = 0; i < tenants->listed.count; i++)
-		read_kept(finder, ARRAY_AT(tenants->listed, struct attribution_tenant, i));
-	find(finder, doubts, message);
+		read_kept(&finder, ARRAY_AT(tenants->listed, struct attribution_tenant, i));
+	find(&finder, doubts, message);
 }
 
 int overlap_find(const struct holdings *holdings, struct overlap_device device,
@@ -262,19 +274,19 @@ int overlap_find(const struct holdings *holdings, struct overlap_device device,
 		.device = &holdings->roster->devices[device.index],
 		.index = device.index,
 		.status = device.status,
-
 	};
 
 	sbuf_init(&message, OVERLAP_MESSAGE);
 	(void)holding_items(holdings, device.index, &n_items);
-	finder.seats = arena_alloc(arena, count_seats(tenants, n_items), sizeof(*finder.seats));
+	finder.seats_cap = count_seats(tenants, n_items);
+	finder.seats = arena_alloc(arena, finder.seats_cap, sizeof(*finder.seats));
 	if (!finder.seats)
 		return error_no_memory(err);
 	finder.before = published_message(roster_published(finder.device));
-	look(&finder, tenants, doubts, &message);
-	if (message.len == 0 && finder.before.len > 0) {
+	look(finder, tenants, doubts, &message);
+	if (message.len == 0 && finder.before.ptr) {
 		finder.is_lenient = true;
-		look(&finder, tenants, doubts, &message);
+		look(finder, tenants, doubts, &message);
 	}
 	if (sbuf_check(&message, "message", err) < 0)
 		return -1;

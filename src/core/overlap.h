@@ -7,9 +7,10 @@
  * have; and a device plugin and a driver of claims may both hand out a device.
  *
  * A holder is a pod that the API server has and that is not over. Pods that claims alone gave the
- * device share it by right, and so do those for whom HAMi or KAI holds it; a reservation of which
- * the books have lost all trace is a holder like any other. It counts when it has been seen for
- * disagreement_ms (core/doubt.h): the news of an end may come after those of the next pod.
+ * device share it by right, and so do those for whom KAI's reservation holds it, which is a holder
+ * like any other. What HAMi's IDs lead to is not known, so their holders are none. It counts when it
+ * has been seen for disagreement_ms (core/doubt.h): the news of an end may come after those of the
+ * next pod.
  *
  * Threads: any.
  * Limits:  the message is about one ID of the device and names OVERLAP_PODS pods; further ones are

@@ -56,7 +56,7 @@ struct pod {
 	bool deleting : 1;
 	bool admission_failed : 1;
 	bool wants_gpu : 1;
-	bool containers_terminated : 1;
+	bool no_container_runs : 1;
 	bool system : 1;
 	bool is_reservation : 1;
 	char text[];
@@ -191,7 +191,7 @@ static void put_facts(const struct pod_fields *fields, struct pod *pod)
 	pod->deleting = fields->deleting;
 	pod->admission_failed = fields->admission_failed;
 	pod->wants_gpu = fields->wants_gpu;
-	pod->containers_terminated = fields->containers_terminated;
+	pod->no_container_runs = fields->no_container_runs;
 	pod->system = fields->system;
 	pod->is_reservation = fields->is_reservation;
 }
@@ -382,7 +382,7 @@ bool pod_is_over(const struct pod *pod)
 
 	if (pod->admission_failed)
 		return true;
-	return terminal && pod->containers_terminated;
+	return terminal && pod->no_container_runs;
 }
 
 const struct pod_container *pod_find_container(const struct pod *pod, struct view name)
@@ -502,6 +502,6 @@ bool pod_equal(const struct pod *a, const struct pod *b)
 {
 	return a->node == b->node && a->phase == b->phase && a->deleting == b->deleting &&
 	       a->admission_failed == b->admission_failed && a->wants_gpu == b->wants_gpu &&
-	       a->containers_terminated == b->containers_terminated && a->system == b->system &&
+	       a->no_container_runs == b->no_container_runs && a->system == b->system &&
 	       a->is_reservation == b->is_reservation && texts_equal(a, b) && extras_equal(a, b);
 }

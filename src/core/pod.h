@@ -40,7 +40,7 @@ struct pod_container {
 	struct view name;
 	enum pod_container_kind kind;
 	enum pod_container_state state;
-	bool wants_gpu; /* its limits name a resource that may be a GPU's */
+	bool wants_gpu; /* of the kubelet's plugins: its limits have some of what may be a GPU */
 	struct view id; /* of the container that runs, or ran last, without the runtime's name; */
 			/* empty: not told */
 };
@@ -81,7 +81,7 @@ struct pod_fields {
 	bool admission_failed; /* status.reason is UnexpectedAdmissionError */
 	bool wants_gpu;        /* any container does, or uses a claim, or the pod shares a GPU by */
 	/* way of HAMi or KAI */
-	bool containers_terminated; /* each with a status is, of those that are not ephemeral */
+	bool no_container_runs; /* none with a status does, of those that are not ephemeral */
 	bool system;                /* looks like one of the GPU operator's validation pods */
 	bool is_reservation;        /* looks like a pod of KAI's that holds a GPU for others */
 	int64_t started_at; /* see pod_started_at() */
@@ -156,7 +156,8 @@ bool pod_has_kai_group(const struct pod *pod);
 bool pod_is_in_kai_group(const struct pod *pod, struct view group);
 /*
  * True when the pod cannot hold a device any more: it failed admission, or its phase is Succeeded
- * or Failed and no container is known to run.
+ * or Failed and no container is known to run. One that waits does not: the main containers of a pod
+ * whose init container failed wait for as long as its object exists.
  */
 bool pod_is_over(const struct pod *pod);
 /* The container of that name, or NULL (also for pods that want no GPU). */

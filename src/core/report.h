@@ -113,7 +113,7 @@ struct report_checkpoint_entry {
 	struct view container;
 	struct view resource;
 	struct array device_ids; /* struct view, raw */
-	bool mps;                /* the allocation response carried MPS' pipe directory */
+	bool mps;                /* the allocation response made it a client of MPS */
 };
 
 struct report_checkpoint {

@@ -41,7 +41,9 @@ struct findings {
 	int64_t replicas;
 	bool has_offer;
 	bool is_offer_known;
-	bool is_shared; /* without replicas: several pods hold one ID, or one holds it for others */
+	/* Without replicas several pods hold one ID, or one holds it for others: */
+	bool is_shared;      /* that of the device */
+	bool is_part_shared; /* that of a MIG device */
 	int mode;
 	struct view evidence[MAX_EVIDENCE];
 	uint32_t n_evidence;
@@ -75,6 +77,7 @@ static const struct view left_over_ids = VIEW_INIT(
 	"a pod holds a device ID that is no longer offered");
 static const struct view no_ids = VIEW_INIT("no device ID is known");
 static const struct view mig_is_on = VIEW_INIT("MIG mode is on");
+static const struct view hami_ids = VIEW_INIT("device IDs are HAMi's");
 static const struct view odd_ids = VIEW_INIT("a device ID is of no known form");
 
 /* MPS or time-slicing? */
@@ -159,11 +162,11 @@ static bool has_tenant_of_then(const struct findings *f)
 	return false;
 }
 
-static bool was_contradicted(const struct findings *f)
+static bool was_evidence(const struct findings *f, struct view line)
 {
 	const struct array before = f->published->evidence;
 	for (uint32_t i = 0; i < before.count; i++) {
-		if (view_equal(*ARRAY_AT(before, struct view, i), default_contradicts))
+		if (view_equal(*ARRAY_AT(before, struct view, i), line))
 			return true;
 	}
 	return false;
@@ -174,7 +177,8 @@ static bool is_contradicted(const struct findings *f, int mode)
 {
 	switch (mode) {
 	case ATTRIBUTION_MODE_MPS:
-		return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT && !was_contradicted(f);
+		return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT &&
+		       !was_evidence(f, default_contradicts);
 	case ATTRIBUTION_MODE_TIME_SLICED:
 		return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	default:
@@ -224,7 +228,8 @@ static void ask_clues(struct findings *f)
 		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_ids : replica_ids);
 }
 
-/* What the node is labelled as corroborates, or contradicts. */
+/* What the node is labelled as corroborates, or contradicts. That the plugin does not share is no
+ * news where it does not. */
 static const struct {
 	struct view value;
 	int mode;
@@ -238,19 +243,25 @@ static const struct {
 	 VIEW_INIT("node label gpu.sharing-strategy is time-slicing, which contradicts")},
 };
 
+static const struct view none_contradicts = VIEW_INIT(
+	"node label gpu.sharing-strategy is none, which contradicts");
+
 static void add_label(struct findings *f)
 {
 	const struct node *node = f->holdings->input->node;
 	struct view label = {0};
 
-	if (!node || !node_label(node, VIEW("gpu.sharing-strategy"), &label))
-		return;
+	if (node)
+		(void)node_label(node, VIEW("gpu.sharing-strategy"), &label);
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
 		if (view_equal(labels[i].value, label))
 			add(f, f->mode == ATTRIBUTION_MODE_UNKNOWN || f->mode == labels[i].mode
 				       ? labels[i].evidence
 				       : labels[i].contradicts);
 	}
+	if (view_equal(label, VIEW("none")) && f->mode != ATTRIBUTION_MODE_UNKNOWN &&
+	    f->forms == FORM_GPU_REPLICA)
+		add(f, none_contradicts);
 }
 
 static void tell_replicas_apart(struct findings *f)
@@ -280,6 +291,12 @@ static void conclude_without_ids(struct findings *f)
 		conclude(f, ATTRIBUTION_MODE_UNKNOWN, no_ids);
 }
 
+static void conclude_exclusive(struct findings *f)
+{
+	conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
+	add_label(f);
+}
+
 static void conclude_from_forms(struct findings *f)
 {
 	switch (f->forms) {
@@ -287,13 +304,17 @@ static void conclude_from_forms(struct findings *f)
 		if (f->is_shared)
 			tell_replicas_apart(f);
 		else
-			conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
+			conclude_exclusive(f);
 		break;
 	case FORM_GPU_REPLICA:
 		tell_replicas_apart(f);
 		break;
 	case FORM_MIG:
-		conclude(f, ATTRIBUTION_MODE_MIG, mig_ids);
+		conclude(f,
+			 f->is_part_shared ? ATTRIBUTION_MODE_MIG_TIME_SLICED : ATTRIBUTION_MODE_MIG,
+			 mig_ids);
+		if (f->is_part_shared)
+			add(f, shared_ids);
 		break;
 	case FORM_MIG_REPLICA:
 	case FORM_MIG | FORM_MIG_REPLICA: /* of several kinds of parts some are shared */
@@ -304,7 +325,7 @@ static void conclude_from_forms(struct findings *f)
 		if (f->forms & FORM_ODD)
 			conclude(f, ATTRIBUTION_MODE_UNKNOWN, odd_ids);
 		else if (f->forms & FORM_HAMI)
-			conclude(f, ATTRIBUTION_MODE_UNKNOWN, VIEW("device IDs are HAMi's"));
+			conclude(f, ATTRIBUTION_MODE_UNKNOWN, hami_ids);
 		else if (f->forms & (FORM_MIG | FORM_MIG_REPLICA))
 			contradict(f, gpu_ids, mig_ids);
 		else
@@ -320,6 +341,42 @@ static void note_left_over(struct findings *f)
 {
 	if (f->left_over & ~f->forms)
 		add(f, left_over_ids);
+}
+
+/* 0: none, or not one alone. */
+static unsigned published_form(const struct findings *f)
+{
+	switch (f->published->mode) {
+	case ATTRIBUTION_MODE_EXCLUSIVE:
+		return FORM_GPU;
+	case ATTRIBUTION_MODE_MIG:
+		return FORM_MIG;
+	case ATTRIBUTION_MODE_MIG_TIME_SLICED:
+		return FORM_MIG_REPLICA;
+	default: /* it may be that only MPS and time-slicing could not be told apart */
+		if (was_evidence(f, gpu_ids) || was_evidence(f, hami_ids) ||
+		    was_evidence(f, odd_ids))
+			return 0;
+		return f->published->replicas == 1 ? FORM_GPU : FORM_GPU_REPLICA;
+	}
+}
+
+/*
+ * With none on offer, those that are held may be of before and of now. Which are which is known
+ * where some were left over already when it was published how the device is shared out.
+ */
+static void tell_left_over(struct findings *f, size_t device)
+{
+	unsigned form;
+	if (f->has_offer || f->forms == 0 || !f->published || !was_evidence(f, left_over_ids) ||
+	    claimant_is_sliced(f->holdings, device))
+		return;
+	form = published_form(f);
+	if (form == 0)
+		return;
+	f->left_over = f->forms & ~form;
+	f->forms = form;
+	f->replicas = f->published->replicas;
 }
 
 static enum form form_of(const struct slot *slot)
@@ -356,15 +413,18 @@ static void read_slots(struct findings *f, const struct slot *slots, size_t n_sl
 	}
 }
 
-static int by_id(const void *id, const void *item)
+static int by_id(const void *key, const void *element)
 {
-	return view_compare(*(const struct view *)id, ((const struct slot *)item)->id);
+	const struct holding *item = key;
+	const struct slot *slot = element;
+	int order = view_compare(item->id, slot->id);
+	return order ? order : view_compare(item->owner->resource, slot->resource);
 }
 
-static bool is_on_offer(struct view id, const struct slot *slots, size_t n_slots)
+/* What takes no slot has none. */
+static bool is_on_offer(const struct holding *item, const struct slot *slots, size_t n_slots)
 {
-	const struct slot *slot = n_slots > 0 ? bsearch(&id, slots, n_slots, sizeof(*slots), by_id)
-					      : NULL;
+	const struct slot *slot = bsearch(item, slots, n_slots, sizeof(*slots), by_id);
 	return slot && slot->is_offered;
 }
 
@@ -377,7 +437,7 @@ static void read_holdings(struct findings *f, const struct holding *items, size_
 {
 	for (size_t i = 0; i < n_items; i++) {
 		if (device_id_parse(items[i].id).is_replica &&
-		    (!f->has_offer || is_on_offer(items[i].id, slots, n_slots)))
+		    (!f->has_offer || is_on_offer(&items[i], slots, n_slots)))
 			f->mps |= items[i].mps;
 		f->is_shared |= (items[i].witnesses & HOLDING_KAI) != 0;
 	}
@@ -385,32 +445,50 @@ static void read_holdings(struct findings *f, const struct holding *items, size_
 
 /* Claims: those that are known, and those of which only that they were is. */
 
-struct claims {
-	const struct holding *items; /* of the device */
-	size_t n_items;
-	size_t n_pods; /* that use it by claims, whichever of its parts and in how many containers */
+/* A pod that uses the device by a claim, in however many containers. */
+struct use {
+	struct view part; /* of the device: the MIG device's UUID, or its name; empty: all of it */
+	struct view pod_uid;
+	bool is_part;
 };
 
-static bool is_use_of(const struct holding *item, struct view pod_uid)
+struct uses {
+	struct use *items;
+	size_t n_items;
+};
+
+static size_t count_uses(const struct findings *f, size_t n_items)
 {
-	return (item->witnesses & HOLDING_CLAIM) && !item->is_monitor &&
-	       view_equal(item->owner->pod_uid, pod_uid);
+	const struct attribution_status *published = roster_published(f->device);
+	size_t n = n_items;
+	for (uint32_t i = 0; published && i < published->tenants.count; i++)
+		n += 1 +
+		     ARRAY_AT(published->tenants, struct attribution_tenant, i)->partitions.count;
+	return n;
 }
 
-static bool is_user(const struct claims *claims, struct view pod_uid)
+static void note_use(struct uses *uses, struct use use)
 {
-	for (size_t i = 0; i < claims->n_items; i++) {
-		if (is_use_of(&claims->items[i], pod_uid))
-			return true;
+	uses->items[uses->n_items++] = use;
+}
+
+/* Who watches shares nothing. */
+static void read_known(struct uses *uses, const struct holding *items, size_t n_items)
+{
+	for (size_t i = 0; i < n_items; i++) {
+		const struct holding *item = &items[i];
+		if (!(item->witnesses & HOLDING_CLAIM) || item->is_monitor)
+			continue;
+		bool is_part = item->is_part || item->partition.len > 0;
+		note_use(uses, (struct use){is_part && item->partition.len == 0 ? item->id
+										: item->partition,
+					    item->owner->pod_uid, is_part});
 	}
-	return false;
 }
 
 /* What a claim gave is what it was published as. */
-static void keep_form(struct findings *f, const struct attribution_tenant *tenant)
+static void keep_form(struct findings *f, bool is_mig)
 {
-	assert(f->published); /* it is where the tenant comes from */
-	bool is_mig = tenant->partitions.count > 0 || f->published->mode == ATTRIBUTION_MODE_MIG;
 	enum form form = is_mig ? FORM_MIG : FORM_GPU;
 	if (f->has_offer)
 		f->left_over |= form;
@@ -420,36 +498,50 @@ static void keep_form(struct findings *f, const struct attribution_tenant *tenan
 		f->replicas = 1;
 }
 
-static void read_kept(struct findings *f, size_t device, struct claims *claims)
+static void read_kept(struct findings *f, size_t device, struct uses *uses)
 {
 	const struct attribution_tenant *tenant;
-	struct view last = {0};
 	uint32_t index = 0;
 
 	while ((tenant = claimant_next_kept(f->holdings, device, &index))) {
-		keep_form(f, tenant);
-		claims->n_pods += !view_equal(tenant->pod_uid, last) &&
-				  !is_user(claims, tenant->pod_uid);
-		last = tenant->pod_uid;
+		const struct array parts = tenant->partitions;
+		assert(f->published); /* it is where the tenant comes from */
+		int mode = f->published->mode;
+		bool is_mig = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
+			      mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
+		keep_form(f, is_mig);
+		for (uint32_t i = 0; i < parts.count; i++)
+			note_use(uses, (struct use){*ARRAY_AT(parts, struct view, i),
+						    tenant->pod_uid, true});
+		/* Which part it is, if it has no UUID, only the claim told. */
+		if (parts.count == 0 && mode != ATTRIBUTION_MODE_MIG)
+			note_use(uses, (struct use){.pod_uid = tenant->pod_uid,
+						    .is_part = is_mig});
 	}
 }
 
-/* Both the holdings and the published tenants of a device are in the order of the pods' UIDs. */
-static void read_claims(struct findings *f, size_t device)
+static int by_part(const void *a, const void *b)
 {
-	struct claims claims = {0};
-	struct view last = {0};
+	return view_compare(((const struct use *)a)->part, ((const struct use *)b)->part);
+}
 
-	claims.items = holding_items(f->holdings, device, &claims.n_items);
-	for (size_t i = 0; i < claims.n_items; i++) {
-		struct view uid = claims.items[i].owner->pod_uid;
-		if (!is_use_of(&claims.items[i], uid))
-			continue;
-		claims.n_pods += !view_equal(uid, last);
-		last = uid;
+static int read_claims(struct findings *f, size_t device, const struct holding *items,
+		       size_t n_items, struct arena *arena, struct error *err)
+{
+	struct uses uses = {
+		.items = arena_alloc(arena, count_uses(f, n_items), sizeof(*uses.items))};
+
+	if (!uses.items)
+		return error_no_memory(err);
+	read_known(&uses, items, n_items);
+	read_kept(f, device, &uses);
+	qsort(uses.items, uses.n_items, sizeof(*uses.items), by_part);
+	for (size_t i = 1; i < uses.n_items; i++) {
+		const struct use *one = &uses.items[i - 1], *other = &uses.items[i];
+		if (view_equal(one->part, other->part) && !view_equal(one->pod_uid, other->pod_uid))
+			*(one->is_part ? &f->is_part_shared : &f->is_shared) = true;
 	}
-	read_kept(f, device, &claims);
-	f->is_shared |= claims.n_pods > 1;
+	return 0;
 }
 
 /* What is known of the IDs says nothing, for nobody spoke, or too little, for the List is short. */
@@ -498,11 +590,13 @@ int sharing_conclude(const struct holdings *holdings, const struct slots *slots,
 
 	read_slots(&f, own_slots, n_slots);
 	read_holdings(&f, items, n_items, own_slots, n_slots);
-	read_claims(&f, device);
+	if (read_claims(&f, device, items, n_items, arena, err) < 0)
+		return -1;
 	if (is_unheard(&f) && f.published && f.published->mode != ATTRIBUTION_MODE_UNSET) {
 		*ret_sharing = *f.published;
 		return 0;
 	}
+	tell_left_over(&f, device);
 	if (f.forms == 0)
 		conclude_without_ids(&f);
 	else

@@ -14,7 +14,12 @@ static size_t count_ids(struct array lists)
 	return n;
 }
 
-static bool add(const struct roster *roster, struct slots *slots, struct view id, bool is_held)
+/*
+ * A plugin that calls what it shares by another name numbers the replicas anew, while who came
+ * before keeps what he has of the old name.
+ */
+static bool add(const struct roster *roster, struct slots *slots, struct view id,
+		struct view resource, bool is_held)
 {
 	struct roster_place place = roster_find(roster, id);
 	if (!place.device)
@@ -22,6 +27,7 @@ static bool add(const struct roster *roster, struct slots *slots, struct view id
 	slots->items[slots->n_items++] = (struct slot){
 		.device = (size_t)(place.device - roster->devices),
 		.id = id,
+		.resource = place.id.is_replica ? resource : (struct view){0},
 		.partition = place.partition,
 		.is_replica = place.id.is_replica,
 		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.gpu_instance >= 0,
@@ -47,16 +53,17 @@ static void add_held(struct slots *slots, const struct roster *roster, const str
 			.is_held = true,
 		};
 	else
-		add(roster, slots, item->id, true);
+		add(roster, slots, item->id, item->owner->resource, true);
 }
 
 static void add_offer(const struct roster *roster, struct slots *slots, struct array lists)
 {
 	for (uint32_t i = 0; i < lists.count; i++) {
-		const struct array ids =
-			ARRAY_AT(lists, struct report_resource_devices, i)->device_ids;
-		for (uint32_t j = 0; j < ids.count; j++) {
-			if (!add(roster, slots, *ARRAY_AT(ids, struct view, j), false))
+		const struct report_resource_devices *offer = ARRAY_AT(
+			lists, struct report_resource_devices, i);
+		for (uint32_t j = 0; j < offer->device_ids.count; j++) {
+			if (!add(roster, slots, *ARRAY_AT(offer->device_ids, struct view, j),
+				 offer->resource, false))
 				slots->ids_unknown++;
 		}
 	}
@@ -66,7 +73,16 @@ static int by_place(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 	int order = (x->device > y->device) - (x->device < y->device);
-	return order ? order : view_compare(x->id, y->id);
+	if (!order)
+		order = view_compare(x->id, y->id);
+	return order ? order : view_compare(x->resource, y->resource);
+}
+
+/* Of an ID whose holder is not known the resource is not either: that one comes first. */
+static bool is_same(const struct slot *a, const struct slot *b)
+{
+	return a->device == b->device && view_equal(a->id, b->id) &&
+	       (a->resource.len == 0 || view_equal(a->resource, b->resource));
 }
 
 static void fold(struct slots *slots)
@@ -76,7 +92,8 @@ static void fold(struct slots *slots)
 	for (size_t i = 0; i < slots->n_items; i++) {
 		struct slot *last = n > 0 ? &slots->items[n - 1] : NULL;
 		const struct slot *slot = &slots->items[i];
-		if (last && by_place(last, slot) == 0) {
+		if (last && is_same(last, slot)) {
+			last->resource = slot->resource;
 			last->is_held |= slot->is_held;
 			last->is_offered |= slot->is_offered;
 		} else {
@@ -84,6 +101,27 @@ static void fold(struct slots *slots)
 		}
 	}
 	slots->n_items = n;
+}
+
+/*
+ * What is on offer is told by both books. The last good part of one that fails counts only where
+ * the other does not speak: it may be of before the plugin was configured anew.
+ */
+static void add_offers(const struct holdings *holdings, const struct report *report,
+		       struct slots *slots)
+{
+	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
+	const bool is_known[] = {report->allocatable.present,
+				 report->checkpoint.present &&
+					 report->checkpoint.registered.present};
+	const bool is_good[] = {is_known[0] && holdings->list == HOLDING_BOOK_OK,
+				is_known[1] && holdings->checkpoint == HOLDING_BOOK_OK};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		slots->is_offer_known |= is_known[i];
+		if (is_good[i] || !is_good[1 - i])
+			add_offer(holdings->roster, slots, lists[i]);
+	}
 }
 
 int slot_collect(const struct holdings *holdings, struct arena *arena, struct slots *ret_slots,
@@ -100,13 +138,8 @@ int slot_collect(const struct holdings *holdings, struct arena *arena, struct sl
 		return error_no_memory(err);
 	for (size_t i = 0; i < holdings->n_placed; i++)
 		add_held(&slots, holdings->roster, &holdings->items[i]);
-	if (report) {
-		add_offer(holdings->roster, &slots, report->allocatable);
-		add_offer(holdings->roster, &slots, report->checkpoint.registered);
-		slots.is_offer_known = report->allocatable.present ||
-				       (report->checkpoint.present &&
-					report->checkpoint.registered.present);
-	}
+	if (report)
+		add_offers(holdings, report, &slots);
 	fold(&slots);
 	*ret_slots = slots;
 	return 0;

@@ -3,7 +3,7 @@
 
 /*
  * slot - the device IDs that exist: each ID that is advertised, registered or held is one slot of
- * its device, however often it is named.
+ * its device, however often it is named; a replica's is one under each resource's name.
  *
  * Threads: any.
  */
@@ -13,6 +13,7 @@
 struct slot {
 	size_t device;         /* index in the roster */
 	struct view id;        /* raw, or a claim's "pool/device" */
+	struct view resource;  /* of a replica: another resource's of the same ID is another slot */
 	struct view partition; /* UUID of the MIG device, or empty */
 	bool is_replica;
 	bool is_mig;

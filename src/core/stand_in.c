@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Whose part of HAMi's annotation is whose? Which parts are there differs from release to release
+ * (core/stand_in.h), but not how HAMi's plugin reads them: it does not learn for which container the
+ * kubelet asks, and gives the first part that is not empty and that it has not given yet. The
+ * kubelet asks for the init containers first, then for the main ones, each in the order of the pod,
+ * and only for those that request something. So the n-th part that is not empty is that of the n-th
+ * container that holds IDs. Where these are not as many, not all holders are known (the List has no
+ * init containers), or somebody has edited the annotation: then it is read by position if it has a
+ * part for each container, and not at all otherwise.
+ */
+
 #include "core/stand_in.h"
 
 /* HAMi */
@@ -20,16 +32,18 @@ static struct view uuid_of(struct view device)
 }
 
 /*
- * False: it is no device of the node, or not one that is known yet, or it still is another node's.
+ * NULL: it is no device of the node, or not one that is known yet, or it still is another node's.
  * Then all that is known is that the pod has one of this node's.
  */
-static bool note_hami_device(struct ledger *ledger, const struct pod *pod, struct view container,
-			     struct view uuid)
+static const struct roster_device *find_given(const struct ledger *ledger, struct view uuid)
 {
-	const struct holding what = {.witnesses = HOLDING_HAMI};
-	struct roster_place place = roster_find(ledger->holdings->roster, uuid);
-	if (!place.device || place.device->is_elsewhere)
-		return false;
+	const struct roster_device *device = roster_find(ledger->holdings->roster, uuid).device;
+	return device && !device->is_elsewhere ? device : NULL;
+}
+
+static void note_given(struct ledger *ledger, const struct pod *pod, struct view container,
+		       const struct roster_device *device)
+{
 	ledger_note_device(ledger,
 			   ledger_add_owner(ledger,
 					    (struct holding_owner){
@@ -38,32 +52,81 @@ static bool note_hami_device(struct ledger *ledger, const struct pod *pod, struc
 						    .resource = VIEW("nvidia.com/gpu"),
 						    .pod = pod,
 					    }),
-			   place.device, (struct view){0}, what);
-	return true;
+			   device, (struct view){0}, (struct holding){.witnesses = HOLDING_HAMI});
 }
 
 /* The annotation says where the IDs lead that the container holds: without them it says nothing. */
-static void read_hami_container(struct ledger *ledger, const struct pod *pod, struct view container,
-				struct view devices)
+static void read_part(struct ledger *ledger, const struct pod *pod, struct view container,
+		      struct view part)
 {
-	size_t n_held = ledger_count_hami(ledger, pod, container), n = 0;
-	struct view device;
+	struct view text;
 
-	while (devices.len > 0 && n < n_held) {
-		view_cut(devices, VIEW(":"), &device, &devices);
-		n += note_hami_device(ledger, pod, container, uuid_of(device));
+	while (part.len > 0) {
+		view_cut(part, VIEW(":"), &text, &part);
+		const struct roster_device *device = find_given(ledger, uuid_of(text));
+		if (device && ledger_take_hami(ledger, pod, container, device))
+			note_given(ledger, pod, container, device);
 	}
-	if (n > 0)
-		ledger_drop_hami(ledger, pod, container);
 }
 
-/* The parts are in the order of the pod's containers, which come first in its record. */
+/* HAMi calls a part empty that has no device, or one without a UUID. */
+static bool is_empty(struct view part)
+{
+	return uuid_of(part).len == 0;
+}
+
+struct containers {
+	struct view names[POD_MAX_CONTAINERS];
+	size_t n;
+};
+
+static void add(struct containers *containers, struct view name)
+{
+	containers->names[containers->n++] = name;
+}
+
+/* Notes the main ones, or the others, and which of them hold IDs. */
+static void list_containers(const struct ledger *ledger, const struct pod *pod, bool is_main,
+			    struct containers *all, struct containers *holders)
+{
+	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c->kind == POD_CONTAINER_EPHEMERAL ||
+		    (c->kind == POD_CONTAINER_MAIN) != is_main)
+			continue;
+		add(all, c->name);
+		if (ledger_has_hami(ledger, pod, c->name))
+			add(holders, c->name);
+	}
+}
+
+static size_t count_parts(struct view text, bool with_empty)
+{
+	struct view part;
+	size_t n = 0;
+	while (text.len > 0) {
+		view_cut(text, VIEW(";"), &part, &text);
+		n += with_empty || !is_empty(part);
+	}
+	return n;
+}
+
 static void read_hami(struct ledger *ledger, const struct pod *pod)
 {
-	struct view devices, rest = pod_hami_devices(pod);
-	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
-		view_cut(rest, VIEW(";"), &devices, &rest);
-		read_hami_container(ledger, pod, pod_container_at(pod, i)->name, devices);
+	struct view part, text = pod_hami_devices(pod);
+	struct containers all = {.n = 0}, holders = {.n = 0};
+	size_t n = 0;
+
+	list_containers(ledger, pod, false, &all, &holders);
+	list_containers(ledger, pod, true, &all, &holders);
+	const bool by_position = count_parts(text, false) != holders.n;
+	if (by_position && count_parts(text, true) != all.n)
+		return;
+	while (text.len > 0) {
+		view_cut(text, VIEW(";"), &part, &text);
+		if (by_position || !is_empty(part))
+			read_part(ledger, pod, by_position ? all.names[n++] : holders.names[n++],
+				  part);
 	}
 }
 

@@ -9,9 +9,18 @@
  * a group for which KAI holds a device.
  *
  * Sources: HAMi's annotation hami.io/vgpu-devices-allocated ("UUID,type,memory,cores:" a device,
- * ";" behind each container); KAI's labels runai-gpu-group, of who shares several devices
+ * ";" behind each container's part); KAI's labels runai-gpu-group, of who shares several devices
  * runai-gpu-group/GROUP, and annotations run.ai/reserve_for_gpu_index and
  * gpu-fraction-container-name.
+ *
+ * HAMi's parts, by release (pkg/scheduler/score.go, pkg/device/devices.go: Resourcereqs):
+ *
+ *	before 2.7.0	one for each main container; empty ones may be missing, or elsewhere (its
+ *			issue 991, pull request 1299)
+ *	2.7.0 .. 2.8.3	one for each main container
+ *	2.9.0		one for each init container, sidecars among them, then for the main ones (1650)
+ *	2.10.0		the same, and the empty ones are missing where devices are registered by the
+ *			name of their model, as NVIDIA's are (issue 2899)
  *
  * Threads: any.
  */

@@ -254,6 +254,16 @@ static struct view lowest_resource(const struct holding *group, size_t n_group)
 	return lowest;
 }
 
+/* One of its holdings is enough: of that one nothing more is known. */
+static struct view stand_in_of(const struct holding *group, size_t n_group)
+{
+	for (size_t i = 0; i < n_group; i++) {
+		if (group[i].owner->stand_in.len > 0 && !group[i].owner->is_resolved)
+			return group[i].owner->stand_in;
+	}
+	return (struct view){0};
+}
+
 /* It may mean the static pod that comes after this one (core/listing.c). */
 static bool is_mirror_by_name(const struct holding *group, size_t n_group)
 {
@@ -280,7 +290,7 @@ static int add_group(struct resolver *resolver, const struct holding *group, siz
 		.container = owner->container,
 		.resource = lowest_resource(group, n_group),
 		.slots = count_slots(group, n_group),
-		.stand_in = owner->is_resolved ? (struct view){0} : owner->stand_in,
+		.stand_in = stand_in_of(group, n_group),
 		.system = is_no_user(group, n_group),
 		.since = before && before->since ? before->since : resolver->input->now_wall_ms,
 	};
@@ -544,7 +554,7 @@ static void count_tenant(struct tenants *result, const struct attribution_tenant
 	result->count += !tenant->system;
 	if (tenant->phase == ATTRIBUTION_PHASE_PENDING)
 		result->slots_pending += tenant->slots;
-	if (tenant->stand_in.len > 0 && !tenant->system)
+	if (tenant->stand_in.len > 0 && !tenant->system && !is_unknown_pod(tenant))
 		result->slots_stand_in += tenant->slots;
 	if (is_unknown_pod(tenant))
 		result->slots_unresolved += tenant->slots;

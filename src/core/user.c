@@ -173,17 +173,18 @@ static bool may_be_elsewhere(const struct attribution_tenant *tenant, const stru
 /* Of several of a pod's containers that it may be of, neither's number is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	uint32_t n = 0, last = 0;
+	struct attribution_tenant *last = NULL;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
 		if (!may_be_of(finder, tenant_at(finder, i), suspect))
 			continue;
-		last = i;
+		last = tenant_at(finder, i);
 		n++;
 	}
-	bool is_told = n == 1 && !may_be_elsewhere(tenant_at(finder, last), suspect);
+	bool is_told = n == 1 && !may_be_elsewhere(last, suspect);
 	if (is_told)
-		credit(tenant_at(finder, last), suspect->process);
+		credit(last, suspect->process);
 	for (uint32_t i = 0; !is_told && i < finder->tenants->listed.count; i++)
 		finder->is_untold[i] |= may_be_of(finder, tenant_at(finder, i), suspect);
 	return n > 0;
@@ -310,8 +311,8 @@ static bool has_ended(const struct finder *finder, const struct suspect *suspect
 	const struct holdings *holdings = finder->holdings;
 	if (suspect->who.pod)
 		return pod_is_over(suspect->who.pod);
-	return holdings->n_ended > 0 && bsearch(&suspect->who.pod_uid, holdings->ended,
-						holdings->n_ended, sizeof(struct view), by_text);
+	return bsearch(&suspect->who.pod_uid, holdings->ended, holdings->n_ended,
+		       sizeof(struct view), by_text);
 }
 
 /* A pod that the API server has not told of yet may have the device by what is in no book that could

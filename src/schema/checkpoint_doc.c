@@ -6,8 +6,12 @@
  * the elements of a list; both are told what to do with each.
  *
  * AllocResp is the device plugin's answer, a protobuf message in base64. Of it only one thing is
- * wanted: whether the plugin told the container where MPS' pipes are. It alone tells MPS from
- * time-slicing, for the device IDs are the same.
+ * wanted: whether the plugin made the container a client of MPS. It alone tells MPS from
+ * time-slicing, for the device IDs are the same. NVIDIA's plugin tells where MPS' pipes are
+ * (CUDA_MPS_PIPE_DIRECTORY); GKE's (GoogleCloudPlatform/container-engine-accelerators,
+ * pkg/gpu/nvidia/manager.go) mounts them where CUDA looks anyhow, and tells what part of the device
+ * the client may have (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT). An
+ * entry without an answer is none that a kubelet writes.
  */
 
 #include "schema/checkpoint_doc.h"
@@ -141,7 +145,7 @@ static int visit_numa_node(struct reader *r, struct jlex *lex, struct view node,
 	return each_element(r, lex, visit_device, to);
 }
 
-/* The environment of an AllocResp: is MPS' pipe directory in it? */
+/* The environment of an AllocResp: does it make the container a client of MPS? */
 static int has_mps(struct reader *r, struct view message, bool *ret)
 {
 	bool mps = false;
@@ -155,7 +159,7 @@ static int has_mps(struct reader *r, struct view message, bool *ret)
 			continue;
 		if (map_entry_decode(field.bytes, &env, r->err) != 0)
 			return -1;
-		mps |= view_equal(env.key, VIEW("CUDA_MPS_PIPE_DIRECTORY"));
+		mps |= view_starts_with(env.key, VIEW("CUDA_MPS_"));
 	}
 	if (pbscan_check(&scan, "AllocResp", r->err) != 0)
 		return -1;

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "schema/gpu_resource.h"
 #include "schema/map_entry.h"
+#include "schema/quantity.h"
 #include "wire/pbscan.h"
 
 enum { POD_METADATA = 1, POD_SPEC = 2, POD_STATUS = 3 };
@@ -56,7 +57,7 @@ enum {
 enum { TIME_SECONDS = 1 };
 enum { CLAIM_STATUS_NAME = 1, CLAIM_STATUS_OBJECT = 2 };
 enum { EXTENDED_MAPPING = 1, EXTENDED_OBJECT = 2 };
-enum { MAPPING_CONTAINER = 1, MAPPING_REQUEST = 3 };
+enum { MAPPING_CONTAINER = 1, MAPPING_RESOURCE = 2, MAPPING_REQUEST = 3 };
 enum {
 	CONTAINER_STATUS_NAME = 1,
 	CONTAINER_STATUS_STATE = 2,
@@ -281,27 +282,71 @@ static int decode_claim_use(struct view message, struct pod_fields *fields, stru
 	return 0;
 }
 
+static bool is_mapping_of(struct view message, struct view container, struct view resource)
+{
+	struct view name = {0}, mapped = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == MAPPING_CONTAINER && field.wire == PBSCAN_BYTES)
+			name = field.bytes;
+		else if (field.number == MAPPING_RESOURCE && field.wire == PBSCAN_BYTES)
+			mapped = field.bytes;
+	}
+	return view_equal(name, container) && view_equal(mapped, resource);
+}
+
+/* A claim serves it, and not the kubelet's plugin. The status is checked when it is decoded. */
+static bool is_served(struct view extended, struct view container, struct view resource)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, extended);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == EXTENDED_MAPPING && field.wire == PBSCAN_BYTES &&
+		    is_mapping_of(field.bytes, container, resource))
+			return true;
+	}
+	return false;
+}
+
 /* A GPU is an extended resource: it always has a limit, and that equals the request. */
-static int decode_resources(struct view message, struct pod_fields *fields, bool *wants_gpu,
-			    struct error *err)
+static int decode_limit(struct view message, struct view extended, struct pod_container *container,
+			struct error *err)
+{
+	struct map_entry limit;
+	int64_t n;
+
+	if (map_entry_decode(message, &limit, err) != 0)
+		return -1;
+	if (!gpu_resource_is_known(limit.key) || is_served(extended, container->name, limit.key))
+		return 0;
+	if (map_entry_decode_quantity(message, &limit, err) != 0)
+		return -1;
+	/* An amount of no known form is some. */
+	container->wants_gpu |= !quantity_parse(limit.value, &n) || n > 0;
+	return 0;
+}
+
+static int decode_resources(struct view message, struct view extended, struct pod_fields *fields,
+			    struct pod_container *container, struct error *err)
 {
 	struct pbscan scan;
 	struct pbscan_field field;
 
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
-		struct map_entry limit;
 		if (field.wire != PBSCAN_BYTES)
 			continue;
 		if (field.number == RESOURCES_CLAIMS &&
 		    decode_claim_use(field.bytes, fields, err) != 0)
 			return -1;
-		if (field.number != RESOURCES_LIMITS)
-			continue;
-		if (map_entry_decode(field.bytes, &limit, err) != 0)
+		if (field.number == RESOURCES_LIMITS &&
+		    decode_limit(field.bytes, extended, container, err) != 0)
 			return -1;
-		if (gpu_resource_is_known(limit.key))
-			*wants_gpu = true;
 	}
 	return pbscan_check(&scan, "resources", err);
 }
@@ -318,11 +363,12 @@ static void add_container(struct pod_fields *fields, const struct pod_container 
 }
 
 /* Ephemeral containers have no resources; Kubernetes takes none. */
-static int decode_container(struct view message, enum pod_container_kind kind,
+static int decode_container(struct view message, enum pod_container_kind kind, struct view extended,
 			    struct pod_fields *fields, struct error *err)
 {
 	struct pod_container container = {.kind = kind};
 	uint32_t n_claims = fields->n_claims;
+	struct view resources = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -335,11 +381,11 @@ static int decode_container(struct view message, enum pod_container_kind kind,
 		else if (field.number == CONTAINER_RESTART_POLICY && kind == POD_CONTAINER_INIT &&
 			 view_equal(field.bytes, VIEW("Always")))
 			container.kind = POD_CONTAINER_SIDECAR;
-		else if (field.number == CONTAINER_RESOURCES && kind != POD_CONTAINER_EPHEMERAL &&
-			 decode_resources(field.bytes, fields, &container.wants_gpu, err) != 0)
-			return -1;
+		else if (field.number == CONTAINER_RESOURCES && kind != POD_CONTAINER_EPHEMERAL)
+			resources = field.bytes;
 	}
-	if (pbscan_check(&scan, "container", err) != 0)
+	if (pbscan_check(&scan, "container", err) != 0 ||
+	    decode_resources(resources, extended, fields, &container, err) != 0)
 		return -1;
 	for (; n_claims < fields->n_claims; n_claims++)
 		fields->claims[n_claims].container = container.name;
@@ -360,7 +406,7 @@ static int decode_ephemeral(struct view message, struct pod_fields *fields, stru
 	}
 	if (pbscan_check(&scan, "ephemeral container", err) != 0)
 		return -1;
-	return decode_container(common, POD_CONTAINER_EPHEMERAL, fields, err);
+	return decode_container(common, POD_CONTAINER_EPHEMERAL, (struct view){0}, fields, err);
 }
 
 /* They come after all others, so that they are those for which there is no room. */
@@ -410,23 +456,25 @@ static int decode_claim_name(struct view message, unsigned name_number, unsigned
 	return pbscan_check(&scan, "claim", err);
 }
 
-static int decode_spec_field(const struct pbscan_field *field, struct pod_fields *fields,
-			     struct error *err)
+static int decode_spec_field(const struct pbscan_field *field, struct view extended,
+			     struct pod_fields *fields, struct error *err)
 {
 	switch (field->number) {
 	case SPEC_NODE_NAME:
 		fields->node = field->bytes;
 		return 0;
 	case SPEC_CONTAINERS:
-		return decode_container(field->bytes, POD_CONTAINER_MAIN, fields, err);
+		return decode_container(field->bytes, POD_CONTAINER_MAIN, extended, fields, err);
 	case SPEC_INIT_CONTAINERS:
-		return decode_container(field->bytes, POD_CONTAINER_INIT, fields, err);
+		return decode_container(field->bytes, POD_CONTAINER_INIT, extended, fields, err);
 	default:
 		return 0;
 	}
 }
 
-static int decode_spec(struct view message, struct pod_fields *fields, struct error *err)
+/* A resource that a claim serves may have any name, and the claim may be of a GPU. */
+static int decode_spec(struct view message, struct view extended, struct pod_fields *fields,
+		       struct error *err)
 {
 	struct view account = {0};
 	struct pbscan scan;
@@ -438,14 +486,14 @@ static int decode_spec(struct view message, struct pod_fields *fields, struct er
 			continue;
 		if (field.number == SPEC_SERVICE_ACCOUNT)
 			account = field.bytes;
-		else if (decode_spec_field(&field, fields, err) != 0)
+		else if (decode_spec_field(&field, extended, fields, err) != 0)
 			return -1;
 	}
 	fields->system &= view_equal(account, system_account);
 	/* HAMi gives what a container asked the kubelet for. */
 	if (!fields->wants_gpu)
 		set_hami(fields, (struct view){0});
-	fields->wants_gpu |= fields->n_claims > 0;
+	fields->wants_gpu |= fields->n_claims > 0 || extended.len > 0;
 	if (!fields->wants_gpu) {
 		fields->n_containers = 0;
 		fields->containers_left_out = 0;
@@ -585,7 +633,7 @@ static int decode_container_status(struct view message, bool is_ephemeral,
 		fields->allocations[i].container = name;
 	set_state(fields, name, id, state);
 	if (!is_ephemeral)
-		fields->containers_terminated &= state == POD_CONTAINER_TERMINATED;
+		fields->no_container_runs &= state != POD_CONTAINER_RUNNING;
 	return 0;
 }
 
@@ -675,9 +723,7 @@ static int decode_status_field(const struct pbscan_field *field, struct pod_fiel
 		return decode_claim_name(field->bytes, CLAIM_STATUS_NAME, CLAIM_STATUS_OBJECT,
 					 fields, resolved, err);
 	case STATUS_EXTENDED_CLAIM:
-		return fields->wants_gpu
-			       ? decode_extended_claim(field->bytes, fields, resolved, err)
-			       : 0;
+		return decode_extended_claim(field->bytes, fields, resolved, err);
 	default:
 		return 0;
 	}
@@ -689,7 +735,7 @@ static int decode_status(struct view message, struct pod_fields *fields, struct 
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	fields->containers_terminated = fields->wants_gpu;
+	fields->no_container_runs = fields->wants_gpu;
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire == PBSCAN_BYTES &&
@@ -744,9 +790,24 @@ static int find_parts(struct view message, struct view parts[static POD_STATUS +
 	return pbscan_check(&scan, "pod", err);
 }
 
+/* Of the status; it says by whom the spec's limits are served. */
+static struct view find_extended_claim(struct view status)
+{
+	struct view found = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, status);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == STATUS_EXTENDED_CLAIM && field.wire == PBSCAN_BYTES)
+			found = field.bytes;
+	}
+	return found;
+}
+
 int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct error *err)
 {
-	struct view parts[POD_STATUS + 1] = {0};
+	struct view parts[POD_STATUS + 1] = {0}, extended;
 	struct resolved resolved = {0};
 	struct pod_fields *fields = ret_fields;
 
@@ -756,7 +817,8 @@ int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct er
 		return -1;
 	if (fields->name.len == 0 || fields->uid.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "pod: no name or no UID");
-	if (decode_spec(parts[POD_SPEC], fields, err) != 0 ||
+	extended = find_extended_claim(parts[POD_STATUS]);
+	if (decode_spec(parts[POD_SPEC], extended, fields, err) != 0 ||
 	    name_claims(parts[POD_SPEC], fields, &resolved, err) != 0 ||
 	    decode_status(parts[POD_STATUS], fields, &resolved, err) != 0)
 		return error_wrap(err, "pod %.*s/%.*s", VIEW_ARG(fields->namespace),

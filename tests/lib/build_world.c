@@ -216,6 +216,11 @@ static void put_containers(const struct build_pod *pod, struct pod_fields *field
 	fields->containers[fields->n_containers++] = container_of(pod);
 	if (second.name.len > 0 && pod->kind == POD_CONTAINER_MAIN)
 		fields->containers[fields->n_containers++] = second;
+	if (text_or(pod->init, "").len > 0)
+		fields->containers[fields->n_containers++] =
+			(struct pod_container){.name = view_from(pod->init),
+					       .kind = POD_CONTAINER_INIT,
+					       .state = POD_CONTAINER_TERMINATED};
 }
 
 static void put_allocations(struct view container, const struct view *ids,
@@ -273,7 +278,7 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.deleting = pod.deleting,
 		.admission_failed = pod.admission_failed,
 		.wants_gpu = !pod.wants_no_gpu,
-		.containers_terminated = is_terminal(pod.phase),
+		.no_container_runs = is_terminal(pod.phase),
 		.system = pod.system,
 		.is_reservation = pod.reservation,
 		.started_at = pod.started_at ? pod.started_at
@@ -296,6 +301,9 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 	if (pod.claim)
 		fields.claims[fields.n_claims++] = (struct pod_claim){
 			text_or(pod.container, "main"), view_from(pod.claim), VIEW("")};
+	if (pod.second_claim)
+		fields.claims[fields.n_claims++] = (struct pod_claim){
+			text_or(pod.container, "main"), view_from(pod.second_claim), VIEW("")};
 	put_containers(&pod, &fields);
 	put_allocations(text_or(pod.container, "main"), pod.told, &fields);
 	put_allocations(text_or(pod.second, ""), pod.told_of_second, &fields);

@@ -40,6 +40,7 @@ struct build_pod {
 	enum pod_container_state state; /* UNKNOWN, which is the default, stands for RUNNING */
 	const char *id;        /* "": not told; else the container's, by the status */
 	const char *second_id;
+	const char *init;      /* "": none; else an init container, the last one; it has ended */
 	bool is_cut;           /* the status tells of more devices than were kept */
 	bool has_more;         /* containers than were kept */
 	bool has_more_ephemeral; /* containers than were kept */
@@ -61,6 +62,7 @@ struct build_pod {
 	const char *kai_device; /* "": no annotation of KAI's reservation */
 	bool reservation;
 	const char *claim; /* "": none; else the ResourceClaim that the container uses */
+	const char *second_claim; /* of the container too */
 };
 
 /* What a ResourceClaim gives to the pod of that UID. */

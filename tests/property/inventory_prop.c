@@ -112,7 +112,7 @@ static void put_pod(struct inventory *inventory, unsigned i, const struct object
 		.namespace = VIEW("ml"), .uid = view_from(object->uid), .wants_gpu = true,
 		.node = object->node < 0 ? (struct view){0} : view_from(nodes[object->node]),
 		.phase = object->is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
-		.containers_terminated = object->is_over,
+		.no_container_runs = object->is_over,
 		.claims = {{VIEW("main"), view_from(claim), view_from(requests[object->request])}},
 		.n_claims = 1,
 	};

@@ -21,6 +21,7 @@ struct shape {
 	int kind;    /* 0 one container, 1 with an init container, 2 with a sidecar, 3 two */
 	int wanted;
 	bool owned, system;
+	bool fails; /* in its init container */
 };
 
 static struct shape shape_of(int code)
@@ -28,7 +29,8 @@ static struct shape shape_of(int code)
 	return (struct shape){.kind = code & 3,
 			      .wanted = 1 + (code >> 2 & 1),
 			      .owned = (code >> 3 & 1) != 0,
-			      .system = code >> 4 == 0};
+			      .system = code >> 4 == 0,
+			      .fails = (code & 3) == 1 && code >> 4 == 7};
 }
 
 static void add_container(struct world_pod *pod, const char *name, enum world_container_kind kind,
@@ -55,6 +57,7 @@ static void fill_pod(struct world_pod *pod, struct shape shape)
 	if (shape.owned)
 		snprintf(pod->owner, sizeof(pod->owner), "train");
 	pod->system = shape.system;
+	pod->finish_wanted = shape.fails;
 }
 
 static void pod_name(int number, char ret[static 16])

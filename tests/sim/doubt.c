@@ -24,7 +24,7 @@
 
 enum symptom {
 	MODE_UNKNOWN,
-	TENANT_UNKNOWN, /* Pending, Unresolved; Attributed=False */
+	TENANT_UNKNOWN, /* Pending, Unresolved, Unconfirmed; Attributed=False */
 	HELD_TWICE,     /* and nobody holds an ID that another one has */
 	STILL_HELD_TWICE, /* it was before: a node that is off takes nothing back */
 	NAME_ONLY,
@@ -207,8 +207,9 @@ static void judge_conditions(const struct judge *judge)
 	} else if (attributed == CONDITION_FALSE) {
 		suspect(judge, TENANT_UNKNOWN);
 	} else if (attributed != CONDITION_TRUE) {
-		suspect(judge, has_reason(judge, "Attributed", "Settling") ? SETTLING
-									   : NOT_READABLE);
+		suspect(judge, has_reason(judge, "Attributed", "Settling")	 ? SETTLING
+			       : has_reason(judge, "Attributed", "Unconfirmed") ? TENANT_UNKNOWN
+										 : NOT_READABLE);
 	}
 	if (has_reason(judge, "Ready", "DuplicateUUID"))
 		suspect(judge, was_duplicate(judge) ? STILL_DUPLICATE : DUPLICATE);

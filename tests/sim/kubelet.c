@@ -285,12 +285,17 @@ static void run(struct world_pod *pod)
 	step_in(pod, 0);
 }
 
+/*
+ * Of a container that has not begun the status says for ever that it waits (TerminatePod() in
+ * pkg/kubelet/status/status_manager.go).
+ */
 static void end_containers(struct world_pod *pod)
 {
 	if (world.nodes[pod->node].kubelet_minor < 34 && !pod->object.deleting && books_has(pod))
 		matrix_pod(MATRIX_TERMINAL, pod);
 	for (int i = 0; i < pod->n_containers; i++)
-		pod->containers[i].state = WORLD_TERMINATED;
+		if (pod->containers[i].starts > 0)
+			pod->containers[i].state = WORLD_TERMINATED;
 	for (enum world_container_kind kind = WORLD_MAIN; kind <= WORLD_SIDECAR; kind++)
 		usage_stop(pod, kind, 0);
 	world_release(pod);
@@ -313,6 +318,11 @@ static void forget(struct world_pod *pod)
 	world_release(pod);
 	usage_abandon(pod);
 	pod->stage = WORLD_GONE;
+}
+
+static bool has_failed_early(const struct world_pod *pod)
+{
+	return pod->finish_wanted && !pod->finish_well && has_init(pod);
 }
 
 static void step_static(struct world_pod *pod)
@@ -361,7 +371,9 @@ static void step(struct world_pod *pod)
 			begin(pod);
 		break;
 	case WORLD_INITIALISING:
-		if (pod->object.deleting)
+		if (has_failed_early(pod))
+			end_containers(pod);
+		else if (pod->object.deleting)
 			terminate(pod);
 		else
 			run(pod);

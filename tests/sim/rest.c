@@ -345,7 +345,7 @@ struct forms {
 	bool mps, not_mps;                     /* of the replicas held, those on offer if any is */
 	int held;                              /* different IDs */
 	int total;                             /* with those on offer */
-	int n_claimants;                       /* pods that have it by claims */
+	int n_claimants; /* pods that have it by claims, or the part of it that has most */
 	bool hami, kai;
 	bool left_over;  /* one is held that is not on offer */
 	int replicas;    /* of the device, or of the part that has most; 0: no ID is known */
@@ -414,11 +414,13 @@ static int count_sliced(int gpu)
 	return n > 0 ? n : 1;
 }
 
-static bool uses_by_claim(const struct world_pod *pod, int gpu)
+static bool uses_by_claim(const struct world_container *container, int gpu, int partition)
 {
-	for (int c = 0; c < pod->n_containers; c++)
-		if (pod->containers[c].uses_claim && is_on(&pod->containers[c], gpu) &&
-		    !is_monitor(&pod->containers[c], gpu))
+	if (!container->uses_claim || container->held_until != WORLD_NEVER)
+		return false;
+	for (int i = 0; i < container->n_slots; i++)
+		if (container->slots[i].gpu == gpu && !container->slots[i].is_admin &&
+		    container->slots[i].partition == partition)
 			return true;
 	return false;
 }
@@ -484,6 +486,32 @@ static bool is_holder(const struct world_pod *pod, int gpu)
 	       ((pod->claim < 0 && pod->group < 0) || !world_is_over(&pod->object));
 }
 
+/* Of that part of the device, or, for -1, of all of it. */
+static int count_claimants(int gpu, int partition)
+{
+	int n = 0;
+
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+		bool uses = false;
+
+		for (int c = 0; c < pod->n_containers; c++)
+			uses |= uses_by_claim(&pod->containers[c], gpu, partition);
+		n += uses && is_holder(pod, gpu);
+	}
+	return n;
+}
+
+/* Whatever ID it had, HAMi has given the device on to a later container of the pod. */
+static bool is_passed_on(const struct world_pod *pod, int container, int gpu)
+{
+	bool is_passed = false;
+
+	for (int c = container + 1; c < pod->n_containers; c++)
+		is_passed |= is_on(&pod->containers[c], gpu);
+	return is_passed && is_of_hami(pod) && pod->containers[container].kind == WORLD_INIT;
+}
+
 static struct forms survey(int gpu)
 {
 	const char *seen[MAX_SEEN];
@@ -493,10 +521,15 @@ static struct forms survey(int gpu)
 		const struct world_pod *pod = &world.pods[i];
 
 		for (int c = 0; c < pod->n_containers; c++)
-			if (is_holder(pod, gpu) && is_on(&pod->containers[c], gpu))
+			if (is_holder(pod, gpu) && is_on(&pod->containers[c], gpu) &&
+			    !is_passed_on(pod, c, gpu))
 				note_held(&forms, &pod->containers[c], gpu, seen);
 		forms.kai |= is_holder(pod, gpu) && sharers_is_on(pod, gpu);
-		forms.n_claimants += is_holder(pod, gpu) && uses_by_claim(pod, gpu);
+	}
+	for (int p = -1; p < world.gpus[gpu].n_partitions; p++) {
+		int n = count_claimants(gpu, p);
+
+		forms.n_claimants = n > forms.n_claimants ? n : forms.n_claimants;
 	}
 	note_offered(&forms, gpu, seen);
 	return forms;
@@ -534,7 +567,8 @@ static int mode_of(const struct forms *forms, const struct world_gpu *gpu)
 		return mode_of_replicas(forms, gpu);
 	if (forms->plain)
 		return ATTRIBUTION_MODE_EXCLUSIVE;
-	return forms->mig ? ATTRIBUTION_MODE_MIG : ATTRIBUTION_MODE_MIG_TIME_SLICED;
+	return forms->mig && forms->n_claimants <= 1 ? ATTRIBUTION_MODE_MIG
+						     : ATTRIBUTION_MODE_MIG_TIME_SLICED;
 }
 
 bool rest_was_released(int gpu, uint64_t since)
@@ -656,6 +690,11 @@ static bool has_mps_label(const struct judge *judge, const struct forms *forms)
 	return judge->node->mode == WORLD_MPS;
 }
 
+static bool has_none_label(const struct judge *judge, const struct forms *forms)
+{
+	return !has_mps_label(judge, forms) && judge->node->mode != WORLD_TIME_SLICED;
+}
+
 static bool has_slicing_label(const struct judge *judge, const struct forms *forms)
 {
 	(void)forms;
@@ -680,6 +719,7 @@ static const struct {
 	{"compute mode is Default", has_no_daemon},
 	{"an MPS process is on the device", has_client},
 	{"node label gpu.sharing-strategy is mps", has_mps_label},
+	{"node label gpu.sharing-strategy is none", has_none_label},
 	{"node label gpu.sharing-strategy is time-slicing", has_slicing_label},
 };
 

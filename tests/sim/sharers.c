@@ -42,13 +42,18 @@ static void append(struct world_pod *pod, const char *uuid, const char *behind)
 		 uuid[0] ? ",NVIDIA,4096,30" : "", behind);
 }
 
-/* Only app containers have devices of HAMi's. */
+/* Which parts a release writes, see core/stand_in.h. */
+enum release { MAIN_ONLY, ALL, NOT_EMPTY, N_RELEASES };
+
+/* Before HAMi 2.9.0 only app containers have devices of HAMi's. */
 bool sharers_choose(struct world_pod *pod)
 {
+	enum release release = (enum release)(pod->node % N_RELEASES);
+
 	for (int c = 0; c < pod->n_containers; c++) {
 		struct world_container *container = &pod->containers[c];
 
-		if (container->kind != WORLD_MAIN) {
+		if (container->kind != WORLD_MAIN && release == MAIN_ONLY) {
 			container->wanted = 0;
 			continue;
 		}
@@ -57,7 +62,8 @@ bool sharers_choose(struct world_pod *pod)
 				return false;
 			append(pod, world.gpus[container->chosen[i]].uuid, ":");
 		}
-		append(pod, "", ";");
+		if (container->wanted > 0 || release != NOT_EMPTY)
+			append(pod, "", ";");
 	}
 	return true;
 }

@@ -35,7 +35,8 @@ static const struct attribution_status *publish_later(void)
 	return publish();
 }
 
-/* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. */
+/* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. Pod "p"
+ * holds device 0. */
 static void let_no_book_be_read(bool is_open)
 {
 	world.report.sources.checkpoint.state = is_open ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
@@ -56,11 +57,16 @@ static void let_somebody_unknown_hold_a_slot(bool is_open)
 		build_world_list_nothing(&world);
 }
 
+/* An ID of HAMi's, which names that device. */
+static struct view hami_id(unsigned n)
+{
+	return build_world_text(&world, "%s-1", build_world_uuid(&world, n).ptr);
+}
+
 static void let_hami_choose_for_somebody_unknown(bool is_open)
 {
 	if (is_open)
-		build_world_list(&world, "x", "main",
-				 build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+		build_world_list(&world, "x", "main", hami_id(0));
 	else
 		build_world_list_nothing(&world);
 }
@@ -69,8 +75,18 @@ static void let_its_claim_be_unheard(bool is_open)
 {
 	build_world_remove_pod(&world, "uid-b");
 	build_world_pod(&world, (struct build_pod){.name = "b", .claim = "c"});
-	if (!is_open)
-		build_world_grant(&world, "uid-b", "main", 0);
+	world.n_granted = 0;
+	build_world_grant(&world, "uid-p", "main", 0);
+	build_world_grant(&world, "uid-b", "main", 0);
+	/* What lies behind those that are granted counts for nothing. */
+	world.n_granted = is_open ? 1 : 2;
+	build_world_regrant(&world);
+}
+
+static void let_the_list_be_short_and_no_checkpoint_be_read(bool is_open)
+{
+	build_world_fail_book(&world);
+	world.report.kubelet_restarted_at = is_open ? world.report.observed_at - 1 : 0;
 }
 
 static void let_it_hold(bool is_open, struct view id)
@@ -91,7 +107,19 @@ static void let_it_hold_an_unknown_device(bool is_open)
 
 static void let_hami_choose_for_it(bool is_open)
 {
-	let_it_hold(is_open, build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+	let_it_hold(is_open, hami_id(2));
+}
+
+/* A new world, with pods "p", which holds device 0, and "b". */
+static void start(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+	for (unsigned n = 0; n < 3; n++)
+		build_world_exclusive(&world, n);
+	build_world_see_no_processes(&world);
+	build_world_run(&world, (struct build_pod){.name = "p"}, build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "b"});
 }
 
 static void who_may_hold_the_device_is_no_user_of_it(void **state)
@@ -100,6 +128,7 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 	static void (*const doubts[])(bool is_open) = {
 		let_no_book_be_read,
 		let_claims_be_unknown,
+		let_the_list_be_short_and_no_checkpoint_be_read,
 		let_its_claim_be_unheard,
 		let_somebody_unknown_hold_a_slot,
 		let_hami_choose_for_it,
@@ -107,26 +136,89 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 		let_hami_choose_for_somebody_unknown,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
-		tear_down(NULL);
-		set_up(NULL);
-		build_world_exclusive(&world, 0);
-		build_world_exclusive(&world, 1);
-		build_world_see_no_processes(&world);
-		build_world_pod(&world, (struct build_pod){.name = "b"});
+		start();
 		build_world_process(&world, 1, 1, "uid-b");
+		build_world_process(&world, 1, 2, "");
 		doubts[i](true);
 		publish();
 		publish_later();
-		expect_users(build_world_status(&world, 1), "");
+		expect_users(build_world_status(&world, 1), " python3[2]");
 		doubts[i](false);
 		publish();
 		publish_later();
-		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+		expect_users(build_world_status(&world, 1), " python3[2],uid-b python3[1]");
 		/* What is known is not unsaid. */
 		doubts[i](true);
 		publish_later();
+		expect_users(build_world_status(&world, 1), " python3[2],uid-b python3[1]");
+	}
+}
+
+/* What leaves open where pod "p" is. */
+static void let_another_hold_an_unknown_device(void)
+{
+	build_world_list(&world, "p", "main", VIEW("GPU-ffffffff-0000-4000-8000-000000000000"));
+}
+
+static void let_hami_choose_for_another(void)
+{
+	build_world_list(&world, "p", "main", hami_id(2));
+}
+
+static void let_another_await_its_claim(void)
+{
+	build_world_pod(&world, (struct build_pod){.name = "p", .claim = "c"});
+}
+
+static void let_its_claim_give_it_another_device(void)
+{
+	build_world_pod(&world, (struct build_pod){.name = "b", .claim = "c"});
+	build_world_grant(&world, "uid-b", "main", 0);
+}
+
+static void let_hami_have_chosen_another_device_for_it(void)
+{
+	build_world_pod(&world,
+			(struct build_pod){.name = "b",
+					   .hami = build_world_text(&world, "%s,NVIDIA,1000,10:;",
+								    build_world_uuid(&world, 0).ptr)
+							   .ptr});
+	build_world_list(&world, "b", "main", hami_id(2));
+	build_world_book(&world, "uid-b", "main", hami_id(2));
+}
+
+static void what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open(void **state)
+{
+	(void)state;
+	static void (*const doubts[])(void) = {
+		let_another_hold_an_unknown_device,
+		let_hami_choose_for_another,
+		let_another_await_its_claim,
+		let_its_claim_give_it_another_device,
+		let_hami_have_chosen_another_device_for_it,
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
+		start();
+		build_world_process(&world, 1, 1, "uid-b");
+		doubts[i]();
+		publish();
+		publish_later();
 		expect_users(build_world_status(&world, 1), "uid-b python3[1]");
 	}
+}
+
+/* Of two containers only the second has one that HAMi has chosen. */
+static void who_may_hold_by_any_of_its_containers_may_hold(void **state)
+{
+	(void)state;
+	start();
+	build_world_run(&world, (struct build_pod){.name = "b", .second = "side"},
+			build_world_uuid(&world, 2));
+	build_world_list(&world, "b", "side", hami_id(2));
+	build_world_process(&world, 1, 1, "uid-b");
+	publish();
+	publish_later();
+	expect_users(build_world_status(&world, 1), "");
 }
 
 /* Only HAMi's plugin gives another device than the ID names. */
@@ -211,6 +303,11 @@ static void an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_ope
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(who_may_hold_by_any_of_its_containers_may_hold, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(

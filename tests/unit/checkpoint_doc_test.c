@@ -2,6 +2,7 @@
 
 #include "lib/test_main.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -150,6 +151,34 @@ static void a_gpu_under_a_foreign_resource_name_is_kept(void **state)
 	expect_entry(&checkpoint, 0, "u", "c", "example.com/a100", G0, false);
 }
 
+/* The environment of an allocation response, in base64. */
+static void a_variable_of_mps_makes_a_container_its_client(void **state)
+{
+	static const struct {
+		const char *alloc_resp;
+		bool mps;
+	} rows[] = {
+		/* CUDA_MPS_PIPE_DIRECTORY=/mps */
+		{"Ch8KF0NVREFfTVBTX1BJUEVfRElSRUNUT1JZEgQvbXBz", true},
+		/* NVIDIA_VISIBLE_DEVICES=0, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=8M */
+		{"ChsKFk5WSURJQV9WSVNJQkxFX0RFVklDRVMSATAKKAogQ1VEQV9NUFNfUElOTkVEX0RFVklDRV9NRU1f"
+		 "TElNSVQSBDA9OE0=", true},
+		/* CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50, NVIDIA_VISIBLE_DEVICES=0 */
+		{"CicKIUNVREFfTVBTX0FDVElWRV9USFJFQURfUEVSQ0VOVEFHRRICNTAKGwoWTlZJRElBX1ZJU0lCTEVf"
+		 "REVWSUNFUxIBMA==", true},
+		/* NVIDIA_VISIBLE_DEVICES=0, CUDA_MPS=1 */
+		{"ChsKFk5WSURJQV9WSVNJQkxFX0RFVklDRVMSATAKDQoIQ1VEQV9NUFMSATE=", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char json[512];
+		snprintf(json, sizeof(json),
+			 WITH_ENTRIES("[" ENTRY(",\"DeviceIDs\":[\"g\"],\"AllocResp\":\"%s\"") "]"),
+			 rows[i].alloc_resp);
+		struct report_checkpoint checkpoint = decode(*state, view_from(json));
+		expect_entry(&checkpoint, 0, "u", "c", "nvidia.com/gpu", "g", rows[i].mps);
+	}
+}
+
 static void what_is_no_checkpoint_is_refused_with_the_reason_and_changes_nothing(void **state)
 {
 	static const struct {
@@ -293,6 +322,8 @@ static const struct CMUnitTest tests[] = {
 					teardown),
 	cmocka_unit_test_setup_teardown(any_changed_byte_is_survived, setup, teardown),
 	cmocka_unit_test_setup_teardown(running_out_of_memory_anywhere_changes_nothing, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(a_variable_of_mps_makes_a_container_its_client, setup,
 					teardown),
 };
 

@@ -510,6 +510,94 @@ static void who_has_a_device_by_either_number_has_it(void **state)
 	world.granted[1].grant.container = VIEW("side");
 	build_world_regrant(&world);
 	expect_tenants(publish(0), "");
+	world.granted[1].grant.container = VIEW("main");
+	world.granted[1].uid = VIEW("uid-b");
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	expect_tenants(publish(0), "");
+	/* Nor is what is no longer granted. */
+	world.granted[1].uid = VIEW("uid-a");
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "uid-a/main");
+	world.input.n_grants = 1;
+	expect_tenants(publish(0), "");
+}
+
+static void nvml_says_before_slices_which_number_a_device_has(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t minor; /* -1: NVML does not say */
+		struct view name;
+		int64_t number;
+	} rows[] = {
+		{0, VIEW_INIT("gpu-2"), 0},   {1, VIEW_INIT("gpu-2"), 1},
+		{-1, VIEW_INIT("gpu-2"), 2},  {-1, VIEW_INIT("gpu-0"), 0},
+		{-1, VIEW_INIT("gpu-a"), -1}, {-1, VIEW_INIT(""), -1},
+	};
+	struct report_device *device = build_world_device(&world, 0);
+	struct join_slice_device *slice = build_world_slice(&world, 0);
+	struct roster roster;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		device->minor = rows[i].minor;
+		slice->name = rows[i].name;
+		world.input.n_slice_devices = rows[i].name.len > 0;
+		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+		assert_int_equal(claimant_number(&world.input, &roster.devices[0]), rows[i].number);
+	}
+}
+
+/* Device 0 has no object. By their objects container main of pod "a" is on 1 and 2, by a claim on 1
+ * only; and it was on 3. */
+static void a_tenant_is_displaced_that_had_no_device_of_the_number_by_a_claim(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t before[3], now[3]; /* the numbers of devices 1 to 3; -1: not told */
+		size_t n_devices;
+		bool is_displaced; /* from device 1 */
+	} rows[] = {
+		{{1, 2, 3}, {1, 2, 3}, 4, false},  {{1, 2, 3}, {2, 1, 3}, 4, true},
+		{{1, 2, 3}, {0, 2, 3}, 4, true},   {{0, 2, 3}, {0, 2, 3}, 4, false},
+		{{1, 2, 3}, {3, 2, 1}, 4, true},   {{0, 2, 3}, {1, 2, 3}, 4, true},
+		{{1, 2, 3}, {-1, 2, 3}, 4, false}, {{-1, 2, 3}, {1, 2, 3}, 4, false},
+		{{1, 2, 3}, {1, 2, 3}, 1, true},
+	};
+	static struct view claimed[] = {VIEW_INIT("ResourceClaim")};
+	struct attribution_tenant tenants[2];
+	struct attribution objects[3] = {0};
+	struct roster roster;
+	struct error err;
+
+	for (unsigned n = 0; n < 4; n++)
+		build_world_device(&world, n);
+	for (unsigned i = 0; i < 2; i++)
+		tenants[i] = (struct attribution_tenant){
+			.pod_uid = VIEW("uid-a"),
+			.container = VIEW("main"),
+			.witnesses = {claimed, i == 0, true},
+		};
+	for (unsigned i = 0; i < 3; i++) {
+		objects[i].name = build_world_text(&world, "gpu-%u", i);
+		objects[i].uuid = build_world_uuid(&world, i + 1);
+		objects[i].status.node_name = VIEW("gpu-a");
+		objects[i].status.tenants = (struct array){&tenants[i % 2], i < 2, true};
+		world.previous[i] = (struct join_previous){.object = &objects[i],
+							   .claimed_age_ms = -1};
+	}
+	world.input.n_previous = 3;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (unsigned k = 0; k < 3; k++) {
+			objects[k].status.device.minor = rows[i].before[k];
+			world.devices[k + 1].minor = rows[i].now[k];
+		}
+		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+		roster.n_devices = rows[i].n_devices;
+		const struct holdings holdings = {.input = &world.input, .roster = &roster};
+		assert_int_equal(claimant_is_displaced(&holdings, &roster.devices[1], &tenants[0]),
+				 rows[i].is_displaced);
+	}
 }
 
 static void a_device_that_got_another_number_is_no_seat(void **state)
@@ -678,6 +766,111 @@ static void whose_claim_is_gone_is_lost_when_slices_number_the_device_anew(void 
 	assert_int_equal(build_world_status(&world, 0)->device.minor, 1);
 }
 
+static void of_all_claims_that_are_gone_each_is_unplaced_by_its_name(void **state)
+{
+	(void)state;
+	struct report_device *devices[2] = {build_world_device(&world, 0),
+					    build_world_device(&world, 1)};
+	claim("a", 0);
+	claim("b", 1);
+	publish(0);
+	for (unsigned n = 0; n < 2; n++)
+		devices[n]->minor = 2;
+	const struct pod *const lacking[] = {
+		build_world_pod(&world, (struct build_pod){.name = "c", .claim = "c"}),
+		build_world_pod(&world,
+				(struct build_pod){.name = "a", .claim = "c", .second_claim = "d"}),
+		build_world_pod(&world, (struct build_pod){.name = "b", .claim = "e"}),
+	};
+	lack(lacking, 0);
+	world.input.n_lacking = ARRAY_SIZE(lacking);
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_unplaced(publish(0), "uid-a/main c d,uid-b/main e");
+	expect_tenants(build_world_status(&world, 0), "");
+	expect_tenants(build_world_status(&world, 1), "");
+}
+
+static void a_device_is_not_free_that_a_claim_has_for_a_podgroup(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_slice(&world, 0)->is_nameless = true;
+	build_world_slice(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+	build_world_process(&world, 0, 1, "uid-a");
+	for (unsigned i = 0; i < 2; i++) {
+		expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+		expect_condition(build_world_status(&world, 0), "Ready", CONDITION_UNKNOWN,
+				 "ReservedOtherwise");
+		expect_condition(build_world_status(&world, 1), "Attributed", CONDITION_TRUE,
+				 "AllResolved");
+		/* That it has the device is not known, and neither that it has not. */
+		expect_tenants(build_world_status(&world, 0), "");
+		expect_users(build_world_status(&world, 0), "");
+		build_world_wait(&world, world.limits.pending_ms);
+		world.input.report_age_ms = 0;
+	}
+	/* While slices cannot be read it stays so. */
+	world.input.n_slice_devices = 0;
+	world.input.grants_unknown = true;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.input.grants_unknown = false;
+	expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+	world.input.grants_unknown = true;
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void whoever_was_on_any_device_and_stays_on_none_is_lost(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view uid, container;
+	} asked[] = {
+		{VIEW_INIT("uid-x"), VIEW_INIT("main")}, {VIEW_INIT("uid-a"), VIEW_INIT("side")},
+		{VIEW_INIT("uid-a"), VIEW_INIT("main")}, {VIEW_INIT("uid-x"), VIEW_INIT("side")},
+		{VIEW_INIT("uid-y"), VIEW_INIT("main")}, {VIEW_INIT("uid-a"), VIEW_INIT("init")},
+	};
+	enum { N_KNOWN = 3 };
+	struct attribution_past_tenant recent[N_KNOWN];
+	struct attribution_unplaced unplaced[N_KNOWN];
+	struct attribution objects[2] = {0};
+	struct roster roster;
+	struct error err;
+
+	for (unsigned i = 0; i < N_KNOWN; i++) {
+		recent[i] = (struct attribution_past_tenant){.pod_uid = asked[i].uid,
+							     .container = asked[i].container};
+		unplaced[i] = (struct attribution_unplaced){.pod_uid = asked[i].uid,
+							    .container = asked[i].container};
+	}
+	for (unsigned n = 0; n < 2; n++) {
+		build_world_device(&world, n);
+		objects[n].name = build_world_text(&world, "gpu-%u", n);
+		objects[n].uuid = build_world_uuid(&world, n);
+		objects[n].status.node_name = VIEW("gpu-a");
+		world.previous[n] = (struct join_previous){.object = &objects[n],
+							   .claimed_age_ms = -1};
+	}
+	world.input.n_previous = 2;
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	const struct holdings holdings = {.input = &world.input, .roster = &roster};
+	for (unsigned row = 0; row < 4; row++) {
+		for (unsigned n = 0; n < 2; n++) {
+			bool is_here = n == row / 2;
+			objects[n].status.recent_tenants = (struct array){
+				recent, is_here && row % 2 == 0 ? N_KNOWN : 0, true};
+			objects[n].status.unplaced_tenants = (struct array){
+				unplaced, is_here && row % 2 ? N_KNOWN : 0, true};
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+			assert_int_equal(
+				claimant_is_lost(&holdings, asked[i].uid, asked[i].container),
+				i < N_KNOWN);
+	}
+}
+
 static void nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read(void **state)
 {
 	(void)state;
@@ -828,7 +1021,7 @@ static void only_who_is_there_by_an_unheard_claim_alone_is_kept(void **state)
 	struct error err;
 	uint32_t index = 0;
 
-	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 0)->minor = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
 		const char *name = tenants[i].pod_uid.ptr + 4;
 		tenants[i].container = VIEW("main");
@@ -915,6 +1108,17 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_device_that_got_another_number_is_no_seat, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(nvml_says_before_slices_which_number_a_device_has, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_is_displaced_that_had_no_device_of_the_number_by_a_claim, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(whoever_was_on_any_device_and_stays_on_none_is_lost, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_device_is_not_free_that_a_claim_has_for_a_podgroup,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_all_claims_that_are_gone_each_is_unplaced_by_its_name,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(whose_claim_is_gone_stays_where_no_other_number_is_told,

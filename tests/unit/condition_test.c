@@ -92,9 +92,14 @@ static void every_rule_has_its_status_and_reason(void **state)
 		{false, false, false, 1, 1, 0, "Attributed",
 		 "Pending", CONDITION_FALSE,
 		 "1 slot is held by a pod that the API server does not know yet"},
-		{false, false, false, 3, 1, 2, "Attributed", "PodUnknown", CONDITION_FALSE,
-		 "3 slots are held by nobody who could be told"},
-		{false, false, false, 4, 1, 2, "Attributed", "Unresolved", CONDITION_FALSE, NULL},
+		{false, false, false, 2, 0, 2, "Attributed", "PodUnknown", CONDITION_FALSE,
+		 "2 slots are held by nobody who could be told"},
+		{false, false, false, 2, 1, 0, "Attributed", "Unresolved", CONDITION_FALSE,
+		 "2 slots are held by a pod that the API server does not know"},
+		{false, false, false, 3, 1, 2, "Attributed", "Unresolved", CONDITION_FALSE,
+		 "3 slots are held by pods of which not all could be told"},
+		{false, false, false, 4, 1, 2, "Attributed", "Unresolved", CONDITION_FALSE,
+		 "4 slots are held by pods of which not all could be told"},
 		{false, false, false, 0, 0, 0, "Ready", "Current", CONDITION_TRUE, NULL},
 		{false, false, true, 0, 0, 0, "Ready", "SourcesFailed", CONDITION_UNKNOWN, NULL},
 		{false, false, false, 1, 0, 0, "Ready", "Unresolved",
@@ -164,12 +169,58 @@ static void what_is_not_attributed_is_said_by_the_first_of_these(void **state)
 	}
 }
 
+static void what_a_claim_has_for_nobody_who_is_told_is_not_attributed(void **state)
+{
+	(void)state;
+	facts.is_nameless = true;
+	facts.is_agentless = true;
+	facts.is_settling = true;
+	struct attribution_status status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+	expect_condition(&status, "Ready", CONDITION_UNKNOWN, "NoAgent");
+	unplaced.listed.count = 1;
+	status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+}
+
+static void a_tenant_whom_no_witness_names_is_not_attributed(void **state)
+{
+	(void)state;
+	static struct attribution_tenant listed[2];
+	static const struct {
+		int first, second; /* confidence */
+		bool is_settling;
+		int status;
+		const char *reason;
+	} rows[] = {
+		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_NAME_ONLY, false,
+		 CONDITION_TRUE, "AllResolved"},
+		{ATTRIBUTION_CONFIDENCE_UNCONFIRMED, ATTRIBUTION_CONFIDENCE_CONFIRMED, false,
+		 CONDITION_UNKNOWN, "Unconfirmed"},
+		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, false,
+		 CONDITION_UNKNOWN, "Unconfirmed"},
+		{ATTRIBUTION_CONFIDENCE_UNCONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, true,
+		 CONDITION_UNKNOWN, "Settling"},
+	};
+
+	tenants.listed = (struct array){listed, ARRAY_SIZE(listed), true};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		listed[0].confidence = rows[i].first;
+		listed[1].confidence = rows[i].second;
+		facts.is_settling = rows[i].is_settling;
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+		if (rows[i].status == CONDITION_UNKNOWN)
+			expect_condition(&status, "Ready", CONDITION_UNKNOWN, rows[i].reason);
+	}
+}
+
 static void of_what_each_says_of_its_own_the_worse_goes_first(void **state)
 {
 	(void)state;
 	facts.overlap = VIEW("GPU-1 is held by ml/a and ml/b at once, and is for one pod");
 	unplaced.odd_id = VIEW("GPU-1#7");
-	unplaced.n_odd = 3;
+	unplaced.n_odd = 2;
 	tenants.slots_unresolved = 1;
 	disagreements.listed.count = 1;
 	struct attribution_status status = make(NULL, NOW);
@@ -188,7 +239,7 @@ static void of_what_each_says_of_its_own_the_worse_goes_first(void **state)
 	status = make(NULL, NOW);
 	expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 	expect_text(attribution_find_condition(&status, VIEW("Attributed"))->message,
-		    "a tenant holds a device ID of no known form: GPU-1#7 and 2 more");
+		    "a tenant holds a device ID of no known form: GPU-1#7 and 1 more");
 }
 
 /* Behind the longest message comes why sources fail. */
@@ -282,6 +333,8 @@ static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **
 		{false, {OK, {0}, OK, OK, OK}, "Attributed",
 		 "every slot that is held has a pod; without the kubelet's checkpoint whom only "
 		 "PodResources names is known by name alone (checkpoint: no reason was given)"},
+		{false, {OK, OK, OK, FAILED("x"), OK}, "Attributed",
+		 "every slot that is held has a pod (processes: x)"},
 		{false, {ABSENT("no socket"), OK, OK, OK, OK}, "Attributed",
 		 "every slot that is held has a pod, by what is known without PodResources "
 		 "(podResources: no socket)"},
@@ -393,35 +446,58 @@ static void carried_conditions_change_only_where_silence_says_so(void **state)
 	assert_null(status.conditions.items);
 }
 
+static void carrying_looks_at_no_other_fact(void **state)
+{
+	(void)state;
+	struct error err;
+	struct attribution_status published = make(NULL, NOW), status = {0};
+	facts.is_fresh = false;
+	facts.is_agentless = facts.is_duplicate = facts.is_settling = true;
+	facts.is_book_readable = false;
+	tenants.slots_unresolved = 1;
+	health.state.state = ATTRIBUTION_HEALTH_UNHEALTHY;
+	assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+					 &status.conditions, &err),
+			 0);
+	expect_condition(&status, "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	expect_condition(&status, "Ready", CONDITION_UNKNOWN, "ReportStale");
+	expect_condition(&status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
+}
+
 /* A chunk is as long as the room that is left. */
+static void expect_no_memory(size_t enough)
+{
+	struct array conditions;
+	struct error err;
+	for (size_t cap = 0; cap < enough; cap++) {
+		CLEANUP(arena_deinit) struct arena small;
+		arena_init(&small, cap);
+		error_clear(&err);
+		assert_int_equal(condition_make(&facts, NULL, 7, NOW, &small, &conditions, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
+}
+
 static void without_memory_no_condition_is_made(void **state)
 {
 	(void)state;
+	const struct report_sources sources = {OK, OK, FAILED("why"), OK, OK};
 	struct array conditions;
 	struct error err;
 	struct attribution_status published = make(NULL, NOW);
 	tenants.slots_unresolved = 1;
-	size_t enough = 5 * sizeof(struct condition) + sizeof("1 slot is held by a pod that the API "
-							     "server does not know");
-	for (size_t cap = 0; cap < enough; cap++) {
-		CLEANUP(arena_deinit) struct arena small;
-		arena_init(&small, cap);
-		error_clear(&err);
-		assert_int_equal(condition_make(&facts, NULL, 7, NOW, &small, &conditions, &err), -1);
-		assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	}
-	const struct report_sources sources = {OK, OK, FAILED("why"), OK, OK};
-	facts.sources = &sources;
+	expect_no_memory(5 * sizeof(struct condition) +
+			 sizeof("1 slot is held by a pod that the API server does not know"));
 	tenants.slots_unresolved = 0;
-	enough = 5 * sizeof(struct condition) + sizeof("nothing speaks against the device") +
-		 sizeof("(nvml: why)");
-	for (size_t cap = 0; cap < enough; cap++) {
-		CLEANUP(arena_deinit) struct arena small;
-		arena_init(&small, cap);
-		error_clear(&err);
-		assert_int_equal(condition_make(&facts, NULL, 7, NOW, &small, &conditions, &err), -1);
-		assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	}
+	unplaced.odd_id = VIEW("x");
+	unplaced.n_odd = 1;
+	expect_no_memory(5 * sizeof(struct condition) +
+			 sizeof("a tenant holds a device ID of no known form: x"));
+	unplaced.n_odd = 0;
+	facts.sources = &sources;
+	expect_no_memory(5 * sizeof(struct condition) +
+			 sizeof("nothing speaks against the device") + sizeof("(nvml: why)"));
 	CLEANUP(arena_deinit) struct arena small;
 	arena_init(&small, 1);
 	error_clear(&err);
@@ -432,6 +508,10 @@ static void without_memory_no_condition_is_made(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(what_a_claim_has_for_nobody_who_is_told_is_not_attributed,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_tenant_whom_no_witness_names_is_not_attributed, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(of_what_each_says_of_its_own_the_worse_goes_first, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(words_of_sources_have_room_behind_the_longest_message,
@@ -453,6 +533,7 @@ static const struct CMUnitTest tests[] = {
 		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		carried_conditions_change_only_where_silence_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };
 

@@ -419,6 +419,66 @@ static void each_claim_of_each_pod_is_used_or_lacking(void **state)
 	assert_int_equal(places.n_lacking, 1);
 }
 
+static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *uid;
+		uint64_t at;
+	} rows[] = {{"p", 1}, {"q", 2000}, {"r", 3000}};
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = pod_of(rows[i].uid, "a");
+		fields.phase = POD_PHASE_FAILED;
+		fields.no_container_runs = true;
+		assert_int_equal(pod_set_put(&pods, &fields, STORE_UPSERT, 1, rows[i].at, false,
+					     &err),
+				 0);
+	}
+	struct pod_fields running = pod_of("s", "a");
+	put_pod(&running);
+	const struct join_input input = gather("a", NOW);
+	assert_int_equal(input.n_ends, ARRAY_SIZE(rows));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_true(view_equal(input.ends[i].pod_uid, view_from(rows[i].uid)));
+		assert_int_equal(input.ends[i].age_ms, NOW - rows[i].at);
+	}
+}
+
+static void devices_that_slices_describe_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	put_object(0, "a");
+	put_slice("a", 0, LIMIT_REPORT_DEVICES + 2);
+	const struct join_input input = gather("a", NOW);
+	assert_int_equal(input.n_slice_devices, LIMIT_REPORT_DEVICES);
+	assert_int_equal(input.slice_devices_left_out, 2);
+}
+
+static void a_report_of_another_boot_than_the_nodes_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *reported, *of_node;
+		bool is_former;
+	} rows[] = {{"a", "b", true}, {"b", "b", false}, {"", "b", false}, {"a", "", false}};
+	struct report said = report;
+	struct node node = {.name = VIEW("a")};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct place *place = place_of("a");
+		said.boot_id = view_from(rows[i].reported);
+		node.boot_id = view_from(rows[i].of_node);
+		place->report = &said;
+		place->node = &node;
+		place->is_boot_news = true;
+		assert_int_equal(gather("a", NOW).is_of_former_boot, rows[i].is_former);
+		place->report = NULL;
+		place->node = NULL;
+	}
+}
+
 static void without_a_report_nothing_is_held(void **state)
 {
 	(void)state;
@@ -596,6 +656,12 @@ static const struct CMUnitTest tests[] = {
 		a_device_without_object_is_contested_by_who_reported_later, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		each_claim_of_each_pod_is_used_or_lacking, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		each_pod_that_is_over_has_ended_when_it_was_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_that_slices_describe_beyond_the_bound_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_of_another_boot_than_the_nodes_is_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_a_report_nothing_is_held, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -7,6 +7,7 @@
 
 #define GPU_0 "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define GPU_1 "GPU-6e027708-5f1c-4f27-a2b9-0b5d3c2f7a10"
+#define GPU_2 "GPU-9a1f3c44-2d70-4b6e-8c15-3e8d7a6b5c21"
 #define MIG_1 "MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f"
 #define DRIVER "gpu.nvidia.com"
 
@@ -50,12 +51,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct pod *add_pod_in(const char *uid, enum pod_phase phase, bool terminated)
+static struct pod *add_pod_in(const char *uid, enum pod_phase phase, bool stands_still)
 {
 	struct pod_fields fields = {
 		.namespace = VIEW("ml"), .name = view_from(uid), .uid = view_from(uid),
 		.node = VIEW("gpu-a"), .phase = phase, .wants_gpu = true,
-		.containers_terminated = terminated,
+		.no_container_runs = stands_still,
 	};
 	struct error err;
 
@@ -194,6 +195,56 @@ static void a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for(void **st
 	use(add_pod("u1"), &whole_claim, add_claim(&fields));
 	add_device("gpu-0", GPU_0, "");
 	assert_int_equal(compute()->n_grants, 0);
+}
+
+/* The claim gives gpu-0 by request "main" and gpu-1 by request "side"; it may be reserved for a
+ * PodGroup, and is for u-member. */
+static void who_may_use_what_is_reserved_for_a_podgroup_is_not_told(void **state)
+{
+	static const struct {
+		const char *uid;
+		bool has_group, is_over, is_admin;
+		struct view request;
+		bool expected[3];
+	} rows[] = {
+		{"u1", true, false, false, VIEW_INIT(""), {true, true, false}},
+		{"u1", true, false, false, VIEW_INIT("side"), {false, true, false}},
+		{"u1", false, false, false, VIEW_INIT(""), {false, false, false}},
+		{"u1", true, true, false, VIEW_INIT(""), {false, false, false}},
+		{"u1", true, false, true, VIEW_INIT(""), {true, false, false}},
+		{"u-member", true, false, false, VIEW_INIT(""), {false, false, false}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct resource_claim_fields fields = claim_of("main", "gpu-0", "u-member");
+		const struct pod_claim how = {VIEW("main"), VIEW("c"), rows[i].request};
+		struct resource_slice_fields slice = slice_of(1, 1);
+
+		fields.has_other_consumers = rows[i].has_group;
+		fields.results[1] = fields.results[0];
+		fields.results[1].request = VIEW("side");
+		fields.results[1].device = VIEW("gpu-1");
+		fields.results[1].is_admin = rows[i].is_admin;
+		fields.n_results = 2;
+		put_device(&slice, "gpu-0", GPU_0, "");
+		put_device(&slice, "gpu-1", GPU_1, "");
+		put_device(&slice, "gpu-2", GPU_2, "");
+		add_slice(&slice);
+		if (i % 2 == 0)
+			add_user("u-other", "gpu-2");
+		use(add_pod_in(rows[i].uid, rows[i].is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
+			       rows[i].is_over),
+		    &how, add_claim(&fields));
+		if (i % 2)
+			add_user("u-other", "gpu-2");
+		assert_int_equal(compute()->n_grants,
+				 1 + (strcmp(rows[i].uid, "u-member") == 0 ? 2 : 0));
+		assert_int_equal(world.result.n_devices, 3);
+		for (size_t k = 0; k < 3; k++)
+			assert_int_equal(world.result.devices[k].is_nameless, rows[i].expected[k]);
+	}
 }
 
 static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
@@ -607,7 +658,13 @@ static void devices_beyond_the_bound_are_left_out_and_counted(void **state)
 	put_device(&fields, "odd", "", "");
 	add_slice(&fields);
 	add_user("u1", uuids[LIMIT_REPORT_DEVICES]);
+	/* Nor is another marked for a claim that is reserved for a PodGroup. */
+	struct resource_claim_fields claim = claim_of("main", uuids[LIMIT_REPORT_DEVICES], "u1");
+	claim.has_other_consumers = true;
+	use(add_pod("u2"), &whole_claim, add_claim(&claim));
 	assert_int_equal(compute()->n_devices, LIMIT_REPORT_DEVICES);
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		assert_false(world.result.devices[i].is_nameless);
 	assert_int_equal(world.result.devices_left_out, 2);
 	/* What is not described is granted all the same. */
 	assert_text(only()->uuid, uuids[LIMIT_REPORT_DEVICES]);
@@ -685,6 +742,8 @@ static const struct CMUnitTest tests[] = {
 		a_pod_is_granted_the_device_that_its_claim_was_given, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_may_use_what_is_reserved_for_a_podgroup_is_not_told,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		pods_that_share_a_claim_are_granted_the_same_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

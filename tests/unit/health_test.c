@@ -5,6 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
+#include "core/health.h"
 
 static struct build_world world;
 
@@ -357,7 +358,7 @@ static void more_pods_may_have_left_than_are_remembered(void **state)
 	publish();
 	for (unsigned i = 0; i < N; i++)
 		build_world_remove_pod(&world, build_world_text(&world, "uid-p%u", i).ptr);
-	event(79, 0);
+	event(79, 2); /* it may have been told so late */
 	assert_int_equal(publish()->recent_tenants.count, LIMIT_RECENT_TENANTS);
 	assert_int_equal(event_at(0)->tenants.count, N);
 	assert_int_equal(event_at(0)->tenants_left_out, 0);
@@ -455,6 +456,26 @@ static void pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event(void **
 		ARRAY_AT(status->health.events, struct attribution_health_event, 0);
 	assert_int_equal(listed->tenants.count, LIMIT_EVENT_TENANTS);
 	assert_int_equal(listed->tenants_left_out, N - LATE - LIMIT_EVENT_TENANTS);
+}
+
+/* Those within the bound are in no book any more. */
+static void the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound(void **state)
+{
+	(void)state;
+	enum { N = LIMIT_TENANTS };
+	build_world_shared(&world, 0, N + 1);
+	for (unsigned i = 0; i < N; i++)
+		build_world_run(&world,
+				(struct build_pod){.name = build_world_text(&world, "p%03u", i).ptr},
+				build_world_replica(&world, 0, i));
+	publish();
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world, (struct build_pod){.name = "z"}, build_world_replica(&world, 0, N));
+	event(79, 0);
+	assert_int_equal(publish()->tenants_left_out, 1);
+	assert_int_equal(event_at(0)->tenants.count, LIMIT_EVENT_TENANTS);
+	assert_int_equal(event_at(0)->tenants_left_out, N + 1 - LIMIT_EVENT_TENANTS);
 }
 
 static void an_event_that_is_sent_again_is_the_same_event(void **state)
@@ -617,6 +638,37 @@ static void without_nvml_nothing_is_known(void **state)
 	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, "NVMLUnavailable");
 	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_UNKNOWN,
 			 "NVMLUnavailable");
+	/* Or its list is left out, whatever it says of itself. */
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	world.report.devices = (struct array){0};
+	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, "NVMLUnavailable");
+	expect_text(attribution_find_condition(build_world_status(&world, 0), VIEW("Healthy"))
+			    ->message,
+		    "the node's agent cannot read NVML");
+}
+
+static void without_memory_there_is_no_verdict(void **state)
+{
+	(void)state;
+	struct roster roster;
+	struct holdings holdings;
+	struct slots slots;
+	struct health health;
+	struct error err = {0};
+	struct arena small;
+	build_world_exclusive(&world, 0);
+	publish();
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
+	assert_int_equal(slot_collect(&holdings, &world.arena, &slots, &err), 0);
+	arena_init(&small, 1);
+	/* What has nothing to list needs none but for its reasons. */
+	assert_int_equal(health_judge(&slots, &holdings, 0, &(struct tenants){0}, &small, &health,
+				      &err),
+			 -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	arena_deinit(&small);
 }
 
 static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
@@ -643,12 +695,16 @@ static void a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn(void **sta
 	static const struct {
 		bool is_mig;
 		unsigned n_partitions;
+		bool are_told;
 		int state, recovery;
 		const char *reasons;
 	} rows[] = {
-		{true, 0, ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, ""},
-		{true, 1, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised"},
-		{false, 0, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET,
+		{true, 0, true, ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, ""},
+		{true, 0, false, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET,
+		 "NotAdvertised"},
+		{true, 1, true, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET,
+		 "NotAdvertised"},
+		{false, 0, true, ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET,
 		 "NotAdvertised"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -657,7 +713,9 @@ static void a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn(void **sta
 		build_world_exclusive(&world, 0);
 		publish();
 		world.report.devices.count = 0;
-		build_world_cut(&world, 0, rows[i].n_partitions)->mig.current = rows[i].is_mig;
+		struct report_device *device = build_world_cut(&world, 0, rows[i].n_partitions);
+		device->mig.current = rows[i].is_mig;
+		device->partitions.present = rows[i].are_told;
 		build_world_offer_nothing(&world);
 		expect_health(rows[i].state, rows[i].recovery, rows[i].reasons);
 	}
@@ -814,7 +872,8 @@ static const struct CMUnitTest tests[] = {
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_kubelet_that_settles_withdraws_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_kubelet_that_settles_withdraws_nothing, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_error_at_the_time_of_another_is_another, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_device_is_withdrawn_by_either_book, set_up, tear_down),
@@ -856,6 +915,10 @@ static const struct CMUnitTest tests[] = {
 		errors_before_the_device_came_back_are_history, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nvml_that_was_away_settles_no_error, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_there_is_no_verdict, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound, set_up,
+		tear_down),
 };
 
 TEST_MAIN(tests)

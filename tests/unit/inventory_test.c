@@ -370,7 +370,7 @@ static void put_phase(struct world *world, enum pod_phase phase, bool deleting, 
 		.phase = phase,
 		.deleting = deleting,
 		.wants_gpu = true,
-		.containers_terminated = phase == POD_PHASE_FAILED,
+		.no_container_runs = phase == POD_PHASE_FAILED,
 	};
 	struct error err;
 
@@ -1203,7 +1203,7 @@ static void put_told(struct world *world, const char *node, const char *id, bool
 		.node = view_from(node),
 		.phase = is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
 		.wants_gpu = true,
-		.containers_terminated = is_over,
+		.no_container_runs = is_over,
 		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), view_from(id)}},
 		.n_allocations = 1,
 	};
@@ -1470,7 +1470,7 @@ static void a_claim_that_is_not_here_is_lacking_while_its_pod_lives(void **state
 		.node = VIEW("gpu-a"),
 		.phase = POD_PHASE_FAILED,
 		.wants_gpu = true,
-		.containers_terminated = true,
+		.no_container_runs = true,
 		.claims = {{VIEW("main"), VIEW("c"), VIEW("")}},
 		.n_claims = 1,
 	};

@@ -798,6 +798,27 @@ static void a_node_gets_no_more_objects_than_its_share(void **state)
 	assert_int_equal(world.result.devices_refused, 2);
 }
 
+/* The checkpoint has none of four tenants, and two times two of them have one ID. */
+static void each_fact_waits_of_as_many_as_there_can_be(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a", "b", "c", "d"};
+	build_world_shared(&world, 0, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		struct view id = build_world_replica(&world, 0, i / 2);
+		build_world_pod(&world, (struct build_pod){.name = names[i], .told = {id}});
+		build_world_list(&world, names[i], "main", id);
+	}
+	assert_int_equal(build_world_publish(&world)->n_doubts, 6);
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE,
+			 "AllResolved");
+	/* And processes of nobody's on the second device. */
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < 20; i++)
+		build_world_process(&world, 1, 100 + i, "");
+	assert_int_equal(build_world_publish(&world)->n_doubts, 26);
+}
+
 static void why_a_source_fails_stands_in_the_status_as_long_as_it_does(void **state)
 {
 	(void)state;
@@ -1449,6 +1470,8 @@ static const struct CMUnitTest tests[] = {
 		an_agents_status_outlives_a_restart_though_the_api_speaks_at_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		before_the_first_report_tenants_begin_by_the_word_of_the_api, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_fact_waits_of_as_many_as_there_can_be,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		why_a_source_fails_stands_in_the_status_as_long_as_it_does, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -182,9 +182,10 @@ static void what_a_settling_kubelet_does_not_offer_yet_is_not_gone(void **state)
 	expect_text(publish()->slots.summary, "1/2");
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(partition_at(i)->slots, 1);
+	build_world_offer(&world, build_world_mig(&world, 0, 0));
+	expect_text(publish()->slots.summary, "1/2");
 	/* When it has settled, what it offers is all. */
 	world.report.kubelet_restarted_at = 0;
-	build_world_offer(&world, build_world_mig(&world, 0, 0));
 	expect_text(publish()->slots.summary, "1/1");
 	assert_int_equal(partition_at(1)->slots, 0);
 }
@@ -220,12 +221,29 @@ static void of_shares_that_were_never_on_offer_the_total_is_not_known(void **sta
 	build_world_device(&world, 1);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
 	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 1));
-	const struct attribution_status *status = publish();
-	assert_int_equal(status->slots.total, -1);
-	assert_int_equal(status->slots.allocated, 1);
-	expect_text(status->slots.summary, "");
+	build_world_device(&world, 2);
+	build_world_run(&world, (struct build_pod){.name = "c"},
+			VIEW("GPU-00000002-0000-4000-8000-0123456789ab?"));
+	publish();
+	for (unsigned n = 0; n < 3; n += 2) {
+		const struct attribution_status *status = build_world_status(&world, n);
+		assert_int_equal(status->slots.total, -1);
+		assert_int_equal(status->slots.allocated, 1);
+		expect_text(status->slots.summary, "");
+	}
 	/* A whole device is one. */
 	expect_text(build_world_status(&world, 1)->slots.summary, "1/1");
+}
+
+static void one_id_on_offer_says_that_there_are_no_more(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	expect_text(publish()->slots.summary, "1/4");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_replica(&world, 0, 1));
+	expect_text(publish()->slots.summary, "1/2");
 }
 
 static void of_too_many_partitions_the_first_are_listed(void **state)
@@ -248,6 +266,28 @@ static void partitions_that_nvml_no_longer_lists_are_gone(void **state)
 	publish();
 	device->partitions.count = 1;
 	assert_int_equal(publish()->partitions.count, 1);
+}
+
+/* One of them could not be read. */
+static void a_list_of_partitions_that_is_not_known_is_the_one_that_was(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 3);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	expect_text(publish()->slots.summary, "1/3");
+	device->partitions = (struct array){0};
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 0, 1));
+	for (int i = 0; i < 2; i++) {
+		expect_text(publish()->slots.summary, "2/3");
+		assert_int_equal(build_world_status(&world, 0)->partitions.count, 3);
+		assert_int_equal(partition_at(2)->gpu_instance_id, 9);
+		expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+	}
+	/* Without one that was, there is none. */
+	build_world_restart(&world);
+	world.input.n_previous = 0;
+	build_world_report(&world);
+	assert_int_equal(publish()->partitions.count, 0);
 }
 
 static void a_slot_counts_once_whoever_names_it(void **state)
@@ -435,6 +475,40 @@ static void a_device_that_no_slice_is_about_is_not_described(void **state)
 	expect_text(build_world_status(&world, 1)->slots.summary, "");
 }
 
+static void a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 3);
+	build_world_offer_nothing(&world);
+	build_world_slice(&world, 0);
+	expect_text(publish()->slots.summary, "0/3");
+	/* As many as it had while that is not known. */
+	device->partitions = (struct array){0};
+	expect_text(publish()->slots.summary, "0/3");
+	build_world_fail_nvml(&world);
+	expect_text(publish()->slots.summary, "0/3");
+	build_world_slice(&world, 1);
+	publish();
+	expect_text(build_world_status(&world, 1)->slots.summary, "0/1");
+}
+
+/* Of such a device nothing is on offer at any time. */
+static void what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 3);
+	build_world_offer_nothing(&world);
+	build_world_slice(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	grant->partition = build_world_mig(&world, 0, 0);
+	grant->is_part = true;
+	build_world_regrant(&world);
+	expect_text(publish()->slots.summary, "1/3");
+	device->partitions.count = 2;
+	expect_text(publish()->slots.summary, "1/2");
+}
+
 static void what_nvml_said_once_no_slice_unsays(void **state)
 {
 	(void)state;
@@ -460,6 +534,40 @@ static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
 				   .hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"},
 		VIEW("GPU-00000001-0000-4000-8000-0123456789ab-0"));
 	expect_text(publish()->slots.summary, "2/3");
+}
+
+/* A pod's containers by HAMi, which gives to the later ones what its init container had. */
+static void what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones(void **state)
+{
+	(void)state;
+#define GIVEN "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"
+	static const struct {
+		const char *holders[3], *hami, *summary;
+	} rows[] = {
+		{{"init"}, GIVEN, "2/5"},
+		{{"init", "main"}, GIVEN GIVEN, "2/5"},
+		{{"init", "main", "side"}, GIVEN GIVEN GIVEN, "3/5"},
+		{{"main", "side"}, GIVEN GIVEN, "3/5"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, 5);
+		build_world_device(&world, 1);
+		build_world_pod(&world, (struct build_pod){.name = "b",
+							   .second = "side",
+							   .init = "init",
+							   .hami = rows[i].hami});
+		build_world_pod(&world, (struct build_pod){.name = "c", .hami = GIVEN});
+		for (unsigned k = 0; k < 3 && rows[i].holders[k]; k++)
+			build_world_book(&world, "uid-b", rows[i].holders[k],
+					 build_world_text(&world, "%s-%u",
+							  build_world_uuid(&world, 1).ptr, k));
+		build_world_book(&world, "uid-c", "main",
+				 build_world_text(&world, "%s-9", build_world_uuid(&world, 1).ptr));
+		expect_text(publish()->slots.summary, rows[i].summary);
+	}
+#undef GIVEN
 }
 
 static void who_is_on_a_device_that_has_no_slots_takes_none(void **state)
@@ -540,8 +648,19 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_device_that_no_slice_is_about_is_not_described, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_is_on_a_device_that_has_no_slots_takes_none, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(a_list_of_partitions_that_is_not_known_is_the_one_that_was,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(one_id_on_offer_says_that_there_are_no_more, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer,
+					set_up, tear_down),
 };
 
 TEST_MAIN(tests)

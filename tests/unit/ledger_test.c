@@ -265,28 +265,36 @@ static void note_hami(const struct pod **ret_a, const struct pod **ret_b)
 	ledger_note(&ledger, NULL, hami_id(5), by_list);
 }
 
-static void hamis_ids_of_a_container_are_counted_once_each(void **state)
+static bool take(const struct pod *pod, const char *container, unsigned device)
 {
-	(void)state;
-	const struct pod *a, *b;
-	note_hami(&a, &b);
-	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("c")), 3);
-	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("d")), 1);
-	assert_int_equal(ledger_count_hami(&ledger, b, VIEW("c")), 1);
-	assert_int_equal(ledger_count_hami(&ledger, b, VIEW("d")), 0);
+	return ledger_take_hami(&ledger, pod, view_from(container), &roster.devices[device]);
 }
 
-static void hamis_ids_of_a_container_are_forgotten_and_no_others(void **state)
+static void it_tells_which_containers_of_which_pods_have_ids_of_hamis(void **state)
 {
 	(void)state;
 	const struct pod *a, *b;
 	note_hami(&a, &b);
-	ledger_drop_hami(&ledger, a, VIEW("c"));
-	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("c")), 0);
-	assert_int_equal(ledger_count_hami(&ledger, a, VIEW("d")), 1);
-	assert_int_equal(ledger_count_hami(&ledger, b, VIEW("c")), 1);
+	assert_true(ledger_has_hami(&ledger, a, VIEW("c")));
+	assert_true(ledger_has_hami(&ledger, a, VIEW("d")));
+	assert_true(ledger_has_hami(&ledger, b, VIEW("c")));
+	assert_false(ledger_has_hami(&ledger, b, VIEW("d")));
+}
+
+static void hamis_ids_of_a_container_are_taken_once_each_and_no_others(void **state)
+{
+	(void)state;
+	const struct pod *a, *b;
+	note_hami(&a, &b);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(take(a, "c", 0));
+	assert_false(take(a, "c", 0));
+	assert_false(ledger_has_hami(&ledger, a, VIEW("c")));
+	assert_true(ledger_has_hami(&ledger, a, VIEW("d")));
+	assert_true(take(b, "c", 0)); /* two witnesses named it */
+	assert_false(take(b, "c", 0));
 	ledger_close(&ledger);
-	static const char *const uids[] = {"", "uid-a", "uid-a", "uid-a", "uid-b"};
+	static const char *const uids[] = {"", "uid-a", "uid-a", "uid-a"};
 	assert_int_equal(holdings.n_items, ARRAY_SIZE(uids));
 	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
 		expect_text(holdings.items[i].owner->pod_uid, uids[i]);
@@ -294,16 +302,37 @@ static void hamis_ids_of_a_container_are_forgotten_and_no_others(void **state)
 	assert_true(view_equal(holdings.items[2].id, hami_id(4))); /* of no known pod */
 }
 
-static void what_was_forgotten_is_not_counted_again(void **state)
+static void for_a_device_an_id_of_its_own_is_taken_and_the_lowest_of_several(void **state)
 {
 	(void)state;
-	open_ledger();
-	struct holding_owner *a = own("uid-a", "c");
-	a->pod = build_world_pod(&world, (struct build_pod){.name = "a"});
-	for (unsigned i = 0; i < 2; i++)
-		ledger_note(&ledger, a, hami_id(i), by_list);
-	ledger_drop_hami(&ledger, a->pod, VIEW("c"));
-	assert_int_equal(ledger_count_hami(&ledger, a->pod, VIEW("c")), 0);
+	/* Device 0, device 1, and one that is not known. */
+	static const char *const ids[] = {"GPU-00000000-0000-4000-8000-0123456789ab-7",
+					  "GPU-00000001-0000-4000-8000-0123456789ab-1",
+					  "GPU-00000001-0000-4000-8000-0123456789ab-2",
+					  "GPU-00000007-0000-4000-8000-0123456789ab-0"};
+	static const struct {
+		unsigned device;
+		const char *left[3];
+	} rows[] = {
+		{0, {ids[1], ids[2], ids[3]}},
+		{1, {ids[0], ids[2], ids[3]}},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		const size_t row = i / 2;
+		open_ledger();
+		struct holding_owner *a = own("uid-a", "c");
+		a->pod = build_world_pod(&world, (struct build_pod){.name = "a"});
+		for (size_t k = 0; k < ARRAY_SIZE(ids); k++)
+			ledger_note(&ledger, a, view_from(ids[i % 2 ? ARRAY_SIZE(ids) - 1 - k : k]),
+				    by_list);
+		assert_true(take(a->pod, "c", rows[row].device));
+		ledger_close(&ledger);
+		assert_int_equal(holdings.n_items, 3);
+		for (size_t k = 0; k < 3; k++)
+			expect_text(holdings.items[k].id, rows[row].left[k]);
+		tear_down(NULL);
+		set_up(NULL);
+	}
 }
 
 static void an_empty_ledger_closes(void **state)
@@ -338,19 +367,21 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_id_of_no_device_counts_only_where_it_may_be_a_gpus, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_id_of_no_device_counts_only_where_it_may_be_a_gpus,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_owner_without_a_name_is_nobody, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(hamis_ids_mark_whoever_has_them_as_a_stand_in, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(hamis_ids_of_a_container_are_counted_once_each, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(hamis_ids_of_a_container_are_forgotten_and_no_others,
+	cmocka_unit_test_setup_teardown(it_tells_which_containers_of_which_pods_have_ids_of_hamis,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_was_forgotten_is_not_counted_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(hamis_ids_of_a_container_are_taken_once_each_and_no_others,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		for_a_device_an_id_of_its_own_is_taken_and_the_lowest_of_several, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(an_empty_ledger_closes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_it_does_not_open, set_up, tear_down),
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <stdlib.h>
+
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
@@ -9,6 +11,8 @@
 
 #define GPU_0 "GPU-00000000-0000-4000-8000-0123456789ab"
 #define MIG_0 "MIG-00000000-0000-4000-8000-000000000000"
+#define MIG_1 "MIG-00000000-0000-4000-8000-000000000001"
+#define SOURCES_FAIL " (podResources: no reason was given; checkpoint: no reason was given)"
 #define TWO_OF(id) id " is held by ml/a and ml/b at once, and is for one pod"
 
 static struct build_world world;
@@ -45,12 +49,25 @@ static const struct attribution_status *publish_later(void)
 	return publish();
 }
 
+static void end(const char *uid)
+{
+	build_world_remove_pod(&world, uid);
+	build_world_end(&world, uid);
+}
+
 static void expect_overlap(const struct attribution_status *status, const char *message)
 {
 	expect_condition(status, "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 	expect_condition(status, "Ready", CONDITION_FALSE, "SlotHeldTwice");
 	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message, message);
 	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* A tenant is there that no book names; there is no more to be said of it. */
+static void expect_unconfirmed(const struct attribution_status *status)
+{
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "Unconfirmed");
+	expect_condition(status, "Ready", CONDITION_UNKNOWN, "Unconfirmed");
 }
 
 static void expect_none(const struct attribution_status *status)
@@ -94,6 +111,14 @@ static void an_id_in_the_hands_of_two_pods_is_said_with_both(void **state)
 	run("a", VIEW("nvidia0"));
 	run("b", VIEW("nvidia0"));
 	expect_overlap(publish_later(), TWO_OF(GPU_0));
+	again();
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "a", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "s", .kai_group = "g"});
+	run("b", build_world_uuid(&world, 0));
+	expect_overlap(publish_later(), TWO_OF(GPU_0));
 }
 
 static void different_ids_are_no_overlap(void **state)
@@ -103,6 +128,31 @@ static void different_ids_are_no_overlap(void **state)
 	run("a", build_world_replica(&world, 0, 2));
 	run("b", build_world_replica(&world, 0, 3));
 	expect_none(publish_later());
+	again();
+	build_world_cut(&world, 0, 2);
+	run("a", VIEW(MIG_0 "::0"));
+	run("b", VIEW(MIG_0 "::1"));
+	expect_none(publish_later());
+	again();
+	/* The plugin calls what it shares by another name now, and numbers it from 0 again. */
+	build_world_shared(&world, 0, 4);
+	run("b", build_world_replica(&world, 0, 0));
+	world.allocatable.resource = world.registered.resource = VIEW("nvidia.com/gpu.shared");
+	for (int i = 0; i < 2; i++) {
+		run(i == 0 ? "a" : "c", build_world_replica(&world, 0, 0));
+		world.listed[i + 1].resource = VIEW("nvidia.com/gpu.shared");
+		world.booked[i + 1].resource = VIEW("nvidia.com/gpu.shared");
+		if (i == 0)
+			expect_none(publish_later());
+		expect_text(build_world_status(&world, 0)->slots.summary, "2/5");
+	}
+	expect_overlap(publish_later(),
+		       GPU_0 "::0 is held by ml/a and ml/c at once, and is for one pod");
+	again();
+	build_world_device(&world, 0);
+	run("a", VIEW(GPU_0 "/x"));
+	run("b", VIEW(GPU_0 "/y"));
+	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 	again();
 	build_world_cut(&world, 0, 2);
 	run("a", build_world_mig(&world, 0, 0));
@@ -123,7 +173,7 @@ static void what_a_kubelet_without_its_books_gives_out_again_is_said(void **stat
 	run("a", build_world_uuid(&world, 0));
 	publish();
 	lose_books();
-	expect_none(publish_later());
+	expect_unconfirmed(publish_later());
 	run("b", build_world_uuid(&world, 0));
 	publish();
 	expect_overlap(publish_later(), TWO_OF(GPU_0));
@@ -140,6 +190,37 @@ static void what_a_kubelet_without_its_books_gives_out_again_is_said(void **stat
 	run("b", build_world_mig(&world, 0, 0));
 	publish();
 	expect_overlap(publish_later(), TWO_OF(MIG_0));
+	/* Of several MIG devices one, and another that is shared. */
+	again();
+	build_world_cut(&world, 0, 2);
+	build_world_offer(&world, VIEW(MIG_0 "::0"));
+	run("a", build_world_mig(&world, 0, 0));
+	build_world_list(&world, "a", "main", VIEW(MIG_1));
+	build_world_book(&world, "uid-a", "main", VIEW(MIG_1));
+	publish();
+	lose_books();
+	run("b", VIEW(MIG_1));
+	publish();
+	expect_overlap(publish_later(), TWO_OF(MIG_1));
+}
+
+/* It was given to a third since, who need not be in a book yet. */
+static void those_that_are_left_from_when_it_was_shared_are_none_by_themselves(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	run("c", build_world_replica(&world, 0, 1));
+	publish();
+	lose_books();
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	publish();
+	expect_unconfirmed(publish_later());
+	assert_int_equal(build_world_status(&world, 0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	run("b", build_world_uuid(&world, 0));
+	expect_overlap(publish_later(),
+		       GPU_0 " is held by ml/a, ml/b and ml/c at once, and is for one pod");
 }
 
 static void a_reservation_that_the_books_have_lost_is_a_holder(void **state)
@@ -170,8 +251,91 @@ static void which_replica_a_tenant_had_that_no_book_names_is_not_known(void **st
 	lose_books();
 	run("b", build_world_replica(&world, 0, 2));
 	publish();
-	expect_none(publish_later());
+	expect_unconfirmed(publish_later());
 	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main,uid-c/main");
+}
+
+/* Its holder was given it before it was shared, and the tenant its share of it since. */
+static void what_is_shared_now_has_room_for_a_tenant_that_no_book_names(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	publish();
+	lose_books();
+	run("b", build_world_uuid(&world, 0));
+	publish();
+	expect_unconfirmed(publish_later());
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+	again();
+	build_world_cut(&world, 0, 2);
+	build_world_offer(&world, VIEW(MIG_0 "::0"));
+	run("a", VIEW(MIG_0 "::0"));
+	publish();
+	lose_books();
+	run("b", build_world_mig(&world, 0, 0));
+	publish();
+	expect_unconfirmed(publish_later());
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+}
+
+static void who_has_a_mig_device_is_not_on_all_of_the_device(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	run("a", build_world_mig(&world, 0, 0));
+	publish();
+	lose_books();
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	world.devices[0].partitions.count = 0;
+	run("b", build_world_uuid(&world, 0));
+	publish();
+	expect_unconfirmed(publish_later());
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+	assert_int_equal(build_world_status(&world, 0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	/* Whether one that is gone is shared nobody can tell. */
+	end("uid-b");
+	lose_books();
+	run("c", build_world_mig(&world, 0, 0));
+	publish();
+	expect_unconfirmed(publish_later());
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-c/main");
+}
+
+/* The status that is carried over may be another's than the tenant's. */
+static void a_mig_device_that_the_status_lacks_is_looked_for_in_it_alone(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	run("a", build_world_mig(&world, 0, 0));
+	publish();
+	build_world_restart(&world);
+	struct join_previous *previous = build_world_previous(&world, 0);
+	struct attribution object = *previous->object;
+	struct attribution_partition *other = malloc(sizeof(*other));
+	assert_non_null(other);
+	*other = (struct attribution_partition){.uuid = VIEW(MIG_1), .slots = 1};
+	object.status.partitions = (struct array){other, 1, true};
+	previous->object = &object;
+	build_world_join(&world);
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE,
+			 "AllResolved");
+	expect_tenants(build_world_status(&world, 0), "uid-a/main");
+	free(other);
+}
+
+static void a_holder_without_a_pod_is_none_of_them(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-x", "main", build_world_uuid(&world, 0));
+	run("a", build_world_uuid(&world, 0));
+	build_world_fail_list(&world);
+	publish();
+	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "Pending");
+	build_world_fail_book(&world);
+	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "Pending");
 }
 
 static void it_is_said_as_long_as_both_live(void **state)
@@ -213,6 +377,24 @@ static void without_a_report_it_is_said_as_long_as_both_live(void **state)
 	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "AwaitingReport");
 	expect_condition(status, "Ready", CONDITION_UNKNOWN, "AwaitingReport");
 	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* Which replica it was that both had is in no status. */
+static void without_a_report_who_held_a_replica_is_waited_for(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	run("b", build_world_replica(&world, 0, 2));
+	expect_overlap(publish_later(), TWO_OF(GPU_0 "::2"));
+	build_world_restart(&world);
+	const struct attribution_status *status = publish();
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "AwaitingReport");
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "several pods held one slot: the node's next report tells who has it now");
+	expect_tenants(status, "uid-a/main,uid-b/main");
+	build_world_report(&world);
+	expect_overlap(publish_later(), TWO_OF(GPU_0 "::2"));
 }
 
 /* The kubelet frees a device before the API server's watches tell of it. */
@@ -285,6 +467,81 @@ static void what_a_book_said_last_makes_none_and_ends_none(void **state)
 	}
 }
 
+/* Both books fail, and one of them had nothing. */
+static void what_either_book_said_last_ends_none(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		again();
+		build_world_exclusive(&world, 0);
+		run("a", build_world_uuid(&world, 0));
+		run("b", build_world_uuid(&world, 0));
+		expect_overlap(publish_later(), TWO_OF(GPU_0));
+		world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+		world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+		if (i == 0)
+			build_world_list_nothing(&world);
+		else
+			build_world_book_nothing(&world);
+		const struct condition *attributed = attribution_find_condition(publish_later(),
+										VIEW("Attributed"));
+		expect_text(attributed->message, TWO_OF(GPU_0) SOURCES_FAIL);
+	}
+}
+
+static void either_book_alone_shows_it(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		again();
+		build_world_exclusive(&world, 0);
+		run("a", build_world_uuid(&world, 0));
+		run("b", build_world_uuid(&world, 0));
+		if (i == 0)
+			build_world_fail_list(&world);
+		else
+			build_world_fail_book(&world);
+		expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
+	}
+}
+
+static void books_that_fail_begin_none_while_another_is_said(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	run("b", build_world_replica(&world, 0, 2));
+	expect_overlap(publish_later(), TWO_OF(GPU_0 "::2"));
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	run("c", build_world_replica(&world, 0, 1));
+	run("d", build_world_replica(&world, 0, 1));
+	publish();
+	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
+	end("uid-a");
+	expect_condition(publish(), "Attributed", CONDITION_UNKNOWN, "SourcesFailed");
+}
+
+static void what_is_known_comes_before_what_a_book_said_last(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	run("b", build_world_replica(&world, 0, 2));
+	expect_overlap(publish_later(), TWO_OF(GPU_0 "::2"));
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	build_world_pod(&world, (struct build_pod){.name = "c",
+						   .told = {build_world_replica(&world, 0, 3)}});
+	build_world_pod(&world, (struct build_pod){.name = "d",
+						   .told = {build_world_replica(&world, 0, 3)}});
+	publish();
+	const struct condition *attributed = attribution_find_condition(publish_later(),
+									VIEW("Attributed"));
+	expect_text(attributed->message, GPU_0 "::3 is held by ml/c and ml/d at once, and is for "
+					       "one pod" SOURCES_FAIL);
+}
+
 static void a_silent_agent_shows_none_that_is_new(void **state)
 {
 	(void)state;
@@ -309,8 +566,11 @@ static void containers_of_one_pod_have_it_in_turn(void **state)
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
 	expect_none(publish_later());
 	lose_books();
-	expect_none(publish_later());
+	expect_unconfirmed(publish_later());
 	expect_tenants(build_world_status(&world, 0), "uid-a/init,uid-a/main");
+	run("b", build_world_uuid(&world, 0));
+	publish();
+	expect_overlap(publish_later(), TWO_OF(GPU_0));
 }
 
 static void pods_that_share_by_right_are_none(void **state)
@@ -329,6 +589,14 @@ static void pods_that_share_by_right_are_none(void **state)
 	world.n_granted = 1;
 	build_world_regrant(&world);
 	expect_none(publish_later());
+	again();
+	build_world_cut(&world, 0, 2);
+	run("a", VIEW(MIG_0));
+	run("c", VIEW(MIG_1));
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_grant(&world, "uid-b", "main", 0)->is_admin = true;
+	build_world_regrant(&world);
+	expect_none(publish_later());
 	/* By KAI's reservation. */
 	again();
 	build_world_exclusive(&world, 0);
@@ -338,27 +606,76 @@ static void pods_that_share_by_right_are_none(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
 	build_world_pod(&world, (struct build_pod){.name = "b", .kai_group = "g"});
 	expect_none(publish_later());
-	/* By HAMi, whose IDs are none of devices. */
+	/* By a claim that cannot be read. */
 	again();
-	build_world_device(&world, 0);
-	run("a", VIEW(GPU_0 "-1"));
-	run("b", VIEW(GPU_0 "-1"));
-	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "StandIn");
+	build_world_cut(&world, 0, 1);
+	build_world_offer_nothing(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	for (int i = 0; i < 2; i++) {
+		grant = build_world_grant(&world, i == 0 ? "uid-a" : "uid-b", "main", 0);
+		grant->partition = VIEW(MIG_0);
+		grant->is_part = true;
+	}
+	build_world_regrant(&world);
+	expect_none(publish_later());
+	world.granted[0] = world.granted[1];
+	world.n_granted = 1;
+	build_world_regrant(&world);
+	world.input.grants_unknown = true;
+	publish();
+	expect_none(publish_later());
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+}
+
+/* By HAMi's IDs they have some device, which need not be the one that the IDs name. */
+static void who_has_an_id_of_hami_s_is_none(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_grant(&world, "uid-a", "main", 0);
+	run("b", build_world_uuid(&world, 0));
+	expect_overlap(publish_later(), TWO_OF(GPU_0));
+	build_world_restart(&world);
+	end("uid-b");
+	build_world_pod(&world, (struct build_pod){.name = "c", .told = {VIEW(GPU_0 "-1")}});
+	const struct attribution_status *status = publish();
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "AwaitingReport");
+	expect_tenants(status, "uid-a/main,uid-c/main");
+}
+
+static void who_was_left_with_an_id_of_hami_s_is_none(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	run("a", build_world_uuid(&world, 0));
+	run("b", build_world_uuid(&world, 0));
+	expect_overlap(publish_later(), TWO_OF(GPU_0));
+	build_world_restart(&world);
+	build_world_pod(&world, (struct build_pod){.name = "c", .told = {VIEW(GPU_0 "-1")}});
+	expect_overlap(publish(), TWO_OF(GPU_0));
+	build_world_pod(&world, (struct build_pod){.name = "c"});
+	expect_overlap(publish(), TWO_OF(GPU_0));
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main,uid-c/main");
 }
 
 static void what_a_plugin_and_a_claim_give_to_two_is_said(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *given, *claimed_part; /* part "": the whole device */
-		const char *message;              /* "": none */
+		const char *given;
+		const char *claimed_part; /* "": the whole device; "?": nobody knows which */
+		const char *message;      /* "": none */
 	} rows[] = {
 		{GPU_0, "", TWO_OF(GPU_0)},
 		{GPU_0 "::1", "", TWO_OF(GPU_0)},
 		{MIG_0, "", TWO_OF(GPU_0)},
 		{GPU_0, MIG_0, TWO_OF(GPU_0)},
 		{MIG_0, MIG_0, TWO_OF(MIG_0)},
-		{"MIG-00000000-0000-4000-8000-000000000001", MIG_0, ""},
+		{MIG_1, MIG_0, ""},
+		{MIG_0, "?", ""},
+		{GPU_0, "?", TWO_OF(GPU_0)},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		again();
@@ -366,8 +683,9 @@ static void what_a_plugin_and_a_claim_give_to_two_is_said(void **state)
 		run("b", view_from(rows[i].given));
 		build_world_pod(&world, (struct build_pod){.name = "a"});
 		struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
-		grant->partition = view_from(rows[i].claimed_part);
-		grant->is_part = grant->partition.len > 0;
+		grant->is_part = rows[i].claimed_part[0] != '\0';
+		if (rows[i].claimed_part[0] != '?')
+			grant->partition = view_from(rows[i].claimed_part);
 		build_world_regrant(&world);
 		const struct attribution_status *status = publish_later();
 		if (rows[i].message[0])
@@ -390,12 +708,20 @@ static void pods_beyond_the_bound_are_counted(void **state)
 {
 	(void)state;
 	static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
-	build_world_shared(&world, 0, 4);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		run(names[i], build_world_replica(&world, 0, 0));
-	expect_overlap(publish_later(),
-		       GPU_0 "::0 is held by ml/a, ml/b, ml/c, ml/d and 2 more at once, and is for "
-			     "one pod");
+	static const char *const messages[] = {
+		GPU_0 "::0 is held by ml/a, ml/b, ml/c and ml/d at once, and is for one pod",
+		GPU_0 "::0 is held by ml/a, ml/b, ml/c, ml/d and 1 more at once, and is for one "
+		      "pod",
+		GPU_0 "::0 is held by ml/a, ml/b, ml/c, ml/d and 2 more at once, and is for one "
+		      "pod",
+	};
+	for (size_t n = OVERLAP_PODS; n <= ARRAY_SIZE(names); n++) {
+		again();
+		build_world_shared(&world, 0, 4);
+		for (size_t i = 0; i < n; i++)
+			run(names[i], build_world_replica(&world, 0, 0));
+		expect_overlap(publish_later(), messages[n - OVERLAP_PODS]);
+	}
 }
 
 static void of_several_ids_the_one_stays_that_was_said(void **state)
@@ -414,6 +740,27 @@ static void of_several_ids_the_one_stays_that_was_said(void **state)
 	build_world_remove_pod(&world, "uid-a");
 	build_world_end(&world, "uid-a");
 	expect_overlap(publish(), GPU_0 "::1 is held by ml/c and ml/d at once, and is for one pod");
+}
+
+static void each_id_waits_for_itself(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	run("b", build_world_replica(&world, 0, 2));
+	build_world_wait(&world, world.limits.disagreement_ms / 2);
+	run("c", build_world_replica(&world, 0, 1));
+	run("d", build_world_replica(&world, 0, 1));
+	build_world_wait(&world, world.limits.disagreement_ms / 2);
+	expect_overlap(publish(), TWO_OF(GPU_0 "::2"));
+	/* Also one that begins like that of which it was said. */
+	run("e", build_world_uuid(&world, 0));
+	run("f", build_world_uuid(&world, 0));
+	end("uid-c");
+	publish();
+	end("uid-a");
+	expect_none(publish());
+	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
 
 static void the_longest_message_fits(void **state)
@@ -446,21 +793,42 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(different_ids_are_no_overlap, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_a_kubelet_without_its_books_gives_out_again_is_said,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		those_that_are_left_from_when_it_was_shared_are_none_by_themselves, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_that_the_books_have_lost_is_a_holder, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(which_replica_a_tenant_had_that_no_book_names_is_not_known,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_is_shared_now_has_room_for_a_tenant_that_no_book_names,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_has_a_mig_device_is_not_on_all_of_the_device, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_mig_device_that_the_status_lacks_is_looked_for_in_it_alone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_holder_without_a_pod_is_none_of_them, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(it_is_said_as_long_as_both_live, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_as_long_as_both_live, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_who_held_a_replica_is_waited_for, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(news_in_another_order_make_none, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_good_checkpoint_says_what_was_given_back, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_a_book_said_last_makes_none_and_ends_none, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(what_either_book_said_last_ends_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(either_book_alone_shows_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(books_that_fail_begin_none_while_another_is_said, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_is_known_comes_before_what_a_book_said_last, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_shows_none_that_is_new, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(containers_of_one_pod_have_it_in_turn, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(pods_that_share_by_right_are_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_has_an_id_of_hami_s_is_none, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_was_left_with_an_id_of_hami_s_is_none, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(what_a_plugin_and_a_claim_give_to_two_is_said, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_pod_that_has_it_both_ways_overlaps_with_nobody, set_up,
@@ -468,6 +836,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(pods_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_several_ids_the_one_stays_that_was_said, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(each_id_waits_for_itself, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_longest_message_fits, set_up, tear_down),
 };
 

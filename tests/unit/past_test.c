@@ -117,6 +117,30 @@ static void of_two_pods_of_one_name_each_is_the_others_namesake(void **state)
 	assert_true(past_has_namesake(&past, &said, VIEW("uid-2"), 0));
 }
 
+/* HAMi's ID names a device that its holder may never have had. */
+static void who_may_never_have_had_the_device_is_nobodys_namesake(void **state)
+{
+	(void)state;
+	const struct report_pod_resource said = {
+		.namespace = VIEW("ml"), .name = VIEW("web"), .container = VIEW("main")};
+
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		build_world_deinit(&world);
+		build_world_init(&world);
+		struct view id = is_whole ? build_world_uuid(&world, 0)
+					  : VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1");
+		build_world_device(&world, 0);
+		build_world_offer(&world, id);
+		build_world_run(&world, (struct build_pod){.name = "web"}, id);
+		build_world_publish(&world);
+		assert_int_equal(build_world_status(&world, 0)->tenants.count, 1);
+		struct past past = read_past();
+		assert_int_equal(past_has_namesake(&past, &said, VIEW("uid-2"), 0), is_whole);
+		assert_int_equal(past_has_namesake(&past, &said, VIEW("uid-2"), PAST_ANYWHERE),
+				 is_whole);
+	}
+}
+
 static void a_tenancy_has_its_witnesses_where_it_is_and_anywhere(void **state)
 {
 	(void)state;
@@ -230,6 +254,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(of_two_pods_of_one_name_each_is_the_others_namesake, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(who_may_never_have_had_the_device_is_nobodys_namesake,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_tenancy_has_its_witnesses_where_it_is_and_anywhere,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(witnesses_anywhere_are_those_of_all_devices, set_up,

@@ -287,6 +287,32 @@ static void an_ended_uid_that_is_named_again_is_the_youngest(void **state)
 	place_release(&book, place);
 }
 
+static void a_pod_ended_when_that_is_said_and_else_when_it_was_first_named(void **state)
+{
+	(void)state;
+	/* What each naming says of it (0: that it is still named), and what is known then. */
+	static const struct {
+		uint64_t said, now, since;
+	} rows[] = {
+		{0, 1000, 1000}, {0, 2000, 1000}, {1, 3000, 1}, {0, 4000, 1}, {500, 5000, 500},
+	};
+	struct place *place = ensure("gpu-a");
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(
+			place_remember_ended(place, VIEW("u1"), rows[i].said, rows[i].now, &err),
+			0);
+		const struct place_ended *ended = CONTAINER_OF(place->ended.next,
+							       struct place_ended, link);
+		assert_true(ended->since == rows[i].since);
+		assert_true(ended->at == rows[i].now);
+	}
+	assert_int_equal(place->n_ended, 1);
+	place_forget_ended(place, 200000);
+	place_release(&book, place);
+}
+
 static void of_too_many_ended_the_oldest_is_forgotten(void **state)
 {
 	(void)state;
@@ -394,6 +420,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(it_is_known_what_the_report_names, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_ended_uid_that_is_named_again_is_the_youngest, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_ended_when_that_is_said_and_else_when_it_was_first_named, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_too_many_ended_the_oldest_is_forgotten, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_place_is_made_and_nothing_is_remembered,

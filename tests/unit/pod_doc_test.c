@@ -60,7 +60,7 @@ static void a_gpu_pod_gives_every_fact_that_is_kept(void **state)
 	assert_int_equal(fields.phase, POD_PHASE_RUNNING);
 	assert_true(fields.wants_gpu);
 	assert_false(fields.deleting || fields.admission_failed || fields.system);
-	assert_false(fields.containers_terminated);
+	assert_false(fields.no_container_runs);
 	assert_int_equal(fields.n_containers, ARRAY_SIZE(rows));
 	assert_int_equal(fields.containers_left_out, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -83,7 +83,7 @@ static void a_pod_without_gpu_gives_identity_node_and_phase_only(void **state)
 	assert_text(fields.node, "cpu-1");
 	assert_int_equal(fields.phase, POD_PHASE_RUNNING);
 	assert_false(fields.wants_gpu);
-	assert_false(fields.containers_terminated);
+	assert_false(fields.no_container_runs);
 	assert_int_equal(fields.n_containers, 0);
 	golden_free(message);
 }
@@ -122,7 +122,7 @@ static void failed_admission_deletion_and_the_operators_own_pods_are_seen(void *
 	assert_true(fields.deleting);
 	assert_true(fields.system);
 	assert_true(fields.wants_gpu);
-	assert_true(fields.containers_terminated);
+	assert_true(fields.no_container_runs);
 	golden_free(message);
 }
 
@@ -549,6 +549,112 @@ static void of_a_pod_without_gpu_no_ephemeral_container_is_kept_or_counted(void 
 }
 
 /*
+ * A pod whose container c has a limit of a resource, of which an amount is given unless it is NULL;
+ * of a container "mapped", unless that is NULL, a claim "o" of the scheduler's serves "served".
+ */
+static struct view pod_of_limit(const char *resource, const char *amount, const char *mapped,
+				const char *served)
+{
+	static char bytes[LIMIT_KIB];
+	struct sbuf parts[6];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		sbuf_init(&parts[i], sizeof(bytes));
+	kube_bytes_field(&parts[0], 1, view_from(amount ? amount : "")); /* quantity */
+	kube_bytes_field(&parts[1], 1, view_from(resource)); /* limit */
+	if (amount)
+		kube_bytes_field(&parts[1], 2, sbuf_view(&parts[0]));
+	kube_bytes_field(&parts[2], 1, sbuf_view(&parts[1])); /* resources, before the name */
+	kube_bytes_field(&parts[3], 8, sbuf_view(&parts[2])); /* the container */
+	kube_bytes_field(&parts[3], 1, VIEW("c"));
+	kube_bytes_field(&parts[4], 2, sbuf_view(&parts[3])); /* spec */
+	sbuf_append(&parts[5], VIEW("\x0a\x06\x0a\x01n\x2a\x01u"));
+	kube_bytes_field(&parts[5], 2, sbuf_view(&parts[4]));
+	for (size_t i = 0; i < 4; i++)
+		sbuf_clear(&parts[i]);
+	kube_bytes_field(&parts[0], 1, view_from(mapped ? mapped : "")); /* mapping */
+	kube_bytes_field(&parts[0], 2, view_from(served));
+	kube_bytes_field(&parts[0], 3, VIEW("r"));
+	kube_bytes_field(&parts[1], 1, sbuf_view(&parts[0])); /* the claim's status */
+	kube_bytes_field(&parts[1], 2, VIEW("o"));
+	kube_bytes_field(&parts[2], 18, sbuf_view(&parts[1])); /* status */
+	if (mapped)
+		kube_bytes_field(&parts[5], 3, sbuf_view(&parts[2]));
+	struct view message = {bytes, sbuf_view(&parts[5]).len};
+	memcpy(bytes, sbuf_view(&parts[5]).ptr, message.len);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		sbuf_deinit(&parts[i]);
+	return message;
+}
+
+static void a_limit_of_none_is_no_wish_for_a_gpu(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *resource, *amount;
+		bool wants_gpu;
+	} rows[] = {
+		{"nvidia.com/gpu", "0", false}, {"nvidia.com/gpu", "1", true},
+		{"nvidia.com/gpu", "8", true},  {"nvidia.com/gpu", "1k", true},
+		{"nvidia.com/gpu", "?", true},  {"nvidia.com/gpu", "", true},
+		{"nvidia.com/gpu", NULL, true}, {"cpu", "1", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(
+			pod_of_limit(rows[i].resource, rows[i].amount, NULL, ""));
+
+		if (fields.wants_gpu != rows[i].wants_gpu)
+			fail_msg("row %zu", i);
+		assert_int_equal(fields.n_containers, rows[i].wants_gpu);
+	}
+}
+
+static void what_the_schedulers_claim_serves_may_be_a_gpu_by_any_name(void **state)
+{
+	(void)state;
+	static const char *const resources[] = {
+		"nvidia.com/gpu", "deviceclass.resource.kubernetes.io/gpu.nvidia.com",
+		"example.com/a100"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(resources); i++) {
+		struct pod_fields fields =
+			decode(pod_of_limit(resources[i], "1", "c", resources[i]));
+
+		assert_true(fields.wants_gpu);
+		assert_int_equal(fields.n_claims, 1);
+		assert_text(fields.claims[0].container, "c");
+		assert_text(fields.claims[0].claim, "o");
+		assert_text(fields.claims[0].request, "r");
+		assert_int_equal(fields.n_containers, 1);
+		/* The kubelet's plugin gives it nothing. */
+		assert_false(find(&fields, "c")->wants_gpu);
+	}
+}
+
+static void a_container_wants_of_the_kubelet_what_no_claim_serves(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *mapped, *served;
+		bool wants_gpu;
+	} rows[] = {
+		{NULL, "", true},
+		{"c", "nvidia.com/gpu", false},
+		{"c", "nvidia.com/mig-1g.5gb", true},
+		{"d", "nvidia.com/gpu", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(
+			pod_of_limit("nvidia.com/gpu", "1", rows[i].mapped, rows[i].served));
+
+		assert_true(fields.wants_gpu);
+		assert_int_equal(find(&fields, "c")->wants_gpu, rows[i].wants_gpu);
+	}
+}
+
+/*
  * A pod whose container c uses the claim "x" of object "o" n_claims times, and was given so many
  * devices of a resource, the first with the ID "first", the others with another or (empty) none.
  */
@@ -748,6 +854,72 @@ static void an_ephemeral_container_wants_holds_and_uses_nothing(void **state)
 	}
 }
 
+static void a_main_container_that_restarts_always_is_no_sidecar(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(VIEW(HEAD "\x12\x22\x12\x20\x0a\x01"
+						    "a" GPU_LIMIT "\xc2\x01\x06"
+						    "Always"));
+	assert_int_equal(find(&fields, "a")->kind, POD_CONTAINER_MAIN);
+}
+
+/* The pod's container c uses what the pod calls x. */
+#define CLAIM_CONTAINER "\x12\x0a\x0a\x01" "c\x42\x05\x1a\x03\x0a\x01x"
+
+static void what_a_claim_is_called_by_the_pod_is_no_name_of_an_object(void **state)
+{
+	(void)state;
+	/* x is the object y, and y is the object z. */
+	struct pod_fields fields = decode(VIEW(HEAD "\x12\x1e" CLAIM_CONTAINER
+						    "\xba\x02\x06\x0a\x01x\x1a\x01y"
+						    "\xba\x02\x06\x0a\x01y\x1a\x01z"));
+	assert_int_equal(fields.n_claims, 1);
+	assert_text(fields.claims[0].claim, "y");
+}
+
+static void what_hami_writes_on_a_pod_that_only_claims_counts_for_nothing(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(
+		VIEW("\x0a\x32\x0a\x01n\x2a\x01u\x62\x2a\x0a\x1ehami.io/vgpu-devices-allocated"
+		     "\x12\x08GPU-1,:;\x12\x15" CLAIM_CONTAINER "\xba\x02\x06\x0a\x01x\x1a\x01y"));
+	assert_true(fields.wants_gpu);
+	assert_int_equal(fields.n_claims, 1);
+	assert_int_equal(fields.hami_devices.len, 0);
+}
+
+static void a_claim_of_the_schedulers_that_has_no_object_yet_gives_nothing(void **state)
+{
+	(void)state;
+	struct pod_fields fields = decode(VIEW(HEAD "\x12\x19" GPU_CONTAINER
+						    "\x1a\x0b\x92\x01\x08\x0a\x06\x0a\x01"
+						    "a\x1a\x01r"));
+	assert_true(fields.wants_gpu);
+	assert_int_equal(fields.n_claims, 0);
+}
+
+static void no_other_reason_is_a_failed_admission(void **state)
+{
+	(void)state;
+	assert_false(decode(VIEW(HEAD "\x1a\x09\x22\x07" "Evicted")).admission_failed);
+}
+
+static void of_a_pod_that_wants_no_gpu_no_container_is_left_out(void **state)
+{
+	(void)state;
+	CLEANUP(sbuf_deinit) struct sbuf spec;
+	CLEANUP(sbuf_deinit) struct sbuf pod;
+	sbuf_init(&spec, LIMIT_KIB);
+	sbuf_init(&pod, LIMIT_KIB);
+	for (unsigned i = 0; i < POD_MAX_CONTAINERS + 3; i++)
+		kube_bytes_field(&spec, 2, VIEW("\x0a\x01x"));
+	sbuf_append(&pod, VIEW(HEAD));
+	kube_bytes_field(&pod, 2, sbuf_view(&spec));
+	struct pod_fields fields = decode(sbuf_view(&pod));
+	assert_int_equal(fields.n_containers, 0);
+	assert_int_equal(fields.containers_left_out, 0);
+}
+
 static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
 {
 	(void)state;
@@ -764,14 +936,27 @@ static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
 	}
 }
 
-static void all_containers_are_terminated_only_if_each_is(void **state)
+static void no_container_runs_while_each_waits_or_has_ended(void **state)
 {
 	(void)state;
 	static const struct {
 		struct view message;
-		bool terminated;
+		bool stands_still;
 	} rows[] = {
 		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER), true},
+		/* a waits, as it does for ever where an init container b has failed; or is told of
+		 * without a state; or waits beside one that runs. */
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x0a\x00\x52\x07\x0a\x01"
+				"b\x12\x02\x1a\x00"),
+		 true},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x05\x42\x03\x0a\x01"
+				"a"),
+		 true},
+		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
+				"a\x12\x02\x0a\x00\x52\x07\x0a\x01"
+				"b\x12\x02\x12\x00"),
+		 false},
 		/* a running, b terminated; the other way round; both terminated */
 		{VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER "\x1a\x12\x42\x07\x0a\x01"
 				"a\x12\x02\x12\x00\x42\x07\x0a\x01"
@@ -796,7 +981,7 @@ static void all_containers_are_terminated_only_if_each_is(void **state)
 		 false},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(decode(rows[i].message).containers_terminated, rows[i].terminated);
+		assert_int_equal(decode(rows[i].message).no_container_runs, rows[i].stands_still);
 }
 
 static void the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds(void **state)
@@ -860,6 +1045,9 @@ static void a_malformed_part_at_any_depth_is_refused(void **state)
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
 			       "\x1a\x08\x42\x06\x72\x04\x12\x02\x0a\x05"), /* a device of it */
 		VIEW_INIT(HEAD "\x12\x08\x12\x06\x42\x04\x1a\x02\x0a\x05"), /* a use of a claim */
+		VIEW_INIT(HEAD "\x12\x1a\x12\x18\x42\x16\x0a\x14\x0a\x0envidia.com/gpu"
+			       "\x12\x02\x0a\x05"), /* the amount of a limit */
+		VIEW_INIT(HEAD "\x1a\x05\x92\x01\x02\x0a\x05"), /* the scheduler's claim alone */
 		VIEW_INIT(HEAD "\x12\x10\x12\x09\x42\x07\x1a\x05\x0a\x01x\x12\x00"
 			       "\xba\x02\x02\x0a\x05"), /* a claim, with a use of it */
 		VIEW_INIT(HEAD "\x12\x19" GPU_CONTAINER
@@ -925,6 +1113,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_device_whose_id_no_status_could_show_is_left_out_and_counted),
 	cmocka_unit_test(an_annotation_of_hamis_alone_makes_no_pod_want_a_gpu),
 	cmocka_unit_test(a_pod_is_the_operators_only_with_its_label_and_its_account),
+	cmocka_unit_test(a_limit_of_none_is_no_wish_for_a_gpu),
+	cmocka_unit_test(what_the_schedulers_claim_serves_may_be_a_gpu_by_any_name),
+	cmocka_unit_test(a_container_wants_of_the_kubelet_what_no_claim_serves),
 	cmocka_unit_test(claims_and_devices_beyond_the_bounds_are_counted),
 	cmocka_unit_test(a_pod_that_uses_a_claim_wants_a_gpu_without_a_limit),
 	cmocka_unit_test(devices_of_other_resources_are_no_gpus),
@@ -935,8 +1126,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(any_changed_byte_is_survived),
 	cmocka_unit_test(containers_beyond_the_bound_are_counted),
 	cmocka_unit_test(only_restart_policy_always_makes_a_sidecar),
+	cmocka_unit_test(a_main_container_that_restarts_always_is_no_sidecar),
+	cmocka_unit_test(what_a_claim_is_called_by_the_pod_is_no_name_of_an_object),
+	cmocka_unit_test(what_hami_writes_on_a_pod_that_only_claims_counts_for_nothing),
+	cmocka_unit_test(a_claim_of_the_schedulers_that_has_no_object_yet_gives_nothing),
+	cmocka_unit_test(no_other_reason_is_a_failed_admission),
+	cmocka_unit_test(of_a_pod_that_wants_no_gpu_no_container_is_left_out),
 	cmocka_unit_test(the_owner_is_the_controlling_one_wherever_it_stands),
-	cmocka_unit_test(all_containers_are_terminated_only_if_each_is),
+	cmocka_unit_test(no_container_runs_while_each_waits_or_has_ended),
 	cmocka_unit_test(the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds),
 	cmocka_unit_test(a_malformed_part_at_any_depth_is_refused),
 	cmocka_unit_test(a_pod_without_name_or_uid_is_refused),

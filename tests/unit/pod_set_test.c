@@ -247,6 +247,60 @@ static void only_a_pod_that_is_replaced_or_removed_has_ended(void **state)
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 1);
 }
 
+static uint64_t ended_since(const struct place *place, const char *uid)
+{
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next) {
+		const struct place_ended *ended = CONTAINER_OF(l, struct place_ended, link);
+
+		if (view_equal(ended->uid, view_from(uid)))
+			return ended->since;
+	}
+	fail_msg("%s has not ended", uid);
+	return 0;
+}
+
+static void a_pod_ended_when_it_was_first_told_to_be_over(void **state)
+{
+	(void)state;
+	/* In this order; the last one is removed. 0: not told. */
+	static const struct {
+		uint64_t runs_at, over_at, over_again_at, other_over_at;
+		uint64_t since, other_since;
+	} rows[] = {
+		{.runs_at = 1, .since = 50},
+		{.over_at = 1, .since = 1},
+		{.over_at = 1, .over_again_at = 20, .since = 1},
+		{.runs_at = 1, .over_at = 10, .over_again_at = 20, .since = 10},
+		{.over_at = 10, .other_over_at = 20, .since = 10, .other_since = 20},
+		{.runs_at = 1, .other_over_at = 20, .since = 20, .other_since = 20},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const uint64_t times[] = {rows[i].runs_at, rows[i].over_at, rows[i].over_again_at,
+					  rows[i].other_over_at};
+		struct pod_fields fields = pod("a", "u1", "n1");
+		struct place *place = observe("n1");
+		struct error err;
+
+		for (unsigned k = 0; k < ARRAY_SIZE(times); k++) {
+			fields.phase = k > 0 ? POD_PHASE_FAILED : POD_PHASE_RUNNING;
+			fields.no_container_runs = true;
+			fields.deleting = k > 1;
+			fields.uid = k > 2 ? VIEW("u2") : VIEW("u1");
+			if (times[k] > 0)
+				assert_int_equal(pod_set_put(&set, &fields, STORE_UPSERT,
+							     10 * i + k + 1, times[k], false, &err),
+						 0);
+		}
+		pod_set_remove(&set, store_find(&set.store, VIEW("ml/a")), 50);
+		assert_true(ended_since(place, "u1") == rows[i].since);
+		if (rows[i].other_since > 0)
+			assert_true(ended_since(place, "u2") == rows[i].other_since);
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
 static void an_item_of_a_first_list_touches_as_such(void **state)
 {
 	(void)state;
@@ -402,6 +456,8 @@ static const struct CMUnitTest tests[] = {
 		a_pod_that_no_join_would_see_touches_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_a_pod_that_is_replaced_or_removed_has_ended, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_ended_when_it_was_first_told_to_be_over, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_is_found_by_its_uid_at_its_place, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -143,6 +143,39 @@ static void a_record_says_what_it_was_made_from(void **state)
 	intern_deinit(&intern);
 }
 
+static void what_lies_behind_the_last_of_a_kind_is_not_looked_at(void **state)
+{
+	static struct pod_fields fields;
+	const struct view garbage = {NULL, SIZE_MAX / 8};
+	struct intern intern;
+
+	(void)state;
+	fields = with_gpu();
+	fields.containers[fields.n_containers].name = garbage;
+	fields.allocations[fields.n_allocations].id = garbage;
+	fields.claims[fields.n_claims].claim = garbage;
+	fields.kai_groups[fields.n_kai_groups] = garbage;
+	intern_init(&intern);
+	pod_free(&intern, make(&intern, &fields));
+	intern_deinit(&intern);
+}
+
+static void one_that_was_left_out_is_enough(void **state)
+{
+	struct pod_fields fields = with_gpu();
+	struct intern intern;
+
+	(void)state;
+	fields.containers_left_out = fields.ephemeral_left_out = fields.allocations_left_out = 1;
+	intern_init(&intern);
+	struct pod *pod = make(&intern, &fields);
+	assert_true(pod_has_more_containers(pod));
+	assert_true(pod_has_more_ephemeral(pod));
+	assert_true(pod_is_status_cut(pod));
+	pod_free(&intern, pod);
+	intern_deinit(&intern);
+}
+
 static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 {
 	struct pod_fields fields = with_gpu();
@@ -224,7 +257,7 @@ static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
 {
 	static const struct {
 		enum pod_phase phase;
-		bool terminated, refused, over;
+		bool stands_still, refused, over;
 	} rows[] = {
 		{POD_PHASE_RUNNING, false, false, false}, {POD_PHASE_RUNNING, true, false, false},
 		{POD_PHASE_FAILED, false, false, false},  {POD_PHASE_FAILED, true, false, true},
@@ -239,7 +272,7 @@ static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
 		struct pod_fields fields = plain();
 
 		fields.phase = rows[i].phase;
-		fields.containers_terminated = rows[i].terminated;
+		fields.no_container_runs = rows[i].stands_still;
 		fields.admission_failed = rows[i].refused;
 		struct pod *pod = make(&intern, &fields);
 		assert_int_equal(pod_is_over(pod), rows[i].over);
@@ -256,7 +289,7 @@ static void change_node(struct pod_fields *f) { f->node = VIEW("gpu-b"); }
 static void change_phase(struct pod_fields *f) { f->phase = POD_PHASE_FAILED; }
 static void change_deleting(struct pod_fields *f) { f->deleting = true; }
 static void change_refused(struct pod_fields *f) { f->admission_failed = true; }
-static void change_terminated(struct pod_fields *f) { f->containers_terminated = true; }
+static void change_stop(struct pod_fields *f) { f->no_container_runs = true; }
 static void change_system(struct pod_fields *f) { f->system = true; }
 static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
 static void change_owner(struct pod_fields *f) { f->owner_name = VIEW("other"); }
@@ -308,7 +341,7 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 {
 	static void (*const changes[])(struct pod_fields *) = {
 		change_uid, change_name, change_namespace, change_node, change_phase,
-		change_deleting, change_refused, change_terminated, change_system, change_hash,
+		change_deleting, change_refused, change_stop, change_system, change_hash,
 		change_owner, change_kind, change_state, change_count, change_reservation,
 		change_hami, change_group, change_kai, fewer_allocations, change_id,
 		change_resource, change_holder, fewer_claims, change_claim, change_request,
@@ -463,6 +496,8 @@ static void every_flag_says_its_own(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_flag_says_its_own),
 	cmocka_unit_test(a_record_says_what_it_was_made_from),
+	cmocka_unit_test(what_lies_behind_the_last_of_a_kind_is_not_looked_at),
+	cmocka_unit_test(one_that_was_left_out_is_enough),
 	cmocka_unit_test(a_pod_without_gpu_keeps_nothing_that_only_they_have),
 	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),
 	cmocka_unit_test(two_pods_are_equal_only_in_every_fact),

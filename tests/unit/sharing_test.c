@@ -178,7 +178,13 @@ static void the_label_agrees_with_what_decided_or_contradicts_it(void **state)
 		 "compute mode is ExclusiveProcess,"
 		 "node label gpu.sharing-strategy is time-slicing, which contradicts"},
 		{"none", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
-		 "compute mode is ExclusiveProcess"},
+		 "compute mode is ExclusiveProcess,"
+		 "node label gpu.sharing-strategy is none, which contradicts"},
+		{"none", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
+		 "compute mode is Default,"
+		 "node label gpu.sharing-strategy is none, which contradicts"},
+		{"", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
+		 "compute mode is Default"},
 		{"mps", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
 		 "compute mode is Default,"
 		 "node label gpu.sharing-strategy is mps, which contradicts"},
@@ -198,13 +204,46 @@ static void the_label_agrees_with_what_decided_or_contradicts_it(void **state)
 		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess");
 }
 
-/* It is about who shares the whole device. */
-static void the_label_says_nothing_of_what_is_not_shared(void **state)
+static void the_label_contradicts_the_ids_of_whole_devices_by_any_strategy(void **state)
 {
 	(void)state;
-	set_label(&world, VIEW("time-slicing"));
+	static const struct {
+		const char *label, *evidence;
+	} rows[] = {
+		{"time-slicing",
+		 "device IDs name the whole device,"
+		 "node label gpu.sharing-strategy is time-slicing, which contradicts"},
+		{"mps", "device IDs name the whole device,"
+			"node label gpu.sharing-strategy is mps, which contradicts"},
+		/* That it is as it mostly is, is no news. */
+		{"none", "device IDs name the whole device"},
+		{"?", "device IDs name the whole device"},
+	};
 	build_world_exclusive(&world, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_label(&world, view_from(rows[i].label));
+		expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, rows[i].evidence);
+	}
+	world.input.node = NULL;
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+/* It is the plugin that does not share, and whole devices that it is about. */
+static void the_label_says_nothing_of_what_others_share_or_of_parts(void **state)
+{
+	(void)state;
+	set_label(&world, VIEW("none"));
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	tear_down(state);
+	set_up(state);
+	set_label(&world, VIEW("time-slicing"));
+	build_world_cut(&world, 0, 2);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
 }
 
 static void a_pipe_under_the_default_mode_is_mps_and_both_are_said(void **state)
@@ -318,6 +357,8 @@ static void without_ids_mig_mode_tells(void **state)
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
 	device->mig = (struct report_mig){.present = true};
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	device->mig.pending = true;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
 	device->mig.current = true;
 	expect_mode(ATTRIBUTION_MODE_MIG, 0, "MIG mode is on");
 }
@@ -430,6 +471,23 @@ static void only_what_a_checkpoint_told_outlasts_its_silence(void **state)
 	before.status.sharing = (struct attribution_sharing){.mode = ATTRIBUTION_MODE_MPS};
 	build_world_previous(&world, 0)->object = &before;
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+}
+
+/* The replicas have another resource's name now, and the same numbers. */
+static void what_was_given_under_another_name_tells_nothing_of_what_is_on_offer(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,compute mode is Default, which "
+		    "contradicts");
+	world.allocatable.resource = world.registered.resource = VIEW("nvidia.com/gpu.shared");
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0))->resource =
+		VIEW("nvidia.com/gpu.shared");
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
 }
 
 static void a_disputed_tenant_was_there_while_the_checkpoint_spoke(void **state)
@@ -578,6 +636,205 @@ static void how_a_device_is_shared_out_is_what_is_on_offer(void **state)
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
 }
 
+/* The pods a and b hold what was given before and what is given now. */
+static void leave_over(struct view before, struct view now)
+{
+	build_world_run(&world, (struct build_pod){.name = "a"}, before);
+	build_world_run(&world, (struct build_pod){.name = "b"}, now);
+	build_world_publish(&world);
+}
+
+static void while_a_plugin_is_away_what_was_left_over_before_still_is(void **state)
+{
+	(void)state;
+	static const char evidence[] = "an allocation response has no MPS pipe,"
+				       "a pod holds a device ID that is no longer offered";
+	build_world_shared(&world, 0, 4);
+	leave_over(build_world_uuid(&world, 0), build_world_replica(&world, 0, 0));
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
+	build_world_offer_nothing(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
+	/* Evidence is that of now. */
+	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0,
+		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess,"
+		    "a pod holds a device ID that is no longer offered");
+	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
+	build_world_publish(&world);
+	assert_int_equal(build_world_status(&world, 0)->sharing.mode,
+			 ATTRIBUTION_MODE_TIME_SLICED);
+	/* When nobody is there any more there is nothing to go by. */
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_remove_pod(&world, "uid-b");
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+}
+
+static void what_was_left_over_makes_no_replicas_while_a_plugin_is_away(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	leave_over(build_world_replica(&world, 0, 0), build_world_uuid(&world, 0));
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 1));
+	build_world_offer_nothing(&world);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1,
+		    "device IDs name the whole device,"
+		    "a pod holds a device ID that is no longer offered");
+}
+
+/* By whole devices: a replica is what was left over. */
+static void while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "s", .kai_group = "g"});
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+	for (int is_away = 0; is_away < 2; is_away++) {
+		expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1,
+			    "compute mode is Default,"
+			    "a pod holds a device ID that is no longer offered");
+		build_world_offer_nothing(&world);
+	}
+	build_world_list_nothing(&world);
+	build_world_remove_pod(&world, "uid-a");
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+}
+
+static void while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	for (unsigned i = 0; i < 3; i++)
+		build_world_offer(&world, build_world_text(&world, "%.*s-%u",
+							   VIEW_ARG(build_world_uuid(&world, 0)),
+							   i));
+	build_world_run(&world, (struct build_pod){.name = "a"}, world.offered[1]);
+	for (int is_away = 0; is_away < 2; is_away++) {
+		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 3, "device IDs are HAMi's");
+		build_world_offer_nothing(&world);
+	}
+}
+
+/* Its device has a name that could be a replica's, and no slot. */
+static void who_watches_a_shared_device_was_given_no_allocation(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 2);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	grant->device = VIEW("nvidia0/vgpu0");
+	grant->is_admin = true;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+}
+
+static void of_each_form_the_one_that_was_on_offer_is_that_of_now(void **state)
+{
+	static const char left_over[] = "a pod holds a device ID that is no longer offered";
+	static const struct {
+		const char *offered[2], *before; /* behind the UUID of the device, or of the part */
+		bool is_part;
+		int mode;
+		int64_t replicas;
+		const char *evidence;
+	} rows[] = {
+		{{"::0", "::1"}, "", false, ATTRIBUTION_MODE_MPS, 2,
+		 "compute mode is ExclusiveProcess"},
+		{{""}, "::1", false, ATTRIBUTION_MODE_EXCLUSIVE, 1,
+		 "device IDs name the whole device"},
+		{{""}, "::1", true, ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices"},
+		{{"::0", "::1"}, "", true, ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
+		 "device IDs name MIG devices,device IDs end in a replica number"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char evidence[256];
+		tear_down(state);
+		set_up(state);
+		struct report_device *device = build_world_cut(&world, 0, 1);
+		device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+		struct view uuid = rows[i].is_part ? build_world_mig(&world, 0, 0)
+						   : build_world_uuid(&world, 0);
+		build_world_offer_nothing(&world);
+		for (size_t k = 0; k < 2 && rows[i].offered[k]; k++)
+			build_world_offer(&world, build_world_text(&world, "%.*s%s", VIEW_ARG(uuid),
+								   rows[i].offered[k]));
+		/* Whole devices and parts go together in no offer. */
+		leave_over(rows[i].is_part ? build_world_uuid(&world, 0)
+					   : build_world_text(&world, "%.*s%s", VIEW_ARG(uuid),
+							      rows[i].before),
+			   world.offered[0]);
+		build_world_book_nothing(&world);
+		build_world_publish(&world);
+		snprintf(evidence, sizeof(evidence), "%s,%s", rows[i].evidence, left_over);
+		build_world_offer_nothing(&world);
+		expect_mode(rows[i].mode, rows[i].replicas, evidence);
+		/* Also when only he who was left over is still there. */
+		build_world_list_nothing(&world);
+		build_world_remove_pod(&world, "uid-b");
+		build_world_list(&world, "a", "main",
+				 rows[i].is_part ? build_world_uuid(&world, 0)
+						 : build_world_text(&world, "%.*s%s", VIEW_ARG(uuid),
+								    rows[i].before));
+		expect_mode(rows[i].mode, rows[i].replicas, evidence);
+		/* Or only they who are of now: then nothing is left over. */
+		build_world_remove_pod(&world, "uid-a");
+		build_world_list_nothing(&world);
+		build_world_pod(&world, (struct build_pod){.name = "b"});
+		build_world_list(&world, "b", "main", world.offered[0]);
+		expect_mode(rows[i].mode, rows[i].replicas, rows[i].evidence);
+	}
+}
+
+static void forms_of_which_none_was_left_over_before_contradict_each_other(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	build_world_publish(&world);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_offer_nothing(&world);
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0,
+		    "device IDs name the whole device,device IDs end in a replica number");
+	/* Nor is it known when those on offer were of no one form. */
+	static const char *const none[] = {"device IDs name the whole device",
+					   "device IDs are HAMi's",
+					   "a device ID is of no known form"};
+	struct attribution before = *build_world_previous(&world, 0)->object;
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		struct view lines[] = {view_from(none[i]),
+				       VIEW("a pod holds a device ID that is no longer offered")};
+		before.status.sharing = (struct attribution_sharing){
+			.mode = ATTRIBUTION_MODE_UNKNOWN,
+			.evidence = {lines, ARRAY_SIZE(lines), true}};
+		build_world_previous(&world, 0)->object = &before;
+		build_world_join(&world);
+		expect_texts(build_world_status(&world, 0)->sharing.evidence,
+			     "device IDs name the whole device,device IDs end in a replica number");
+	}
+}
+
+/* The plugin has gone for good; a driver of dynamic resource allocation has the device now. */
+static void what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	leave_over(build_world_uuid(&world, 0), build_world_replica(&world, 0, 0));
+	build_world_offer_nothing(&world);
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_remove_pod(&world, "uid-b");
+	build_world_pod(&world, (struct build_pod){.name = "c"});
+	build_world_grant(&world, "uid-c", "main", 0);
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
 static void what_was_given_before_replicas_says_nothing_of_mps(void **state)
 {
 	(void)state;
@@ -692,6 +949,116 @@ static void claims_of_parts_are_mig(void **state)
 	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
 }
 
+static struct join_grant *grant_part(const char *uid, unsigned partition)
+{
+	struct join_grant *grant = build_world_grant(&world, uid, "main", 0);
+	grant->partition = build_world_mig(&world, 0, partition);
+	grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", partition);
+	grant->is_part = true;
+	return grant;
+}
+
+static void a_part_that_several_pods_have_by_one_claim_is_shared(void **state)
+{
+	(void)state;
+	static const char shared[] = "device IDs name MIG devices,"
+				     "several pods are on the device by one ID";
+	static const char *const names[] = {"a", "b", "c"};
+	build_world_cut(&world, 0, 3);
+	build_world_offer_nothing(&world);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		build_world_pod(&world, (struct build_pod){.name = names[i], .second = "side"});
+	/* One of a pod's own, in both of its containers, and one that it shares. */
+	grant_part("uid-b", 0);
+	grant_part("uid-b", 0)->container = VIEW("side");
+	grant_part("uid-b", 2);
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	grant_part("uid-c", 1);
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	struct join_grant *grant = grant_part("uid-a", 2);
+	grant->is_admin = true;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	grant->is_admin = false;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, shared);
+	/* Of some of them the claim cannot be read, and then of none. */
+	world.input.grants_unknown = true;
+	for (size_t n = 6; n > 0; n -= 3) {
+		world.n_granted = n - 3;
+		build_world_regrant(&world);
+		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, shared);
+	}
+	build_world_remove_pod(&world, "uid-a");
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+}
+
+/* In memory of their own, where a sanitizer sees who writes past the end. */
+static void however_many_parts_were_published_there_is_room_for_them(void **state)
+{
+	(void)state;
+	static struct view parts[3000];
+	build_world_cut(&world, 0, 2);
+	build_world_offer_nothing(&world);
+	for (unsigned i = 0; i < 2; i++) {
+		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
+		grant_part(i ? "uid-b" : "uid-a", i);
+	}
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		parts[i] = build_world_text(&world, "MIG-%zu", i);
+	struct attribution before = *build_world_previous(&world, 0)->object;
+	for (uint32_t i = 0; i < 2; i++)
+		ARRAY_AT(before.status.tenants, struct attribution_tenant, i)->partitions =
+			(struct array){parts, ARRAY_SIZE(parts), true};
+	build_world_previous(&world, 0)->object = &before;
+	world.input.grants_unknown = true;
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	build_world_join(&world);
+	assert_int_equal(build_world_status(&world, 0)->sharing.mode,
+			 ATTRIBUTION_MODE_MIG_TIME_SLICED);
+}
+
+/* What it is called is all that is known of it. */
+static void a_shared_part_without_a_uuid_is_shared(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
+	for (unsigned i = 0; i < 2; i++) {
+		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
+		grant_part(i ? "uid-b" : "uid-a", 0)->partition = (struct view){0};
+	}
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
+		    "device IDs name MIG devices,several pods are on the device by one ID");
+	/* While claims cannot be read it is what it was published as. */
+	world.input.grants_unknown = true;
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
+		    "device IDs name MIG devices,several pods are on the device by one ID");
+}
+
+static void parts_without_a_uuid_stay_those_of_one_holder_each(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
+	for (unsigned i = 0; i < 2; i++) {
+		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
+		grant_part(i ? "uid-b" : "uid-a", i)->partition = (struct view){0};
+	}
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	world.input.grants_unknown = true;
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+}
+
 static void a_reservation_shares_the_device_out_by_time(void **state)
 {
 	(void)state;
@@ -702,6 +1069,31 @@ static void a_reservation_shares_the_device_out_by_time(void **state)
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+}
+
+static void whoever_shares_the_whole_device_shares_no_part_of_it(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	expect_mode(ATTRIBUTION_MODE_MIG, 1,
+		    "device IDs name MIG devices,a pod holds a device ID that is no longer offered");
+}
+
+static void who_still_holds_what_hami_gave_shares_no_whole_device(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){
+				.name = "a",
+				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+			},
+			VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1"));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
 }
 
 static void while_claims_cannot_be_read_a_claimed_device_is_shared_as_before(void **state)
@@ -846,8 +1238,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(the_label_alone_decides_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_label_agrees_with_what_decided_or_contradicts_it,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_label_says_nothing_of_what_is_not_shared, set_up,
-					tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_label_contradicts_the_ids_of_whole_devices_by_any_strategy, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_label_says_nothing_of_what_others_share_or_of_parts,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_pipe_under_the_default_mode_is_mps_and_both_are_said,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_was_given_of_another_offer_says_nothing_of_mps, set_up,
@@ -885,8 +1279,12 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_part_without_a_uuid_is_mig, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(claims_of_parts_are_mig, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(whoever_shares_the_whole_device_shares_no_part_of_it, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_shares_the_device_out_by_time, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(who_still_holds_what_hami_gave_shares_no_whole_device,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		while_claims_cannot_be_read_a_claimed_device_is_shared_as_before, set_up,
 		tear_down),
@@ -903,6 +1301,9 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(only_what_a_checkpoint_told_outlasts_its_silence, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_given_under_another_name_tells_nothing_of_what_is_on_offer, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_disputed_tenant_was_there_while_the_checkpoint_spoke,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_on_offer_says_how_many_replicas_there_are, set_up,
@@ -916,6 +1317,32 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_conclusion_without_ids_is_told_by_its_only_evidence,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_part_that_several_pods_have_by_one_claim_is_shared,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_shared_part_without_a_uuid_is_shared, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(parts_without_a_uuid_stay_those_of_one_holder_each, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(while_a_plugin_is_away_what_was_left_over_before_still_is,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_each_form_the_one_that_was_on_offer_is_that_of_now,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		forms_of_which_none_was_left_over_before_contradict_each_other, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(what_was_left_over_makes_no_replicas_while_a_plugin_is_away,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(who_watches_a_shared_device_was_given_no_allocation, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(however_many_parts_were_published_there_is_room_for_them,
 					set_up, tear_down),
 };
 

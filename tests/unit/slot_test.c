@@ -92,6 +92,59 @@ static void whether_an_offer_is_known_is_told(void **state)
 	assert_int_equal(collect().n_items, 0);
 }
 
+/* It may be of before the plugin was configured anew. */
+static void a_dated_offer_counts_only_where_no_other_speaks(void **state)
+{
+	(void)state;
+	enum { OK = REPORT_SOURCE_OK, BAD = REPORT_SOURCE_ERROR };
+	static const struct {
+		int list, book; /* the sources */
+		bool is_advertised, is_registered;
+		const char *ids; /* a: what is advertised, r: what is registered */
+	} rows[] = {
+		{OK, OK, true, true, "ar"},    {OK, BAD, true, true, "a"},
+		{BAD, OK, true, true, "r"},    {BAD, BAD, true, true, "ar"},
+		{OK, BAD, false, true, "r"},   {BAD, OK, true, false, "a"},
+		{OK, OK, false, true, "r"},    {OK, OK, true, false, "a"},
+		{BAD, BAD, false, false, ""},
+	};
+	static struct view advertised = VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab::0");
+	static struct view registered = VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab::1");
+	build_world_device(&world, 0);
+	world.allocatable.device_ids = (struct array){&advertised, 1, true};
+	world.registered.device_ids = (struct array){&registered, 1, true};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char ids[3] = "";
+		size_t n = 0;
+		world.report.sources.pod_resources.state = rows[i].list;
+		world.report.sources.checkpoint.state = rows[i].book;
+		world.report.allocatable = rows[i].is_advertised
+						   ? (struct array){&world.allocatable, 1, true}
+						   : (struct array){0};
+		world.report.checkpoint.registered =
+			rows[i].is_registered ? (struct array){&world.registered, 1, true}
+					      : (struct array){0};
+		struct slots slots = collect();
+		for (size_t k = 0; k < slots.n_items; k++)
+			ids[n++] = view_equal(slots.items[k].id, advertised) ? 'a' : 'r';
+		assert_string_equal(ids, rows[i].ids);
+		assert_int_equal(slots.is_offer_known,
+				 rows[i].is_advertised || rows[i].is_registered);
+	}
+}
+
+/* None is an answer, too: the plugin has gone. */
+static void an_empty_offer_is_not_filled_up_by_a_dated_one(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	assert_int_equal(collect().n_items, 1);
+	world.report.allocatable.count = 0;
+	assert_int_equal(collect().n_items, 0);
+	assert_true(collect().is_offer_known);
+}
+
 static void offered_ids_of_no_device_are_counted(void **state)
 {
 	(void)state;
@@ -162,6 +215,57 @@ static void a_part_of_a_device_is_told_by_each_form_of_id(void **state)
 	}
 }
 
+/* Claims may call two devices by one name, as when a boot has numbered them anew. */
+static void a_name_on_two_devices_is_a_slot_of_each(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		build_world_device(&world, i);
+		build_world_pod(&world, (struct build_pod){.name = i == 0 ? "a" : "b"});
+		build_world_grant(&world, i == 0 ? "uid-a" : "uid-b", "main", i)->device =
+			VIEW("pool/gpu-0");
+	}
+	build_world_regrant(&world);
+	assert_int_equal(collect().n_items, 2);
+}
+
+/* As with renameByDefault: the kubelet has the replicas of each name as devices of their own. */
+static void a_replica_is_another_slot_under_the_name_of_another_resource(void **state)
+{
+	(void)state;
+	static const struct view shared = VIEW_INIT("nvidia.com/gpu.shared");
+	static const char *const resources[] = {"nvidia.com/gpu", "nvidia.com/gpu.shared",
+						"nvidia.com/gpu.shared"};
+	static const bool held[] = {true, true, false}, offered[] = {false, true, true};
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world.allocatable.resource = world.registered.resource = shared;
+	world.listed[0].resource = world.booked[0].resource = shared;
+	struct slots slots = collect();
+	assert_int_equal(slots.n_items, 3);
+	for (size_t i = 0; i < slots.n_items; i++) {
+		expect_text(slots.items[i].resource, resources[i]);
+		assert_int_equal(slots.items[i].is_held, held[i]);
+		assert_int_equal(slots.items[i].is_offered, offered[i]);
+	}
+	/* Of whom the List alone tells, and by a name that nobody has, the resource is not known. */
+	build_world_list(&world, "x", "other", build_world_replica(&world, 0, 0));
+	assert_int_equal(collect().n_items, 3);
+	world.report.checkpoint.entries.count = 0;
+	world.listed[0].name = VIEW("y");
+	world.listed[1].name = VIEW("z");
+	slots = collect();
+	assert_int_equal(slots.n_items, 2);
+	assert_true(slots.items[0].is_held && slots.items[0].is_offered);
+	/* What names the whole of a device has one name more, and is the same. */
+	world.report.pod_resources.count = 0;
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	assert_int_equal(collect().n_items, 1);
+}
+
 /* In memory of their own, where a sanitizer sees who reads past the end. */
 static void a_device_after_the_last_that_has_any_has_no_slots(void **state)
 {
@@ -210,10 +314,17 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_each_resource_offers_is_a_slot, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_part_of_a_device_is_told_by_each_form_of_id, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_name_on_two_devices_is_a_slot_of_each, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_replica_is_another_slot_under_the_name_of_another_resource, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_after_the_last_that_has_any_has_no_slots, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_there_are_no_slots, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_odd_id_is_a_slot_that_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_dated_offer_counts_only_where_no_other_speaks, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(an_empty_offer_is_not_filled_up_by_a_dated_one, set_up,
+					tear_down),
 };
 
 TEST_MAIN(tests)

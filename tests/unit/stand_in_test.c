@@ -137,36 +137,145 @@ static void whoever_names_hamis_id_lets_the_annotation_tell_the_device(void **st
 	}
 }
 
+/* Main and side have an ID each of device 2, main the first of them. */
+static void expect_led(struct build_pod pod, const char *text, const char *const *expected)
+{
+	pod.name = "a";
+	pod.hami = text;
+	build_world_pod(&world, pod);
+	build_world_join(&world);
+	for (unsigned i = 0; i < 3; i++)
+		expect_tenants_of(i, expected[i]);
+}
+
 static void each_part_of_hamis_annotation_is_one_containers(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *text, *on_0, *on_1, *on_2;
+		const char *text, *on[3];
 	} rows[] = {
-		{HAMI_OF(0) ";" HAMI_OF(1) ";", "uid-a/main", "uid-a/side", ""},
-		{";" HAMI_OF(1) ";", "", "uid-a/side", "uid-a/main"},
-		{HAMI_OF(0) HAMI_OF(1) ";", "uid-a/main", "uid-a/main", "uid-a/side"},
-		{HAMI_OF(0) HAMI_OF(0) ";", "uid-a/main", "", "uid-a/side"},
-		{HAMI_OF(0) ";;" HAMI_OF(1) ";", "uid-a/main", "", "uid-a/side"},
-		{"GPU-00000001-0000-4000-8000-0123456789ab[1],NVIDIA,4000,30:;", "", "uid-a/main",
-		 "uid-a/side"},
-		{"GPU-00000001-0000-4000-8000-0123456789ab", "", "uid-a/main", "uid-a/side"},
-		{":,;::;", "", "", "uid-a/main,uid-a/side"},
-		{";", "", "", "uid-a/main,uid-a/side"},
-		{"", "", "", "uid-a/main,uid-a/side"},
+		{HAMI_OF(0) ";" HAMI_OF(1) ";", {"uid-a/main", "uid-a/side", ""}},
+		{HAMI_OF(0) ";" HAMI_OF(1), {"uid-a/main", "uid-a/side", ""}},
+		{";" HAMI_OF(1) ";", {"", "uid-a/side", "uid-a/main"}},
+		{HAMI_OF(1) ";;", {"", "uid-a/main", "uid-a/side"}},
+		{HAMI_OF(1) HAMI_OF(0) ";;", {"", "uid-a/main", "uid-a/side"}},
+		{"GPU-00000001-0000-4000-8000-0123456789ab[1],NVIDIA,4000,30:;;",
+		 {"", "uid-a/main", "uid-a/side"}},
+		{"GPU-00000001-0000-4000-8000-0123456789ab;;", {"", "uid-a/main", "uid-a/side"}},
+		{":,;::;", {"", "", "uid-a/main,uid-a/side"}},
+		{";", {"", "", "uid-a/main,uid-a/side"}},
+		{"", {"", "", "uid-a/main,uid-a/side"}},
 	};
 	offer_hami();
 	build_world_book(&world, "uid-a", "main", hami_id(2, 0));
-	build_world_book(&world, "uid-a", "main", hami_id(2, 1));
-	build_world_book(&world, "uid-a", "side", hami_id(2, 2));
+	build_world_book(&world, "uid-a", "side", hami_id(2, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		expect_led((struct build_pod){.second = "side"}, rows[i].text, rows[i].on);
+}
+
+/* By release: before 2.7.0, 2.7.0 to 2.8.3, 2.9.0, 2.10.0. */
+static void hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *holders[3], *text, *on[3];
+	} rows[] = {
+		{{"main", "side"}, HAMI_OF(0) ";" HAMI_OF(1) ";", {"uid-a/main", "uid-a/side", ""}},
+		{{"main", "side"},
+		 ";" HAMI_OF(0) ";" HAMI_OF(1) ";",
+		 {"uid-a/main", "uid-a/side", ""}},
+		{{"side"}, HAMI_OF(0) ";,,0,0:;", {"uid-a/side", "", ""}},
+		{{"side"}, ",,0,0:;" HAMI_OF(0) ";", {"uid-a/side", "", ""}},
+		{{"side"}, ";" HAMI_OF(0) ";", {"uid-a/side", "", ""}},
+		{{"side"}, ";;" HAMI_OF(0) ";", {"uid-a/side", "", ""}},
+		{{"side"}, HAMI_OF(0) ";", {"uid-a/side", "", ""}},
+		{{"main"}, HAMI_OF(0) ";;", {"uid-a/main", "", ""}},
+		{{"main", "main"}, HAMI_OF(0) HAMI_OF(1) ";", {"uid-a/main", "uid-a/main", ""}},
+		{{"main"}, ";" HAMI_OF(0) ";;", {"uid-a/main", "", ""}},
+		{{"main"}, HAMI_OF(0) ";", {"uid-a/main", "", ""}},
+		{{"init", "main"},
+		 HAMI_OF(0) ";" HAMI_OF(1) ";;",
+		 {"uid-a/init", "uid-a/main", ""}},
+		{{"init", "main"}, HAMI_OF(0) ";" HAMI_OF(1) ";", {"uid-a/init", "uid-a/main", ""}},
+		{{"init", "main", "side"},
+		 HAMI_OF(1) ";" HAMI_OF(0) ";" HAMI_OF(1) ";",
+		 {"uid-a/main", "uid-a/init,uid-a/side", ""}},
+	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		build_world_pod(
-			&world,
-			(struct build_pod){.name = "a", .second = "side", .hami = rows[i].text});
-		build_world_join(&world);
-		expect_tenants_of(0, rows[i].on_0);
-		expect_tenants_of(1, rows[i].on_1);
-		expect_tenants_of(2, rows[i].on_2);
+		tear_down(NULL);
+		set_up(NULL);
+		offer_hami();
+		for (unsigned k = 0; k < 3 && rows[i].holders[k]; k++)
+			build_world_book(&world, "uid-a", rows[i].holders[k], hami_id(2, k));
+		expect_led((struct build_pod){.init = "init", .second = "side"}, rows[i].text,
+			   rows[i].on);
+	}
+}
+
+static void a_sidecars_part_of_hamis_annotation_comes_first(void **state)
+{
+	(void)state;
+	static const char *const on[] = {"uid-a/side", "uid-a/main", ""};
+	offer_hami();
+	build_world_book(&world, "uid-a", "main", hami_id(2, 0));
+	build_world_book(&world, "uid-a", "side", hami_id(2, 1));
+	expect_led((struct build_pod){.container = "side",
+				      .kind = POD_CONTAINER_SIDECAR,
+				      .second = "main"},
+		   HAMI_OF(0) ";" HAMI_OF(1) ";", on);
+}
+
+/* No List has init containers; nor has the annotation ephemeral ones. */
+static void with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *on[3];
+	} rows[] = {
+		{HAMI_OF(0) ";" HAMI_OF(1) ";;", {"", "uid-a/main", ""}},
+		{HAMI_OF(0) ";" HAMI_OF(1) ";", {"", "", "uid-a/main"}},
+		{HAMI_OF(0) ";" HAMI_OF(1) ";;;", {"", "", "uid-a/main"}},
+	};
+	offer_hami();
+	build_world_fail_book(&world);
+	build_world_list(&world, "a", "main", hami_id(2, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		expect_led((struct build_pod){.init = "init", .second = "side"}, rows[i].text,
+			   rows[i].on);
+	expect_led((struct build_pod){.init = "init",
+				      .container = "debug",
+				      .kind = POD_CONTAINER_EPHEMERAL,
+				      .second = "main"},
+		   HAMI_OF(0) ";" HAMI_OF(1) ";", rows[0].on);
+}
+
+/* What HAMi gave for one of them is no device that is known. */
+static void an_id_whose_device_hamis_annotation_does_not_tell_stays_a_stand_in(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *on_0, *on_1; /* slots */
+	} rows[] = {
+		{HAMI_OF(1) HAMI_OF(7) ";", "1/3", "1/3"},
+		{HAMI_OF(7) HAMI_OF(1) ";", "1/3", "1/3"},
+		{HAMI_OF(0) HAMI_OF(7) ";", "2/3", "0/3"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		offer_hami();
+		build_world_pod(&world, (struct build_pod){.name = "a", .hami = rows[i].text});
+		for (unsigned k = 0; k < 2; k++)
+			build_world_book(&world, "uid-a", "main", hami_id(0, k));
+		const struct attribution_status *status = publish();
+		expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+		expect_text(status->slots.summary, rows[i].on_0);
+		expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+		status = build_world_status(&world, 1);
+		expect_text(status->slots.summary, rows[i].on_1);
+		if (status->tenants.count > 0)
+			expect_text(expect_tenant(status, "uid-a", RUNNING, ANNOTATED)->stand_in,
+				    "");
 	}
 }
 
@@ -200,7 +309,8 @@ static void hamis_annotation_leads_to_known_devices_only(void **state)
 static void an_annotation_that_names_no_known_device_leaves_the_stand_in_where_it_is(void **state)
 {
 	(void)state;
-	static const char *const texts[] = {";", "nonsense", HAMI_OF(7) ";", ";" HAMI_OF(1) ";"};
+	static const char *const texts[] = {";", "nonsense", HAMI_OF(7) ";",
+					    HAMI_OF(1) ";" HAMI_OF(2) ";"};
 	offer_hami();
 	build_world_book(&world, "uid-a", "main", hami_id(0, 1));
 	build_world_wait(&world, world.limits.disagreement_ms);
@@ -698,6 +808,17 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(each_part_of_hamis_annotation_is_one_containers, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
+		hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_it, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(a_sidecars_part_of_hamis_annotation_comes_first, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_whose_device_hamis_annotation_does_not_tell_stays_a_stand_in, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		hamis_annotation_leads_to_no_more_devices_than_there_are_ids, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(hamis_annotation_leads_to_known_devices_only, set_up,
 					tear_down),
@@ -708,8 +829,8 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(hamis_annotation_places_an_id_of_no_known_device, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(hamis_annotation_leads_to_no_device_that_another_node_may_have,
-					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		hamis_annotation_leads_to_no_device_that_another_node_may_have, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_confirms_what_an_annotation_says_and_stays_true,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -1479,6 +1479,115 @@ static void a_stand_in_whose_pod_turns_up_is_still_not_confirmed(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+/* The status has been cut down to one of its two devices meanwhile. */
+static void what_the_books_said_is_not_unsaid_by_a_controller_that_starts(void **state)
+{
+	(void)state;
+	const struct view first = build_world_replica(&world, 0, 0),
+			  last = build_world_replica(&world, 0, 1);
+	build_world_shared(&world, 0, 2);
+	build_world_run(&world, (struct build_pod){.name = "a", .told = {first, last}}, first);
+	build_world_book(&world, "uid-a", "main", last);
+	build_world_list(&world, "a", "main", last);
+	publish();
+	build_world_restart(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a", .told = {first}});
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "Checkpoint,PodResources,PodStatus");
+}
+
+/* It would end by a List without it, and so it rests on the List. */
+static void what_the_checkpoint_said_of_an_unknown_pod_is_not_kept_when_it_turns_up(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
+	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
+	expect_tenant(publish(), "uid-a", PENDING, UNCONFIRMED);
+	build_world_fail_book(&world);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY)->witnesses,
+		     "PodResources");
+}
+
+static void who_is_not_there_by_a_claim_ends_whatever_is_known_of_claims(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0)->minor = -1;
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	expect_tenants(publish(), "uid-a/main");
+	build_world_book_nothing(&world);
+	build_world_list_nothing(&world);
+	world.input.grants_unknown = true;
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 1));
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	expect_recent(status, "uid-a");
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+static void of_a_tenant_whom_nobody_names_any_more_it_is_no_dispute(void **state)
+{
+	(void)state;
+	for (int has_process = 0; has_process < 2; has_process++) {
+		start_anew();
+		build_world_exclusive(&world, 0);
+		build_world_exclusive(&world, 1);
+		build_world_run(&world,
+				(struct build_pod){.name = "a",
+						   .told = {build_world_uuid(&world, 1)}},
+				build_world_uuid(&world, 0));
+		if (has_process)
+			build_world_process(&world, 0, 1, "uid-a");
+		publish();
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_tenant(publish(), "uid-a", RUNNING, ATTRIBUTION_CONFIDENCE_DISPUTED);
+		/* The List lacks a pod: nobody ends by not being in it. */
+		build_world_pod(&world, (struct build_pod){.name = "b"});
+		build_world_book_nothing(&world);
+		build_world_list_nothing(&world);
+		expect_texts(expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED)->witnesses,
+			     has_process ? "Processes" : "");
+	}
+}
+
+/* Its pod is not known, and then its device is not either: that is one slot all the same. */
+static void a_stand_in_of_a_pod_that_nobody_knows_is_counted_once(void **state)
+{
+	(void)state;
+	static const struct {
+		bool with_known, with_nameless;
+		const char *reason, *message;
+	} rows[] = {
+		{false, false, "Pending",
+		 "1 slot is held by a pod that the API server does not know yet"},
+		{true, false, "Unresolved",
+		 "2 slots are held by pods of which not all could be told"},
+		{false, true, "Unresolved",
+		 "2 slots are held by pods of which not all could be told"},
+	};
+	static const struct view ids[] = {
+		VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab-0"),
+		VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab-1")};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		start_anew();
+		build_world_device(&world, 0);
+		for (size_t k = 0; k < ARRAY_SIZE(ids); k++)
+			build_world_offer(&world, ids[k]);
+		build_world_book(&world, "uid-b", "main", ids[0]);
+		if (rows[i].with_known)
+			build_world_run(&world, (struct build_pod){.name = "a"}, ids[1]);
+		if (rows[i].with_nameless)
+			build_world_list(&world, "x", "main", ids[1]);
+		build_world_list(&world, "b", "main", ids[0]);
+		const struct attribution_status *status = publish();
+		expect_condition(status, "Attributed", CONDITION_FALSE, rows[i].reason);
+		expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+			    rows[i].message);
+	}
+}
+
 static void a_system_pod_stands_in_for_nobody_who_matters(void **state)
 {
 	(void)state;
@@ -1744,6 +1853,17 @@ static const struct CMUnitTest tests[] = {
 		a_claim_stays_a_witness_while_claims_cannot_be_read, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_stand_in_whose_pod_turns_up_is_still_not_confirmed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_books_said_is_not_unsaid_by_a_controller_that_starts, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_checkpoint_said_of_an_unknown_pod_is_not_kept_when_it_turns_up, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_is_not_there_by_a_claim_ends_whatever_is_known_of_claims, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_tenant_whom_nobody_names_any_more_it_is_no_dispute, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_stand_in_of_a_pod_that_nobody_knows_is_counted_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_system_pod_stands_in_for_nobody_who_matters, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

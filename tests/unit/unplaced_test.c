@@ -119,9 +119,11 @@ static void of_several_odd_ids_the_lowest_is_named_and_the_rest_counted(void **s
 	build_world_run(&world, (struct build_pod){.name = "b"},
 			VIEW("GPU-00000000-0000-4000-8000-0123456789ab#10"));
 	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 1));
+	build_world_run(&world, (struct build_pod){.name = "d"},
+			VIEW("GPU-00000000-0000-4000-8000-0123456789ab#3"));
 	expect_text(attribution_find_condition(publish_later(), VIEW("Attributed"))->message,
 		    "a tenant holds a device ID of no known form: "
-		    "GPU-00000000-0000-4000-8000-0123456789ab#10 and 1 more");
+		    "GPU-00000000-0000-4000-8000-0123456789ab#10 and 2 more");
 	expect_condition(build_world_status(&world, 1), "Attributed", CONDITION_TRUE,
 			 "AllResolved");
 	/* One on offer is held by nobody. */
@@ -130,6 +132,7 @@ static void of_several_odd_ids_the_lowest_is_named_and_the_rest_counted(void **s
 	build_world_remove_pod(&world, "uid-a");
 	build_world_remove_pod(&world, "uid-b");
 	build_world_remove_pod(&world, "uid-c");
+	build_world_remove_pod(&world, "uid-d");
 	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab#2"));
 	expect_condition(publish_later(), "Attributed", CONDITION_TRUE, "AllResolved");
 }

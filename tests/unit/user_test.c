@@ -182,8 +182,10 @@ static void a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witne
 		bool is_its;
 	} cases[] = {
 		{{.second = "main", .is_unseen = true}, "id-new", false},
+		{{.second = "main", .is_unseen = true}, "", false},
 		{{.second = "main", .is_unseen = true}, "id-main", true},
 		{{.second = "main", .state = POD_CONTAINER_WAITING}, "id-new", false},
+		{{.second = "main", .state = POD_CONTAINER_WAITING}, "", false},
 		{{.second = "main", .state = POD_CONTAINER_WAITING}, "id-main", true},
 		/* Of main it is known which one runs. */
 		{{.second = "main", .state = POD_CONTAINER_RUNNING}, "id-new", false},
@@ -195,12 +197,18 @@ static void a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witne
 		{{.state = POD_CONTAINER_RUNNING, .has_more = true}, "id-new", true},
 		/* There is no other. */
 		{{.container = "main", .state = POD_CONTAINER_WAITING}, "id-new", true},
+		/* Which of its own processes run is not told, or no longer. */
+		{{.container = "main"}, "id-new", true},
+		{{.container = "main", .id = "m"}, "n", false},
+		{{.container = "main", .id = "m", .state = POD_CONTAINER_TERMINATED}, "n", true},
 		/* Somebody looks into the pod; or did. */
 		{{.second = "main", .kind = POD_CONTAINER_EPHEMERAL, .is_unseen = true},
 		 "id-new",
 		 false},
+		{{.second = "main", .kind = POD_CONTAINER_EPHEMERAL, .is_unseen = true}, "", false},
 		{{.second = "main", .kind = POD_CONTAINER_EPHEMERAL}, "", true},
 		{{.second = "main", .has_more_ephemeral = true}, "id-new", false},
+		{{.second = "main", .has_more_ephemeral = true}, "", false},
 		{{.second = "main", .has_more_ephemeral = true}, "id-main", true},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -235,6 +243,25 @@ static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
 	status = publish();
 	expect_users(status, "uid-a python3[7]");
 	expect_text(user_at(status, 0)->container, "debug");
+}
+
+static void the_container_of_a_user_is_the_one_that_was_told_last(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *id, *container, *expected;
+	} rows[] = {{"", "x", ""}, {"id", "x", "x"}, {"id", "y", "y"}, {"", "y", "y"}};
+	run_a();
+	build_world_process(&world, 0, 1, "uid-b")->container_id = VIEW("id");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_pod(&world, (struct build_pod){.name = "b",
+							   .container = rows[i].container,
+							   .id = rows[i].id});
+		publish_later();
+		const struct attribution_status *status = publish();
+		expect_users(status, "uid-b python3[1]");
+		expect_text(user_at(status, 0)->container, rows[i].expected);
+	}
 }
 
 /* Container main of pod "a" holds the device; somebody looks into the pod. */
@@ -721,9 +748,11 @@ static void a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant(void *
 	}
 }
 
-static void each_process_of_a_pod_that_left_has_the_grace(void **state)
+/* Pods "a", then "b" were tenants of device 0; of "c" only the checkpoint knows still. */
+static void let_all_leave(bool is_booked)
 {
-	(void)state;
+	tear_down(NULL);
+	set_up(NULL);
 	run_a();
 	publish_later();
 	build_world_remove_pod(&world, "uid-a");
@@ -731,13 +760,44 @@ static void each_process_of_a_pod_that_left_has_the_grace(void **state)
 	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
 	publish();
 	build_world_remove_pod(&world, "uid-b");
+	if (!is_booked) {
+		build_world_book_nothing(&world);
+		build_world_list_nothing(&world);
+	}
+	build_world_end(&world, "uid-c");
+	build_world_book(&world, "uid-c", "main", VIEW("GPU-ffffffff-0000-4000-8000-000000000000"));
 	publish();
-	build_world_process(&world, 0, 1, "uid-a");
-	build_world_process(&world, 0, 2, "uid-b");
-	build_world_process(&world, 0, 3, "uid-strange");
-	build_world_wait(&world, world.limits.disagreement_ms);
-	world.input.report_age_ms = 0;
-	expect_users(publish(), "uid-strange python3[3]");
+	for (int pid = 0; pid < 3; pid++)
+		build_world_process(&world, 0, 1 + pid,
+				    build_world_text(&world, "uid-%c", 'a' + pid).ptr);
+	build_world_process(&world, 0, 4, "uid-strange");
+}
+
+static void each_process_of_a_pod_that_left_has_the_grace(void **state)
+{
+	(void)state;
+	for (int is_booked = 0; is_booked < 2; is_booked++) {
+		let_all_leave(is_booked);
+		build_world_wait(&world, world.limits.disagreement_ms);
+		world.input.report_age_ms = 0;
+		expect_users(publish(), "uid-strange python3[4]");
+	}
+}
+
+static void of_a_pod_that_left_it_is_known_that_it_holds_nothing(void **state)
+{
+	(void)state;
+	for (int is_booked = 0; is_booked < 2; is_booked++) {
+		let_all_leave(is_booked);
+		build_world_pod(&world,
+				(struct build_pod){.name = "over", .phase = POD_PHASE_SUCCEEDED});
+		build_world_process(&world, 0, 5, "uid-over");
+		world.input.grants_unknown = true;
+		build_world_wait(&world, world.limits.user_grace_ms);
+		world.input.report_age_ms = 0;
+		expect_users(publish(), "uid-a python3[1],uid-b python3[2],uid-c python3[3],"
+					"uid-over python3[5]");
+	}
 }
 
 static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
@@ -1118,11 +1178,25 @@ static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void 
 	run_a();
 	build_world_process(&world, 0, 1, "uid-b");
 	build_world_process(&world, 0, 2, "");
+	build_world_pod(&world, (struct build_pod){.name = "c"});
+	build_world_process(&world, 0, 3, "uid-c");
 	publish();
 	build_world_wait(&world, world.limits.pending_ms - 1);
-	expect_users(publish(), " python3[2]");
+	expect_users(publish(), " python3[2],uid-c python3[3]");
 	build_world_wait(&world, 1);
-	expect_users(publish(), " python3[2],uid-b python3[1]");
+	expect_users(publish(), " python3[2],uid-b python3[1],uid-c python3[3]");
+}
+
+static void nobody_is_a_user_before_the_time_of_a_disagreement(void **state)
+{
+	(void)state;
+	world.limits.pending_ms = world.limits.disagreement_ms - 1000;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-b");
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	expect_users(publish(), "");
+	build_world_wait(&world, 1);
+	expect_users(publish(), "uid-b python3[1]");
 }
 
 /* The API server tells of a pod and of its claims one after the other. */
@@ -1177,6 +1251,12 @@ static void of_a_pod_that_the_api_does_not_know_no_container_is_borne_out(void *
 	build_world_process(&world, 0, 1, "uid-b");
 	const struct attribution_status *status = publish_later();
 	expect_texts(expect_tenant(status, "uid-b", ATTRIBUTION_PHASE_PENDING,
+				   ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
+			     ->witnesses,
+		     "Checkpoint");
+	build_world_wait(&world, world.limits.pending_ms);
+	status = publish();
+	expect_texts(expect_tenant(status, "uid-b", ATTRIBUTION_PHASE_UNRESOLVED,
 				   ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
 			     ->witnesses,
 		     "Checkpoint");
@@ -1287,6 +1367,12 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_process_of_a_pod_that_left_has_the_grace, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(of_a_pod_that_left_it_is_known_that_it_holds_nothing,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(nobody_is_a_user_before_the_time_of_a_disagreement, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(the_container_of_a_user_is_the_one_that_was_told_last,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(as_many_as_the_bound_are_listed_and_none_is_left_out,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_is_beyond_the_bound_of_the_tenants_is_no_user, set_up,
