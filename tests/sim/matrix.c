@@ -86,7 +86,7 @@ struct table {
 	unsigned counts[MATRIX_N_LIVES][N_COLUMNS];
 };
 
-#define OF_APP_ONLY "HAMi and KAI give devices to app containers"
+#define OF_APP_ONLY "KAI gives devices to app containers"
 #define NOT_LISTED "the kubelet's List names devices of its plugins only"
 #define NOT_STATIC "static pods pass by those who give these devices"
 #define NOT_OPERATORS "the operator's pods ask for a device of their own"
@@ -95,7 +95,7 @@ struct table {
 #define NOT_REFUSED "a pod of a group asks the kubelet for nothing that it could refuse"
 
 static const struct impossible lives_in_modes[] = {
-	{BIT(MATRIX_INIT) | BIT(MATRIX_SIDECAR), BIT(HAMI) | BIT(KAI), OF_APP_ONLY},
+	{BIT(MATRIX_INIT) | BIT(MATRIX_SIDECAR), BIT(KAI), OF_APP_ONLY},
 	{BIT(MATRIX_TERMINAL), BIT(KAI) | BY_CLAIMS, NOT_LISTED},
 	{BIT(MATRIX_STATIC), BIT(HAMI) | BIT(KAI) | BY_CLAIMS, NOT_STATIC},
 	{BIT(MATRIX_VALIDATION), BIT(KAI), NOT_OPERATORS},
@@ -109,7 +109,7 @@ static const struct impossible lives_by_witnesses[] = {
 	 "the kubelet's List has no ordinary init containers"},
 	{BIT(MATRIX_INIT) | BIT(MATRIX_SIDECAR), BIT(POD_STATUS),
 	 "the kubelet writes into the status what app containers have"},
-	{BIT(MATRIX_INIT) | BIT(MATRIX_SIDECAR), BIT(BY_HAMI) | BIT(BY_KAI), OF_APP_ONLY},
+	{BIT(MATRIX_INIT) | BIT(MATRIX_SIDECAR), BIT(BY_KAI), OF_APP_ONLY},
 	{BIT(MATRIX_TERMINAL), BIT(RESOURCE_CLAIM) | BIT(BY_KAI), NOT_LISTED},
 	{BIT(MATRIX_REFUSED), BIT(BY_KAI), NOT_REFUSED},
 	{BIT(MATRIX_STATIC), BIT(RESOURCE_CLAIM) | BIT(BY_HAMI) | BIT(BY_KAI), NOT_STATIC},
