@@ -161,12 +161,19 @@ bool overlaps_are_said(const struct attribution_status *status)
 	return attributed(status) && view_equal(attributed(status)->reason, VIEW("SlotHeldTwice"));
 }
 
+/* What is said only where no slot is held twice. */
+static bool goes_behind(const struct condition *condition)
+{
+	return condition->status == CONDITION_TRUE ||
+	       view_equal(condition->reason, VIEW("Unconfirmed"));
+}
+
 void overlaps_judge(const struct attribution_status *status, int gpu)
 {
 	if (overlaps_are_said(status) && !overlaps_are_there(gpu, clockwork_now()))
 		oracle_accuse(ORACLE_AT_REST, "%s: %.*s, and this is not so", world.gpus[gpu].uuid,
 			      VIEW_ARG(attributed(status)->message));
-	if (attributed(status) && attributed(status)->status == CONDITION_TRUE &&
+	if (attributed(status) && goes_behind(attributed(status)) &&
 	    find(gpu, clockwork_now(), status))
 		oracle_accuse(ORACLE_AT_REST, "%s: two pods hold one ID, and it is not said",
 			      world.gpus[gpu].uuid);
