@@ -118,14 +118,24 @@ def offered_mode(sharing, gpu, is_held):
     return "TimeSliced", (TIME_SLICED_HELD if is_held else TIME_SLICED_FREE) + LABELLED
 
 
+def slot_of(device_id, resource):
+    """A replica is one of its resource: renamed ones are others, though they have the same IDs."""
+    return (resource if "::" in device_id else None, device_id)
+
+
+def slots_of(sharing, gpu):
+    return {slot_of(i, resource) for i, resource in sharing.slots(gpu).items()}
+
+
 def mode_of(sharing, gpu, taken):
     """Mode and evidence; what is held from before is told when it looks otherwise. Whoever was
     given a whole GPU tells nothing of pipes, nor does who has what is no longer on offer; which GPU the
     next pod gets is the kubelet's choice. A shared GPU is labelled so."""
-    mode, evidence = offered_mode(sharing, gpu, any("::" in slot and slot in sharing.slots(gpu)
-                                                    for slot in taken))
-    forms = {form_of(slot) for slot in sharing.slots(gpu)}
-    is_left_over = any(form_of(slot) not in forms for slot in taken)
+    offered = slots_of(sharing, gpu)
+    mode, evidence = offered_mode(sharing, gpu, any(resource and (resource, device_id) in offered
+                                                    for resource, device_id in taken))
+    forms = {form_of(device_id) for _, device_id in offered}
+    is_left_over = any(form_of(device_id) not in forms for _, device_id in taken)
     return mode, evidence + (LEFT_OVER if is_left_over else [])
 
 
@@ -168,8 +178,8 @@ def expected(sharing, gpu, held, pods, gone):
     says of the pods, whose names are by UID in pods. What is held counts as a slot also when it is
     no longer offered."""
     held = held_of(gpu, held, gone)
-    taken = {i for entry in held for i in entry.ids}
-    slots = set(sharing.slots(gpu)) | taken
+    taken = {slot_of(i, entry.resource) for entry in held for i in entry.ids}
+    slots = slots_of(sharing, gpu) | taken
     tenants = tenants_of(held, pods)
     mode, evidence = mode_of(sharing, gpu, taken)
     shares = collections.Counter(unit_of(slot) for slot in sharing.slots(gpu))
