@@ -342,7 +342,7 @@ bool condition_is_agentless(const struct attribution_status *status)
 	return fresh && view_equal(fresh->reason, no_agent);
 }
 
-static const struct verdict no_overlap = {
+static const struct verdict awaited = {
 	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
 	VIEW_INIT("several pods held one slot: the node's next report tells who has it now")};
 
@@ -356,12 +356,10 @@ static struct condition carry(const struct condition *before,
 		return finish(report_stale, before->type, published, now_wall_ms);
 	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
-	if (was_overlap && facts->overlap.len == 0)
-		return finish(no_overlap, before->type, published, now_wall_ms);
-	struct condition carried = *before;
-	if (was_overlap)
-		carried.message = facts->overlap;
-	return carried;
+	/* Fewer pods than are named; it need not be those that are left that have it. */
+	if (was_overlap && facts->overlap.len < before->message.len)
+		return finish(awaited, before->type, published, now_wall_ms);
+	return *before;
 }
 
 int condition_carry(const struct condition_facts *facts, const struct attribution_status *published,

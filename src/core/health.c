@@ -137,14 +137,16 @@ static int64_t left_by(const struct judge *judge, struct view uid)
 	return census_ended_at(&judge->holdings->census, uid) + TOLD_LATE_MS;
 }
 
-/* Whom the API server does not know may be nobody, and what stands in an event stays there. */
+/* Whom the API server does not know may be nobody, and HAMi's stand-in may be on another device; what
+ * stands in an event stays there. */
 static void add_tenants(struct judge *judge, struct array tenants, bool are_there)
 {
 	for (uint32_t i = 0; i < tenants.count; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(tenants, struct attribution_tenant, i);
 		if (tenant->phase != ATTRIBUTION_PHASE_PENDING &&
-		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED)
+		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED &&
+		    !view_equal(tenant->stand_in, VIEW("HAMi")))
 			add_holder(judge, tenant->pod_uid, tenant->since,
 				   are_there ? INT64_MAX : left_by(judge, tenant->pod_uid));
 	}
@@ -164,8 +166,10 @@ static void add_past_tenants(struct judge *judge, struct array recent)
  * known. */
 static void add_holdings(struct judge *judge, const struct holding *items, size_t n_items)
 {
-	for (size_t i = 0; i < n_items; i++)
-		add_holder(judge, items[i].owner->pod_uid, 0, INT64_MAX);
+	for (size_t i = 0; i < n_items; i++) {
+		if (!items[i].is_hami)
+			add_holder(judge, items[i].owner->pod_uid, 0, INT64_MAX);
+	}
 }
 
 static int by_pod(const void *a, const void *b)

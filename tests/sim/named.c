@@ -23,6 +23,7 @@
 #define SHOWN_MS 60000u   /* a process that has been there for so long is known of */
 #define PENDING_MS 20000u /* the controller's --pending-timeout */
 #define FETCHED_MS 1500u  /* the agent's --event-interval, and what a reading takes */
+#define STARTED_MS 2000   /* the start of a pod is told in seconds; and how long a reading takes */
 #define SYNC_MS 2000u     /* a controller that starts is told of pods, and then of all else */
 #define NEAR_MS 2500u     /* what is so close together may be told as one moment */
 
@@ -408,8 +409,13 @@ static void judge_unblamed(const struct attribution_health_event *event,
 {
 	const struct world_pod *pod = find_pod(tenant->pod_uid);
 
-	if (!pod || tenant->pod_name.len == 0 || tenant->since > error->told_at ||
+	if (!pod || tenant->pod_name.len == 0 || tenant->stand_in.len > 0 ||
+	    tenant->since > error->told_at ||
 	    names(event, tenant->pod_uid))
+		return;
+	/* Started, or over, by what the API server tells: its claim may be older, its books newer. */
+	if (pod->started_at == 0 || pod->started_at + STARTED_MS > error->told_at ||
+	    pod->end_known_at <= error->raised_at)
 		return;
 	if (held_throughout(pod, gpu, error->raised_at - NEAR_MS, error->raised_at))
 		oracle_accuse(ORACLE_FALSE_EVENT,

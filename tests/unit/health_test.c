@@ -405,6 +405,18 @@ static void an_event_names_nobody_whom_the_api_does_not_know(void **state)
 	expect_texts(event_at(0)->tenants, "uid-a");
 }
 
+/* Whatever its ID names: HAMi has given it another device, or this one. */
+static void an_event_does_not_name_a_pod_of_which_hami_tells_no_device(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"},
+			build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
+	event(79, 0);
+	expect_tenants(publish(), "uid-a/main");
+	expect_texts(event_at(0)->tenants, "");
+}
+
 static void a_static_pod_has_one_uid_in_an_event(void **state)
 {
 	(void)state;
@@ -855,6 +867,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(an_event_names_nobody_whom_the_api_does_not_know, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_does_not_name_a_pod_of_which_hami_tells_no_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_static_pod_has_one_uid_in_an_event, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event, set_up, tear_down),
