@@ -586,10 +586,26 @@ bool rest_was_released(int gpu, uint64_t since)
 	return false;
 }
 
+/* The answer of the plugin to some holder is gone with the kubelet's books. */
+static bool has_lost_answer(int gpu)
+{
+	for (int i = 0; i < world.n_pods; i++) {
+		const struct world_pod *pod = &world.pods[i];
+
+		for (int c = 0; c < pod->n_containers; c++)
+			if (is_holder(pod, gpu) && is_on(&pod->containers[c], gpu) &&
+			    is_beyond_proof(pod, c, gpu))
+				return true;
+	}
+	return false;
+}
+
 int rest_mode(int gpu)
 {
 	const struct forms forms = survey(gpu);
 
+	if (hides_compute_mode(&world.gpus[gpu]) && has_lost_answer(gpu))
+		return ATTRIBUTION_MODE_UNKNOWN;
 	/* Clients come and go, and are seen later. */
 	if (hides_compute_mode(&world.gpus[gpu]) && !forms.mps && !forms.not_mps &&
 	    usage_has_client(gpu))
