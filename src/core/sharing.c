@@ -479,10 +479,10 @@ static void read_known(struct uses *uses, const struct holding *items, size_t n_
 		const struct holding *item = &items[i];
 		if (!(item->witnesses & HOLDING_CLAIM) || item->is_monitor)
 			continue;
-		bool is_part = item->is_part || item->partition.len > 0;
-		note_use(uses, (struct use){is_part && item->partition.len == 0 ? item->id
+		note_use(uses,
+			 (struct use){item->is_part && item->partition.len == 0 ? item->id
 										: item->partition,
-					    item->owner->pod_uid, is_part});
+				      item->owner->pod_uid, item->is_part});
 	}
 }
 
