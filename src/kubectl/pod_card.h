@@ -14,7 +14,8 @@
 /* A container that asks for GPUs. */
 struct pod_card_request {
 	struct view container;
-	struct view resource; /* "nvidia.com/gpu"; the first one that it names */
+	struct view resource; /* "nvidia.com/gpu"; the first one that it names; empty: KAI has put */
+			      /* it on a GPU with others */
 	struct view count;    /* as it stands there: "2" */
 };
 
@@ -28,7 +29,14 @@ struct pod_card {
 	struct view message;
 	struct view not_scheduled;   /* what the scheduler says, or empty */
 	struct array requests;       /* struct pod_card_request, by place in the pod */
-	bool has_claims;             /* it names ResourceClaims: those may be for GPUs, or not */
+	struct array claims;         /* struct view: the ResourceClaims that containers use, or that */
+				     /* serve their limits, for GPUs or not; while one is not made, */
+				     /* what the pod calls it */
+	bool has_claims;             /* it has some, used or not */
+	struct view kai_annotation;  /* by which it asks KAI for a share of a GPU, or empty */
+	bool has_hami;               /* HAMi's annotation says that it was given GPUs */
+	struct view other_resource;  /* asked for, and not known to be a GPU's, or empty */
+	struct view scheduler;
 	bool is_deleting;
 };
 
@@ -40,5 +48,8 @@ MUST_USE int pod_card_decode(struct view json, struct arena *arena, struct pod_c
 			     struct error *err);
 /* Has the pod ended: it holds nothing any more? */
 bool pod_card_is_over(const struct pod_card *card);
-/* Does it ask for GPUs, or may a claim of its do so? */
+/*
+ * Does it ask for GPUs, or may a claim of its do so? Of a pod on a node it is what the controller
+ * goes by (schema/pod_doc.h); one that waits for a node may still be given a share by KAI.
+ */
 bool pod_card_asks(const struct pod_card *card);

@@ -143,8 +143,8 @@ static void write_status(const void *row, struct sbuf *cell)
 static void write_resource(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_known(line->seat->tenant->resource)
-				     : line->request->resource);
+	sbuf_append(cell, words_known(line->seat ? line->seat->tenant->resource
+						 : line->request->resource));
 }
 
 static void write_witnesses(const void *row, struct sbuf *cell)

@@ -72,15 +72,6 @@ static void say_ended(const struct pod_card *card, struct sbuf *text)
 	}
 }
 
-static void say_not_scheduled(const struct pod_card *card, struct sbuf *text)
-{
-	sbuf_append(text, VIEW("is not scheduled: "));
-	if (card->not_scheduled.len > 0)
-		sbuf_append(text, card->not_scheduled);
-	else
-		sbuf_append(text, VIEW("no node has been chosen yet"));
-}
-
 static void say_unplaced(const struct seating_finding *finding, struct sbuf *text)
 {
 	sbuf_printf(text, "holds device IDs on %.*s that belong to no known GPU: ",
@@ -88,14 +79,63 @@ static void say_unplaced(const struct seating_finding *finding, struct sbuf *tex
 	words_list(text, finding->unplaced->device_ids);
 }
 
+/* What its limits ask for, of the kubelet or by way of a claim; empty: they ask for none. */
+static struct view find_limit(const struct pod_card *card)
+{
+	if (card->requests.count == 0)
+		return (struct view){0};
+	return ARRAY_AT(card->requests, struct pod_card_request, 0)->resource;
+}
+
+/* How the pod asks; whether a claim is for GPUs is not in the pod. */
 static void say_request(const struct pod_card *card, struct sbuf *text)
 {
-	if (card->requests.count == 0) {
-		sbuf_append(text, VIEW("has a ResourceClaim, which may be for a GPU,"));
+	const size_t begin = text->len;
+	struct view limit = find_limit(card);
+	if (limit.len > 0)
+		sbuf_printf(text, "asks for %.*s", VIEW_ARG(limit));
+	else if (card->requests.count > 0)
+		sbuf_append(text, VIEW("shares a GPU by way of KAI (label runai-gpu-group)"));
+	else if (card->node.len == 0 && card->kai_annotation.len > 0)
+		sbuf_printf(text, "asks KAI for a share of a GPU (annotation %.*s)",
+			    VIEW_ARG(card->kai_annotation));
+	if (card->claims.count == 0)
 		return;
+	sbuf_append(text, text->len > begin ? VIEW(" and uses ") : VIEW("uses "));
+	sbuf_append(text, VIEW("ResourceClaim "));
+	words_list(text, card->claims);
+	sbuf_append(text, VIEW(" (which may be for a GPU)"));
+}
+
+static void say_no_request(const struct pod_card *card, struct sbuf *text)
+{
+	sbuf_append(text, VIEW("asks for no GPU"));
+	if (card->kai_annotation.len > 0)
+		sbuf_printf(text, ": its annotation %.*s is for KAI's scheduler, and it was placed "
+				  "by %.*s, without a share",
+			    VIEW_ARG(card->kai_annotation),
+			    VIEW_ARG(words_known(card->scheduler)));
+	else if (card->has_hami)
+		sbuf_append(text, VIEW(" of nvidia.com/, without which HAMi's annotation on it "
+				       "does not count"));
+	else if (card->node.len == 0 && card->other_resource.len > 0)
+		sbuf_printf(text, ", unless a DeviceClass says that %.*s is one",
+			    VIEW_ARG(card->other_resource));
+	else if (card->has_claims)
+		sbuf_append(text, VIEW(": no container uses its claims"));
+}
+
+static void say_not_scheduled(const struct pod_card *card, struct sbuf *text)
+{
+	if (card->requests.count == 0) {
+		say_request(card, text);
+		sbuf_append(text, VIEW(" and "));
 	}
-	const struct pod_card_request *first = ARRAY_AT(card->requests, struct pod_card_request, 0);
-	sbuf_printf(text, "asks for %.*s", VIEW_ARG(first->resource));
+	sbuf_append(text, VIEW("is not scheduled: "));
+	if (card->not_scheduled.len > 0)
+		sbuf_append(text, card->not_scheduled);
+	else
+		sbuf_append(text, VIEW("no node has been chosen yet"));
 }
 
 /* Why no status names a pod that asks for GPUs: what is known of its node. */
@@ -118,7 +158,8 @@ static void say_unknown(const struct seating_finding *finding, int64_t now, stru
 	if (finding->doubtful_device) {
 		sbuf_append(text, VIEW("; but what they say is not current: "));
 		standing_note(finding->doubtful_device, now, text);
-	} else if (view_equal(finding->card->phase, VIEW("Pending"))) {
+	} else if (view_equal(finding->card->phase, VIEW("Pending")) &&
+		   find_limit(finding->card).len > 0 && finding->card->claims.count == 0) {
 		sbuf_append(text, VIEW(": the kubelet has not given it any yet"));
 	}
 }
@@ -157,7 +198,7 @@ void verdict_say(const struct seating *seating, const struct seating_finding *fi
 		say_ended(finding->card, text);
 		break;
 	case SEATING_NO_REQUEST:
-		sbuf_append(text, VIEW("asks for no GPU"));
+		say_no_request(finding->card, text);
 		break;
 	case SEATING_NOT_SCHEDULED:
 		say_not_scheduled(finding->card, text);

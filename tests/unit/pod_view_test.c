@@ -135,6 +135,24 @@ static void a_pod_on_no_known_gpu_has_a_line_for_each_request(void **state)
 						       "no known GPU: nvidia7\n"));
 }
 
+static void a_sharer_on_no_known_gpu_has_a_line_without_a_resource(void **state)
+{
+	(void)state;
+	CLEANUP(page_deinit) struct page page;
+	struct pod_card_request share = {.container = VIEW("main")};
+	struct pod_card sharing = card;
+	struct seating_finding finding = {.namespace = VIEW("ml"), .name = VIEW("a"),
+					  .card = &sharing, .verdict = SEATING_UNKNOWN};
+	struct seating seating = {.is_named = true, .findings = &finding, .n_findings = 1};
+	sharing.requests = (struct array){&share, 1, true};
+	page_init(&page, PAGE_WIDE, GPU_WORLD_NOW);
+	page.has_headers = false;
+	pod_view(&page, &seating);
+	const char *body = sbuf_text(&page.body);
+	assert_true(strncmp(body, "main ", 5) == 0);
+	assert_non_null(strstr(body, " Unknown*   ?   "));
+}
+
 static void a_selected_pod_that_uses_a_gpu_without_a_slot_is_worth_a_note(void **state)
 {
 	(void)state;
@@ -184,6 +202,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(names_are_those_of_the_devices_each_once),
 	cmocka_unit_test(json_has_pods_and_what_they_hold),
 	cmocka_unit_test(a_pod_on_no_known_gpu_has_a_line_for_each_request),
+	cmocka_unit_test(a_sharer_on_no_known_gpu_has_a_line_without_a_resource),
 	cmocka_unit_test(a_selected_pod_that_uses_a_gpu_without_a_slot_is_worth_a_note),
 	cmocka_unit_test(json_says_by_what_a_seat_was_found),
 };

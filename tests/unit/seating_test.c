@@ -88,7 +88,7 @@ static void each_pod_without_a_gpu_is_told_why(void **state)
 		 "asks for no GPU; yet its process python3[4711] is on "
 		 "GPU-3f1a0000-3437-2335-2fd8-a78c8502f87f (gpu-b, index 0), without a slot of it"},
 		{"lab", "claims-0", SEATING_UNKNOWN,
-		 "has a ResourceClaim, which may be for a GPU, and is on gpu-b; the one GPU known "
+		 "uses ResourceClaim x (which may be for a GPU) and is on gpu-b; the one GPU known "
 		 "there does not name it"},
 		{"lab", "lost-0", SEATING_UNPLACED,
 		 "holds device IDs on gpu-b that belong to no known GPU: nvidia0,nvidia1"},
