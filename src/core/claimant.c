@@ -58,13 +58,31 @@ static const struct join_slice_device *find_slice(const struct join_input *input
 	return NULL;
 }
 
-/* By NVML, lately and in this boot; -1: it does not say. */
+/* What NVML said, it said lately and in this boot. */
+static bool is_nvml_current(const struct join_input *input)
+{
+	return input->report && !input->is_of_former_boot &&
+	       input->report_age_ms < input->limits->report_stale_ms;
+}
+
+/* By NVML; -1: it does not say. */
 static int64_t minor_now(const struct join_input *input, const struct roster_device *device)
 {
-	if (!device->reported || input->is_of_former_boot ||
-	    input->report_age_ms >= input->limits->report_stale_ms)
-		return -1;
-	return device->reported->minor;
+	return device->reported && is_nvml_current(input) ? device->reported->minor : -1;
+}
+
+bool claimant_is_number_taken(const struct join_input *input, const struct roster_device *device,
+			      int64_t minor)
+{
+	const struct array devices = is_nvml_current(input) ? input->report->devices
+							    : (struct array){0};
+
+	for (uint32_t i = 0; minor >= 0 && i < devices.count; i++) {
+		const struct report_device *other = ARRAY_AT(devices, struct report_device, i);
+		if (other->minor == minor && !view_equal_ignoring_case(other->uuid, device->uuid))
+			return true;
+	}
+	return false;
 }
 
 bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
@@ -73,7 +91,7 @@ bool claimant_is_borne_out(const struct join_input *input, const struct join_gra
 	int64_t minor = minor_now(input, device), named = claimant_minor(grant->name);
 
 	if (minor < 0 || named < 0)
-		return true;
+		return !claimant_is_number_taken(input, device, named);
 	/* The grant is among them. */
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *other = &input->grants[i];
@@ -90,7 +108,10 @@ int64_t claimant_number(const struct join_input *input, const struct roster_devi
 	const struct join_slice_device *slice = find_slice(input, device->uuid);
 	int64_t minor = minor_now(input, device);
 
-	return minor < 0 && slice ? claimant_minor(slice->name) : minor;
+	if (minor >= 0 || !slice)
+		return minor;
+	minor = claimant_minor(slice->name);
+	return claimant_is_number_taken(input, device, minor) ? -1 : minor;
 }
 
 /* By what was published, some device of the container's had that number. */
@@ -114,10 +135,12 @@ static bool had_number(const struct holdings *holdings, const struct attribution
 bool claimant_is_displaced(const struct holdings *holdings, const struct roster_device *device,
 			   const struct attribution_tenant *tenant)
 {
+	int64_t before = roster_published(device)->device.minor;
 	int64_t minor = claimant_number(holdings->input, device);
 
-	return minor >= 0 && roster_published(device)->device.minor >= 0 &&
-	       !had_number(holdings, tenant, minor);
+	if (minor < 0)
+		return claimant_is_number_taken(holdings->input, device, before);
+	return before >= 0 && !had_number(holdings, tenant, minor);
 }
 
 /* Seats */
@@ -277,6 +300,64 @@ bool claimant_is_nameless(const struct join_input *input, const struct roster_de
 }
 
 /* Those that nobody can place */
+
+static bool is_placed(const struct holdings *holdings, struct view uid)
+{
+	for (size_t i = 0; i < holdings->n_placed; i++) {
+		const struct holding *item = &holdings->items[i];
+		if (item->witnesses & HOLDING_CLAIM && view_equal(item->owner->pod_uid, uid))
+			return true;
+	}
+	return false;
+}
+
+/* By what was published, and that stays. */
+static bool is_kept_anywhere(const struct holdings *holdings, struct view uid)
+{
+	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
+		const struct attribution_tenant *tenant;
+		uint32_t index = 0;
+		while ((tenant = claimant_next_kept(holdings, i, &index))) {
+			if (view_equal(tenant->pod_uid, uid))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_unread_published(const struct roster *roster)
+{
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(&roster->devices[i]);
+		const struct condition *before = published ? attribution_find_condition(
+								     published, VIEW("Attributed"))
+							   : NULL;
+		if (before && view_equal(before->reason, CLAIMANT_UNREAD_REASON))
+			return true;
+	}
+	return false;
+}
+
+bool claimant_is_unread(const struct holdings *holdings, struct doubt_book *doubts)
+{
+	const struct join_input *input = holdings->input;
+	struct doubt_fact fact = {
+		.kind = DOUBT_CLAIM,
+		.waits_ms = input->limits->disagreement_ms,
+		.is_published = is_unread_published(holdings->roster),
+	};
+	bool is_unread = false;
+
+	for (size_t i = 0; i < input->n_pods && input->grants_unknown; i++) {
+		uint32_t n_claims;
+		fact.pod_uid = pod_uid(input->pods[i]);
+		(void)pod_claims(input->pods[i], &n_claims);
+		if (n_claims > 0 && !pod_is_over(input->pods[i]) &&
+		    !is_placed(holdings, fact.pod_uid) && !is_kept_anywhere(holdings, fact.pod_uid))
+			is_unread |= doubt_counts(doubts, &fact);
+	}
+	return is_unread;
+}
 
 static bool has_left(const struct attribution_status *published, struct view uid,
 		     struct view container)

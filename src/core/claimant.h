@@ -12,6 +12,7 @@
  * Threads: any; pure.
  */
 
+#include "core/doubt.h"
 #include "core/holding.h"
 
 /* True when it is a claim, by its witnesses, that gave the tenant the device. */
@@ -20,19 +21,28 @@ bool claimant_is_one(const struct attribution_tenant *tenant);
 bool claimant_is_unheard(const struct join_input *input, struct view pod_uid);
 /* The number of the device that NVIDIA's driver calls so, or a part of it; -1: none. */
 int64_t claimant_minor(struct view name);
-/* The device's number as it is told now: by NVML, if lately and in this boot, or else by slices; -1: by
- * neither. */
+/*
+ * True when NVML lately, in the boot that the Node names, gave that number to another device: so a
+ * device that it does not name has it no longer. False for a negative number.
+ */
+bool claimant_is_number_taken(const struct join_input *input, const struct roster_device *device,
+			      int64_t minor);
+/*
+ * The device's number as it is told now: by NVML, if lately and in this boot, or else by slices; -1:
+ * by neither, or the one in the slices has been taken.
+ */
 int64_t claimant_number(const struct join_input *input, const struct roster_device *device);
 /*
  * False when NVML lately, in the boot that the Node names, gave the device another number than the
- * grant's name says, and none of the container's grants says that one: the slice by which it is
- * there is of a former boot.
+ * grant's name says, and none of the container's grants says that one; or gave it none, and that
+ * number to another device: the slice by which it is there is of a former boot.
  */
 bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
 			   const struct roster_device *device);
 /*
  * True when the device, which was published with that tenant by a claim, has a number that no device
- * of the container's was published with: another is now what the claim gave.
+ * of the container's was published with, or has lost its own to another device: another is now what
+ * the claim gave.
  */
 bool claimant_is_displaced(const struct holdings *holdings, const struct roster_device *device,
 			   const struct attribution_tenant *tenant);
@@ -64,5 +74,12 @@ bool claimant_is_lost(const struct holdings *holdings, struct view pod_uid, stru
  * published.
  */
 bool claimant_is_nameless(const struct join_input *input, const struct roster_device *device);
+/* Of the condition Attributed, for a device that claims hand out while claimant_is_unread(). */
+#define CLAIMANT_UNREAD_REASON VIEW("ClaimsUnknown")
+/*
+ * True when claims or slices cannot be read, or are not all there, and a pod of the node that uses a
+ * claim has, so far as is known, no device by one: it may have any. To be asked once a join.
+ */
+bool claimant_is_unread(const struct holdings *holdings, struct doubt_book *doubts);
 /* True when the device is handed out by claims: slices describe it, or did, or a claim has it. */
 bool claimant_is_sliced(const struct holdings *holdings, size_t device);

@@ -165,6 +165,22 @@ static bool has_unconfirmed(const struct tenants *tenants)
 	return false;
 }
 
+/* It is handed out by claims, and they do not tell to whom. */
+static struct verdict judge_claims(const struct condition_facts *facts)
+{
+	if (facts->is_nameless)
+		return (struct verdict){
+			CONDITION_UNKNOWN, CLAIMANT_NAMELESS_REASON,
+			VIEW("a ResourceClaim that a pod of the node uses has the device, and is "
+			     "reserved for what is no pod, a PodGroup: which pods use it is not "
+			     "known")};
+	return (struct verdict){
+		CONDITION_UNKNOWN, CLAIMANT_UNREAD_REASON,
+		VIEW("a pod of the node uses a ResourceClaim, and which device that gives it is "
+		     "not known: ResourceClaims or ResourceSlices cannot be read, or are not "
+		     "complete")};
+}
+
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
@@ -183,12 +199,8 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			     "unplacedTenants")};
 	else if (facts->unplaced->n_odd > 0)
 		return judge_odd(facts->unplaced, arena, ret_verdict, err);
-	else if (facts->is_nameless)
-		*ret_verdict = (struct verdict){
-			CONDITION_UNKNOWN, CLAIMANT_NAMELESS_REASON,
-			VIEW("a ResourceClaim that a pod of the node uses has the device, and is "
-			     "reserved for what is no pod, a PodGroup: which pods use it is not "
-			     "known")};
+	else if (facts->is_nameless || facts->is_unread)
+		*ret_verdict = judge_claims(facts);
 	else if (facts->is_agentless)
 		*ret_verdict = (struct verdict){
 			CONDITION_UNKNOWN, no_agent,

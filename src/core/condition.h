@@ -20,6 +20,7 @@ struct condition_facts {
 	bool is_settling;      /* the kubelet's List may be short */
 	bool is_duplicate;     /* another node reports the same device */
 	bool is_nameless;      /* a claim has the device, and does not tell for which pods */
+	bool is_unread;        /* a claim may have the device, and cannot be read */
 	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
 	const struct report_sources *sources; /* NULL: there is no report */
 	const struct tenants *tenants;

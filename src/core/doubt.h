@@ -24,6 +24,7 @@ enum doubt_kind {
 	DOUBT_UNPLACED,
 	DOUBT_USER,
 	DOUBT_OVERLAP,
+	DOUBT_CLAIM,
 };
 
 struct doubt_fact {

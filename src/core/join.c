@@ -50,6 +50,7 @@ struct joiner {
 	struct doubt_book *doubts;
 	struct join_result *result;
 	bool is_fresh;     /* the last report is recent */
+	bool is_unread;    /* claims that a pod uses cannot be read */
 	bool is_agentless; /* there is none, and there has been time for one */
 	size_t n_objects;  /* that the node has, or will have by this result */
 };
@@ -157,6 +158,7 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 		.is_settling = joiner->holdings.is_settling,
 		.is_duplicate = is_duplicate(joiner, device),
 		.is_nameless = claimant_is_nameless(joiner->input, device),
+		.is_unread = joiner->is_unread && sharing_is_without_ids(&status->sharing),
 		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
 				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
 		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,
@@ -455,6 +457,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->roster.n_devices; i++)
 		joiner->n_objects += joiner->roster.devices[i].is_ours;
+	joiner->is_unread = claimant_is_unread(&joiner->holdings, joiner->doubts);
 	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;
@@ -463,10 +466,11 @@ static int join_devices(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
-/* What may be in doubt: a holding, be it placed or not, what several hold, and a process. */
+/* What may be in doubt: a holding, be it placed or not, what several hold, a process, and whether a
+ * pod has a device by a claim. */
 static size_t count_facts(const struct joiner *joiner)
 {
-	size_t n = 2 * joiner->holdings.n_items + joiner->roster.n_devices;
+	size_t n = 2 * joiner->holdings.n_items + joiner->roster.n_devices + joiner->input->n_pods;
 	for (size_t i = 0; i < joiner->roster.n_devices; i++) {
 		const struct report_device *reported = joiner->roster.devices[i].reported;
 		n += reported ? reported->processes.count : 0;

@@ -33,6 +33,7 @@ enum symptom {
 	COUNT_UNKNOWN,
 	NOT_FRESH,
 	SETTLING,     /* Attributed=Unknown, reason Settling */
+	CLAIMS_UNKNOWN, /* Attributed=Unknown, reason ClaimsUnknown */
 	NOT_READABLE, /* Attributed=Unknown for another reason */
 	DUPLICATE,
 	STILL_DUPLICATE, /* it was before: nodes that are not heard of take nothing back */
@@ -92,6 +93,9 @@ static const struct {
 			      BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
 			      BIT(CAUSE_NODE_CLOCK),
 		      SETTLING_WEARS_OFF_MS},
+	[CLAIMS_UNKNOWN] = {"it is not known whom claims give it",
+			    BIT(CAUSE_SLICES) | BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW),
+			    WEARS_OFF_MS},
 	[NOT_READABLE] = {"no book can be read",
 			  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_AGENTLESS) |
 				  BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
@@ -209,6 +213,7 @@ static void judge_conditions(const struct judge *judge)
 	} else if (attributed != CONDITION_TRUE) {
 		suspect(judge, has_reason(judge, "Attributed", "Settling")	 ? SETTLING
 			       : has_reason(judge, "Attributed", "Unconfirmed") ? TENANT_UNKNOWN
+			       : has_reason(judge, "Attributed", "ClaimsUnknown") ? CLAIMS_UNKNOWN
 										 : NOT_READABLE);
 	}
 	if (has_reason(judge, "Ready", "DuplicateUUID"))

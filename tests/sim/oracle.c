@@ -241,7 +241,10 @@ static bool is_by_former_boot(const struct attribution_status *status, int node,
 	       !view_equal(status->report.boot_id, view_from(world.nodes[node].boot_id));
 }
 
-/* What it held before the devices were renumbered, as long as that cannot be known. */
+/*
+ * What it held before the devices were renumbered, as long as that cannot be known; nor is it ever
+ * told of a card that has left the node meanwhile: by that name nobody has a device there.
+ */
 static bool was_so(const struct world_pod *pod, const struct world_container *container,
 		   const struct attribution_tenant *tenant,
 		   const struct attribution_status *status, int gpu, uint64_t sent_at)
@@ -251,6 +254,7 @@ static bool was_so(const struct world_pod *pod, const struct world_container *co
 	memcpy(before.slots, container->old_slots, sizeof(before.slots));
 	before.n_slots = container->n_old_slots;
 	return (world.pools[pod->node].whole_told_at >= sent_at ||
+		world.gpus[gpu].node != pod->node ||
 		is_by_former_boot(status, pod->node, sent_at)) &&
 	       !find_fault_of_slots(&before, tenant, gpu);
 }

@@ -112,6 +112,9 @@ static void answered(void *owner, int status, uint32_t retry_after_ms, struct vi
 		heard_by[letter->node] = programs_controller_since();
 		prompt_heard(letter->node);
 	}
+	/* It is not synced: it has not heard of the node, and what it knows is what is published. */
+	if (status == 503)
+		cause_add(CAUSE_CONTROLLER_NEW, letter->node, -1, clockwork_now(), clockwork_now());
 	if (fetch && !letter->answer_lost) {
 		if (status == 0)
 			net_fail_in(fetch, 1);

@@ -722,6 +722,107 @@ static void a_number_that_the_container_had_by_other_means_is_no_claims(void **s
 	expect_tenants(build_world_status(&world, 1), "uid-a/main");
 }
 
+/* Device 2 is reported third: the one that is asked about may come before the one that has it. */
+static void a_number_is_taken_that_nvml_lately_gave_to_another_device_in_this_boot(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned device;
+		int64_t minor;
+		bool is_former, is_old, is_silent, is_taken;
+	} rows[] = {
+		{1, 2, false, false, false, true},  {2, 2, false, false, false, false},
+		{2, 1, false, false, false, true},  {1, 0, false, false, false, true},
+		{1, 3, false, false, false, false}, {1, -1, false, false, false, false},
+		{1, 2, true, false, false, false},  {1, 2, false, true, false, false},
+		{1, 2, false, false, true, false},
+	};
+	struct roster roster;
+	struct error err;
+
+	for (unsigned n = 0; n < 3; n++)
+		build_world_device(&world, n);
+	build_world_device(&world, 3)->minor = -1;
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.input.is_of_former_boot = rows[i].is_former;
+		world.input.report_age_ms = world.limits.report_stale_ms - !rows[i].is_old;
+		world.input.report = rows[i].is_silent ? NULL : &world.report;
+		assert_int_equal(claimant_is_number_taken(&world.input,
+							  &roster.devices[rows[i].device],
+							  rows[i].minor),
+				 rows[i].is_taken);
+	}
+}
+
+static void the_number_in_a_slice_is_not_the_devices_once_another_has_it(void **state)
+{
+	(void)state;
+	struct report_device *other = build_world_device(&world, 0);
+	build_world_slice(&world, 1)->name = VIEW("gpu-1");
+	build_world_device(&world, 1);
+	publish(1);
+	world.report.devices.count = 1;
+	other->minor = 2;
+	assert_int_equal(publish(1)->device.minor, 1);
+	other->minor = 1;
+	assert_int_equal(publish(1)->device.minor, -1);
+	/* Neither is the one that was published, where slices tell none. */
+	other->minor = 2;
+	assert_int_equal(publish(1)->device.minor, 1);
+	world.input.n_slice_devices = 0;
+	assert_int_equal(publish(1)->device.minor, 1);
+	other->minor = 1;
+	assert_int_equal(publish(1)->device.minor, -1);
+}
+
+/* A boot gives the number of device 1, which is off the bus then, to device 0. */
+static void who_has_a_device_by_its_number_is_not_kept_on_it_when_another_gets_that(void **state)
+{
+	static const struct {
+		bool has_slices, has_claim;
+		const char *unplaced;
+	} rows[] = {
+		{true, true, "uid-a/main pool/gpu-1"},
+		/* Which of the claim's devices are on the node, slices do not tell. */
+		{false, true, ""},
+		{false, false, ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *other = build_world_device(&world, 0);
+		build_world_device(&world, 1);
+		build_world_slice(&world, 1)->name = VIEW("gpu-1");
+		claim("a", 1)->name = VIEW("gpu-1");
+		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+		build_world_regrant(&world);
+		expect_tenants(publish(1), "uid-a/main");
+		if (!rows[i].has_slices) {
+			world.input.grants_unknown = true;
+			lose_slices();
+		}
+		if (!rows[i].has_claim)
+			lose_claim();
+		world.report.devices.count = 1;
+		expect_tenants(publish(1), "uid-a/main");
+		other->minor = 1;
+		world.input.is_of_former_boot = true;
+		expect_tenants(publish(1), "uid-a/main");
+		world.input.is_of_former_boot = false;
+		build_world_process(&world, 0, 17, "uid-a");
+		expect_tenants(publish(1), "");
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_unplaced(publish(1), rows[i].unplaced);
+		expect_condition(build_world_status(&world, 0), "Attributed",
+				 rows[i].has_slices ? CONDITION_FALSE : CONDITION_UNKNOWN,
+				 rows[i].has_slices ? "UnknownDeviceID" : "ClaimsUnknown");
+		expect_tenants(build_world_status(&world, 0), "");
+		assert_int_equal(build_world_status(&world, 0)->unallocated_users.count, 0);
+	}
+}
+
 /* Each device's status may be written when those of others have been. */
 static void the_number_that_slices_tell_is_published_before_there_is_a_report(void **state)
 {
@@ -897,6 +998,60 @@ static void nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read(vo
 	publish(0);
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_tenants(publish(0), "");
+}
+
+/* It may have any of the devices that no plugin offers. */
+static void a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them(void **state)
+{
+	static const struct {
+		bool known, has_claim, is_placed, is_kept, is_over;
+		const char *reason; /* of device 0's condition Attributed */
+	} rows[] = {
+		{0, 1, 0, 0, 0, "ClaimsUnknown"}, {1, 1, 0, 0, 0, "AllResolved"},
+		{0, 0, 0, 0, 0, "AllResolved"},   {0, 1, 1, 0, 0, "AllResolved"},
+		{0, 1, 0, 1, 0, "AllResolved"},   {0, 1, 0, 0, 1, "AllResolved"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0);
+		build_world_exclusive(&world, 1);
+		build_world_device(&world, 2);
+		/* Others are placed and kept: that does not help. */
+		claim("z", 2);
+		build_world_pod(&world, (struct build_pod){.name = "z", .claim = "c"});
+		if (rows[i].is_placed || rows[i].is_kept)
+			claim("a", 2);
+		build_world_pod(&world, (struct build_pod){
+						.name = "a",
+						.claim = rows[i].has_claim ? "c" : NULL,
+						.phase = rows[i].is_over ? POD_PHASE_FAILED
+									 : POD_PHASE_RUNNING,
+					});
+		build_world_regrant(&world);
+		publish(0);
+		world.input.grants_unknown = !rows[i].known;
+		if (rows[i].is_kept) {
+			world.n_granted = 1;
+			build_world_regrant(&world);
+		}
+		expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+		build_world_wait(&world, world.limits.disagreement_ms - 1);
+		expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+		build_world_wait(&world, 1);
+		expect_condition(publish(0), "Attributed",
+				 i == 0 ? CONDITION_UNKNOWN : CONDITION_TRUE, rows[i].reason);
+		/* It stays so, and the device of the plugin is not one of them. */
+		assert_int_equal(build_world_count_writes(&world), 0);
+		expect_condition(build_world_status(&world, 1), "Attributed", CONDITION_TRUE,
+				 "AllResolved");
+		/* Nor does it have to be doubted anew when the controller was restarted. */
+		world.input.n_doubts = 0;
+		assert_int_equal(build_world_count_writes(&world), 0);
+		world.input.grants_unknown = false;
+		expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+	}
 }
 
 static void a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one(void **state)
@@ -1081,6 +1236,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(only_what_all_slices_say_of_the_device_takes_its_seat_away,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(what_others_have_by_the_same_id_frees_no_seat, set_up,
@@ -1128,6 +1286,14 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_number_that_the_container_had_by_other_means_is_no_claims,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_number_is_taken_that_nvml_lately_gave_to_another_device_in_this_boot, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_number_in_a_slice_is_not_the_devices_once_another_has_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_a_device_by_its_number_is_not_kept_on_it_when_another_gets_that, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_number_that_slices_tell_is_published_before_there_is_a_report, set_up,
 		tear_down),

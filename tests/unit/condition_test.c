@@ -183,6 +183,37 @@ static void what_a_claim_has_for_nobody_who_is_told_is_not_attributed(void **sta
 	expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 }
 
+static void what_claims_that_cannot_be_read_may_have_is_not_attributed(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_nameless, is_agentless, is_settling;
+		uint32_t n_unplaced;
+		int status;
+		const char *reason, *ready;
+	} rows[] = {
+		{false, false, false, 0, CONDITION_UNKNOWN, "ClaimsUnknown", "ClaimsUnknown"},
+		{true, false, false, 0, CONDITION_UNKNOWN, "ReservedOtherwise",
+		 "ReservedOtherwise"},
+		{false, true, false, 0, CONDITION_UNKNOWN, "ClaimsUnknown", "NoAgent"},
+		{false, false, true, 0, CONDITION_UNKNOWN, "ClaimsUnknown", "ClaimsUnknown"},
+		{false, false, false, 1, CONDITION_FALSE, "UnknownDeviceID", "UnknownDeviceID"},
+	};
+
+	facts.is_unread = true;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		facts.is_nameless = rows[i].is_nameless;
+		facts.is_agentless = rows[i].is_agentless;
+		facts.is_settling = rows[i].is_settling;
+		unplaced.listed.count = rows[i].n_unplaced;
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+		expect_condition(&status, "Ready",
+				 rows[i].is_agentless ? CONDITION_UNKNOWN : rows[i].status,
+				 rows[i].ready);
+	}
+}
+
 static void a_tenant_whom_no_witness_names_is_not_attributed(void **state)
 {
 	(void)state;
@@ -199,6 +230,8 @@ static void a_tenant_whom_no_witness_names_is_not_attributed(void **state)
 		 CONDITION_UNKNOWN, "Unconfirmed"},
 		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, false,
 		 CONDITION_UNKNOWN, "Unconfirmed"},
+		{ATTRIBUTION_CONFIDENCE_DISPUTED, ATTRIBUTION_CONFIDENCE_ANNOTATED, false,
+		 CONDITION_TRUE, "AllResolved"},
 		{ATTRIBUTION_CONFIDENCE_UNCONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, true,
 		 CONDITION_UNKNOWN, "Settling"},
 	};
@@ -240,6 +273,45 @@ static void of_what_each_says_of_its_own_the_worse_goes_first(void **state)
 	expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 	expect_text(attribution_find_condition(&status, VIEW("Attributed"))->message,
 		    "a tenant holds a device ID of no known form: GPU-1#7 and 1 more");
+}
+
+/* All of them hold at first, and then one less each time. */
+static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn(void **state)
+{
+	(void)state;
+	static struct attribution_tenant unconfirmed = {
+		.confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED};
+	static const struct {
+		const char *reason;
+		int status;
+	} rows[] = {
+		{"Unresolved", CONDITION_FALSE},
+		{"SlotHeldTwice", CONDITION_FALSE},
+		{"SourceDisagreement", CONDITION_FALSE},
+		{"UnknownDeviceID", CONDITION_FALSE},
+		{"UnknownDeviceID", CONDITION_FALSE},
+		{"ReservedOtherwise", CONDITION_UNKNOWN},
+		{"NoAgent", CONDITION_UNKNOWN},
+		{"Settling", CONDITION_UNKNOWN},
+		{"SourcesFailed", CONDITION_UNKNOWN},
+		{"Unconfirmed", CONDITION_UNKNOWN},
+		{"AllResolved", CONDITION_TRUE},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tenants.slots_unresolved = i < 1;
+		facts.overlap = i < 2 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
+		disagreements.listed.count = i < 3;
+		unplaced.listed.count = i < 4;
+		unplaced.n_odd = i < 5;
+		facts.is_nameless = i < 6;
+		facts.is_agentless = i < 7;
+		facts.is_settling = i < 8;
+		facts.is_book_readable = i >= 9;
+		tenants.listed = (struct array){&unconfirmed, i < 10, true};
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+	}
 }
 
 /* Behind the longest message comes why sources fail. */
@@ -446,6 +518,44 @@ static void carried_conditions_change_only_where_silence_says_so(void **state)
 	assert_null(status.conditions.items);
 }
 
+static void a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it(void **state)
+{
+	(void)state;
+#define HELD "GPU-1 is held by ml/a, ml/b and ml/c at once"
+	static const struct {
+		const char *overlap;
+		bool is_fresh;
+		int status;
+		const char *reason, *ready;
+	} rows[] = {
+		{HELD, true, CONDITION_FALSE, "SlotHeldTwice", "SlotHeldTwice"},
+		{HELD "!", true, CONDITION_FALSE, "SlotHeldTwice", "SlotHeldTwice"},
+		{HELD, false, CONDITION_FALSE, "SlotHeldTwice", "ReportStale"},
+		{"GPU-1 is held by ml/a, ml/b and ml/c at onc", true, CONDITION_UNKNOWN,
+		 "AwaitingReport", "AwaitingReport"},
+		{"", true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
+		{"", false, CONDITION_UNKNOWN, "AwaitingReport", "ReportStale"},
+	};
+
+	facts.overlap = VIEW(HELD);
+	const struct attribution_status published = make(NULL, NOW);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct attribution_status status = {0};
+		struct error err;
+		facts.overlap = view_from(rows[i].overlap);
+		facts.is_fresh = rows[i].is_fresh;
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+						 &status.conditions, &err),
+				 0);
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+		expect_condition(&status, "Ready",
+				 rows[i].is_fresh ? rows[i].status : CONDITION_UNKNOWN,
+				 rows[i].ready);
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	}
+#undef HELD
+}
+
 static void carrying_looks_at_no_other_fact(void **state)
 {
 	(void)state;
@@ -510,10 +620,15 @@ static void without_memory_no_condition_is_made(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_a_claim_has_for_nobody_who_is_told_is_not_attributed,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_claims_that_cannot_be_read_may_have_is_not_attributed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_tenant_whom_no_witness_names_is_not_attributed, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(of_what_each_says_of_its_own_the_worse_goes_first, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(words_of_sources_have_room_behind_the_longest_message,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -533,6 +648,9 @@ static const struct CMUnitTest tests[] = {
 		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		carried_conditions_change_only_where_silence_says_so, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };
