@@ -212,9 +212,10 @@ static bool is_called_otherwise(const struct join_input *input, const struct joi
 	return slice && slice->is_whole && !grant->is_part && !input->grants_unknown;
 }
 
-const struct roster_device *claimant_seat(const struct holdings *holdings,
-					  const struct join_grant *grant,
-					  struct view *ret_partition)
+/* Among the devices that were published with that number; -1: with any, or none. */
+static const struct roster_device *find_seat(const struct holdings *holdings,
+					     const struct join_grant *grant, int64_t minor,
+					     struct view *ret_partition)
 {
 	const struct roster *roster = holdings->roster;
 	for (size_t i = 0; i < roster->n_devices; i++) {
@@ -223,7 +224,8 @@ const struct roster_device *claimant_seat(const struct holdings *holdings,
 			published ? attribution_find_tenant(published, pod_uid(grant->pod),
 							    grant->container)
 				  : NULL;
-		if (!tenant || !has_seat(holdings, grant, i, tenant) ||
+		if (!tenant || (minor >= 0 && published->device.minor != minor) ||
+		    !has_seat(holdings, grant, i, tenant) ||
 		    is_called_otherwise(holdings->input, grant, &roster->devices[i]) ||
 		    !claimant_is_borne_out(holdings->input, grant, &roster->devices[i]))
 			continue;
@@ -231,6 +233,18 @@ const struct roster_device *claimant_seat(const struct holdings *holdings,
 		return &roster->devices[i];
 	}
 	return NULL;
+}
+
+/* By its own number first: what another of the container's grants says is not left for this one. */
+const struct roster_device *claimant_seat(const struct holdings *holdings,
+					  const struct join_grant *grant,
+					  struct view *ret_partition)
+{
+	int64_t minor = claimant_minor(grant->name);
+	const struct roster_device *seat =
+		minor >= 0 ? find_seat(holdings, grant, minor, ret_partition) : NULL;
+
+	return seat ? seat : find_seat(holdings, grant, -1, ret_partition);
 }
 
 /* Those that stay */

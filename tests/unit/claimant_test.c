@@ -823,6 +823,34 @@ static void who_has_a_device_by_its_number_is_not_kept_on_it_when_another_gets_t
 	}
 }
 
+/* As when its Node is away for a moment, and the slices with it. */
+static void who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number(void **state)
+{
+	static const unsigned order[][2] = {{0, 1}, {1, 0}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0)->minor = 2;
+		build_world_device(&world, 1)->minor = 0;
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		for (unsigned k = 0; k < 2; k++) {
+			unsigned n = order[i][k];
+			build_world_slice(&world, n)->name = n == 0 ? VIEW("gpu-2") : VIEW("gpu-0");
+			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+			grant->name = n == 0 ? VIEW("gpu-2") : VIEW("gpu-0");
+			grant->device = n == 0 ? VIEW("pool/gpu-2") : VIEW("pool/gpu-0");
+		}
+		build_world_regrant(&world);
+		expect_tenants(publish(0), "uid-a/main");
+		expect_tenants(build_world_status(&world, 1), "uid-a/main");
+		world.report.devices.count = 1;
+		lose_slices();
+		expect_tenants(publish(0), "uid-a/main");
+		expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	}
+}
+
 /* Each device's status may be written when those of others have been. */
 static void the_number_that_slices_tell_is_published_before_there_is_a_report(void **state)
 {
@@ -1294,6 +1322,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		who_has_a_device_by_its_number_is_not_kept_on_it_when_another_gets_that, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_number_that_slices_tell_is_published_before_there_is_a_report, set_up,
 		tear_down),
