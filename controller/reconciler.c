@@ -163,12 +163,9 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	await_events(reconciler, node_name, input.report);
 	input.limits = &reconciler->config.limits;
 	input.now_wall_ms = clock_wall_ms();
-	if (join_node(&input, &reconciler->arena, ret, err) < 0 ||
-	    inventory_set_doubts(inventory, node_name, ret->doubts, ret->n_doubts,
-				 ret->is_hearing_awaited, now, err) < 0)
+	if (join_node(&input, &reconciler->arena, ret, err) < 0)
 		return -1;
-	inventory_set_settled(inventory, node_name, ret->settled_restart);
-	return inventory_set_ended(inventory, node_name, ret->ended, ret->n_ended, now, err);
+	return inventory_take_result(inventory, node_name, ret, now, err);
 }
 
 static void look_again(struct reconciler *reconciler, struct view node_name, int64_t in_ms)
@@ -183,12 +180,16 @@ static void count(struct reconciler *reconciler, struct view node_name,
 {
 	struct place_refusals new = inventory_note_refusals(
 		reconciler->config.inventory, node_name,
-		(struct place_refusals){result->claims_refused, result->ids_unknown});
+		(struct place_refusals){
+			.claims = result->claims_refused,
+			.ids = result->ids_unknown,
+			.devices = result->devices_refused,
+		});
 
 	reconciler->counters.claims_refused += new.claims;
 	reconciler->counters.ids_unknown += new.ids;
-	reconciler->counters.devices_refused += result->devices_refused;
-	if (result->devices_refused > 0)
+	reconciler->counters.devices_refused += new.devices;
+	if (new.devices > 0)
 		LOG_WARN("Node has too many objects to get more", LOG_TEXT("node", node_name),
 			 LOG_I64("refused", result->devices_refused));
 }

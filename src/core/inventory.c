@@ -393,40 +393,22 @@ void inventory_forget_report(struct inventory *inventory, struct view node_name)
 		forget_report(inventory, place);
 }
 
-int inventory_set_ended(struct inventory *inventory, struct view node_name,
-			const struct view *ended, size_t n_ended, uint64_t now_ms,
-			struct error *err)
+int inventory_take_result(struct inventory *inventory, struct view node_name,
+			  const struct join_result *result, uint64_t now_ms, struct error *err)
 {
 	struct place *place = place_find(&inventory->places, node_name);
 
 	if (!place)
 		return 0;
-	for (size_t i = 0; i < n_ended; i++)
-		if (place_remember_ended(place, ended[i], 0, now_ms, err) < 0)
+	place->awaits_hearing = result->is_hearing_awaited;
+	if (place_set_doubts(place, result->doubts, result->n_doubts, now_ms, err) < 0)
+		return -1;
+	place->settled_restart = result->settled_restart;
+	for (size_t i = 0; i < result->n_ended; i++)
+		if (place_remember_ended(place, result->ended[i], 0, now_ms, err) < 0)
 			return -1;
 	place_forget_ended(place, now_ms);
 	return 0;
-}
-
-int inventory_set_doubts(struct inventory *inventory, struct view node_name,
-			 const struct join_doubt *doubts, size_t n_doubts,
-			 bool is_hearing_awaited, uint64_t now_ms, struct error *err)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (!place)
-		return 0;
-	place->awaits_hearing = is_hearing_awaited;
-	return place_set_doubts(place, doubts, n_doubts, now_ms, err);
-}
-
-void inventory_set_settled(struct inventory *inventory, struct view node_name,
-			   int64_t settled_restart)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (place)
-		place->settled_restart = settled_restart;
 }
 
 /* What is asked of ResourceSlices */

@@ -117,7 +117,7 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
 /*
  * An unchanged report arrived, whose List was read at listed_at (as in core/join.h): its age starts
  * anew, which touches those it matters to if it was as old as stale_ms, and the node itself if its
- * last join waits for that (inventory_set_doubts()). False: no report of that node is kept.
+ * last join waits for that (inventory_take_result()). False: no report of that node is kept.
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms);
@@ -137,26 +137,19 @@ void inventory_forget_report(struct inventory *inventory, struct view node_name)
 MUST_USE int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
 			      struct arena *arena, struct join_input *ret_input, struct error *err);
 /*
- * Takes over the ended UIDs of a join. The inventory adds those of pods that it saw deleted, and
- * forgets one when no join has named it for two minutes: a report that was on its way when the pod
- * was deleted must still find it. Fails with ERROR_NO_MEMORY.
+ * Takes over what the next join of the node must know of this one: its doubts (core/doubt.h), the
+ * kubelet's restart since which a List was complete, the ended UIDs, and whether a heartbeat may
+ * change the result. To the UIDs the inventory adds those of pods that it saw deleted, and forgets
+ * one when no join has named it for two minutes: a report that was on its way when the pod was
+ * deleted must still find it. now_ms is that of inventory_gather(). Does nothing for a node that is
+ * not known. Fails with ERROR_NO_MEMORY; a part may then be taken over.
  */
-MUST_USE int inventory_set_ended(struct inventory *inventory, struct view node_name,
-				 const struct view *ended, size_t n_ended, uint64_t now_ms,
-				 struct error *err);
+MUST_USE int inventory_take_result(struct inventory *inventory, struct view node_name,
+				   const struct join_result *result, uint64_t now_ms,
+				   struct error *err);
 /* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
 					      struct place_refusals refused);
-/*
- * Takes over what a join says it saw that does not count yet (core/doubt.h), and whether a heartbeat
- * may change that. now_ms is that of inventory_gather(). Fails with ERROR_NO_MEMORY.
- */
-MUST_USE int inventory_set_doubts(struct inventory *inventory, struct view node_name,
-				  const struct join_doubt *doubts, size_t n_doubts,
-				  bool is_hearing_awaited, uint64_t now_ms, struct error *err);
-/* Takes over the kubelet's restart since which, a join says, a List was complete. */
-void inventory_set_settled(struct inventory *inventory, struct view node_name,
-			   int64_t settled_restart);
 /* What is needed to ask the API server whether a ResourceSlice is as it is here. */
 struct inventory_slice {
 	struct view name;

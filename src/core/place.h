@@ -19,8 +19,9 @@ struct node;
 
 /* What joins could not use of what was said of a node. */
 struct place_refusals {
-	uint32_t claims; /* entries about pods that the API server places elsewhere */
-	uint32_t ids;    /* device IDs that are no known device's */
+	uint32_t claims;  /* entries and processes of pods that the API server places elsewhere */
+	uint32_t ids;     /* device IDs that are no known device's */
+	uint32_t devices; /* got no object: the node has too many */
 };
 
 struct place {

@@ -169,6 +169,22 @@ static struct join_input gather(struct world *world, const char *node, uint64_t 
 	return input;
 }
 
+static void take_result(struct world *world, const char *node, const struct join_result *result,
+			uint64_t now)
+{
+	struct error err;
+
+	assert_int_equal(
+		inventory_take_result(world->inventory, view_from(node), result, now, &err), 0);
+}
+
+static void name_ended(struct world *world, struct view *ended, size_t n_ended, uint64_t now)
+{
+	const struct join_result result = {.ended = ended, .n_ended = n_ended};
+
+	take_result(world, "gpu-a", &result, now);
+}
+
 static void a_node_has_the_pods_that_the_api_places_on_it(void **state)
 {
 	struct world *world = *state;
@@ -383,8 +399,7 @@ static void the_end_of_a_pod_is_as_old_as_when_it_was_told(void **state)
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, "u1");
-	const struct view named = VIEW("u1");
-	struct error err;
+	struct view named = VIEW("u1");
 
 	put_report(world, &report, 1000);
 	put_phase(world, POD_PHASE_RUNNING, false, 1, 1000);
@@ -395,8 +410,7 @@ static void the_end_of_a_pod_is_as_old_as_when_it_was_told(void **state)
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 4, 6000);
 	assert_int_equal(end_age(world, "u1", 7000), 4000);
 	/* A report goes on naming it. */
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 8000, &err), 0);
+	name_ended(world, &named, 1, 8000);
 	assert_int_equal(end_age(world, "u1", 9000), 6000);
 }
 
@@ -434,19 +448,16 @@ static void an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes(void
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	const struct view named = VIEW("u1");
-	struct error err;
+	struct view named = VIEW("u1");
 
 	put_report(world, &report, 1000);
 	put_pod(world, "a", "u1", true, 1);
 	put_pod(world, "b", "u2", true, 2);
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/b"), 4, 1000);
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121000, &err), 0);
+	name_ended(world, &named, 1, 121000);
 	assert_int_equal(gather(world, "gpu-a", 121000).n_ended, 2);
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 121001, &err), 0);
+	name_ended(world, &named, 1, 121001);
 	struct join_input input = gather(world, "gpu-a", 121001);
 	assert_int_equal(input.n_ended, 1);
 	assert_true(view_equal(input.ended[0], named));
@@ -510,33 +521,25 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 	struct report report = report_of("gpu-a", true, NULL);
 	const struct join_doubt doubts[] = {{7, 0}, {8, 500}};
 	struct join_input input;
-	struct error err;
 
 	put_report(world, &report, 1000);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
-	assert_int_equal(
-		inventory_set_doubts(world->inventory, VIEW("gpu-a"), doubts, 2, false, 1000, &err),
-		0);
+	take_result(world, "gpu-a", &(struct join_result){.doubts = doubts, .n_doubts = 2}, 1000);
 	put_report(world, &report, 2000);
 	input = gather(world, "gpu-a", 4000);
 	assert_int_equal(input.n_doubts, 2);
 	assert_int_equal(input.doubts[0].key, 7);
 	assert_int_equal(input.doubts[0].age_ms, 3000);
 	assert_int_equal(input.doubts[1].age_ms, 3500);
-	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), input.doubts + 1, 1,
-					      false, 4000, &err),
-			 0);
+	take_result(world, "gpu-a",
+		    &(struct join_result){.doubts = input.doubts + 1, .n_doubts = 1}, 4000);
 	input = gather(world, "gpu-a", 5000);
 	assert_int_equal(input.n_doubts, 1);
 	assert_int_equal(input.doubts[0].key, 8);
 	assert_int_equal(input.doubts[0].age_ms, 4500);
 	assert_int_equal(gather(world, "gpu-b", 5000).n_doubts, 0);
-	assert_int_equal(
-		inventory_set_doubts(world->inventory, VIEW("gpu-b"), doubts, 2, true, 5000, &err),
-		0);
-	assert_int_equal(
-		inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0, false, 6000, &err),
-		0);
+	take_result(world, "gpu-b", &(struct join_result){.doubts = doubts, .n_doubts = 2}, 5000);
+	take_result(world, "gpu-a", &(struct join_result){0}, 6000);
 	assert_int_equal(gather(world, "gpu-a", 6000).n_doubts, 0);
 }
 
@@ -547,8 +550,8 @@ static void the_restart_since_which_a_list_was_complete_outlives_reports(void **
 
 	put_report(world, &report, 1000);
 	assert_int_equal(gather(world, "gpu-a", 1000).settled_restart, 0);
-	inventory_set_settled(world->inventory, VIEW("gpu-a"), 77);
-	inventory_set_settled(world->inventory, VIEW("gpu-b"), 78);
+	take_result(world, "gpu-a", &(struct join_result){.settled_restart = 77}, 1000);
+	take_result(world, "gpu-b", &(struct join_result){.settled_restart = 78}, 1000);
 	put_report(world, &report, 2000);
 	assert_int_equal(gather(world, "gpu-a", 2000).settled_restart, 77);
 	assert_int_equal(gather(world, "gpu-b", 2000).settled_restart, 0);
@@ -558,14 +561,12 @@ static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **st
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	struct error err;
 
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"), NULL, 0,
-						      i == 0, 1000, &err),
-				 0);
+		take_result(world, "gpu-a", &(struct join_result){.is_hearing_awaited = i == 0},
+			    1000);
 		assert_true(
 			inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
 		assert_touched(world, i == 0 ? "gpu-a " : "");
@@ -607,12 +608,10 @@ static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	const struct view named = VIEW("u1");
-	struct error err;
+	struct view named = VIEW("u1");
 
 	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000, &err), 0);
+	name_ended(world, &named, 1, 1000);
 	put_pod(world, "a", "u1", true, 1);
 	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
 	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
@@ -704,7 +703,7 @@ static void a_report_that_there_is_no_memory_for_leaves_nothing_behind(void **st
 			for (int i = 0; i < 2 && failed && !has_another; i++)
 				assert_int_equal(
 					inventory_note_refusals(world->inventory, VIEW("gpu-b"),
-								(struct place_refusals){2, 0})
+								(struct place_refusals){.claims = 2})
 						.claims,
 					2);
 		}
@@ -780,6 +779,7 @@ static void a_report_is_of_a_former_boot_when_the_node_names_another_one_after_i
 		{"b1", NULL, false}, {NULL, "b1", false}, {"b2", NULL, true},  {NULL, "b1", true},
 		{NULL, "b2", false}, {NULL, "b3", false}, {"b2", NULL, false}, {"b3", NULL, false},
 		{"", NULL, false},   {"b4", NULL, true},  {NULL, "", false},   {"b5", NULL, false},
+		{NULL, "b3", false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -798,6 +798,19 @@ static void a_report_is_of_a_former_boot_when_the_node_names_another_one_after_i
 	assert_true(gather(world, "gpu-a", 1000).is_of_former_boot);
 	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 22, 8000);
 	assert_false(gather(world, "gpu-a", 1000).is_of_former_boot);
+}
+
+static void the_first_report_is_of_no_former_boot_whatever_the_node_named_before_it(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	report.boot_id = VIEW("b1");
+	put_node(world, "gpu-a", "b2", 1);
+	put_report(world, &report, 1000);
+	assert_false(gather(world, "gpu-a", 1000).is_of_former_boot);
+	put_node(world, "gpu-a", "b3", 2);
+	assert_true(gather(world, "gpu-a", 1000).is_of_former_boot);
 }
 
 static void without_a_report_its_age_counts_from_the_first_question(void **state)
@@ -849,10 +862,10 @@ static void what_was_refused_is_new_once_for_each_content_of_a_report(void **sta
 	struct report report = report_of("gpu-a", true, "u1");
 	const struct place_refusals rows[][2] = {
 		/* refused, new */
-		{{2, 1}, {2, 1}},
-		{{2, 1}, {0, 0}},
-		{{1, 3}, {0, 2}},
-		{{3, 3}, {1, 0}},
+		{{2, 1, 4}, {2, 1, 4}},
+		{{2, 1, 4}, {0, 0, 0}},
+		{{1, 3, 5}, {0, 2, 1}},
+		{{3, 3, 0}, {1, 0, 0}},
 	};
 
 	for (unsigned n = 0; n < 2; n++) {
@@ -862,6 +875,7 @@ static void what_was_refused_is_new_once_for_each_content_of_a_report(void **sta
 				world->inventory, VIEW("gpu-a"), rows[i][0]);
 			assert_int_equal(new.claims, rows[i][1].claims);
 			assert_int_equal(new.ids, rows[i][1].ids);
+			assert_int_equal(new.devices, rows[i][1].devices);
 		}
 		inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 5000, 1100);
 		assert_int_equal(
@@ -1096,6 +1110,7 @@ static struct resource_claim_fields claim_for(const char *uid)
 		.n_results = 1,
 		.consumers = {view_from(uid)},
 		.n_consumers = 1,
+		.is_allocated = true,
 	};
 }
 
@@ -1715,21 +1730,18 @@ static void ended_uids_that_a_join_borrowed_can_be_given_back(void **state)
 	static char uids[1024][8];
 	static struct view ended[1024], back[1025];
 	struct report report = report_of("gpu-a", true, NULL);
-	struct error err;
 
 	put_report(world, &report, 1000);
 	for (unsigned i = 0; i < ARRAY_SIZE(ended); i++) {
 		snprintf(uids[i], sizeof(uids[i]), "u%u", i);
 		ended[i] = view_from(uids[i]);
 	}
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), ended, 1024, 1000, &err), 0);
+	name_ended(world, ended, 1024, 1000);
 	struct join_input input = gather(world, "gpu-a", 1000);
 	assert_int_equal(input.n_ended, 1024);
 	back[0] = VIEW("new");
 	memcpy(&back[1], input.ended, sizeof(ended));
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), back, 1025, 2000, &err), 0);
+	name_ended(world, back, 1025, 2000);
 	input = gather(world, "gpu-a", 2000);
 	assert_int_equal(input.n_ended, 1024);
 	assert_true(view_equal(input.ended[1023], VIEW("u1023")));
@@ -1750,7 +1762,10 @@ static void without_memory_nothing_is_gathered(void **state)
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, "u1");
-	const struct view named = VIEW("u9");
+	struct view named = VIEW("u9"), other = VIEW("n");
+	const struct join_doubt doubt = {1, 2};
+	const struct join_result ending = {.ended = &other, .n_ended = 1};
+	const struct join_result doubting = {.doubts = &doubt, .n_doubts = 1};
 	struct error err;
 	bool failed = true;
 
@@ -1759,8 +1774,7 @@ static void without_memory_nothing_is_gathered(void **state)
 	put_claim(world, "u1", 1);
 	put_slice(world, "gpu-a", 1, 1);
 	put_attribution(world, "gpu-a", 1);
-	assert_int_equal(
-		inventory_set_ended(world->inventory, VIEW("gpu-a"), &named, 1, 1000, &err), 0);
+	name_ended(world, &named, 1, 1000);
 	for (size_t cap = 0; failed; cap += 8) {
 		struct join_input input = {.node_name = VIEW("before")};
 		struct arena arena;
@@ -1774,15 +1788,13 @@ static void without_memory_nothing_is_gathered(void **state)
 		assert_int_equal(input.n_grants, failed ? 0 : 1);
 	}
 	failing_malloc_at(1);
-	assert_int_equal(inventory_set_ended(world->inventory, VIEW("gpu-a"),
-					     &(struct view){"n", 1}, 1, 1000, &err),
-			 -1);
+	assert_int_equal(
+		inventory_take_result(world->inventory, VIEW("gpu-a"), &ending, 1000, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_ended, 1);
 	failing_malloc_at(1);
-	assert_int_equal(inventory_set_doubts(world->inventory, VIEW("gpu-a"),
-					      &(struct join_doubt){1, 2}, 1, false, 1000, &err),
-			 -1);
+	assert_int_equal(
+		inventory_take_result(world->inventory, VIEW("gpu-a"), &doubting, 1000, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
 }
@@ -1928,6 +1940,9 @@ static const struct CMUnitTest tests[] = {
 		a_report_of_another_boot_says_that_the_last_one_was_before_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_report_is_of_a_former_boot_when_the_node_names_another_one_after_it, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_first_report_is_of_no_former_boot_whatever_the_node_named_before_it, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(an_object_is_found_by_its_name, set_up, tear_down),
 };

@@ -388,10 +388,11 @@ static void what_was_refused_before_is_not_refused_anew(void **state)
 	static const struct {
 		struct place_refusals said, new;
 	} rows[] = {
-		{{2, 3}, {2, 3}},
-		{{2, 3}, {0, 0}},
-		{{1, 4}, {0, 1}},
-		{{5, 4}, {3, 0}},
+		{{2, 3, 1}, {2, 3, 1}},
+		{{2, 3, 1}, {0, 0, 0}},
+		{{1, 4, 2}, {0, 1, 1}},
+		{{5, 4, 0}, {3, 0, 0}},
+		{{0, 0, 6}, {0, 0, 4}},
 	};
 	struct place *place = ensure("gpu-a");
 
@@ -400,6 +401,7 @@ static void what_was_refused_before_is_not_refused_anew(void **state)
 
 		assert_int_equal(new.claims, rows[i].new.claims);
 		assert_int_equal(new.ids, rows[i].new.ids);
+		assert_int_equal(new.devices, rows[i].new.devices);
 	}
 	place_release(&book, place);
 }

@@ -689,10 +689,12 @@ static void what_a_report_is_refused_for_counts_once_however_often_it_is_joined(
 	assert_true(world->n_joined > 2);
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 1);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2);
+	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3);
 	report(world, 0, 0);
 	advance(world, 0);
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 4);
+	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 6);
 }
 
 static void the_report_of_a_buried_node_is_released_and_that_is_told(void **state)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Labels and annotations are free text that whoever may edit the pod writes. So where they make the
+ * pod one of the operator's, of KAI's or of the kubelet's own, they count only together with what
+ * is not everybody's: a service account, a namespace, or what no other pod has for long.
+ *
+ * Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
+ */
+
+#include "schema/pod_doc_metadata.h"
+
+#include "base/limits.h"
+#include "schema/map_entry.h"
+#include "wire/pbscan.h"
+
+enum {
+	METADATA_NAME = 1,
+	METADATA_NAMESPACE = 3,
+	METADATA_UID = 5,
+	METADATA_DELETION_TIMESTAMP = 9,
+	METADATA_LABELS = 11,
+	METADATA_ANNOTATIONS = 12,
+	METADATA_OWNER_REFERENCES = 13,
+};
+enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_CONTROLLER = 6 };
+
+/* Pods of the GPU operator that take a device to try it out. They run under its account, which is
+ * not everybody's to use. */
+static const struct view system_apps[] = {
+	VIEW_INIT("nvidia-device-plugin-validator"),
+	VIEW_INIT("nvidia-cuda-validator"),
+};
+
+static const struct view system_account = VIEW_INIT("nvidia-operator-validator");
+
+static bool is_system_app(struct view app)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_apps); i++) {
+		if (view_equal(app, system_apps[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Where KAI, and its predecessor, keep the pods that hold a GPU for others: nobody else may. */
+static bool is_reservation_namespace(struct view namespace)
+{
+	return view_equal(namespace, VIEW("kai-resource-reservation")) ||
+	       view_equal(namespace, VIEW("runai-reservation"));
+}
+
+static void add_kai_group(struct pod_fields *fields, struct view group)
+{
+	if (fields->n_kai_groups < POD_MAX_KAI_GROUPS)
+		fields->kai_groups[fields->n_kai_groups++] = group;
+	else
+		fields->kai_groups_left_out++;
+}
+
+/* KAI writes the one label on a pod that shares one GPU, and one of the others for each of several. */
+static int decode_label(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct map_entry label;
+
+	if (map_entry_decode(message, &label, err) != 0)
+		return -1;
+	if (view_equal(label.key, VIEW("app")))
+		fields->system = is_system_app(label.value);
+	else if (view_equal(label.key, VIEW("runai-gpu-group")))
+		fields->kai_group = label.value;
+	else if (view_starts_with(label.key, VIEW("runai-gpu-group/")) && label.value.len > 0)
+		add_kai_group(fields, label.value);
+	return 0;
+}
+
+/* Without it the pod's devices are those that HAMi chose, whichever these are: core/stand_in.h. */
+static void set_hami(struct pod_fields *fields, struct view devices)
+{
+	fields->hami_left_out = devices.len > POD_MAX_HAMI_TEXT;
+	fields->hami_devices = fields->hami_left_out ? (struct view){0} : devices;
+}
+
+static int decode_annotation(struct view message, struct pod_fields *fields, struct view *mirror,
+			     struct error *err)
+{
+	struct map_entry annotation;
+
+	if (map_entry_decode(message, &annotation, err) != 0)
+		return -1;
+	if (view_equal(annotation.key, VIEW("kubernetes.io/config.hash")))
+		fields->config_hash = annotation.value;
+	else if (view_equal(annotation.key, VIEW("kubernetes.io/config.mirror")))
+		*mirror = annotation.value;
+	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")))
+		set_hami(fields, annotation.value);
+	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")) &&
+		 annotation.value.len <= LIMIT_TEXT_UUID)
+		fields->kai_device = annotation.value;
+	else if (view_equal(annotation.key, VIEW("gpu-fraction-container-name")) &&
+		 annotation.value.len <= LIMIT_TEXT_LABEL)
+		fields->kai_container = annotation.value;
+	return 0;
+}
+
+static int decode_owner(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct view kind = {0}, name = {0};
+	bool is_controller = false;
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == OWNER_KIND && field.wire == PBSCAN_BYTES)
+			kind = field.bytes;
+		else if (field.number == OWNER_NAME && field.wire == PBSCAN_BYTES)
+			name = field.bytes;
+		else if (field.number == OWNER_CONTROLLER && field.wire == PBSCAN_VARINT)
+			is_controller = field.value != 0;
+	}
+	if (pbscan_check(&scan, "owner", err) != 0)
+		return -1;
+	if (is_controller) {
+		fields->owner_kind = kind;
+		fields->owner_name = name;
+	}
+	return 0;
+}
+
+static int decode_metadata_field(const struct pbscan_field *field, struct pod_fields *fields,
+				 struct view *mirror, struct error *err)
+{
+	switch (field->number) {
+	case METADATA_NAME:
+		fields->name = field->bytes;
+		return 0;
+	case METADATA_NAMESPACE:
+		fields->namespace = field->bytes;
+		return 0;
+	case METADATA_UID:
+		fields->uid = field->bytes;
+		return 0;
+	case METADATA_DELETION_TIMESTAMP:
+		fields->deleting = true;
+		return 0;
+	case METADATA_LABELS:
+		return decode_label(field->bytes, fields, err);
+	case METADATA_ANNOTATIONS:
+		return decode_annotation(field->bytes, fields, mirror, err);
+	case METADATA_OWNER_REFERENCES:
+		return decode_owner(field->bytes, fields, err);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Anybody may write another pod's hash on his own. A kubelet that mirrors a static pod writes the
+ * hash twice, and its Node as the owner; what else claims to be one, it deletes (core/census.c).
+ */
+static bool is_mirror(const struct pod_fields *fields, struct view mirror)
+{
+	return mirror.len > 0 && view_equal(mirror, fields->config_hash) &&
+	       view_equal(fields->owner_kind, VIEW("Node"));
+}
+
+int pod_doc_metadata_decode(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct view mirror = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.wire == PBSCAN_BYTES &&
+		    decode_metadata_field(&field, fields, &mirror, err) != 0)
+			return -1;
+	}
+	if (!is_mirror(fields, mirror))
+		fields->config_hash = (struct view){0};
+	fields->is_reservation =
+		fields->kai_group.len > 0 && is_reservation_namespace(fields->namespace);
+	fields->wants_gpu = fields->kai_group.len > 0 || fields->n_kai_groups > 0;
+	return pbscan_check(&scan, "metadata", err);
+}
+
+void pod_doc_metadata_bear_out(struct pod_fields *fields, struct view account)
+{
+	fields->system &= view_equal(account, system_account);
+	/* HAMi gives what a container asked the kubelet for. */
+	if (!fields->wants_gpu)
+		set_hami(fields, (struct view){0});
+}
