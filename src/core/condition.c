@@ -358,6 +358,17 @@ static const struct verdict awaited = {
 	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
 	VIEW_INIT("several pods held one slot: the node's next report tells who has it now")};
 
+/* As it was said, maybe with why sources fail behind it, or of more. */
+static bool is_still_held_twice(const struct condition *before, struct view overlap)
+{
+	struct view message = before->message;
+
+	if (overlap.len == 0 || overlap.len >= message.len)
+		return overlap.len > 0;
+	return view_starts_with(message, overlap) &&
+	       view_starts_with(view_from_offset(message, overlap.len), VIEW(" ("));
+}
+
 static struct condition carry(const struct condition *before,
 			      const struct attribution_status *published,
 			      const struct condition_facts *facts, int64_t now_wall_ms)
@@ -369,7 +380,7 @@ static struct condition carry(const struct condition *before,
 	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
 	/* Fewer pods than are named; it need not be those that are left that have it. */
-	if (was_overlap && facts->overlap.len < before->message.len)
+	if (was_overlap && !is_still_held_twice(before, facts->overlap))
 		return finish(awaited, before->type, published, now_wall_ms);
 	return *before;
 }

@@ -556,6 +556,39 @@ static void a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it(v
 #undef HELD
 }
 
+/* The agent's words for it were put behind the message. */
+static void a_slot_stays_held_twice_while_a_source_fails(void **state)
+{
+	(void)state;
+	static struct report_sources sources;
+	static const struct {
+		const char *overlap;
+		const char *reason;
+	} rows[] = {
+		{"GPU-1 is held by ml/a and ml/b at once", "SlotHeldTwice"},
+		{"GPU-1 is held by ml/a and ml/b", "AwaitingReport"},
+		{"GPU-1 is held by ml/a and ml/c at once", "AwaitingReport"},
+		{"", "AwaitingReport"},
+	};
+
+	sources.pod_resources = (struct report_source){.state = REPORT_SOURCE_ERROR,
+						       .message = VIEW("timeout")};
+	sources.checkpoint.state = sources.processes.state = REPORT_SOURCE_OK;
+	facts.sources = &sources;
+	facts.overlap = VIEW("GPU-1 is held by ml/a and ml/b at once");
+	const struct attribution_status published = make(NULL, NOW);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct attribution_status status = {0};
+		struct error err;
+		facts.overlap = view_from(rows[i].overlap);
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+						 &status.conditions, &err),
+				 0);
+		expect_condition(&status, "Attributed",
+				 i == 0 ? CONDITION_FALSE : CONDITION_UNKNOWN, rows[i].reason);
+	}
+}
+
 static void carrying_looks_at_no_other_fact(void **state)
 {
 	(void)state;
@@ -651,6 +684,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(a_slot_stays_held_twice_while_a_source_fails, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };

@@ -417,6 +417,47 @@ static void an_event_does_not_name_a_pod_of_which_hami_tells_no_device(void **st
 	expect_texts(event_at(0)->tenants, "");
 }
 
+static void an_event_does_not_name_who_only_stood_there_until_hami_told_the_device(void **state)
+{
+	(void)state;
+	const struct view id = build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr);
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_offer(&world, id);
+	build_world_run(&world, (struct build_pod){.name = "a"}, id);
+	expect_tenants(publish(), "uid-a/main");
+	build_world_pod(&world,
+			(struct build_pod){.name = "a",
+					   .hami = build_world_text(&world, "%s,NVIDIA,4000,30:;",
+								    build_world_uuid(&world, 1).ptr)
+							   .ptr});
+	event(79, 0);
+	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
+	expect_tenants(publish(), "");
+	expect_texts(event_at(0)->tenants, "");
+	const struct array events = build_world_status(&world, 1)->health.events;
+	assert_int_equal(events.count, 1);
+	expect_texts(ARRAY_AT(events, struct attribution_health_event, 0)->tenants, "uid-a");
+}
+
+/* It has the device itself, for whomever. */
+static void an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			build_world_uuid(&world, 0));
+	publish();
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	event(79, 0);
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-r/main");
+	expect_text(ARRAY_AT(status->tenants, struct attribution_tenant, 0)->stand_in, "KAI");
+	expect_texts(event_at(0)->tenants, "uid-r");
+}
+
 static void a_static_pod_has_one_uid_in_an_event(void **state)
 {
 	(void)state;
@@ -869,6 +910,12 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_event_does_not_name_a_pod_of_which_hami_tells_no_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_does_not_name_who_only_stood_there_until_hami_told_the_device, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_static_pod_has_one_uid_in_an_event, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event, set_up, tear_down),

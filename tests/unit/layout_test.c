@@ -567,8 +567,50 @@ static void what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones(void 
 				 build_world_text(&world, "%s-9", build_world_uuid(&world, 1).ptr));
 		expect_text(publish()->slots.summary, rows[i].summary);
 	}
-#undef GIVEN
 }
+
+/* Pod "b", which comes after another one. */
+static void only_ordinary_init_containers_have_what_hami_gave_one_after_the_other(void **state)
+{
+	(void)state;
+	static const struct {
+		struct build_pod pod;
+		const char *holders[3], *summary;
+	} rows[] = {
+		{{.hami = GIVEN GIVEN, .init = "init"}, {"init", "main"}, "2/5"},
+		{{.hami = GIVEN GIVEN GIVEN,
+		  .container = "first",
+		  .kind = POD_CONTAINER_INIT,
+		  .init = "init",
+		  .second = "main"},
+		 {"first", "init", "main"},
+		 "2/5"},
+		{{.hami = GIVEN GIVEN,
+		  .container = "side",
+		  .kind = POD_CONTAINER_SIDECAR,
+		  .second = "main"},
+		 {"side", "main"},
+		 "3/5"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct build_pod pod = rows[i].pod;
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, 5);
+		build_world_device(&world, 1);
+		build_world_pod(&world, (struct build_pod){.name = "a", .hami = GIVEN});
+		build_world_book(&world, "uid-a", "main",
+				 build_world_text(&world, "%s-9", build_world_uuid(&world, 1).ptr));
+		pod.name = "b";
+		build_world_pod(&world, pod);
+		for (unsigned k = 0; k < 3 && rows[i].holders[k]; k++)
+			build_world_book(&world, "uid-b", rows[i].holders[k],
+					 build_world_text(&world, "%s-%u",
+							  build_world_uuid(&world, 1).ptr, k));
+		expect_text(publish()->slots.summary, rows[i].summary);
+	}
+}
+#undef GIVEN
 
 static void who_is_on_a_device_that_has_no_slots_takes_none(void **state)
 {
@@ -650,6 +692,9 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_ordinary_init_containers_have_what_hami_gave_one_after_the_other, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(who_is_on_a_device_that_has_no_slots_takes_none, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_list_of_partitions_that_is_not_known_is_the_one_that_was,

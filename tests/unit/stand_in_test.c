@@ -279,6 +279,22 @@ static void an_id_whose_device_hamis_annotation_does_not_tell_stays_a_stand_in(v
 	}
 }
 
+static void who_has_a_device_by_another_plugin_too_is_a_stand_in_there_all_the_same(void **state)
+{
+	(void)state;
+	offer_hami();
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_book(&world, "uid-a", "main", hami_id(0, 1));
+	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 0))->resource =
+		VIEW("nvidia.com/gpu.shared");
+	build_world_book(&world, "uid-a", "side", build_world_replica(&world, 0, 1))->resource =
+		VIEW("nvidia.com/gpu.shared");
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "uid-a/main,uid-a/side");
+	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("main"))->stand_in, "HAMi");
+	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("side"))->stand_in, "");
+}
+
 static void hamis_annotation_leads_to_no_more_devices_than_there_are_ids(void **state)
 {
 	(void)state;
@@ -817,6 +833,9 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_id_whose_device_hamis_annotation_does_not_tell_stays_a_stand_in, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_a_device_by_another_plugin_too_is_a_stand_in_there_all_the_same, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		hamis_annotation_leads_to_no_more_devices_than_there_are_ids, set_up, tear_down),

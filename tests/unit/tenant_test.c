@@ -1557,14 +1557,18 @@ static void a_stand_in_of_a_pod_that_nobody_knows_is_counted_once(void **state)
 {
 	(void)state;
 	static const struct {
-		bool with_known, with_nameless;
+		bool with_known, with_nameless, has_waited;
 		const char *reason, *message;
 	} rows[] = {
-		{false, false, "Pending",
+		{false, false, false, "Pending",
 		 "1 slot is held by a pod that the API server does not know yet"},
-		{true, false, "Unresolved",
+		{false, false, true, "Unresolved",
+		 "1 slot is held by a pod that the API server does not know"},
+		{true, false, false, "Unresolved",
 		 "2 slots are held by pods of which not all could be told"},
-		{false, true, "Unresolved",
+		{false, true, false, "Unresolved",
+		 "2 slots are held by pods of which not all could be told"},
+		{true, false, true, "Unresolved",
 		 "2 slots are held by pods of which not all could be told"},
 	};
 	static const struct view ids[] = {
@@ -1581,11 +1585,32 @@ static void a_stand_in_of_a_pod_that_nobody_knows_is_counted_once(void **state)
 		if (rows[i].with_nameless)
 			build_world_list(&world, "x", "main", ids[1]);
 		build_world_list(&world, "b", "main", ids[0]);
+		publish();
+		if (rows[i].has_waited)
+			build_world_wait(&world, world.limits.pending_ms);
 		const struct attribution_status *status = publish();
 		expect_condition(status, "Attributed", CONDITION_FALSE, rows[i].reason);
 		expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
 			    rows[i].message);
 	}
+}
+
+/* The one has a device of which it is not known whether it is this one, the other is not known. */
+static void a_stand_in_beside_somebody_who_is_not_known_is_not_taken_for_two_of_either(void **state)
+{
+	(void)state;
+	static const struct view ids[] = {
+		VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab-0"),
+		VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab-1")};
+	build_world_device(&world, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		build_world_offer(&world, ids[i]);
+	build_world_run(&world, (struct build_pod){.name = "a"}, ids[0]);
+	build_world_list(&world, "x", "main", ids[1]);
+	const struct attribution_status *status = publish();
+	expect_condition(status, "Attributed", CONDITION_FALSE, "Unresolved");
+	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
+		    "2 slots are held by pods of which not all could be told");
 }
 
 static void a_system_pod_stands_in_for_nobody_who_matters(void **state)
@@ -1864,6 +1889,9 @@ static const struct CMUnitTest tests[] = {
 		of_a_tenant_whom_nobody_names_any_more_it_is_no_dispute, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_stand_in_of_a_pod_that_nobody_knows_is_counted_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_stand_in_beside_somebody_who_is_not_known_is_not_taken_for_two_of_either, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_system_pod_stands_in_for_nobody_who_matters, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
