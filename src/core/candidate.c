@@ -46,19 +46,14 @@ static bool holds_unknown(const struct holdings *holdings, struct view uid)
 		       holdings->n_items - holdings->n_placed, sizeof(struct holding), by_uid);
 }
 
-/* It uses claims, and none of those that are here is known to be for it. */
-static bool awaits_grant(const struct holdings *holdings, const struct pod *pod)
+/* A claim that is here may yet give it a device. */
+static bool awaits_grant(const struct join_input *input, const struct pod *pod)
 {
-	const struct join_input *input = holdings->input;
-	uint32_t n_claims = 0;
-
-	if (pod)
-		(void)pod_claims(pod, &n_claims);
-	for (size_t i = 0; i < input->n_grants; i++) {
-		if (input->grants[i].pod == pod)
-			return false;
+	for (size_t i = 0; i < input->n_awaiting; i++) {
+		if (input->awaiting[i] == pod)
+			return true;
 	}
-	return n_claims > 0;
+	return false;
 }
 
 bool candidate_can_hold(const struct candidate *candidate)
@@ -75,5 +70,5 @@ bool candidate_may_hold(const struct candidate *candidate, const struct holdings
 		return false;
 	return !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
 	       has_chosen(holdings, uid) || claimant_is_unheard(holdings->input, uid) ||
-	       awaits_grant(holdings, candidate->pod) || holds_unknown(holdings, uid);
+	       awaits_grant(holdings->input, candidate->pod) || holds_unknown(holdings, uid);
 }

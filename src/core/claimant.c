@@ -339,6 +339,24 @@ static bool is_kept_anywhere(const struct holdings *holdings, struct view uid)
 	return false;
 }
 
+/* A claim has given it a device, or may have, by what is known of its claims. */
+static bool may_be_given(const struct join_input *input, const struct pod *pod)
+{
+	for (size_t i = 0; i < input->n_grants; i++) {
+		if (input->grants[i].pod == pod)
+			return true;
+	}
+	for (size_t i = 0; i < input->n_lacking; i++) {
+		if (input->lacking[i] == pod)
+			return true;
+	}
+	for (size_t i = 0; i < input->n_awaiting; i++) {
+		if (input->awaiting[i] == pod)
+			return true;
+	}
+	return false;
+}
+
 static bool is_unread_published(const struct roster *roster)
 {
 	for (size_t i = 0; i < roster->n_devices; i++) {
@@ -363,11 +381,9 @@ bool claimant_is_unread(const struct holdings *holdings, struct doubt_book *doub
 	bool is_unread = false;
 
 	for (size_t i = 0; i < input->n_pods && input->grants_unknown; i++) {
-		uint32_t n_claims;
 		fact.pod_uid = pod_uid(input->pods[i]);
-		(void)pod_claims(input->pods[i], &n_claims);
-		if (n_claims > 0 && !pod_is_over(input->pods[i]) &&
-		    !is_placed(holdings, fact.pod_uid) && !is_kept_anywhere(holdings, fact.pod_uid))
+		if (may_be_given(input, input->pods[i]) && !is_placed(holdings, fact.pod_uid) &&
+		    !is_kept_anywhere(holdings, fact.pod_uid))
 			is_unread |= doubt_counts(doubts, &fact);
 	}
 	return is_unread;

@@ -2,10 +2,25 @@
 
 /*
  * A hash table with open addressing, never more than half full: a report can have many thousand
- * facts, and each is looked up once a join.
+ * facts, and each is looked up once a join. Of a key alone it must be known whose room it takes: its
+ * last bits tell whether it is a user, and of which device.
  */
 
 #include "core/doubt.h"
+
+#include "base/limits.h"
+
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define USER UINT64_C(1)
+#define OF_DEVICE UINT64_C(0xffff) /* USER and a hash of the device */
+
+_Static_assert(LIMIT_REPORT_DEVICES <= DOUBT_MAX_USERS, "each device has room for a user");
+
+/* The room that users of a device take. */
+struct share {
+	uint64_t of;
+	size_t n;
+};
 
 struct slot {
 	struct join_doubt doubt;
@@ -17,10 +32,12 @@ struct doubt_book {
 	const struct join_input *input;
 	bool is_silent; /* the node is: nothing new starts */
 	bool is_hearing_awaited;
-	int64_t again_in_ms; /* -1: nothing waits for time alone */
+	bool is_short;           /* a user found no room */
+	int64_t again_in_ms;     /* -1: nothing waits for time alone */
 	struct slot *slots;      /* n_max of them are used at most */
 	struct join_doubt *seen; /* n_max */
-	size_t n_slots, n_max, n, n_seen;
+	struct share *shares;    /* n_max of them are used at most, and one more is there */
+	size_t n_slots, n_max, n, n_seen, n_users, n_shares, max_share;
 };
 
 /* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/); the length parts the texts. */
@@ -41,10 +58,13 @@ static uint64_t add_text(uint64_t hash, struct view text)
 static uint64_t key_of(const struct doubt_fact *fact)
 {
 	unsigned char kind = (unsigned char)fact->kind;
-	uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), &kind, 1);
+	uint64_t hash = add_bytes(FNV_BASIS, &kind, 1);
 	hash = add_text(hash, fact->device);
 	hash = add_text(hash, fact->pod_uid);
-	return add_text(hash, fact->subject);
+	hash = add_text(hash, fact->subject);
+	if (fact->kind != DOUBT_USER)
+		return hash & ~USER;
+	return (hash & ~OF_DEVICE) | (add_text(FNV_BASIS, fact->device) & OF_DEVICE) | USER;
 }
 
 /* The slot of the key, or the free one where it belongs. */
@@ -56,12 +76,36 @@ static struct slot *find(struct doubt_book *book, uint64_t key)
 	return &book->slots[i];
 }
 
+/* That of the key's device, or the free one. */
+static struct share *find_share(const struct doubt_book *book, uint64_t key)
+{
+	size_t i = 0;
+	while (i < book->n_shares && book->shares[i].of != (key & OF_DEVICE))
+		i++;
+	return &book->shares[i];
+}
+
+static bool take_users_room(struct doubt_book *book, uint64_t key)
+{
+	struct share *share = find_share(book, key);
+	bool is_new = share == &book->shares[book->n_shares];
+
+	if (book->n_users == DOUBT_MAX_USERS || (!is_new && share->n == book->max_share))
+		return false;
+	if (is_new)
+		book->shares[book->n_shares++] = (struct share){.of = key & OF_DEVICE};
+	share->n++;
+	book->n_users++;
+	return true;
+}
+
+/* NULL: there is no room. */
 static struct slot *add(struct doubt_book *book, struct join_doubt doubt)
 {
 	struct slot *slot = find(book, doubt.key);
 	if (slot->is_used)
 		return slot;
-	if (book->n == book->n_max)
+	if (book->n == book->n_max || ((doubt.key & USER) && !take_users_room(book, doubt.key)))
 		return NULL;
 	book->n++;
 	*slot = (struct slot){.doubt = doubt, .is_used = true};
@@ -73,6 +117,7 @@ int doubt_open(const struct join_input *input, size_t n_facts, struct arena *are
 {
 	struct doubt_book *book = arena_alloc(arena, 1, sizeof(*book));
 	size_t n_max = input->n_doubts + n_facts;
+	size_t n_devices = input->report ? input->report->devices.count : 0;
 
 	if (!book)
 		return error_no_memory(err);
@@ -82,11 +127,13 @@ int doubt_open(const struct join_input *input, size_t n_facts, struct arena *are
 			     input->report_age_ms >= input->limits->report_stale_ms,
 		.again_in_ms = -1,
 		.n_max = n_max < DOUBT_MAX ? n_max : DOUBT_MAX,
+		.max_share = DOUBT_MAX_USERS / (n_devices > 0 ? n_devices : 1),
 	};
 	book->n_slots = 2 * book->n_max + 1;
 	book->slots = arena_alloc(arena, book->n_slots, sizeof(*book->slots));
 	book->seen = arena_alloc(arena, book->n_max, sizeof(*book->seen));
-	if (!book->slots || !book->seen)
+	book->shares = arena_alloc(arena, book->n_max + 1, sizeof(*book->shares));
+	if (!book->slots || !book->seen || !book->shares)
 		return error_no_memory(err);
 	for (size_t i = 0; i < input->n_doubts; i++)
 		(void)add(book, input->doubts[i]);
@@ -119,8 +166,10 @@ bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact)
 		see(book, slot);
 	if (book->is_silent)
 		return false;
-	if (!slot)
-		return true;
+	if (!slot) {
+		book->is_short |= fact->kind == DOUBT_USER;
+		return fact->kind != DOUBT_USER;
+	}
 	left = fact->waits_ms - slot->doubt.age_ms;
 	if (left > 0) {
 		wait_for(book, left);
@@ -140,11 +189,14 @@ int64_t doubt_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 	return n_left_out + n_waiting < before ? n_left_out + n_waiting : before;
 }
 
-void doubt_close(const struct doubt_book *book, struct join_result *result)
+void doubt_close(struct doubt_book *book, struct join_result *result)
 {
 	result->doubts = book->seen;
 	result->n_doubts = book->n_seen;
 	result->is_hearing_awaited = book->is_hearing_awaited;
+	/* What is not seen any more leaves room to the next join. */
+	if (book->is_short && book->n_seen < book->n)
+		wait_for(book, 0);
 	if (book->again_in_ms >= 0 &&
 	    (result->again_in_ms < 0 || book->again_in_ms < result->again_in_ms))
 		result->again_in_ms = book->again_in_ms;

@@ -11,18 +11,25 @@
  * it stands in the status.
  *
  * Threads: any.
- * Limits:  DOUBT_MAX facts; a further one counts at once. Two facts with one key, which takes luck
- *          or malice, are as old as the older.
+ * Limits:  DOUBT_MAX facts, DOUBT_MAX_USERS of them users, and of these as many of each device.
+ *          A further user waits until there is room: anybody may start processes, and none counts
+ *          that was not seen for its time, nor do those of one device hide those of another. Any
+ *          other further fact counts at once: for these half of the book is kept, so that only what
+ *          the node's own books say can fill it; and there is no number that would tell that more
+ *          wait, so that what found no room would be denied for good. Two facts with one key, which
+ *          takes luck or malice, are as old as the older.
  */
 
 #include "core/join.h"
 
 #define DOUBT_MAX 512u
+#define DOUBT_MAX_USERS (DOUBT_MAX / 2)
 
 enum doubt_kind {
 	DOUBT_DISAGREEMENT,
 	DOUBT_UNPLACED,
 	DOUBT_USER,
+	DOUBT_UNKNOWN, /* users whose names nobody could tell */
 	DOUBT_OVERLAP,
 	DOUBT_CLAIM,
 };
@@ -41,12 +48,15 @@ struct doubt_fact {
 struct doubt_book; /* opaque */
 
 /*
- * Makes the book of one join in which there are n_facts at most, a further one counting at once. It
+ * Makes the book of one join in which there are n_facts at most; a further one finds no room. It
  * lies in arena and borrows input. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int doubt_open(const struct join_input *input, size_t n_facts, struct arena *arena,
 			struct doubt_book **ret_book, struct error *err);
-/* Says that the fact is seen. True when it counts. A node that is silent starts nothing new. */
+/*
+ * Says that the fact is seen. True when it counts. A node that is silent starts nothing new. What
+ * the last join has said keeps its room.
+ */
 bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact);
 /*
  * How many are left out of a list for which that many were too many, n_waiting wait, and so many
@@ -54,4 +64,4 @@ bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact);
  */
 int64_t doubt_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before);
 /* Sets the result's doubts, what is waited for included. They lie in the book's arena. */
-void doubt_close(const struct doubt_book *book, struct join_result *result);
+void doubt_close(struct doubt_book *book, struct join_result *result);

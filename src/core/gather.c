@@ -7,6 +7,7 @@
 
 #include "core/gather.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -41,7 +42,7 @@ static int gather_pods(const struct place *place, struct arena *arena, struct jo
 	return 0;
 }
 
-/* Copies: what a join says of them comes back as inventory_set_ended(), which changes the list. */
+/* Copies: what a join says of them comes back, and inventory_take_result() changes the list. */
 static int gather_ended(const struct place *place, struct arena *arena, struct join_input *input,
 			struct error *err)
 {
@@ -103,23 +104,74 @@ static int gather_doubts(const struct place *place, uint64_t now_ms, struct aren
 	return 0;
 }
 
+/* The UIDs of pods that a report names, and those of them that are on other nodes. */
+struct named {
+	const struct gather_sources *sources;
+	const struct place *place;
+	struct view *elsewhere;
+	size_t n_elsewhere;
+};
+
+static void note_named(struct named *named, struct view uid)
+{
+	const struct place *other = pod_set_place_of(named->sources->pods, uid);
+
+	if (other && other != named->place)
+		named->elsewhere[named->n_elsewhere++] = uid;
+}
+
+static const struct array *processes_of(const struct report *report, uint32_t device)
+{
+	return &ARRAY_AT(report->devices, struct report_device, device)->processes;
+}
+
+static size_t count_named(const struct report *report)
+{
+	size_t n = report->checkpoint.entries.count;
+
+	for (uint32_t i = 0; i < report->devices.count; i++)
+		n += processes_of(report, i)->count;
+	return n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+/* One pod can have many processes. */
+static size_t fold_named(const struct named *named)
+{
+	size_t n = 0;
+
+	qsort(named->elsewhere, named->n_elsewhere, sizeof(*named->elsewhere), by_text);
+	for (size_t i = 0; i < named->n_elsewhere; i++)
+		if (n == 0 || !view_equal(named->elsewhere[n - 1], named->elsewhere[i]))
+			named->elsewhere[n++] = named->elsewhere[i];
+	return n;
+}
+
 static int gather_elsewhere(const struct gather_sources *sources, const struct place *place,
 			    struct arena *arena, struct join_input *input, struct error *err)
 {
-	const struct array entries = place->report ? place->report->checkpoint.entries
-						   : (struct array){0};
-	struct view *uids = arena_alloc(arena, entries.count, sizeof(*uids));
+	static const struct report nothing;
+	const struct report *report = place->report ? place->report : &nothing;
+	const struct array *entries = &report->checkpoint.entries;
+	struct named named = {.sources = sources, .place = place};
 
-	if (!uids)
+	named.elsewhere = arena_alloc(arena, count_named(report), sizeof(*named.elsewhere));
+	if (!named.elsewhere)
 		return error_no_memory(err);
-	input->elsewhere = uids;
-	for (uint32_t i = 0; i < entries.count; i++) {
-		struct view uid = ARRAY_AT(entries, struct report_checkpoint_entry, i)->pod_uid;
-		const struct place *other = pod_set_place_of(sources->pods, uid);
+	for (uint32_t i = 0; i < entries->count; i++)
+		note_named(&named, ARRAY_AT(*entries, struct report_checkpoint_entry, i)->pod_uid);
+	for (uint32_t i = 0; i < report->devices.count; i++) {
+		const struct array *processes = processes_of(report, i);
 
-		if (other && other != place)
-			uids[input->n_elsewhere++] = uid;
+		for (uint32_t k = 0; k < processes->count; k++)
+			note_named(&named, ARRAY_AT(*processes, struct report_process, k)->pod_uid);
 	}
+	input->elsewhere = named.elsewhere;
+	input->n_elsewhere = fold_named(&named);
 	return 0;
 }
 
@@ -324,39 +376,76 @@ static size_t count_uses(const struct join_input *input)
 	return n;
 }
 
-/* A claim that is not here is under way, or of a version of the API that is not read. */
+/* It gives the pod what it ever will: another driver's devices, or what was reserved for the pod. */
+static bool is_settled(const struct grant_use *use)
+{
+	return use->claim->is_allocated &&
+	       (use->claim->results.count == 0 ||
+		resource_claim_is_reserved_for(use->claim, pod_uid(use->pod)));
+}
+
+/*
+ * Adds the uses of claims that are here. The others are under way, or of a version of the API that
+ * is not read.
+ */
+static void add_uses(const struct gather_sources *sources, const struct pod *pod,
+		     struct grant_input *grants, struct grant_use *uses, bool *ret_lacks,
+		     bool *ret_awaits)
+{
+	uint32_t n_claims;
+	const struct pod_claim *claims = pod_claims(pod, &n_claims);
+	bool lacks = false;
+	/* Of so many some may have been left out. */
+	bool awaits = n_claims == POD_MAX_CLAIMS || (n_claims > 0 && !sources->grants_known);
+
+	for (uint32_t k = 0; k < n_claims; k++) {
+		const struct grant_use use = {
+			.pod = pod,
+			.use = &claims[k],
+			.claim = find_claim(sources, pod, claims[k].claim),
+		};
+
+		lacks |= !use.claim;
+		awaits |= use.claim && !is_settled(&use);
+		if (use.claim)
+			uses[grants->n_uses++] = use;
+	}
+	*ret_lacks = lacks && !pod_is_over(pod);
+	*ret_awaits = awaits && !pod_is_over(pod);
+}
+
 static int gather_uses(const struct gather_sources *sources, struct arena *arena,
 		       struct join_input *input, struct grant_input *grants, struct error *err)
 {
 	struct grant_use *uses = arena_alloc(arena, count_uses(input), sizeof(*uses));
 	const struct pod **lacking = arena_alloc(arena, input->n_pods, sizeof(*lacking));
+	const struct pod **awaiting = arena_alloc(arena, input->n_pods, sizeof(*awaiting));
 
-	if (!uses || !lacking)
+	if (!uses || !lacking || !awaiting)
 		return error_no_memory(err);
 	grants->uses = uses;
 	input->lacking = lacking;
+	input->awaiting = awaiting;
 	for (size_t i = 0; i < input->n_pods; i++) {
-		uint32_t n_claims;
-		const struct pod_claim *claims = pod_claims(input->pods[i], &n_claims);
-		bool lacks_one = false;
+		bool lacks, awaits;
 
-		for (uint32_t k = 0; k < n_claims; k++) {
-			const struct resource_claim *claim = find_claim(sources, input->pods[i],
-									claims[k].claim);
-
-			if (claim)
-				uses[grants->n_uses++] = (struct grant_use){
-					.pod = input->pods[i],
-					.use = &claims[k],
-					.claim = claim,
-				};
-			else
-				lacks_one = !pod_is_over(input->pods[i]);
-		}
-		if (lacks_one)
+		add_uses(sources, input->pods[i], grants, uses, &lacks, &awaits);
+		if (lacks)
 			lacking[input->n_lacking++] = input->pods[i];
+		if (awaits)
+			awaiting[input->n_awaiting++] = input->pods[i];
 	}
 	return 0;
+}
+
+/* A claim that comes, or is allocated, may change something. What is reserved says for whom. */
+static bool lacks_claims(const struct join_input *input, const struct grant_input *grants)
+{
+	bool lacks = input->n_lacking > 0;
+
+	for (size_t i = 0; i < grants->n_uses; i++)
+		lacks |= !grants->uses[i].claim->is_allocated && !pod_is_over(grants->uses[i].pod);
+	return lacks;
 }
 
 static int gather_slices(const struct place *place, struct arena *arena, struct grant_input *grants,
@@ -385,7 +474,7 @@ static int gather_grants(const struct gather_sources *sources, struct place *pla
 	    (!is_distrusted && gather_slices(place, arena, &grants, err) < 0) ||
 	    grant_compute(&grants, arena, &result, err) < 0)
 		return -1;
-	place_note_claims(sources->places, place, input->n_lacking > 0);
+	place_note_claims(sources->places, place, lacks_claims(input, &grants));
 	input->grants = result.grants;
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;

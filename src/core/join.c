@@ -132,6 +132,7 @@ static int find_holders(struct joiner *joiner, size_t index, int mode, struct fi
 	    user_find(holdings, (struct user_device){index, mode}, &findings->tenants,
 		      joiner->doubts, joiner->arena, &findings->users, err) < 0)
 		return -1;
+	joiner->result->claims_refused += findings->users.refused;
 	unplaced_note_odd(holdings, index, &findings->unplaced);
 	look_again_in(joiner, findings->tenants.again_in_ms);
 	return 0;
@@ -216,7 +217,32 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 	return compute_conditions(joiner, device, &findings, status, err);
 }
 
-/* Without a report yet: what was published, but for the tenants that the API server knows of. */
+/* Of whom the API server never knew, it cannot tell. */
+static bool is_gone(const struct census *census, const struct attribution_unplaced *unplaced)
+{
+	const struct pod *pod = census_find_uid(census, unplaced->pod_uid);
+	return pod ? pod_is_over(pod) : unplaced->pod_name.len > 0;
+}
+
+static int carry_unplaced(struct joiner *joiner, const struct attribution_status *published,
+			  struct attribution_status *status, struct error *err)
+{
+	const struct array before = published->unplaced_tenants;
+	struct attribution_unplaced *kept = arena_alloc(joiner->arena, before.count, sizeof(*kept));
+	uint32_t n = 0;
+
+	if (!kept)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < before.count; i++) {
+		kept[n] = *ARRAY_AT(before, struct attribution_unplaced, i);
+		n += !is_gone(&joiner->holdings.census, &kept[n]);
+	}
+	status->unplaced_tenants = (struct array){n > 0 ? kept : NULL, n, true};
+	status->unplaced_tenants_left_out = published->unplaced_tenants_left_out;
+	return 0;
+}
+
+/* Without a report yet: what was published, but for those that the API server knows of. */
 static int carry_status(struct joiner *joiner, size_t index, struct attribution_status *status,
 			struct error *err)
 {
@@ -238,8 +264,8 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 			 err) < 0)
 		return -1;
 	set_holders(&findings, status);
-	status->unplaced_tenants = published->unplaced_tenants;
-	status->unplaced_tenants_left_out = published->unplaced_tenants_left_out;
+	if (carry_unplaced(joiner, published, status, err) < 0)
+		return -1;
 	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
 							 .overlap = findings.overlap},
 			       published, status->observed_generation, joiner->input->now_wall_ms,

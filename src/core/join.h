@@ -110,8 +110,8 @@ struct join_input {
 	size_t n_ended; /* while a report still names them */
 	const struct join_end *ends; /* of pods of the node that are over, or were lately */
 	size_t n_ends;
-	const struct view *elsewhere; /* UIDs that the report names and the API server places on */
-	size_t n_elsewhere;           /* another node */
+	const struct view *elsewhere; /* UIDs that the report names, by checkpoint or processes, and */
+	size_t n_elsewhere; /* the API server places on another node: sorted, each once */
 	const bool *is_foreign; /* of each entry of the List: the API server has a pod of that name */
 				/* on another node; NULL: of none */
 	const struct join_previous *previous;
@@ -130,6 +130,13 @@ struct join_input {
 	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
 	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
 	size_t n_lacking;
+	/*
+	 * Pods of the node that may yet be given a device by a claim: one that is here, and not
+	 * allocated, or reserved for others only; or by any, while claims cannot be read. As among
+	 * those that lack one, there is none that is over.
+	 */
+	const struct pod *const *awaiting;
+	size_t n_awaiting;
 	const struct intent *intent;
 	const struct join_limits *limits;
 	int64_t now_wall_ms;
@@ -161,7 +168,7 @@ struct join_result {
 	int64_t settled_restart; /* the kubelet's restart since which a List was complete; 0: none */
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
 	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
-	uint32_t claims_refused;  /* entries about pods that the API server places elsewhere */
+	uint32_t claims_refused;  /* entries, processes of pods that the API server places elsewhere */
 	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
 	uint32_t devices_refused; /* got no object: the node has too many */
 	bool is_buried;           /* the node is gone: its report will not be asked for again */

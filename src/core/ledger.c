@@ -52,8 +52,8 @@ static bool is_hami_of(const struct holding *item, const struct pod *pod, struct
 }
 
 /*
- * Other devices of NVIDIA's have IDs that are no GPU's either, and rightly so. Of whom nothing is
- * known, the ID may be any.
+ * Other devices of NVIDIA's have IDs that are no GPU's, and rightly so. Of whom nothing is known,
+ * the ID may be any.
  */
 static bool is_gpu_resource(struct view name)
 {
@@ -61,6 +61,12 @@ static bool is_gpu_resource(struct view name)
 	       view_starts_with(name, VIEW("nvidia.com/gpu.")) ||
 	       view_starts_with(name, VIEW("nvidia.com/mig-")) ||
 	       view_equal(name, VIEW("gpu.nvidia.com"));
+}
+
+/* A plugin may be told to call its resource anything; GKE's, whose IDs are short, is not. */
+static bool is_gpu_id(const struct device_id *id)
+{
+	return id->form != DEVICE_ID_UNKNOWN && id->form != DEVICE_ID_MINOR;
 }
 
 void ledger_note(struct ledger *ledger, struct holding_owner *owner, struct view id,
@@ -74,7 +80,7 @@ void ledger_note(struct ledger *ledger, struct holding_owner *owner, struct view
 	what.device = HOLDING_NOWHERE;
 	what.is_hami = place.id.is_hami;
 	if (!place.device) {
-		if (!is_gpu_resource(what.owner->resource))
+		if (!is_gpu_resource(what.owner->resource) && !is_gpu_id(&place.id))
 			return;
 		holdings->ids_unknown++;
 	} else {

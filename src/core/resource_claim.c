@@ -105,6 +105,7 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 	*claim = (struct resource_claim){
 		.key = put_key(&text, fields),
 		.results = {.items = results, .count = fields->n_results, .present = true},
+		.is_allocated = fields->is_allocated,
 		.consumers = {.items = consumers, .count = n_consumers, .present = true},
 		.has_other_consumers = fields->n_results > 0 && fields->has_other_consumers,
 	};
@@ -152,5 +153,5 @@ bool resource_claim_equal(const struct resource_claim *a, const struct resource_
 		if (!view_equal(*ARRAY_AT(a->consumers, struct view, i),
 				*ARRAY_AT(b->consumers, struct view, i)))
 			return false;
-	return results_equal(a->results, b->results);
+	return a->is_allocated == b->is_allocated && results_equal(a->results, b->results);
 }

@@ -3,7 +3,7 @@
 
 /*
  * resource_claim - what a ResourceClaim says of GPUs: which devices it was given, and which pods
- * may use them. A claim without a GPU keeps its name only.
+ * may use them. A claim without a GPU keeps its name only, and whether it is allocated.
  *
  * Being deleted changes nothing: a finalizer keeps a claim for as long as it is reserved.
  *
@@ -35,6 +35,7 @@ struct resource_claim_fields {
 	uint32_t n_results;
 	uint32_t n_consumers;
 	bool has_other_consumers; /* it is reserved for what is no pod: a PodGroup */
+	bool is_allocated; /* it was given what it asks for: by a driver of GPUs or another */
 	struct resource_claim_result results[RESOURCE_CLAIM_MAX_RESULTS];
 	struct view consumers[RESOURCE_CLAIM_MAX_CONSUMERS]; /* UIDs of pods */
 };
@@ -42,6 +43,7 @@ struct resource_claim_fields {
 struct resource_claim {
 	struct view key;      /* "namespace/name" */
 	struct array results; /* struct resource_claim_result */
+	bool is_allocated;    /* without results: it gives no GPU. Else it may come to give one */
 	/* Of a claim with results: */
 	struct array consumers; /* struct view, UIDs of pods */
 	bool has_other_consumers;

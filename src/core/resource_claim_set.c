@@ -84,6 +84,9 @@ static void update(struct resource_claim_set *set, struct claim_record *record,
 	set->n_otherwise += claim->has_other_consumers;
 	touch_consumers(set, old, initial);
 	touch_consumers(set, claim, initial);
+	/* Whom it is reserved for is not kept, and those that awaited it no longer do. */
+	if (claim->is_allocated && claim->results.count == 0)
+		place_touch_lacking(set->pods->places, initial);
 	table_remove(&set->store.table, &record->entry.node);
 	record->claim = claim;
 	put_back(&set->store.table, &record->entry.node);

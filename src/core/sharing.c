@@ -7,8 +7,8 @@
  * that speaks decides, unless one that is as strong speaks for the other: then it is not known.
  *
  * The node's label decides nothing: it says what was meant, for all devices of the node. Given as
- * evidence is what decides, and of the compute mode and the label also what contradicts it, the
- * label also where it agrees. Processes are not: they come and go, and a line that came and went
+ * evidence is what decides, and of the compute mode, MIG mode and the label also what contradicts
+ * it, the label also where it agrees. Processes are not: they come and go, and a line that came and went
  * with them would be a change of the status without a change of its meaning.
  */
 
@@ -19,7 +19,7 @@
 
 #include "core/claimant.h"
 
-#define MAX_EVIDENCE 4
+#define MAX_EVIDENCE 5
 
 enum form {
 	FORM_GPU = 1u << 0,
@@ -37,10 +37,12 @@ struct findings {
 	const struct tenants *tenants;
 	unsigned forms;     /* of enum form: of the IDs on offer, if any */
 	unsigned left_over; /* of those that are held, and not on offer */
-	unsigned mps;       /* of enum holding_mps */
+	unsigned mps;       /* of enum holding_mps: of replicas of the device */
+	unsigned part_mps;  /* and of a MIG device */
 	int64_t replicas;
 	bool has_offer;
 	bool is_offer_known;
+	bool is_by_minor; /* replicas are called as GKE's plugin does */
 	/* Without replicas several pods hold one ID, or one holds it for others: */
 	bool is_shared;      /* that of the device */
 	bool is_part_shared; /* that of a MIG device */
@@ -118,9 +120,15 @@ static enum clue ask_processes(const struct findings *f)
 	return CLUE_NONE;
 }
 
+/* NVIDIA's plugin sets another one for MPS; GKE's does not. */
+static bool is_against_mps(const struct findings *f)
+{
+	return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT && !f->is_by_minor;
+}
+
 static enum clue ask_default_mode(const struct findings *f)
 {
-	return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT ? CLUE_TIME_SLICED : CLUE_NONE;
+	return is_against_mps(f) ? CLUE_TIME_SLICED : CLUE_NONE;
 }
 
 #define WITH_PIPE VIEW_INIT("an allocation response has the MPS pipe")
@@ -177,8 +185,7 @@ static bool is_contradicted(const struct findings *f, int mode)
 {
 	switch (mode) {
 	case ATTRIBUTION_MODE_MPS:
-		return compute_mode_of(f) == REPORT_COMPUTE_DEFAULT &&
-		       !was_evidence(f, default_contradicts);
+		return is_against_mps(f) && !was_evidence(f, default_contradicts);
 	case ATTRIBUTION_MODE_TIME_SLICED:
 		return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	default:
@@ -264,24 +271,34 @@ static void add_label(struct findings *f)
 		add(f, none_contradicts);
 }
 
-static void tell_replicas_apart(struct findings *f)
-{
-	if (!carry_over(f))
-		ask_clues(f);
-	if (f->n_evidence > 1)
-		return; /* two that contradict each other, and neither counts for more */
-	if (f->mode == ATTRIBUTION_MODE_MPS && compute_mode_of(f) == REPORT_COMPUTE_DEFAULT)
-		add(f, default_contradicts);
-	add_label(f);
-}
-
-/* From the form of the IDs */
+static const struct view mig_contradicts = VIEW_INIT("MIG mode is on, which contradicts");
 
 static bool is_mig_on(const struct findings *f)
 {
 	const struct report_device *reported = f->device->reported;
 	return reported && reported->mig.present && reported->mig.current;
 }
+
+/* Without a strategy for MIG the plugin hands the device out whole all the same. */
+static void add_mig(struct findings *f)
+{
+	if (is_mig_on(f) && f->mode != ATTRIBUTION_MODE_UNKNOWN)
+		add(f, mig_contradicts);
+}
+
+static void tell_replicas_apart(struct findings *f)
+{
+	if (!carry_over(f))
+		ask_clues(f);
+	if (f->n_evidence > 1)
+		return; /* two that contradict each other, and neither counts for more */
+	if (f->mode == ATTRIBUTION_MODE_MPS && is_against_mps(f))
+		add(f, default_contradicts);
+	add_mig(f);
+	add_label(f);
+}
+
+/* From the form of the IDs */
 
 static void conclude_without_ids(struct findings *f)
 {
@@ -294,7 +311,19 @@ static void conclude_without_ids(struct findings *f)
 static void conclude_exclusive(struct findings *f)
 {
 	conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
+	add_mig(f);
 	add_label(f);
+}
+
+static const struct view pipe_contradicts = VIEW_INIT(
+	"an allocation response has the MPS pipe, which contradicts");
+
+static void conclude_mig_replicas(struct findings *f)
+{
+	conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
+	add(f, replica_ids);
+	if (f->part_mps & HOLDING_MPS_USED)
+		add(f, pipe_contradicts);
 }
 
 static void conclude_from_forms(struct findings *f)
@@ -318,8 +347,7 @@ static void conclude_from_forms(struct findings *f)
 		break;
 	case FORM_MIG_REPLICA:
 	case FORM_MIG | FORM_MIG_REPLICA: /* of several kinds of parts some are shared */
-		conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
-		add(f, replica_ids);
+		conclude_mig_replicas(f);
 		break;
 	default: /* several, of which one is a whole device's, if not odd or HAMi's */
 		if (f->forms & FORM_ODD)
@@ -406,6 +434,8 @@ static void read_slots(struct findings *f, const struct slot *slots, size_t n_sl
 		bool is_next = last && slots[i].is_replica && last->is_replica &&
 			       view_equal(slots[i].partition, last->partition);
 		f->forms |= form_of(&slots[i]);
+		f->is_by_minor |= slots[i].is_replica &&
+				  device_id_parse(slots[i].id).form == DEVICE_ID_MINOR;
 		n = is_next ? n + 1 : 1;
 		if (n > f->replicas)
 			f->replicas = n;
@@ -428,6 +458,11 @@ static bool is_on_offer(const struct holding *item, const struct slot *slots, si
 	return slot && slot->is_offered;
 }
 
+static bool is_part(const struct device_id *id)
+{
+	return id->form == DEVICE_ID_MIG || id->gpu_instance >= 0;
+}
+
 /*
  * Who was given the whole device was given no pipe, whatever came later; and who was given what is
  * no longer on offer, as things were then.
@@ -436,9 +471,9 @@ static void read_holdings(struct findings *f, const struct holding *items, size_
 			  const struct slot *slots, size_t n_slots)
 {
 	for (size_t i = 0; i < n_items; i++) {
-		if (device_id_parse(items[i].id).is_replica &&
-		    (!f->has_offer || is_on_offer(&items[i], slots, n_slots)))
-			f->mps |= items[i].mps;
+		struct device_id id = device_id_parse(items[i].id);
+		if (id.is_replica && (!f->has_offer || is_on_offer(&items[i], slots, n_slots)))
+			*(is_part(&id) ? &f->part_mps : &f->mps) |= items[i].mps;
 		f->is_shared |= (items[i].witnesses & HOLDING_KAI) != 0;
 	}
 }

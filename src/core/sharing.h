@@ -7,7 +7,7 @@
  * The node's label decides nothing: it corroborates, or a line says that it contradicts.
  *
  * Threads: any.
- * Limits:  evidence is at most 4 lines.
+ * Limits:  evidence is at most 5 lines.
  */
 
 #include "core/slot.h"

@@ -35,6 +35,7 @@ struct finder {
 	size_t n_found;
 	int64_t n_waiting;
 	int64_t n_unknown; /* that could not be looked at */
+	uint32_t n_refused;
 };
 
 /* A process, and whose it is. */
@@ -84,9 +85,25 @@ static const struct pod_container *find_container(const struct pod *pod,
 	return NULL;
 }
 
-static struct suspect identify(const struct finder *finder, const struct report_process *process)
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+static bool is_on_other_node(const struct finder *finder, struct view uid)
+{
+	const struct join_input *input = finder->holdings->input;
+	return input->n_elsewhere > 0 &&
+	       bsearch(&uid, input->elsewhere, input->n_elsewhere, sizeof(uid), by_text);
+}
+
+static struct suspect identify(struct finder *finder, const struct report_process *process)
 {
 	const struct pod *pod = census_find_uid(&finder->holdings->census, process->pod_uid);
+	if (!pod && is_on_other_node(finder, process->pod_uid)) {
+		finder->n_refused++;
+		return (struct suspect){.process = process};
+	}
 	return (struct suspect){
 		.process = process,
 		.who = {.pod_uid = pod ? pod_uid(pod) : process->pod_uid,
@@ -301,11 +318,6 @@ static const struct attribution_user *find_published(const struct finder *finder
 	return NULL;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
-}
-
 static bool has_ended(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct holdings *holdings = finder->holdings;
@@ -422,7 +434,7 @@ static int judge(struct finder *finder, const struct report_process *process, st
 {
 	struct suspect suspect = identify(finder, process);
 	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
-	if (process->pod_uid.len == 0 && process->command.len == 0) {
+	if (suspect.who.pod_uid.len == 0 && process->command.len == 0) {
 		finder->n_unknown++;
 		return 0;
 	}
@@ -437,7 +449,7 @@ static int64_t count_unknown(const struct finder *finder)
 {
 	const struct join_input *input = finder->holdings->input;
 	const struct doubt_fact fact = {
-		.kind = DOUBT_USER,
+		.kind = DOUBT_UNKNOWN,
 		.device = finder->device->uuid,
 		.waits_ms = input->limits->disagreement_ms,
 		.is_published = finder->published && finder->published->unknown_processes > 0,
@@ -562,6 +574,7 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 		(int64_t)(n - n_listed), finder.n_waiting,
 		finder.published ? finder.published->unallocated_users_left_out : 0);
 	users.unknown = count_unknown(&finder);
+	users.refused = finder.n_refused;
 	*ret_users = users;
 	return 0;
 }

@@ -13,10 +13,12 @@
  * another container of the pod, nor that it is on a partition which that one does not hold. One
  * that may be in another container of the pod, which has begun since its status was told, is no
  * user, but nobody's witness either. A user of before the API server told of its pod is judged anew
- * once it has: what the pod was given may be told after it.
+ * once it has: what the pod was given may be told after it. Of which pod a process is the node says:
+ * where the API server has that pod on another node, the process is taken for one of no known pod.
  *
  * Threads: any.
- * Limits:  LIMIT_UNALLOCATED_USERS; the rest is counted.
+ * Limits:  LIMIT_UNALLOCATED_USERS; the rest is counted, but for those that core/doubt.h has no room
+ *          for: of very many, left_out tells at least how many they are.
  *          Tenants beyond LIMIT_TENANTS are no users; while there are such and no book tells who they
  *          are, no pod is one.
  */
@@ -28,6 +30,7 @@ struct users {
 	struct array listed; /* struct attribution_user, by pod UID, process */
 	int64_t left_out;
 	int64_t unknown; /* processes that the agent could not look at: they may be anybody's */
+	uint32_t refused; /* that were said to be of pods of other nodes */
 };
 
 /* The device that is asked about. */

@@ -175,6 +175,7 @@ static int decode_status(struct view message, struct resource_claim_fields *fiel
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire != PBSCAN_BYTES)
 			continue;
+		fields->is_allocated |= field.number == STATUS_ALLOCATION;
 		if (field.number == STATUS_ALLOCATION &&
 		    decode_allocation(field.bytes, fields, err) != 0)
 			return -1;

@@ -14,6 +14,7 @@ MIG = ["device IDs name MIG devices"]
 REPLICAS = ["device IDs end in a replica number"]
 MIG_SHARED = MIG + REPLICAS
 MIG_EMPTY = ["MIG mode is on"]
+MIG_CONTRADICTS = ["MIG mode is on, which contradicts"]
 TIME_SLICED_HELD = ["an allocation response has no MPS pipe"]
 TIME_SLICED_FREE = ["compute mode is Default"]
 MPS_HELD = ["an allocation response has the MPS pipe"]
@@ -111,11 +112,13 @@ def offered_mode(sharing, gpu, is_held):
         if not slots:
             return "MIG", MIG_EMPTY
         return ("MIGTimeSliced", MIG_SHARED) if shared else ("MIG", MIG)
+    contradicts = MIG_CONTRADICTS if is_mig_on(gpu) else []
     if not shared:
-        return "Exclusive", WHOLE
+        return "Exclusive", WHOLE + contradicts
     if sharing.mps:
-        return "MPS", MPS_HELD if is_held else MPS_FREE
-    return "TimeSliced", (TIME_SLICED_HELD if is_held else TIME_SLICED_FREE) + LABELLED
+        return "MPS", (MPS_HELD if is_held else MPS_FREE) + contradicts
+    held = TIME_SLICED_HELD if is_held else TIME_SLICED_FREE
+    return "TimeSliced", held + contradicts + LABELLED
 
 
 def slot_of(device_id, resource):

@@ -71,6 +71,7 @@ void build_world_init(struct build_world *world)
 		.elsewhere = world->elsewhere,
 		.previous = world->previous,
 		.grants = world->grants,
+		.awaiting = world->awaiting,
 		.slice_devices = world->slices,
 		.intent = &world->intent,
 		.limits = &world->limits,
@@ -231,6 +232,28 @@ static void put_allocations(struct view container, const struct view *ids,
 			(struct pod_allocation){container, VIEW("nvidia.com/gpu"), ids[i]};
 }
 
+static bool awaits_grant(const struct build_world *world, const struct pod *pod)
+{
+	uint32_t n_claims;
+	const struct pod_claim *claims = pod_claims(pod, &n_claims);
+	size_t n_awaited = 0, n_granted = 0;
+
+	for (uint32_t i = 0; i < n_claims; i++)
+		n_awaited += !view_equal(claims[i].claim, VIEW(BUILD_WORLD_NIC));
+	for (size_t i = 0; i < world->input.n_grants; i++)
+		n_granted += world->grants[i].pod == pod;
+	return n_awaited > n_granted && !pod_is_over(pod);
+}
+
+static void find_awaiting(struct build_world *world)
+{
+	world->input.n_awaiting = 0;
+	for (size_t i = 0; i < world->input.n_pods; i++) {
+		if (awaits_grant(world, world->pods[i]))
+			world->awaiting[world->input.n_awaiting++] = world->pods[i];
+	}
+}
+
 /* Claims are gathered for pods that are there. */
 void build_world_regrant(struct build_world *world)
 {
@@ -244,6 +267,7 @@ void build_world_regrant(struct build_world *world)
 			grant->pod = world->pods[i];
 		}
 	}
+	find_awaiting(world);
 }
 
 static void forget_pod(struct build_world *world, struct view uid)
@@ -397,7 +421,10 @@ void build_world_end(struct build_world *world, const char *uid)
 
 void build_world_move_away(struct build_world *world, const char *uid)
 {
-	world->elsewhere[world->input.n_elsewhere++] = view_from(uid);
+	size_t at = world->input.n_elsewhere++;
+	for (; at > 0 && view_compare(world->elsewhere[at - 1], view_from(uid)) > 0; at--)
+		world->elsewhere[at] = world->elsewhere[at - 1];
+	world->elsewhere[at] = view_from(uid);
 }
 
 struct join_grant *build_world_grant(struct build_world *world, const char *uid,

@@ -65,6 +65,9 @@ struct build_pod {
 	const char *second_claim; /* of the container too */
 };
 
+/* A claim of this name is allocated, and gives no GPU. */
+#define BUILD_WORLD_NIC "nic"
+
 /* What a ResourceClaim gives to the pod of that UID. */
 struct build_grant {
 	struct view uid;
@@ -93,6 +96,7 @@ struct build_world {
 	struct build_grant granted[BUILD_WORLD_MAX_DEVICES];
 	size_t n_granted;
 	struct join_grant grants[BUILD_WORLD_MAX_DEVICES]; /* of them, to pods that are there */
+	const struct pod *awaiting[BUILD_WORLD_MAX]; /* with more claims than grants */
 	struct join_slice_device slices[BUILD_WORLD_MAX_DEVICES];
 	struct intent intent;
 	struct policy policy; /* see build_world_govern() */

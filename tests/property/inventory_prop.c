@@ -130,7 +130,7 @@ static void put_claim(struct inventory *inventory, unsigned i, const struct obje
 	struct resource_claim_fields fields = {
 		.namespace = VIEW("ml"), .name = view_from(key_of('c', i)),
 		.consumers = {view_from(object->uid)}, .n_consumers = object->uid[0] ? 1 : 0,
-		.n_results = object->n_results,
+		.n_results = object->n_results, .is_allocated = object->n_results > 0,
 	};
 	struct error err;
 

@@ -71,6 +71,15 @@ static void let_hami_choose_for_somebody_unknown(bool is_open)
 		build_world_list_nothing(&world);
 }
 
+/* What HAMi has given is a device of the node, whatever the ID names. */
+static void let_hami_choose_for_somebody_unknown_by_an_unknown_device(bool is_open)
+{
+	if (is_open)
+		build_world_list(&world, "x", "main", hami_id(7));
+	else
+		build_world_list_nothing(&world);
+}
+
 static void let_its_claim_be_unheard(bool is_open)
 {
 	build_world_remove_pod(&world, "uid-b");
@@ -81,6 +90,15 @@ static void let_its_claim_be_unheard(bool is_open)
 	/* What lies behind those that are granted counts for nothing. */
 	world.n_granted = is_open ? 1 : 2;
 	build_world_regrant(&world);
+}
+
+static void let_its_second_claim_not_be_allocated(bool is_open)
+{
+	build_world_pod(&world, (struct build_pod){.name = "b",
+						   .claim = "c",
+						   .second_claim = is_open ? "d" : NULL});
+	world.n_granted = 0;
+	build_world_grant(&world, "uid-b", "main", 0);
 }
 
 static void let_the_list_be_short_and_no_checkpoint_be_read(bool is_open)
@@ -130,10 +148,12 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 		let_claims_be_unknown,
 		let_the_list_be_short_and_no_checkpoint_be_read,
 		let_its_claim_be_unheard,
+		let_its_second_claim_not_be_allocated,
 		let_somebody_unknown_hold_a_slot,
 		let_hami_choose_for_it,
 		let_it_hold_an_unknown_device,
 		let_hami_choose_for_somebody_unknown,
+		let_hami_choose_for_somebody_unknown_by_an_unknown_device,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
 		start();
@@ -176,6 +196,19 @@ static void let_its_claim_give_it_another_device(void)
 	build_world_grant(&world, "uid-b", "main", 0);
 }
 
+static void let_its_claim_be_of_no_gpu(void)
+{
+	build_world_pod(&world, (struct build_pod){.name = "b", .claim = BUILD_WORLD_NIC});
+}
+
+static void let_one_claim_give_another_device_and_one_no_gpu(void)
+{
+	build_world_pod(
+		&world,
+		(struct build_pod){.name = "b", .claim = "c", .second_claim = BUILD_WORLD_NIC});
+	build_world_grant(&world, "uid-b", "main", 0);
+}
+
 static void let_hami_have_chosen_another_device_for_it(void)
 {
 	build_world_pod(&world,
@@ -195,6 +228,8 @@ static void what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open(v
 		let_hami_choose_for_another,
 		let_another_await_its_claim,
 		let_its_claim_give_it_another_device,
+		let_its_claim_be_of_no_gpu,
+		let_one_claim_give_another_device_and_one_no_gpu,
 		let_hami_have_chosen_another_device_for_it,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {

@@ -292,6 +292,7 @@ static void a_part_whose_claim_is_not_here_stays_a_part(void **state)
 	const struct attribution_status *status = publish(0);
 	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 	expect_texts(status->sharing.evidence, "device IDs name the whole device,"
+					       "MIG mode is on, which contradicts,"
 					       "a pod holds a device ID that is no longer offered");
 }
 
@@ -1028,6 +1029,42 @@ static void nobody_is_lost_who_never_was_there_or_while_claims_cannot_be_read(vo
 	expect_tenants(publish(0), "");
 }
 
+/* Slices are not whole; of the pod's claims all is known. */
+static void a_pod_whose_claims_give_no_gpu_leaves_nothing_open(void **state)
+{
+	static const struct {
+		const char *claim, *second;
+		bool is_second_here;
+		const char *reason;
+	} rows[] = {
+		{BUILD_WORLD_NIC, NULL, true, "AllResolved"},
+		{BUILD_WORLD_NIC, "c", true, "ClaimsUnknown"},
+		{BUILD_WORLD_NIC, BUILD_WORLD_NIC, false, "ClaimsUnknown"},
+	};
+	const struct pod *pod;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0);
+		build_world_device(&world, 1);
+		claim("z", 1);
+		build_world_pod(&world, (struct build_pod){.name = "z", .claim = "c"});
+		pod = build_world_pod(&world, (struct build_pod){.name = "a",
+								 .claim = rows[i].claim,
+								 .second_claim = rows[i].second});
+		world.input.lacking = &pod;
+		world.input.n_lacking = !rows[i].is_second_here;
+		build_world_slice(&world, 0);
+		build_world_slice(&world, 1);
+		world.input.grants_unknown = true;
+		publish(0);
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_condition(publish(0), "Attributed",
+				 i == 0 ? CONDITION_TRUE : CONDITION_UNKNOWN, rows[i].reason);
+	}
+}
+
 /* It may have any of the devices that no plugin offers. */
 static void a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them(void **state)
 {
@@ -1263,6 +1300,8 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(only_what_all_slices_say_of_the_device_takes_its_seat_away,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pod_whose_claims_give_no_gpu_leaves_nothing_open, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them, set_up,
 		tear_down),

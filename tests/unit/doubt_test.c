@@ -52,7 +52,7 @@ static void end(int64_t later_ms)
 static struct doubt_fact fact_of(struct view subject)
 {
 	return (struct doubt_fact){
-		.kind = DOUBT_USER,
+		.kind = DOUBT_UNPLACED,
 		.device = VIEW("GPU-0"),
 		.pod_uid = VIEW("uid"),
 		.subject = subject,
@@ -132,7 +132,7 @@ static void a_fact_is_another_in_any_part(void **state)
 		fact_of(VIEW("a")), fact_of(VIEW("a")), fact_of(VIEW("a")),
 		fact_of(VIEW("a")), fact_of(VIEW("b")), fact_of(VIEW("")),
 	};
-	facts[1].kind = DOUBT_UNPLACED;
+	facts[1].kind = DOUBT_USER;
 	facts[2].device = VIEW("GPU-1");
 	facts[3].pod_uid = VIEW("other");
 	/* The same bytes, parted elsewhere. */
@@ -242,6 +242,138 @@ static void one_beyond_the_bound_counts_at_once_unless_the_node_is_silent(void *
 	assert_false(counts("one more"));
 }
 
+static bool user_counts(const char *device, unsigned n)
+{
+	char text[16];
+	struct doubt_fact fact;
+	snprintf(text, sizeof(text), "%u", n);
+	fact = fact_of(view_from(text));
+	fact.kind = DOUBT_USER;
+	fact.device = view_from(device);
+	return doubt_counts(book, &fact);
+}
+
+static unsigned count_users(const char *device, unsigned from, unsigned n)
+{
+	unsigned n_counting = 0;
+	for (unsigned i = from; i < from + n; i++)
+		n_counting += user_counts(device, i);
+	return n_counting;
+}
+
+static void users_take_half_of_the_book_and_a_further_one_waits_for_room(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(count_users("GPU-0", 0, DOUBT_MAX), 0);
+	end(1000);
+	assert_int_equal(result.n_doubts, DOUBT_MAX_USERS);
+	assert_int_equal(result.again_in_ms, 1000);
+	begin();
+	assert_int_equal(count_users("GPU-0", 0, DOUBT_MAX), DOUBT_MAX_USERS);
+	end(1000);
+	/* There is no room: to look again would be no use. */
+	assert_int_equal(result.again_in_ms, -1);
+	begin();
+	assert_int_equal(count_users("GPU-0", 1, DOUBT_MAX - 1), DOUBT_MAX_USERS - 1);
+	end(0);
+	/* One has left room. */
+	assert_int_equal(result.again_in_ms, 0);
+	begin();
+	assert_int_equal(count_users("GPU-0", 1, DOUBT_MAX - 1), DOUBT_MAX_USERS - 1);
+	end(999);
+	assert_int_equal(result.again_in_ms, 1000);
+	begin();
+	assert_int_equal(count_users("GPU-0", 1, DOUBT_MAX - 1), DOUBT_MAX_USERS - 1);
+	end(1);
+	begin();
+	assert_int_equal(count_users("GPU-0", 1, DOUBT_MAX - 1), DOUBT_MAX_USERS);
+}
+
+static void however_many_users_there_are_other_facts_have_half_of_the_book(void **state)
+{
+	(void)state;
+	char text[16];
+	begin();
+	(void)count_users("GPU-0", 0, 2 * DOUBT_MAX);
+	for (unsigned i = 0; i < DOUBT_MAX - DOUBT_MAX_USERS; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		assert_false(counts(text));
+	}
+	assert_true(counts("one more"));
+	end(0);
+	assert_int_equal(result.n_doubts, DOUBT_MAX);
+}
+
+static void the_users_of_one_device_leave_room_for_those_of_another(void **state)
+{
+	(void)state;
+	static const struct report_device devices[8];
+	const unsigned share = DOUBT_MAX_USERS / ARRAY_SIZE(devices);
+	begin();
+	(void)count_users("GPU-0", 0, DOUBT_MAX);
+	end(1000);
+	/* The others of these are new. */
+	report.devices = (struct array){(void *)(uintptr_t)devices, ARRAY_SIZE(devices), true};
+	begin();
+	assert_int_equal(count_users("GPU-0", 0, DOUBT_MAX), share);
+	assert_int_equal(count_users("GPU-1", 0, 1), 0);
+	end(1000);
+	assert_int_equal(result.n_doubts, share + 1);
+	begin();
+	assert_int_equal(count_users("GPU-0", 0, DOUBT_MAX), share);
+	assert_int_equal(count_users("GPU-1", 0, 1), 1);
+	assert_int_equal(count_users("GPU-2", 0, DOUBT_MAX), 0);
+	end(1000);
+	assert_int_equal(result.n_doubts, 2 * share + 1);
+	report.devices = (struct array){0};
+}
+
+/* Otherwise they and the new ones would take more than half of the book. */
+static void the_users_of_a_device_that_is_gone_leave_their_room_to_the_next_join(void **state)
+{
+	(void)state;
+	begin();
+	(void)count_users("GPU-0", 0, DOUBT_MAX);
+	end(1000);
+	begin();
+	assert_false(user_counts("GPU-1", 0));
+	assert_false(counts("a"));
+	end(1000);
+	assert_int_equal(result.n_doubts, 1);
+	assert_int_equal(result.again_in_ms, 0);
+	begin();
+	assert_false(user_counts("GPU-1", 0));
+	end(1000);
+	assert_int_equal(result.n_doubts, 1);
+	begin();
+	assert_true(user_counts("GPU-1", 0));
+}
+
+static void whose_time_runs_keeps_its_room_whoever_is_new(void **state)
+{
+	(void)state;
+	begin();
+	assert_false(user_counts("GPU-0", DOUBT_MAX));
+	end(1000);
+	begin();
+	assert_int_equal(count_users("GPU-0", 0, DOUBT_MAX), 0);
+	assert_true(user_counts("GPU-0", DOUBT_MAX));
+}
+
+static void a_user_beyond_the_bound_of_a_silent_node_starts_nothing(void **state)
+{
+	(void)state;
+	begin();
+	(void)user_counts("GPU-0", DOUBT_MAX);
+	end(0);
+	input.report_age_ms = limits.report_stale_ms;
+	begin();
+	assert_int_equal(count_users("GPU-0", 0, DOUBT_MAX), 0);
+	end(0);
+	assert_int_equal(result.again_in_ms, -1);
+}
+
 static void a_book_is_as_large_as_it_need_be(void **state)
 {
 	(void)state;
@@ -271,7 +403,7 @@ static void a_book_is_as_large_as_it_need_be(void **state)
 static void doubts_that_belong_into_one_slot_find_another(void **state)
 {
 	(void)state;
-	static const struct join_doubt known[] = {{.key = 5, .age_ms = 1}, {.key = 10, .age_ms = 2}};
+	static const struct join_doubt known[] = {{.key = 10, .age_ms = 1}, {.key = 20, .age_ms = 2}};
 	struct error err;
 	input.doubts = known;
 	input.n_doubts = ARRAY_SIZE(known);
@@ -322,6 +454,19 @@ static const struct CMUnitTest tests[] = {
 		what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		one_beyond_the_bound_counts_at_once_unless_the_node_is_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		users_take_half_of_the_book_and_a_further_one_waits_for_room, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		however_many_users_there_are_other_facts_have_half_of_the_book, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_users_of_one_device_leave_room_for_those_of_another,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_users_of_a_device_that_is_gone_leave_their_room_to_the_next_join, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(whose_time_runs_keeps_its_room_whoever_is_new, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_user_beyond_the_bound_of_a_silent_node_starts_nothing,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_book_is_as_large_as_it_need_be, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(doubts_that_belong_into_one_slot_find_another, set_up,
 					tear_down),

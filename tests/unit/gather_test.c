@@ -66,6 +66,7 @@ static int tear_down(void **state)
 
 		claim_drop(&claims, place, &all_devices, NULL);
 		place->report = NULL;
+		place->node = NULL;
 	}
 	while ((node = table_next(&attributions.store.table, NULL)))
 		attribution_set_remove(&attributions, CONTAINER_OF(node, struct store_entry, node));
@@ -118,9 +119,10 @@ static struct pod_fields pod_of(const char *name, const char *node)
 
 static void put_pod(const struct pod_fields *fields)
 {
+	static uint64_t version;
 	struct error err;
 
-	assert_int_equal(pod_set_put(&pods, fields, STORE_UPSERT, 1, 0, false, &err), 0);
+	assert_int_equal(pod_set_put(&pods, fields, STORE_UPSERT, ++version, 0, false, &err), 0);
 }
 
 /* A pod whose status tells of "nonsense", and then of that ID. */
@@ -335,16 +337,26 @@ static void only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign(void
 		{.namespace = VIEW("ml"), .name = VIEW("nobody")},
 		{.namespace = VIEW("ml"), .name = VIEW("away")},
 	};
-	const struct pod_fields here = pod_of("here", "a"), away = pod_of("away", "b");
+	struct report_process processes[] = {
+		{.pod_uid = VIEW("here")}, {.pod_uid = VIEW("nobody")}, {.pod_uid = VIEW("also")},
+		{.pod_uid = VIEW("away")}, {0}, {.pod_uid = VIEW("also")}};
+	struct report_device said[] = {
+		{.uuid = devices[0].uuid, .processes = {processes, 2, true}},
+		{.uuid = devices[1].uuid, .processes = {&processes[2], 4, true}}};
+	const struct pod_fields here = pod_of("here", "a"), away = pod_of("away", "b"),
+				also = pod_of("also", "c");
 
 	put_pod(&here);
 	put_pod(&away);
+	put_pod(&also);
+	report.devices = (struct array){said, ARRAY_SIZE(said), true};
 	report.checkpoint.entries = (struct array){entries, ARRAY_SIZE(entries), true};
 	report.pod_resources = (struct array){list, ARRAY_SIZE(list), true};
 	put_report("a", &report, 5000, 6000);
 	struct join_input input = gather("a", NOW);
-	assert_int_equal(input.n_elsewhere, 1);
-	assert_true(view_equal(input.elsewhere[0], VIEW("away")));
+	assert_int_equal(input.n_elsewhere, 2);
+	assert_true(view_equal(input.elsewhere[0], VIEW("also")));
+	assert_true(view_equal(input.elsewhere[1], VIEW("away")));
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
 		assert_int_equal(input.is_foreign[i], i == 0 || i == 3);
 }
@@ -379,11 +391,23 @@ static void put_claim(struct view name, const char *uid)
 		.results = {{VIEW("r"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"), VIEW(""),
 			     false}},
 		.n_results = 1, .consumers = {view_from(uid)}, .n_consumers = 1,
+		.is_allocated = true,
 	};
 	struct error err;
 
 	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, STORE_UPSERT, 1, false,
 						&err), 0);
+}
+
+static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t version)
+{
+	const struct resource_claim_fields fields = {
+		.namespace = VIEW("ml"), .name = name, .is_allocated = is_allocated,
+	};
+	struct error err;
+
+	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, STORE_UPSERT, version,
+						false, &err), 0);
 }
 
 static void put_claimer(const char *name, struct view claim, struct view second)
@@ -417,6 +441,81 @@ static void each_claim_of_each_pod_is_used_or_lacking(void **state)
 	assert_true(view_equal(pod_uid(input.lacking[0]), VIEW("q")));
 	assert_true(view_equal(pod_uid(input.lacking[1]), VIEW("r")));
 	assert_int_equal(places.n_lacking, 1);
+}
+
+static void assert_awaiting(const char *uids)
+{
+	const struct join_input input = gather("a", NOW);
+	char text[64] = "";
+
+	for (size_t i = 0; i < input.n_awaiting; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.*s ",
+			 VIEW_ARG(pod_uid(input.awaiting[i])));
+	assert_string_equal(text, uids);
+}
+
+static void who_awaits_a_grant_has_a_claim_that_may_come_to_give_one(void **state)
+{
+	(void)state;
+	const struct pod_fields without_claims = pod_of("t", "a");
+
+	put_claim(VIEW("gpu"), "p");
+	put_claim_without_gpu(VIEW("nic"), true, 1);
+	put_claim_without_gpu(VIEW("new"), false, 1);
+	put_claimer("n", VIEW("nic"), VIEW(""));
+	put_claimer("p", VIEW("gpu"), VIEW("nic"));
+	assert_awaiting("");
+	assert_int_equal(places.n_lacking, 0);
+	/* Not reserved for it, not allocated, not here. */
+	put_claimer("q", VIEW("nic"), VIEW("gpu"));
+	assert_awaiting("q ");
+	assert_int_equal(places.n_lacking, 0);
+	put_claimer("r", VIEW("new"), VIEW("nic"));
+	put_claimer("s", VIEW("none"), VIEW("nic"));
+	put_pod(&without_claims);
+	assert_awaiting("q r ");
+	assert_int_equal(gather("a", NOW).n_lacking, 1);
+	/* By what cannot be read any of them may. */
+	sources.grants_known = false;
+	assert_awaiting("n p q r s ");
+}
+
+static void who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over(void **state)
+{
+	(void)state;
+	struct pod_fields over = pod_of("r", "a");
+
+	put_claim_without_gpu(VIEW("new"), false, 1);
+	put_claimer("r", VIEW("new"), VIEW(""));
+	assert_awaiting("r ");
+	assert_int_equal(places.n_lacking, 1);
+	put_claim_without_gpu(VIEW("new"), true, 2);
+	assert_awaiting("");
+	assert_int_equal(places.n_lacking, 0);
+	put_claim_without_gpu(VIEW("new"), false, 3);
+	assert_awaiting("r ");
+	over.phase = POD_PHASE_FAILED;
+	over.no_container_runs = true;
+	over.claims[over.n_claims++] = (struct pod_claim){VIEW("main"), VIEW("new"), VIEW("")};
+	put_pod(&over);
+	assert_awaiting("");
+	assert_int_equal(places.n_lacking, 0);
+}
+
+static void of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited(void **state)
+{
+	(void)state;
+	struct pod_fields fields = pod_of("p", "a");
+
+	put_claim_without_gpu(VIEW("nic"), true, 1);
+	while (fields.n_claims < POD_MAX_CLAIMS - 1)
+		fields.claims[fields.n_claims++] =
+			(struct pod_claim){VIEW("main"), VIEW("nic"), VIEW("")};
+	put_pod(&fields);
+	assert_awaiting("");
+	fields.claims[fields.n_claims++] = fields.claims[0];
+	put_pod(&fields);
+	assert_awaiting("p ");
 }
 
 static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
@@ -590,9 +689,11 @@ static void assert_same(const struct join_input *x, const struct join_input *y)
 	assert_int_equal(x->n_previous, y->n_previous);
 	assert_int_equal(x->n_contested, y->n_contested);
 	assert_int_equal(x->n_lacking, y->n_lacking);
+	assert_int_equal(x->n_awaiting, y->n_awaiting);
 	assert_int_equal(x->grants_unknown, y->grants_unknown);
 	assert_true(x->pods && x->ended && x->doubts && x->elsewhere && x->is_foreign &&
-		    x->previous && x->contested && x->lacking && x->grants && x->slice_devices);
+		    x->previous && x->contested && x->lacking && x->awaiting && x->grants &&
+		    x->slice_devices);
 	for (size_t i = 0; i < x->n_ended; i++)
 		assert_true(view_equal(x->ended[i], y->ended[i]));
 }
@@ -656,6 +757,13 @@ static const struct CMUnitTest tests[] = {
 		a_device_without_object_is_contested_by_who_reported_later, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		each_claim_of_each_pod_is_used_or_lacking, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_awaits_a_grant_has_a_claim_that_may_come_to_give_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		each_pod_that_is_over_has_ended_when_it_was_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

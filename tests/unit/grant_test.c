@@ -247,6 +247,32 @@ static void who_may_use_what_is_reserved_for_a_podgroup_is_not_told(void **state
 	}
 }
 
+static void whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_device(void **state)
+{
+	static const char *const names[] = {
+		"gpu-1-mig-1g", /* the slice has it, with its parent's UUID */
+		"gpu-1-mig-2g", /* only its name tells its parent */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		tear_down(state);
+		set_up(state);
+		struct resource_claim_fields fields = claim_of("main", names[i], "u-member");
+		struct resource_slice_fields slice = slice_of(1, 1);
+
+		fields.has_other_consumers = true;
+		put_device(&slice, "gpu-0", GPU_0, "");
+		put_device(&slice, "gpu-1", GPU_1, "");
+		put_device(&slice, names[0], MIG_1, GPU_1);
+		add_slice(&slice);
+		use(add_pod("u1"), &whole_claim, add_claim(&fields));
+		assert_int_equal(compute()->n_grants, 0);
+		assert_int_equal(world.result.n_devices, 2);
+		assert_false(world.result.devices[0].is_nameless);
+		assert_true(world.result.devices[1].is_nameless);
+	}
+}
+
 static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
 {
 	(void)state;
@@ -744,6 +770,9 @@ static const struct CMUnitTest tests[] = {
 		a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_may_use_what_is_reserved_for_a_podgroup_is_not_told,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_device, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		pods_that_share_a_claim_are_granted_the_same_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -1349,6 +1349,28 @@ static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void *
 	assert_int_equal(status->source_disagreement_left_out, 2);
 }
 
+static void without_a_report_who_is_gone_is_unplaced_no_more(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "deleted"}, VIEW("x"));
+	build_world_run(&world, (struct build_pod){.name = "failed"}, VIEW("x"));
+	build_world_run(&world, (struct build_pod){.name = "on"}, VIEW("x"));
+	build_world_book(&world, "stranger", "main", VIEW("y"));
+	build_world_list(&world, "stranger", "main", VIEW("y"));
+	build_world_list(&world, "ghost", "main", VIEW("z"));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	publish();
+	build_world_restart(&world);
+	expect_unplaced(publish(), "/ z,stranger/main y,uid-deleted/main x,uid-failed/main x,"
+				   "uid-on/main x");
+	build_world_remove_pod(&world, "uid-deleted");
+	build_world_pod(&world, (struct build_pod){.name = "failed", .phase = POD_PHASE_FAILED});
+	/* Of whom the API server never knew, it cannot tell. */
+	expect_unplaced(publish(), "/ z,stranger/main y,uid-on/main x");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
 static void a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time(void **state)
 {
 	(void)state;
@@ -1486,6 +1508,8 @@ static const struct CMUnitTest tests[] = {
 		slices_describe_idle_devices_without_an_agent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_disputed_the_unplaced_and_their_numbers_outlive_a_restart, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_who_is_gone_is_unplaced_no_more, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time, set_up, tear_down),
 };

@@ -174,6 +174,40 @@ static void an_id_of_no_device_counts_only_where_it_may_be_a_gpus(void **state)
 	}
 }
 
+/* A plugin may be told to call its resource anything; what it calls the device is NVIDIA's. */
+static void an_id_of_nvidias_forms_counts_whatever_the_resource_is_called(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *id;
+		bool counts;
+	} rows[] = {
+		{"GPU-ffffffff-0000-4000-8000-000000000000", true},
+		{"GPU-ffffffff-0000-4000-8000-000000000000::3", true},
+		{"GPU-ffffffff-0000-4000-8000-000000000000-3", true}, /* HAMi's */
+		{"MIG-ffffffff-0000-4000-8000-000000000000", true},
+		{"MIG-GPU-ffffffff-0000-4000-8000-000000000000/7/0", true},
+		{"GPU-7", false},
+		{"MIG-7", false},
+		{"nvidia7", false}, /* GKE's resource has one name */
+		{"nvidia7/vgpu0", false},
+		{"ffffffff-0000-4000-8000-000000000000", false}, /* a vGPU's */
+		{"0000:3b:00.0", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		open_ledger();
+		struct holding_owner *owner = own("a", "c");
+		owner->resource = VIEW("nvidia.com/gpu-small");
+		ledger_note(&ledger, owner, view_from(rows[i].id), by_list);
+		ledger_close(&ledger);
+		assert_int_equal(holdings.ids_unknown, rows[i].counts);
+		assert_int_equal(holdings.n_items, rows[i].counts);
+		assert_int_equal(holdings.n_placed, 0);
+	}
+}
+
 static void an_owner_without_a_name_is_nobody(void **state)
 {
 	(void)state;
@@ -369,6 +403,8 @@ static const struct CMUnitTest tests[] = {
 		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_id_of_no_device_counts_only_where_it_may_be_a_gpus,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_of_nvidias_forms_counts_whatever_the_resource_is_called, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_owner_without_a_name_is_nobody, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
 					tear_down),

@@ -50,6 +50,7 @@ static void an_allocated_claim_gives_its_gpus_and_the_pods_that_may_use_them(voi
 	assert_int_equal(fields.n_consumers, 2);
 	assert_text(fields.consumers[0], "55555555-1c16-46f0-9aee-b624a6d8abae");
 	assert_text(fields.consumers[1], "66666666-1c16-46f0-9aee-b624a6d8abae");
+	assert_true(fields.is_allocated);
 	/* The third is a PodGroup. */
 	assert_true(fields.has_other_consumers);
 	golden_free(message);
@@ -75,7 +76,29 @@ static void a_claim_without_allocation_has_a_name_only(void **state)
 	assert_text(fields.name, "n");
 	assert_int_equal(fields.n_results, 0);
 	assert_int_equal(fields.n_consumers, 0);
-	assert_false(fields.has_other_consumers);
+	assert_false(fields.has_other_consumers || fields.is_allocated);
+}
+
+static void a_claim_is_allocated_whatever_it_was_given(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view message;
+		bool is_allocated;
+	} rows[] = {
+		{VIEW_INIT(HEAD "\x1a\x02\x0a\x00"), true},          /* nothing */
+		{VIEW_INIT(HEAD "\x1a\x0f\x0a\x0d\x0a\x0b\x0a\x09\x12\x07"
+				"nic.org"), true},                   /* another driver's */
+		{VIEW_INIT(HEAD "\x1a\x08\x12\x06\x1a\x04pods"), false}, /* reserved, not allocated */
+		{VIEW_INIT(HEAD "\x1a\x02\x08\x01"), false},         /* no message */
+		{VIEW_INIT(HEAD "\x1a\x00"), false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		decode(rows[i].message);
+		assert_int_equal(fields.is_allocated, rows[i].is_allocated);
+		assert_int_equal(fields.n_results, 0);
+	}
 }
 
 /* A status with one reservation {group, resource, uid}. */
@@ -278,6 +301,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_allocated_claim_gives_its_gpus_and_the_pods_that_may_use_them),
 	cmocka_unit_test(access_that_is_said_to_be_none_of_an_admins_is_none),
 	cmocka_unit_test(a_claim_without_allocation_has_a_name_only),
+	cmocka_unit_test(a_claim_is_allocated_whatever_it_was_given),
 	cmocka_unit_test(only_core_pods_with_a_uid_are_pods),
 	cmocka_unit_test(a_claim_beyond_the_bounds_is_refused_whole),
 	cmocka_unit_test(a_message_cut_anywhere_is_refused_or_lacks_parts),

@@ -73,6 +73,7 @@ static struct resource_claim_fields claim_of(const char *device, const char *uid
 {
 	struct resource_claim_fields fields = {.namespace = VIEW("ml"), .name = VIEW("c")};
 
+	fields.is_allocated = device;
 	if (device)
 		fields.results[fields.n_results++] = (struct resource_claim_result){
 			VIEW("main"), VIEW("gpu.nvidia.com"), VIEW("p"), view_from(device),
@@ -159,6 +160,27 @@ static void a_claim_without_a_gpu_touches_nobody(void **state)
 	put(NULL, "u1", 1);
 	assert_touched("");
 	assert_non_null(found());
+}
+
+static void the_allocation_of_no_gpu_touches_the_nodes_that_await_one(void **state)
+{
+	(void)state;
+	struct place *place = place_find(&places, VIEW("gpu-b"));
+	struct resource_claim_fields fields = claim_of(NULL, "u2");
+	struct error err;
+
+	put(NULL, NULL, 1);
+	place_note_claims(&places, place, true);
+	fields.is_allocated = true;
+	for (uint64_t version = 2; version < 4; version++) {
+		assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, version, false,
+							&err), 0);
+		assert_touched(version == 2 ? "gpu-b " : "");
+	}
+	/* Taken back: who has it is not told. */
+	put(NULL, "u2", 4);
+	assert_touched("");
+	place_note_claims(&places, place, false);
 }
 
 static void a_claim_is_found_by_namespace_and_name(void **state)
@@ -259,6 +281,8 @@ static const struct CMUnitTest tests[] = {
 		a_new_claim_touches_the_nodes_that_lack_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_without_a_gpu_touches_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_allocation_of_no_gpu_touches_the_nodes_that_await_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_is_found_by_namespace_and_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -17,6 +17,7 @@ static struct resource_claim_fields full(void)
 		.n_results = 2,
 		.consumers = {VIEW("u1"), VIEW("u2")},
 		.n_consumers = 2,
+		.is_allocated = true,
 	};
 }
 
@@ -53,23 +54,28 @@ static void a_record_says_what_it_was_made_from(void **state)
 		assert_ptr_not_equal(result->device.ptr, fields.results[i].device.ptr);
 	}
 	assert_int_equal(claim->consumers.count, 2);
+	assert_true(claim->is_allocated);
 	resource_claim_free(claim);
 }
 
-static void a_claim_without_a_gpu_keeps_its_name_only(void **state)
+static void a_claim_without_a_gpu_keeps_its_name_and_whether_it_is_allocated_only(void **state)
 {
 	(void)state;
-	struct resource_claim_fields fields = full();
+	for (int is_allocated = 0; is_allocated < 2; is_allocated++) {
+		struct resource_claim_fields fields = full();
 
-	fields.n_results = 0;
-	fields.consumers[0] = (struct view){long_text, sizeof(long_text)};
-	fields.has_other_consumers = true;
-	struct resource_claim *claim = make(&fields);
-	assert_true(view_equal(claim->key, VIEW("ml/team")));
-	assert_int_equal(claim->consumers.count, 0);
-	assert_false(claim->has_other_consumers);
-	assert_false(resource_claim_is_reserved_for(claim, VIEW("u1")));
-	resource_claim_free(claim);
+		fields.n_results = 0;
+		fields.consumers[0] = (struct view){long_text, sizeof(long_text)};
+		fields.has_other_consumers = true;
+		fields.is_allocated = is_allocated;
+		struct resource_claim *claim = make(&fields);
+		assert_true(view_equal(claim->key, VIEW("ml/team")));
+		assert_int_equal(claim->consumers.count, 0);
+		assert_int_equal(claim->is_allocated, is_allocated);
+		assert_false(claim->has_other_consumers);
+		assert_false(resource_claim_is_reserved_for(claim, VIEW("u1")));
+		resource_claim_free(claim);
+	}
 }
 
 static void it_is_reserved_for_those_uids_and_no_other(void **state)
@@ -122,6 +128,7 @@ static void fewer_results(struct resource_claim_fields *f) { f->n_results = 1; }
 static void fewer_consumers(struct resource_claim_fields *f) { f->n_consumers = 1; }
 static void change_consumer(struct resource_claim_fields *f) { f->consumers[1] = VIEW("u3"); }
 static void change_others(struct resource_claim_fields *f) { f->has_other_consumers = true; }
+static void take_back(struct resource_claim_fields *f) { f->is_allocated = false; }
 
 static void two_records_are_equal_only_if_every_fact_is(void **state)
 {
@@ -134,7 +141,7 @@ static void two_records_are_equal_only_if_every_fact_is(void **state)
 		{change_request, false}, {change_driver, false},   {change_pool, false},
 		{change_device, false},	 {change_share, false},	   {change_admin, false},
 		{fewer_results, false},	 {fewer_consumers, false}, {change_consumer, false},
-		{change_others, false},
+		{change_others, false},	 {take_back, false},
 	};
 	struct resource_claim_fields fields = full();
 	struct resource_claim *claim = make(&fields);
@@ -198,7 +205,7 @@ static void without_memory_there_is_no_record(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_record_says_what_it_was_made_from),
-	cmocka_unit_test(a_claim_without_a_gpu_keeps_its_name_only),
+	cmocka_unit_test(a_claim_without_a_gpu_keeps_its_name_and_whether_it_is_allocated_only),
 	cmocka_unit_test(it_is_reserved_for_those_uids_and_no_other),
 	cmocka_unit_test(what_lies_behind_the_counts_does_not_matter),
 	cmocka_unit_test(two_records_are_equal_only_if_every_fact_is),

@@ -51,9 +51,54 @@ static void hold(unsigned replica, bool mps)
 static void whole_device_ids_are_exclusive(void **state)
 {
 	(void)state;
-	build_world_exclusive(&world, 0)->mig = (struct report_mig){.present = true,
-								    .current = true};
+	build_world_exclusive(&world, 0);
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+static void mig_mode_contradicts_ids_of_the_whole_device(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_exclusive(&world, 0);
+	device->mig = (struct report_mig){.present = true, .pending = true};
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	device->mig.current = true;
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1,
+		    "device IDs name the whole device,"
+		    "MIG mode is on, which contradicts");
+	set_label(&world, VIEW("time-slicing"));
+	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1,
+		    "device IDs name the whole device,"
+		    "MIG mode is on, which contradicts,"
+		    "node label gpu.sharing-strategy is time-slicing, which contradicts");
+}
+
+static void mig_mode_contradicts_replicas_of_the_whole_device(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_shared(&world, 0, 4);
+	device->mig = (struct report_mig){.present = true, .current = true};
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4,
+		    "compute mode is Default,"
+		    "MIG mode is on, which contradicts");
+	/* As many lines as there can be. */
+	hold(0, true);
+	set_label(&world, VIEW("time-slicing"));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	expect_mode(ATTRIBUTION_MODE_MPS, 4,
+		    "an allocation response has the MPS pipe,"
+		    "compute mode is Default, which contradicts,"
+		    "MIG mode is on, which contradicts,"
+		    "node label gpu.sharing-strategy is time-slicing, which contradicts,"
+		    "a pod holds a device ID that is no longer offered");
+}
+
+static void mig_mode_contradicts_no_mode_that_is_unknown(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_shared(&world, 0, 4);
+	device->mig = (struct report_mig){.present = true, .current = true};
+	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
 }
 
 static void mig_ids_are_mig(void **state)
@@ -79,19 +124,103 @@ static void mig_ids_with_replicas_are_mig_time_sliced(void **state)
 		    "device IDs name MIG devices,device IDs end in a replica number");
 }
 
+static void offer_replicas_of_a_part(void)
+{
+	build_world_cut(&world, 0, 1);
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
+	build_world_offer(&world, VIEW("MIG-00000000-0000-4000-8000-000000000000::1"));
+}
+
+/* There is no mode for it. */
+static void a_pipe_contradicts_that_replicas_of_a_part_take_turns(void **state)
+{
+	(void)state;
+	offer_replicas_of_a_part();
+	build_world_run(&world, (struct build_pod){.name = "a"},
+			VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
+		    "device IDs name MIG devices,device IDs end in a replica number");
+	world.booked[0].mps = true;
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
+		    "device IDs name MIG devices,device IDs end in a replica number,"
+		    "an allocation response has the MPS pipe, which contradicts");
+}
+
+static void a_pipe_that_was_given_with_another_form_contradicts_nothing(void **state)
+{
+	(void)state;
+	offer_replicas_of_a_part();
+	build_world_run(&world, (struct build_pod){.name = "a"},
+			VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world.booked[1].mps = true;
+	for (unsigned i = 0; i < 2; i++) {
+		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
+			    "device IDs name MIG devices,device IDs end in a replica number,"
+			    "a pod holds a device ID that is no longer offered");
+		build_world_offer_nothing(&world); /* the plugin is away */
+	}
+}
+
 static void gke_ids_are_read_by_minor_and_instance(void **state)
 {
 	(void)state;
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("nvidia0/vgpu0"));
 	build_world_offer(&world, VIEW("nvidia0/vgpu1"));
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, VIEW("nvidia0/gi7"));
 	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, VIEW("nvidia0"));
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+}
+
+/* GKE's MPS leaves it as it is. */
+static void the_default_compute_mode_says_nothing_of_gkes_replicas(void **state)
+{
+	(void)state;
+	static const struct {
+		bool mps;
+		int mode;
+		const char *evidence;
+	} rows[] = {
+		{true, ATTRIBUTION_MODE_MPS, "an allocation response has the MPS pipe"},
+		{false, ATTRIBUTION_MODE_TIME_SLICED, "an allocation response has no MPS pipe"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0);
+		build_world_offer(&world, VIEW("nvidia0/vgpu0"));
+		build_world_offer(&world, VIEW("nvidia0/vgpu1"));
+		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+		build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("nvidia0/vgpu0"));
+		world.booked[0].mps = rows[i].mps;
+		expect_mode(rows[i].mode, 2, rows[i].evidence);
+		build_world_fail_book(&world);
+		expect_mode(rows[i].mode, 2, rows[i].evidence);
+		build_world_remove_pod(&world, "uid-a");
+		build_world_list_nothing(&world);
+		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	}
+	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
+}
+
+/* Who has a whole device of GKE's shares it by means of its own. */
+static void the_default_compute_mode_tells_of_gkes_whole_devices(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_offer(&world, VIEW("nvidia0"));
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
+			VIEW("nvidia0"));
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
 }
 
 static void an_allocation_with_the_pipe_is_mps(void **state)
@@ -757,6 +886,7 @@ static void of_each_form_the_one_that_was_on_offer_is_that_of_now(void **state)
 		set_up(state);
 		struct report_device *device = build_world_cut(&world, 0, 1);
 		device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
+		device->mig.current = rows[i].is_part;
 		struct view uuid = rows[i].is_part ? build_world_mig(&world, 0, 0)
 						   : build_world_uuid(&world, 0);
 		build_world_offer_nothing(&world);
@@ -1226,6 +1356,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(of_several_kinds_of_parts_some_may_be_shared, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(mig_mode_contradicts_ids_of_the_whole_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(mig_mode_contradicts_replicas_of_the_whole_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(mig_mode_contradicts_no_mode_that_is_unknown, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pipe_contradicts_that_replicas_of_a_part_take_turns, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_pipe_that_was_given_with_another_form_contradicts_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_default_compute_mode_says_nothing_of_gkes_replicas, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_default_compute_mode_tells_of_gkes_whole_devices, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(mig_ids_with_replicas_are_mig_time_sliced, set_up,
 					tear_down),

@@ -1138,6 +1138,121 @@ static void a_name_is_as_long_as_it_is_up_to_the_bound(void **state)
 	}
 }
 
+/* More processes of the host than the book of doubts has room for. */
+static void flood(unsigned n)
+{
+	const unsigned many = DOUBT_MAX + LIMIT_UNALLOCATED_USERS + 1;
+	struct report_process *processes = arena_alloc(&world.arena, many, sizeof(*processes));
+	assert_non_null(processes);
+	for (unsigned i = 0; i < many; i++)
+		processes[i] = (struct report_process){
+			.pid = 1000 + i, .kind = REPORT_PROCESS_COMPUTE, .command = VIEW("mpi")};
+	world.devices[n].processes = (struct array){processes, many, true};
+}
+
+/* The checkpoint was read before the pod was admitted, and the List after that. */
+static void however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_differ(
+	void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_see_no_processes(&world);
+	flood(0);
+	publish();
+	publish_later();
+	build_world_pod(
+		&world,
+		(struct build_pod){.name = "b", .id = "x", .started_at = BUILD_WORLD_NOW - 5000});
+	build_world_list(&world, "b", "main", build_world_uuid(&world, 1));
+	publish();
+	assert_int_equal(build_world_status(&world, 1)->source_disagreement.count, 0);
+	expect_tenant(build_world_status(&world, 1), "uid-b", RUNNING,
+		      ATTRIBUTION_CONFIDENCE_NAME_ONLY);
+	/* It is not that nothing would be found: in time it is. */
+	build_world_wait(&world, world.limits.disagreement_ms);
+	build_world_report(&world);
+	publish();
+	expect_tenant(build_world_status(&world, 1), "uid-b", RUNNING,
+		      ATTRIBUTION_CONFIDENCE_DISPUTED);
+}
+
+static void the_users_of_a_device_do_not_hide_those_of_another(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_device(&world, 1);
+	build_world_see_no_processes(&world);
+	flood(0);
+	publish();
+	publish_later();
+	build_world_process(&world, 1, 1, "uid-b");
+	publish();
+	expect_users(build_world_status(&world, 1), "");
+	publish_later();
+	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
+}
+
+static void who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time(void **state)
+{
+	(void)state;
+	run_a();
+	flood(0);
+	const struct attribution_status *status = publish();
+	expect_users(status, "");
+	assert_int_equal(status->unallocated_users_left_out, 0);
+	status = publish_later();
+	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
+	assert_int_equal(status->unallocated_users_left_out,
+			 DOUBT_MAX_USERS - LIMIT_UNALLOCATED_USERS);
+	/* Who is listed leaves room to as many, at once. */
+	(void)build_world_count_writes(&world);
+	assert_int_equal(world.result.again_in_ms, 0);
+	(void)build_world_count_writes(&world);
+	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
+	status = publish_later();
+	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
+	assert_int_equal(status->unallocated_users_left_out, DOUBT_MAX_USERS);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void a_process_of_a_pod_on_another_node_is_refused_and_nobodys(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_move_away(&world, "uid-victim");
+	build_world_move_away(&world, "uid-bystander");
+	build_world_process(&world, 0, 1, "uid-victim")->container_id = VIEW("id-main");
+	build_world_process(&world, 0, 2, "uid-victim")->command = (struct view){0};
+	build_world_process(&world, 0, 3, "uid-a");
+	build_world_process(&world, 0, 4, "uid-c");
+	build_world_process(&world, 0, 1, "uid-victim");
+	world.report.sources.processes.message = VIEW("some processes cannot be looked at");
+	publish();
+	assert_int_equal(world.result.claims_refused, 2);
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(world.result.claims_refused, 2);
+	expect_users(status, " python3[1],uid-c python3[4]");
+	assert_int_equal(user_at(status, 0)->container.len, 0);
+	assert_int_equal(status->unknown_processes, 1);
+	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
+	build_world_see_no_processes(&world);
+	publish();
+	assert_int_equal(world.result.claims_refused, 0);
+}
+
+static void of_a_pod_that_is_here_no_process_is_refused(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_move_away(&world, "uid-b");
+	build_world_process(&world, 0, 1, "uid-b");
+	publish();
+	expect_users(publish_later(), "uid-b python3[1]");
+	assert_int_equal(world.result.claims_refused, 0);
+}
+
 /* So many bytes fit before the arena asks for memory. */
 static void leave_room(struct arena *arena, size_t room)
 {
@@ -1389,6 +1504,17 @@ static const struct CMUnitTest tests[] = {
 		where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_a_pod_that_the_api_does_not_know_no_container_is_borne_out, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_differ,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_users_of_a_device_do_not_hide_those_of_another, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_process_of_a_pod_on_another_node_is_refused_and_nobodys,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_a_pod_that_is_here_no_process_is_refused, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(no_process_is_left_out_for_want_of_memory, set_up,
 					tear_down),
 };
