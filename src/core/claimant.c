@@ -71,8 +71,9 @@ static int64_t minor_now(const struct join_input *input, const struct roster_dev
 	return device->reported && is_nvml_current(input) ? device->reported->minor : -1;
 }
 
-bool claimant_is_number_taken(const struct join_input *input, const struct roster_device *device,
-			      int64_t minor)
+/* Another device to which NVML gives that number; NULL: it gives it to none. */
+static const struct report_device *find_taker(const struct join_input *input,
+					      const struct roster_device *device, int64_t minor)
 {
 	const struct array devices = is_nvml_current(input) ? input->report->devices
 							    : (struct array){0};
@@ -80,18 +81,38 @@ bool claimant_is_number_taken(const struct join_input *input, const struct roste
 	for (uint32_t i = 0; minor >= 0 && i < devices.count; i++) {
 		const struct report_device *other = ARRAY_AT(devices, struct report_device, i);
 		if (other->minor == minor && !view_equal_ignoring_case(other->uuid, device->uuid))
-			return true;
+			return other;
 	}
-	return false;
+	return NULL;
 }
 
-bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
+/* By a claim, and by what was published. */
+static bool was_on(const struct roster_device *device, struct view uid, struct view container)
+{
+	const struct attribution_status *published = device ? roster_published(device) : NULL;
+	const struct attribution_tenant *tenant =
+		published ? attribution_find_tenant(published, uid, container) : NULL;
+	return tenant && claimant_is_one(tenant);
+}
+
+/* Not where the container has both devices: whichever is which, it has them. */
+static bool is_taken_from(const struct holdings *holdings, const struct roster_device *device,
+			  int64_t minor, struct view uid, struct view container)
+{
+	const struct report_device *taker = find_taker(holdings->input, device, minor);
+	return taker &&
+	       !was_on(roster_find(holdings->roster, taker->uuid).device, uid, container);
+}
+
+bool claimant_is_borne_out(const struct holdings *holdings, const struct join_grant *grant,
 			   const struct roster_device *device)
 {
+	const struct join_input *input = holdings->input;
 	int64_t minor = minor_now(input, device), named = claimant_minor(grant->name);
 
 	if (minor < 0 || named < 0)
-		return !claimant_is_number_taken(input, device, named);
+		return !is_taken_from(holdings, device, named, pod_uid(grant->pod),
+				      grant->container);
 	/* The grant is among them. */
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *other = &input->grants[i];
@@ -111,7 +132,7 @@ int64_t claimant_number(const struct join_input *input, const struct roster_devi
 	if (minor >= 0 || !slice)
 		return minor;
 	minor = claimant_minor(slice->name);
-	return claimant_is_number_taken(input, device, minor) ? -1 : minor;
+	return find_taker(input, device, minor) ? -1 : minor;
 }
 
 /* By what was published, some device of the container's had that number. */
@@ -119,14 +140,9 @@ static bool had_number(const struct holdings *holdings, const struct attribution
 		       int64_t minor)
 {
 	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
-		const struct attribution_status *published = roster_published(
-			&holdings->roster->devices[i]);
-		const struct attribution_tenant *there =
-			published && published->device.minor == minor
-				? attribution_find_tenant(published, tenant->pod_uid,
-							  tenant->container)
-				: NULL;
-		if (there && claimant_is_one(there))
+		const struct roster_device *device = &holdings->roster->devices[i];
+		if (was_on(device, tenant->pod_uid, tenant->container) &&
+		    roster_published(device)->device.minor == minor)
 			return true;
 	}
 	return false;
@@ -139,7 +155,7 @@ bool claimant_is_displaced(const struct holdings *holdings, const struct roster_
 	int64_t minor = claimant_number(holdings->input, device);
 
 	if (minor < 0)
-		return claimant_is_number_taken(holdings->input, device, before);
+		return is_taken_from(holdings, device, before, tenant->pod_uid, tenant->container);
 	return before >= 0 && !had_number(holdings, tenant, minor);
 }
 
@@ -227,7 +243,7 @@ static const struct roster_device *find_seat(const struct holdings *holdings,
 		if (!tenant || (minor >= 0 && published->device.minor != minor) ||
 		    !has_seat(holdings, grant, i, tenant) ||
 		    is_called_otherwise(holdings->input, grant, &roster->devices[i]) ||
-		    !claimant_is_borne_out(holdings->input, grant, &roster->devices[i]))
+		    !claimant_is_borne_out(holdings, grant, &roster->devices[i]))
 			continue;
 		*ret_partition = free_partition(holdings, grant, i, tenant);
 		return &roster->devices[i];

@@ -22,27 +22,22 @@ bool claimant_is_unheard(const struct join_input *input, struct view pod_uid);
 /* The number of the device that NVIDIA's driver calls so, or a part of it; -1: none. */
 int64_t claimant_minor(struct view name);
 /*
- * True when NVML lately, in the boot that the Node names, gave that number to another device: so a
- * device that it does not name has it no longer. False for a negative number.
- */
-bool claimant_is_number_taken(const struct join_input *input, const struct roster_device *device,
-			      int64_t minor);
-/*
  * The device's number as it is told now: by NVML, if lately and in this boot, or else by slices; -1:
- * by neither, or the one in the slices has been taken.
+ * by neither, or NVML gives the one in the slices to another device.
  */
 int64_t claimant_number(const struct join_input *input, const struct roster_device *device);
 /*
  * False when NVML lately, in the boot that the Node names, gave the device another number than the
  * grant's name says, and none of the container's grants says that one; or gave it none, and that
- * number to another device: the slice by which it is there is of a former boot.
+ * number to a device on which the container was not by a claim: the slice by which it is there is of
+ * a former boot.
  */
-bool claimant_is_borne_out(const struct join_input *input, const struct join_grant *grant,
+bool claimant_is_borne_out(const struct holdings *holdings, const struct join_grant *grant,
 			   const struct roster_device *device);
 /*
  * True when the device, which was published with that tenant by a claim, has a number that no device
- * of the container's was published with, or has lost its own to another device: another is now what
- * the claim gave.
+ * of the container's was published with, or has lost its own to a device that is not the container's:
+ * another is now what the claim gave.
  */
 bool claimant_is_displaced(const struct holdings *holdings, const struct roster_device *device,
 			   const struct attribution_tenant *tenant);

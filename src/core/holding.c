@@ -249,8 +249,7 @@ static const struct roster_device *find_told(const struct reader *reader,
 {
 	const struct roster_device *device =
 		roster_find(reader->holdings->roster, grant->uuid).device;
-	return device && claimant_is_borne_out(reader->holdings->input, grant, device) ? device
-										       : NULL;
+	return device && claimant_is_borne_out(reader->holdings, grant, device) ? device : NULL;
 }
 
 /* A claim that is gone tells no device: it is by the claim's name that its pods are shown. */

@@ -92,8 +92,6 @@ int layout_describe(const struct holdings *holdings, size_t device, struct arena
 	}
 	if (claimant_number(holdings->input, roster_device) >= 0)
 		described.minor = claimant_number(holdings->input, roster_device);
-	else if (claimant_is_number_taken(holdings->input, roster_device, described.minor))
-		described.minor = -1;
 	describe_driver(holdings->input->report, &described);
 	*ret_device = described;
 	return 0;

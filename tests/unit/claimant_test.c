@@ -723,58 +723,44 @@ static void a_number_that_the_container_had_by_other_means_is_no_claims(void **s
 	expect_tenants(build_world_status(&world, 1), "uid-a/main");
 }
 
-/* Device 2 is reported third: the one that is asked about may come before the one that has it. */
-static void a_number_is_taken_that_nvml_lately_gave_to_another_device_in_this_boot(void **state)
+/* Device 1 is not reported; 0, 2 and 3 are, and 3 has no number. */
+static void the_number_in_a_slice_is_not_the_devices_once_nvml_gives_it_to_another(void **state)
 {
 	(void)state;
 	static const struct {
-		unsigned device;
-		int64_t minor;
-		bool is_former, is_old, is_silent, is_taken;
+		struct view name;
+		bool is_former, is_old, is_silent;
+		int64_t number;
 	} rows[] = {
-		{1, 2, false, false, false, true},  {2, 2, false, false, false, false},
-		{2, 1, false, false, false, true},  {1, 0, false, false, false, true},
-		{1, 3, false, false, false, false}, {1, -1, false, false, false, false},
-		{1, 2, true, false, false, false},  {1, 2, false, true, false, false},
-		{1, 2, false, false, true, false},
+		{VIEW_INIT("gpu-2"), false, false, false, -1},
+		{VIEW_INIT("gpu-0"), false, false, false, -1},
+		{VIEW_INIT("gpu-1"), false, false, false, 1},
+		{VIEW_INIT("gpu-3"), false, false, false, 3},
+		{VIEW_INIT("gpu-a"), false, false, false, -1},
+		{VIEW_INIT("gpu-2"), true, false, false, 2},
+		{VIEW_INIT("gpu-2"), false, true, false, 2},
+		{VIEW_INIT("gpu-2"), false, false, true, 2},
 	};
+	struct join_slice_device *slice = build_world_slice(&world, 1);
 	struct roster roster;
 	struct error err;
 
-	for (unsigned n = 0; n < 3; n++)
-		build_world_device(&world, n);
+	build_world_device(&world, 1);
+	publish(1);
+	world.report.devices.count = 0;
+	build_world_device(&world, 0);
+	build_world_device(&world, 2);
 	build_world_device(&world, 3)->minor = -1;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		slice->name = rows[i].name;
 		world.input.is_of_former_boot = rows[i].is_former;
 		world.input.report_age_ms = world.limits.report_stale_ms - !rows[i].is_old;
 		world.input.report = rows[i].is_silent ? NULL : &world.report;
-		assert_int_equal(claimant_is_number_taken(&world.input,
-							  &roster.devices[rows[i].device],
-							  rows[i].minor),
-				 rows[i].is_taken);
+		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+		const struct roster_device *device =
+			roster_find(&roster, build_world_uuid(&world, 1)).device;
+		assert_int_equal(claimant_number(&world.input, device), rows[i].number);
 	}
-}
-
-static void the_number_in_a_slice_is_not_the_devices_once_another_has_it(void **state)
-{
-	(void)state;
-	struct report_device *other = build_world_device(&world, 0);
-	build_world_slice(&world, 1)->name = VIEW("gpu-1");
-	build_world_device(&world, 1);
-	publish(1);
-	world.report.devices.count = 1;
-	other->minor = 2;
-	assert_int_equal(publish(1)->device.minor, 1);
-	other->minor = 1;
-	assert_int_equal(publish(1)->device.minor, -1);
-	/* Neither is the one that was published, where slices tell none. */
-	other->minor = 2;
-	assert_int_equal(publish(1)->device.minor, 1);
-	world.input.n_slice_devices = 0;
-	assert_int_equal(publish(1)->device.minor, 1);
-	other->minor = 1;
-	assert_int_equal(publish(1)->device.minor, -1);
 }
 
 /* A boot gives the number of device 1, which is off the bus then, to device 0. */
@@ -821,6 +807,47 @@ static void who_has_a_device_by_its_number_is_not_kept_on_it_when_another_gets_t
 				 rows[i].has_slices ? "UnknownDeviceID" : "ClaimsUnknown");
 		expect_tenants(build_world_status(&world, 0), "");
 		assert_int_equal(build_world_status(&world, 0)->unallocated_users.count, 0);
+	}
+}
+
+/* The other device of its own may have the number that this one had, and this one that of the other. */
+static void who_has_both_devices_keeps_both_whichever_is_off_the_bus(void **state)
+{
+	static const struct {
+		bool has_slices, has_claim;
+		const char *second; /* container that has device 0 */
+		bool stays;
+	} rows[] = {
+		{true, true, "main", true},   {false, true, "main", true},
+		{false, false, "main", true}, {true, true, "side", false},
+		{false, true, "side", false}, {false, false, "side", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *other = build_world_device(&world, 0);
+		build_world_device(&world, 1);
+		build_world_slice(&world, 0)->name = VIEW("gpu-0");
+		build_world_slice(&world, 1)->name = VIEW("gpu-1");
+		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+		struct join_grant *grant =
+			build_world_grant(&world, "uid-a", rows[i].second, 0);
+		grant->name = VIEW("gpu-0");
+		grant->device = VIEW("pool/gpu-0");
+		build_world_grant(&world, "uid-a", "main", 1)->name = VIEW("gpu-1");
+		build_world_regrant(&world);
+		expect_tenants(publish(1), "uid-a/main");
+		world.report.devices.count = 1;
+		other->minor = 1;
+		if (!rows[i].has_slices) {
+			world.input.grants_unknown = true;
+			lose_slices();
+		}
+		if (!rows[i].has_claim)
+			lose_claim();
+		expect_tenants(publish(1), rows[i].stays ? "uid-a/main" : "");
+		expect_tenants(publish(1), rows[i].stays ? "uid-a/main" : "");
 	}
 }
 
@@ -1354,13 +1381,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_number_that_the_container_had_by_other_means_is_no_claims,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_number_is_taken_that_nvml_lately_gave_to_another_device_in_this_boot, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_number_in_a_slice_is_not_the_devices_once_another_has_it, set_up, tear_down),
+		the_number_in_a_slice_is_not_the_devices_once_nvml_gives_it_to_another, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_has_a_device_by_its_number_is_not_kept_on_it_when_another_gets_that, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_both_devices_keeps_both_whichever_is_off_the_bus, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
