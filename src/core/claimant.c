@@ -100,8 +100,7 @@ static bool is_taken_from(const struct holdings *holdings, const struct roster_d
 			  int64_t minor, struct view uid, struct view container)
 {
 	const struct report_device *taker = find_taker(holdings->input, device, minor);
-	return taker &&
-	       !was_on(roster_find(holdings->roster, taker->uuid).device, uid, container);
+	return taker && !was_on(roster_find(holdings->roster, taker->uuid).device, uid, container);
 }
 
 bool claimant_is_borne_out(const struct holdings *holdings, const struct join_grant *grant,
