@@ -5,8 +5,8 @@
  * candidate - a pod that is no tenant of a device by what is known, and may be one all the same.
  *
  * Who holds each slot is not always known: a book cannot be read, or names a holder that cannot be
- * told, or not which device; a claim is not here or not allocated yet; HAMi has chosen, and has not said what. A
- * process of such a pod is no proof that it uses what it was not given.
+ * told, or not which device; a claim is not here or not allocated yet; HAMi has chosen, and has not
+ * said what. A process of such a pod is no proof that it uses what it was not given.
  *
  * Threads: any; pure.
  */

@@ -95,12 +95,32 @@ static bool was_on(const struct roster_device *device, struct view uid, struct v
 	return tenant && claimant_is_one(tenant);
 }
 
+/* One of the container's is left for the device. Without its claim they are not known. */
+static bool has_number_left(const struct holdings *holdings, const struct roster_device *device,
+			    struct view uid, struct view container)
+{
+	const struct join_input *input = holdings->input;
+	bool has_grants = false;
+
+	for (size_t i = 0; i < input->n_grants; i++) {
+		const struct join_grant *grant = &input->grants[i];
+		if (!view_equal(pod_uid(grant->pod), uid) ||
+		    !view_equal(grant->container, container))
+			continue;
+		if (!find_taker(input, device, claimant_minor(grant->name)))
+			return true;
+		has_grants = true;
+	}
+	return !has_grants;
+}
+
 /* Not where the container has both devices: whichever is which, it has them. */
 static bool is_taken_from(const struct holdings *holdings, const struct roster_device *device,
 			  int64_t minor, struct view uid, struct view container)
 {
 	const struct report_device *taker = find_taker(holdings->input, device, minor);
-	return taker && !was_on(roster_find(holdings->roster, taker->uuid).device, uid, container);
+	return taker && (!was_on(roster_find(holdings->roster, taker->uuid).device, uid, container) ||
+			 !has_number_left(holdings, device, uid, container));
 }
 
 bool claimant_is_borne_out(const struct holdings *holdings, const struct join_grant *grant,
@@ -269,8 +289,11 @@ static bool is_kept(const struct holdings *holdings, size_t device,
 {
 	const struct pod *pod = census_find_uid(&holdings->census, tenant->pod_uid);
 	size_t n;
+
+	if (tenant->slots == 0 || !claimant_is_one(tenant))
+		return false;
 	(void)holding_items_of(holdings, device, tenant->pod_uid, tenant->container, &n);
-	return n == 0 && tenant->slots > 0 && pod && !pod_is_over(pod) && claimant_is_one(tenant) &&
+	return n == 0 && pod && !pod_is_over(pod) &&
 	       claimant_is_unheard(holdings->input, tenant->pod_uid) &&
 	       !claimant_is_displaced(holdings, &holdings->roster->devices[device], tenant);
 }
@@ -330,11 +353,13 @@ bool claimant_is_nameless(const struct join_input *input, const struct roster_de
 
 /* Those that nobody can place */
 
-static bool is_placed(const struct holdings *holdings, struct view uid)
+static bool is_placed(const struct holdings *holdings, const struct join_grant *grant)
 {
 	for (size_t i = 0; i < holdings->n_placed; i++) {
 		const struct holding *item = &holdings->items[i];
-		if (item->witnesses & HOLDING_CLAIM && view_equal(item->owner->pod_uid, uid))
+		if (item->witnesses & HOLDING_CLAIM && item->owner->pod == grant->pod &&
+		    view_equal(item->owner->container, grant->container) &&
+		    view_equal(item->id, grant->device))
 			return true;
 	}
 	return false;
@@ -344,32 +369,39 @@ static bool is_placed(const struct holdings *holdings, struct view uid)
 static bool is_kept_anywhere(const struct holdings *holdings, struct view uid)
 {
 	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
-		const struct attribution_tenant *tenant;
-		uint32_t index = 0;
-		while ((tenant = claimant_next_kept(holdings, i, &index))) {
-			if (view_equal(tenant->pod_uid, uid))
+		const struct attribution_status *published = roster_published(
+			&holdings->roster->devices[i]);
+		for (uint32_t k = 0; published && k < published->tenants.count; k++) {
+			const struct attribution_tenant *tenant = ARRAY_AT(
+				published->tenants, struct attribution_tenant, k);
+			if (view_equal(tenant->pod_uid, uid) && is_kept(holdings, i, tenant))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* A claim has given it a device, or may have, by what is known of its claims. */
-static bool may_be_given(const struct join_input *input, const struct pod *pod)
+/*
+ * A claim has given it a device that nobody can place, or may have given it one. It is still open
+ * whatever else has been said of the devices meanwhile.
+ */
+static bool is_open(const struct holdings *holdings, const struct pod *pod)
 {
+	const struct join_input *input = holdings->input;
+	bool may_be_given = false, has_grant = false;
+
 	for (size_t i = 0; i < input->n_grants; i++) {
-		if (input->grants[i].pod == pod)
+		if (input->grants[i].pod != pod)
+			continue;
+		if (!is_placed(holdings, &input->grants[i]))
 			return true;
+		has_grant = true;
 	}
-	for (size_t i = 0; i < input->n_lacking; i++) {
-		if (input->lacking[i] == pod)
-			return true;
-	}
-	for (size_t i = 0; i < input->n_awaiting; i++) {
-		if (input->awaiting[i] == pod)
-			return true;
-	}
-	return false;
+	for (size_t i = 0; i < input->n_lacking; i++)
+		may_be_given |= input->lacking[i] == pod;
+	for (size_t i = 0; i < input->n_awaiting; i++)
+		may_be_given |= input->awaiting[i] == pod;
+	return may_be_given && !has_grant && !is_kept_anywhere(holdings, pod_uid(pod));
 }
 
 static bool is_unread_published(const struct roster *roster)
@@ -391,15 +423,13 @@ bool claimant_is_unread(const struct holdings *holdings, struct doubt_book *doub
 	struct doubt_fact fact = {
 		.kind = DOUBT_CLAIM,
 		.waits_ms = input->limits->disagreement_ms,
-		.is_published = is_unread_published(holdings->roster),
 	};
-	bool is_unread = false;
+	bool is_unread = false, was_unread = is_unread_published(holdings->roster);
 
 	for (size_t i = 0; i < input->n_pods && input->grants_unknown; i++) {
 		fact.pod_uid = pod_uid(input->pods[i]);
-		if (may_be_given(input, input->pods[i]) && !is_placed(holdings, fact.pod_uid) &&
-		    !is_kept_anywhere(holdings, fact.pod_uid))
-			is_unread |= doubt_counts(doubts, &fact);
+		if (is_open(holdings, input->pods[i]))
+			is_unread |= doubt_counts(doubts, &fact) || was_unread;
 	}
 	return is_unread;
 }

@@ -29,8 +29,8 @@ int64_t claimant_number(const struct join_input *input, const struct roster_devi
 /*
  * False when NVML lately, in the boot that the Node names, gave the device another number than the
  * grant's name says, and none of the container's grants says that one; or gave it none, and that
- * number to a device on which the container was not by a claim: the slice by which it is there is of
- * a former boot.
+ * number to a device on which the container was not by a claim, or all of the container's to others:
+ * the slice by which it is there is of a former boot.
  */
 bool claimant_is_borne_out(const struct holdings *holdings, const struct join_grant *grant,
 			   const struct roster_device *device);
@@ -72,8 +72,9 @@ bool claimant_is_nameless(const struct join_input *input, const struct roster_de
 /* Of the condition Attributed, for a device that claims hand out while claimant_is_unread(). */
 #define CLAIMANT_UNREAD_REASON VIEW("ClaimsUnknown")
 /*
- * True when claims or slices cannot be read, or are not all there, and a pod of the node that uses a
- * claim has, so far as is known, no device by one: it may have any. To be asked once a join.
+ * True when claims or slices cannot be read, or are not all there, and nobody can tell where a pod of
+ * the node has a device that a claim gives it, or whether one does: it may be any. To be asked once a
+ * join.
  */
 bool claimant_is_unread(const struct holdings *holdings, struct doubt_book *doubts);
 /* True when the device is handed out by claims: slices describe it, or did, or a claim has it. */

@@ -21,6 +21,8 @@ struct verdict {
 	struct view message;
 };
 
+#define UNPLACED_REASON VIEW("UnknownDeviceID")
+
 enum type {
 	TYPE_ATTRIBUTED,
 	TYPE_DRIFTED,
@@ -134,7 +136,7 @@ static struct view resolved_by(const struct report_sources *sources)
 static int judge_odd(const struct unplaced *unplaced, struct arena *arena,
 		     struct verdict *ret_verdict, struct error *err)
 {
-	struct verdict verdict = {.status = CONDITION_FALSE, .reason = VIEW("UnknownDeviceID")};
+	struct verdict verdict = {.status = CONDITION_FALSE, .reason = UNPLACED_REASON};
 	char text[LIMIT_TEXT_DEVICE_ID + 128];
 	int len = snprintf(text, sizeof(text), "a tenant holds a device ID of no known form: %.*s",
 			   VIEW_ARG(unplaced->odd_id));
@@ -194,7 +196,7 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			VIEW("witnesses contradict each other: see sourceDisagreement")};
 	else if (facts->unplaced->listed.count > 0)
 		*ret_verdict = (struct verdict){
-			CONDITION_FALSE, VIEW("UnknownDeviceID"),
+			CONDITION_FALSE, UNPLACED_REASON,
 			VIEW("a pod of the node holds a device ID that is no known device's: see "
 			     "unplacedTenants")};
 	else if (facts->unplaced->n_odd > 0)
@@ -363,10 +365,26 @@ static bool is_still_held_twice(const struct condition *before, struct view over
 {
 	struct view message = before->message;
 
-	if (overlap.len == 0 || overlap.len >= message.len)
+	if (overlap.len == 0 || overlap.len > message.len)
 		return overlap.len > 0;
+	if (overlap.len == message.len)
+		return view_equal(overlap, message);
 	return view_starts_with(message, overlap) &&
 	       view_starts_with(view_from_offset(message, overlap.len), VIEW(" ("));
+}
+
+static const struct verdict awaited_ids = {
+	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
+	VIEW_INIT("the pods that held unknown device IDs are gone: the node's next report tells "
+		  "whether others hold any")};
+
+/* The list said whom it was about, and nobody is left. */
+static bool is_emptied(const struct condition *before, const struct attribution_status *published,
+		       const struct unplaced *unplaced)
+{
+	return view_equal(before->reason, UNPLACED_REASON) &&
+	       published->unplaced_tenants.count > 0 && unplaced->listed.count == 0 &&
+	       unplaced->left_out == 0;
 }
 
 static struct condition carry(const struct condition *before,
@@ -382,6 +400,8 @@ static struct condition carry(const struct condition *before,
 	/* Fewer pods than are named; it need not be those that are left that have it. */
 	if (was_overlap && !is_still_held_twice(before, facts->overlap))
 		return finish(awaited, before->type, published, now_wall_ms);
+	if (is_emptied(before, published, facts->unplaced))
+		return finish(awaited_ids, before->type, published, now_wall_ms);
 	return *before;
 }
 

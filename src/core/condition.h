@@ -45,8 +45,8 @@ bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
  * long (is_fresh false): Ready and ReportFresh; and for a SlotHeldTwice of which a pod has left since
- * by what the API server says: who has the slot now, only a report can tell. Nothing else of the
- * facts is looked at.
+ * by what the API server says, and for an UnknownDeviceID of whom none is left among the unplaced:
+ * how it is now, only a report can tell. Nothing else of the facts is looked at.
  * As condition_make() otherwise.
  */
 MUST_USE int condition_carry(const struct condition_facts *facts,

@@ -12,7 +12,7 @@
 
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 #define USER UINT64_C(1)
-#define OF_DEVICE UINT64_C(0xffff) /* USER and a hash of the device */
+#define OF_DEVICE UINT64_C(0xffffffff) /* USER and a hash of the device */
 
 _Static_assert(LIMIT_REPORT_DEVICES <= DOUBT_MAX_USERS, "each device has room for a user");
 

@@ -395,8 +395,7 @@ static void add_uses(const struct gather_sources *sources, const struct pod *pod
 	uint32_t n_claims;
 	const struct pod_claim *claims = pod_claims(pod, &n_claims);
 	bool lacks = false;
-	/* Of so many some may have been left out. */
-	bool awaits = n_claims == POD_MAX_CLAIMS || (n_claims > 0 && !sources->grants_known);
+	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !sources->grants_known);
 
 	for (uint32_t k = 0; k < n_claims; k++) {
 		const struct grant_use use = {

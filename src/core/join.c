@@ -225,7 +225,7 @@ static bool is_gone(const struct census *census, const struct attribution_unplac
 }
 
 static int carry_unplaced(struct joiner *joiner, const struct attribution_status *published,
-			  struct attribution_status *status, struct error *err)
+			  struct unplaced *ret_unplaced, struct error *err)
 {
 	const struct array before = published->unplaced_tenants;
 	struct attribution_unplaced *kept = arena_alloc(joiner->arena, before.count, sizeof(*kept));
@@ -237,8 +237,10 @@ static int carry_unplaced(struct joiner *joiner, const struct attribution_status
 		kept[n] = *ARRAY_AT(before, struct attribution_unplaced, i);
 		n += !is_gone(&joiner->holdings.census, &kept[n]);
 	}
-	status->unplaced_tenants = (struct array){n > 0 ? kept : NULL, n, true};
-	status->unplaced_tenants_left_out = published->unplaced_tenants_left_out;
+	*ret_unplaced = (struct unplaced){
+		.listed = {n > 0 ? kept : NULL, n, true},
+		.left_out = published->unplaced_tenants_left_out,
+	};
 	return 0;
 }
 
@@ -261,13 +263,13 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 			 &status->slots, err) < 0 ||
 	    overlap_find(&joiner->holdings, (struct overlap_device){index, status},
 			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
-			 err) < 0)
+			 err) < 0 ||
+	    carry_unplaced(joiner, published, &findings.unplaced, err) < 0)
 		return -1;
 	set_holders(&findings, status);
-	if (carry_unplaced(joiner, published, status, err) < 0)
-		return -1;
 	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
-							 .overlap = findings.overlap},
+							 .overlap = findings.overlap,
+							 .unplaced = &findings.unplaced},
 			       published, status->observed_generation, joiner->input->now_wall_ms,
 			       joiner->arena, &status->conditions, err);
 }

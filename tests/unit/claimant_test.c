@@ -851,6 +851,43 @@ static void who_has_both_devices_keeps_both_whichever_is_off_the_bus(void **stat
 	}
 }
 
+/* Both numbers of the container's are with other devices: the one off the bus has none of them. */
+static void who_had_two_devices_is_not_on_one_when_others_have_both_its_numbers(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *devices[3];
+		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+		for (unsigned n = 0; n < 3; n++) {
+			devices[n] = build_world_device(&world, n == 0 ? 1 : n == 1 ? 0 : 2);
+			build_world_slice(&world, n)->name = build_world_text(&world, "gpu-%u", n);
+		}
+		for (unsigned n = 0; n < 2; n++) {
+			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+			grant->name = build_world_text(&world, "gpu-%u", n);
+			grant->device = build_world_text(&world, "pool/gpu-%u", n);
+		}
+		build_world_regrant(&world);
+		expect_tenants(publish(1), "uid-a/main");
+		/* Device 1 goes; 0 and 2 get its number, and that of 0. */
+		devices[0]->uuid = build_world_uuid(&world, 2);
+		devices[0]->minor = 0;
+		devices[1]->minor = 1;
+		world.report.devices.count = 2;
+		if (i == 1) {
+			world.input.grants_unknown = true;
+			lose_slices();
+		}
+		expect_tenants(publish(1), "");
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_tenants(publish(1), "");
+		assert_int_equal(attribution_find_condition(build_world_status(&world, 2),
+							    VIEW("Attributed"))->status,
+				 i == 0 ? CONDITION_FALSE : CONDITION_UNKNOWN);
+	}
+}
+
 /* As when its Node is away for a moment, and the slices with it. */
 static void who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number(void **state)
 {
@@ -1146,6 +1183,51 @@ static void a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them(v
 	}
 }
 
+/* One of its claims' devices is known, the other is not. */
+static void a_grant_that_nobody_can_place_leaves_nobody_attributed(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1)->minor = 1;
+	build_world_device(&world, 2);
+	build_world_slice(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+	build_world_grant(&world, "uid-a", "main", 1)->device = VIEW("pool/gpu-1");
+	struct join_grant *lost = build_world_grant(&world, "uid-a", "main", 2);
+	lost->device = VIEW("pool/gpu-2");
+	lost->uuid = (struct view){0};
+	build_world_regrant(&world);
+	world.input.grants_unknown = true;
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	/* Each container's own grant counts, and each grant. */
+	lost->uuid = build_world_uuid(&world, 2);
+	build_world_regrant(&world);
+	expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+/* What was said in its stead for a while does not make it new. */
+static void claims_that_stay_unread_are_said_again_at_once(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+	world.input.grants_unknown = true;
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	build_world_run(&world, (struct build_pod){.name = "b"}, VIEW("GPU-none"));
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_condition(publish(0), "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_remove_pod(&world, "uid-b");
+	build_world_end(&world, "uid-b");
+	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+}
+
 static void a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one(void **state)
 {
 	(void)state;
@@ -1332,6 +1414,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(a_grant_that_nobody_can_place_leaves_nobody_attributed,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(claims_that_stay_unread_are_said_again_at_once, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one, set_up,
 		tear_down),
@@ -1387,6 +1473,9 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_has_both_devices_keeps_both_whichever_is_off_the_bus, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_had_two_devices_is_not_on_one_when_others_have_both_its_numbers, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

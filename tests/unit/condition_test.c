@@ -531,6 +531,8 @@ static void a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it(v
 		{HELD, true, CONDITION_FALSE, "SlotHeldTwice", "SlotHeldTwice"},
 		{HELD "!", true, CONDITION_FALSE, "SlotHeldTwice", "SlotHeldTwice"},
 		{HELD, false, CONDITION_FALSE, "SlotHeldTwice", "ReportStale"},
+		{"GPU-1 is held by ml/a, ml/b and ml/d at once", true, CONDITION_UNKNOWN,
+		 "AwaitingReport", "AwaitingReport"},
 		{"GPU-1 is held by ml/a, ml/b and ml/c at onc", true, CONDITION_UNKNOWN,
 		 "AwaitingReport", "AwaitingReport"},
 		{"", true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
@@ -586,6 +588,45 @@ static void a_slot_stays_held_twice_while_a_source_fails(void **state)
 				 0);
 		expect_condition(&status, "Attributed",
 				 i == 0 ? CONDITION_FALSE : CONDITION_UNKNOWN, rows[i].reason);
+	}
+}
+
+/* Who is left, the list says; that nobody is any more, says that the condition is out of date. */
+static void unknown_ids_await_the_report_once_all_who_held_them_are_gone(void **state)
+{
+	(void)state;
+	static struct attribution_unplaced someone[1];
+	static const struct {
+		uint32_t before, now;
+		int64_t left_out;
+		bool is_fresh;
+		const char *reason, *ready;
+	} rows[] = {
+		{1, 1, 0, true, "UnknownDeviceID", "UnknownDeviceID"},
+		{1, 0, 1, true, "UnknownDeviceID", "UnknownDeviceID"},
+		{1, 0, 0, true, "AwaitingReport", "AwaitingReport"},
+		{1, 0, 0, false, "AwaitingReport", "ReportStale"},
+		{0, 0, 0, true, "UnknownDeviceID", "UnknownDeviceID"}, /* an odd one's */
+	};
+
+	unplaced.listed = (struct array){someone, 1, true};
+	struct attribution_status published = make(NULL, NOW);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct attribution_status status = {0};
+		struct error err;
+		published.unplaced_tenants = (struct array){someone, rows[i].before, true};
+		unplaced.listed.count = rows[i].now;
+		unplaced.left_out = rows[i].left_out;
+		facts.is_fresh = rows[i].is_fresh;
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+						 &status.conditions, &err),
+				 0);
+		bool is_awaited = view_equal(view_from(rows[i].reason), VIEW("AwaitingReport"));
+		expect_condition(&status, "Attributed",
+				 is_awaited ? CONDITION_UNKNOWN : CONDITION_FALSE, rows[i].reason);
+		expect_condition(&status, "Ready",
+				 is_awaited ? CONDITION_UNKNOWN : CONDITION_FALSE, rows[i].ready);
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
 	}
 }
 
@@ -686,6 +727,8 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_slot_stays_held_twice_while_a_source_fails, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		unknown_ids_await_the_report_once_all_who_held_them_are_gone, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };

@@ -508,14 +508,21 @@ static void of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited(void **st
 	struct pod_fields fields = pod_of("p", "a");
 
 	put_claim_without_gpu(VIEW("nic"), true, 1);
-	while (fields.n_claims < POD_MAX_CLAIMS - 1)
+	while (fields.n_claims < POD_MAX_CLAIMS)
 		fields.claims[fields.n_claims++] =
 			(struct pod_claim){VIEW("main"), VIEW("nic"), VIEW("")};
 	put_pod(&fields);
 	assert_awaiting("");
-	fields.claims[fields.n_claims++] = fields.claims[0];
+	fields.claims_left_out = 1;
 	put_pod(&fields);
 	assert_awaiting("p ");
+	/* It may have been the only one. */
+	fields.n_claims = 1;
+	put_pod(&fields);
+	assert_awaiting("p ");
+	fields.n_claims = 0;
+	put_pod(&fields);
+	assert_awaiting("");
 }
 
 static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
