@@ -15,9 +15,9 @@
  *          A further user waits until there is room: anybody may start processes, and none counts
  *          that was not seen for its time, nor do those of one device hide those of another. Any
  *          other further fact counts at once: for these half of the book is kept, so that only what
- *          the node's own books say, and its pods that use claims, can fill it; and there is no number that would tell that more
- *          wait, so that what found no room would be denied for good. Two facts with one key, which
- *          takes luck or malice, are as old as the older.
+ *          the node's own books say, and its pods that use claims, can fill it; and there is no
+ *          number that would tell that more wait, so that what found no room would be denied for
+ *          good. Two facts with one key, which takes luck or malice, are as old as the older.
  */
 
 #include "core/join.h"
