@@ -101,6 +101,13 @@ static void let_its_second_claim_not_be_allocated(bool is_open)
 	build_world_grant(&world, "uid-b", "main", 0);
 }
 
+/* The other's comes first. */
+static void let_its_claim_and_anothers_not_be_allocated(bool is_open)
+{
+	build_world_pod(&world, (struct build_pod){.name = "a", .claim = is_open ? "c" : NULL});
+	let_its_second_claim_not_be_allocated(is_open);
+}
+
 static void let_the_list_be_short_and_no_checkpoint_be_read(bool is_open)
 {
 	build_world_fail_book(&world);
@@ -149,6 +156,7 @@ static void who_may_hold_the_device_is_no_user_of_it(void **state)
 		let_the_list_be_short_and_no_checkpoint_be_read,
 		let_its_claim_be_unheard,
 		let_its_second_claim_not_be_allocated,
+		let_its_claim_and_anothers_not_be_allocated,
 		let_somebody_unknown_hold_a_slot,
 		let_hami_choose_for_it,
 		let_it_hold_an_unknown_device,

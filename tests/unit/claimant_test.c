@@ -823,7 +823,8 @@ static void who_has_both_devices_keeps_both_whichever_is_off_the_bus(void **stat
 		{false, true, "side", false}, {false, false, "side", false},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t k = 0; k < 2 * ARRAY_SIZE(rows); k++) {
+		const size_t i = k / 2;
 		tear_down(state);
 		set_up(state);
 		struct report_device *other = build_world_device(&world, 0);
@@ -831,11 +832,13 @@ static void who_has_both_devices_keeps_both_whichever_is_off_the_bus(void **stat
 		build_world_slice(&world, 0)->name = VIEW("gpu-0");
 		build_world_slice(&world, 1)->name = VIEW("gpu-1");
 		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
-		struct join_grant *grant =
-			build_world_grant(&world, "uid-a", rows[i].second, 0);
-		grant->name = VIEW("gpu-0");
-		grant->device = VIEW("pool/gpu-0");
-		build_world_grant(&world, "uid-a", "main", 1)->name = VIEW("gpu-1");
+		for (unsigned j = 0; j < 2; j++) {
+			unsigned n = (j + k) % 2;
+			struct join_grant *grant = build_world_grant(
+				&world, "uid-a", n == 0 ? rows[i].second : "main", n);
+			grant->name = build_world_text(&world, "gpu-%u", n);
+			grant->device = build_world_text(&world, "pool/gpu-%u", n);
+		}
 		build_world_regrant(&world);
 		expect_tenants(publish(1), "uid-a/main");
 		world.report.devices.count = 1;
@@ -863,6 +866,10 @@ static void who_had_two_devices_is_not_on_one_when_others_have_both_its_numbers(
 			devices[n] = build_world_device(&world, n == 0 ? 1 : n == 1 ? 0 : 2);
 			build_world_slice(&world, n)->name = build_world_text(&world, "gpu-%u", n);
 		}
+		/* That others have one that is free now does not help. */
+		build_world_pod(&world, (struct build_pod){.name = "b"});
+		build_world_grant(&world, "uid-b", "main", 2)->name = VIEW("gpu-2");
+		build_world_grant(&world, "uid-a", "side", 2)->name = VIEW("gpu-2");
 		for (unsigned n = 0; n < 2; n++) {
 			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
 			grant->name = build_world_text(&world, "gpu-%u", n);
@@ -886,6 +893,65 @@ static void who_had_two_devices_is_not_on_one_when_others_have_both_its_numbers(
 							    VIEW("Attributed"))->status,
 				 i == 0 ? CONDITION_FALSE : CONDITION_UNKNOWN);
 	}
+}
+
+/* Devices 0 and 1 were published with the numbers 2 and 0, and with one container that had both. */
+static void a_grant_takes_the_seat_of_its_own_number_before_any_other(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view name;
+		unsigned seat;
+	} rows[] = {
+		{VIEW_INIT("gpu-0"), 1}, {VIEW_INIT("gpu-2"), 0}, {VIEW_INIT("gpu-1"), 0},
+		{VIEW_INIT("gpu-a"), 0}, {VIEW_INIT(""), 0},
+	};
+	struct roster roster;
+	struct view partition;
+	struct error err;
+
+	build_world_device(&world, 0)->minor = 2;
+	build_world_device(&world, 1)->minor = 0;
+	build_world_slice(&world, 0)->name = VIEW("gpu-2");
+	build_world_slice(&world, 1)->name = VIEW("gpu-0");
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	for (unsigned n = 0; n < 2; n++) {
+		struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+		grant->name = world.slices[n].name;
+		grant->device = build_world_text(&world, "pool/%u", n);
+	}
+	build_world_regrant(&world);
+	publish(0);
+	lose_slices();
+	world.report.devices.count = 0;
+	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
+	const struct holdings holdings = {.input = &world.input, .roster = &roster};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct join_grant grant = world.grants[0];
+		grant.name = rows[i].name;
+		const struct roster_device *seat = claimant_seat(&holdings, &grant, &partition);
+		assert_non_null(seat);
+		expect_text(seat->uuid, build_world_uuid(&world, rows[i].seat).ptr);
+	}
+}
+
+/* Neither has a number: so neither has the other's. */
+static void who_has_a_device_without_a_number_keeps_it_beside_another_without_one(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0)->minor = -1;
+	build_world_device(&world, 1)->minor = -1;
+	build_world_slice(&world, 1)->name = VIEW("gpu-a");
+	claim("a", 1)->name = VIEW("gpu-a");
+	build_world_regrant(&world);
+	expect_tenants(publish(1), "uid-a/main");
+	world.report.devices.count = 1;
+	expect_tenants(publish(1), "uid-a/main");
+	world.input.grants_unknown = true;
+	lose_slices();
+	expect_tenants(publish(1), "uid-a/main");
+	lose_claim();
+	expect_tenants(publish(1), "uid-a/main");
 }
 
 /* As when its Node is away for a moment, and the slices with it. */
@@ -1207,25 +1273,141 @@ static void a_grant_that_nobody_can_place_leaves_nobody_attributed(void **state)
 	expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
-/* What was said in its stead for a while does not make it new. */
-static void claims_that_stay_unread_are_said_again_at_once(void **state)
+/* A grant of another container, of another pod, or another of the same one is another. */
+static void each_grant_has_to_be_placed_itself(void **state)
+{
+	static const struct {
+		const char *uid, *container, *device;
+		bool is_placed, is_open;
+	} rows[] = {
+		{"uid-a", "main", "pool/gpu-1", false, false},
+		{"uid-b", "main", "pool/gpu-1", false, true},
+		{"uid-a", "side", "pool/gpu-1", false, true},
+		{"uid-a", "main", "pool/gpu-2", false, true},
+		{"uid-b", "side", "pool/gpu-2", true, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0);
+		build_world_device(&world, 1);
+		build_world_pod(&world, (struct build_pod){.name = "b", .second = "side"});
+		build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
+		build_world_grant(&world, "uid-a", "main", 1)->device = VIEW("pool/gpu-1");
+		struct join_grant *grant =
+			build_world_grant(&world, rows[i].uid, rows[i].container, 1);
+		grant->device = view_from(rows[i].device);
+		if (!rows[i].is_placed)
+			grant->uuid = (struct view){0};
+		if (i == 0)
+			world.n_granted = 1;
+		build_world_regrant(&world);
+		world.input.grants_unknown = true;
+		publish(0);
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_condition(publish(0), "Attributed",
+				 rows[i].is_open ? CONDITION_UNKNOWN : CONDITION_TRUE,
+				 rows[i].is_open ? "ClaimsUnknown" : "AllResolved");
+	}
+}
+
+/* By what was published, y and z are on device 0, z as the second; a is on none. */
+static void who_stays_where_a_claim_had_him_leaves_nothing_open(void **state)
+{
+	static const struct {
+		size_t n_lacking, n_awaiting; /* of z, y, a */
+		bool is_displaced, is_open;
+	} rows[] = {
+		{2, 0, false, false}, {3, 0, false, true}, {0, 2, false, false},
+		{0, 3, false, true},  {0, 1, true, true},  {1, 0, true, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *device = build_world_device(&world, 0);
+		build_world_device(&world, 1);
+		claim("y", 0);
+		claim("z", 0);
+		const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+		const struct pod *y = build_world_pod(&world, (struct build_pod){.name = "y"});
+		const struct pod *z = build_world_pod(&world, (struct build_pod){.name = "z"});
+		const struct pod *pods[] = {z, y, a};
+		build_world_regrant(&world);
+		expect_tenants(publish(0), "uid-y/main,uid-z/main");
+		world.n_granted = 0;
+		build_world_regrant(&world);
+		world.input.grants_unknown = true;
+		world.input.lacking = world.input.awaiting = pods;
+		world.input.n_lacking = rows[i].n_lacking;
+		world.input.n_awaiting = rows[i].n_awaiting;
+		if (rows[i].is_displaced)
+			device->minor = 7;
+		publish(1);
+		assert_int_equal(world.result.n_doubts, rows[i].is_open);
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_condition(publish(1), "Attributed",
+				 rows[i].is_open ? CONDITION_UNKNOWN : CONDITION_TRUE,
+				 rows[i].is_open ? "ClaimsUnknown" : "AllResolved");
+	}
+}
+
+/* Its other claim may be a network card's. */
+static void whose_grants_are_all_placed_leaves_nothing_open(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	claim("a", 1);
+	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	build_world_regrant(&world);
+	world.input.grants_unknown = true;
+	world.input.lacking = world.input.awaiting = &a;
+	world.input.n_lacking = world.input.n_awaiting = 1;
+	publish(0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+static void of_each_pod_it_has_to_be_open_for_a_while(void **state)
 {
 	(void)state;
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
 	world.input.grants_unknown = true;
 	publish(0);
-	build_world_wait(&world, world.limits.disagreement_ms);
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_pod(&world, (struct build_pod){.name = "b", .claim = "c"});
+	build_world_wait(&world, world.limits.disagreement_ms - 1);
+	expect_condition(publish(0), "Attributed", CONDITION_TRUE, "AllResolved");
+	build_world_wait(&world, 1);
 	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
-	build_world_run(&world, (struct build_pod){.name = "b"}, VIEW("GPU-none"));
-	publish(0);
+}
+
+/* What was said in its stead for a while does not make it new. */
+static void claims_that_stay_unread_are_said_again_at_once(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_device(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+	world.input.grants_unknown = true;
+	publish(1);
 	build_world_wait(&world, world.limits.disagreement_ms);
-	expect_condition(publish(0), "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	world.input.n_doubts = 0;
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_run(&world, (struct build_pod){.name = "b"}, VIEW("GPU-none"));
+	publish(1);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_condition(publish(1), "Attributed", CONDITION_FALSE, "UnknownDeviceID");
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
 	build_world_remove_pod(&world, "uid-b");
 	build_world_end(&world, "uid-b");
-	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
 }
 
 static void a_device_is_handed_out_by_claims_when_any_of_its_pods_has_it_by_one(void **state)
@@ -1416,6 +1598,12 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_grant_that_nobody_can_place_leaves_nobody_attributed,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_grant_has_to_be_placed_itself, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_stays_where_a_claim_had_him_leaves_nothing_open, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(whose_grants_are_all_placed_leaves_nothing_open, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(of_each_pod_it_has_to_be_open_for_a_while, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(claims_that_stay_unread_are_said_again_at_once, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -1475,6 +1663,11 @@ static const struct CMUnitTest tests[] = {
 		who_has_both_devices_keeps_both_whichever_is_off_the_bus, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_had_two_devices_is_not_on_one_when_others_have_both_its_numbers, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_grant_takes_the_seat_of_its_own_number_before_any_other, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_has_a_device_without_a_number_keeps_it_beside_another_without_one, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number, set_up, tear_down),

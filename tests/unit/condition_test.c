@@ -558,6 +558,47 @@ static void a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it(v
 #undef HELD
 }
 
+/* Whoever may write the object may have written the message. */
+static void of_what_was_held_twice_the_whole_message_is_compared(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *message, *overlap;
+		bool is_still;
+	} rows[] = {
+		{"x", "x", true},
+		{"x", "y", false},
+		{"x", "", false},
+		{"x", "xy", true}, /* of more */
+		{"", "x", true},
+		{"", "", false},
+		{" (why)", "", false},
+		{"x (why)", "x", true},
+		{"y (why)", "x", false},
+		{"x(why)", "x", false},
+		{"x ", "x", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct condition before = {
+			.type = VIEW("Attributed"),
+			.status = CONDITION_FALSE,
+			.reason = VIEW("SlotHeldTwice"),
+			.message = view_from(rows[i].message),
+		};
+		const struct attribution_status published = {.conditions = {&before, 1, true}};
+		struct attribution_status status = {0};
+		struct error err;
+		facts.overlap = view_from(rows[i].overlap);
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW, &arena,
+						 &status.conditions, &err),
+				 0);
+		expect_condition(&status, "Attributed",
+				 rows[i].is_still ? CONDITION_FALSE : CONDITION_UNKNOWN,
+				 rows[i].is_still ? "SlotHeldTwice" : "AwaitingReport");
+	}
+}
+
 /* The agent's words for it were put behind the message. */
 static void a_slot_stays_held_twice_while_a_source_fails(void **state)
 {
@@ -725,6 +766,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_slot_held_twice_awaits_the_report_once_fewer_are_told_to_hold_it, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(of_what_was_held_twice_the_whole_message_is_compared,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_slot_stays_held_twice_while_a_source_fails, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(

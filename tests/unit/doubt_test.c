@@ -131,12 +131,14 @@ static void a_fact_is_another_in_any_part(void **state)
 	struct doubt_fact facts[] = {
 		fact_of(VIEW("a")), fact_of(VIEW("a")), fact_of(VIEW("a")),
 		fact_of(VIEW("a")), fact_of(VIEW("b")), fact_of(VIEW("")),
+		fact_of(VIEW("a")),
 	};
 	facts[1].kind = DOUBT_USER;
 	facts[2].device = VIEW("GPU-1");
 	facts[3].pod_uid = VIEW("other");
 	/* The same bytes, parted elsewhere. */
 	facts[5].pod_uid = VIEW("uida");
+	facts[6].kind = DOUBT_OVERLAP;
 	begin();
 	assert_false(doubt_counts(book, &facts[0]));
 	end(1000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
 #include "base/limits.h"
@@ -361,6 +362,77 @@ static void only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign(void
 		assert_int_equal(input.is_foreign[i], i == 0 || i == 3);
 }
 
+#define MAX_NAMED 3
+
+static struct array processes_of(const char *const *uids, struct report_process *processes)
+{
+	uint32_t n = 0;
+
+	for (; n < MAX_NAMED && uids[n]; n++)
+		processes[n] = (struct report_process){.pod_uid = view_from(uids[n])};
+	return (struct array){processes, n, true};
+}
+
+static struct array entries_of(const char *const *uids, struct report_checkpoint_entry *entries)
+{
+	uint32_t n = 0;
+
+	for (; n < MAX_NAMED && uids[n]; n++)
+		entries[n] = (struct report_checkpoint_entry){.pod_uid = view_from(uids[n])};
+	return (struct array){entries, n, true};
+}
+
+static void assert_elsewhere(const char *uids)
+{
+	const struct join_input input = gather("a", NOW);
+	char text[64] = "";
+
+	for (size_t i = 0; i < input.n_elsewhere; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.*s ",
+			 VIEW_ARG(input.elsewhere[i]));
+	assert_string_equal(text, uids);
+	assert_int_equal(input.n_elsewhere, strlen(uids) / 2);
+}
+
+/* With too little room for them what comes next into the arena would overwrite some. */
+static void who_is_on_another_node_is_elsewhere_wherever_the_report_names_them(void **state)
+{
+	(void)state;
+	static struct report_pod_resource list[64];
+	const struct pod_fields away[] = {pod_of("x", "b"), pod_of("y", "b"), pod_of("z", "b"),
+					  pod_of("here", "a")};
+	static const struct {
+		const char *first[MAX_NAMED], *second[MAX_NAMED], *entries[MAX_NAMED]; /* UIDs */
+		const char *elsewhere;
+	} rows[] = {
+		{{NULL}, {NULL}, {NULL}, ""},
+		{{"here"}, {"nobody"}, {"here", ""}, ""},
+		{{"x", "y", "z"}, {NULL}, {NULL}, "x y z "},
+		{{NULL}, {"x", "y", "z"}, {NULL}, "x y z "},
+		{{NULL}, {NULL}, {"x", "y", "z"}, "x y z "},
+		{{"here", "x"}, {"here", "y"}, {"here", "z"}, "x y z "},
+		{{"z", "here"}, {"y", "here"}, {"x", "here"}, "x y z "},
+		{{"z", "y", "z"}, {"z", "y"}, {"y", "z", "z"}, "y z "},
+	};
+
+	report.pod_resources = (struct array){list, ARRAY_SIZE(list), true};
+	for (size_t i = 0; i < ARRAY_SIZE(away); i++)
+		put_pod(&away[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report_process processes[2][MAX_NAMED];
+		struct report_checkpoint_entry entries[MAX_NAMED];
+		struct report_device said[] = {{.uuid = devices[0].uuid}, {.uuid = devices[1].uuid}};
+
+		said[0].processes = processes_of(rows[i].first, processes[0]);
+		said[1].processes = processes_of(rows[i].second, processes[1]);
+		report.devices = (struct array){said, ARRAY_SIZE(said), true};
+		report.checkpoint.entries = entries_of(rows[i].entries, entries);
+		place_of("a")->report = &report;
+		assert_elsewhere(rows[i].elsewhere);
+		place_of("a")->report = NULL;
+	}
+}
+
 /* Of devices 0 to 3, b names the first three; of 0 there is an object. */
 static void a_device_without_object_is_contested_by_who_reported_later(void **state)
 {
@@ -486,6 +558,10 @@ static void who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over(
 	struct pod_fields over = pod_of("r", "a");
 
 	put_claim_without_gpu(VIEW("new"), false, 1);
+	put_claim_without_gpu(VIEW("nic"), true, 1);
+	put_claimer("r", VIEW("nic"), VIEW("new"));
+	assert_awaiting("r ");
+	assert_int_equal(places.n_lacking, 1);
 	put_claimer("r", VIEW("new"), VIEW(""));
 	assert_awaiting("r ");
 	assert_int_equal(places.n_lacking, 1);
@@ -705,41 +781,75 @@ static void assert_same(const struct join_input *x, const struct join_input *y)
 		assert_true(view_equal(x->ended[i], y->ended[i]));
 }
 
+static const struct {
+	void (*put)(void);
+	size_t step; /* of the memory that there is */
+} larger[] = {
+	{many_pods, 1000},    {many_ended, 1000},  {a_long_ended, 1000},
+	{many_doubts, 1000},  {many_entries, 1000}, {a_long_list, 1000},
+	{many_uses, 1000},    {many_slices, 4000}, {many_devices, 1000},
+};
+
+/* What is gathered when there is memory for all of it. */
+static struct join_input gather_larger(size_t i)
+{
+	tear_down(NULL);
+	set_up(NULL);
+	larger[i].put();
+	put_object(0, "a");
+	place_of("a")->report = &report;
+	return gather("a", NOW);
+}
+
+/* True: it failed, as it should when there is no memory, and left the input alone. */
+static bool fails_to_gather(struct arena *small, const struct join_input *whole)
+{
+	struct join_input input = {.n_pods = 77777};
+	struct error err = {0};
+	bool failed = gather_node(&sources, VIEW("a"), NOW, small, &input, &err) < 0;
+
+	if (failed)
+		assert_int_equal(input.n_pods, 77777);
+	else
+		assert_same(&input, whole);
+	assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+	return failed;
+}
+
 static void without_memory_for_any_part_nothing_is_gathered(void **state)
 {
 	(void)state;
-	static const struct {
-		void (*put)(void);
-		size_t step; /* of the memory that there is */
-	} rows[] = {
-		{many_pods, 1000},    {many_ended, 1000},  {a_long_ended, 1000},
-		{many_doubts, 1000},  {many_entries, 1000}, {a_long_list, 1000},
-		{many_uses, 1000},    {many_slices, 4000}, {many_devices, 1000},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(larger); i++) {
+		const struct join_input whole = gather_larger(i);
 		bool failed = true;
 
-		tear_down(NULL);
-		set_up(NULL);
-		rows[i].put();
-		put_object(0, "a");
-		place_of("a")->report = &report;
-		const struct join_input whole = gather("a", NOW);
-		for (size_t cap = 0; failed; cap += rows[i].step) {
-			struct join_input input = {.n_pods = 77777};
+		for (size_t cap = 0; failed; cap += larger[i].step) {
 			struct arena small;
-			struct error err = {0};
 
 			assert_true(cap < LIMIT_MIB);
 			arena_init(&small, cap);
-			failed = gather_node(&sources, VIEW("a"), NOW, &small, &input, &err) < 0;
-			if (failed)
-				assert_int_equal(input.n_pods, 77777);
-			else
-				assert_same(&input, &whole);
-			assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+			failed = fails_to_gather(&small, &whole);
 			arena_deinit(&small);
+		}
+	}
+}
+
+static void whichever_allocation_fails_nothing_is_gathered(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(larger); i++) {
+		const struct join_input whole = gather_larger(i);
+		bool failed = true;
+
+		for (unsigned n = 1; failed; n++) {
+			struct arena fresh;
+
+			arena_init(&fresh, 16 * LIMIT_MIB);
+			failing_malloc_at(n);
+			bool was_told = fails_to_gather(&fresh, &whole);
+			failed = failing_malloc_off();
+			assert_int_equal(was_told, failed);
+			arena_deinit(&fresh);
 		}
 	}
 }
@@ -761,6 +871,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		who_is_on_another_node_is_elsewhere_wherever_the_report_names_them, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_device_without_object_is_contested_by_who_reported_later, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		each_claim_of_each_pod_is_used_or_lacking, set_up, tear_down),
@@ -781,6 +894,8 @@ static const struct CMUnitTest tests[] = {
 		without_a_report_nothing_is_held, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_memory_for_any_part_nothing_is_gathered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whichever_allocation_fails_nothing_is_gathered, set_up, tear_down),
 };
 
 TEST_MAIN(tests)

@@ -819,6 +819,26 @@ static void each_fact_waits_of_as_many_as_there_can_be(void **state)
 	assert_int_equal(build_world_publish(&world)->n_doubts, 26);
 }
 
+/* Two by two containers have one ID, and of each pod the List has but the first. */
+static void each_fact_waits_however_few_pods_hold_many_slots(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a", "b"}, *const uids[] = {"uid-a", "uid-b"};
+	enum { N_CONTAINERS = 8 };
+	build_world_shared(&world, 0, N_CONTAINERS);
+	for (unsigned p = 0; p < ARRAY_SIZE(names); p++) {
+		build_world_pod(&world, (struct build_pod){.name = names[p]});
+		for (unsigned i = 0; i < N_CONTAINERS; i++)
+			build_world_book(&world, uids[p], build_world_text(&world, "c%u", i).ptr,
+					 build_world_replica(&world, 0, i));
+		build_world_list(&world, names[p], "c0", build_world_replica(&world, 0, 0));
+	}
+	assert_int_equal(build_world_publish(&world)->n_doubts,
+			 N_CONTAINERS + 2 * (N_CONTAINERS - 1));
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE,
+			 "AllResolved");
+}
+
 static void why_a_source_fails_stands_in_the_status_as_long_as_it_does(void **state)
 {
 	(void)state;
@@ -1371,6 +1391,25 @@ static void without_a_report_who_is_gone_is_unplaced_no_more(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+/* Known to be none, not unknown. However short the name, the API server knew the pod. */
+static void without_a_report_the_last_who_goes_leaves_an_empty_list_of_the_unplaced(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("x"));
+	build_world_wait(&world, world.limits.disagreement_ms);
+	publish();
+	build_world_restart(&world);
+	expect_unplaced(publish(), "uid-a/main x");
+	build_world_remove_pod(&world, "uid-a");
+	const struct array left = publish()->unplaced_tenants;
+	assert_int_equal(left.count, 0);
+	assert_null(left.items);
+	assert_true(left.present);
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_UNKNOWN,
+			 "AwaitingReport");
+}
+
 static void a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time(void **state)
 {
 	(void)state;
@@ -1494,6 +1533,8 @@ static const struct CMUnitTest tests[] = {
 		before_the_first_report_tenants_begin_by_the_word_of_the_api, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_fact_waits_of_as_many_as_there_can_be,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_fact_waits_however_few_pods_hold_many_slots, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		why_a_source_fails_stands_in_the_status_as_long_as_it_does, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -1510,6 +1551,9 @@ static const struct CMUnitTest tests[] = {
 		the_disputed_the_unplaced_and_their_numbers_outlive_a_restart, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_a_report_who_is_gone_is_unplaced_no_more, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_the_last_who_goes_leaves_an_empty_list_of_the_unplaced, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time, set_up, tear_down),
 };

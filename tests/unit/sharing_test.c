@@ -136,15 +136,22 @@ static void offer_replicas_of_a_part(void)
 static void a_pipe_contradicts_that_replicas_of_a_part_take_turns(void **state)
 {
 	(void)state;
-	offer_replicas_of_a_part();
-	build_world_run(&world, (struct build_pod){.name = "a"},
-			VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
-		    "device IDs name MIG devices,device IDs end in a replica number");
-	world.booked[0].mps = true;
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
-		    "device IDs name MIG devices,device IDs end in a replica number,"
-		    "an allocation response has the MPS pipe, which contradicts");
+	static const char *const ids[] = {"MIG-00000000-0000-4000-8000-000000000000::0",
+					  "nvidia0/gi0/vgpu0", "nvidia0/gi1/vgpu0"};
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_cut(&world, 0, 2);
+		build_world_offer_nothing(&world);
+		build_world_offer(&world, view_from(ids[i]));
+		build_world_run(&world, (struct build_pod){.name = "a"}, view_from(ids[i]));
+		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
+			    "device IDs name MIG devices,device IDs end in a replica number");
+		world.booked[0].mps = true;
+		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
+			    "device IDs name MIG devices,device IDs end in a replica number,"
+			    "an allocation response has the MPS pipe, which contradicts");
+	}
 }
 
 static void a_pipe_that_was_given_with_another_form_contradicts_nothing(void **state)

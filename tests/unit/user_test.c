@@ -800,6 +800,31 @@ static void of_a_pod_that_left_it_is_known_that_it_holds_nothing(void **state)
 	}
 }
 
+static void who_the_api_places_on_another_node_gives_a_process_no_name(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *away[2];
+		const char *users;
+	} rows[] = {
+		{{NULL, NULL}, "uid-x python3[1],uid-y python3[2]"},
+		{{"uid-x", NULL}, " python3[1],uid-y python3[2]"},
+		{{"uid-y", NULL}, " python3[2],uid-x python3[1]"},
+		{{"uid-y", "uid-x"}, " python3[1], python3[2]"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		run_a();
+		build_world_process(&world, 0, 1, "uid-x");
+		build_world_process(&world, 0, 2, "uid-y");
+		for (unsigned k = 0; k < 2 && rows[i].away[k]; k++)
+			build_world_move_away(&world, rows[i].away[k]);
+		publish_later();
+		expect_users(publish_later(), rows[i].users);
+	}
+}
+
 static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
 {
 	(void)state;
@@ -1439,6 +1464,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_the_api_places_on_another_node_gives_a_process_no_name,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_only_called_like_the_server_of_mps_is_a_user,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_process_that_is_listed_twice_is_one, set_up, tear_down),
