@@ -7,9 +7,9 @@
  * A boot may number devices anew, and their names go by the numbers. A slice does not say which boot
  * it is of, and the one of before stays for a while; but NVML numbers devices as this boot does, and
  * the number that a device was published with is that by which its tenants were found. So what a
- * name said is void where NVML, in the boot that the Node names, has another number for the device;
- * and where no name tells it now, a container stays on the devices that have a number which one of
- * its own was published with.
+ * name said is void where NVML, in the boot that the Node names, has another number for the device,
+ * or none and that number for a device that is not the container's; and where no name tells it now, a
+ * container stays on the devices that have a number which one of its own was published with.
  */
 
 #include "core/claimant.h"
