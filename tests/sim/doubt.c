@@ -81,8 +81,7 @@ static const struct {
 		      SETTLING_WEARS_OFF_MS},
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
-				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
-				   BIT(CAUSE_AGENTLESS),
+				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED),
 			   SETTLING_WEARS_OFF_MS},
 	[NOT_FRESH] = {"the report is not fresh",
 		       BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW) |
@@ -264,7 +263,9 @@ void doubt_judge(const struct attribution_status *status, const struct attributi
 
 	judge_tenants(&judge);
 	judge_conditions(&judge);
-	if (status->tenant_count < 0 || status->slots.allocated < 0)
+	/* Why nobody has reported is asked of NOT_FRESH. */
+	if ((status->tenant_count < 0 || status->slots.allocated < 0) &&
+	    !has_reason(&judge, "ReportFresh", "NoAgent"))
 		suspect(&judge, COUNT_UNKNOWN);
 	if (status->sharing.mode == ATTRIBUTION_MODE_UNKNOWN && is_mode_plain(gpu, node))
 		suspect(&judge, MODE_UNKNOWN);

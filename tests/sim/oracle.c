@@ -241,9 +241,29 @@ static bool is_by_former_boot(const struct attribution_status *status, int node,
 	       !view_equal(status->report.boot_id, view_from(world.nodes[node].boot_id));
 }
 
+static bool has_id(const struct world_container *container, const char *id)
+{
+	for (int i = 0; i < container->n_slots; i++)
+		if (strcmp(container->slots[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* The card has left the node, and by the name that it had there nobody has a device now. */
+static bool has_left_its_name(const struct world_pod *pod, const struct world_container *container,
+			      int gpu)
+{
+	if (world.gpus[gpu].node == pod->node)
+		return false;
+	for (int i = 0; i < container->n_old_slots; i++)
+		if (container->old_slots[i].gpu == gpu && has_id(container, container->old_slots[i].id))
+			return false;
+	return true;
+}
+
 /*
  * What it held before the devices were renumbered, as long as that cannot be known; nor is it ever
- * told of a card that has left the node meanwhile: by that name nobody has a device there.
+ * told of a card that has left the node, unless another one has its name.
  */
 static bool was_so(const struct world_pod *pod, const struct world_container *container,
 		   const struct attribution_tenant *tenant,
@@ -254,7 +274,7 @@ static bool was_so(const struct world_pod *pod, const struct world_container *co
 	memcpy(before.slots, container->old_slots, sizeof(before.slots));
 	before.n_slots = container->n_old_slots;
 	return (world.pools[pod->node].whole_told_at >= sent_at ||
-		world.gpus[gpu].node != pod->node ||
+		has_left_its_name(pod, container, gpu) ||
 		is_by_former_boot(status, pod->node, sent_at)) &&
 	       !find_fault_of_slots(&before, tenant, gpu);
 }
