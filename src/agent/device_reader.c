@@ -311,9 +311,11 @@ static void read_partitions(struct subject *subject, struct report_device *devic
 {
 	unsigned max = 0;
 	int code = ASK(subject, max_mig_count, &max);
+	if (max > LIMIT_REPORT_PARTITIONS) {
+		code = NVML_ABI_INSUFFICIENT_SIZE;
+		max = 0;
+	}
 	subject->hides_partitions = fails(subject, "MIG devices", code);
-	if (max > LIMIT_REPORT_PARTITIONS)
-		max = LIMIT_REPORT_PARTITIONS;
 	struct report_partition *items = keep_array(subject->reader, max, sizeof(*items));
 	uint32_t count = 0;
 	for (unsigned i = 0; items && i < max; i++)

@@ -264,6 +264,7 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 		.partition = resolved.partition,
 		.is_part = resolved.is_part,
 		.is_admin = result->is_admin,
+		.is_share = result->share_id.len > 0,
 	};
 	return name_device(arena, result, &grant->device);
 }

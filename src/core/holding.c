@@ -221,6 +221,7 @@ static void note_grant(struct reader *reader, const struct join_grant *grant,
 		.takes_no_slot = grant->is_admin,
 		.is_monitor = grant->is_admin,
 		.is_part = grant->is_part,
+		.is_share = grant->is_share,
 	};
 	struct holding_owner *owner = ledger_add_owner(&reader->ledger,
 						       (struct holding_owner){

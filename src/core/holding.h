@@ -66,6 +66,7 @@ struct holding {
 	bool is_hami;          /* the ID is HAMi's: it need not be this device */
 	bool is_monitor;       /* it only watches */
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
+	bool is_share;         /* by a claim: others may have shares of the same */
 };
 
 /* What one of the books is worth. */

@@ -68,6 +68,7 @@ struct join_grant {
 	struct view name;      /* the device of these; empty: not known */
 	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
 	bool is_admin;         /* adminAccess: it watches, it does not use */
+	bool is_share;         /* of the device, which others may have shares of too */
 };
 
 /* A device that the node's ResourceSlices describe. */

@@ -46,6 +46,7 @@ struct findings {
 	/* Without replicas several pods hold one ID, or one holds it for others: */
 	bool is_shared;      /* that of the device */
 	bool is_part_shared; /* that of a MIG device */
+	bool has_share;      /* a claim gives a share of either */
 	int mode;
 	struct view evidence[MAX_EVIDENCE];
 	uint32_t n_evidence;
@@ -75,6 +76,7 @@ static const struct view mig_ids = VIEW_INIT("device IDs name MIG devices");
 static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device");
 static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
 static const struct view shared_ids = VIEW_INIT("several pods are on the device by one ID");
+static const struct view share_ids = VIEW_INIT("a claim gives a share of the device");
 static const struct view left_over_ids = VIEW_INIT(
 	"a pod holds a device ID that is no longer offered");
 static const struct view no_ids = VIEW_INIT("no device ID is known");
@@ -211,6 +213,11 @@ static bool carry_over(struct findings *f)
 	return true;
 }
 
+static struct view shared_by(const struct findings *f)
+{
+	return f->has_share ? share_ids : shared_ids;
+}
+
 static void ask_clues(struct findings *f)
 {
 	enum clue first = CLUE_NONE;
@@ -232,7 +239,7 @@ static void ask_clues(struct findings *f)
 		}
 	}
 	if (first == CLUE_NONE)
-		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_ids : replica_ids);
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_by(f) : replica_ids);
 }
 
 /* What the node is labelled as corroborates, or contradicts. That the plugin does not share is no
@@ -343,7 +350,7 @@ static void conclude_from_forms(struct findings *f)
 			 f->is_part_shared ? ATTRIBUTION_MODE_MIG_TIME_SLICED : ATTRIBUTION_MODE_MIG,
 			 mig_ids);
 		if (f->is_part_shared)
-			add(f, shared_ids);
+			add(f, shared_by(f));
 		break;
 	case FORM_MIG_REPLICA:
 	case FORM_MIG | FORM_MIG_REPLICA: /* of several kinds of parts some are shared */
@@ -485,6 +492,7 @@ struct use {
 	struct view part; /* of the device: the MIG device's UUID, or its name; empty: all of it */
 	struct view pod_uid;
 	bool is_part;
+	bool is_share;
 };
 
 struct uses {
@@ -517,7 +525,7 @@ static void read_known(struct uses *uses, const struct holding *items, size_t n_
 		note_use(uses,
 			 (struct use){item->is_part && item->partition.len == 0 ? item->id
 										: item->partition,
-				      item->owner->pod_uid, item->is_part});
+				      item->owner->pod_uid, item->is_part, item->is_share});
 	}
 }
 
@@ -560,6 +568,11 @@ static int by_part(const void *a, const void *b)
 	return view_compare(((const struct use *)a)->part, ((const struct use *)b)->part);
 }
 
+static bool is_used_twice(const struct use *one, const struct use *other)
+{
+	return view_equal(one->part, other->part) && !view_equal(one->pod_uid, other->pod_uid);
+}
+
 static int read_claims(struct findings *f, size_t device, const struct holding *items,
 		       size_t n_items, struct arena *arena, struct error *err)
 {
@@ -571,9 +584,10 @@ static int read_claims(struct findings *f, size_t device, const struct holding *
 	read_known(&uses, items, n_items);
 	read_kept(f, device, &uses);
 	qsort(uses.items, uses.n_items, sizeof(*uses.items), by_part);
-	for (size_t i = 1; i < uses.n_items; i++) {
-		const struct use *one = &uses.items[i - 1], *other = &uses.items[i];
-		if (view_equal(one->part, other->part) && !view_equal(one->pod_uid, other->pod_uid))
+	for (size_t i = 0; i < uses.n_items; i++) {
+		const struct use *one = &uses.items[i];
+		f->has_share |= one->is_share;
+		if (one->is_share || (i > 0 && is_used_twice(&uses.items[i - 1], one)))
 			*(one->is_part ? &f->is_part_shared : &f->is_shared) = true;
 	}
 	return 0;

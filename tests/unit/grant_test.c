@@ -415,6 +415,7 @@ static void a_share_of_a_device_has_a_name_of_its_own(void **state)
 	fields.results[0].share_id = VIEW("s-1");
 	use(add_pod("u1"), &whole_claim, add_claim(&fields));
 	add_device("gpu-0", GPU_0, "");
+	assert_true(only()->is_share);
 	assert_text(only()->device, "p/gpu-0/s-1");
 	assert_text(only()->uuid, GPU_0);
 	fields.results[0].share_id = VIEW("1");

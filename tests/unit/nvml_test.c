@@ -309,6 +309,28 @@ static void a_partition_that_cannot_be_named_makes_the_list_unknown(void **state
 	assert_message_has(f, GPU_A ": MIG UUID: Unknown Error");
 }
 
+static void more_partitions_than_a_report_holds_make_the_list_unknown(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *max;
+		bool is_known;
+	} rows[] = {{"56", true}, {"57", false}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char world[2048];
+		snprintf(world, sizeof(world),
+			 NODE(DEVICE(GPU_A, "0",
+				     "\"mig\": {\"current\": true, \"maxDevices\": %s}, "
+				     "\"migDevices\": [" MIG(MIG_1, "1g.5gb", "2", "4864", "") "],"),
+			      ""),
+			 rows[i].max);
+		read_world(f, world);
+		assert_int_equal(device_at(f, 0)->partitions.present, rows[i].is_known);
+		assert_int_equal(device_at(f, 0)->processes.present, rows[i].is_known);
+	}
+	assert_message_has(f, GPU_A ": MIG devices: Insufficient Size");
+}
+
 static const struct report_process *process_at(const struct fixture *f, uint32_t i)
 {
 	const struct array *processes = &device_at(f, 0)->processes;
@@ -813,6 +835,8 @@ static const struct CMUnitTest tests[] = {
 		a_profile_that_the_name_lacks_comes_from_the_attributes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_partition_that_cannot_be_named_makes_the_list_unknown, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		more_partitions_than_a_report_holds_make_the_list_unknown, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		processes_have_kind_and_memory_and_are_told_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(processes_on_mig_have_their_partition, set_up, tear_down),

@@ -1032,6 +1032,23 @@ static void several_shares_of_several_pods_share_the_device(void **state)
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
 }
 
+static void one_share_alone_does_not_make_the_device_exclusive(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	grant->is_share = true;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
+	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a claim gives a share of the device");
+	grant->is_part = true;
+	build_world_regrant(&world);
+	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
+		    "device IDs name MIG devices,a claim gives a share of the device");
+}
+
 static void several_containers_of_one_pod_share_nothing(void **state)
 {
 	(void)state;
@@ -1416,6 +1433,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_was_given_before_replicas_says_nothing_of_mps, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(one_share_alone_does_not_make_the_device_exclusive, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(several_shares_of_several_pods_share_the_device, set_up,
 					tear_down),
