@@ -24,7 +24,8 @@
  * Before it, questions (controller/question.h) where a watch that is behind would make a write wrong:
  *
  *	delete:  is the node gone? Of one that came back the watch may tell later than the server takes
- *	         a DELETE: when it was down, writes get through before the watches have caught up.
+ *	         a DELETE: when it was down, writes get through before the watches have caught up. Or
+ *	         it tells while the answer is under way.
  *	update:  of each tenant for whom a name speaks: has that very pod the name? Then it had
  *	         it when the List was read, for it had started before. Another of that name may have
  *	         come after it, of which no watch has told.
@@ -356,6 +357,14 @@ static void stay_unanswered(struct write *write, const struct error *error)
 	contradict(write);
 }
 
+/* The node whose object is to be deleted; told since that was decided. */
+static bool has_come_back(const struct write *write)
+{
+	return write->wanted == WRITE_DELETE &&
+	       inventory_has_node(write->plan->publisher->config.inventory,
+				  sbuf_view(&write->plan->node_name));
+}
+
 static void hear(struct write *write, struct view body)
 {
 	struct error error = {0};
@@ -365,7 +374,7 @@ static void hear(struct write *write, struct view body)
 		fail(write, &error);
 		return;
 	}
-	if (!is_so) {
+	if (!is_so || has_come_back(write)) {
 		contradict(write);
 		return;
 	}

@@ -260,6 +260,22 @@ static void nothing_is_deleted_of_a_node_that_the_server_has(void **state)
 	assert_int_equal(publisher_counters(world->publisher).deleted, 0);
 }
 
+/* The server was asked before it came back, and a watch told of it before the answer was here. */
+static void nothing_is_deleted_of_a_node_that_a_watch_has_told_of_since(void **state)
+{
+	struct world *world = *state;
+	struct join_device gone = device(JOIN_DELETE, &previous);
+	struct node_fields node = {.name = VIEW("gpu-a")};
+	struct error err;
+
+	apply(world, &gone, 1);
+	assert_int_equal(inventory_put_node(world->inventory, &node, STORE_UPSERT, 1, &err), 0);
+	fake_apiclient_answer(0, NO_NODE);
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_CONFLICT);
+	assert_int_equal(n_fake_requests, 1);
+}
+
 static void nothing_is_deleted_while_the_server_does_not_say_whether_the_node_is_there(void **state)
 {
 	static const enum error_kind kinds[] = {ERROR_RETRY, ERROR_DENIED, ERROR_THROTTLED};
@@ -815,6 +831,8 @@ static const struct CMUnitTest tests[] = {
 		whatever_conflicts_the_object_is_read_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nothing_is_deleted_of_a_node_that_the_server_has, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		nothing_is_deleted_of_a_node_that_a_watch_has_told_of_since, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nothing_is_deleted_while_the_server_does_not_say_whether_the_node_is_there, set_up,
 		tear_down),
