@@ -8,10 +8,9 @@ static bool is_same_owner(const struct holding *a, const struct holding *b)
 	return a->owner->rank == b->owner->rank;
 }
 
-static bool was_published(const struct attribution_status *published,
-			  const struct holding_owner *owner)
+static bool is_listed(const struct attribution_status *published, const struct holding_owner *owner)
 {
-	const struct array before = published ? published->unplaced_tenants : (struct array){0};
+	const struct array before = published->unplaced_tenants;
 	for (uint32_t i = 0; i < before.count; i++) {
 		const struct attribution_unplaced *u = ARRAY_AT(before, struct attribution_unplaced,
 								i);
@@ -46,15 +45,38 @@ static int describe(const struct holding *group, size_t n_group, struct arena *a
 	return 0;
 }
 
-static bool counts(const struct holdings *holdings, const struct attribution_status *published,
-		   const struct holding_owner *owner, struct doubt_book *doubts)
+static bool has_left(const struct holdings *holdings, size_t device,
+		     const struct attribution_status *published, const struct holding_owner *owner)
+{
+	size_t n;
+	if (!attribution_find_tenant(published, owner->pod_uid, owner->container))
+		return false;
+	(void)holding_items_of(holdings, device, owner->pod_uid, owner->container, &n);
+	return n == 0;
+}
+
+/* It is said of one of the node's devices, or explains at once why a tenant of one has vanished. */
+static bool is_said(const struct holdings *holdings, const struct holding_owner *owner)
+{
+	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(
+			&holdings->roster->devices[i]);
+		if (published &&
+		    (is_listed(published, owner) || has_left(holdings, i, published, owner)))
+			return true;
+	}
+	return false;
+}
+
+static bool counts(const struct holdings *holdings, const struct holding_owner *owner,
+		   struct doubt_book *doubts)
 {
 	const struct doubt_fact fact = {
 		.kind = DOUBT_UNPLACED,
 		.pod_uid = owner->pod_uid,
 		.subject = owner->container,
 		.waits_ms = holdings->input->limits->disagreement_ms,
-		.is_published = was_published(published, owner),
+		.is_published = is_said(holdings, owner),
 	};
 	return doubt_counts(doubts, &fact);
 }
@@ -76,7 +98,7 @@ int unplaced_list(const struct holdings *holdings, const struct attribution_stat
 		n = 1;
 		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
 			n++;
-		if (!counts(holdings, published, items[first].owner, doubts))
+		if (!counts(holdings, items[first].owner, doubts))
 			n_waiting++;
 		else if (result.listed.count == LIMIT_UNPLACED_TENANTS)
 			result.left_out++;

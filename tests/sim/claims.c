@@ -207,7 +207,7 @@ void claims_renumber(int node)
 		last = gpu;
 	}
 	for (int i = 0; i < world.n_claims; i++)
-		if (world.claims[i].node == node && world.claims[i].exists)
+		if (world.claims[i].node == node) /* the kubelet knows the names of one that is gone */
 			move_consumers(&world.claims[i]);
 	world.pools[node].whole_told_at = WORLD_NEVER;
 	world.pools[node].is_away = true;

@@ -356,7 +356,21 @@ static void judge_status(const struct attribution_status *status, int gpu, uint6
 			     sent_at);
 }
 
-/* A tenant of before that is not among those of now. */
+static bool is_unplaced(const struct attribution_status *now,
+			const struct attribution_tenant *tenant)
+{
+	for (uint32_t i = 0; i < now->unplaced_tenants.count; i++) {
+		const struct attribution_unplaced *unplaced = ARRAY_AT(
+			now->unplaced_tenants, struct attribution_unplaced, i);
+
+		if (view_equal(unplaced->pod_uid, tenant->pod_uid) &&
+		    view_equal(unplaced->container, tenant->container))
+			return true;
+	}
+	return false;
+}
+
+/* A tenant of before that is not among those of now, and is not said to have a device somewhere. */
 static void judge_absent(const struct attribution_status *now,
 			 const struct attribution_tenant *before, int gpu)
 {
@@ -364,7 +378,8 @@ static void judge_absent(const struct attribution_status *now,
 
 	if (!pod || before->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED ||
 	    pod->node != node_of(now->node_name) ||
-	    attribution_find_tenant(now, before->pod_uid, before->container))
+	    attribution_find_tenant(now, before->pod_uid, before->container) ||
+	    is_unplaced(now, before))
 		return;
 	for (int c = 0; c < pod->n_containers; c++)
 		if (view_equal(view_from(pod->containers[c].name), before->container) &&

@@ -31,34 +31,31 @@ static bool is_same(const char *id, const char *other, bool is_forgotten)
 	return n == n_other && strncmp(id, other, n) == 0;
 }
 
+/* The container, as the API server's news and the status have it. Without a status all are. */
+static bool is_shown(const struct world_pod *pod, const struct world_container *container,
+		     const struct attribution_status *status)
+{
+	const struct world_pod *object = pod->hash[0] ? world_mirror(pod) : pod;
+
+	return !status || (object && object->object.exists && !world_is_over(&object->object) &&
+			   attribution_find_tenant(status, view_from(object->uid),
+						   view_from(container->name)));
+}
+
 static bool holds(const struct world_pod *pod, const char *id, bool is_forgotten, int gpu,
-		  uint64_t since)
+		  uint64_t since, const struct attribution_status *status)
 {
 	for (int c = 0; c < pod->n_containers; c++) {
 		const struct world_container *container = &pod->containers[c];
 
 		if (container->uses_claim || container->held_from == WORLD_NEVER ||
-		    container->held_until < since)
+		    container->held_until < since || !is_shown(pod, container, status))
 			continue;
 		for (int s = 0; s < container->n_slots; s++)
 			if (container->slots[s].gpu == gpu &&
 			    is_same(container->slots[s].id, id, is_forgotten))
 				return true;
 	}
-	return false;
-}
-
-/* As the API server's news and the status have it. */
-static bool is_shown(const struct world_pod *pod, const struct attribution_status *status)
-{
-	const struct world_pod *object = pod->hash[0] ? world_mirror(pod) : pod;
-
-	if (!object || !object->object.exists || world_is_over(&object->object))
-		return false;
-	for (int c = 0; c < pod->n_containers; c++)
-		if (attribution_find_tenant(status, view_from(object->uid),
-					    view_from(pod->containers[c].name)))
-			return true;
 	return false;
 }
 
@@ -100,10 +97,8 @@ static bool is_unit(const char *id, int gpu)
  * whether they had it in a time when it was.
  */
 static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other,
-			  const struct attribution_status *status, int gpu, const char *id)
+			  int gpu, const char *id)
 {
-	if (!is_shown(pod, status) || !is_shown(other, status))
-		return false;
 	if (books_has(pod) && books_has(other))
 		return true;
 	return (books_has(pod) || books_has(other)) && is_unit(id, gpu);
@@ -118,8 +113,8 @@ static bool is_held_by_another(const struct world_pod *pod, const char *id, int 
 		bool is_forgotten = !status && (!books_has(pod) || !books_has(other));
 
 		if (other != pod && is_holder(other) &&
-		    holds(other, id, is_forgotten, gpu, since) &&
-		    (!status || is_to_be_said(pod, other, status, gpu, id)))
+		    holds(other, id, is_forgotten, gpu, since, status) &&
+		    (!status || is_to_be_said(pod, other, gpu, id)))
 			return true;
 	}
 	return false;
@@ -138,7 +133,7 @@ static bool find(int gpu, uint64_t since, const struct attribution_status *statu
 			for (int s = 0; s < pod->containers[c].n_slots; s++) {
 				const char *id = pod->containers[c].slots[s].id;
 
-				if (holds(pod, id, false, gpu, since) &&
+				if (holds(pod, id, false, gpu, since, status) &&
 				    is_held_by_another(pod, id, gpu, since, status))
 					return true;
 			}
