@@ -67,6 +67,7 @@ struct write {
 	enum write_step wanted; /* when all questions are answered */
 	struct list questions;  /* struct question */
 	uint64_t slice_changes; /* as they were when a question of slices was made */
+	uint64_t node_changes;  /* as they were when the question of the node was */
 	struct sbuf name;
 	struct sbuf body;
 	struct apiclient_request *request;
@@ -339,7 +340,7 @@ static void contradict(struct write *write)
 		inventory_distrust_slices(publisher->config.inventory,
 					  sbuf_view(&write->plan->node_name), write->slice_changes,
 					  loop_now_ms(publisher->config.loop));
-	error_set(&error, ERROR_CONFLICT, 0, "%s: not what the watches have told",
+	error_set(&error, ERROR_CONFLICT, 0, "%s: not what the watches told when it was asked",
 		  sbuf_text(&question->path));
 	end_write(write, &error);
 }
@@ -357,12 +358,12 @@ static void stay_unanswered(struct write *write, const struct error *error)
 	contradict(write);
 }
 
-/* The node whose object is to be deleted; told since that was decided. */
+/* The node whose object is to be deleted, since it was asked for; it may be gone again. */
 static bool has_come_back(const struct write *write)
 {
 	return write->wanted == WRITE_DELETE &&
-	       inventory_has_node(write->plan->publisher->config.inventory,
-				  sbuf_view(&write->plan->node_name));
+	       inventory_node_changes(write->plan->publisher->config.inventory,
+				      sbuf_view(&write->plan->node_name)) != write->node_changes;
 }
 
 static void hear(struct write *write, struct view body)
@@ -604,6 +605,8 @@ static int ask_for_node(struct write *write, struct error *err)
 	struct view node_name = sbuf_view(&write->plan->node_name);
 	struct question *question;
 
+	write->node_changes = inventory_node_changes(write->plan->publisher->config.inventory,
+						     node_name);
 	if (!question_is_name(node_name))
 		return 0;
 	if (question_no_node(node_name, &question, err) < 0)

@@ -311,11 +311,14 @@ static void read_partitions(struct subject *subject, struct report_device *devic
 {
 	unsigned max = 0;
 	int code = ASK(subject, max_mig_count, &max);
+	subject->hides_partitions = fails(subject, "MIG devices", code);
 	if (max > LIMIT_REPORT_PARTITIONS) {
-		code = NVML_ABI_INSUFFICIENT_SIZE;
+		device_reader_note(subject->reader,
+				   "%s: MIG devices: up to %u, more than a report holds (%u)",
+				   subject->label, max, LIMIT_REPORT_PARTITIONS);
+		subject->hides_partitions = true;
 		max = 0;
 	}
-	subject->hides_partitions = fails(subject, "MIG devices", code);
 	struct report_partition *items = keep_array(subject->reader, max, sizeof(*items));
 	uint32_t count = 0;
 	for (unsigned i = 0; items && i < max; i++)

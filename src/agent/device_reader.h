@@ -8,7 +8,8 @@
  * datum empty; a lost device is given up as a whole; any other failure is noted in the message.
  *
  * Threads: owner.
- * Limits:  LIMIT_REPORT_PARTITIONS, LIMIT_REPORT_PROCESSES; the message LIMIT_REPORT_MESSAGE bytes.
+ * Limits:  LIMIT_REPORT_PARTITIONS: of a device that may have more none are told, and the message says
+ *          so; LIMIT_REPORT_PROCESSES; the message LIMIT_REPORT_MESSAGE bytes.
  */
 
 #include "agent/nvml_library.h"

@@ -27,3 +27,16 @@ const struct attribution_tenant *attribution_find_tenant(const struct attributio
 	}
 	return NULL;
 }
+
+bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
+			     struct view container)
+{
+	for (uint32_t i = 0; i < status->unplaced_tenants.count; i++) {
+		const struct attribution_unplaced *u = ARRAY_AT(status->unplaced_tenants,
+								struct attribution_unplaced, i);
+
+		if (view_equal(u->pod_uid, pod_uid) && view_equal(u->container, container))
+			return true;
+	}
+	return false;
+}

@@ -304,3 +304,6 @@ const struct condition *attribution_find_condition(const struct attribution_stat
 const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
 							 struct view pod_uid,
 							 struct view container);
+/* True when that container is among the unplaced tenants. */
+bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
+			     struct view container);

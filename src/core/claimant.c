@@ -446,18 +446,6 @@ static bool has_left(const struct attribution_status *published, struct view uid
 	return false;
 }
 
-static bool was_unplaced(const struct attribution_status *published, struct view uid,
-			 struct view container)
-{
-	for (uint32_t i = 0; i < published->unplaced_tenants.count; i++) {
-		const struct attribution_unplaced *u = ARRAY_AT(published->unplaced_tenants,
-								struct attribution_unplaced, i);
-		if (view_equal(u->pod_uid, uid) && view_equal(u->container, container))
-			return true;
-	}
-	return false;
-}
-
 bool claimant_is_lost(const struct holdings *holdings, struct view uid, struct view container)
 {
 	const struct roster *roster = holdings->roster;
@@ -472,7 +460,7 @@ bool claimant_is_lost(const struct holdings *holdings, struct view uid, struct v
 		if (tenant && !claimant_is_displaced(holdings, &roster->devices[i], tenant))
 			return false;
 		was_there |= tenant || has_left(published, uid, container) ||
-			     was_unplaced(published, uid, container);
+			     attribution_is_unplaced(published, uid, container);
 	}
 	return was_there;
 }

@@ -212,17 +212,15 @@ static void read_statuses(struct reader *reader)
 	}
 }
 
+/* what: its partition, and whether it is lost. */
 static void note_grant(struct reader *reader, const struct join_grant *grant,
-		       const struct roster_device *device, struct view partition)
+		       const struct roster_device *device, struct holding what)
 {
-	const struct holding what = {
-		.witnesses = HOLDING_CLAIM,
-		.partition = partition,
-		.takes_no_slot = grant->is_admin,
-		.is_monitor = grant->is_admin,
-		.is_part = grant->is_part,
-		.is_share = grant->is_share,
-	};
+	what.witnesses = HOLDING_CLAIM;
+	what.takes_no_slot = grant->is_admin;
+	what.is_monitor = grant->is_admin;
+	what.is_part = grant->is_part;
+	what.is_share = grant->is_share;
 	struct holding_owner *owner = ledger_add_owner(&reader->ledger,
 						       (struct holding_owner){
 							       .pod_uid = pod_uid(grant->pod),
@@ -242,7 +240,7 @@ static void read_untold(struct reader *reader, const struct join_grant *grant)
 	struct view partition = grant->partition;
 	const struct roster_device *seat = claimant_seat(reader->holdings, grant, &partition);
 	if (seat || !reader->holdings->input->grants_unknown)
-		note_grant(reader, grant, seat, partition);
+		note_grant(reader, grant, seat, (struct holding){.partition = partition});
 }
 
 static const struct roster_device *find_told(const struct reader *reader,
@@ -263,7 +261,7 @@ static void read_lost(struct reader *reader, const struct pod *pod)
 			.pod = pod, .container = claims[i].container, .device = claims[i].claim};
 		if (claimant_is_lost(reader->holdings, pod_uid(pod), grant.container) &&
 		    !roster_find(reader->holdings->roster, grant.device).device)
-			note_grant(reader, &grant, NULL, (struct view){0});
+			note_grant(reader, &grant, NULL, (struct holding){.is_lost = true});
 	}
 }
 
@@ -276,7 +274,8 @@ static void read_grants(struct reader *reader)
 		const struct join_grant *grant = &input->grants[i];
 		const struct roster_device *device = find_told(reader, grant);
 		if (device && !pod_is_over(grant->pod))
-			note_grant(reader, grant, device, grant->partition);
+			note_grant(reader, grant, device,
+				   (struct holding){.partition = grant->partition});
 	}
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *grant = &input->grants[i];

@@ -67,6 +67,7 @@ struct holding {
 	bool is_monitor;       /* it only watches */
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 	bool is_share;         /* by a claim: others may have shares of the same */
+	bool is_lost;          /* by a claim that is gone: see claimant_is_lost() */
 };
 
 /* What one of the books is worth. */

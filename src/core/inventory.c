@@ -370,11 +370,11 @@ const struct report *inventory_find_report(const struct inventory *inventory,
 	return place ? place->report : NULL;
 }
 
-bool inventory_has_node(const struct inventory *inventory, struct view node_name)
+uint64_t inventory_node_changes(const struct inventory *inventory, struct view node_name)
 {
 	const struct place *place = place_find(&inventory->places, node_name);
 
-	return place && place->node;
+	return place ? place->node_changes : 0;
 }
 
 struct view inventory_named_boot(const struct inventory *inventory, struct view node_name)

@@ -50,6 +50,7 @@ static int add(struct node_set *set, struct node *node, uint64_t version, bool i
 		return -1;
 	}
 	place->node = node;
+	place->node_changes++;
 	place_note_boot(set->places, place);
 	place_touch(set->places, place, initial);
 	return 0;
@@ -102,6 +103,7 @@ void node_set_remove(struct node_set *set, struct store_entry *entry, uint64_t n
 	store_remove(&set->store, entry);
 	place->node = NULL;
 	place->gone_at = now_ms;
+	place->node_changes++;
 	place_touch(set->places, place, false);
 	node_free(record->node);
 	free(record);

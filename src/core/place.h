@@ -36,6 +36,7 @@ struct place {
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by core/node_set.h; NULL: the API server has none */
+	uint64_t node_changes;        /* how often it came or went */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
 	const struct report *report;  /* the last accepted one, or NULL */
 	void (*release)(void *owner); /* frees it */

@@ -43,7 +43,7 @@ struct findings {
 	bool has_offer;
 	bool is_offer_known;
 	bool is_by_minor; /* replicas are called as GKE's plugin does */
-	/* Without replicas several pods hold one ID, or one holds it for others: */
+	/* Without replicas several pods hold one ID, or one holds it for others, or a share of it: */
 	bool is_shared;      /* that of the device */
 	bool is_part_shared; /* that of a MIG device */
 	bool has_share;      /* a claim gives a share of either */
@@ -315,6 +315,13 @@ static void conclude_without_ids(struct findings *f)
 		conclude(f, ATTRIBUTION_MODE_UNKNOWN, no_ids);
 }
 
+static void conclude_shared(struct findings *f)
+{
+	tell_replicas_apart(f);
+	if (f->has_share && !view_equal(f->evidence[0], share_ids))
+		add(f, share_ids);
+}
+
 static void conclude_exclusive(struct findings *f)
 {
 	conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
@@ -338,7 +345,7 @@ static void conclude_from_forms(struct findings *f)
 	switch (f->forms) {
 	case FORM_GPU:
 		if (f->is_shared)
-			tell_replicas_apart(f);
+			conclude_shared(f);
 		else
 			conclude_exclusive(f);
 		break;
@@ -550,16 +557,18 @@ static void read_kept(struct findings *f, size_t device, struct uses *uses)
 		const struct array parts = tenant->partitions;
 		assert(f->published); /* it is where the tenant comes from */
 		int mode = f->published->mode;
+		bool is_share = was_evidence(f, share_ids);
 		bool is_mig = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
 			      mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
 		keep_form(f, is_mig);
 		for (uint32_t i = 0; i < parts.count; i++)
 			note_use(uses, (struct use){*ARRAY_AT(parts, struct view, i),
-						    tenant->pod_uid, true});
+						    tenant->pod_uid, true, is_share});
 		/* Which part it is, if it has no UUID, only the claim told. */
 		if (parts.count == 0 && mode != ATTRIBUTION_MODE_MIG)
 			note_use(uses, (struct use){.pod_uid = tenant->pod_uid,
-						    .is_part = is_mig});
+						    .is_part = is_mig,
+						    .is_share = is_share});
 	}
 }
 

@@ -3,7 +3,8 @@
 
 /*
  * sharing - how one device is divided among containers, concluded from what was seen on it: the
- * form of its device IDs, MIG mode, what allocation responses carried, compute mode and processes.
+ * form of its device IDs, MIG mode, what allocation responses carried, compute mode, processes, and
+ * whether claims give it to several pods or in shares.
  * The node's label decides nothing: it corroborates, or a line says that it contradicts.
  *
  * Threads: any.

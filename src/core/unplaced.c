@@ -8,19 +8,6 @@ static bool is_same_owner(const struct holding *a, const struct holding *b)
 	return a->owner->rank == b->owner->rank;
 }
 
-static bool is_listed(const struct attribution_status *published, const struct holding_owner *owner)
-{
-	const struct array before = published->unplaced_tenants;
-	for (uint32_t i = 0; i < before.count; i++) {
-		const struct attribution_unplaced *u = ARRAY_AT(before, struct attribution_unplaced,
-								i);
-		if (view_equal(u->pod_uid, owner->pod_uid) &&
-		    view_equal(u->container, owner->container))
-			return true;
-	}
-	return false;
-}
-
 static int describe(const struct holding *group, size_t n_group, struct arena *arena,
 		    struct attribution_unplaced *ret, struct error *err)
 {
@@ -45,38 +32,28 @@ static int describe(const struct holding *group, size_t n_group, struct arena *a
 	return 0;
 }
 
-static bool has_left(const struct holdings *holdings, size_t device,
-		     const struct attribution_status *published, const struct holding_owner *owner)
+/* That a claim is gone, and its device another now, does not depend on when NVML is read. */
+static bool is_lost(const struct holding *group, size_t n_group)
 {
-	size_t n;
-	if (!attribution_find_tenant(published, owner->pod_uid, owner->container))
-		return false;
-	(void)holding_items_of(holdings, device, owner->pod_uid, owner->container, &n);
-	return n == 0;
-}
-
-/* It is said of one of the node's devices, or explains at once why a tenant of one has vanished. */
-static bool is_said(const struct holdings *holdings, const struct holding_owner *owner)
-{
-	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
-		const struct attribution_status *published = roster_published(
-			&holdings->roster->devices[i]);
-		if (published &&
-		    (is_listed(published, owner) || has_left(holdings, i, published, owner)))
+	for (size_t i = 0; i < n_group; i++) {
+		if (group[i].is_lost)
 			return true;
 	}
 	return false;
 }
 
-static bool counts(const struct holdings *holdings, const struct holding_owner *owner,
-		   struct doubt_book *doubts)
+static bool counts(const struct holdings *holdings, const struct attribution_status *published,
+		   const struct holding *group, size_t n_group, struct doubt_book *doubts)
 {
+	const struct holding_owner *owner = group[0].owner;
 	const struct doubt_fact fact = {
 		.kind = DOUBT_UNPLACED,
 		.pod_uid = owner->pod_uid,
 		.subject = owner->container,
 		.waits_ms = holdings->input->limits->disagreement_ms,
-		.is_published = is_said(holdings, owner),
+		.is_published = (published && attribution_is_unplaced(published, owner->pod_uid,
+								      owner->container)) ||
+				is_lost(group, n_group),
 	};
 	return doubt_counts(doubts, &fact);
 }
@@ -98,7 +75,7 @@ int unplaced_list(const struct holdings *holdings, const struct attribution_stat
 		n = 1;
 		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
 			n++;
-		if (!counts(holdings, items[first].owner, doubts))
+		if (!counts(holdings, published, &items[first], n, doubts))
 			n_waiting++;
 		else if (result.listed.count == LIMIT_UNPLACED_TENANTS)
 			result.left_out++;

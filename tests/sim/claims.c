@@ -187,13 +187,25 @@ static void move_consumers(const struct world_claim *claim)
 		move_containers(claim, &world.pods[claim->consumers[i]]);
 }
 
+static bool has_claimless(int node)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		if (world.pods[i].node == node && world.pods[i].claim >= 0 &&
+		    world_is_active(&world.pods[i]) && !world.claims[world.pods[i].claim].exists)
+			return true;
+	return false;
+}
+
 void claims_renumber(int node)
 {
 	struct world_gpu *last = NULL;
 
-	/* One thing at a time: what a tenant of before held is kept for the last time only. */
+	/*
+	 * One thing at a time: what a tenant of before held is kept for the last time only. And a pod
+	 * whose claim is gone would not start again.
+	 */
 	if (world.nodes[node].mode != WORLD_CLAIMS ||
-	    world.pools[node].whole_told_at == WORLD_NEVER)
+	    world.pools[node].whole_told_at == WORLD_NEVER || has_claimless(node))
 		return;
 	for (int i = 0; i < world.n_gpus; i++) {
 		struct world_gpu *gpu = &world.gpus[i];
@@ -207,7 +219,7 @@ void claims_renumber(int node)
 		last = gpu;
 	}
 	for (int i = 0; i < world.n_claims; i++)
-		if (world.claims[i].node == node) /* the kubelet knows the names of one that is gone */
+		if (world.claims[i].node == node && world.claims[i].exists)
 			move_consumers(&world.claims[i]);
 	world.pools[node].whole_told_at = WORLD_NEVER;
 	world.pools[node].is_away = true;

@@ -256,6 +256,17 @@ static bool is_mode_plain(int gpu, int node)
 	       rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN;
 }
 
+/* Nobody has reported of it there yet. Why that is so is asked of NOT_FRESH. */
+static bool is_unheard(const struct judge *judge)
+{
+	const struct judge before = {.status = judge->before};
+
+	return has_reason(judge, "ReportFresh", "NoAgent") &&
+	       (!judge->before ||
+		!view_equal(judge->before->node_name, judge->status->node_name) ||
+		has_reason(&before, "ReportFresh", "NoAgent"));
+}
+
 void doubt_judge(const struct attribution_status *status, const struct attribution_status *before,
 		 int gpu, int node)
 {
@@ -263,9 +274,7 @@ void doubt_judge(const struct attribution_status *status, const struct attributi
 
 	judge_tenants(&judge);
 	judge_conditions(&judge);
-	/* Why nobody has reported is asked of NOT_FRESH. */
-	if ((status->tenant_count < 0 || status->slots.allocated < 0) &&
-	    !has_reason(&judge, "ReportFresh", "NoAgent"))
+	if ((status->tenant_count < 0 || status->slots.allocated < 0) && !is_unheard(&judge))
 		suspect(&judge, COUNT_UNKNOWN);
 	if (status->sharing.mode == ATTRIBUTION_MODE_UNKNOWN && is_mode_plain(gpu, node))
 		suspect(&judge, MODE_UNKNOWN);

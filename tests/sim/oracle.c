@@ -256,7 +256,8 @@ static bool has_left_its_name(const struct world_pod *pod, const struct world_co
 	if (world.gpus[gpu].node == pod->node)
 		return false;
 	for (int i = 0; i < container->n_old_slots; i++)
-		if (container->old_slots[i].gpu == gpu && has_id(container, container->old_slots[i].id))
+		if (container->old_slots[i].gpu == gpu &&
+		    has_id(container, container->old_slots[i].id))
 			return false;
 	return true;
 }
@@ -356,21 +357,20 @@ static void judge_status(const struct attribution_status *status, int gpu, uint6
 			     sent_at);
 }
 
-static bool is_unplaced(const struct attribution_status *now,
-			const struct attribution_tenant *tenant)
+/*
+ * Its claim cannot be read and gives another device by now, until the slices tell which; and it is
+ * said that it has some device.
+ */
+static bool is_renumbered(const struct attribution_status *now, const struct world_pod *pod,
+			  const struct world_container *container)
 {
-	for (uint32_t i = 0; i < now->unplaced_tenants.count; i++) {
-		const struct attribution_unplaced *unplaced = ARRAY_AT(
-			now->unplaced_tenants, struct attribution_unplaced, i);
-
-		if (view_equal(unplaced->pod_uid, tenant->pod_uid) &&
-		    view_equal(unplaced->container, tenant->container))
-			return true;
-	}
-	return false;
+	return pod->claim >= 0 && container->n_old_slots > 0 &&
+	       memcmp(container->old_slots, container->slots, sizeof(container->slots)) != 0 &&
+	       world.pools[pod->node].whole_told_at == WORLD_NEVER &&
+	       attribution_is_unplaced(now, view_from(pod->uid), view_from(container->name));
 }
 
-/* A tenant of before that is not among those of now, and is not said to have a device somewhere. */
+/* A tenant of before that is not among those of now. */
 static void judge_absent(const struct attribution_status *now,
 			 const struct attribution_tenant *before, int gpu)
 {
@@ -378,12 +378,11 @@ static void judge_absent(const struct attribution_status *now,
 
 	if (!pod || before->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED ||
 	    pod->node != node_of(now->node_name) ||
-	    attribution_find_tenant(now, before->pod_uid, before->container) ||
-	    is_unplaced(now, before))
+	    attribution_find_tenant(now, before->pod_uid, before->container))
 		return;
 	for (int c = 0; c < pod->n_containers; c++)
 		if (view_equal(view_from(pod->containers[c].name), before->container) &&
-		    rest_must_show(pod, c, gpu))
+		    rest_must_show(pod, c, gpu) && !is_renumbered(now, pod, &pod->containers[c]))
 			oracle_accuse(ORACLE_LOST, "%s: %s/%.*s has vanished, and holds it still",
 				      world.gpus[gpu].uuid, pod->name,
 				      VIEW_ARG(before->container));

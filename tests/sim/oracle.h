@@ -16,6 +16,9 @@
  *		other excuse: not a lost watch, not a clock, not a short List, not a replayed or
  *		forged report. But for this: an annotation of HAMi's that somebody spoilt, and
  *		that names a device which came to the pod's node later, makes it Annotated there.
+ *		And for claims: a node whose devices were numbered anew, until the controller was
+ *		told of all its slices; and a card that left the node, while nothing there has the
+ *		name by which the claim gave it.
  *		One that is Confirmed lists a witness that names its UID, or HAMi or KAI and
  *		Processes.
  *		A tenant that is borne out by Processes had one, that container on that device;
@@ -53,7 +56,8 @@
  * LOST		A tenant that was listed does not vanish while it holds the device, its pod lives
  *		and a book of the kubelet's has it: not by a short List, a source that failed, an
  *		older report, a restart of anything; nor while it has it by a claim: not by slices
- *		that go, are not whole or are numbered anew, nor by an API that is denied.
+ *		that go, are not whole or are numbered anew, nor by an API that is denied; but a
+ *		claim that cannot be read while they are numbered anew may leave it unplaced.
  * LATE		While nothing has been wrong for a while, a pod's new phase or its end shows
  *		within 3 s of the moment when the controller was told, a new tenant within 6 s of
  *		its allocation, and that a node is silent 3 s after it has been so for the stated

@@ -328,7 +328,7 @@ static void more_partitions_than_a_report_holds_make_the_list_unknown(void **sta
 		assert_int_equal(device_at(f, 0)->partitions.present, rows[i].is_known);
 		assert_int_equal(device_at(f, 0)->processes.present, rows[i].is_known);
 	}
-	assert_message_has(f, GPU_A ": MIG devices: Insufficient Size");
+	assert_message_has(f, GPU_A ": MIG devices: up to 57, more than a report holds (56)");
 }
 
 static const struct report_process *process_at(const struct fixture *f, uint32_t i)

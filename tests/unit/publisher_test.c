@@ -264,16 +264,33 @@ static void nothing_is_deleted_of_a_node_that_the_server_has(void **state)
 static void nothing_is_deleted_of_a_node_that_a_watch_has_told_of_since(void **state)
 {
 	struct world *world = *state;
-	struct join_device gone = device(JOIN_DELETE, &previous);
+	struct attribution object = previous;
+	struct join_device gone = device(JOIN_DELETE, &object);
+	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct node_fields node = {.name = VIEW("gpu-a")};
+	uint64_t version = 1;
 	struct error err;
 
-	apply(world, &gone, 1);
-	assert_int_equal(inventory_put_node(world->inventory, &node, STORE_UPSERT, 1, &err), 0);
-	fake_apiclient_answer(0, NO_NODE);
-	wait_done(world);
-	assert_int_equal(world->kind, ERROR_CONFLICT);
-	assert_int_equal(n_fake_requests, 1);
+	arena_init(&arena, LIMIT_KIB);
+	object.status.node_name = node.name;
+	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
+						   7, &err),
+			 0);
+	for (unsigned is_gone_again = 0; is_gone_again < 2; is_gone_again++) {
+		fake_apiclient_reset();
+		apply(world, &gone, 1);
+		assert_int_equal(inventory_put_node(world->inventory, &node, STORE_UPSERT,
+						    version++, &err),
+				 0);
+		if (is_gone_again)
+			inventory_remove(world->inventory, INVENTORY_NODES, node.name, version++,
+					 1000);
+		fake_apiclient_answer(0, NO_NODE);
+		wait_done(world);
+		assert_int_equal(world->kind, ERROR_CONFLICT);
+		assert_int_equal(n_fake_requests, 1);
+		inventory_remove(world->inventory, INVENTORY_NODES, node.name, version++, 1000);
+	}
 }
 
 static void nothing_is_deleted_while_the_server_does_not_say_whether_the_node_is_there(void **state)

@@ -1039,14 +1039,35 @@ static void one_share_alone_does_not_make_the_device_exclusive(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->is_share = true;
-	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	for (int is_read = 1; is_read >= 0; is_read--) {
+		world.n_granted = (size_t)is_read;
+		world.input.grants_unknown = !is_read;
+		build_world_regrant(&world);
+		expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1,
+			    "compute mode is Default,a claim gives a share of the device");
+	}
 	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
 	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a claim gives a share of the device");
+}
+
+static void one_share_of_a_part_alone_is_not_all_of_it(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	grant->is_share = true;
 	grant->is_part = true;
-	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-		    "device IDs name MIG devices,a claim gives a share of the device");
+	for (int has_uuid = 0; has_uuid < 2; has_uuid++) {
+		grant->partition = has_uuid ? build_world_mig(&world, 0, 0) : VIEW("");
+		for (int is_read = 1; is_read >= 0; is_read--) {
+			world.n_granted = (size_t)is_read;
+			world.input.grants_unknown = !is_read;
+			build_world_regrant(&world);
+			expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
+				    "device IDs name MIG devices,a claim gives a share of the device");
+		}
+	}
 }
 
 static void several_containers_of_one_pod_share_nothing(void **state)
@@ -1433,6 +1454,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_was_given_before_replicas_says_nothing_of_mps, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(one_share_of_a_part_alone_is_not_all_of_it, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(one_share_alone_does_not_make_the_device_exclusive, set_up,
 					tear_down),

@@ -75,34 +75,6 @@ static void a_device_or_partition_that_nobody_told_of_is_unplaced(void **state)
 	expect_tenants(build_world_status(&world, 7), "uid-a/main,uid-b/main");
 }
 
-/* Of that one nothing has been published, and the controller has seen nothing before. */
-static void what_is_said_of_one_device_is_said_of_one_that_comes_at_once(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("what is this"));
-	publish_later();
-	build_world_restart(&world);
-	build_world_exclusive(&world, 1);
-	build_world_report(&world);
-	build_world_publish(&world);
-	expect_unplaced(build_world_status(&world, 1), "uid-a/main what is this");
-}
-
-static void who_keeps_a_device_is_not_said_to_be_unplaced_before_it_is_time(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_exclusive(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
-	expect_tenants(publish(), "uid-a/main");
-	build_world_list(&world, "a", "main", VIEW("what is this"));
-	build_world_book(&world, "uid-a", "main", VIEW("what is this"));
-	expect_unplaced(publish(), "");
-	expect_unplaced(publish_later(), "uid-a/main what is this");
-	expect_tenants(build_world_status(&world, 0), "uid-a/main");
-}
-
 static void a_holder_of_whom_less_is_known_is_shown_with_less(void **state)
 {
 	(void)state;
@@ -346,10 +318,6 @@ static const struct CMUnitTest tests[] = {
 		an_id_of_no_known_form_is_shown_with_its_holder_on_every_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_device_or_partition_that_nobody_told_of_is_unplaced,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_said_of_one_device_is_said_of_one_that_comes_at_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_keeps_a_device_is_not_said_to_be_unplaced_before_it_is_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_holder_of_whom_less_is_known_is_shown_with_less, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(an_odd_id_is_placed_by_the_uuid_that_it_begins_with, set_up,
