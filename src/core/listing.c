@@ -10,14 +10,14 @@
  *	the checkpoint
  *	an entry of the same         that entry's pod holds them. The name must not decide here: the
  *	container, same ID, of       API server's pod of that name may be the one before or after
- *	another standing             the one that the kubelet means
+ *	another standing             the one that the kubelet means. One that ended by a checkpoint
+ *	                             of some time ago may have been followed since: the name decides
  *	the pod of that name, if     it holds them, by name only
  *	the kubelet had it by then
  *	none                         the IDs are held by somebody that nobody can name
  */
 
 #include "core/listing.h"
-
 
 /* The standings of entries that have an ID that the List has in a container of the same name. Those
  * of the pod itself are among them: whoever asks knows that it has none of that standing. */
@@ -158,16 +158,6 @@ static void note_listed(struct listing *listing, const struct report_pod_resourc
 	}
 }
 
-/*
- * Of the pod that has the name now, or of the one that ended? A good checkpoint would have the
- * former: where it has not, the report is older than the pod, and another is under way.
- */
-static bool is_open(const struct listing *listing, const struct pod *pod, struct view container)
-{
-	return listing->holdings->checkpoint == HOLDING_BOOK_DATED &&
-	       is_meant(listing, pod, container);
-}
-
 /* An unknown UID in a checkpoint of some time ago can be long gone, in a good one it is new. */
 static bool is_by_unknown(const struct listing *listing, unsigned match,
 			  const struct report_pod_resource *said, const struct pod *pod)
@@ -181,13 +171,6 @@ static bool is_foreign(const struct listing *listing, uint32_t index, unsigned m
 	const bool *are_foreign = listing->holdings->input->is_foreign;
 	return are_foreign && are_foreign[index] && !has(match, BOOK_UNKNOWN) &&
 	       !has(match, BOOK_ENDED);
-}
-
-static void note_untold(struct listing *listing, const struct report_pod_resource *said)
-{
-	const struct holding what = {.witnesses = HOLDING_LIST};
-	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		ledger_note(listing->ledger, NULL, *ARRAY_AT(said->device_ids, struct view, i), what);
 }
 
 static void explain(struct listing *listing, uint32_t index)
@@ -219,10 +202,9 @@ static void explain(struct listing *listing, uint32_t index)
 		return;
 	else if (is_by_unknown(listing, match, said, pod))
 		support_entries(listing, said, NULL);
-	else if (has(match, BOOK_ENDED) && !is_open(listing, pod, said->container))
+	else if (has(match, BOOK_ENDED) &&
+		 !(pod && listing->holdings->checkpoint == HOLDING_BOOK_DATED))
 		return;
-	else if (has(match, BOOK_ENDED))
-		note_untold(listing, said);
 	else
 		note_by_name(listing, said, owner);
 }

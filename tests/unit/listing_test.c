@@ -186,10 +186,32 @@ static void an_ended_uid_explains_a_name_until_the_successor_runs(void **state)
 	world.report.checkpoint.entries.count = 1;
 	expect_tenants(publish(), "");
 	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE, "AllResolved");
-	/* Unless it is the checkpoint that is: then it is one of the two. */
-	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	/* Unless it is the checkpoint that is: then the name tells. */
+	date_book();
+	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
+}
+
+static void beside_a_dated_checkpoint_a_list_of_the_second_of_a_start_may_mean_either(void **state)
+{
+	(void)state;
+	follow((struct build_pod){.started_at = world.input.listed_at});
+	date_book();
 	expect_tenants(publish(), "");
 	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_FALSE, "PodUnknown");
+	world.input.listed_at += 1000;
+	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
+}
+
+/* An old kubelet lists it for a while. */
+static void an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_list(&world, "gone", "main", build_world_uuid(&world, 0));
+	build_world_book(&world, "uid-gone", "main", build_world_uuid(&world, 0));
+	build_world_end(&world, "uid-gone");
+	date_book();
+	expect_text(publish()->slots.summary, "0/1");
 }
 
 static void an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run(
@@ -500,7 +522,7 @@ static void every_id_of_an_entry_counts(void **state)
 		{"uid-a", true, false, false, "uid-a/main", "Checkpoint,PodResources", 1, "1/4"},
 		{"uid-new", false, false, false, "uid-new/main", "Checkpoint", 1, "1/4"},
 		{"uid-old", false, false, true, "", "", 0, "0/4"},
-		{"uid-old", false, true, true, "", "", 0, "3/4"},
+		{"uid-old", false, true, true, "uid-a/main", "PodResources", 3, "3/4"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tear_down(NULL);
@@ -543,7 +565,7 @@ static void what_nobody_can_be_told_to_hold_is_held_by_the_list_alone(void **sta
 	(void)state;
 	struct roster roster;
 	struct holdings holdings;
-	follow((struct build_pod){0});
+	follow((struct build_pod){.started_at = world.input.listed_at});
 	date_book();
 	read_holdings(&roster, &holdings);
 	assert_int_equal(holdings.n_items, 1);
@@ -814,6 +836,12 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_id_of_a_living_pods_entry_does_not_speak_for_an_unknown_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		beside_a_dated_checkpoint_a_list_of_the_second_of_a_start_may_mean_either, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run,
 		set_up, tear_down),
