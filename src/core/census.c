@@ -8,6 +8,8 @@
 
 #include "core/census.h"
 
+#include <stdlib.h>
+
 struct census_name {
 	const struct pod *pod;
 	bool is_listed; /* the List has a pod of that name */
@@ -132,7 +134,20 @@ const struct pod *census_find_name(const struct census *census, struct view name
 	return at != LOOKUP_END ? census->by_name[at].pod : NULL;
 }
 
-int64_t census_ended_at(const struct census *census, struct view uid)
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+bool census_is_elsewhere(const struct census *census, struct view uid)
+{
+	const struct join_input *input = census->input;
+
+	return input->n_elsewhere > 0 &&
+	       bsearch(&uid, input->elsewhere, input->n_elsewhere, sizeof(uid), by_text);
+}
+
+int64_t census_ended_at(const struct census *census, struct view uid, int64_t seen_at)
 {
 	const struct join_input *input = census->input;
 	const struct pod *pod = census_find_uid(census, uid);
@@ -141,7 +156,7 @@ int64_t census_ended_at(const struct census *census, struct view uid)
 		if (view_equal(input->ends[i].pod_uid, uid))
 			return input->now_wall_ms - input->ends[i].age_ms;
 	}
-	return input->now_wall_ms;
+	return input->report || seen_at == 0 ? input->now_wall_ms : seen_at;
 }
 
 bool census_is_named(const struct census *census, const struct pod *pod)

@@ -104,7 +104,7 @@ static int gather_doubts(const struct place *place, uint64_t now_ms, struct aren
 	return 0;
 }
 
-/* The UIDs of pods that a report names, and those of them that are on other nodes. */
+/* The UIDs of pods that are named here, and those of them that are on other nodes. */
 struct named {
 	const struct gather_sources *sources;
 	const struct place *place;
@@ -134,6 +134,36 @@ static size_t count_named(const struct report *report)
 	return n;
 }
 
+static const struct array *tenants_of(const struct list *link)
+{
+	return &CONTAINER_OF(link, struct attribution_record, link)->attribution.status.tenants;
+}
+
+static size_t count_published(const struct place *place)
+{
+	size_t n = 0;
+
+	for (const struct list *l = place->attributions.next; l != &place->attributions;
+	     l = l->next)
+		n += tenants_of(l)->count;
+	return n;
+}
+
+/* Whom a name was found for was of this node. */
+static void note_published(struct named *named)
+{
+	const struct list *end = &named->place->attributions;
+
+	for (const struct list *l = end->next; l != end; l = l->next)
+		for (uint32_t i = 0; i < tenants_of(l)->count; i++) {
+			const struct attribution_tenant *tenant = ARRAY_AT(
+				*tenants_of(l), struct attribution_tenant, i);
+
+			if (tenant->pod_name.len == 0)
+				note_named(named, tenant->pod_uid);
+		}
+}
+
 static int by_text(const void *a, const void *b)
 {
 	return view_compare(*(const struct view *)a, *(const struct view *)b);
@@ -159,7 +189,8 @@ static int gather_elsewhere(const struct gather_sources *sources, const struct p
 	const struct array *entries = &report->checkpoint.entries;
 	struct named named = {.sources = sources, .place = place};
 
-	named.elsewhere = arena_alloc(arena, count_named(report), sizeof(*named.elsewhere));
+	named.elsewhere = arena_alloc(arena, count_named(report) + count_published(place),
+				      sizeof(*named.elsewhere));
 	if (!named.elsewhere)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < entries->count; i++)
@@ -170,6 +201,7 @@ static int gather_elsewhere(const struct gather_sources *sources, const struct p
 		for (uint32_t k = 0; k < processes->count; k++)
 			note_named(&named, ARRAY_AT(*processes, struct report_process, k)->pod_uid);
 	}
+	note_published(&named);
 	input->elsewhere = named.elsewhere;
 	input->n_elsewhere = fold_named(&named);
 	return 0;

@@ -111,8 +111,9 @@ struct join_input {
 	size_t n_ended; /* while a report still names them */
 	const struct join_end *ends; /* of pods of the node that are over, or were lately */
 	size_t n_ends;
-	const struct view *elsewhere; /* UIDs that the report names, by checkpoint or processes, and */
-	size_t n_elsewhere; /* the API server places on another node: sorted, each once */
+	const struct view *elsewhere; /* UIDs that the report names, by checkpoint or processes, or what */
+	size_t n_elsewhere; /* is published as unknown, and that the API server places on another */
+			    /* node: sorted, each once */
 	const bool *is_foreign; /* of each entry of the List: the API server has a pod of that name */
 				/* on another node; NULL: of none */
 	const struct join_previous *previous;

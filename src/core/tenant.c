@@ -341,13 +341,15 @@ static void remember(struct resolver *resolver, const struct attribution_tenant 
 		return; /* nobody ever knew that pod: there is nothing to remember */
 	if (view_equal(tenant->stand_in, VIEW("HAMi")))
 		return; /* it held some device, maybe not this */
+	/* Of a card that comes from another node that node's report says nothing here. */
+	int64_t seen_at = resolver->published ? attribution_seen_at(resolver->published, tenant) : 0;
 	resolver->ended[resolver->n_ended++] = (struct attribution_past_tenant){
 		.pod_uid = tenant->pod_uid,
 		.pod_namespace = tenant->pod_namespace,
 		.pod_name = tenant->pod_name,
 		.container = tenant->container,
 		.since = tenant->since,
-		.until = census_ended_at(&resolver->holdings->census, tenant->pod_uid),
+		.until = census_ended_at(&resolver->holdings->census, tenant->pod_uid, seen_at),
 	};
 }
 
@@ -392,7 +394,7 @@ static void carry_unknown(struct resolver *resolver, const struct attribution_te
 	bool is_list_good = holdings->list == HOLDING_BOOK_OK && !holdings->is_settling;
 
 	if (holdings->checkpoint != HOLDING_BOOK_NONE || is_list_good ||
-	    (pod && pod_is_over(pod))) {
+	    (pod ? pod_is_over(pod) : census_is_elsewhere(&holdings->census, tenant->pod_uid))) {
 		end_tenant(resolver, tenant);
 	} else if (pod) {
 		struct attribution_tenant *kept = keep_tenant(resolver, tenant);

@@ -90,17 +90,10 @@ static int by_text(const void *a, const void *b)
 	return view_compare(*(const struct view *)a, *(const struct view *)b);
 }
 
-static bool is_on_other_node(const struct finder *finder, struct view uid)
-{
-	const struct join_input *input = finder->holdings->input;
-	return input->n_elsewhere > 0 &&
-	       bsearch(&uid, input->elsewhere, input->n_elsewhere, sizeof(uid), by_text);
-}
-
 static struct suspect identify(struct finder *finder, const struct report_process *process)
 {
 	const struct pod *pod = census_find_uid(&finder->holdings->census, process->pod_uid);
-	if (!pod && is_on_other_node(finder, process->pod_uid)) {
+	if (!pod && census_is_elsewhere(&finder->holdings->census, process->pod_uid)) {
 		finder->n_refused++;
 		return (struct suspect){.process = process};
 	}

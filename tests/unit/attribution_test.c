@@ -61,9 +61,51 @@ static void a_tenant_is_found_by_pod_and_container(void **state)
 	}
 }
 
+static void an_unplaced_tenant_is_found_by_pod_and_container(void **state)
+{
+	(void)state;
+	static struct attribution_unplaced unplaced[] = {
+		{.pod_uid = VIEW_INIT("u1"), .container = VIEW_INIT("main")},
+		{.pod_uid = VIEW_INIT("u2"), .container = VIEW_INIT("side")},
+	};
+	static const struct attribution_status with = {
+		.unplaced_tenants = {unplaced, ARRAY_SIZE(unplaced), true}};
+	static const struct {
+		const char *uid, *container;
+		bool is_there;
+	} rows[] = {
+		{"u1", "main", true}, {"u2", "side", true}, {"u1", "side", false},
+		{"u2", "main", false}, {"", "", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view uid = view_from(rows[i].uid), container = view_from(rows[i].container);
+
+		assert_int_equal(attribution_is_unplaced(&with, uid, container), rows[i].is_there);
+		assert_false(attribution_is_unplaced(&empty, uid, container));
+	}
+}
+
+static void a_tenant_was_last_seen_by_the_report_or_when_it_came(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t reported_at, since, seen_at;
+	} rows[] = {{0, 0, 0}, {0, 7, 0}, {5, 0, 5}, {5, 4, 5}, {5, 5, 5}, {5, 6, 6}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct attribution_status of = {.report.observed_at = rows[i].reported_at};
+		const struct attribution_tenant tenant = {.since = rows[i].since};
+
+		assert_true(attribution_seen_at(&of, &tenant) == rows[i].seen_at);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_condition_is_found_by_its_whole_type),
 	cmocka_unit_test(a_tenant_is_found_by_pod_and_container),
+	cmocka_unit_test(an_unplaced_tenant_is_found_by_pod_and_container),
+	cmocka_unit_test(a_tenant_was_last_seen_by_the_report_or_when_it_came),
 };
 
 TEST_MAIN(tests)

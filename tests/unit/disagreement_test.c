@@ -621,9 +621,11 @@ static void a_list_that_may_mean_the_container_does_not_speak_by_silence(void **
 {
 	(void)state;
 	build_world_shared(&world, 0, 3);
-	build_world_pod(&world, (struct build_pod){.name = "a",
-						   .told = {build_world_replica(&world, 0, 0),
-							    build_world_replica(&world, 0, 1)}});
+	struct build_pod a = {.name = "a",
+			      .started_at = world.input.listed_at,
+			      .told = {build_world_replica(&world, 0, 0),
+				       build_world_replica(&world, 0, 1)}};
+	build_world_pod(&world, a);
 	build_world_end(&world, "uid-b");
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
 	const struct attribution_status *status;
@@ -638,9 +640,12 @@ static void a_list_that_may_mean_the_container_does_not_speak_by_silence(void **
 		expect_tenant(status, "uid-a", RUNNING, CONFIRMED);
 	}
 	/* That it may mean somebody by another ID is no reason. */
+	a.started_at = 0;
+	build_world_pod(&world, a);
 	build_world_list_nothing(&world);
 	build_world_list(&world, "a", "side", VIEW(""))->device_ids.count = 0;
-	build_world_pod(&world, (struct build_pod){.name = "c"});
+	build_world_pod(&world, (struct build_pod){.name = "c",
+						   .started_at = world.input.listed_at});
 	build_world_list(&world, "c", "main", build_world_replica(&world, 0, 2));
 	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 2));
 	status = publish_later();
@@ -700,14 +705,16 @@ static void what_was_read_before_the_pod_began_contradicts_nothing(void **state)
 	expect_disagreement(publish(), "uid-a/main Checkpoint=0 PodStatus=1");
 }
 
-static void without_a_list_nobody_waits_for_when_it_was_read(void **state)
+static void without_a_list_the_report_tells_when_it_was_read(void **state)
 {
 	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a",
-						   .started_at = world.input.listed_at - 999,
+						   .started_at = world.report.observed_at - 999,
 						   .told = {build_world_uuid(&world, 0)}});
 	build_world_fail_list(&world);
+	expect_disagreement(publish_later(), "");
+	world.report.observed_at++;
 	expect_disagreement(publish_later(), "uid-a/main Checkpoint=0 PodStatus=1");
 }
 
@@ -935,7 +942,7 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_was_read_before_the_pod_began_contradicts_nothing,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_a_list_nobody_waits_for_when_it_was_read, set_up,
+	cmocka_unit_test_setup_teardown(without_a_list_the_report_tells_when_it_was_read, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_names_another_device_contradicts_whenever_it_was_read, set_up, tear_down),

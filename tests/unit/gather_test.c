@@ -95,11 +95,11 @@ static int tear_down(void **state)
 }
 
 /* Object n, whose status names that node. */
-static void put_object(unsigned n, const char *node)
+static void put_object_of(unsigned n, const char *node, struct array tenants)
 {
 	const struct attribution object = {
 		.name = view_from(names[n]), .uuid = view_from(uuids[n]),
-		.status.node_name = view_from(node),
+		.status = {.node_name = view_from(node), .tenants = tenants},
 	};
 	struct arena nothing;
 	struct error err;
@@ -108,6 +108,11 @@ static void put_object(unsigned n, const char *node)
 	assert_int_equal(attribution_set_put(&attributions, &object, &nothing, STORE_UPSERT, 1,
 					     false, &err), 0);
 	arena_deinit(&nothing);
+}
+
+static void put_object(unsigned n, const char *node)
+{
+	put_object_of(n, node, (struct array){0});
 }
 
 static struct pod_fields pod_of(const char *name, const char *node)
@@ -360,6 +365,30 @@ static void only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign(void
 	assert_true(view_equal(input.elsewhere[1], VIEW("away")));
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
 		assert_int_equal(input.is_foreign[i], i == 0 || i == 3);
+}
+
+/* What was found for a name was of this node; whose UID nobody knew may have come elsewhere since. */
+static void who_is_published_as_unknown_may_be_elsewhere_without_a_report(void **state)
+{
+	(void)state;
+	static struct attribution_tenant tenants[] = {
+		{.pod_uid = VIEW_INIT("away")},
+		{.pod_uid = VIEW_INIT("also"), .pod_name = VIEW_INIT("also")},
+		{.pod_uid = VIEW_INIT("nobody")},
+		{.pod_uid = VIEW_INIT("here")},
+		{.pod_uid = VIEW_INIT("again")},
+	};
+	const struct pod_fields told[] = {pod_of("here", "a"), pod_of("away", "b"),
+					  pod_of("also", "b"), pod_of("again", "c")};
+
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
+		put_pod(&told[i]);
+	for (unsigned n = 0; n < 2; n++)
+		put_object_of(n, "a", (struct array){tenants, ARRAY_SIZE(tenants), true});
+	struct join_input input = gather("a", NOW);
+	assert_int_equal(input.n_elsewhere, 2);
+	assert_true(view_equal(input.elsewhere[0], VIEW("again")));
+	assert_true(view_equal(input.elsewhere[1], VIEW("away")));
 }
 
 #define MAX_NAMED 3
@@ -868,6 +897,8 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_names_a_device_elsewhere_counts_where_only_the_api_speaks, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_is_published_as_unknown_may_be_elsewhere_without_a_report, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
