@@ -58,8 +58,7 @@ static const struct join_slice_device *find_slice(const struct join_input *input
 	return NULL;
 }
 
-/* What NVML said, it said lately and in this boot. */
-static bool is_nvml_current(const struct join_input *input)
+bool claimant_hears_nvml(const struct join_input *input)
 {
 	return input->report && !input->is_of_former_boot &&
 	       input->report_age_ms < input->limits->report_stale_ms;
@@ -68,14 +67,14 @@ static bool is_nvml_current(const struct join_input *input)
 /* By NVML; -1: it does not say. */
 static int64_t minor_now(const struct join_input *input, const struct roster_device *device)
 {
-	return device->reported && is_nvml_current(input) ? device->reported->minor : -1;
+	return device->reported && claimant_hears_nvml(input) ? device->reported->minor : -1;
 }
 
 /* Another device to which NVML gives that number; NULL: it gives it to none. */
 static const struct report_device *find_taker(const struct join_input *input,
 					      const struct roster_device *device, int64_t minor)
 {
-	const struct array devices = is_nvml_current(input) ? input->report->devices
+	const struct array devices = claimant_hears_nvml(input) ? input->report->devices
 							    : (struct array){0};
 
 	for (uint32_t i = 0; minor >= 0 && i < devices.count; i++) {
@@ -95,23 +94,35 @@ static bool was_on(const struct roster_device *device, struct view uid, struct v
 	return tenant && claimant_is_one(tenant);
 }
 
-/* One of the container's is left for the device. Without its claim they are not known. */
+/* One of the container's is left for the device; or, without its claim, may be. */
 static bool has_number_left(const struct holdings *holdings, const struct roster_device *device,
-			    struct view uid, struct view container)
+			    struct view uid, struct view container, bool *ret_is_told)
 {
 	const struct join_input *input = holdings->input;
-	bool has_grants = false;
 
+	*ret_is_told = false;
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct join_grant *grant = &input->grants[i];
 		if (!view_equal(pod_uid(grant->pod), uid) ||
 		    !view_equal(grant->container, container))
 			continue;
+		*ret_is_told = true;
 		if (!find_taker(input, device, claimant_minor(grant->name)))
 			return true;
-		has_grants = true;
 	}
-	return !has_grants;
+	return !*ret_is_told;
+}
+
+/* Of the node's devices the only one that NVML gives no number: it has the one that is left. */
+static bool is_last(const struct holdings *holdings, const struct roster_device *device)
+{
+	const struct roster *roster = holdings->roster;
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		const struct roster_device *other = &roster->devices[i];
+		if (other != device && minor_now(holdings->input, other) < 0)
+			return false;
+	}
+	return true;
 }
 
 /* Not where the container has both devices: whichever is which, it has them. */
@@ -119,8 +130,13 @@ static bool is_taken_from(const struct holdings *holdings, const struct roster_d
 			  int64_t minor, struct view uid, struct view container)
 {
 	const struct report_device *taker = find_taker(holdings->input, device, minor);
-	return taker && (!was_on(roster_find(holdings->roster, taker->uuid).device, uid, container) ||
-			 !has_number_left(holdings, device, uid, container));
+	bool is_told;
+	if (!taker)
+		return false;
+	if (!has_number_left(holdings, device, uid, container, &is_told))
+		return true;
+	return !was_on(roster_find(holdings->roster, taker->uuid).device, uid, container) &&
+	       !(is_told && is_last(holdings, device));
 }
 
 bool claimant_is_borne_out(const struct holdings *holdings, const struct join_grant *grant,

@@ -21,6 +21,8 @@ bool claimant_is_one(const struct attribution_tenant *tenant);
 bool claimant_is_unheard(const struct join_input *input, struct view pod_uid);
 /* The number of the device that NVIDIA's driver calls so, or a part of it; -1: none. */
 int64_t claimant_minor(struct view name);
+/* True when what NVML said of the node's devices, it said lately and in this boot. */
+bool claimant_hears_nvml(const struct join_input *input);
 /*
  * The device's number as it is told now: by NVML, if lately and in this boot, or else by slices; -1:
  * by neither, or NVML gives the one in the slices to another device.

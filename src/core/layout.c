@@ -78,7 +78,9 @@ int layout_describe(const struct holdings *holdings, size_t device, struct arena
 		described = published->device;
 	if (reported) {
 		described.index = reported->index;
-		described.minor = reported->minor;
+		/* What it was before the boot is not what slices may have told since. */
+		if (!published || claimant_hears_nvml(holdings->input))
+			described.minor = reported->minor;
 		described.pci_bus_id = reported->pci_bus_id;
 		described.memory_mib = reported->memory_mib;
 		described.serial = reported->serial;

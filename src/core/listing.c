@@ -102,6 +102,18 @@ static bool is_since_start(struct listing *listing, const struct pod *pod)
 	return listed_at >= started_at + POD_GRANULARITY_MS;
 }
 
+/* On the device: the kubelet has it, whatever the API server knows. */
+static bool has_process(const struct roster_place *place, struct view uid)
+{
+	const struct report_device *reported = place->device->reported;
+	const struct array processes = reported ? reported->processes : (struct array){0};
+	for (uint32_t i = 0; i < processes.count; i++) {
+		if (view_equal(ARRAY_AT(processes, struct report_process, i)->pod_uid, uid))
+			return true;
+	}
+	return false;
+}
+
 /* Who holds an ID of that place, when the name is all there is to go by. */
 static enum by_name judge_name(struct listing *listing, const struct roster_place *place,
 			       const struct report_pod_resource *said, const struct pod *pod)
@@ -113,7 +125,8 @@ static enum by_name judge_name(struct listing *listing, const struct roster_plac
 		return BY_NAME_POD;
 	if (pod && is_since_start(listing, pod))
 		return BY_NAME_POD;
-	if (past_has_namesake(listing->past, said, uid, scope) && (!pod || !pod_started_at(pod)))
+	if (past_has_namesake(listing->past, said, uid, scope) &&
+	    (!pod || (!pod_started_at(pod) && !has_process(place, uid))))
 		return BY_NAME_NOBODY;
 	return BY_NAME_UNKNOWN;
 }

@@ -200,10 +200,34 @@ static const struct roster_device *mark_reservation(struct ledger *ledger, const
 	return device != HOLDING_NOWHERE ? &holdings->roster->devices[device] : NULL;
 }
 
+static bool is_published_on(const struct roster_device *device, const struct pod *pod)
+{
+	const struct attribution_status *published = roster_published(device);
+	for (uint32_t i = 0; published && i < published->tenants.count; i++) {
+		if (view_equal(ARRAY_AT(published->tenants, struct attribution_tenant, i)->pod_uid,
+			       pod_uid(pod)))
+			return true;
+	}
+	return false;
+}
+
+/* While a book is not there, or may be short, a reservation stays where it was published. */
+static const struct roster_device *find_kept(const struct holdings *holdings, const struct pod *pod)
+{
+	bool is_told = holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete;
+	for (size_t i = 0; i < holdings->roster->n_devices && !is_told; i++) {
+		if (is_published_on(&holdings->roster->devices[i], pod))
+			return &holdings->roster->devices[i];
+	}
+	return NULL;
+}
+
 /* Until a witness has told which device the reservation holds, its annotation does. */
 static void resolve_reservation(struct ledger *ledger, const struct pod *pod)
 {
 	const struct roster_device *device = mark_reservation(ledger, pod, false);
+	if (!device)
+		device = find_kept(ledger->holdings, pod);
 	if (!device)
 		device = roster_find(ledger->holdings->roster, pod_kai_device(pod)).device;
 	if (device && note_sharers(ledger, pod_kai_group(pod), device))

@@ -1005,6 +1005,62 @@ static void the_number_that_slices_tell_is_published_before_there_is_a_report(vo
 	assert_int_equal(publish(1)->device.minor, 0);
 }
 
+/* Of a former boot, or of long ago. */
+static void the_number_that_slices_told_is_not_undone_by_what_nvml_said_before(void **state)
+{
+	for (unsigned is_old = 0; is_old < 2; is_old++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 0);
+		build_world_slice(&world, 0)->name = VIEW("gpu-0");
+		claim("a", 0)->name = VIEW("gpu-1");
+		assert_int_equal(publish(0)->device.minor, 0);
+		if (is_old)
+			world.input.report_age_ms = world.limits.report_stale_ms;
+		else
+			world.input.is_of_former_boot = true;
+		world.slices[0].name = VIEW("gpu-1");
+		assert_int_equal(publish(0)->device.minor, 1);
+		world.input.n_slice_devices = 0;
+		assert_int_equal(publish(0)->device.minor, 1);
+		world.input.report_age_ms = 0;
+		world.input.is_of_former_boot = false;
+		assert_int_equal(publish(0)->device.minor, 0);
+	}
+}
+
+/* The claim gives gpu-0 and gpu-1, and NVML names all but one of three devices. */
+static void the_only_device_without_a_number_has_the_one_that_is_left(void **state)
+{
+	static const struct {
+		unsigned n_numbered;
+		const char *tenants;
+	} rows[] = {{2, "uid-a/main"}, {1, ""}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *devices[3];
+		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
+		for (unsigned n = 0; n < 3; n++) {
+			devices[n] = build_world_device(&world, 2 - n);
+			build_world_slice(&world, n)->name = build_world_text(&world, "gpu-%u", n);
+		}
+		for (unsigned n = 0; n < 2; n++) {
+			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+			grant->name = build_world_text(&world, "gpu-%u", n);
+			grant->device = build_world_text(&world, "pool/gpu-%u", n);
+		}
+		build_world_regrant(&world);
+		expect_tenants(publish(0), "uid-a/main");
+		/* Device 2 gets the number of device 0, which is off the bus. */
+		devices[0]->minor = 0;
+		devices[1]->minor = 2;
+		world.report.devices.count = rows[i].n_numbered;
+		expect_tenants(publish(0), rows[i].tenants);
+	}
+}
+
 static void whose_claim_is_gone_is_lost_when_slices_number_the_device_anew(void **state)
 {
 	(void)state;
@@ -1671,6 +1727,12 @@ static const struct CMUnitTest tests[] = {
 		who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_number_that_slices_tell_is_published_before_there_is_a_report, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_number_that_slices_told_is_not_undone_by_what_nvml_said_before, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_only_device_without_a_number_has_the_one_that_is_left, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		whose_claim_is_gone_is_lost_when_slices_number_the_device_anew, set_up, tear_down),

@@ -202,6 +202,22 @@ static void beside_a_dated_checkpoint_a_list_of_the_second_of_a_start_may_mean_e
 	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
 }
 
+/* Its process is on the device, so the kubelet has it, and no other of that name. */
+static void who_runs_there_by_a_name_is_not_taken_for_the_one_before(void **state)
+{
+	(void)state;
+	for (unsigned is_its = 0; is_its < 2; is_its++) {
+		tear_down(state);
+		set_up(state);
+		follow((struct build_pod){.is_unseen = true});
+		date_book();
+		build_world_process(&world, 0, 1, is_its ? "uid-new" : "uid-old");
+		const struct attribution_status *status = publish();
+		expect_tenants(status, "");
+		expect_text(status->slots.summary, is_its ? "1/1" : "0/1");
+	}
+}
+
 /* An old kubelet lists it for a while. */
 static void an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has(void **state)
 {
@@ -842,6 +858,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_runs_there_by_a_name_is_not_taken_for_the_one_before, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run,
 		set_up, tear_down),

@@ -586,6 +586,48 @@ static void a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation(vo
 	expect_tenants(build_world_status(&world, 1), "uid-a/main,uid-r/main");
 }
 
+/* It may be a while until a kubelet's book tells of it again, and until it writes its annotation. */
+static void while_no_book_can_be_read_a_reservation_is_where_it_was_published(void **state)
+{
+	(void)state;
+	reserve("g1");
+	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
+	expect_tenants(publish(), "uid-a/main,uid-r/main");
+	build_world_restart(&world);
+	expect_tenants(publish(), "uid-a/main,uid-r/main");
+	expect_tenants(build_world_status(&world, 1), "");
+	/* Books of which none can be short do not have it. */
+	build_world_report(&world);
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_pod(&world, (struct build_pod){.name = "r",
+						   .reservation = true,
+						   .kai_group = "g1",
+						   .wants_no_gpu = true});
+	build_world_pod(&world,
+			(struct build_pod){.name = "a", .kai_group = "g1", .wants_no_gpu = true});
+	expect_tenants(publish(), "");
+}
+
+static void without_one_of_the_books_a_reservation_is_where_it_was_published(void **state)
+{
+	(void)state;
+	void (*const fail[])(struct build_world *) = {build_world_fail_list, build_world_fail_book};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fail); i++) {
+		tear_down(state);
+		set_up(state);
+		reserve("g1");
+		build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
+		publish();
+		build_world_list_nothing(&world);
+		build_world_book_nothing(&world);
+		fail[i](&world);
+		expect_tenants(publish(), "uid-a/main,uid-r/main");
+		expect_tenants(build_world_status(&world, 1), "");
+	}
+}
+
 static void a_reservation_of_no_known_device_places_nobody(void **state)
 {
 	(void)state;
@@ -869,6 +911,12 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_no_book_can_be_read_a_reservation_is_where_it_was_published, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_one_of_the_books_a_reservation_is_where_it_was_published, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_of_no_known_device_places_nobody, set_up,
 					tear_down),
