@@ -458,13 +458,31 @@ static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *
 	return set_witnesses(resolver, left, kept, err);
 }
 
+/* It stood there for what HAMi's annotation, which comes later, tells to be on other devices. */
+static bool is_led_elsewhere(const struct resolver *resolver,
+			     const struct attribution_tenant *tenant)
+{
+	const struct holdings *holdings = resolver->holdings;
+	size_t n_led = 0;
+	if (!view_equal(tenant->stand_in, VIEW("HAMi")))
+		return false;
+	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
+		size_t n;
+		const struct holding *items = holding_items_of(holdings, i, tenant->pod_uid,
+							       tenant->container, &n);
+		for (size_t k = 0; k < n; k++)
+			n_led += (items[k].witnesses & HOLDING_HAMI) != 0;
+	}
+	return n_led >= (size_t)tenant->slots;
+}
+
 static int carry_known(struct resolver *resolver, const struct attribution_tenant *tenant,
 		       struct error *err)
 {
 	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 
 	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver, tenant) ||
-	    is_withdrawn(resolver, tenant, pod))
+	    is_withdrawn(resolver, tenant, pod) || is_led_elsewhere(resolver, tenant))
 		end_tenant(resolver, tenant);
 	else {
 		struct attribution_tenant *kept = keep_tenant(resolver, tenant);

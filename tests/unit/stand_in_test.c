@@ -225,6 +225,37 @@ static void a_sidecars_part_of_hamis_annotation_comes_first(void **state)
 		   HAMI_OF(0) ";" HAMI_OF(1) ";", on);
 }
 
+/* While the List is short what no book has stays a tenant. */
+static void a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is(void **state)
+{
+	static const struct {
+		const char *text;
+		bool leaves;
+	} rows[] = {
+		{NULL, false},
+		{HAMI_OF(1) ";", false},
+		{HAMI_OF(1) HAMI_OF(2) ";", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		offer_hami();
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		for (unsigned k = 0; k < 2; k++)
+			build_world_book(&world, "uid-a", "main", hami_id(0, k));
+		expect_text(expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+		build_world_fail_book(&world);
+		build_world_list_nothing(&world);
+		if (rows[i].text)
+			build_world_pod(&world,
+					(struct build_pod){.name = "a", .hami = rows[i].text});
+		for (unsigned k = 0; k < 2 && rows[i].text; k++)
+			build_world_list(&world, "a", "main", hami_id(0, k));
+		expect_tenants(publish(), rows[i].leaves ? "" : "uid-a/main");
+	}
+}
+
 /* No List has init containers; nor has the annotation ephemeral ones. */
 static void with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all(void **state)
 {
@@ -870,6 +901,8 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_sidecars_part_of_hamis_annotation_comes_first, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all, set_up,
 		tear_down),
