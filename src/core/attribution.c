@@ -28,14 +28,6 @@ const struct attribution_tenant *attribution_find_tenant(const struct attributio
 	return NULL;
 }
 
-int64_t attribution_seen_at(const struct attribution_status *status,
-			    const struct attribution_tenant *tenant)
-{
-	int64_t reported_at = status->report.observed_at;
-
-	return reported_at > 0 && reported_at < tenant->since ? tenant->since : reported_at;
-}
-
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
 			     struct view container)
 {

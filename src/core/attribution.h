@@ -304,9 +304,6 @@ const struct condition *attribution_find_condition(const struct attribution_stat
 const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
 							 struct view pod_uid,
 							 struct view container);
-/* When one of its tenants was last seen there, ms since 1970; 0: no report has told of it. */
-int64_t attribution_seen_at(const struct attribution_status *status,
-			    const struct attribution_tenant *tenant);
 /* True when that container is among the unplaced tenants. */
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
 			     struct view container);

@@ -147,7 +147,7 @@ bool census_is_elsewhere(const struct census *census, struct view uid)
 	       bsearch(&uid, input->elsewhere, input->n_elsewhere, sizeof(uid), by_text);
 }
 
-int64_t census_ended_at(const struct census *census, struct view uid, int64_t seen_at)
+int64_t census_ended_at(const struct census *census, struct view uid)
 {
 	const struct join_input *input = census->input;
 	const struct pod *pod = census_find_uid(census, uid);
@@ -156,7 +156,7 @@ int64_t census_ended_at(const struct census *census, struct view uid, int64_t se
 		if (view_equal(input->ends[i].pod_uid, uid))
 			return input->now_wall_ms - input->ends[i].age_ms;
 	}
-	return input->report || seen_at == 0 ? input->now_wall_ms : seen_at;
+	return input->now_wall_ms;
 }
 
 bool census_is_named(const struct census *census, const struct pod *pod)

@@ -31,13 +31,9 @@ const struct pod *census_find_name(const struct census *census, struct view name
 				   struct view name);
 /* True when the API server places the pod of that UID, which is named here, on another node. */
 bool census_is_elsewhere(const struct census *census, struct view uid);
-/*
- * By the controller's wall clock: when the API server told that the pod of that UID is over or gone.
- * Where it has not told so, or the controller does not remember when, it is now; or before the first
- * report since the start, when nobody watched, the moment at which it was last seen: seen_at, 0 if
- * that is not known.
- */
-int64_t census_ended_at(const struct census *census, struct view uid, int64_t seen_at);
+/* By the controller's wall clock: when the API server told that the pod of that UID is over or gone;
+ * now, where it has not told so, or the controller does not remember when. */
+int64_t census_ended_at(const struct census *census, struct view uid);
 /* True when the report's List names the pod, which is one of the node's. */
 bool census_is_named(const struct census *census, const struct pod *pod);
 /* True when the report's List has every pod that is not over and has a container it must show. */

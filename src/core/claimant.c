@@ -8,8 +8,9 @@
  * it is of, and the one of before stays for a while; but NVML numbers devices as this boot does, and
  * the number that a device was published with is that by which its tenants were found. So what a
  * name said is void where NVML, in the boot that the Node names, has another number for the device,
- * or none and that number for a device that is not the container's; and where no name tells it now, a
- * container stays on the devices that have a number which one of its own was published with.
+ * or none and that number for a device that is not the container's, unless another of its numbers is
+ * left and this the only device without one; and where no name tells it now, a container stays on the
+ * devices that have a number which one of its own was published with.
  */
 
 #include "core/claimant.h"
@@ -113,7 +114,7 @@ static bool has_number_left(const struct holdings *holdings, const struct roster
 	return !*ret_is_told;
 }
 
-/* Of the node's devices the only one that NVML gives no number: it has the one that is left. */
+/* Of the node's devices the only one to which NVML gives no number: it has the one that is left. */
 static bool is_last(const struct holdings *holdings, const struct roster_device *device)
 {
 	const struct roster *roster = holdings->roster;

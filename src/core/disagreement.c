@@ -255,14 +255,12 @@ static void carry(struct finder *finder, struct attribution_tenant *tenant)
 
 /*
  * What the report has may have been read when the kubelet did not have the pod yet. A heartbeat makes
- * it no newer if the agent has not read its sources since, which without a List it does not say.
+ * it no newer if the agent has not read its sources since. (Without a List it does not say.)
  */
 static bool is_read_before(const struct finder *finder, const struct pod *pod)
 {
-	const struct join_input *input = finder->holdings->input;
-	int64_t read_at = finder->holdings->list == HOLDING_BOOK_OK ? input->listed_at
-								    : input->report->observed_at;
-	return read_at < pod_started_at(pod) + POD_GRANULARITY_MS;
+	return finder->holdings->list == HOLDING_BOOK_OK &&
+	       finder->holdings->input->listed_at < pod_started_at(pod) + POD_GRANULARITY_MS;
 }
 
 /*

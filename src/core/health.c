@@ -132,11 +132,9 @@ static void add_holder(struct judge *judge, struct view uid, int64_t since, int6
 
 /* Who was published, and is no tenant now, left at some time before now; what is published may be
  * old, where writes were not accepted. */
-static int64_t left_by(const struct judge *judge, const struct attribution_tenant *tenant)
+static int64_t left_by(const struct judge *judge, struct view uid)
 {
-	return census_ended_at(&judge->holdings->census, tenant->pod_uid,
-			       attribution_seen_at(judge->published, tenant)) +
-	       TOLD_LATE_MS;
+	return census_ended_at(&judge->holdings->census, uid) + TOLD_LATE_MS;
 }
 
 /* Whom the API server does not know may be nobody, and HAMi's stand-in may be on another device; what
@@ -150,7 +148,7 @@ static void add_tenants(struct judge *judge, struct array tenants, bool are_ther
 		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED &&
 		    !view_equal(tenant->stand_in, VIEW("HAMi")))
 			add_holder(judge, tenant->pod_uid, tenant->since,
-				   are_there ? INT64_MAX : left_by(judge, tenant));
+				   are_there ? INT64_MAX : left_by(judge, tenant->pod_uid));
 	}
 }
 

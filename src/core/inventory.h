@@ -124,7 +124,8 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 /* The report that is kept of that node, or NULL; borrowed until the next change. */
 const struct report *inventory_find_report(const struct inventory *inventory,
 					   struct view node_name);
-/* Counts how often the Node of that name was told to have come or gone. */
+/* Counts how often the Node of that name was told to have come or gone; from 0 on again when nothing
+ * was known of it for a while. */
 uint64_t inventory_node_changes(const struct inventory *inventory, struct view node_name);
 /* The boot that the Node of that name names; empty: none. Borrowed until the next change. */
 struct view inventory_named_boot(const struct inventory *inventory, struct view node_name);

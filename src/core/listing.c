@@ -102,21 +102,32 @@ static bool is_since_start(struct listing *listing, const struct pod *pod)
 	return listed_at >= started_at + POD_GRANULARITY_MS;
 }
 
-/* On the device: the kubelet has it, whatever the API server knows. */
-static bool has_process(const struct roster_place *place, struct view uid)
+/* On any device: the kubelet has it, whatever the API server knows. */
+static bool has_process(const struct listing *listing, const struct pod *pod)
 {
-	const struct report_device *reported = place->device->reported;
-	const struct array processes = reported ? reported->processes : (struct array){0};
-	for (uint32_t i = 0; i < processes.count; i++) {
-		if (view_equal(ARRAY_AT(processes, struct report_process, i)->pod_uid, uid))
-			return true;
+	const struct array devices = listing->holdings->input->report->devices;
+	for (uint32_t i = 0; i < devices.count; i++) {
+		const struct array processes =
+			ARRAY_AT(devices, struct report_device, i)->processes;
+		for (uint32_t k = 0; k < processes.count; k++) {
+			if (view_equal(ARRAY_AT(processes, struct report_process, k)->pod_uid,
+				       pod_uid(pod)))
+				return true;
+		}
 	}
 	return false;
 }
 
+/* The kubelet has taken it over, so that it means no earlier one by the name. */
+static bool is_taken_over(const struct listing *listing, const struct pod *pod)
+{
+	return pod_started_at(pod) || has_process(listing, pod);
+}
+
 /* Who holds an ID of that place, when the name is all there is to go by. */
 static enum by_name judge_name(struct listing *listing, const struct roster_place *place,
-			       const struct report_pod_resource *said, const struct pod *pod)
+			       const struct report_pod_resource *said, const struct pod *pod,
+			       bool is_new)
 {
 	size_t scope = scope_of(listing->holdings->roster, place);
 	struct view uid = pod ? pod_uid(pod) : (struct view){0};
@@ -125,8 +136,7 @@ static enum by_name judge_name(struct listing *listing, const struct roster_plac
 		return BY_NAME_POD;
 	if (pod && is_since_start(listing, pod))
 		return BY_NAME_POD;
-	if (past_has_namesake(listing->past, said, uid, scope) &&
-	    (!pod || (!pod_started_at(pod) && !has_process(place, uid))))
+	if (past_has_namesake(listing->past, said, uid, scope) && !is_new)
 		return BY_NAME_NOBODY;
 	return BY_NAME_UNKNOWN;
 }
@@ -135,11 +145,12 @@ static void note_by_name(struct listing *listing, const struct report_pod_resour
 			 struct holding_owner *owner)
 {
 	const struct holding what = {.witnesses = HOLDING_LIST};
+	const struct pod *pod = owner ? owner->pod : NULL;
+	const bool is_new = pod && is_taken_over(listing, pod);
 	for (uint32_t i = 0; i < said->device_ids.count; i++) {
 		struct view id = *ARRAY_AT(said->device_ids, struct view, i);
 		struct roster_place place = roster_find(listing->holdings->roster, id);
-		enum by_name by_name = place.device ? judge_name(listing, &place, said,
-								 owner ? owner->pod : NULL)
+		enum by_name by_name = place.device ? judge_name(listing, &place, said, pod, is_new)
 						    : BY_NAME_UNKNOWN;
 		if (by_name != BY_NAME_NOBODY)
 			ledger_note(listing->ledger, by_name == BY_NAME_POD ? owner : NULL, id,
@@ -186,6 +197,13 @@ static bool is_foreign(const struct listing *listing, uint32_t index, unsigned m
 	       !has(match, BOOK_ENDED);
 }
 
+/* Whom a checkpoint of some time ago has as ended, by the pod that has the name now. */
+static bool is_followed(const struct listing *listing, const struct pod *pod)
+{
+	return pod && listing->holdings->checkpoint == HOLDING_BOOK_DATED &&
+	       is_taken_over(listing, pod);
+}
+
 static void explain(struct listing *listing, uint32_t index)
 {
 	const struct report_pod_resource *said =
@@ -215,8 +233,7 @@ static void explain(struct listing *listing, uint32_t index)
 		return;
 	else if (is_by_unknown(listing, match, said, pod))
 		support_entries(listing, said, NULL);
-	else if (has(match, BOOK_ENDED) &&
-		 !(pod && listing->holdings->checkpoint == HOLDING_BOOK_DATED))
+	else if (has(match, BOOK_ENDED) && !is_followed(listing, pod))
 		return;
 	else
 		note_by_name(listing, said, owner);

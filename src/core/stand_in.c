@@ -211,7 +211,8 @@ static bool is_published_on(const struct roster_device *device, const struct pod
 	return false;
 }
 
-/* While a book is not there, or may be short, a reservation stays where it was published. */
+/* While a book is not there, or may be short, a reservation stays where it was published: on the first
+ * such device of the roster. NULL: it is not there, or the books tell. */
 static const struct roster_device *find_kept(const struct holdings *holdings, const struct pod *pod)
 {
 	bool is_told = holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete;
@@ -222,7 +223,7 @@ static const struct roster_device *find_kept(const struct holdings *holdings, co
 	return NULL;
 }
 
-/* Until a witness has told which device the reservation holds, its annotation does. */
+/* Until a witness has told which device the reservation holds, or did, its annotation does. */
 static void resolve_reservation(struct ledger *ledger, const struct pod *pod)
 {
 	const struct roster_device *device = mark_reservation(ledger, pod, false);

@@ -7,10 +7,11 @@
  *	the API server says that its pod is gone or over	it ended
  *	both books are good, the List is complete, and
  *	neither has it						it ended
+ *	HAMi's annotation places all for which it stood in	it ended
  *	otherwise						it stays as it was
  *
  * A holder that the API server has never known cannot end by its word: it goes when the checkpoint
- * no longer has it.
+ * no longer has it, or the API server turns out to have it on another node.
  */
 
 #include "core/tenant.h"
@@ -341,15 +342,13 @@ static void remember(struct resolver *resolver, const struct attribution_tenant 
 		return; /* nobody ever knew that pod: there is nothing to remember */
 	if (view_equal(tenant->stand_in, VIEW("HAMi")))
 		return; /* it held some device, maybe not this */
-	/* Of a card that comes from another node that node's report says nothing here. */
-	int64_t seen_at = resolver->published ? attribution_seen_at(resolver->published, tenant) : 0;
 	resolver->ended[resolver->n_ended++] = (struct attribution_past_tenant){
 		.pod_uid = tenant->pod_uid,
 		.pod_namespace = tenant->pod_namespace,
 		.pod_name = tenant->pod_name,
 		.container = tenant->container,
 		.since = tenant->since,
-		.until = census_ended_at(&resolver->holdings->census, tenant->pod_uid, seen_at),
+		.until = census_ended_at(&resolver->holdings->census, tenant->pod_uid),
 	};
 }
 
@@ -458,13 +457,35 @@ static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *
 	return set_witnesses(resolver, left, kept, err);
 }
 
-/* It stood there for what HAMi's annotation, which comes later, tells to be on other devices. */
+/* By what was published, on all devices. */
+static int64_t count_stood_in(const struct holdings *holdings,
+			      const struct attribution_tenant *tenant)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(
+			&holdings->roster->devices[i]);
+		const struct attribution_tenant *before =
+			published ? attribution_find_tenant(published, tenant->pod_uid,
+							    tenant->container)
+				  : NULL;
+		if (before && view_equal(before->stand_in, VIEW("HAMi")))
+			n += before->slots;
+	}
+	return n;
+}
+
+/*
+ * HAMi's annotation, which comes later than the IDs, tells where everything is by now for which the
+ * container stood in.
+ */
 static bool is_led_elsewhere(const struct resolver *resolver,
 			     const struct attribution_tenant *tenant)
 {
 	const struct holdings *holdings = resolver->holdings;
-	size_t n_led = 0;
-	if (!view_equal(tenant->stand_in, VIEW("HAMi")))
+	int64_t n_led = 0;
+	if (!view_equal(tenant->stand_in, VIEW("HAMi")) ||
+	    !(holding_heard_of(holdings, tenant->pod_uid, tenant->container) & HOLDING_HAMI))
 		return false;
 	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
 		size_t n;
@@ -473,7 +494,7 @@ static bool is_led_elsewhere(const struct resolver *resolver,
 		for (size_t k = 0; k < n; k++)
 			n_led += (items[k].witnesses & HOLDING_HAMI) != 0;
 	}
-	return n_led >= (size_t)tenant->slots;
+	return n_led >= count_stood_in(holdings, tenant);
 }
 
 static int carry_known(struct resolver *resolver, const struct attribution_tenant *tenant,

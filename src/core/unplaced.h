@@ -9,6 +9,7 @@
  * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
  * seen for disagreement_ms (core/doubt.h); one that was published stays as long as it is there, and
  * one of whom the API server tells (a lost claim's) counts at once, also of a node that is silent.
+ * Before the first report since the controller's start nobody new is listed.
  *
  * An ID that begins with a device's UUID is that device's, whatever follows; its holder is a tenant.
  * When what follows is of no known form nobody can say what share of the device that is.

@@ -86,26 +86,10 @@ static void an_unplaced_tenant_is_found_by_pod_and_container(void **state)
 	}
 }
 
-static void a_tenant_was_last_seen_by_the_report_or_when_it_came(void **state)
-{
-	(void)state;
-	static const struct {
-		int64_t reported_at, since, seen_at;
-	} rows[] = {{0, 0, 0}, {0, 7, 0}, {5, 0, 5}, {5, 4, 5}, {5, 5, 5}, {5, 6, 6}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct attribution_status of = {.report.observed_at = rows[i].reported_at};
-		const struct attribution_tenant tenant = {.since = rows[i].since};
-
-		assert_true(attribution_seen_at(&of, &tenant) == rows[i].seen_at);
-	}
-}
-
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_condition_is_found_by_its_whole_type),
 	cmocka_unit_test(a_tenant_is_found_by_pod_and_container),
 	cmocka_unit_test(an_unplaced_tenant_is_found_by_pod_and_container),
-	cmocka_unit_test(a_tenant_was_last_seen_by_the_report_or_when_it_came),
 };
 
 TEST_MAIN(tests)

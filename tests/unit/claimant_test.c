@@ -1029,7 +1029,7 @@ static void the_number_that_slices_told_is_not_undone_by_what_nvml_said_before(v
 	}
 }
 
-/* The claim gives gpu-0 and gpu-1, and NVML names all but one of three devices. */
+/* The claim gives gpu-0 and gpu-1; device 0 is off the bus, and another has its number. */
 static void the_only_device_without_a_number_has_the_one_that_is_left(void **state)
 {
 	static const struct {
@@ -1053,9 +1053,8 @@ static void the_only_device_without_a_number_has_the_one_that_is_left(void **sta
 		}
 		build_world_regrant(&world);
 		expect_tenants(publish(0), "uid-a/main");
-		/* Device 2 gets the number of device 0, which is off the bus. */
-		devices[0]->minor = 0;
 		devices[1]->minor = 2;
+		devices[0]->minor = 0;
 		world.report.devices.count = rows[i].n_numbered;
 		expect_tenants(publish(0), rows[i].tenants);
 	}

@@ -219,7 +219,7 @@ static void who_runs_there_by_a_name_is_not_taken_for_the_one_before(void **stat
 }
 
 /* An old kubelet lists it for a while. */
-static void an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has(void **state)
+static void an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has_yet(void **state)
 {
 	(void)state;
 	build_world_exclusive(&world, 0);
@@ -228,6 +228,13 @@ static void an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has(v
 	build_world_end(&world, "uid-gone");
 	date_book();
 	expect_text(publish()->slots.summary, "0/1");
+	/* Nor is it one that the kubelet has not taken over yet. */
+	build_world_pod(&world, (struct build_pod){.name = "gone",
+						   .uid = "uid-new",
+						   .is_unseen = true});
+	expect_text(publish()->slots.summary, "0/1");
+	build_world_pod(&world, (struct build_pod){.name = "gone", .uid = "uid-new"});
+	expect_text(publish()->slots.summary, "1/1");
 }
 
 static void an_ended_uid_in_a_dated_checkpoint_explains_the_name_of_a_pod_that_did_not_run(
@@ -856,7 +863,7 @@ static const struct CMUnitTest tests[] = {
 		beside_a_dated_checkpoint_a_list_of_the_second_of_a_start_may_mean_either, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
-		an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has, set_up,
+		an_ended_uid_in_a_dated_checkpoint_explains_a_name_that_no_pod_has_yet, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_runs_there_by_a_name_is_not_taken_for_the_one_before, set_up, tear_down),

@@ -467,20 +467,6 @@ static void who_left_did_so_when_the_api_server_told_it(void **state)
 	assert_true(recent_at(0)->until == BUILD_WORLD_NOW + 600);
 }
 
-/* It may have left at any time since, and need not have been there when an error was told. */
-static void who_left_while_nobody_watched_was_there_when_it_was_last_seen(void **state)
-{
-	(void)state;
-	publish_one_tenant();
-	alter_published()->since = BUILD_WORLD_NOW - 5000;
-	build_world_restart(&world);
-	build_world_remove_pod(&world, "uid-a");
-	build_world_wait(&world, 1000);
-	expect_recent(publish(), "uid-a");
-	assert_true(recent_at(0)->until == world.report.observed_at);
-	assert_true(world.report.observed_at == BUILD_WORLD_NOW - 1000);
-}
-
 static void an_unknown_tenant_that_is_on_another_node_stays_no_tenant_without_a_report(void **state)
 {
 	(void)state;
@@ -1800,8 +1786,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_good_list_ends_an_unknown_holder_unless_it_may_be_short, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_left_did_so_when_the_api_server_told_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_left_while_nobody_watched_was_there_when_it_was_last_seen, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_unknown_tenant_that_is_on_another_node_stays_no_tenant_without_a_report, set_up,
 		tear_down),
