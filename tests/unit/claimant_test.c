@@ -1044,7 +1044,9 @@ static void the_only_device_without_a_number_has_the_one_that_is_left(void **sta
 		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
 		for (unsigned n = 0; n < 3; n++) {
 			devices[n] = build_world_device(&world, 2 - n);
-			build_world_slice(&world, n)->name = build_world_text(&world, "gpu-%u", n);
+			struct join_slice_device *slice = build_world_slice(&world, n);
+			slice->name = build_world_text(&world, "gpu-%u", n);
+			slice->is_whole = true; /* what has another name is no seat */
 		}
 		for (unsigned n = 0; n < 2; n++) {
 			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);

@@ -404,6 +404,7 @@ static void admin_access_is_said(void **state)
 	use(add_pod("u1"), &whole_claim, add_claim(&fields));
 	add_device("gpu-0", GPU_0, "");
 	assert_true(only()->is_admin);
+	assert_false(only()->is_share);
 	assert_text(only()->uuid, GPU_0);
 }
 

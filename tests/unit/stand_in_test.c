@@ -658,6 +658,23 @@ static void while_no_book_can_be_read_a_reservation_is_where_it_was_published(vo
 	expect_tenants(publish(), "");
 }
 
+static void a_reservation_stays_where_it_is_beside_whoever_holds_another_device(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g1"},
+			build_world_uuid(&world, 1));
+	build_world_pod(&world, (struct build_pod){.name = "z", .kai_group = "g1"});
+	publish();
+	build_world_restart(&world);
+	publish();
+	expect_tenants_of(0, "uid-b/main");
+	expect_tenants_of(1, "uid-r/main,uid-z/main");
+}
+
 static void without_one_of_the_books_a_reservation_is_where_it_was_published(void **state)
 {
 	(void)state;
@@ -970,6 +987,9 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_one_of_the_books_a_reservation_is_where_it_was_published, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_reservation_stays_where_it_is_beside_whoever_holds_another_device, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_reservation_of_no_known_device_places_nobody, set_up,
 					tear_down),
