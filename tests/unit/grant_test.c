@@ -423,6 +423,7 @@ static void a_share_of_a_device_has_a_name_of_its_own(void **state)
 	world.n_uses = 0;
 	use(world.pods[0], &whole_claim, add_claim(&fields));
 	assert_text(only()->device, "p/gpu-0/1");
+	assert_true(only()->is_share);
 }
 
 /* The UUIDs that stand behind a claimed name, for one pool with these devices. */

@@ -202,7 +202,7 @@ static void beside_a_dated_checkpoint_a_list_of_the_second_of_a_start_may_mean_e
 	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
 }
 
-/* Its process is on the device, so the kubelet has it, and no other of that name. */
+/* Its process is on some device, so the kubelet has it, and no other of that name. */
 static void who_runs_there_by_a_name_is_not_taken_for_the_one_before(void **state)
 {
 	(void)state;
@@ -211,7 +211,10 @@ static void who_runs_there_by_a_name_is_not_taken_for_the_one_before(void **stat
 		set_up(state);
 		follow((struct build_pod){.is_unseen = true});
 		date_book();
-		build_world_process(&world, 0, 1, is_its ? "uid-new" : "uid-old");
+		build_world_device(&world, 1);
+		build_world_process(&world, 0, 1, "uid-old");
+		build_world_process(&world, 1, 2, "uid-old");
+		build_world_process(&world, 1, 3, is_its ? "uid-new" : "uid-old");
 		const struct attribution_status *status = publish();
 		expect_tenants(status, "");
 		expect_text(status->slots.summary, is_its ? "1/1" : "0/1");
