@@ -215,8 +215,9 @@ static bool is_published_on(const struct roster_device *device, const struct pod
  * such device of the roster. NULL: it is not there, or the books tell. */
 static const struct roster_device *find_kept(const struct holdings *holdings, const struct pod *pod)
 {
-	bool is_told = holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete;
-	for (size_t i = 0; i < holdings->roster->n_devices && !is_told; i++) {
+	if (holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete)
+		return NULL;
+	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
 		if (is_published_on(&holdings->roster->devices[i], pod))
 			return &holdings->roster->devices[i];
 	}
