@@ -457,44 +457,16 @@ static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *
 	return set_witnesses(resolver, left, kept, err);
 }
 
-/* By what was published, on all devices. */
-static int64_t count_stood_in(const struct holdings *holdings,
-			      const struct attribution_tenant *tenant)
-{
-	int64_t n = 0;
-	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
-		const struct attribution_status *published = roster_published(
-			&holdings->roster->devices[i]);
-		const struct attribution_tenant *before =
-			published ? attribution_find_tenant(published, tenant->pod_uid,
-							    tenant->container)
-				  : NULL;
-		if (before && view_equal(before->stand_in, VIEW("HAMi")))
-			n += before->slots;
-	}
-	return n;
-}
-
 /*
- * HAMi's annotation, which comes later than the IDs, tells where everything is by now for which the
- * container stood in.
+ * HAMi's annotation, which comes later than the IDs, tells what the container has instead. A book
+ * that names a container has all its IDs: those of which it does not tell still name their device.
  */
 static bool is_led_elsewhere(const struct resolver *resolver,
 			     const struct attribution_tenant *tenant)
 {
-	const struct holdings *holdings = resolver->holdings;
-	int64_t n_led = 0;
-	if (!view_equal(tenant->stand_in, VIEW("HAMi")) ||
-	    !(holding_heard_of(holdings, tenant->pod_uid, tenant->container) & HOLDING_HAMI))
-		return false;
-	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
-		size_t n;
-		const struct holding *items = holding_items_of(holdings, i, tenant->pod_uid,
-							       tenant->container, &n);
-		for (size_t k = 0; k < n; k++)
-			n_led += (items[k].witnesses & HOLDING_HAMI) != 0;
-	}
-	return n_led >= count_stood_in(holdings, tenant);
+	return view_equal(tenant->stand_in, VIEW("HAMi")) &&
+	       (holding_heard_of(resolver->holdings, tenant->pod_uid, tenant->container) &
+		HOLDING_HAMI);
 }
 
 static int carry_known(struct resolver *resolver, const struct attribution_tenant *tenant,

@@ -256,24 +256,6 @@ static void a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is(void 
 	}
 }
 
-/* One ID of each of two devices, of which the annotation tells where one is. */
-static void a_stand_in_on_two_devices_leaves_neither_for_one(void **state)
-{
-	(void)state;
-	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	for (unsigned n = 0; n < 2; n++)
-		build_world_book(&world, "uid-a", "main", hami_id(n, 0));
-	publish();
-	build_world_fail_book(&world);
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(2) ";"});
-	build_world_list_nothing(&world);
-	build_world_list(&world, "a", "main", hami_id(0, 0));
-	publish();
-	for (unsigned n = 0; n < 3; n++)
-		expect_tenants_of(n, "uid-a/main");
-}
-
 /* No List has init containers; nor has the annotation ephemeral ones. */
 static void with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all(void **state)
 {
@@ -938,8 +920,6 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_stand_in_on_two_devices_leaves_neither_for_one, set_up,
-					tear_down),
 	cmocka_unit_test_setup_teardown(
 		with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all, set_up,
 		tear_down),
