@@ -156,7 +156,7 @@ int64_t census_ended_at(const struct census *census, struct view uid)
 		if (view_equal(input->ends[i].pod_uid, uid))
 			return input->now_wall_ms - input->ends[i].age_ms;
 	}
-	return input->now_wall_ms;
+	return input->now_wall_ms - (!pod && input->ended_for_ms > 0 ? input->ended_for_ms : 0);
 }
 
 bool census_is_named(const struct census *census, const struct pod *pod)

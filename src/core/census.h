@@ -31,8 +31,8 @@ const struct pod *census_find_name(const struct census *census, struct view name
 				   struct view name);
 /* True when the API server places the pod of that UID, which is named here, on another node. */
 bool census_is_elsewhere(const struct census *census, struct view uid);
-/* By the controller's wall clock: when the API server told that the pod of that UID is over or gone;
- * now, where it has not told so, or the controller does not remember when. */
+/* By the controller's wall clock: when the API server told that the pod of that UID is over or gone:
+ * by its first List at the latest. Now, where it has not told so, or nobody remembers when. */
 int64_t census_ended_at(const struct census *census, struct view uid);
 /* True when the report's List names the pod, which is one of the node's. */
 bool census_is_named(const struct census *census, const struct pod *pod);

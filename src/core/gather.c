@@ -87,6 +87,14 @@ static int gather_ends(const struct place *place, uint64_t now_ms, struct arena 
 	return 0;
 }
 
+/* At the first List it was gone already, or its end would be remembered. */
+static int64_t ended_for(const struct gather_sources *sources, uint64_t now_ms)
+{
+	uint64_t age = now_ms - sources->pods_known_at;
+
+	return sources->pods_known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? (int64_t)age : -1;
+}
+
 static int gather_doubts(const struct place *place, uint64_t now_ms, struct arena *arena,
 			 struct join_input *input, struct error *err)
 {
@@ -553,6 +561,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 		.node_name = node_name,
 		.intent = sources->intent,
 		.grants_unknown = !sources->grants_known,
+		.ended_for_ms = -1,
 	};
 
 	if (!place) {
@@ -572,6 +581,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	input.booted_after = place->booted_after;
 	input.is_of_former_boot = is_of_former_boot(place);
 	input.settled_restart = place->settled_restart;
+	input.ended_for_ms = ended_for(sources, now_ms);
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
 	    gather_ends(place, now_ms, arena, &input, err) < 0 ||

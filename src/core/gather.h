@@ -25,6 +25,7 @@ struct gather_sources {
 	bool grants_known; /* the ResourceClaims and ResourceSlices of the API server are all here */
 	bool nodes_known;  /* so are its Nodes, */
 	uint64_t nodes_known_at; /* since then, ms */
+	uint64_t pods_known_at;  /* since when its Pods are, ms; 0: they are not */
 	uint64_t started_at;     /* ms */
 };
 

@@ -32,7 +32,7 @@ struct inventory {
 	struct resource_slice_set resource_slices;
 	struct store *stores[INVENTORY_N_KINDS]; /* those of the sets */
 	bool synced[INVENTORY_N_KINDS];
-	uint64_t nodes_synced_at;
+	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
 	uint64_t started_at;
 };
 
@@ -208,10 +208,9 @@ void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind
 	inventory->synced[kind] = true;
 	if (!first)
 		return;
+	inventory->synced_at[kind] = now_ms;
 	if (kind == INVENTORY_POLICIES)
 		inventory->policies.intent.known = true;
-	if (kind == INVENTORY_NODES)
-		inventory->nodes_synced_at = now_ms;
 	/* What is known to be absent from now on may change every node's result. */
 	place_touch_all(&inventory->places, true);
 }
@@ -480,7 +479,8 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		.grants_known = inventory->synced[INVENTORY_RESOURCE_CLAIMS] &&
 				inventory->synced[INVENTORY_RESOURCE_SLICES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],
-		.nodes_known_at = inventory->nodes_synced_at,
+		.nodes_known_at = inventory->synced_at[INVENTORY_NODES],
+		.pods_known_at = inventory->synced_at[INVENTORY_PODS],
 		.started_at = inventory->started_at,
 	};
 

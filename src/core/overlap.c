@@ -210,8 +210,8 @@ static bool counts(const struct finder *finder, struct doubt_book *doubts, struc
 	return is_before(finder, unit) || (!finder->is_lenient && doubt_counts(doubts, &fact));
 }
 
-/* Of several units it is the one of before, or the first. */
-static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *message)
+/* Of several units it is the one of before, or the first. True: it is the one of before. */
+static bool find(struct finder *finder, struct doubt_book *doubts, struct sbuf *message)
 {
 	const struct seat *found = NULL;
 	size_t end, n_found;
@@ -231,8 +231,11 @@ static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *
 			n_found = n_pods;
 		}
 	}
-	if (found)
-		describe(found, n_found, message);
+	if (!found)
+		return false;
+	sbuf_clear(message);
+	describe(found, n_found, message);
+	return is_before(finder, found->unit);
 }
 
 static struct view published_message(const struct attribution_status *published)
@@ -251,7 +254,7 @@ static size_t count_seats(const struct tenants *tenants, size_t n_items)
 	return n;
 }
 
-static void look(struct finder finder, const struct tenants *tenants, struct doubt_book *doubts,
+static bool look(struct finder finder, const struct tenants *tenants, struct doubt_book *doubts,
 		 struct sbuf *message)
 {
 	size_t n_items;
@@ -260,7 +263,7 @@ static void look(struct finder finder, const struct tenants *tenants, struct dou
 	read_items(&finder, items, n_items);
 	for (uint32_t i = 0; i < tenants->listed.count; i++)
 		read_kept(&finder, ARRAY_AT(tenants->listed, struct attribution_tenant, i));
-	find(&finder, doubts, message);
+	return find(&finder, doubts, message);
 }
 
 int overlap_find(const struct holdings *holdings, struct overlap_device device,
@@ -283,8 +286,9 @@ int overlap_find(const struct holdings *holdings, struct overlap_device device,
 	if (!finder.seats)
 		return error_no_memory(err);
 	finder.before = published_message(roster_published(finder.device));
-	look(finder, tenants, doubts, &message);
-	if (message.len == 0 && finder.before.ptr) {
+	bool is_as_before = look(finder, tenants, doubts, &message);
+	/* Without a report nothing new is said, so nothing takes the place of what was. */
+	if (finder.before.ptr && (message.len == 0 || (!holdings->input->report && !is_as_before))) {
 		finder.is_lenient = true;
 		look(finder, tenants, doubts, &message);
 	}

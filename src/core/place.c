@@ -9,7 +9,6 @@
 #include "core/pod_set.h"
 #include "core/resource_slice_set.h"
 
-#define ENDED_KEEP_MS 120000u
 #define MAX_ENDED 1024u
 
 static struct view place_key(const struct table_node *node)
@@ -269,7 +268,7 @@ int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms
 void place_forget_ended(struct place *place, uint64_t now_ms)
 {
 	while (!list_is_empty(&place->ended) &&
-	       now_ms - ended_at(place->ended.next)->at > ENDED_KEEP_MS)
+	       now_ms - ended_at(place->ended.next)->at > PLACE_ENDED_KEEP_MS)
 		forget_first(place);
 }
 

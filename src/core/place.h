@@ -14,6 +14,9 @@
 #include "base/table.h"
 #include "core/report.h"
 
+/* How long it is remembered who ended. */
+#define PLACE_ENDED_KEEP_MS 120000u
+
 struct join_doubt;
 struct node;
 
@@ -132,7 +135,7 @@ void place_release_report(struct place *place);
  */
 MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms,
 				  uint64_t now_ms, struct error *err);
-/* Forgets those that were not noted for two minutes. */
+/* Forgets those that were not noted for PLACE_ENDED_KEEP_MS. */
 void place_forget_ended(struct place *place, uint64_t now_ms);
 
 /* Takes over the doubts of a join instead of those that are there. Fails with ERROR_NO_MEMORY. */

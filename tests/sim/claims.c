@@ -177,6 +177,7 @@ static void move_containers(const struct world_claim *claim, struct world_pod *p
 
 		memcpy(container->old_slots, container->slots, sizeof(container->slots));
 		container->n_old_slots = container->n_slots;
+		container->renumbered_at = clockwork_now();
 		set_slots(claim, container);
 	}
 }

@@ -76,13 +76,26 @@ static bool is_reservation_of(const struct world_pod *reservation, const struct 
 	       reservation->node == pod->node;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* It held the device, and that partition of it, at that moment and up to the returned one. */
 static uint64_t holds_until(const struct world_container *container,
 			    const struct world_process *process, uint64_t at)
 {
-	return is_on(container, process->gpu, process->partition) && container->held_from <= at &&
-			       container->held_until > at
-		       ? container->held_until
+	const uint64_t until = container->held_until, renumbered_at = container->renumbered_at;
+
+	if (container->held_from > at || until <= at)
+		return at;
+	if (at < renumbered_at)
+		return has_slot(container->old_slots, container->n_old_slots, process->gpu,
+				process->partition)
+			       ? earlier(until, renumbered_at)
+			       : at;
+	return has_slot(container->slots, container->n_slots, process->gpu, process->partition)
+		       ? until
 		       : at;
 }
 
@@ -208,6 +221,29 @@ static int count_processes(const struct world_pod *pod, int container, int gpu, 
 
 /* Tenants and those that were */
 
+/* It has begun on what the container held, which may have ended before; or on what may be its. */
+static bool has_begun(const struct world_pod *pod, int container, int gpu, uint64_t sent_at)
+{
+	for (int i = 0; i < world.n_processes; i++) {
+		const struct world_process *process = &world.processes[i];
+
+		if (process->kind == WORLD_OF_CONTAINER && process->gpu == gpu &&
+		    process->pod == world_index(pod) && process->container == container &&
+		    process->from <= sent_at &&
+		    (pod->is_hami_spoilt ||
+		     is_on(&pod->containers[container], gpu, process->partition)))
+			return true;
+	}
+	return false;
+}
+
+/* Whose claim is gone may stay a tenant, and its processes may begin, as long as nobody can know. */
+static bool was_seen(const struct world_pod *pod, int container, int gpu, uint64_t sent_at)
+{
+	return count_processes(pod, container, gpu, 0, sent_at) > 0 ||
+	       (is_beyond_proof(pod) && has_begun(pod, container, gpu, sent_at));
+}
+
 static void judge_witness(const struct attribution_tenant *tenant, int gpu, uint64_t sent_at)
 {
 	const struct world_pod *pod = find_pod(tenant->pod_uid);
@@ -215,7 +251,7 @@ static void judge_witness(const struct attribution_tenant *tenant, int gpu, uint
 
 	if (!named_is_by_process(tenant))
 		return;
-	if (container < 0 || count_processes(pod, container, gpu, 0, sent_at) == 0)
+	if (container < 0 || !was_seen(pod, container, gpu, sent_at))
 		oracle_accuse(ORACLE_FALSE_TENANT,
 			      "%s lists %.*s (%.*s) by a process, and %.*s had none there",
 			      world.gpus[gpu].uuid, VIEW_ARG(tenant->pod_uid),

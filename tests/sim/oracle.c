@@ -335,7 +335,9 @@ static void judge_tenant(const struct attribution_status *status,
 	const char *fault;
 
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED) {
-		if (pod && pod->node != node_of(status->node_name) && pod->known_at < sent_at)
+		/* Of one that the API server has no longer it is said that it knows none. */
+		if (pod && pod->node != node_of(status->node_name) && pod->known_at < sent_at &&
+		    pod->end_known_at >= sent_at)
 			oracle_accuse(ORACLE_FALSE_TENANT, "%s lists %s, which is on another node",
 				      world.gpus[gpu].uuid, pod->name);
 		return;

@@ -119,6 +119,7 @@ struct world_container {
 	/* What the names that its claims give meant before the node's devices were renumbered. */
 	struct world_slot old_slots[WORLD_MAX_IDS];
 	int n_old_slots;
+	uint64_t renumbered_at; /* 0: never */
 	int chosen[WORLD_MAX_IDS]; /* by HAMi: the devices that it is really given */
 	bool mps;
 	unsigned starts; /* how often it has begun to run */

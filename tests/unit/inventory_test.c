@@ -978,6 +978,26 @@ static void a_gone_node_is_gone_since_it_was_first_asked_for(void **state)
 	assert_int_equal(gather(world, "gpu-a", 9500).node_gone_for_ms, 500);
 }
 
+/* For as long as it is remembered who ended since. */
+static void what_is_not_there_ended_before_the_first_list(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		uint64_t now;
+		int64_t ended_for_ms;
+	} rows[] = {{2000, 0}, {9000, 7000}, {122000, 120000}, {122001, -1}};
+
+	put_attribution(world, "gpu-a", 1);
+	assert_int_equal(gather(world, "gpu-a", 1000).ended_for_ms, -1);
+	sync_all(world, 2000);
+	sync_all(world, 5000);
+	put_attribution(world, "gpu-a", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(gather(world, "gpu-a", rows[i].now).ended_for_ms,
+				 rows[i].ended_for_ms);
+	assert_int_equal(gather(world, "gpu-b", 2000).ended_for_ms, -1);
+}
+
 static void on_boot(void *owner, struct view node_name)
 {
 	on_touch(owner, node_name, false);
@@ -1915,6 +1935,8 @@ static const struct CMUnitTest tests[] = {
 		a_node_is_gone_since_its_deletion_but_at_most_since_the_first_sync, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(a_gone_node_is_gone_since_it_was_first_asked_for, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_is_not_there_ended_before_the_first_list, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(whoever_orders_reports_is_told_of_a_nodes_boots, set_up,
 					tear_down),

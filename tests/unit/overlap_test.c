@@ -539,6 +539,31 @@ static void what_is_known_comes_before_what_a_book_said_last(void **state)
 					       "one pod" SOURCES_FAIL);
 }
 
+/* What is told of one container meanwhile makes no other of it. */
+static void without_a_report_of_several_ids_the_one_stays_that_was_said(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a", "b"};
+	build_world_cut(&world, 0, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		build_world_run(&world,
+				(struct build_pod){.name = names[i],
+						   .second = "side",
+						   .told_of_second = {build_world_mig(&world, 0, 1)}},
+				build_world_mig(&world, 0, 0));
+	}
+	build_world_book(&world, "uid-a", "side", build_world_mig(&world, 0, 1));
+	build_world_book(&world, "uid-b", "side", build_world_mig(&world, 0, 1));
+	build_world_list(&world, "a", "side", build_world_mig(&world, 0, 1));
+	build_world_list(&world, "b", "side", build_world_mig(&world, 0, 1));
+	expect_overlap(publish_later(), TWO_OF(MIG_0));
+	build_world_restart(&world);
+	publish();
+	expect_overlap(publish_later(), TWO_OF(MIG_0));
+	end("uid-a");
+	expect_condition(publish(), "Attributed", CONDITION_UNKNOWN, "AwaitingReport");
+}
+
 static void a_silent_agent_shows_none_that_is_new(void **state)
 {
 	(void)state;
@@ -820,6 +845,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_is_known_comes_before_what_a_book_said_last, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_of_several_ids_the_one_stays_that_was_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_shows_none_that_is_new, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(containers_of_one_pod_have_it_in_turn, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(pods_that_share_by_right_are_none, set_up, tear_down),

@@ -467,6 +467,35 @@ static void who_left_did_so_when_the_api_server_told_it(void **state)
 	assert_true(recent_at(0)->until == BUILD_WORLD_NOW + 600);
 }
 
+/* While no controller was there, or could be told. */
+static void who_left_before_the_first_list_did_so_by_then(void **state)
+{
+	(void)state;
+	static const struct join_end ends[] = {{VIEW_INIT("uid-b"), 700}};
+	static const struct {
+		int64_t ended_for_ms;
+		bool is_there;
+		int64_t left_after;
+	} rows[] = {{300, false, 700}, {-1, false, 1000}, {300, true, 1000}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		publish_one_tenant();
+		build_world_wait(&world, 1000);
+		world.input.ends = ends;
+		world.input.n_ends = 1;
+		world.input.ended_for_ms = rows[i].ended_for_ms;
+		build_world_remove_pod(&world, "uid-a");
+		if (rows[i].is_there)
+			build_world_pod(&world,
+					(struct build_pod){.name = "a", .wants_no_gpu = true});
+		build_world_list_nothing(&world);
+		build_world_book_nothing(&world);
+		expect_recent(publish(), "uid-a");
+		assert_int_equal(recent_at(0)->until, BUILD_WORLD_NOW + rows[i].left_after);
+	}
+}
+
 static void an_unknown_tenant_that_is_on_another_node_stays_no_tenant_without_a_report(void **state)
 {
 	(void)state;
@@ -1786,6 +1815,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_good_list_ends_an_unknown_holder_unless_it_may_be_short, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_left_did_so_when_the_api_server_told_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_left_before_the_first_list_did_so_by_then, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_unknown_tenant_that_is_on_another_node_stays_no_tenant_without_a_report, set_up,
 		tear_down),
