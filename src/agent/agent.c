@@ -191,7 +191,8 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 {
 	struct agent *agent = owner;
 	uint64_t now = loop_now_ms(agent->loop);
-	schedule_kubelet_answered(&agent->schedule, outcome->throttled, now);
+	if (outcome->was_called)
+		schedule_kubelet_answered(&agent->schedule, outcome->throttled, now);
 	if (outcome->restarted) {
 		LOG_INFO("The kubelet has a new socket");
 		schedule_kubelet_restarted(&agent->schedule, now);

@@ -27,6 +27,7 @@ struct sampler {
 	struct podres *podres;
 	struct hardware hardware;
 	struct event_queue queue;
+	struct loop_timer *later; /* ends a sample without a List */
 	bool is_busy;
 	struct sampler_outcome outcome; /* of the sample under way */
 };
@@ -50,19 +51,31 @@ static void finish(void *owner, const struct podres_outcome *podres)
 	sampler->finished(sampler->owner, &outcome);
 }
 
+static void finish_without_list(void *owner)
+{
+	finish(owner, &(struct podres_outcome){0});
+}
+
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
 {
-	assert(!sampler->is_busy && (parts & SCHEDULE_ALLOCATION));
+	assert(!sampler->is_busy && (parts & SCHEDULE_CHECKPOINT));
 	bool restarted = podres_socket_changed(sampler->podres);
 	sampler->is_busy = true;
-	sampler->outcome = (struct sampler_outcome){.is_news = restarted, .restarted = restarted};
+	sampler->outcome = (struct sampler_outcome){
+		.is_news = restarted,
+		.restarted = restarted,
+		.was_called = (parts & SCHEDULE_LIST) != 0,
+	};
 	if (parts & SCHEDULE_HARDWARE) {
 		const struct processes_time now = {clock_wall_ms(), clock_boot_ms()};
 		sampler->outcome.is_news |= hardware_read(&sampler->hardware, now);
 		sampler->outcome.is_news |= sampler_read_events(sampler);
 	}
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
-	podres_read(sampler->podres, (parts & SCHEDULE_ADVERTISED) != 0, now_ms);
+	if (parts & SCHEDULE_LIST)
+		podres_read(sampler->podres, (parts & SCHEDULE_ADVERTISED) != 0, now_ms);
+	else
+		loop_timer_set(sampler->later, 0);
 }
 
 bool sampler_is_busy(const struct sampler *sampler)
@@ -114,6 +127,7 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.proc_path = config->proc_path,
 	};
 	if (podres_new(loop, fetcher, &podres, finish, sampler, &sampler->podres, err) < 0 ||
+	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
 	    hardware_init(&sampler->hardware, &hardware, err) < 0)
 		return -1;
 	/* The socket that is there now is the one to compare with. */
@@ -127,6 +141,7 @@ void sampler_free(struct sampler *sampler)
 	if (!sampler)
 		return;
 	podres_free(sampler->podres);
+	loop_timer_free(sampler->later);
 	hardware_deinit(&sampler->hardware);
 	checkpoint_deinit(&sampler->checkpoint);
 	free(sampler);

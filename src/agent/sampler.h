@@ -29,7 +29,8 @@ struct sampler_outcome {
 	bool is_news;   /* some source says something that it did not say before, or says it */
 			/* again where it matters when (agent/podres.c) */
 	bool restarted; /* the kubelet has a new socket */
-	bool throttled; /* the kubelet's rate limit refused us */
+	bool was_called; /* the kubelet was; */
+	bool throttled;  /* its rate limit refused us */
 };
 
 typedef void (*sampler_fn)(void *owner, const struct sampler_outcome *outcome);

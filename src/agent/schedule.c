@@ -92,6 +92,10 @@ unsigned schedule_take_due(struct schedule *schedule, uint64_t now)
 		pull(&schedule->everything_at, now + FOLLOW_UP_MS);
 	}
 	schedule->allocation_at = SCHEDULE_NEVER;
+	if (schedule->kubelet_open_at > now) {
+		parts &= ~(unsigned)(SCHEDULE_LIST | SCHEDULE_ADVERTISED);
+		schedule->allocation_at = schedule->kubelet_open_at;
+	}
 	return parts;
 }
 
@@ -109,5 +113,5 @@ uint64_t schedule_next_at(const struct schedule *schedule)
 {
 	uint64_t at = schedule->everything_at;
 	pull(&at, schedule->allocation_at);
-	return at > schedule->kubelet_open_at ? at : schedule->kubelet_open_at;
+	return at;
 }

@@ -18,10 +18,12 @@
 
 /* Parts of a sample, a bit mask. */
 enum schedule_part {
-	SCHEDULE_ALLOCATION = 1u << 0, /* the kubelet's checkpoint, then its List */
-	SCHEDULE_ADVERTISED = 1u << 1, /* GetAllocatableResources; only together with the former */
-	SCHEDULE_HARDWARE = 1u << 2,   /* the driver */
-	SCHEDULE_ALL = 7,
+	SCHEDULE_CHECKPOINT = 1u << 0, /* the kubelet's, always */
+	SCHEDULE_LIST = 1u << 1,       /* the kubelet's, after the checkpoint */
+	SCHEDULE_ADVERTISED = 1u << 2, /* GetAllocatableResources; only together with the List */
+	SCHEDULE_HARDWARE = 1u << 3,   /* the driver */
+	SCHEDULE_ALLOCATION = SCHEDULE_CHECKPOINT | SCHEDULE_LIST,
+	SCHEDULE_ALL = SCHEDULE_ALLOCATION | SCHEDULE_ADVERTISED | SCHEDULE_HARDWARE,
 };
 
 struct schedule_config {
@@ -35,7 +37,7 @@ struct schedule {
 	struct backoff throttle;  /* after the kubelet's rate limit */
 	uint64_t allocation_at;   /* when each part is due, or SCHEDULE_NEVER */
 	uint64_t everything_at;
-	uint64_t kubelet_open_at; /* nothing is asked of the kubelet before */
+	uint64_t kubelet_open_at; /* the kubelet is not called before; its files are read */
 	uint64_t restarted_at;    /* when the kubelet's last start was seen */
 	uint32_t n_settling;      /* samples after it that were taken, see SETTLING_MS */
 };
@@ -59,7 +61,10 @@ void schedule_kubelet_restarted(struct schedule *schedule, uint64_t now);
  * while a sample is being taken: signs that come meanwhile lead to another one after it.
  */
 unsigned schedule_take_due(struct schedule *schedule, uint64_t now);
-/* How the kubelet's part of the sample went: whether its rate limit refused us. */
+/*
+ * How the List went, if it was asked for: whether the kubelet's rate limit refused us. The kubelet
+ * is then left alone for a while: a sample that is due has no List until then.
+ */
 void schedule_kubelet_answered(struct schedule *schedule, bool throttled, uint64_t now);
 
 /* When schedule_take_due() will have something to say, unless told of anything before. */

@@ -210,6 +210,27 @@ static void events_stay_until_they_are_acknowledged(void **state)
 	teardown(&node);
 }
 
+static void a_sample_without_a_list_does_not_call_the_kubelet(void **state)
+{
+	(void)state;
+	struct node node;
+	setup(&node);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.outcome.was_called);
+	unlink(CHECKPOINT_FILE);
+	sample(&node, SCHEDULE_CHECKPOINT | SCHEDULE_HARDWARE);
+	assert_false(node.outcome.was_called);
+	assert_true(node.outcome.is_news);
+	assert_int_equal(node.report.sources.checkpoint.state, REPORT_SOURCE_ERROR);
+	assert_int_equal(node.report.sources.pod_resources.state, REPORT_SOURCE_OK);
+	assert_int_equal(fake_kubelet_calls(node.kubelet, FAKE_KUBELET_LIST), 1);
+	assert_int_equal(fake_kubelet_calls(node.kubelet, FAKE_KUBELET_ADVERTISED), 1);
+	/* Freeing one under way does not call back. */
+	sampler_start(node.sampler, SCHEDULE_CHECKPOINT, 0);
+	teardown(&node);
+	assert_int_equal(node.n_finished, 2);
+}
+
 static void a_full_sample_takes_the_errors_along(void **state)
 {
 	(void)state;
@@ -279,6 +300,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_socket_is_a_restart_and_news),
 	cmocka_unit_test(the_kubelets_rate_limit_is_passed_on),
 	cmocka_unit_test(events_stay_until_they_are_acknowledged),
+	cmocka_unit_test(a_sample_without_a_list_does_not_call_the_kubelet),
 	cmocka_unit_test(a_full_sample_takes_the_errors_along),
 	cmocka_unit_test(how_many_errors_there_was_no_room_for_is_told),
 	cmocka_unit_test(a_socket_made_anew_before_the_first_sample_is_a_restart),

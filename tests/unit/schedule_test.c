@@ -130,6 +130,15 @@ static void a_second_restart_starts_the_series_anew(void **state)
 	assert_int_equal(schedule_next_at(&schedule), 5600);
 }
 
+static uint64_t next_list_at(struct schedule *schedule)
+{
+	uint64_t at;
+	do {
+		at = schedule_next_at(schedule);
+	} while (!(schedule_take_due(schedule, at) & SCHEDULE_LIST));
+	return at;
+}
+
 static void the_kubelets_rate_limit_is_respected_with_growing_waits(void **state)
 {
 	(void)state;
@@ -138,17 +147,35 @@ static void the_kubelets_rate_limit_is_respected_with_growing_waits(void **state
 	for (unsigned i = 0; i < 20; i++) {
 		schedule_kubelet_answered(&schedule, true, now);
 		schedule_checkpoint_written(&schedule, now);
-		uint64_t wait = schedule_next_at(&schedule) - now;
-		assert_in_range(wait, 1000, 30000);
-		assert_int_equal(schedule_take_due(&schedule, now + wait - 1), 0);
-		now += wait;
-		assert_int_not_equal(schedule_take_due(&schedule, now), 0);
-		longest = wait > longest ? wait : longest;
+		uint64_t at = next_list_at(&schedule);
+		assert_in_range(at - now, 1000, 30000);
+		longest = at - now > longest ? at - now : longest;
+		now = at;
 	}
 	assert_int_equal(longest, 30000);
 	schedule_kubelet_answered(&schedule, false, now);
 	schedule_kubelet_answered(&schedule, true, now);
-	assert_in_range(schedule_next_at(&schedule) - now, 1000, 2000);
+	assert_in_range(next_list_at(&schedule) - now, 1000, 2000);
+}
+
+/* Nor the driver: neither has that limit. */
+static void the_checkpoint_does_not_wait_for_the_kubelets_rate_limit(void **state)
+{
+	(void)state;
+	struct schedule schedule = at_rest();
+	for (unsigned i = 0; i < 10; i++)
+		schedule_kubelet_answered(&schedule, true, 5000);
+	schedule_checkpoint_written(&schedule, 5000);
+	assert_int_equal(schedule_take_due(&schedule, 5050), SCHEDULE_CHECKPOINT);
+	assert_int_equal(schedule_take_due(&schedule, 7049), 0);
+	assert_int_equal(schedule_take_due(&schedule, 7050),
+			 SCHEDULE_CHECKPOINT | SCHEDULE_HARDWARE);
+	/* Then it is asked, and soon for what it was not asked for meanwhile. */
+	uint64_t open_at = schedule.kubelet_open_at;
+	for (uint64_t at; (at = schedule_next_at(&schedule)) < open_at;)
+		assert_false(schedule_take_due(&schedule, at) & SCHEDULE_LIST);
+	assert_int_equal(schedule_take_due(&schedule, open_at), SCHEDULE_ALLOCATION);
+	assert_int_equal(schedule_take_due(&schedule, open_at + 2000), SCHEDULE_ALL);
 }
 
 static void a_restarted_kubelet_has_forgotten_its_rate_limit(void **state)
@@ -173,6 +200,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(samples_that_were_missed_after_a_restart_are_not_made_up_for),
 	cmocka_unit_test(a_second_restart_starts_the_series_anew),
 	cmocka_unit_test(the_kubelets_rate_limit_is_respected_with_growing_waits),
+	cmocka_unit_test(the_checkpoint_does_not_wait_for_the_kubelets_rate_limit),
 	cmocka_unit_test(a_restarted_kubelet_has_forgotten_its_rate_limit),
 };
 TEST_MAIN(tests)
