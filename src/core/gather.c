@@ -32,13 +32,20 @@ static int gather_pods(const struct place *place, struct arena *arena, struct jo
 {
 	size_t n = count_links(&place->pods);
 	const struct pod **pods = arena_alloc(arena, n, sizeof(*pods));
+	const struct pod **told_later = arena_alloc(arena, n, sizeof(*told_later));
 
-	if (!pods)
+	if (!pods || !told_later)
 		return error_no_memory(err);
 	input->pods = pods;
 	input->n_pods = n;
-	for (struct list *l = place->pods.next; l != &place->pods; l = l->next)
-		*pods++ = CONTAINER_OF(l, struct pod_record, link)->pod;
+	input->told_later = told_later;
+	for (struct list *l = place->pods.next; l != &place->pods; l = l->next) {
+		const struct pod_record *record = CONTAINER_OF(l, struct pod_record, link);
+
+		*pods++ = record->pod;
+		if (record->start_told_at > place->listed_told_at)
+			told_later[input->n_told_later++] = record->pod;
+	}
 	return 0;
 }
 

@@ -305,6 +305,14 @@ static void note_boot(struct place *place, const struct report *report)
 		place->booted_after = last->observed_at;
 }
 
+/* One that fails has the time of the last good List. */
+static void note_listed(struct place *place, int64_t listed_at, uint64_t now_ms)
+{
+	if (place->listed_at != listed_at)
+		place->listed_told_at = now_ms;
+	place->listed_at = listed_at;
+}
+
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 inventory_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
@@ -329,7 +337,7 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	place->release_owner = owner;
 	place->report_at = now_ms;
 	place->report_since = now_ms;
-	place->listed_at = report->sources.pod_resources.observed_at;
+	note_listed(place, report->sources.pod_resources.observed_at, now_ms);
 	place->refused = (struct place_refusals){0};
 	place_touch(&inventory->places, place, false);
 	return 0;
@@ -353,7 +361,7 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 		return false;
 	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
-	place->listed_at = listed_at;
+	note_listed(place, listed_at, now_ms);
 	if (was_stale)
 		touch_holders(inventory, place, place->report);
 	if (was_stale || place->awaits_hearing)

@@ -132,6 +132,8 @@ struct join_input {
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
 	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
+	const struct pod *const *told_later; /* pods of the node whose start was told after the */
+	size_t n_told_later;                 /* List had arrived, which may be older than they */
 	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
 	size_t n_lacking;
 	/*

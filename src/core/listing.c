@@ -83,23 +83,36 @@ static bool was_listed(const struct listing *listing, const struct roster_place 
 }
 
 /*
+ * By the node's clock, which tells a start to the second: what was read within that second may be of
+ * before. And by the order in which both were told, as that clock may have been set back since.
+ */
+static bool is_read_since(const struct listing *listing, const struct pod *pod)
+{
+	const struct join_input *input = listing->holdings->input;
+
+	for (size_t i = 0; i < input->n_told_later; i++) {
+		if (input->told_later[i] == pod)
+			return false;
+	}
+	return input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
+}
+
+/*
  * A pod of that name may have been there before, whom nobody remembers. The kubelet has no two of a
- * name at a time, so a List that it was asked for after it took this one over means this one. That
- * moment is known to the second; what was read within that second may be of either. But a static
- * pod whose manifest was changed is given its devices while the API server still has the mirror of
- * the one before, under the name that both have.
+ * name at a time, so a List that it was asked for after it took this one over means this one. But a
+ * static pod whose manifest was changed is given its devices while the API server still has the
+ * mirror of the one before, under the name that both have.
  */
 static bool is_since_start(struct listing *listing, const struct pod *pod)
 {
-	int64_t started_at = pod_started_at(pod);
-	int64_t listed_at = listing->holdings->input->listed_at;
+	bool is_read = is_read_since(listing, pod);
 
 	/* One of some time ago does not tell who held the IDs since. */
-	if (started_at == 0 || pod_config_hash(pod).len > 0 ||
+	if (pod_started_at(pod) == 0 || pod_config_hash(pod).len > 0 ||
 	    listing->holdings->list != HOLDING_BOOK_OK)
 		return false;
-	listing->holdings->awaits_list |= listed_at < started_at + POD_GRANULARITY_MS;
-	return listed_at >= started_at + POD_GRANULARITY_MS;
+	listing->holdings->awaits_list |= !is_read;
+	return is_read;
 }
 
 /* On any device: the kubelet has it, whatever the API server knows. */
@@ -161,10 +174,8 @@ static void note_by_name(struct listing *listing, const struct report_pod_resour
 /* One of some time ago means who had the name then. */
 static bool is_of_another(const struct listing *listing, const struct pod *pod)
 {
-	int64_t started_at = pod_started_at(pod);
 	return listing->holdings->list == HOLDING_BOOK_DATED &&
-	       (started_at == 0 ||
-		listing->holdings->input->listed_at < started_at + POD_GRANULARITY_MS);
+	       (pod_started_at(pod) == 0 || !is_read_since(listing, pod));
 }
 
 static void note_listed(struct listing *listing, const struct report_pod_resource *said,

@@ -48,6 +48,7 @@ struct place {
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
 	int64_t listed_at;     /* see core/join.h */
+	uint64_t listed_told_at; /* when that was told, ms */
 	struct place_refusals refused; /* of the report's content, as far as it was counted */
 	int64_t booted_after;  /* see core/join.h */
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */

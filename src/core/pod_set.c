@@ -109,14 +109,18 @@ void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now
 	free(record);
 }
 
-/* before: NULL, or what is known of the pod of that name. */
-static uint64_t over_since(const struct pod_record *before, const struct pod *pod, uint64_t now_ms)
+static uint64_t since(bool is_so, uint64_t before, uint64_t now_ms)
 {
-	if (!pod_is_over(pod))
-		return 0;
-	return before && before->over_since > 0 && view_equal(pod_uid(before->pod), pod_uid(pod))
-		       ? before->over_since
-		       : now_ms;
+	return !is_so ? 0 : before > 0 ? before : now_ms;
+}
+
+/* Before record->pod becomes that pod. */
+static void note_times(struct pod_record *record, const struct pod *pod, uint64_t now_ms)
+{
+	if (record->pod && !view_equal(pod_uid(record->pod), pod_uid(pod)))
+		record->over_since = record->start_told_at = 0;
+	record->over_since = since(pod_is_over(pod), record->over_since, now_ms);
+	record->start_told_at = since(pod_started_at(pod) != 0, record->start_told_at, now_ms);
 }
 
 /* Takes pod over on success. */
@@ -127,8 +131,8 @@ static int insert(struct pod_set *set, struct pod *pod, struct place *place, uin
 
 	if (!record)
 		return error_no_memory(err);
+	note_times(record, pod, now_ms);
 	record->pod = pod;
-	record->over_since = over_since(NULL, pod, now_ms);
 	list_init(&record->link);
 	if (store_add(&set->store, &record->entry, version, err) < 0) {
 		free(record);
@@ -190,7 +194,7 @@ static int update(struct pod_set *set, struct pod_record *record, struct pod *po
 	/* A pod of the same name and another UID is another pod: the old one has ended. */
 	if (!view_equal(pod_uid(record->pod), pod_uid(pod)))
 		remember(record, now_ms);
-	record->over_since = over_since(record, pod, now_ms);
+	note_times(record, pod, now_ms);
 	change_pod(set, record, pod, place);
 	if (matters(place, pod))
 		place_touch(set->places, place, initial);

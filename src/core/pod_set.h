@@ -20,6 +20,7 @@ struct pod_record {
 	struct place *place; /* NULL: not scheduled */
 	struct list link;    /* in place->pods */
 	uint64_t over_since; /* when it was told that it is over, ms; 0: it is not */
+	uint64_t start_told_at; /* when it was told that the kubelet took it over, ms; 0: it was not */
 };
 
 struct pod_set {

@@ -95,10 +95,12 @@ void deed_restart_controller(const int *args)
 
 /* The API server */
 
+/* What is asked while it hangs is never answered, and waited for: 75 s, and then the back-off. */
 void deed_spoil_api(const int *args)
 {
 	apiserver_spoil((enum apiserver_fault)args[0], deed_for_ms(args[1]));
-	deed_excuse(CAUSE_API_LATE, -1, args[1] + 31000);
+	deed_excuse(CAUSE_API_LATE, -1,
+		    args[1] + (args[0] == APISERVER_HANGS ? 106000 : 31000));
 	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[1] + 10000);
 }
 

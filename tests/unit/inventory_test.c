@@ -514,6 +514,53 @@ static void a_join_knows_when_the_list_was_read_last(void **state)
 	assert_int_equal(gather(world, "gpu-a", 5000).listed_at, 700);
 }
 
+static void a_join_knows_whose_start_was_told_after_the_list(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	/* What is told when: of the pod, or (without a UID) of the List. */
+	static const struct {
+		uint64_t now;
+		const char *uid;
+		int64_t started_at;
+		bool deleting;
+		int64_t listed_at;
+		size_t n_told_later;
+	} rows[] = {
+		{1000, "u1", 0, false, 0, 0},	{1500, NULL, 0, false, 500, 0},
+		{2000, "u1", 100, false, 0, 1}, {3000, NULL, 0, false, 500, 1},
+		{4000, NULL, 0, false, 400, 0}, {5000, "u1", 100, true, 0, 0},
+		{6000, "u2", 600, false, 0, 1}, {6000, NULL, 0, false, 700, 0},
+	};
+
+	report.sources.pod_resources.observed_at = 500;
+	put_report(world, &report, 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct pod_fields fields = {
+			.namespace = VIEW("ml"),
+			.name = VIEW("p"),
+			.uid = view_from(rows[i].uid ? rows[i].uid : ""),
+			.node = VIEW("gpu-a"),
+			.phase = POD_PHASE_RUNNING,
+			.wants_gpu = true,
+			.started_at = rows[i].started_at,
+			.deleting = rows[i].deleting,
+		};
+		struct error err;
+		if (rows[i].uid)
+			assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT,
+							   i + 1, rows[i].now, &err),
+					 0);
+		else
+			assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"),
+							     rows[i].listed_at, 9000, rows[i].now));
+		const struct join_input input = gather(world, "gpu-a", rows[i].now);
+		assert_int_equal(input.n_told_later, rows[i].n_told_later);
+		if (input.n_told_later > 0)
+			assert_ptr_equal(input.told_later[0], input.pods[0]);
+	}
+}
+
 static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it(
 	void **state)
 {
@@ -1905,6 +1952,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(an_unchanged_report_only_starts_its_age_anew, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_join_knows_when_the_list_was_read_last, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_join_knows_whose_start_was_told_after_the_list, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_restart_since_which_a_list_was_complete_outlives_reports, set_up, tear_down),

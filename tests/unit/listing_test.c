@@ -424,6 +424,28 @@ static void a_list_of_the_second_in_which_the_successor_started_may_mean_either(
 	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
 }
 
+/* By the node's clock it was read after the start; that clock may have been set back between. */
+static void a_list_that_came_before_the_start_was_told_may_mean_either(void **state)
+{
+	(void)state;
+	for (unsigned is_dated = 0; is_dated < 2; is_dated++) {
+		tear_down(state);
+		set_up(state);
+		follow((struct build_pod){.started_at = world.input.listed_at - 3600000});
+		build_world_fail_book(&world);
+		if (is_dated)
+			world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+		world.input.told_later = world.input.pods;
+		world.input.n_told_later = world.input.n_pods;
+		expect_tenants(publish(), "");
+		assert_int_equal(world.result.is_hearing_awaited, !is_dated);
+		world.input.n_told_later = 0;
+		publish();
+		if (!is_dated)
+			expect_tenant(build_world_status(&world, 0), "uid-new", RUNNING, NAME_ONLY);
+	}
+}
+
 static void a_name_alone_does_not_tell_a_static_pod_from_the_one_before(void **state)
 {
 	static const struct {
@@ -846,6 +868,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_list_of_the_second_in_which_the_successor_started_may_mean_either, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_that_came_before_the_start_was_told_may_mean_either, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_name_alone_does_not_tell_a_static_pod_from_the_one_before, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
