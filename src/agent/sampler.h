@@ -29,8 +29,8 @@ struct sampler_outcome {
 	bool is_news;   /* some source says something that it did not say before, or says it */
 			/* again where it matters when (agent/podres.c) */
 	bool restarted; /* the kubelet has a new socket */
-	bool was_called; /* the kubelet was; */
-	bool throttled;  /* its rate limit refused us */
+	bool was_called; /* the List was asked for; */
+	bool throttled;  /* the kubelet's rate limit refused us */
 };
 
 typedef void (*sampler_fn)(void *owner, const struct sampler_outcome *outcome);
@@ -42,8 +42,8 @@ MUST_USE int sampler_new(struct loop *loop, struct fetcher *fetcher,
 /* Ends a sample under way without calling back. Accepts NULL. */
 void sampler_free(struct sampler *sampler);
 /*
- * Starts a sample of these parts (enum schedule_part). `finished` is called later, exactly once.
- * None may be under way. now_ms is monotonic.
+ * Starts a sample of these parts (enum schedule_part), the checkpoint among them. `finished` is called
+ * later, exactly once. None may be under way. now_ms is monotonic.
  */
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms);
 bool sampler_is_busy(const struct sampler *sampler);

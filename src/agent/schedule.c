@@ -4,7 +4,7 @@
  * Two deadlines: for the quick sample that finds a new allocation, and for the full one. A sign of
  * a change sets the deadline only if none earlier is set, so that a stream of signs cannot put the
  * sample off: a change is looked for at most debounce_ms after its first sign. A full sample
- * contains the quick one and clears both.
+ * contains the quick one and clears both, but for a List that is not to be asked for yet.
  *
  * Some time after a quick sample a full one follows (FOLLOW_UP_MS): with a new allocation often
  * come things that no event tells, a changed compute mode or a partition just made.

@@ -159,6 +159,17 @@ int64_t census_ended_at(const struct census *census, struct view uid)
 	return input->now_wall_ms - (!pod && input->ended_for_ms > 0 ? input->ended_for_ms : 0);
 }
 
+bool census_is_read_since(const struct census *census, const struct pod *pod)
+{
+	const struct join_input *input = census->input;
+
+	for (size_t i = 0; i < input->n_told_later; i++) {
+		if (input->told_later[i] == pod)
+			return false;
+	}
+	return input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
+}
+
 bool census_is_named(const struct census *census, const struct pod *pod)
 {
 	uint32_t at = lookup_first(&census->names, hash_name(pod_namespace(pod), pod_name(pod)));

@@ -34,6 +34,12 @@ bool census_is_elsewhere(const struct census *census, struct view uid);
 /* By the controller's wall clock: when the API server told that the pod of that UID is over or gone:
  * by its first List at the latest. Now, where it has not told so, or nobody remembers when. */
 int64_t census_ended_at(const struct census *census, struct view uid);
+/*
+ * True when the List was read after the kubelet took the pod, which has told its start, over: by the
+ * node's clock, which tells that to the second, and by the order in which the controller was told of
+ * both, as that clock may have been set back between.
+ */
+bool census_is_read_since(const struct census *census, const struct pod *pod);
 /* True when the report's List names the pod, which is one of the node's. */
 bool census_is_named(const struct census *census, const struct pod *pod);
 /* True when the report's List has every pod that is not over and has a container it must show. */

@@ -451,18 +451,6 @@ bool claimant_is_unread(const struct holdings *holdings, struct doubt_book *doub
 	return is_unread;
 }
 
-static bool has_left(const struct attribution_status *published, struct view uid,
-		     struct view container)
-{
-	for (uint32_t i = 0; i < published->recent_tenants.count; i++) {
-		const struct attribution_past_tenant *t = ARRAY_AT(
-			published->recent_tenants, struct attribution_past_tenant, i);
-		if (view_equal(t->pod_uid, uid) && view_equal(t->container, container))
-			return true;
-	}
-	return false;
-}
-
 bool claimant_is_lost(const struct holdings *holdings, struct view uid, struct view container)
 {
 	const struct roster *roster = holdings->roster;
@@ -476,8 +464,7 @@ bool claimant_is_lost(const struct holdings *holdings, struct view uid, struct v
 			continue;
 		if (tenant && !claimant_is_displaced(holdings, &roster->devices[i], tenant))
 			return false;
-		was_there |= tenant || has_left(published, uid, container) ||
-			     attribution_is_unplaced(published, uid, container);
+		was_there |= tenant || attribution_is_unplaced(published, uid, container);
 	}
 	return was_there;
 }

@@ -260,7 +260,7 @@ static void carry(struct finder *finder, struct attribution_tenant *tenant)
 static bool is_read_before(const struct finder *finder, const struct pod *pod)
 {
 	return finder->holdings->list == HOLDING_BOOK_OK &&
-	       finder->holdings->input->listed_at < pod_started_at(pod) + POD_GRANULARITY_MS;
+	       !census_is_read_since(&finder->holdings->census, pod);
 }
 
 /*

@@ -111,8 +111,8 @@ struct join_input {
 	size_t n_ended; /* while a report still names them */
 	const struct join_end *ends; /* of pods of the node that are over, or were lately */
 	size_t n_ends;
-	int64_t ended_for_ms; /* how long ago, at least, a pod ended that is neither among these */
-			      /* nor there; -1: not known */
+	int64_t ended_for_ms; /* how long ago, at least, a pod of the node ended that is neither */
+			      /* among these nor there; -1: not known */
 	const struct view *elsewhere; /* UIDs that the report names, by checkpoint or processes, or what */
 	size_t n_elsewhere; /* is published as unknown, and that the API server places on another */
 			    /* node: sorted, each once */

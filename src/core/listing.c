@@ -83,21 +83,6 @@ static bool was_listed(const struct listing *listing, const struct roster_place 
 }
 
 /*
- * By the node's clock, which tells a start to the second: what was read within that second may be of
- * before. And by the order in which both were told, as that clock may have been set back since.
- */
-static bool is_read_since(const struct listing *listing, const struct pod *pod)
-{
-	const struct join_input *input = listing->holdings->input;
-
-	for (size_t i = 0; i < input->n_told_later; i++) {
-		if (input->told_later[i] == pod)
-			return false;
-	}
-	return input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
-}
-
-/*
  * A pod of that name may have been there before, whom nobody remembers. The kubelet has no two of a
  * name at a time, so a List that it was asked for after it took this one over means this one. But a
  * static pod whose manifest was changed is given its devices while the API server still has the
@@ -105,12 +90,11 @@ static bool is_read_since(const struct listing *listing, const struct pod *pod)
  */
 static bool is_since_start(struct listing *listing, const struct pod *pod)
 {
-	bool is_read = is_read_since(listing, pod);
-
 	/* One of some time ago does not tell who held the IDs since. */
 	if (pod_started_at(pod) == 0 || pod_config_hash(pod).len > 0 ||
 	    listing->holdings->list != HOLDING_BOOK_OK)
 		return false;
+	bool is_read = census_is_read_since(&listing->holdings->census, pod);
 	listing->holdings->awaits_list |= !is_read;
 	return is_read;
 }
@@ -175,7 +159,8 @@ static void note_by_name(struct listing *listing, const struct report_pod_resour
 static bool is_of_another(const struct listing *listing, const struct pod *pod)
 {
 	return listing->holdings->list == HOLDING_BOOK_DATED &&
-	       (pod_started_at(pod) == 0 || !is_read_since(listing, pod));
+	       (pod_started_at(pod) == 0 ||
+		!census_is_read_since(&listing->holdings->census, pod));
 }
 
 static void note_listed(struct listing *listing, const struct report_pod_resource *said,

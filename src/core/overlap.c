@@ -210,8 +210,8 @@ static bool counts(const struct finder *finder, struct doubt_book *doubts, struc
 	return is_before(finder, unit) || (!finder->is_lenient && doubt_counts(doubts, &fact));
 }
 
-/* Of several units it is the one of before, or the first. True: it is the one of before. */
-static bool find(struct finder *finder, struct doubt_book *doubts, struct sbuf *message)
+/* Of several units it is the one of before, or the first. */
+static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *message)
 {
 	const struct seat *found = NULL;
 	size_t end, n_found;
@@ -231,11 +231,8 @@ static bool find(struct finder *finder, struct doubt_book *doubts, struct sbuf *
 			n_found = n_pods;
 		}
 	}
-	if (!found)
-		return false;
-	sbuf_clear(message);
-	describe(found, n_found, message);
-	return is_before(finder, found->unit);
+	if (found)
+		describe(found, n_found, message);
 }
 
 static struct view published_message(const struct attribution_status *published)
@@ -254,7 +251,7 @@ static size_t count_seats(const struct tenants *tenants, size_t n_items)
 	return n;
 }
 
-static bool look(struct finder finder, const struct tenants *tenants, struct doubt_book *doubts,
+static void look(struct finder finder, const struct tenants *tenants, struct doubt_book *doubts,
 		 struct sbuf *message)
 {
 	size_t n_items;
@@ -263,7 +260,7 @@ static bool look(struct finder finder, const struct tenants *tenants, struct dou
 	read_items(&finder, items, n_items);
 	for (uint32_t i = 0; i < tenants->listed.count; i++)
 		read_kept(&finder, ARRAY_AT(tenants->listed, struct attribution_tenant, i));
-	return find(&finder, doubts, message);
+	find(&finder, doubts, message);
 }
 
 int overlap_find(const struct holdings *holdings, struct overlap_device device,
@@ -286,10 +283,11 @@ int overlap_find(const struct holdings *holdings, struct overlap_device device,
 	if (!finder.seats)
 		return error_no_memory(err);
 	finder.before = published_message(roster_published(finder.device));
-	bool is_as_before = look(finder, tenants, doubts, &message);
-	/* Without a report nothing new is said, so nothing takes the place of what was. */
-	if (finder.before.ptr && (message.len == 0 || (!holdings->input->report && !is_as_before))) {
-		finder.is_lenient = true;
+	/* Without a report nothing takes the place of what was said. */
+	finder.is_lenient = finder.before.ptr && !holdings->input->report;
+	look(finder, tenants, doubts, &message);
+	if (message.len == 0 && finder.before.ptr) {
+		finder.is_lenient = !finder.is_lenient;
 		look(finder, tenants, doubts, &message);
 	}
 	if (sbuf_check(&message, "message", err) < 0)

@@ -109,7 +109,7 @@ void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now
 	free(record);
 }
 
-static uint64_t since(bool is_so, uint64_t before, uint64_t now_ms)
+static uint64_t keep_since(bool is_so, uint64_t before, uint64_t now_ms)
 {
 	return !is_so ? 0 : before > 0 ? before : now_ms;
 }
@@ -119,8 +119,8 @@ static void note_times(struct pod_record *record, const struct pod *pod, uint64_
 {
 	if (record->pod && !view_equal(pod_uid(record->pod), pod_uid(pod)))
 		record->over_since = record->start_told_at = 0;
-	record->over_since = since(pod_is_over(pod), record->over_since, now_ms);
-	record->start_told_at = since(pod_started_at(pod) != 0, record->start_told_at, now_ms);
+	record->over_since = keep_since(pod_is_over(pod), record->over_since, now_ms);
+	record->start_told_at = keep_since(pod_started_at(pod) != 0, record->start_told_at, now_ms);
 }
 
 /* Takes pod over on success. */

@@ -211,12 +211,10 @@ static bool is_published_on(const struct roster_device *device, const struct pod
 	return false;
 }
 
-/* While a book is not there, or may be short, a reservation stays where it was published: on the first
- * such device of the roster. NULL: it is not there, or the books tell. */
+/* A pod that runs moves to no other device: what no book names stays where it was published, on the
+ * first such device of the roster. NULL: it is not there. */
 static const struct roster_device *find_kept(const struct holdings *holdings, const struct pod *pod)
 {
-	if (holdings->checkpoint == HOLDING_BOOK_OK && holdings->is_complete)
-		return NULL;
 	for (size_t i = 0; i < holdings->roster->n_devices; i++) {
 		if (is_published_on(&holdings->roster->devices[i], pod))
 			return &holdings->roster->devices[i];

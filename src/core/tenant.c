@@ -336,7 +336,8 @@ static int add_groups(struct resolver *resolver, const struct holding *items, si
 
 /* Tenants that no book names now */
 
-static void remember(struct resolver *resolver, const struct attribution_tenant *tenant)
+static void remember(struct resolver *resolver, const struct attribution_tenant *tenant,
+		     int64_t until)
 {
 	if (is_unknown_pod(tenant))
 		return; /* nobody ever knew that pod: there is nothing to remember */
@@ -348,14 +349,14 @@ static void remember(struct resolver *resolver, const struct attribution_tenant 
 		.pod_name = tenant->pod_name,
 		.container = tenant->container,
 		.since = tenant->since,
-		.until = census_ended_at(&resolver->holdings->census, tenant->pod_uid),
+		.until = until > tenant->since ? until : tenant->since,
 	};
 }
 
 static void end_tenant(struct resolver *resolver, const struct attribution_tenant *tenant)
 {
 	resolver->result.slots_ended += tenant->slots;
-	remember(resolver, tenant);
+	remember(resolver, tenant, census_ended_at(&resolver->holdings->census, tenant->pod_uid));
 }
 
 static struct attribution_tenant *keep_tenant(struct resolver *resolver,
@@ -525,7 +526,8 @@ static void remember_elsewhere(struct resolver *resolver)
 {
 	const struct array tenants = resolver->device->previous->object->status.tenants;
 	for (uint32_t i = 0; i < tenants.count; i++)
-		remember(resolver, ARRAY_AT(tenants, struct attribution_tenant, i));
+		remember(resolver, ARRAY_AT(tenants, struct attribution_tenant, i),
+			 resolver->input->now_wall_ms);
 }
 
 /* Those that left */

@@ -221,17 +221,19 @@ static int count_processes(const struct world_pod *pod, int container, int gpu, 
 
 /* Tenants and those that were */
 
-/* It has begun on what the container held, which may have ended before; or on what may be its. */
+/* It was on what the container held, which may have ended before; or on what may be its. */
 static bool has_begun(const struct world_pod *pod, int container, int gpu, uint64_t sent_at)
 {
+	const struct world_pod *holder = world_holder(pod);
+	const struct world_container *held = &holder->containers[container];
+
 	for (int i = 0; i < world.n_processes; i++) {
 		const struct world_process *process = &world.processes[i];
 
 		if (process->kind == WORLD_OF_CONTAINER && process->gpu == gpu &&
-		    process->pod == world_index(pod) && process->container == container &&
-		    process->from <= sent_at &&
-		    (pod->is_hami_spoilt ||
-		     is_on(&pod->containers[container], gpu, process->partition)))
+		    process->pod == world_index(holder) && process->container == container &&
+		    process->from <= sent_at && process->until > held->held_from &&
+		    (pod->is_hami_spoilt || is_on(held, gpu, process->partition)))
 			return true;
 	}
 	return false;

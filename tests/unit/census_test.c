@@ -53,6 +53,39 @@ static void pods_are_found_by_uid_hash_and_name(void **state)
 	assert_null(census_find_name(&census, VIEW("other"), VIEW("b")));
 }
 
+static void a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of_what_was_told(
+	void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t started_before_ms;
+		unsigned told_later[2];
+		size_t n_told_later;
+		bool is_since;
+	} rows[] = {
+		{1000, {0}, 0, true},	  {999, {0}, 0, false},	    {1000, {1, 2}, 2, true},
+		{1000, {0, 1}, 2, false}, {1000, {1, 0}, 2, false}, {999, {1, 2}, 2, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		static const char *const names[] = {"a", "b", "c"};
+		const struct pod *pods[3], *told_later[2];
+		tear_down(state);
+		set_up(state);
+		for (size_t k = 0; k < 3; k++)
+			pods[k] = build_world_pod(
+				&world, (struct build_pod){
+						.name = names[k],
+						.started_at = world.input.listed_at -
+							      rows[i].started_before_ms});
+		for (size_t k = 0; k < rows[i].n_told_later; k++)
+			told_later[k] = pods[rows[i].told_later[k]];
+		world.input.told_later = told_later;
+		world.input.n_told_later = rows[i].n_told_later;
+		struct census census = take();
+		assert_int_equal(census_is_read_since(&census, pods[0]), rows[i].is_since);
+	}
+}
+
 static void a_hash_that_was_copied_takes_no_pods_place(void **state)
 {
 	(void)state;
@@ -247,6 +280,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_hash_that_was_copied_takes_no_pods_place, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(pods_are_found_by_uid_hash_and_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of_what_was_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_pods_with_one_hash_the_one_that_lives_is_meant, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(names_and_hashes_that_look_alike_are_not_mixed_up, set_up,

@@ -256,6 +256,27 @@ static void a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is(void 
 	}
 }
 
+/* A List that names a container has all its IDs, so one that is not there is none any more. */
+static void a_stand_in_leaves_with_its_id_when_the_annotation_tells_of_others(void **state)
+{
+	(void)state;
+	offer_hami();
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	for (unsigned n = 0; n < 2; n++)
+		build_world_book(&world, "uid-a", "main", hami_id(n, 0));
+	publish();
+	build_world_fail_book(&world);
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", hami_id(0, 0));
+	publish();
+	expect_tenants_of(1, "uid-a/main");
+	build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(2) ";"});
+	publish();
+	expect_tenants_of(0, "");
+	expect_tenants_of(1, "");
+	expect_tenants_of(2, "uid-a/main");
+}
+
 /* No List has init containers; nor has the annotation ephemeral ones. */
 static void with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all(void **state)
 {
@@ -920,6 +941,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_stand_in_leaves_with_its_id_when_the_annotation_tells_of_others, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all, set_up,
 		tear_down),

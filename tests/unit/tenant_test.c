@@ -476,7 +476,12 @@ static void who_left_before_the_first_list_did_so_by_then(void **state)
 		int64_t ended_for_ms;
 		bool is_there;
 		int64_t left_after;
-	} rows[] = {{300, false, 700}, {-1, false, 1000}, {300, true, 1000}};
+	} rows[] = {{300, false, 700},
+		    {1, false, 999},
+		    {-1, false, 1000},
+		    {300, true, 1000},
+		    /* Not before it was first seen there. */
+		    {1001, false, 0}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tear_down(state);
 		set_up(state);
@@ -1117,10 +1122,15 @@ static void all_who_held_a_card_on_another_node_are_remembered(void **state)
 	build_world_remove_pod(&world, "uid-b");
 	build_world_book_nothing(&world);
 	build_world_list_nothing(&world);
+	/* Who is not on this node has not ended before its pods were told. */
+	build_world_wait(&world, 1000);
+	world.input.ended_for_ms = 300;
 	const struct attribution_status *status = publish();
 	expect_text(status->node_name, "gpu-a");
 	expect_tenants(status, "");
 	expect_recent(status, "uid-a,uid-b");
+	assert_int_equal(recent_at(0)->until, BUILD_WORLD_NOW + 1000);
+	assert_int_equal(recent_at(1)->until, BUILD_WORLD_NOW + 1000);
 	expect_text(status->slots.summary, "0/2");
 }
 
