@@ -56,10 +56,9 @@ static unsigned believed(const struct finder *finder)
 	return witnesses;
 }
 
-/* By HAMi's IDs nobody can tell which device it is. */
 static bool is_seat(const struct finder *finder, const struct holding *item)
 {
-	return (item->witnesses & believed(finder)) && !item->is_monitor && !item->is_hami;
+	return (item->witnesses & believed(finder)) && !item->is_monitor;
 }
 
 static bool is_claimed(const struct holding *item)

@@ -459,15 +459,15 @@ static int drop_witnesses(struct resolver *resolver, struct attribution_tenant *
 }
 
 /*
- * HAMi's annotation, which comes later than the IDs, tells what the container has instead. A book
- * that names a container has all its IDs: those of which it does not tell still name their device.
+ * HAMi's annotation tells what the container has now: it comes later than the IDs, and may be edited.
+ * A book that names a container has all its IDs: those of which it does not tell still name their
+ * device. What claims give is no matter of its.
  */
 static bool is_led_elsewhere(const struct resolver *resolver,
 			     const struct attribution_tenant *tenant)
 {
-	return view_equal(tenant->stand_in, VIEW("HAMi")) &&
-	       (holding_heard_of(resolver->holdings, tenant->pod_uid, tenant->container) &
-		HOLDING_HAMI);
+	unsigned heard = holding_heard_of(resolver->holdings, tenant->pod_uid, tenant->container);
+	return (heard & HOLDING_HAMI) && !claimant_is_one(tenant);
 }
 
 static int carry_known(struct resolver *resolver, const struct attribution_tenant *tenant,

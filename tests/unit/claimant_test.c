@@ -1052,36 +1052,43 @@ static void the_number_that_slices_told_is_not_undone_by_what_nvml_said_before(v
 	}
 }
 
-/* The claim gives gpu-0 and gpu-1; device 0 is off the bus, and another has its number. */
+/* The claim gives gpu-0 and gpu-1; the first is off the bus, and another has its number. */
 static void the_only_device_without_a_number_has_the_one_that_is_left(void **state)
 {
 	static const struct {
+		unsigned devices[3];
 		unsigned n_numbered;
 		const char *tenants;
-	} rows[] = {{2, "uid-a/main"}, {1, ""}};
+	} rows[] = {{{0, 1, 2}, 2, "uid-a/main"},
+		    {{0, 1, 2}, 1, ""},
+		    {{2, 0, 1}, 2, "uid-a/main"},
+		    {{2, 0, 1}, 1, ""}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tear_down(state);
 		set_up(state);
+		const unsigned *at = rows[i].devices;
 		struct report_device *devices[3];
 		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
 		for (unsigned n = 0; n < 3; n++) {
-			devices[n] = build_world_device(&world, 2 - n);
-			struct join_slice_device *slice = build_world_slice(&world, n);
+			devices[n] = build_world_device(&world, at[2 - n]);
+			devices[n]->minor = 2 - n;
+			struct join_slice_device *slice = build_world_slice(&world, at[n]);
 			slice->name = build_world_text(&world, "gpu-%u", n);
 			slice->is_whole = true; /* what has another name is no seat */
 		}
 		for (unsigned n = 0; n < 2; n++) {
-			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+			struct join_grant *grant = build_world_grant(&world, "uid-a", "main",
+								      at[n]);
 			grant->name = build_world_text(&world, "gpu-%u", n);
 			grant->device = build_world_text(&world, "pool/gpu-%u", n);
 		}
 		build_world_regrant(&world);
-		expect_tenants(publish(0), "uid-a/main");
+		expect_tenants(publish(at[0]), "uid-a/main");
 		devices[1]->minor = 2;
 		devices[0]->minor = 0;
 		world.report.devices.count = rows[i].n_numbered;
-		expect_tenants(publish(0), rows[i].tenants);
+		expect_tenants(publish(at[0]), rows[i].tenants);
 	}
 }
 

@@ -657,6 +657,15 @@ static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
 	}
 }
 
+static void who_ended_before_the_first_list_did_so_however_early_that_came(void **state)
+{
+	(void)state;
+	place_of("a");
+	assert_int_equal(gather("a", 1000).ended_for_ms, -1);
+	sources.pods_known_at = 1;
+	assert_int_equal(gather("a", 1000).ended_for_ms, 999);
+}
+
 static void devices_that_slices_describe_beyond_the_bound_are_counted(void **state)
 {
 	(void)state;
@@ -917,6 +926,8 @@ static const struct CMUnitTest tests[] = {
 		of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		each_pod_that_is_over_has_ended_when_it_was_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_ended_before_the_first_list_did_so_however_early_that_came, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		devices_that_slices_describe_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -1036,7 +1036,8 @@ static void what_is_not_there_ended_before_the_first_list(void **state)
 
 	put_attribution(world, "gpu-a", 1);
 	assert_int_equal(gather(world, "gpu-a", 1000).ended_for_ms, -1);
-	sync_all(world, 2000);
+	inventory_begin_replace(world->inventory, INVENTORY_PODS);
+	inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
 	sync_all(world, 5000);
 	put_attribution(world, "gpu-a", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

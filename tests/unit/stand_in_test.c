@@ -256,6 +256,34 @@ static void a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is(void 
 	}
 }
 
+/* While a book cannot be read, too; but not what a claim gave. */
+static void whom_an_edited_annotation_leads_elsewhere_leaves(void **state)
+{
+	for (unsigned is_claim = 0; is_claim < 2; is_claim++) {
+		tear_down(state);
+		set_up(state);
+		offer_hami();
+		build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
+				hami_id(0, 0));
+		if (is_claim) {
+			build_world_grant(&world, "uid-a", "main", 1);
+			build_world_regrant(&world);
+		}
+		publish();
+		expect_tenants_of(1, "uid-a/main");
+		build_world_fail_book(&world);
+		world.n_granted = 0;
+		build_world_regrant(&world);
+		world.input.grants_unknown = is_claim;
+		build_world_pod(&world, (struct build_pod){.name = "a",
+							   .hami = HAMI_OF(2) ";",
+							   .claim = is_claim ? "c" : ""});
+		publish();
+		expect_tenants_of(1, is_claim ? "uid-a/main" : "");
+		expect_tenants_of(2, "uid-a/main");
+	}
+}
+
 /* A List that names a container has all its IDs, so one that is not there is none any more. */
 static void a_stand_in_leaves_with_its_id_when_the_annotation_tells_of_others(void **state)
 {
@@ -943,6 +971,8 @@ static const struct CMUnitTest tests[] = {
 		a_stand_in_leaves_when_the_annotation_tells_where_all_of_it_is, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_stand_in_leaves_with_its_id_when_the_annotation_tells_of_others, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whom_an_edited_annotation_leads_elsewhere_leaves, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all, set_up,
 		tear_down),
