@@ -147,6 +147,7 @@ struct attribution_tenant {
 	struct view resource;
 	int64_t slots;           /* 0: on the device without a slot of the device plugin's */
 	struct array partitions; /* struct view, UUIDs */
+	int64_t partitions_left_out;
 	int phase;               /* enum attribution_phase */
 	int confidence;          /* enum attribution_confidence */
 	struct array witnesses;  /* struct view: "PodResources", "Checkpoint", ... */

@@ -76,7 +76,8 @@ static bool tenant_equal(const void *a, const void *b)
 	       view_equal(x->pod_namespace, y->pod_namespace) &&
 	       view_equal(x->pod_name, y->pod_name) && workload_equal(&x->workload, &y->workload) &&
 	       view_equal(x->resource, y->resource) && x->slots == y->slots &&
-	       texts_equal(x->partitions, y->partitions) && x->phase == y->phase &&
+	       texts_equal(x->partitions, y->partitions) &&
+	       x->partitions_left_out == y->partitions_left_out && x->phase == y->phase &&
 	       x->confidence == y->confidence && texts_equal(x->witnesses, y->witnesses) &&
 	       x->system == y->system && view_equal(x->stand_in, y->stand_in) &&
 	       x->since == y->since && (x->processes > 0) == (y->processes > 0);

@@ -191,9 +191,13 @@ static int set_partitions(struct resolver *resolver, const struct holding *group
 			texts[n++] = group[i].partition;
 	}
 	qsort(texts, n, sizeof(*texts), by_text);
-	for (uint32_t i = 0; i < n && n_unique < LIMIT_PARTITIONS; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		if (n_unique == 0 || !view_equal(texts[n_unique - 1], texts[i]))
 			texts[n_unique++] = texts[i];
+	}
+	if (n_unique > LIMIT_PARTITIONS) {
+		tenant->partitions_left_out = n_unique - LIMIT_PARTITIONS;
+		n_unique = LIMIT_PARTITIONS;
 	}
 	tenant->partitions = (struct array){n_unique > 0 ? texts : NULL, n_unique, true};
 	return 0;
@@ -300,6 +304,7 @@ static int add_group(struct resolver *resolver, const struct holding *group, siz
 	if (before && is_mirror_by_name(group, n_group)) {
 		tenant->slots = before->slots;
 		tenant->partitions = before->partitions;
+		tenant->partitions_left_out = before->partitions_left_out;
 	}
 	witnesses = witnesses_of(resolver, group, n_group, tenant, before);
 	if (owner->pod) {

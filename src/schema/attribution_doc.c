@@ -144,6 +144,8 @@ static const struct jmap_row tenant_rows[] = {
 	 .limit = LIMIT_NUMBER_COUNT},
 	{"partitions", JMAP_TEXTS, 0, JMAP_AT(attribution_tenant, partitions),
 	 .limit = LIMIT_TEXT_UUID, .max_items = LIMIT_PARTITIONS},
+	{"partitionsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_tenant, partitions_left_out),
+	 .limit = LIMIT_NUMBER_COUNT},
 	{"phase", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_tenant, phase),
 	 .names = phase_names},
 	{"confidence", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_tenant, confidence),

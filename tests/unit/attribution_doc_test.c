@@ -42,6 +42,7 @@ static struct attribution_status full_status(void)
 		 .workload = {true, VIEW_INIT("StatefulSet"), VIEW_INIT("train")},
 		 .resource = VIEW_INIT("nvidia.com/gpu"),
 		 .slots = 2,
+		 .partitions_left_out = 11,
 		 .phase = ATTRIBUTION_PHASE_RUNNING,
 		 .confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED,
 		 .system = true,

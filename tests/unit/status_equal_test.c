@@ -122,6 +122,7 @@ static const struct member members[] = {
 	MEMBER(tenant.resource, TEXT),
 	MEMBER(tenant.slots, NUMBER),
 	MEMBER(tenant.partitions, LIST),
+	MEMBER(tenant.partitions_left_out, NUMBER),
 	MEMBER(tenant.phase, ENUM),
 	MEMBER(tenant.confidence, ENUM),
 	MEMBER(tenant.witnesses, LIST),

@@ -677,16 +677,23 @@ static void partitions_are_listed_in_order_each_once(void **state)
 	expect_texts(t->partitions, "m,m2,m3");
 }
 
-static void partitions_beyond_the_bound_are_left_out(void **state)
+static void partitions_beyond_the_bound_are_counted(void **state)
 {
 	(void)state;
-	build_world_cut(&world, 0, LIMIT_PARTITIONS + 1);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	for (unsigned i = 0; i <= LIMIT_PARTITIONS; i++)
-		build_world_book(&world, "uid-a", "main", build_world_mig(&world, 0, i));
-	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
-	assert_int_equal(t->slots, LIMIT_PARTITIONS + 1);
-	assert_int_equal(t->partitions.count, LIMIT_PARTITIONS);
+	for (unsigned n = LIMIT_PARTITIONS; n <= LIMIT_PARTITIONS + 2; n++) {
+		tear_down(state);
+		set_up(state);
+		build_world_cut(&world, 0, n);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		for (unsigned i = 0; i < n; i++)
+			build_world_book(&world, "uid-a", "main", build_world_mig(&world, 0, i));
+		const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
+								   CONFIRMED);
+		assert_int_equal(t->slots, n);
+		assert_int_equal(t->partitions.count, LIMIT_PARTITIONS);
+		assert_int_equal(t->partitions_left_out, n - LIMIT_PARTITIONS);
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
 }
 
 static void of_several_resources_the_first_by_name_is_shown(void **state)
@@ -1850,7 +1857,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		partitions_are_listed_in_order_each_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		partitions_beyond_the_bound_are_left_out, set_up, tear_down),
+		partitions_beyond_the_bound_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_several_resources_the_first_by_name_is_shown, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_name_alone_gives_name_only, set_up, tear_down),
