@@ -163,9 +163,10 @@ static bool is_same_unit(const struct seat *a, const struct seat *b)
 }
 
 /* The seats of one pod become one. False: no more than one has the unit, or all do by right. */
-static bool is_held_twice(const struct finder *finder, struct seat *seats, size_t *n_seats)
+static bool is_held_twice(const struct finder *finder, struct seat *seats, size_t *n_seats,
+			  bool *ret_is_named)
 {
-	bool is_given = false, is_named = finder->is_lenient;
+	bool is_given = false, is_named = false;
 	size_t n = 1;
 	for (size_t i = 0; i < *n_seats; i++) {
 		is_given |= !seats[i].is_claimed;
@@ -174,7 +175,8 @@ static bool is_held_twice(const struct finder *finder, struct seat *seats, size_
 			seats[n++] = seats[i];
 	}
 	*n_seats = n;
-	return n > 1 && is_given && is_named;
+	*ret_is_named = is_named;
+	return n > 1 && is_given && (is_named || finder->is_lenient);
 }
 
 static void describe(const struct seat *seats, size_t n_seats, struct sbuf *message)
@@ -214,6 +216,7 @@ static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *
 {
 	const struct seat *found = NULL;
 	size_t end, n_found;
+	bool is_named, is_found_named;
 
 	qsort(finder->seats, finder->n_seats, sizeof(*finder->seats), by_unit);
 	for (size_t first = 0; first < finder->n_seats; first = end) {
@@ -223,15 +226,20 @@ static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *
 		while (end < finder->n_seats && is_same_unit(seats, &finder->seats[end]))
 			end++;
 		size_t n_pods = end - first;
-		if (!is_held_twice(finder, seats, &n_pods) || !counts(finder, doubts, unit))
+		if (!is_held_twice(finder, seats, &n_pods, &is_named) || !counts(finder, doubts, unit))
 			continue;
 		if (!found || is_before(finder, unit)) {
 			found = seats;
 			n_found = n_pods;
+			is_found_named = is_named;
 		}
 	}
-	if (found)
-		describe(found, n_found, message);
+	if (!found)
+		return;
+	describe(found, n_found, message);
+	/* It need not be those that are left who have it by right. */
+	if (!is_found_named && !view_starts_with(finder->before, sbuf_view(message)))
+		sbuf_clear(message);
 }
 
 static struct view published_message(const struct attribution_status *published)

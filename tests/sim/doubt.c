@@ -81,7 +81,8 @@ static const struct {
 		      SETTLING_WEARS_OFF_MS},
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
-				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED),
+				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
+				   BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
 			   SETTLING_WEARS_OFF_MS},
 	[NOT_FRESH] = {"the report is not fresh",
 		       BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW) |

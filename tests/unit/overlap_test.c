@@ -539,6 +539,34 @@ static void what_is_known_comes_before_what_a_book_said_last(void **state)
 					       "one pod" SOURCES_FAIL);
 }
 
+/* It was given to the third only, who is gone; nobody knows of two left over from sharing. */
+static void of_three_the_two_that_no_book_names_are_none(void **state)
+{
+	(void)state;
+	static const char *const gone[] = {"uid-c", "uid-d"};
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++) {
+		again();
+		build_world_shared(&world, 0, 4);
+		run("a", build_world_replica(&world, 0, 0));
+		run("b", build_world_replica(&world, 0, 1));
+		publish();
+		build_world_offer_nothing(&world);
+		build_world_offer(&world, build_world_uuid(&world, 0));
+		lose_books();
+		run("c", build_world_uuid(&world, 0));
+		publish();
+		expect_overlap(publish_later(), GPU_0 " is held by ml/a, ml/b and ml/c at once, "
+						      "and is for one pod");
+		/* While all are there it is so, whoever names them. */
+		lose_books();
+		expect_overlap(publish_later(), GPU_0 " is held by ml/a, ml/b and ml/c at once, "
+						      "and is for one pod");
+		end(gone[i]);
+		expect_condition(publish(), "Attributed", i == 0 ? CONDITION_UNKNOWN : CONDITION_FALSE,
+				 i == 0 ? "Unconfirmed" : "SlotHeldTwice");
+	}
+}
+
 /* What is told of one container meanwhile makes no other of it. */
 static void without_a_report_of_several_ids_the_one_stays_that_was_said(void **state)
 {
@@ -865,6 +893,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_a_report_of_several_ids_the_one_stays_that_was_said, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_three_the_two_that_no_book_names_are_none, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_shows_none_that_is_new, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(containers_of_one_pod_have_it_in_turn, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(pods_that_share_by_right_are_none, set_up, tear_down),
