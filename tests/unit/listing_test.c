@@ -7,6 +7,7 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
+#include "base/limits.h"
 #include "core/holding.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
@@ -513,6 +514,26 @@ static void the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there
 	}
 }
 
+static void so_does_the_number_of_partitions_that_its_list_has_no_room_for(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_PARTITIONS + 2;
+	build_world_cut(&world, 0, n);
+	build_world_pod(&world, (struct build_pod){.name = "a", .hash = "h"});
+	for (unsigned i = 0; i < n; i++) {
+		build_world_book(&world, "h", "main", build_world_mig(&world, 0, i));
+		build_world_list(&world, "a", "main", build_world_mig(&world, 0, i));
+	}
+	publish();
+	lose_book();
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", build_world_mig(&world, 0, 0));
+	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(t->slots, n);
+	assert_int_equal(t->partitions.count, LIMIT_PARTITIONS);
+	assert_int_equal(t->partitions_left_out, 2);
+}
+
 static void a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published(void **state)
 {
 	(void)state;
@@ -884,6 +905,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there_is, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		so_does_the_number_of_partitions_that_its_list_has_no_room_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published, set_up,
 		tear_down),

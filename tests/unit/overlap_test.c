@@ -567,6 +567,28 @@ static void of_three_the_two_that_no_book_names_are_none(void **state)
 	}
 }
 
+static void those_that_are_left_on_one_part_hide_none_on_another(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_offer_nothing(&world);
+	for (unsigned i = 0; i < 2; i++)
+		build_world_offer(&world, build_world_text(&world, MIG_0 "::%u", i));
+	build_world_offer(&world, VIEW(MIG_1));
+	run("a", VIEW(MIG_0 "::0"));
+	run("b", VIEW(MIG_0 "::1"));
+	run("c", VIEW(MIG_1));
+	publish();
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, VIEW(MIG_0));
+	build_world_offer(&world, VIEW(MIG_1));
+	lose_books();
+	run("d", VIEW(MIG_1));
+	publish();
+	expect_overlap(publish_later(),
+		       MIG_1 " is held by ml/c and ml/d at once, and is for one pod");
+}
+
 /* What is told of one container meanwhile makes no other of it. */
 static void without_a_report_of_several_ids_the_one_stays_that_was_said(void **state)
 {
@@ -895,6 +917,8 @@ static const struct CMUnitTest tests[] = {
 		without_a_report_of_several_ids_the_one_stays_that_was_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_three_the_two_that_no_book_names_are_none, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		those_that_are_left_on_one_part_hide_none_on_another, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_agent_shows_none_that_is_new, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(containers_of_one_pod_have_it_in_turn, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(pods_that_share_by_right_are_none, set_up, tear_down),
