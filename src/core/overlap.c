@@ -237,8 +237,9 @@ static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *
 	if (!found)
 		return;
 	describe(found, n_found, message);
-	/* It need not be those that are left who have it by right. */
-	if (!is_found_named && !view_starts_with(finder->before, sbuf_view(message)))
+	/* It need not be those that are left who have it. (Without a report: condition_carry().) */
+	if (!is_found_named && finder->holdings->input->report &&
+	    !view_starts_with(finder->before, sbuf_view(message)))
 		sbuf_clear(message);
 }
 
