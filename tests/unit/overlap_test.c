@@ -567,6 +567,22 @@ static void of_three_the_two_that_no_book_names_are_none(void **state)
 	}
 }
 
+/* A pod that only the List names is no holder, until nobody knows any more who is. */
+static void without_a_report_it_is_said_though_more_may_have_it(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	run("a", build_world_uuid(&world, 0));
+	run("b", build_world_uuid(&world, 0));
+	build_world_pod(&world, (struct build_pod){.name = "c"});
+	build_world_list(&world, "c", "main", build_world_uuid(&world, 0));
+	publish();
+	expect_overlap(publish_later(), TWO_OF(GPU_0));
+	build_world_restart(&world);
+	expect_overlap(publish(), TWO_OF(GPU_0));
+	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main,uid-c/main");
+}
+
 static void those_that_are_left_on_one_part_hide_none_on_another(void **state)
 {
 	(void)state;
@@ -916,6 +932,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		without_a_report_of_several_ids_the_one_stays_that_was_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_three_the_two_that_no_book_names_are_none, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_though_more_may_have_it, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		those_that_are_left_on_one_part_hide_none_on_another, set_up, tear_down),
