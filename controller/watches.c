@@ -232,6 +232,13 @@ static void set_absent(void *owner)
 	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
 }
 
+static void set_denied(void *owner, bool is_denied)
+{
+	struct follow *follow = owner;
+
+	inventory_set_denied(follow->watches->inventory, follow->inventory_kind, is_denied);
+}
+
 static int follow_start(struct follow *follow, struct apiclient *client,
 			const struct watches_config *config, struct error *err)
 {
@@ -249,6 +256,7 @@ static int follow_start(struct follow *follow, struct apiclient *client,
 		.replace_end = end_replace,
 		.object = take_object,
 		.absent = may_be_absent ? set_absent : NULL,
+		.denied = set_denied,
 	};
 
 	if (reflector_new(&reflector, &sink, &follow->reflector, err) < 0)

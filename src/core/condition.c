@@ -167,6 +167,11 @@ static bool has_unconfirmed(const struct tenants *tenants)
 	return false;
 }
 
+static const struct verdict late = {
+	CONDITION_UNKNOWN, VIEW_INIT("PodsUnknown"),
+	VIEW_INIT("Pods may be read no more, grant the verbs list and watch: tenants are as they "
+		  "were known before")};
+
 /* It is handed out by claims, and they do not tell to whom. */
 static struct verdict judge_claims(const struct condition_facts *facts)
 {
@@ -176,6 +181,11 @@ static struct verdict judge_claims(const struct condition_facts *facts)
 			VIEW("a ResourceClaim that a pod of the node uses has the device, and is "
 			     "reserved for what is no pod, a PodGroup: which pods use it is not "
 			     "known")};
+	if (!facts->is_unread)
+		return (struct verdict){
+			CONDITION_UNKNOWN, CLAIMANT_UNREAD_REASON,
+			VIEW("ResourceClaims or ResourceSlices may be read no more, grant the "
+			     "verbs list and watch: tenants are as they were known before")};
 	return (struct verdict){
 		CONDITION_UNKNOWN, CLAIMANT_UNREAD_REASON,
 		VIEW("a pod of the node uses a ResourceClaim, and which device that gives it is "
@@ -186,6 +196,11 @@ static struct verdict judge_claims(const struct condition_facts *facts)
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
+	/* Of whom the API server has not told us, it may know. */
+	if (facts->are_pods_old) {
+		*ret_verdict = late;
+		return 0;
+	}
 	if (facts->tenants->slots_unresolved > 0)
 		return judge_unresolved(facts->tenants, arena, ret_verdict, err);
 	if (facts->overlap.len > 0)
@@ -201,7 +216,7 @@ static int judge_attributed(const struct condition_facts *facts, struct arena *a
 			     "unplacedTenants")};
 	else if (facts->unplaced->n_odd > 0)
 		return judge_odd(facts->unplaced, arena, ret_verdict, err);
-	else if (facts->is_nameless || facts->is_unread)
+	else if (facts->is_nameless || facts->is_unread || facts->are_claims_old)
 		*ret_verdict = judge_claims(facts);
 	else if (facts->is_agentless)
 		*ret_verdict = (struct verdict){
@@ -373,6 +388,10 @@ static bool is_still_held_twice(const struct condition *before, struct view over
 	       view_starts_with(view_from_offset(message, overlap.len), VIEW(" ("));
 }
 
+static const struct verdict awaited_pods = {
+	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
+	VIEW_INIT("Pods are read again: the node's next report tells who is on the device now")};
+
 static const struct verdict awaited_ids = {
 	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
 	VIEW_INIT("the pods that held unknown device IDs are gone: the node's next report tells "
@@ -393,10 +412,17 @@ static struct condition carry(const struct condition *before,
 {
 	bool was_overlap = view_equal(before->reason, OVERLAP_REASON);
 
-	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_READY]))
+	bool is_ready = view_equal(before->type, type_names[TYPE_READY]);
+
+	if (!facts->is_fresh && is_ready)
 		return finish(report_stale, before->type, published, now_wall_ms);
 	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
+	if (facts->are_pods_old &&
+	    (is_ready || view_equal(before->type, type_names[TYPE_ATTRIBUTED])))
+		return finish(late, before->type, published, now_wall_ms);
+	if (!facts->are_pods_old && view_equal(before->reason, late.reason))
+		return finish(awaited_pods, before->type, published, now_wall_ms);
 	/* Fewer pods than are named; it need not be those that are left that have it. */
 	if (was_overlap && !is_still_held_twice(before, facts->overlap))
 		return finish(awaited, before->type, published, now_wall_ms);

@@ -21,6 +21,8 @@ struct condition_facts {
 	bool is_duplicate;     /* another node reports the same device */
 	bool is_nameless;      /* a claim has the device, and does not tell for which pods */
 	bool is_unread;        /* a claim may have the device, and cannot be read */
+	bool are_claims_old;   /* claims hand it out, and may be read no more */
+	bool are_pods_old;     /* nor may pods */
 	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
 	const struct report_sources *sources; /* NULL: there is no report */
 	const struct tenants *tenants;
@@ -44,9 +46,10 @@ MUST_USE int condition_make(const struct condition_facts *facts,
 bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
- * long (is_fresh false): Ready and ReportFresh; and for a SlotHeldTwice of which a pod has left since
- * by what the API server says, and for an UnknownDeviceID of whom none is left among the unplaced:
- * how it is now, only a report can tell. Nothing else of the facts is looked at.
+ * long (is_fresh false): Ready and ReportFresh; for pods that may be read no more; and for a
+ * SlotHeldTwice of which a pod has left since by what the API server says, for an UnknownDeviceID of
+ * whom none is left among the unplaced, and for pods that may be read again: how it is now, only a
+ * report can tell. Nothing else of the facts is looked at.
  * As condition_make() otherwise.
  */
 MUST_USE int condition_carry(const struct condition_facts *facts,

@@ -33,6 +33,7 @@ struct inventory {
 	struct store *stores[INVENTORY_N_KINDS]; /* those of the sets */
 	bool synced[INVENTORY_N_KINDS];
 	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
+	bool denied[INVENTORY_N_KINDS];
 	uint64_t started_at;
 };
 
@@ -219,6 +220,14 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 {
 	inventory_begin_replace(inventory, kind);
 	inventory_end_replace(inventory, kind, inventory->started_at);
+}
+
+void inventory_set_denied(struct inventory *inventory, enum inventory_kind kind, bool is_denied)
+{
+	if (inventory->denied[kind] == is_denied)
+		return;
+	inventory->denied[kind] = is_denied;
+	place_touch_all(&inventory->places, false);
 }
 
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind)
@@ -486,6 +495,9 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		.intent = &inventory->policies.intent,
 		.grants_known = inventory->synced[INVENTORY_RESOURCE_CLAIMS] &&
 				inventory->synced[INVENTORY_RESOURCE_SLICES],
+		.pods_denied = inventory->denied[INVENTORY_PODS],
+		.grants_denied = inventory->denied[INVENTORY_RESOURCE_CLAIMS] ||
+				 inventory->denied[INVENTORY_RESOURCE_SLICES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],
 		.nodes_known_at = inventory->synced_at[INVENTORY_NODES],
 		.pods_known_at = inventory->synced_at[INVENTORY_PODS],

@@ -56,6 +56,11 @@ void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind);
 /* The kind does not exist on this server (its CRD is not installed): known, and empty. */
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
+/*
+ * We may read a kind no more, or again: meanwhile what is known of it is as old as that. Touches
+ * every node when that is news.
+ */
+void inventory_set_denied(struct inventory *inventory, enum inventory_kind kind, bool is_denied);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
 /* What is there of GPUs and cannot be used. For metrics. */

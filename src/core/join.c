@@ -149,10 +149,10 @@ static int compute_layout(struct joiner *joiner, size_t index, const struct tena
 			    &status->slots, err);
 }
 
-static int compute_conditions(struct joiner *joiner, const struct roster_device *device,
-			      const struct findings *findings, struct attribution_status *status,
-			      struct error *err)
+static int compute_conditions(struct joiner *joiner, size_t index, const struct findings *findings,
+			      struct attribution_status *status, struct error *err)
 {
+	const struct roster_device *device = &joiner->roster.devices[index];
 	const struct condition_facts facts = {
 		.is_fresh = joiner->is_fresh,
 		.is_agentless = !joiner->input->report,
@@ -160,6 +160,9 @@ static int compute_conditions(struct joiner *joiner, const struct roster_device 
 		.is_duplicate = is_duplicate(joiner, device),
 		.is_nameless = claimant_is_nameless(joiner->input, device),
 		.is_unread = joiner->is_unread && sharing_is_without_ids(&status->sharing),
+		.are_claims_old = joiner->input->grants_denied &&
+				  claimant_is_sliced(&joiner->holdings, index),
+		.are_pods_old = joiner->input->pods_denied,
 		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
 				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
 		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,
@@ -214,7 +217,7 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 	status->activity = (struct attribution_activity_state){
 		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
 	status->health = findings.health.state;
-	return compute_conditions(joiner, device, &findings, status, err);
+	return compute_conditions(joiner, index, &findings, status, err);
 }
 
 /* Of whom the API server never knew, it cannot tell. */
@@ -268,6 +271,7 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 		return -1;
 	set_holders(&findings, status);
 	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
+							 .are_pods_old = joiner->input->pods_denied,
 							 .overlap = findings.overlap,
 							 .unplaced = &findings.unplaced},
 			       published, status->observed_generation, joiner->input->now_wall_ms,

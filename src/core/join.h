@@ -131,6 +131,8 @@ struct join_input {
 	const struct join_doubt *doubts; /* what the last join said, and how old it is by now */
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
+	bool pods_denied;   /* the pods are those of when we might still read them, */
+	bool grants_denied; /* and the claims and slices */
 	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
 	const struct pod *const *told_later; /* pods of the node whose start was told after the */
 	size_t n_told_later;                 /* List had arrived, which may be older than they */

@@ -12,7 +12,8 @@
  *	watch ended               WATCH at once; after a back-off if it had lived less than a second
  *	                          without an event (a server that hangs up must not make us spin)
  *	no connection, 5xx, 429   the same again, after a back-off
- *	401, 403                  the same again, after a back-off, with advice in `trouble`
+ *	401, 403                  the same again, after a back-off, with advice in `trouble`; after 403
+ *	                          for REFLECTOR_DENIED_MS the first state again, and the sink is told
  *	410, version too large    the first state again: at once if the watch had made progress; and if
  *	                          that is refused for the same reason, with the newest version there is
  *	404                       the resource does not exist: look again every absent_retry_ms
@@ -101,6 +102,9 @@ struct reflector {
 	bool bookmarks_seen;     /* ever */
 	bool synced;
 	bool absent;
+	bool is_refused; /* 403 since refused_at, and no watch since */
+	bool is_denied;  /* and the sink was told */
+	uint64_t refused_at;
 	struct error trouble; /* text only */
 	struct reflector_counters counters;
 };
@@ -269,12 +273,41 @@ static void set_trouble(struct reflector *r, const struct error *why)
 			  why->text);
 }
 
+static void set_denied(struct reflector *r, bool is_denied)
+{
+	if (r->is_denied != is_denied && r->sink.denied)
+		r->sink.denied(r->sink.owner, is_denied);
+	r->is_denied = is_denied;
+}
+
+/* The copy is complete, and events come. */
+static void set_followed(struct reflector *r)
+{
+	r->is_refused = false;
+	set_denied(r, false);
+}
+
+static bool is_refused_for_long(struct reflector *r, const struct error *why, uint64_t now)
+{
+	if (why->kind != ERROR_DENIED || r->status != 403 || !r->synced)
+		return false;
+	if (!r->is_refused)
+		r->refused_at = now;
+	r->is_refused = true;
+	return now - r->refused_at >= REFLECTOR_DENIED_MS;
+}
+
 /* The next request is of `kind`, after a back-off and not before what the server asked for. */
 static void back_off(struct reflector *r, enum list_query_kind kind, const struct error *why,
 		     uint64_t now)
 {
 	set_trouble(r, why);
 	r->counters.failures++;
+	/* What happens meanwhile is to be there, all of it, before it is said that all is well. */
+	if (is_refused_for_long(r, why, now)) {
+		kind = first_kind(r);
+		set_denied(r, true);
+	}
 	if (now > r->last_failure_at + BACKOFF_QUIET_MS)
 		backoff_reset(&r->backoff);
 	uint32_t wait = backoff_next(&r->backoff, &r->prng);
@@ -315,6 +348,8 @@ static void become_absent(struct reflector *r, uint64_t now)
 			  resource->version);
 	else if (!r->absent)
 		r->sink.absent(r->sink.owner);
+	if (r->sink.absent)
+		set_followed(r);
 	r->synced = r->sink.absent != NULL;
 	r->absent = true;
 	r->newest = false;
@@ -380,11 +415,17 @@ static int break_off(struct reflector *r, const struct error *err)
 	return -1;
 }
 
+static void begin_watch(struct reflector *r)
+{
+	error_clear(&r->trouble);
+	set_followed(r);
+}
+
 static void begin_objects(struct reflector *r)
 {
 	r->absent = false;
 	if (r->kind == LIST_QUERY_WATCH)
-		error_clear(&r->trouble);
+		begin_watch(r);
 	else if (r->kind != LIST_QUERY_PAGE)
 		r->sink.replace_begin(r->sink.owner);
 }
@@ -514,6 +555,7 @@ static void take_bookmark(struct reflector *r, const struct object_meta *meta, u
 	r->bookmarks_seen = true;
 	if (r->kind == LIST_QUERY_STREAM && meta->initial_events_end) {
 		synchronise(r, meta->resource_version, now);
+		set_followed(r);
 		r->progress = true;
 	}
 	advance(r, meta);

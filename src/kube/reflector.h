@@ -55,7 +55,15 @@ struct reflector_sink {
 	 * so it is not synced, and trouble says why.
 	 */
 	void (*absent)(void *owner);
+	/*
+	 * The server has refused for REFLECTOR_DENIED_MS to let us follow (403) what is synced: the
+	 * sink's state is as old as that. Called once, and with false when the resource has been
+	 * listed whole since and is watched again. May be NULL.
+	 */
+	void (*denied)(void *owner, bool is_denied);
 };
+
+#define REFLECTOR_DENIED_MS 30000u /* a server that has just started may refuse for a moment */
 
 enum reflector_initial {
 	REFLECTOR_LIST,   /* one list of the newest state, decoded as it streams in */

@@ -467,13 +467,17 @@ def kill_apiserver(cluster):
     return time.monotonic() - start
 
 
+def cut_watches(cluster):
+    pid = cluster.pid_of(cluster.controller_pod())
+    if "10.96.0.1" not in run("nsenter", "-t", str(pid), "-n", "ss", "-K", "-H", "-t", "-n", "dst",
+                              "10.96.0.1", check=False):
+        raise Skipped("this kernel cannot cut connections (ss -K)")
+
+
 @tests.promise
 def watches_that_are_cut_go_on_where_they_were(cluster):
-    pid = cluster.pid_of(cluster.controller_pod())
-    cut = ("nsenter", "-t", str(pid), "-n", "ss", "-K", "-H", "-t", "-n", "dst", "10.96.0.1")
     since = len(cluster.audit())
-    if "10.96.0.1" not in run(*cut, check=False):
-        raise Skipped("this kernel cannot cut connections (ss -K)")
+    cut_watches(cluster)
     start = time.monotonic()
     wait_watches(cluster, since)
     took = time.monotonic() - start
@@ -551,16 +555,22 @@ def a_definition_that_is_deleted_and_applied_again_gets_its_objects_back(cluster
     return f"{took:.1f} s after it was applied"
 
 
+def set_rules(cluster, rules):
+    cluster.kubectl("patch", "clusterrole", "gpu-attribution-controller", "--type=merge",
+                    "-p", json.dumps({"rules": rules}))
+
+
+def take_pods_away(cluster):
+    """From what the controller may read; returns the rules as they were."""
+    rules = cluster.get("clusterrole", "gpu-attribution-controller")["rules"]
+    set_rules(cluster, [{**r, "resources": [x for x in r["resources"] if x != "pods"]}
+                        for r in rules])
+    return rules
+
+
 @tests.promise
 def readiness_names_the_right_that_is_missing_and_comes_with_it(cluster):
-    role = cluster.get("clusterrole", "gpu-attribution-controller")
-    rules = role["rules"]
-    without = [{**r, "resources": [x for x in r["resources"] if x != "pods"]} for r in rules]
-
-    def set_rules(wanted):
-        cluster.kubectl("patch", "clusterrole", "gpu-attribution-controller", "--type=merge",
-                        "-p", json.dumps({"rules": wanted}))
-    set_rules(without)
+    rules = take_pods_away(cluster)
     try:
         old = cluster.controller_pod()["metadata"]["uid"]
         cluster.kubectl(*NAMESPACE, "rollout", "restart", CONTROLLER)
@@ -572,13 +582,52 @@ def readiness_names_the_right_that_is_missing_and_comes_with_it(cluster):
         assert "[+]nodes ok" in cluster.probe("/readyz")
         waiting = cluster.controller_pod()["metadata"]["uid"]
     finally:
-        set_rules(rules)
+        set_rules(cluster, rules)
         wait_for("readiness", lambda: cluster.probe("/readyz") == "ok")
         cluster.rollout(CONTROLLER)
     pod = cluster.controller_pod()
     assert pod["metadata"]["uid"] == waiting
     assert pod["status"]["containerStatuses"][0]["restartCount"] == 0
     return text
+
+
+def attributed(item):
+    """(status, reason) of the condition Attributed, or None while there is none."""
+    return next(((c["status"], c["reason"])
+                 for c in item.get("status", {}).get("conditions", [])
+                 if c["type"] == "Attributed"), None)
+
+
+@tests.promise
+def while_pods_may_be_read_no_more_each_device_says_so_and_until_they_may(cluster):
+    restart_controller(cluster)  # its back-off begins anew
+    cluster.create_tenant("seen", EXCLUSIVE)
+    names = all_devices(cluster)
+
+    def all_are(*wanted):
+        items = cluster.attributions()
+        return set(items) == names and all(attributed(i) == wanted for i in items.values())
+    wait_for("all is well", lambda: all_are("True", "AllResolved"))
+    with Watch(cluster) as watch:
+        rules = take_pods_away(cluster)
+        try:
+            cut_watches(cluster)  # one that is open goes on
+            start = time.monotonic()
+            wait_for("all say so", lambda: all_are("Unknown", "PodsUnknown"), timeout=100)
+            took = time.monotonic() - start
+            cluster.kubectl("delete", "pod", "seen", "--wait=true")
+            unseen = cluster.create_pod("unseen", EXCLUSIVE)
+            wait_for("a pod that runs",
+                     lambda: cluster.pod("unseen")["status"]["phase"] == "Running")
+        finally:
+            set_rules(cluster, rules)
+        wait_for("all is well again", lambda: all_are("True", "AllResolved"), timeout=100)
+        events = watch.close()
+    # The kubelet's books name a pod meanwhile that the controller has not heard of.
+    said = {attributed(item) for _, _, item in events} - {None}
+    assert not any(status == "False" for status, _ in said), said
+    assert {uid for uid, name in cluster.tenants() if name in ("seen", "unseen")} == {unseen}
+    return f"said {took:.0f} s after the watch was cut; {sorted(said)}"
 
 
 @tests.promise

@@ -52,8 +52,9 @@ static const char *const mark_words[] = {
 	"HAMi gave it a device of the node", "HAMi gave it another node's device",
 	"HAMi gave it some device", "to be of a group", "to reserve a device"};
 
-static const char *const denied_words[] = {"there is no such API", "slices are forbidden",
-					   "claims are forbidden"};
+static const char *const denied_words[] = {"there is no resource.k8s.io",
+					   "resourceslices are forbidden",
+					   "resourceclaims are forbidden", "pods are forbidden"};
 
 static const char *const claim_words[] = {"removed by force", "deallocated"};
 
@@ -147,8 +148,8 @@ static const struct kind kinds[] = {
 	 {{EVEN, 0, APISERVER_N_FAULTS - 1}, {SPREAD, 100, 60000}}, deed_spoil_api},
 	{"hold", 25, "events of {w0} are late by up to {1} ms", kind_words,
 	 {{EVEN, 0, APISERVER_N_KINDS - 1}, {SPREAD, 100, 60000}}, deed_hold_watch},
-	{"deny", 15, "resource.k8s.io: {w0} for {1} ms", denied_words,
-	 {{EVEN, 0, 2}, {SPREAD, 100, 60000}}, deed_deny_claims},
+	{"deny", 15, "{w0} for {1} ms", denied_words,
+	 {{EVEN, 0, 3}, {SPREAD, 100, 60000}}, deed_deny},
 	{"cut", 25, "the watch of {w0} is cut", kind_words,
 	 {{EVEN, 0, APISERVER_N_KINDS - 1}}, deed_cut_watch},
 	{"expire", 20, "all watches are silent for {1} ms and then expire ({0})", NULL,

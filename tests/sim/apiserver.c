@@ -482,11 +482,21 @@ void apiserver_cut(enum apiserver_kind kind)
 	}
 }
 
+bool apiserver_is_watched(enum apiserver_kind kind)
+{
+	for (const struct watch *watch = watches; watch; watch = watch->next)
+		if (watch->kind == kind && watch->fetch->open)
+			return true;
+	return false;
+}
+
 void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until)
 {
 	denied_until[kind] = until;
 	denied_with[kind] = code;
-	apiserver_cut(kind);
+	for (struct watch *watch = watches; watch; watch = watch->next)
+		if (watch->kind == kind && watch->fetch->open && watch->fetch->headed)
+			net_fail(watch->fetch, "connection reset");
 }
 
 void apiserver_expire(bool in_stream)

@@ -48,8 +48,10 @@ uint64_t apiserver_next_version(void);
 void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message);
 /* False while kubelets cannot reach it either. */
 bool apiserver_is_up(void);
-/* Requests for that kind are answered with this code up to then, and its watch ends. */
+/* Requests for that kind are answered with this code up to then, and its watch ends now. */
 void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until);
+/* True while a watch of that kind is open. */
+bool apiserver_is_watched(enum apiserver_kind kind);
 /* No event of that kind is sent before. */
 void apiserver_hold(enum apiserver_kind kind, uint64_t until);
 /* The watch of that kind, or the list that comes next, ends at any byte. */

@@ -15,6 +15,7 @@ enum cause {
 	CAUSE_NEW_DEVICE,      /* an object was just made, or its device came to this node */
 	CAUSE_REPORTS_MISSING, /* the controller cannot have heard of the node */
 	CAUSE_API_LATE,        /* the controller cannot have heard of pods */
+	CAUSE_DENIED,          /* nor may it read them */
 	CAUSE_POD_NEW,         /* a pod's admission and its API object pass each other */
 	CAUSE_BOOKS_FAILED,    /* PodResources or the checkpoint could not be read */
 	CAUSE_DRIVER_FAILED,

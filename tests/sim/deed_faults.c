@@ -8,6 +8,7 @@
 #include "sim/host.h"
 #include "sim/matrix.h"
 #include "sim/programs.h"
+#include "sim/prompt.h"
 #include "sim/wire.h"
 #include "sim/world.h"
 
@@ -116,11 +117,26 @@ void deed_cut_watch(const int *args)
 	deed_excuse(CAUSE_API_LATE, -1, 31000);
 }
 
+/* For longer than the controller takes for a moment. */
+static void deny_pods(int ms)
+{
+	uint64_t until = deed_for_ms(ms);
+
+	apiserver_deny(APISERVER_PODS, 403, until);
+	prompt_denied(until);
+	deed_excuse(CAUSE_API_LATE, -1, ms + 31000);
+	deed_excuse(CAUSE_DENIED, -1, ms + 31000);
+}
+
 /* Without a right, or without the API group; what is denied is asked for again after 30 s. */
-void deed_deny_claims(const int *args)
+void deed_deny(const int *args)
 {
 	uint64_t until = deed_for_ms(args[1]);
 
+	if (args[0] == 3) {
+		deny_pods(2 * args[1]);
+		return;
+	}
 	if (args[0] != 1)
 		apiserver_deny(APISERVER_CLAIMS, args[0] == 0 ? 404 : 403, until);
 	if (args[0] != 2)

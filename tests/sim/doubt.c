@@ -34,6 +34,7 @@ enum symptom {
 	NOT_FRESH,
 	SETTLING,     /* Attributed=Unknown, reason Settling */
 	CLAIMS_UNKNOWN, /* Attributed=Unknown, reason ClaimsUnknown */
+	PODS_UNKNOWN,   /* the same, reason PodsUnknown */
 	NOT_READABLE, /* Attributed=Unknown for another reason */
 	DUPLICATE,
 	STILL_DUPLICATE, /* it was before: nodes that are not heard of take nothing back */
@@ -96,6 +97,7 @@ static const struct {
 	[CLAIMS_UNKNOWN] = {"it is not known whom claims give it",
 			    BIT(CAUSE_SLICES) | BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW),
 			    WEARS_OFF_MS},
+	[PODS_UNKNOWN] = {"pods may not be read", BIT(CAUSE_DENIED), WEARS_OFF_MS},
 	[NOT_READABLE] = {"no book can be read",
 			  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_AGENTLESS) |
 				  BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
@@ -214,7 +216,8 @@ static void judge_conditions(const struct judge *judge)
 		suspect(judge, has_reason(judge, "Attributed", "Settling")	 ? SETTLING
 			       : has_reason(judge, "Attributed", "Unconfirmed") ? TENANT_UNKNOWN
 			       : has_reason(judge, "Attributed", "ClaimsUnknown") ? CLAIMS_UNKNOWN
-										 : NOT_READABLE);
+			       : has_reason(judge, "Attributed", "PodsUnknown") ? PODS_UNKNOWN
+										: NOT_READABLE);
 	}
 	if (has_reason(judge, "Ready", "DuplicateUUID"))
 		suspect(judge, was_duplicate(judge) ? STILL_DUPLICATE : DUPLICATE);

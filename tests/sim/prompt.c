@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/attribution.h"
+#include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
@@ -15,7 +16,10 @@
 #define SILENCE_LOOK_MS 1000u
 #define CALM_MS 100000u     /* what was wrong so lately may still be wearing off */
 
+#define DENIED_MS 95000u    /* the last back-off before, 30 s, and the last one of these */
+
 static uint64_t heard_at[WORLD_MAX_NODES];
+static uint64_t denied_at, denied_until;
 
 static bool is_calm(unsigned causes, int node)
 {
@@ -120,12 +124,37 @@ static void judge_silence(int gpu)
 	}
 }
 
+/* Nothing is told of pods that may not be read; a watch that is open goes on. */
+static bool is_denied_for_long(void)
+{
+	if (apiserver_is_watched(APISERVER_PODS))
+		denied_at = clockwork_now();
+	return clockwork_now() < denied_until && clockwork_now() - denied_at > DENIED_MS &&
+	       is_calm(BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_DUPLICATE) |
+			       BIT(CAUSE_REPORTS_MISSING),
+		       -1);
+}
+
+static void judge_denied(int gpu)
+{
+	const struct attribution_status *status = oracle_status(gpu);
+	const struct condition *attributed =
+		status ? attribution_find_condition(status, VIEW("Attributed")) : NULL;
+
+	if (attributed && attributed->status == CONDITION_TRUE)
+		oracle_accuse(ORACLE_LATE, "%s: pods may not be read, and nothing says so",
+			      world.gpus[gpu].uuid);
+}
+
 static void look_for_silence(void *owner, uint64_t number)
 {
 	(void)owner, (void)number;
-	for (int gpu = 0; gpu < world.n_gpus; gpu++)
-		if (programs_controller_runs() && is_server_calm(-1))
+	for (int gpu = 0; gpu < world.n_gpus && programs_controller_runs(); gpu++) {
+		if (is_server_calm(-1))
 			judge_silence(gpu);
+		if (is_denied_for_long())
+			judge_denied(gpu);
+	}
 	clockwork_in(SILENCE_LOOK_MS, look_for_silence, NULL, 0);
 }
 
@@ -134,8 +163,16 @@ void prompt_heard(int node)
 	heard_at[node] = clockwork_now();
 }
 
+void prompt_denied(uint64_t until)
+{
+	if (clockwork_now() >= denied_until)
+		denied_at = clockwork_now();
+	denied_until = until;
+}
+
 void prompt_reset(void)
 {
+	denied_until = 0;
 	memset(heard_at, 0, sizeof(heard_at));
 	clockwork_in(SILENCE_LOOK_MS, look_for_silence, NULL, 0);
 }

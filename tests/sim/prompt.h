@@ -14,7 +14,9 @@
 void prompt_told(const struct world_pod *pod);
 /* The controller has accepted a report of the node. */
 void prompt_heard(int node);
-/* Nothing has happened yet; from now on silent nodes are looked for. */
+/* The controller may not read pods until then. */
+void prompt_denied(uint64_t until);
+/* Nothing has happened yet; from now on silent nodes, and pods that are denied, are looked for. */
 void prompt_reset(void);
 /* The kubelet has given the pod its devices. */
 void prompt_allocated(const struct world_pod *pod);

@@ -1281,6 +1281,27 @@ static void a_pod_whose_claims_give_no_gpu_leaves_nothing_open(void **state)
 	}
 }
 
+/* What plugins hand out no claim gives. */
+static void claims_that_may_be_read_no_more_are_old_where_claims_give_the_device(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_slice(&world, 0);
+	claim("a", 0);
+	for (int i = 0; i < 3; i++) {
+		world.input.grants_denied = i == 1;
+		expect_tenants(publish(0), "uid-a/main");
+		expect_condition(publish(0), "Attributed",
+				 i == 1 ? CONDITION_UNKNOWN : CONDITION_TRUE,
+				 i == 1 ? "ClaimsUnknown" : "AllResolved");
+		expect_condition(publish(1), "Attributed", CONDITION_TRUE, "AllResolved");
+	}
+	world.input.pods_denied = true;
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
+	expect_tenants(publish(0), "uid-a/main");
+}
+
 /* It may have any of the devices that no plugin offers. */
 static void a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them(void **state)
 {
@@ -1679,6 +1700,9 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_pod_whose_claims_give_no_gpu_leaves_nothing_open, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		claims_that_may_be_read_no_more_are_old_where_claims_give_the_device, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_whose_claims_cannot_be_read_leaves_nobody_attributed_by_them, set_up,
 		tear_down),

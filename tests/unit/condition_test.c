@@ -200,8 +200,11 @@ static void what_claims_that_cannot_be_read_may_have_is_not_attributed(void **st
 		{false, false, false, 1, CONDITION_FALSE, "UnknownDeviceID", "UnknownDeviceID"},
 	};
 
-	facts.is_unread = true;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	/* Each of them twice: they were never read, or may be read no more. */
+	for (size_t j = 0; j < 2 * ARRAY_SIZE(rows); j++) {
+		size_t i = j / 2;
+		facts.is_unread = j % 2 == 0;
+		facts.are_claims_old = j % 2 == 1;
 		facts.is_nameless = rows[i].is_nameless;
 		facts.is_agentless = rows[i].is_agentless;
 		facts.is_settling = rows[i].is_settling;
@@ -211,6 +214,80 @@ static void what_claims_that_cannot_be_read_may_have_is_not_attributed(void **st
 		expect_condition(&status, "Ready",
 				 rows[i].is_agentless ? CONDITION_UNKNOWN : rows[i].status,
 				 rows[i].ready);
+		if (!facts.is_unread && i == 0)
+			expect_text(attribution_find_condition(&status, VIEW("Attributed"))->message,
+				    "ResourceClaims or ResourceSlices may be read no more, grant "
+				    "the verbs list and watch: tenants are as they were known "
+				    "before");
+	}
+}
+
+/* Who is unknown may be known to the API server, and who is known may be gone. */
+static void while_pods_may_be_read_no_more_nothing_is_said_of_them(void **state)
+{
+	(void)state;
+	static const struct {
+		int unresolved;
+		bool is_overlap, is_unread, is_stale, is_agentless;
+		const char *ready;
+	} rows[] = {
+		{0, false, false, false, false, "PodsUnknown"},
+		{1, false, false, false, false, "PodsUnknown"},
+		{0, true, false, false, false, "PodsUnknown"},
+		{0, false, true, false, false, "PodsUnknown"},
+		{0, false, false, true, false, "ReportStale"},
+		{1, false, false, false, true, "NoAgent"},
+	};
+
+	facts.are_pods_old = true;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tenants.slots_unresolved = rows[i].unresolved;
+		facts.overlap = rows[i].is_overlap ? VIEW("GPU-1 is held twice") : VIEW("");
+		facts.is_unread = rows[i].is_unread;
+		facts.is_fresh = !rows[i].is_stale;
+		facts.is_agentless = rows[i].is_agentless;
+		struct attribution_status status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
+		expect_condition(&status, "Ready", CONDITION_UNKNOWN, rows[i].ready);
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	}
+}
+
+static void pods_that_may_be_read_no_more_are_said_without_a_report_too(void **state)
+{
+	(void)state;
+	static const struct {
+		bool was_old, is_old, is_fresh;
+		int status;
+		const char *reason, *ready;
+	} rows[] = {
+		{false, true, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{false, true, false, CONDITION_UNKNOWN, "PodsUnknown", "ReportStale"},
+		{true, true, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{true, false, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
+		{true, false, false, CONDITION_UNKNOWN, "AwaitingReport", "ReportStale"},
+		{false, false, true, CONDITION_TRUE, "AllResolved", "Current"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct attribution_status published, status = {0};
+		struct error err;
+		facts.is_fresh = true;
+		facts.are_pods_old = rows[i].was_old;
+		published = make(NULL, NOW);
+		facts.is_fresh = rows[i].is_fresh;
+		facts.are_pods_old = rows[i].is_old;
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+						 &status.conditions, &err),
+				 0);
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+		expect_condition(&status, "Ready",
+				 rows[i].is_fresh ? rows[i].status : CONDITION_UNKNOWN,
+				 rows[i].ready);
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+		expect_condition(&status, "ReportFresh",
+				 rows[i].is_fresh ? CONDITION_TRUE : CONDITION_FALSE,
+				 rows[i].is_fresh ? "ReportReceived" : "AgentSilent");
 	}
 }
 
@@ -772,6 +849,10 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		unknown_ids_await_the_report_once_all_who_held_them_are_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(while_pods_may_be_read_no_more_nothing_is_said_of_them,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		pods_that_may_be_read_no_more_are_said_without_a_report_too, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };

@@ -1138,6 +1138,32 @@ static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 	assert_int_equal(gather(world, "x", 0).intent->n_policies, 0);
 }
 
+static void what_we_may_read_no_more_touches_every_node_when_that_is_news(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	sync_all(world, 1000);
+	put_report(world, &report, 1000);
+	world->touched[0] = '\0';
+	for (int i = 0; i < 4; i++) {
+		bool is_denied = i < 2;
+
+		inventory_set_denied(world->inventory, INVENTORY_PODS, is_denied);
+		assert_touched(world, i % 2 == 0 ? "gpu-a " : "");
+		assert_false(world->initial);
+		assert_int_equal(gather(world, "gpu-a", 1000).pods_denied, is_denied);
+		assert_int_equal(gather(world, "unknown", 1000).pods_denied, is_denied);
+		assert_false(gather(world, "gpu-a", 1000).grants_denied);
+	}
+	inventory_set_denied(world->inventory, INVENTORY_RESOURCE_SLICES, true);
+	assert_true(gather(world, "gpu-a", 1000).grants_denied);
+	inventory_set_denied(world->inventory, INVENTORY_RESOURCE_CLAIMS, true);
+	inventory_set_denied(world->inventory, INVENTORY_RESOURCE_SLICES, false);
+	assert_true(gather(world, "gpu-a", 1000).grants_denied);
+	assert_false(gather(world, "gpu-a", 1000).pods_denied);
+}
+
 static void what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not(void **state)
 {
 	struct world *world = *state;
@@ -1994,6 +2020,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_kind_that_does_not_exist_is_known_and_empty, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_we_may_read_no_more_touches_every_node_when_that_is_news, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not, set_up,
 		tear_down),

@@ -3,7 +3,7 @@
 /*
  * The reflector against scripted answers in virtual time. The journal holds what it asked for and
  * what it told its sink, one letter each: [ begin and ] end of a complete state, L listed, U
- * upsert, D delete, A absent.
+ * upsert, D delete, A absent, - denied, + denied no more.
  */
 
 #include "lib/test_main.h"
@@ -47,6 +47,11 @@ static void saw_absent(void *owner)
 	sbuf_printf(&((struct world *)owner)->journal, "A");
 }
 
+static void saw_denied(void *owner, bool is_denied)
+{
+	sbuf_printf(&((struct world *)owner)->journal, is_denied ? "-" : "+");
+}
+
 static int saw_object(void *owner, enum reflector_change change, const struct object_meta *meta,
 		      struct view document, struct error *object_err)
 {
@@ -63,7 +68,8 @@ static int saw_object(void *owner, enum reflector_change change, const struct ob
 static void begin_world(struct world *world, const struct resource *resource,
 			enum reflector_initial initial)
 {
-	const struct reflector_sink sink = {world, saw_begin, saw_end, saw_object, saw_absent};
+	const struct reflector_sink sink = {world,      saw_begin,  saw_end,
+					    saw_object, saw_absent, saw_denied};
 	const struct reflector_config config = {resource, initial, 2, 30000, 42};
 	*world = (struct world){.resource = resource, .now = 1000000};
 	sbuf_init(&world->journal, 1 << 20);
@@ -605,6 +611,117 @@ static void what_is_forbidden_is_named_with_its_remedy(void **state)
 	assert_false(reflector_is_synced(world.reflector));
 	expect_wait(&world, 800, 1600);
 	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
+	end_world(&world);
+}
+
+/* Answers each request that comes in the next 30 s so, and the first one after that. */
+static void refuse_for_long(struct world *world, int status)
+{
+	uint64_t end = world->now + REFLECTOR_DENIED_MS;
+
+	for (bool is_last = false; !is_last;) {
+		struct reflector_request request;
+		enum reflector_step step;
+
+		expect_told(world, "");
+		is_last = world->now >= end;
+		refuse(world, status, 0);
+		step = reflector_next(world->reflector, world->now, &request);
+		assert_int_equal(step, REFLECTOR_WAIT);
+		world->now = request.wait_until;
+		if (!is_last)
+			assert_int_equal(reflector_next(world->reflector, world->now, &request),
+					 REFLECTOR_REQUEST);
+	}
+}
+
+static void what_is_refused_for_long_is_said_once_and_until_it_is_listed_and_watched(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	refuse_for_long(&world, 403);
+	expect_told(&world, "-");
+	/* It may be more than a watch can tell. */
+	expect_request(&world, LIST_FROM("20"));
+	refuse(&world, 403, 0);
+	expect_wait(&world, 800, 30000);
+	expect_request(&world, LIST_FROM("20"));
+	head(&world, 200, 0);
+	add_list(&world, "30", NULL, 1);
+	finish(&world);
+	expect_told(&world, "[La@11 ]");
+	expect_request(&world, WATCH_FROM("30"));
+	/* Who may list and may not watch has what was listed last. */
+	refuse(&world, 403, 0);
+	expect_wait(&world, 800, 30000);
+	expect_request(&world, LIST_FROM("30"));
+	head(&world, 200, 0);
+	add_list(&world, "31", NULL, 1);
+	finish(&world);
+	expect_told(&world, "[La@11 ]");
+	expect_request(&world, WATCH_FROM("31"));
+	head(&world, 200, 0);
+	expect_told(&world, "+");
+	end_world(&world);
+}
+
+static void what_is_refused_for_a_moment_or_otherwise_is_not_said_to_be_denied(void **state)
+{
+	(void)state;
+	static const int others[] = {401, 429, 500};
+	struct world world;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		begin_watching(&world);
+		refuse_for_long(&world, others[i]);
+		expect_told(&world, "");
+		end_world(&world);
+	}
+	/* What is not there yet is waited for. */
+	begin_world(&world, &things, REFLECTOR_LIST);
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
+	refuse_for_long(&world, 403);
+	expect_told(&world, "");
+	end_world(&world);
+
+	begin_watching(&world);
+	refuse(&world, 403, 0);
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, WATCH_FROM("20"));
+	head(&world, 200, 0);
+	world.now += 2 * REFLECTOR_DENIED_MS;
+	finish(&world);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 403, 0);
+	expect_told(&world, "");
+	end_world(&world);
+}
+
+static void what_is_denied_is_so_no_more_once_it_is_streamed_or_known_not_to_be(void **state)
+{
+	(void)state;
+	static const char *const streamed[] = {"[", "]+"};
+	struct world world;
+
+	begin_world(&world, &pods, REFLECTOR_STREAM);
+	for (int i = 0; i < 2; i++) {
+		expect_request(&world, i ? STREAM_FROM("20") : STREAM_FROM(""));
+		head(&world, 200, 0);
+		expect_told(&world, streamed[0]);
+		add_bookmark(&world, "20", true);
+		assert_int_equal(feed(&world), 0);
+		expect_told(&world, i ? streamed[1] : "]");
+		world.now += 1500;
+		finish(&world);
+		expect_request(&world, WATCH_FROM("20"));
+		refuse_for_long(&world, 403);
+		expect_told(&world, "-");
+		world.now += 300000;
+	}
+	expect_request(&world, STREAM_FROM("20"));
+	refuse(&world, 404, 0);
+	expect_told(&world, "A+");
 	end_world(&world);
 }
 
@@ -1257,7 +1374,7 @@ static void it_can_be_freed_in_any_state(void **state)
 static void running_out_of_memory_makes_none(void **state)
 {
 	(void)state;
-	const struct reflector_sink sink = {NULL, saw_begin, saw_end, saw_object, NULL};
+	const struct reflector_sink sink = {NULL, saw_begin, saw_end, saw_object, NULL, NULL};
 	const struct reflector_config config = {&pods, REFLECTOR_LIST, 0, 30000, 42};
 	struct reflector *reflector = NULL;
 	failing_malloc_at(1);
@@ -1285,6 +1402,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(throttling_waits_as_told_and_keeps_the_place),
 	cmocka_unit_test(an_error_event_of_another_kind_lists_again_after_a_pause),
 	cmocka_unit_test(what_is_forbidden_is_named_with_its_remedy),
+	cmocka_unit_test(what_is_refused_for_long_is_said_once_and_until_it_is_listed_and_watched),
+	cmocka_unit_test(what_is_refused_for_a_moment_or_otherwise_is_not_said_to_be_denied),
+	cmocka_unit_test(what_is_denied_is_so_no_more_once_it_is_streamed_or_known_not_to_be),
 	cmocka_unit_test(a_certificate_that_is_not_believed_is_trouble_with_advice),
 	cmocka_unit_test(a_resource_that_does_not_exist_is_looked_for_now_and_then),
 	cmocka_unit_test(a_resource_that_must_exist_is_trouble_while_it_does_not),

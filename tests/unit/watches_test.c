@@ -498,6 +498,49 @@ static void claims_that_we_may_not_read_are_unknown_and_not_waited_for(void **st
 	assert_false(watches_state(world->watches, INVENTORY_RESOURCE_CLAIMS).tolerated);
 }
 
+static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		enum inventory_kind kind;
+		bool pods, grants;
+	} rows[] = {
+		{INVENTORY_PODS, true, false},
+		{INVENTORY_NODES, false, false},
+		{INVENTORY_RESOURCE_CLAIMS, false, true},
+		{INVENTORY_RESOURCE_SLICES, false, true},
+	};
+
+	list_all_empty(world);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		enum inventory_kind kind = rows[i].kind;
+		struct reflector_request request;
+		struct join_input input;
+		uint64_t end;
+
+		fake_now_ms += 300000; /* the watch ends in time */
+		end = fake_now_ms + REFLECTOR_DENIED_MS;
+		reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
+		do {
+			refuse(world, kind, 403);
+			input = gather(world, "gpu-a");
+			assert_true(fake_now_ms >= end || !input.pods_denied);
+			assert_true(fake_now_ms >= end || !input.grants_denied);
+			reflector_next(fake_reflectors[kind], fake_now_ms, &request);
+			fake_now_ms = request.wait_until;
+		} while (fake_now_ms < end + REFLECTOR_DENIED_MS);
+		input = gather(world, "gpu-a");
+		assert_int_equal(input.pods_denied, rows[i].pods);
+		assert_int_equal(input.grants_denied, rows[i].grants);
+		assert_false(input.grants_unknown);
+		assert_true(watches_are_synced(world->watches));
+		list(world, kind, NULL, 0); /* and watch */
+		input = gather(world, "gpu-a");
+		assert_false(input.pods_denied);
+		assert_false(input.grants_denied);
+	}
+}
+
 static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
 {
 	struct world *world = *state;
@@ -732,6 +775,8 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		claims_that_we_may_not_read_are_unknown_and_not_waited_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_we_may_read_no_more_is_told_until_it_is_watched_again,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_a_refusal_of_claims_and_slices_is_tolerated, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
