@@ -29,6 +29,7 @@ struct admission_config {
 	void *owner;
 };
 
+/* Nothing is remembered yet. config is copied, owner borrowed. Fails with ERROR_NO_MEMORY. */
 MUST_USE int admission_new(const struct admission_config *config, struct admission **ret_admission,
 			   struct error *err);
 /* Requests that wait are not told. Accepts NULL. */
@@ -39,6 +40,10 @@ enum admission_step {
 	ADMISSION_WAIT,  /* decided() will be called for the request */
 	ADMISSION_BUSY,  /* a limit is reached: try again later */
 };
+/*
+ * Who holds the token? It is borrowed for the call; of the request only the pointer is kept. now_ms
+ * is monotonic. *ret_identity is set with ADMISSION_KNOWN only. No memory: ADMISSION_BUSY.
+ */
 enum admission_step admission_ask(struct admission *admission, struct view token, void *request,
 				  uint64_t now_ms, const struct identity **ret_identity);
 /*

@@ -47,6 +47,7 @@ struct identity {
 	char node[LIMIT_TEXT_NAME];
 };
 
+/* The node of an accepted token, borrowed from identity; empty when it was refused. */
 struct view identity_node(const struct identity *identity);
 /* Judges a review. */
 struct identity identity_judge(const struct identity_rules *rules,
@@ -68,6 +69,7 @@ struct identity_cache_config {
 	uint32_t refused_ms;  /* that were reviewed together are not reviewed together again */
 };
 
+/* Empty at first; either maximum is at least 1. Fails with ERROR_NO_MEMORY. */
 MUST_USE int identity_cache_new(const struct identity_cache_config *config,
 				struct identity_cache **ret_cache, struct error *err);
 /* Accepts NULL. */

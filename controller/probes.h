@@ -38,6 +38,7 @@ struct probes_config {
 
 struct probes;
 
+/* config is copied, what it points to borrowed for the probes' life. Fails with ERROR_NO_MEMORY. */
 MUST_USE int probes_new(const struct probes_config *config, struct probes **ret_probes,
 			struct error *err);
 /* Its server must be gone. Accepts NULL. */

@@ -519,12 +519,41 @@ static bool is_by_name(const struct join_device *device, const struct attributio
 	       question_is_name(tenant->pod_namespace) && question_is_name(tenant->pod_name);
 }
 
+static bool has_partitions(const struct attribution_tenant *tenant, const struct array *partitions)
+{
+	for (uint32_t i = 0; i < partitions->count; i++) {
+		if (!has_text(&tenant->partitions, *ARRAY_AT(*partitions, struct view, i)))
+			return false;
+	}
+	return true;
+}
+
+/* The tenant as it is published, where that has at least as much; else NULL. */
+static const struct attribution_tenant *find_published(const struct join_device *device,
+						       const struct attribution_tenant *tenant)
+{
+	const struct attribution_tenant *before = attribution_find_tenant(
+		&device->previous->status, tenant->pod_uid, tenant->container);
+
+	return before && tenant->slots <= before->slots &&
+			       has_partitions(before, &tenant->partitions)
+		       ? before
+		       : NULL;
+}
+
+/* While pods may not be read there is no answer, and the status says that it is of before. */
+static bool is_doubtful(const struct join_device *device, const struct attribution_tenant *tenant)
+{
+	return is_by_name(device, tenant) &&
+	       !(device->are_pods_old && find_published(device, tenant));
+}
+
 static bool is_asked_for(const struct join_device *device, uint32_t n, struct view uid)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
-		if (is_by_name(device, tenant) && view_equal(tenant->pod_uid, uid))
+		if (is_doubtful(device, tenant) && view_equal(tenant->pod_uid, uid))
 			return true;
 	}
 	return false;
@@ -537,7 +566,7 @@ static int ask_for_pods(struct write *write, const struct join_device *device, s
 			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
 		struct question *question;
 
-		if (!is_by_name(device, tenant) || is_asked_for(device, i, tenant->pod_uid))
+		if (!is_doubtful(device, tenant) || is_asked_for(device, i, tenant->pod_uid))
 			continue;
 		if (question_pod(tenant->pod_namespace, tenant->pod_name, tenant->pod_uid,
 				 &question, err) < 0)
@@ -547,32 +576,16 @@ static int ask_for_pods(struct write *write, const struct join_device *device, s
 	return 0;
 }
 
-static bool has_partitions(const struct attribution_tenant *tenant, const struct array *partitions)
-{
-	for (uint32_t i = 0; i < partitions->count; i++) {
-		if (!has_text(&tenant->partitions, *ARRAY_AT(*partitions, struct view, i)))
-			return false;
-	}
-	return true;
-}
-
-/* It rests on a claim, and what is published does not already. */
-static bool is_newly_granted(const struct attribution_status *published,
-			     const struct attribution_tenant *tenant)
-{
-	const struct attribution_tenant *before = attribution_find_tenant(
-		published, tenant->pod_uid, tenant->container);
-
-	return has_witness(tenant, VIEW("ResourceClaim")) &&
-	       !(before && has_witness(before, VIEW("ResourceClaim")) &&
-		 tenant->slots <= before->slots && has_partitions(before, &tenant->partitions));
-}
-
+/* A tenant rests on a claim, and what is published does not already. */
 static bool has_newly_granted(const struct join_device *device)
 {
 	for (uint32_t i = 0; i < device->status.tenants.count; i++) {
-		if (is_newly_granted(&device->previous->status,
-				     ARRAY_AT(device->status.tenants, struct attribution_tenant, i)))
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
+		const struct attribution_tenant *before = find_published(device, tenant);
+
+		if (has_witness(tenant, VIEW("ResourceClaim")) &&
+		    !(before && has_witness(before, VIEW("ResourceClaim"))))
 			return true;
 	}
 	return false;

@@ -59,4 +59,5 @@ struct publisher_counters {
 	uint64_t created, updated, deleted, conflicts, rejected, failed;
 	uint64_t waiting, under_way;
 };
+/* created, updated, deleted: what the server says it did; waiting and under_way: writes. */
 struct publisher_counters publisher_counters(const struct publisher *publisher);

@@ -40,6 +40,7 @@ MUST_USE int question_pod(struct view namespace, struct view name, struct view u
 /* Are all ResourceSlices there that question_want_slice() names, in that version? It fails alike. */
 MUST_USE int question_slices(struct view node_name, struct question **ret_question,
 			     struct error *err);
+/* One slice more, of a question_slices() only; after a failure the question can only be freed. */
 MUST_USE int question_want_slice(struct question *question, struct view name, uint64_t version,
 				 struct error *err);
 /* Accepts NULL. */

@@ -78,6 +78,8 @@ struct receiver_config {
 
 struct receiver;
 
+/* loop and what config points to are borrowed for the receiver's life; max_nodes and
+ * reports_per_second are at least 1. Fails with ERROR_NO_MEMORY. */
 MUST_USE int receiver_new(struct loop *loop, const struct receiver_config *config,
 			  struct receiver **ret_receiver, struct error *err);
 /* Its server must be gone. Accepts NULL. */
@@ -119,4 +121,5 @@ void receiver_acknowledge(struct receiver *receiver,
 			  const struct receiver_acknowledgement *acknowledgement);
 /* For metrics. */
 size_t receiver_nodes(const struct receiver *receiver);
+/* Verdicts on tokens that are remembered. */
 size_t receiver_tokens(const struct receiver *receiver);

@@ -57,4 +57,5 @@ struct reconciler_counters {
 	struct workqueue_counters queue;
 	struct publisher_counters writes;
 };
+/* errors: runs that failed, but for ERROR_REJECTED and ERROR_CONFLICT; depth: workqueue_depth(). */
 struct reconciler_counters reconciler_counters(const struct reconciler *reconciler);

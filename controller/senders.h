@@ -60,7 +60,9 @@ struct senders {
 	size_t body_bytes;           /* of all bodies being read */
 };
 
+/* No node is known; cap (of nodes) and changes_per_second are at least 1. Allocates nothing. */
 void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_second);
+/* Frees all records, also those given out, and gives up their reports. */
 void senders_deinit(struct senders *senders);
 /*
  * The node's record, made if it is new; valid for at least SENDERS_SILENT_MS from now. NULL: too
@@ -69,6 +71,7 @@ void senders_deinit(struct senders *senders);
 struct sender *senders_use(struct senders *senders, struct view node, uint64_t now_ms);
 /* The node's record, or NULL. */
 struct sender *senders_find(const struct senders *senders, struct view node);
+/* The node's name, borrowed while the record lives. */
 struct view senders_name(const struct sender *sender);
 
 enum senders_verdict {
@@ -83,6 +86,7 @@ enum senders_verdict {
  */
 enum senders_verdict senders_admit(struct senders *senders, struct sender *sender, size_t size,
 				   uint64_t now_ms);
+/* The memory of an admitted body is free again. Once for each, with the size given then. */
 void senders_release(struct senders *senders, struct sender *sender, size_t size);
 /* Counts a report that must be decoded. False: the node has sent too many lately. */
 bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms);

@@ -21,6 +21,7 @@ struct telemetry_sources {
 	const struct reconciler *reconciler;
 };
 
+/* All metrics at 0. telemetry_watch() must precede telemetry_collect(). ERROR_NO_MEMORY. */
 MUST_USE int telemetry_new(struct telemetry **ret_telemetry, struct error *err);
 /* Nobody may render any more. Accepts NULL. */
 void telemetry_free(struct telemetry *telemetry);

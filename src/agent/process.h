@@ -31,4 +31,5 @@ struct process_facts {
 MUST_USE int process_open(int proc, uint32_t pid, int *ret_folder, struct error *err);
 /* When it started, in ms since boot, rounded down to the kernel's tick. */
 MUST_USE int process_read_start(int folder, uint64_t *ret_started_ms, struct error *err);
+/* Whose it is and what it is called, as of now; *ret_facts is untouched on failure. */
 MUST_USE int process_read_facts(int folder, struct process_facts *ret_facts, struct error *err);

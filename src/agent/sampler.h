@@ -46,6 +46,7 @@ void sampler_free(struct sampler *sampler);
  * later, exactly once. None may be under way. now_ms is monotonic.
  */
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms);
+/* True from sampler_start() until `finished` is about to be called. */
 bool sampler_is_busy(const struct sampler *sampler);
 /* Asks the driver for XID errors. True when there were any. */
 bool sampler_read_events(struct sampler *sampler);

@@ -26,6 +26,7 @@ struct heap {
 	uint64_t next_ticket;
 };
 
+/* An empty heap, which has allocated nothing; heap_deinit() at the end. */
 void heap_init(struct heap *heap);
 /* Frees the array; nodes are the caller's. Accepts a zeroed object. */
 void heap_deinit(struct heap *heap);
@@ -36,4 +37,5 @@ MUST_USE int heap_set(struct heap *heap, struct heap_node *node, uint64_t deadli
 void heap_remove(struct heap *heap, struct heap_node *node);
 /* The node with the smallest deadline, left in place; NULL when empty. */
 struct heap_node *heap_first(const struct heap *heap);
+/* True while the node is in a heap, whichever; a zeroed node is in none. */
 bool heap_contains(const struct heap_node *node);

@@ -22,6 +22,7 @@ struct intern {
 	struct table texts;
 };
 
+/* An empty table, which has allocated nothing; intern_deinit() at the end. */
 void intern_init(struct intern *intern);
 /* Every text must have been released. */
 void intern_deinit(struct intern *intern);

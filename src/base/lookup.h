@@ -33,6 +33,7 @@ uint32_t lookup_add(struct lookup *lookup, uint32_t hash);
 /* The elements with that hash, the one added last first; LOOKUP_END after the last. Accepts a
  * zeroed lookup, which is empty. */
 uint32_t lookup_first(const struct lookup *lookup, uint32_t hash);
+/* at is what lookup_first() or lookup_next() returned, not LOOKUP_END. */
 uint32_t lookup_next(const struct lookup *lookup, uint32_t at);
 /* The hash of a key that is made of parts, of which `hash` are the ones before; 0: none. Seeded like
  * view_hash(). */

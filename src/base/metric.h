@@ -50,6 +50,7 @@ void metric_registry_freep(struct metric_registry **registry);
 
 /* id is the index of the row, label the index of its label set (0 where it has none). */
 void metric_add(struct metric_registry *registry, size_t id, size_t label, uint64_t n);
+/* metric_add() of 1; both are for rows of METRIC_COUNTER only. */
 void metric_increment(struct metric_registry *registry, size_t id, size_t label);
 /* What a counter shows when somebody else counts; never less than before. */
 void metric_set_total(struct metric_registry *registry, size_t id, size_t label, uint64_t total);

@@ -17,6 +17,7 @@ struct prng {
 void prng_init(struct prng *prng, uint64_t seed);
 /* A seed from the kernel. */
 uint64_t prng_entropy(void);
+/* The next number; all values of 64 bits are equally likely. */
 uint64_t prng_next(struct prng *prng);
 /* Evenly from [low, high]; low <= high. */
 uint64_t prng_between(struct prng *prng, uint64_t low, uint64_t high);

@@ -27,6 +27,7 @@ void sbuf_init(struct sbuf *buf, size_t cap);
 void sbuf_deinit(struct sbuf *buf);
 /* Forgets contents and failure, keeps the memory. */
 void sbuf_clear(struct sbuf *buf);
+/* Each adds all that it is given, which must not lie in the buffer, or on failure nothing. */
 void sbuf_append(struct sbuf *buf, struct view bytes);
 void sbuf_append_char(struct sbuf *buf, char c);
 PRINTF_LIKE(2, 3) void sbuf_printf(struct sbuf *buf, const char *format, ...);
@@ -36,6 +37,7 @@ void sbuf_consume(struct sbuf *buf, size_t n);
 void sbuf_truncate(struct sbuf *buf, size_t len);
 /* Room for n further bytes at the returned place, or NULL (failure set); then sbuf_commit(). */
 char *sbuf_reserve(struct sbuf *buf, size_t n);
+/* Makes the first n bytes of the reserved place contents; n is at most what was reserved. */
 void sbuf_commit(struct sbuf *buf, size_t n);
 /* The contents, borrowed until the next change. */
 struct view sbuf_view(const struct sbuf *buf);

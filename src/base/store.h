@@ -42,6 +42,7 @@ enum store_verdict {
 	STORE_SAME,   /* listed again with the version it has: contents need not be decoded */
 };
 
+/* An empty store, which has allocated nothing; key gets the node of an entry. */
 void store_init(struct store *store, table_key_fn key);
 /* Frees the buckets; records are the caller's. Accepts a zeroed object. */
 void store_deinit(struct store *store);
@@ -62,6 +63,7 @@ void store_note(const struct store *store, struct store_entry *entry);
 /* Adds a record after STORE_INSERT. Fails with ERROR_NO_MEMORY, the record is still the caller's. */
 MUST_USE int store_add(struct store *store, struct store_entry *entry, uint64_t version,
 		       struct error *err);
+/* Takes a record that is in the store out of it; it is then the caller's to free. */
 void store_remove(struct store *store, struct store_entry *entry);
 /* A complete state begins to arrive. A replace that was begun before and not ended is forgotten. */
 void store_begin_replace(struct store *store);

@@ -26,6 +26,7 @@ struct table {
 	table_key_fn key;
 };
 
+/* An empty table, which has allocated nothing; table_deinit() at the end. */
 void table_init(struct table *table, table_key_fn key);
 /* Frees the buckets; records are the caller's. Accepts a zeroed object. */
 void table_deinit(struct table *table);

@@ -28,10 +28,12 @@ struct view {
 
 /* A view of a C string; of nothing for NULL. */
 struct view view_from(const char *text);
+/* Bytewise. Two empty views are equal, wherever they point. */
 bool view_equal(struct view a, struct view b);
 /* Bytewise order, a shorter prefix first: <0, 0, >0. */
 int view_compare(struct view a, struct view b);
 bool view_equal_ignoring_case(struct view a, struct view b); /* ASCII only */
+/* Bytewise, both; an empty prefix or suffix always fits. */
 bool view_starts_with(struct view v, struct view prefix);
 bool view_ends_with(struct view v, struct view suffix);
 /* The part from byte `from` (at most v.len) on. */

@@ -57,6 +57,7 @@ bool book_names(const struct book *book, struct view id, struct view container,
 /* The List has that ID in a container of that name: it speaks of the entries of that pod (NULL: of
  * those that no pod is known of). It is said of the entries by book_settle(). */
 void book_support(struct book *book, struct view id, struct view container, const struct pod *pod);
+/* Brings is_supported and book_has() up to what book_support() was told; may be repeated. */
 void book_settle(struct book *book);
 /* True when an entry, or one that is supported, is about that container of that live pod. */
 bool book_has(const struct book *book, const struct pod *pod, struct view container,

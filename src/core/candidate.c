@@ -56,6 +56,12 @@ static bool awaits_grant(const struct join_input *input, const struct pod *pod)
 	return false;
 }
 
+/* It may have a claim, or be a sharer of a device. */
+static bool is_untold(const struct holdings *holdings, const struct candidate *candidate)
+{
+	return !candidate->pod && holdings->input->pods_denied;
+}
+
 bool candidate_can_hold(const struct candidate *candidate)
 {
 	return !candidate->container || candidate->container->kind != POD_CONTAINER_EPHEMERAL;
@@ -68,7 +74,7 @@ bool candidate_may_hold(const struct candidate *candidate, const struct holdings
 
 	if (uid.len == 0 || !candidate_can_hold(candidate))
 		return false;
-	return !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
+	return is_untold(holdings, candidate) || !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
 	       has_chosen(holdings, uid) || claimant_is_unheard(holdings->input, uid) ||
 	       awaits_grant(holdings->input, candidate->pod) || holds_unknown(holdings, uid);
 }

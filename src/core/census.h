@@ -27,6 +27,7 @@ MUST_USE int census_take(const struct join_input *input, struct arena *arena,
 			 struct census *ret_census, struct error *err);
 /* The pod with that UID, or with that config hash for a static pod; or NULL. */
 const struct pod *census_find_uid(const struct census *census, struct view uid);
+/* The pod of that name, or NULL; of several the input's first that wants a GPU, else its first. */
 const struct pod *census_find_name(const struct census *census, struct view namespace,
 				   struct view name);
 /* True when the API server places the pod of that UID, which is named here, on another node. */

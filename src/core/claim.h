@@ -18,6 +18,7 @@ struct claim_book {
 	struct table by_name; /* by the object's name */
 };
 
+/* No claims yet; allocates nothing. claim_book_deinit() at the end. */
 void claim_book_init(struct claim_book *book);
 /* All claims must have been dropped. */
 void claim_book_deinit(struct claim_book *book);

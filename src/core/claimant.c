@@ -428,7 +428,7 @@ static bool is_unread_published(const struct roster *roster)
 		const struct condition *before = published ? attribution_find_condition(
 								     published, VIEW("Attributed"))
 							   : NULL;
-		if (before && view_equal(before->reason, CLAIMANT_UNREAD_REASON))
+		if (before && view_equal(before->reason, VIEW(CLAIMANT_UNREAD_REASON)))
 			return true;
 	}
 	return false;

@@ -71,8 +71,9 @@ bool claimant_is_lost(const struct holdings *holdings, struct view pod_uid, stru
  * published.
  */
 bool claimant_is_nameless(const struct join_input *input, const struct roster_device *device);
-/* Of the condition Attributed, for a device that claims hand out while claimant_is_unread(). */
-#define CLAIMANT_UNREAD_REASON VIEW("ClaimsUnknown")
+/* Of the condition Attributed, for a device that claims hand out: while claimant_is_unread(), and
+ * while claims or slices may not be read. */
+#define CLAIMANT_UNREAD_REASON "ClaimsUnknown"
 /*
  * True when claims or slices cannot be read, or are not all there, and nobody can tell where a pod of
  * the node has a device that a claim gives it, or whether one does: it may be any. To be asked once a

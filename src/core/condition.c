@@ -167,10 +167,15 @@ static bool has_unconfirmed(const struct tenants *tenants)
 	return false;
 }
 
-static const struct verdict late = {
+static const struct verdict old_pods = {
 	CONDITION_UNKNOWN, VIEW_INIT("PodsUnknown"),
 	VIEW_INIT("Pods may be read no more, grant the verbs list and watch: tenants are as they "
 		  "were known before")};
+
+static const struct verdict old_claims = {
+	CONDITION_UNKNOWN, VIEW_INIT(CLAIMANT_UNREAD_REASON),
+	VIEW_INIT("ResourceClaims or ResourceSlices may be read no more, grant the verbs list and "
+		  "watch: tenants are as they were known before")};
 
 /* It is handed out by claims, and they do not tell to whom. */
 static struct verdict judge_claims(const struct condition_facts *facts)
@@ -182,23 +187,27 @@ static struct verdict judge_claims(const struct condition_facts *facts)
 			     "reserved for what is no pod, a PodGroup: which pods use it is not "
 			     "known")};
 	if (!facts->is_unread)
-		return (struct verdict){
-			CONDITION_UNKNOWN, CLAIMANT_UNREAD_REASON,
-			VIEW("ResourceClaims or ResourceSlices may be read no more, grant the "
-			     "verbs list and watch: tenants are as they were known before")};
+		return old_claims;
 	return (struct verdict){
-		CONDITION_UNKNOWN, CLAIMANT_UNREAD_REASON,
+		CONDITION_UNKNOWN, VIEW(CLAIMANT_UNREAD_REASON),
 		VIEW("a pod of the node uses a ResourceClaim, and which device that gives it is "
 		     "not known: ResourceClaims or ResourceSlices cannot be read, or are not "
 		     "complete")};
 }
 
+/* Of whom the API server has not told us, it may know. What was held twice, or is nameless, stays. */
+static struct verdict judge_old(const struct condition_facts *facts)
+{
+	if (facts->overlap.len > 0)
+		return (struct verdict){CONDITION_FALSE, OVERLAP_REASON, facts->overlap};
+	return facts->is_nameless ? judge_claims(facts) : old_pods;
+}
+
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
-	/* Of whom the API server has not told us, it may know. */
 	if (facts->are_pods_old) {
-		*ret_verdict = late;
+		*ret_verdict = judge_old(facts);
 		return 0;
 	}
 	if (facts->tenants->slots_unresolved > 0)
@@ -392,6 +401,11 @@ static const struct verdict awaited_pods = {
 	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
 	VIEW_INIT("Pods are read again: the node's next report tells who is on the device now")};
 
+static const struct verdict awaited_claims = {
+	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
+	VIEW_INIT("ResourceClaims and ResourceSlices are read again: the node's next report tells "
+		  "who is on the device now")};
+
 static const struct verdict awaited_ids = {
 	CONDITION_UNKNOWN, VIEW_INIT("AwaitingReport"),
 	VIEW_INIT("the pods that held unknown device IDs are gone: the node's next report tells "
@@ -406,23 +420,37 @@ static bool is_emptied(const struct condition *before, const struct attribution_
 	       unplaced->left_out == 0;
 }
 
+/* What may be read no more says nothing of what was not well before. */
+static const struct verdict *find_old(const struct condition *before,
+				      const struct condition_facts *facts)
+{
+	bool is_of_tenants = view_equal(before->type, type_names[TYPE_ATTRIBUTED]) ||
+			     view_equal(before->type, type_names[TYPE_READY]);
+
+	if (is_of_tenants && before->status == CONDITION_TRUE)
+		return facts->are_pods_old     ? &old_pods
+		       : facts->are_claims_old ? &old_claims
+					       : NULL;
+	if (!facts->are_pods_old && view_equal(before->reason, old_pods.reason))
+		return &awaited_pods;
+	if (!facts->is_unread && view_equal(before->reason, old_claims.reason))
+		return &awaited_claims;
+	return NULL;
+}
+
 static struct condition carry(const struct condition *before,
 			      const struct attribution_status *published,
 			      const struct condition_facts *facts, int64_t now_wall_ms)
 {
 	bool was_overlap = view_equal(before->reason, OVERLAP_REASON);
+	const struct verdict *old = find_old(before, facts);
 
-	bool is_ready = view_equal(before->type, type_names[TYPE_READY]);
-
-	if (!facts->is_fresh && is_ready)
+	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_READY]))
 		return finish(report_stale, before->type, published, now_wall_ms);
 	if (!facts->is_fresh && view_equal(before->type, type_names[TYPE_REPORT_FRESH]))
 		return finish(judge_fresh(false, false), before->type, published, now_wall_ms);
-	if (facts->are_pods_old &&
-	    (is_ready || view_equal(before->type, type_names[TYPE_ATTRIBUTED])))
-		return finish(late, before->type, published, now_wall_ms);
-	if (!facts->are_pods_old && view_equal(before->reason, late.reason))
-		return finish(awaited_pods, before->type, published, now_wall_ms);
+	if (old)
+		return finish(*old, before->type, published, now_wall_ms);
 	/* Fewer pods than are named; it need not be those that are left that have it. */
 	if (was_overlap && !is_still_held_twice(before, facts->overlap))
 		return finish(awaited, before->type, published, now_wall_ms);

@@ -46,10 +46,11 @@ MUST_USE int condition_make(const struct condition_facts *facts,
 bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
- * long (is_fresh false): Ready and ReportFresh; for pods that may be read no more; and for a
- * SlotHeldTwice of which a pod has left since by what the API server says, for an UnknownDeviceID of
- * whom none is left among the unplaced, and for pods that may be read again: how it is now, only a
- * report can tell. Nothing else of the facts is looked at.
+ * long (is_fresh false): Ready and ReportFresh; for what was True of tenants, while pods or claims
+ * may be read no more; and for what only a report can tell anew: a SlotHeldTwice of which a pod has
+ * left since by what the API server says, an UnknownDeviceID of whom none is left among the unplaced,
+ * and what may be read again (is_unread: not all claims can be). Nothing else of the facts is looked
+ * at.
  * As condition_make() otherwise.
  */
 MUST_USE int condition_carry(const struct condition_facts *facts,

@@ -569,7 +569,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 		.intent = sources->intent,
 		.grants_unknown = !sources->grants_known,
 		.pods_denied = sources->pods_denied,
-		.grants_denied = sources->grants_denied,
+		.grants_denied = !sources->grants_known,
 		.ended_for_ms = -1,
 	};
 

@@ -227,7 +227,9 @@ void inventory_set_denied(struct inventory *inventory, enum inventory_kind kind,
 	if (inventory->denied[kind] == is_denied)
 		return;
 	inventory->denied[kind] = is_denied;
-	place_touch_all(&inventory->places, false);
+	if (kind == INVENTORY_PODS || kind == INVENTORY_RESOURCE_CLAIMS ||
+	    kind == INVENTORY_RESOURCE_SLICES)
+		place_touch_all(&inventory->places, true);
 }
 
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind)
@@ -483,6 +485,11 @@ int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct v
 
 /* Gathering */
 
+static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
+{
+	return inventory->synced[kind] && !inventory->denied[kind];
+}
+
 int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
 		     struct arena *arena, struct join_input *ret_input, struct error *err)
 {
@@ -493,11 +500,9 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		.attributions = &inventory->attributions,
 		.resource_claims = &inventory->resource_claims,
 		.intent = &inventory->policies.intent,
-		.grants_known = inventory->synced[INVENTORY_RESOURCE_CLAIMS] &&
-				inventory->synced[INVENTORY_RESOURCE_SLICES],
+		.grants_known = is_known(inventory, INVENTORY_RESOURCE_CLAIMS) &&
+				is_known(inventory, INVENTORY_RESOURCE_SLICES),
 		.pods_denied = inventory->denied[INVENTORY_PODS],
-		.grants_denied = inventory->denied[INVENTORY_RESOURCE_CLAIMS] ||
-				 inventory->denied[INVENTORY_RESOURCE_SLICES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],
 		.nodes_known_at = inventory->synced_at[INVENTORY_NODES],
 		.pods_known_at = inventory->synced_at[INVENTORY_PODS],

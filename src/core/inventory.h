@@ -37,6 +37,7 @@ void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, v
 
 /* Told when the Node of a node that has a report or objects names another boot than before. */
 typedef void (*inventory_boot_fn)(void *owner, struct view node_name);
+/* boot is told from now on, instead of the one before; NULL: nobody is. */
 void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner);
 
 enum inventory_kind {
@@ -58,7 +59,7 @@ bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind 
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
 /*
  * We may read a kind no more, or again: meanwhile what is known of it is as old as that. Touches
- * every node when that is news.
+ * every node when that is news and may alter a result.
  */
 void inventory_set_denied(struct inventory *inventory, enum inventory_kind kind, bool is_denied);
 /* Number of records of a kind. */

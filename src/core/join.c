@@ -149,6 +149,11 @@ static int compute_layout(struct joiner *joiner, size_t index, const struct tena
 			    &status->slots, err);
 }
 
+static bool are_claims_old(const struct joiner *joiner, size_t index)
+{
+	return joiner->input->grants_denied && claimant_is_sliced(&joiner->holdings, index);
+}
+
 static int compute_conditions(struct joiner *joiner, size_t index, const struct findings *findings,
 			      struct attribution_status *status, struct error *err)
 {
@@ -160,8 +165,7 @@ static int compute_conditions(struct joiner *joiner, size_t index, const struct 
 		.is_duplicate = is_duplicate(joiner, device),
 		.is_nameless = claimant_is_nameless(joiner->input, device),
 		.is_unread = joiner->is_unread && sharing_is_without_ids(&status->sharing),
-		.are_claims_old = joiner->input->grants_denied &&
-				  claimant_is_sliced(&joiner->holdings, index),
+		.are_claims_old = are_claims_old(joiner, index),
 		.are_pods_old = joiner->input->pods_denied,
 		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
 				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
@@ -271,6 +275,8 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 		return -1;
 	set_holders(&findings, status);
 	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
+							 .are_claims_old = are_claims_old(joiner, index),
+							 .is_unread = joiner->input->grants_unknown,
 							 .are_pods_old = joiner->input->pods_denied,
 							 .overlap = findings.overlap,
 							 .unplaced = &findings.unplaced},
@@ -400,6 +406,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	struct join_device joined = {
 		.action = JOIN_WRITE,
 		.uuid = device->uuid,
+		.are_pods_old = joiner->input->pods_denied,
 		.is_by_names = is_by_names(&joiner->holdings, index),
 	};
 	int failed;

@@ -132,8 +132,8 @@ struct join_input {
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
 	bool pods_denied;   /* the pods are those of when we might still read them, */
-	bool grants_denied; /* and the claims and slices */
-	bool grants_unknown; /* claims and slices cannot be read: that one is not here means nothing */
+	bool grants_denied; /* and the claims and slices, if we ever might */
+	bool grants_unknown; /* they are not all here: that one is not means nothing */
 	const struct pod *const *told_later; /* pods of the node whose start was told after the */
 	size_t n_told_later;                 /* List had arrived, which may be older than they */
 	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
@@ -162,6 +162,7 @@ struct join_device {
 	struct view uuid;                   /* spec.uuid */
 	const struct attribution *previous; /* from the input, or NULL */
 	struct attribution_status status;   /* JOIN_WRITE and JOIN_KEEP: what is so now */
+	bool are_pods_old; /* as join_input.pods_denied */
 	bool is_by_names; /* whom the List means, its names alone decided, at least in part: no */
 			  /* good checkpoint, or none that has all of it */
 };

@@ -14,12 +14,14 @@
 
 /* Each lies in arena or is borrowed from what is given, and fails with ERROR_NO_MEMORY. */
 
+/* device, here and below: its index in the roster. index and minor: -1 where they are not known. */
 MUST_USE int layout_describe(const struct holdings *holdings, size_t device, struct arena *arena,
 			     struct attribution_device *ret_device, struct error *err);
 /* struct attribution_partition, by UUID. */
 MUST_USE int layout_partition(const struct holdings *holdings, const struct slots *slots,
 			      size_t device, struct arena *arena, struct array *ret_partitions,
 			      struct error *err);
+/* summary is empty unless both numbers are known; allocated is then at most total. */
 MUST_USE int layout_count(const struct holdings *holdings, const struct slots *slots,
 			  size_t device, const struct tenants *tenants, struct arena *arena,
 			  struct attribution_slots *ret_slots, struct error *err);

@@ -63,4 +63,5 @@ MUST_USE int node_new(const struct node_fields *fields, struct node **ret_node, 
 void node_free(struct node *node);
 /* The label's value; false when the node has no such label. Key without "nvidia.com/". */
 bool node_label(const struct node *node, struct view key, struct view *ret_value);
+/* True when both say the same in every fact. */
 bool node_equal(const struct node *a, const struct node *b);

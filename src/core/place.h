@@ -89,6 +89,7 @@ struct place_book {
 	size_t n_lacking; /* places that lack claims */
 };
 
+/* No places, and nobody is told: touch and boot are the caller's to set. Allocates nothing. */
 void place_book_init(struct place_book *book);
 /* All places must have been released. */
 void place_book_deinit(struct place_book *book);
@@ -104,6 +105,7 @@ void place_release(struct place_book *book, struct place *place);
  * the status of its pods, as a join could change nothing there. Accepts NULL.
  */
 void place_touch(const struct place_book *book, const struct place *place, bool initial);
+/* place_touch() for every place; touch must neither make nor release any. */
 void place_touch_all(const struct place_book *book, bool initial);
 /* Notes that the Node names another boot, and says so if the place has a report or objects. */
 void place_note_boot(const struct place_book *book, struct place *place);

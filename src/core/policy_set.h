@@ -15,6 +15,7 @@ struct policy_set {
 	struct intent intent; /* kept up to date with every change */
 };
 
+/* No policies; intent.known is false, and the caller's to set. Allocates nothing. */
 void policy_set_init(struct policy_set *set);
 /* All policies must have been removed. */
 void policy_set_deinit(struct policy_set *set);

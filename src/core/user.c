@@ -498,10 +498,28 @@ static int find(struct finder *finder, struct array processes, struct error *err
 	return witness_tenants(finder, err);
 }
 
-static void carry(const struct finder *finder, struct users *users)
+/* Of whom the API server has told since, a report tells what it has. */
+static int carry_users(const struct finder *finder, struct array *ret_listed)
+{
+	const struct array before = finder->published->unallocated_users;
+	struct attribution_user *kept = arena_alloc(finder->arena, before.count, sizeof(*kept));
+	uint32_t n = 0;
+
+	if (!kept)
+		return -1;
+	for (uint32_t i = 0; i < before.count; i++) {
+		kept[n] = *ARRAY_AT(before, struct attribution_user, i);
+		n += is_still_told(&kept[n],
+				   census_find_uid(&finder->holdings->census, kept[n].pod_uid));
+	}
+	*ret_listed = (struct array){n > 0 ? kept : NULL, n, before.present};
+	return 0;
+}
+
+static int carry(const struct finder *finder, struct users *users, struct error *err)
 {
 	if (!finder->published)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
 		struct attribution_tenant *tenant = tenant_at(finder, i);
 		const struct attribution_tenant *before = attribution_find_tenant(
@@ -509,9 +527,11 @@ static void carry(const struct finder *finder, struct users *users)
 		tenant->processes = before ? before->processes : 0;
 		tenant->memory_mib = before ? before->memory_mib : 0;
 	}
-	users->listed = finder->published->unallocated_users;
+	if (carry_users(finder, &users->listed) < 0)
+		return error_no_memory(err);
 	users->left_out = finder->published->unallocated_users_left_out;
 	users->unknown = finder->published->unknown_processes;
+	return 0;
 }
 
 static bool can_tell(const struct finder *finder)
@@ -547,8 +567,8 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 	struct array processes;
 
 	if (!can_tell(&finder)) {
-		if (!is_switched_off(&finder))
-			carry(&finder, &users);
+		if (!is_switched_off(&finder) && carry(&finder, &users, err) < 0)
+			return -1;
 		*ret_users = users;
 		return 0;
 	}

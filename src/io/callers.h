@@ -23,6 +23,7 @@ struct callers {
 	uint32_t cap; /* connections of one address */
 };
 
+/* Nobody is connected; cap is at least 1. Allocates nothing; callers_deinit() at the end. */
 void callers_init(struct callers *callers, uint32_t cap);
 /* Every connection must have been removed. */
 void callers_deinit(struct callers *callers);

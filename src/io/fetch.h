@@ -24,6 +24,7 @@
 
 struct fetcher; /* shares connections and TLS sessions among its fetches */
 
+/* loop is borrowed and must outlive the fetcher. Fails with ERROR_NO_MEMORY. */
 MUST_USE int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *err);
 /* Ends all fetches without calling back; not from a handler. Accepts NULL. */
 void fetcher_free(struct fetcher *fetcher);

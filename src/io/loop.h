@@ -18,6 +18,8 @@
 struct event_base;
 struct loop;
 
+/* Fails with ERROR_NO_MEMORY, or ERROR_RETRY when the kernel refuses. libevent writes no messages
+ * in this process from then on. */
 MUST_USE int loop_new(struct loop **ret_loop, struct error *err);
 /* Everything registered must be gone. Accepts NULL. */
 void loop_free(struct loop *loop);
@@ -39,7 +41,9 @@ MUST_USE int loop_timer_new(struct loop *loop, loop_timer_fn fire, void *owner,
 void loop_timer_free(struct loop_timer *timer);
 /* Fires once, in ms milliseconds; replaces an earlier setting. */
 void loop_timer_set(struct loop_timer *timer, uint64_t ms);
+/* It does not fire, even if its time has come. Nothing to do when it is not set. */
 void loop_timer_clear(struct loop_timer *timer);
+/* True until it is cleared or fires: inside `fire` it is not set. */
 bool loop_timer_is_set(const struct loop_timer *timer);
 
 struct loop_watch;
@@ -57,6 +61,8 @@ void loop_watch_free(struct loop_watch *watch);
 
 struct loop_signal;
 typedef void (*loop_signal_fn)(void *owner, int number);
+/* Calls fire when that signal arrives; only one loop of the process may catch signals. Fails with
+ * ERROR_NO_MEMORY or ERROR_RETRY. */
 MUST_USE int loop_signal_new(struct loop *loop, int number, loop_signal_fn fire, void *owner,
 			     struct loop_signal **ret_signal, struct error *err);
 /* Accepts NULL. */

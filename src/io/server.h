@@ -96,6 +96,7 @@ MUST_USE int server_new(struct loop *loop, const struct server_config *config,
 void server_free(struct server *server);
 /* The port it listens on (useful with port 0). */
 uint16_t server_port(const struct server *server);
+/* Of all connections since server_new(). */
 struct server_counters server_counters(const struct server *server);
 
 struct server_answer {

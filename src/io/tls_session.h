@@ -33,6 +33,7 @@ MUST_USE int tls_session_new(const struct tls_identity *identity, int fd,
 /* Accepts NULL. */
 void tls_session_free(struct tls_session *session);
 
+/* Goes on with the handshake, which comes first. TLS_SESSION_DONE: it is complete. */
 enum tls_session_step tls_session_handshake(struct tls_session *session);
 /* TLS_SESSION_DONE: *ret_n > 0 bytes lie at buf. */
 enum tls_session_step tls_session_read(struct tls_session *session, char *buf, size_t size,

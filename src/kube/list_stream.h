@@ -45,6 +45,7 @@ struct list_stream {
 	bool in_list;
 };
 
+/* Ready for a list; allocates nothing. list_stream_deinit() at the end. */
 void list_stream_init(struct list_stream *stream, enum resource_encoding encoding, size_t cap);
 /* Accepts a zeroed object. */
 void list_stream_deinit(struct list_stream *stream);

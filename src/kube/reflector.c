@@ -102,8 +102,8 @@ struct reflector {
 	bool bookmarks_seen;     /* ever */
 	bool synced;
 	bool absent;
-	bool is_refused; /* 403 since refused_at, and no watch since */
-	bool is_denied;  /* and the sink was told */
+	bool is_refused;     /* since refused_at, each time with 403 */
+	bool is_told_denied; /* the sink was told so */
 	uint64_t refused_at;
 	struct error trouble; /* text only */
 	struct reflector_counters counters;
@@ -273,28 +273,28 @@ static void set_trouble(struct reflector *r, const struct error *why)
 			  why->text);
 }
 
-static void set_denied(struct reflector *r, bool is_denied)
+static void tell_denied(struct reflector *r, bool is_denied)
 {
-	if (r->is_denied != is_denied && r->sink.denied)
+	if (r->is_told_denied != is_denied && r->sink.denied)
 		r->sink.denied(r->sink.owner, is_denied);
-	r->is_denied = is_denied;
+	r->is_told_denied = is_denied;
 }
 
-/* The copy is complete, and events come. */
+/* There is nothing that we were not told of. */
 static void set_followed(struct reflector *r)
 {
 	r->is_refused = false;
-	set_denied(r, false);
+	tell_denied(r, false);
 }
 
+/* What fails otherwise may soon be well; what was told stays so until it is. */
 static bool is_refused_for_long(struct reflector *r, const struct error *why, uint64_t now)
 {
-	if (why->kind != ERROR_DENIED || r->status != 403 || !r->synced)
-		return false;
-	if (!r->is_refused)
+	bool is_refused = why->kind == ERROR_DENIED && r->status == 403 && r->synced;
+	if (is_refused && !r->is_refused)
 		r->refused_at = now;
-	r->is_refused = true;
-	return now - r->refused_at >= REFLECTOR_DENIED_MS;
+	r->is_refused = is_refused;
+	return r->is_told_denied || (is_refused && now - r->refused_at >= REFLECTOR_DENIED_MS);
 }
 
 /* The next request is of `kind`, after a back-off and not before what the server asked for. */
@@ -306,7 +306,7 @@ static void back_off(struct reflector *r, enum list_query_kind kind, const struc
 	/* What happens meanwhile is to be there, all of it, before it is said that all is well. */
 	if (is_refused_for_long(r, why, now)) {
 		kind = first_kind(r);
-		set_denied(r, true);
+		tell_denied(r, true);
 	}
 	if (now > r->last_failure_at + BACKOFF_QUIET_MS)
 		backoff_reset(&r->backoff);

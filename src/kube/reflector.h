@@ -56,14 +56,14 @@ struct reflector_sink {
 	 */
 	void (*absent)(void *owner);
 	/*
-	 * The server has refused for REFLECTOR_DENIED_MS to let us follow (403) what is synced: the
-	 * sink's state is as old as that. Called once, and with false when the resource has been
-	 * listed whole since and is watched again. May be NULL.
+	 * The server has refused for REFLECTOR_DENIED_MS, and nothing else, to let us follow (403)
+	 * what is synced: the sink's state is as old as that. Called once, and with false when the
+	 * resource has been listed whole since and is watched again, or is known absent. May be NULL.
 	 */
 	void (*denied)(void *owner, bool is_denied);
 };
 
-#define REFLECTOR_DENIED_MS 30000u /* a server that has just started may refuse for a moment */
+#define REFLECTOR_DENIED_MS 10000u /* a server that has just started may refuse for a moment */
 
 enum reflector_initial {
 	REFLECTOR_LIST,   /* one list of the newest state, decoded as it streams in */
@@ -130,4 +130,5 @@ struct reflector_counters {
 		stale_rewinds;
 	uint64_t last_version;
 };
+/* last_version alone may go back, with a later list; it is 0 when the version is no number. */
 struct reflector_counters reflector_counters(const struct reflector *reflector);

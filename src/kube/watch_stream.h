@@ -46,6 +46,7 @@ struct watch_stream {
 	bool failed;
 };
 
+/* Ready for an answer; allocates nothing. watch_stream_deinit() at the end. */
 void watch_stream_init(struct watch_stream *stream, enum resource_encoding encoding, size_t cap);
 /* Accepts a zeroed object. */
 void watch_stream_deinit(struct watch_stream *stream);

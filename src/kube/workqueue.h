@@ -22,6 +22,7 @@ enum workqueue_priority {
 
 struct workqueue;
 
+/* An empty queue; seed is for the jitter of back-offs. Fails with ERROR_NO_MEMORY. */
 MUST_USE int workqueue_new(uint64_t seed, struct workqueue **ret_queue, struct error *err);
 /* Accepts NULL. */
 void workqueue_free(struct workqueue *queue);
@@ -56,4 +57,5 @@ size_t workqueue_depth(const struct workqueue *queue);
 struct workqueue_counters {
 	uint64_t adds, retries;
 };
+/* adds: those that succeeded, also of a key that was there; retries: of workqueue_failed(). */
 struct workqueue_counters workqueue_counters(const struct workqueue *queue);

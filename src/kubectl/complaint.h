@@ -26,6 +26,7 @@ struct complaint {
 	enum complaint_line line;
 };
 
+/* Nothing is held; allocates nothing. complaint_deinit() at the end. */
 void complaint_init(struct complaint *complaint);
 /* Accepts a zeroed object. For CLEANUP. */
 void complaint_deinit(struct complaint *complaint);
@@ -41,4 +42,5 @@ enum complaint_cause {
 	COMPLAINT_FORBIDDEN,
 	COMPLAINT_FIELD_NOT_SELECTABLE, /* older API servers have no field selectors for them */
 };
+/* By kubectl's own texts in `held`; of several causes the first above, COMPLAINT_OTHER for none. */
 enum complaint_cause complaint_cause(struct view held);

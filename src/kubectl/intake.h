@@ -32,6 +32,7 @@ struct intake {
 	void *context;
 };
 
+/* Nothing has come yet; take is called with context. Allocates nothing. */
 void intake_init(struct intake *intake, enum intake_form form, intake_take_fn take, void *context);
 /* Accepts a zeroed object. For CLEANUP. */
 void intake_deinit(struct intake *intake);

@@ -26,6 +26,7 @@ struct roll_entry {
 	struct pod_card card;
 };
 
+/* No pods; allocates nothing. It points into itself, so it must not be moved afterwards. */
 void roll_init(struct roll *roll);
 /* Accepts a zeroed object. For CLEANUP. */
 void roll_deinit(struct roll *roll);

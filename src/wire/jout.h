@@ -19,6 +19,7 @@ struct jout {
 	bool after_key;
 };
 
+/* Before the first value, which goes to the end of buf; that is borrowed. Nothing to free. */
 void jout_init(struct jout *out, struct sbuf *buf);
 void jout_object(struct jout *out);
 void jout_object_end(struct jout *out);

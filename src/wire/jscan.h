@@ -36,6 +36,7 @@ struct jscan {
 	uint32_t depth;
 };
 
+/* Ready for a list; allocates nothing. jscan_deinit() at the end. */
 void jscan_init(struct jscan *scan, size_t cap);
 /* Accepts a zeroed object. */
 void jscan_deinit(struct jscan *scan);

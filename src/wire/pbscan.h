@@ -30,6 +30,7 @@ struct pbscan_field {
 	struct view bytes; /* BYTES: text, bytes or a message, borrowed from the input */
 };
 
+/* Before the first field; message is borrowed. Nothing to free. */
 void pbscan_init(struct pbscan *scan, struct view message);
 /*
  * The next field. False at the end and on malformed input (truncated, field number 0, groups);

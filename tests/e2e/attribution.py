@@ -611,6 +611,9 @@ def while_pods_may_be_read_no_more_each_device_says_so_and_until_they_may(cluste
     with Watch(cluster) as watch:
         rules = take_pods_away(cluster)
         try:
+            wait_for("the server's word", lambda: cluster.kubectl(
+                "auth", "can-i", "watch", "pods", "--all-namespaces", "--as", CONTROLLER_USER,
+                check=False).strip() == "no")
             cut_watches(cluster)  # one that is open goes on
             start = time.monotonic()
             wait_for("all say so", lambda: all_are("Unknown", "PodsUnknown"), timeout=100)

@@ -89,6 +89,7 @@ static uint64_t spoilt_until[APISERVER_N_FAULTS], held_until[APISERVER_N_KINDS];
 static bool cut_list[APISERVER_N_KINDS];
 static uint64_t denied_until[APISERVER_N_KINDS];
 static int denied_with[APISERVER_N_KINDS];
+static bool pods_are_denied; /* nobody has watched them since they were */
 
 static void send_list(void *owner, uint64_t number);
 
@@ -115,6 +116,7 @@ void apiserver_reset(void)
 	memset(held_until, 0, sizeof(held_until));
 	memset(cut_list, 0, sizeof(cut_list));
 	memset(denied_until, 0, sizeof(denied_until));
+	pods_are_denied = false;
 }
 
 static void free_watches(void)
@@ -446,6 +448,10 @@ static void begin_watch(void *owner, uint64_t number)
 
 	(void)number;
 	net_head(watch->fetch, 200, resource_media_type(&resources[watch->kind]), 0);
+	if (watch->kind == APISERVER_PODS && pods_are_denied) {
+		pods_are_denied = false;
+		cause_end(CAUSE_DENIED, -1, -1);
+	}
 	pump(watch, 0);
 	clockwork_in(BOOKMARK_MS, bookmark, watch, 0);
 }
@@ -815,6 +821,16 @@ static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
 
 /* Requests */
 
+static void deny(struct fetch *fetch, enum apiserver_kind kind)
+{
+	apiserver_refuse(fetch, kind, denied_with[kind],
+			 denied_with[kind] == 404 ? "NotFound" : "Forbidden", 0);
+	if (kind != APISERVER_PODS || pods_are_denied)
+		return;
+	pods_are_denied = true;
+	cause_add(CAUSE_DENIED, -1, -1, clockwork_now(), WORLD_NEVER);
+}
+
 static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 {
 	if (apiserver_is_spoilt(APISERVER_REFUSES))
@@ -824,8 +840,7 @@ static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 	else if (apiserver_is_spoilt(APISERVER_THROTTLES))
 		apiserver_refuse(fetch, kind, 429, "TooManyRequests", 1);
 	else if (clockwork_now() < denied_until[kind])
-		apiserver_refuse(fetch, kind, denied_with[kind],
-				 denied_with[kind] == 404 ? "NotFound" : "Forbidden", 0);
+		deny(fetch, kind);
 	else
 		return apiserver_is_spoilt(APISERVER_HANGS);
 	return true;

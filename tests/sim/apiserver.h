@@ -48,7 +48,7 @@ uint64_t apiserver_next_version(void);
 void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message);
 /* False while kubelets cannot reach it either. */
 bool apiserver_is_up(void);
-/* Requests for that kind are answered with this code up to then, and its watch ends now. */
+/* Requests for that kind are answered with this code up to then, and its open watch ends. */
 void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until);
 /* True while a watch of that kind is open. */
 bool apiserver_is_watched(enum apiserver_kind kind);

@@ -117,7 +117,6 @@ void deed_cut_watch(const int *args)
 	deed_excuse(CAUSE_API_LATE, -1, 31000);
 }
 
-/* For longer than the controller takes for a moment. */
 static void deny_pods(int ms)
 {
 	uint64_t until = deed_for_ms(ms);
@@ -125,7 +124,6 @@ static void deny_pods(int ms)
 	apiserver_deny(APISERVER_PODS, 403, until);
 	prompt_denied(until);
 	deed_excuse(CAUSE_API_LATE, -1, ms + 31000);
-	deed_excuse(CAUSE_DENIED, -1, ms + 31000);
 }
 
 /* Without a right, or without the API group; what is denied is asked for again after 30 s. */
@@ -134,7 +132,8 @@ void deed_deny(const int *args)
 	uint64_t until = deed_for_ms(args[1]);
 
 	if (args[0] == 3) {
-		deny_pods(2 * args[1]);
+		/* For a moment, or for longer than it takes to say so. */
+		deny_pods(args[1] < 5000 ? args[1] : 70000 + args[1]);
 		return;
 	}
 	if (args[0] != 1)

@@ -8,6 +8,7 @@
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
+#include "sim/overlaps.h"
 #include "sim/programs.h"
 #include "sim/rest.h"
 
@@ -16,7 +17,7 @@
 #define SILENCE_LOOK_MS 1000u
 #define CALM_MS 100000u     /* what was wrong so lately may still be wearing off */
 
-#define DENIED_MS 95000u    /* the last back-off before, 30 s, and the last one of these */
+#define DENIED_MS 75000u    /* the last back-off before, 10 s, and the last one of these */
 
 static uint64_t heard_at[WORLD_MAX_NODES];
 static uint64_t denied_at, denied_until;
@@ -141,7 +142,7 @@ static void judge_denied(int gpu)
 	const struct condition *attributed =
 		status ? attribution_find_condition(status, VIEW("Attributed")) : NULL;
 
-	if (attributed && attributed->status == CONDITION_TRUE)
+	if (attributed && attributed->status != CONDITION_UNKNOWN && !overlaps_are_said(status))
 		oracle_accuse(ORACLE_LATE, "%s: pods may not be read, and nothing says so",
 			      world.gpus[gpu].uuid);
 }

@@ -228,21 +228,17 @@ static void while_pods_may_be_read_no_more_nothing_is_said_of_them(void **state)
 	(void)state;
 	static const struct {
 		int unresolved;
-		bool is_overlap, is_unread, is_stale, is_agentless;
+		bool is_unread, is_stale, is_agentless;
 		const char *ready;
 	} rows[] = {
-		{0, false, false, false, false, "PodsUnknown"},
-		{1, false, false, false, false, "PodsUnknown"},
-		{0, true, false, false, false, "PodsUnknown"},
-		{0, false, true, false, false, "PodsUnknown"},
-		{0, false, false, true, false, "ReportStale"},
-		{1, false, false, false, true, "NoAgent"},
+		{0, false, false, false, "PodsUnknown"}, {1, false, false, false, "PodsUnknown"},
+		{0, true, false, false, "PodsUnknown"},  {0, false, true, false, "ReportStale"},
+		{1, false, false, true, "NoAgent"},
 	};
 
 	facts.are_pods_old = true;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tenants.slots_unresolved = rows[i].unresolved;
-		facts.overlap = rows[i].is_overlap ? VIEW("GPU-1 is held twice") : VIEW("");
 		facts.is_unread = rows[i].is_unread;
 		facts.is_fresh = !rows[i].is_stale;
 		facts.is_agentless = rows[i].is_agentless;
@@ -251,32 +247,52 @@ static void while_pods_may_be_read_no_more_nothing_is_said_of_them(void **state)
 		expect_condition(&status, "Ready", CONDITION_UNKNOWN, rows[i].ready);
 		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
 	}
+	/* What later joins must know was said is said. */
+	facts.is_nameless = true;
+	struct attribution_status status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+	facts.overlap = VIEW("GPU-1 is held twice");
+	status = make(NULL, NOW);
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
 
-static void pods_that_may_be_read_no_more_are_said_without_a_report_too(void **state)
+static void what_may_be_read_no_more_is_said_without_a_report_too(void **state)
 {
 	(void)state;
+	enum { NOTHING, PODS, CLAIMS, BOTH, NOT_ALL_CLAIMS };
 	static const struct {
-		bool was_old, is_old, is_fresh;
+		int before, now;
+		bool is_fresh;
 		int status;
 		const char *reason, *ready;
 	} rows[] = {
-		{false, true, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
-		{false, true, false, CONDITION_UNKNOWN, "PodsUnknown", "ReportStale"},
-		{true, true, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
-		{true, false, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
-		{true, false, false, CONDITION_UNKNOWN, "AwaitingReport", "ReportStale"},
-		{false, false, true, CONDITION_TRUE, "AllResolved", "Current"},
+		{NOTHING, PODS, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{NOTHING, PODS, false, CONDITION_UNKNOWN, "PodsUnknown", "ReportStale"},
+		{NOTHING, CLAIMS, true, CONDITION_UNKNOWN, "ClaimsUnknown", "ClaimsUnknown"},
+		{NOTHING, BOTH, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{NOTHING, NOT_ALL_CLAIMS, true, CONDITION_TRUE, "AllResolved", "Current"},
+		{NOTHING, NOTHING, true, CONDITION_TRUE, "AllResolved", "Current"},
+		{PODS, PODS, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{PODS, NOTHING, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
+		{PODS, NOTHING, false, CONDITION_UNKNOWN, "AwaitingReport", "ReportStale"},
+		{CLAIMS, CLAIMS, true, CONDITION_UNKNOWN, "ClaimsUnknown", "ClaimsUnknown"},
+		{CLAIMS, NOT_ALL_CLAIMS, true, CONDITION_UNKNOWN, "ClaimsUnknown",
+		 "ClaimsUnknown"},
+		{CLAIMS, NOTHING, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct attribution_status published, status = {0};
 		struct error err;
 		facts.is_fresh = true;
-		facts.are_pods_old = rows[i].was_old;
+		facts.are_pods_old = rows[i].before == PODS;
+		facts.are_claims_old = rows[i].before == CLAIMS;
+		facts.is_unread = false;
 		published = make(NULL, NOW);
 		facts.is_fresh = rows[i].is_fresh;
-		facts.are_pods_old = rows[i].is_old;
+		facts.are_pods_old = rows[i].now == PODS || rows[i].now == BOTH;
+		facts.are_claims_old = rows[i].now == CLAIMS || rows[i].now == BOTH;
+		facts.is_unread = rows[i].now >= CLAIMS;
 		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
 						 &status.conditions, &err),
 				 0);
@@ -289,6 +305,23 @@ static void pods_that_may_be_read_no_more_are_said_without_a_report_too(void **s
 				 rows[i].is_fresh ? CONDITION_TRUE : CONDITION_FALSE,
 				 rows[i].is_fresh ? "ReportReceived" : "AgentSilent");
 	}
+}
+
+static void what_was_not_well_before_stays_while_pods_may_be_read_no_more(void **state)
+{
+	(void)state;
+	struct attribution_status published, status = {0};
+	struct error err;
+
+	facts.is_duplicate = true;
+	tenants.slots_unresolved = 1;
+	published = make(NULL, NOW);
+	facts.are_pods_old = true;
+	assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+					 &status.conditions, &err),
+			 0);
+	expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");
+	expect_condition(&status, "Attributed", CONDITION_FALSE, "Unresolved");
 }
 
 static void a_tenant_whom_no_witness_names_is_not_attributed(void **state)
@@ -852,7 +885,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(while_pods_may_be_read_no_more_nothing_is_said_of_them,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		pods_that_may_be_read_no_more_are_said_without_a_report_too, set_up, tear_down),
+		what_may_be_read_no_more_is_said_without_a_report_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_not_well_before_stays_while_pods_may_be_read_no_more, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };

@@ -614,7 +614,7 @@ static void what_is_forbidden_is_named_with_its_remedy(void **state)
 	end_world(&world);
 }
 
-/* Answers each request that comes in the next 30 s so, and the first one after that. */
+/* Answers each request that comes in the time so, and the first one after it. */
 static void refuse_for_long(struct world *world, int status)
 {
 	uint64_t end = world->now + REFLECTOR_DENIED_MS;
@@ -647,6 +647,12 @@ static void what_is_refused_for_long_is_said_once_and_until_it_is_listed_and_wat
 	refuse(&world, 403, 0);
 	expect_wait(&world, 800, 30000);
 	expect_request(&world, LIST_FROM("20"));
+	/* Whatever fails now: it is not yet read again. */
+	refuse(&world, 500, 0);
+	expect_wait(&world, 800, 30000);
+	expect_request(&world, LIST_FROM("20"));
+	refuse(&world, 410, 0);
+	expect_request(&world, LIST_NEWEST);
 	head(&world, 200, 0);
 	add_list(&world, "30", NULL, 1);
 	finish(&world);
@@ -682,6 +688,21 @@ static void what_is_refused_for_a_moment_or_otherwise_is_not_said_to_be_denied(v
 	begin_world(&world, &things, REFLECTOR_LIST);
 	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
 	refuse_for_long(&world, 403);
+	expect_told(&world, "");
+	end_world(&world);
+
+	/* Only what is refused each time is refused for long. */
+	begin_watching(&world);
+	for (int i = 0; i < 3; i++) {
+		refuse(&world, i == 1 ? 500 : 403, 0);
+		expect_told(&world, "");
+		world.now += 2 * REFLECTOR_DENIED_MS;
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	cut_off(&world, "no connection");
+	world.now += 2 * REFLECTOR_DENIED_MS;
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 403, 0);
 	expect_told(&world, "");
 	end_world(&world);
 

@@ -621,6 +621,23 @@ static void a_pod_that_holds_no_slot_is_a_user_by_name(void **state)
 	expect_text(user_at(publish(), 1)->pod_name, "strange");
 }
 
+/* It may have a slot, as the next report that is heard tells. */
+static void without_a_report_a_user_whose_pod_was_told_since_is_none(void **state)
+{
+	(void)state;
+	run_a();
+	build_world_pod(&world, (struct build_pod){.name = "b", .wants_no_gpu = true});
+	build_world_process(&world, 0, 1, "uid-b");
+	build_world_process(&world, 0, 2, "uid-strange");
+	build_world_process(&world, 0, 3, "uid-other");
+	build_world_process(&world, 0, 4, "");
+	expect_users(publish_later(),
+		     " python3[4],uid-b python3[1],uid-other python3[3],uid-strange python3[2]");
+	build_world_pod(&world, (struct build_pod){.name = "strange"});
+	world.input.report = NULL;
+	expect_users(publish(), " python3[4],uid-b python3[1],uid-other python3[3]");
+}
+
 static void of_a_pod_there_may_be_no_more_than_its_uid_and_the_process(void **state)
 {
 	(void)state;
@@ -1505,6 +1522,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_number_that_another_pods_process_has_now_makes_a_new_user,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_a_report_a_user_whose_pod_was_told_since_is_none, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_a_pod_there_may_be_no_more_than_its_uid_and_the_process,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_process_of_a_pod_that_left_has_the_grace, set_up,

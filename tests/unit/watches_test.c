@@ -528,11 +528,11 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 			assert_true(fake_now_ms >= end || !input.grants_denied);
 			reflector_next(fake_reflectors[kind], fake_now_ms, &request);
 			fake_now_ms = request.wait_until;
-		} while (fake_now_ms < end + REFLECTOR_DENIED_MS);
+		} while (fake_now_ms < end + 60000);
 		input = gather(world, "gpu-a");
 		assert_int_equal(input.pods_denied, rows[i].pods);
 		assert_int_equal(input.grants_denied, rows[i].grants);
-		assert_false(input.grants_unknown);
+		assert_int_equal(input.grants_unknown, rows[i].grants);
 		assert_true(watches_are_synced(world->watches));
 		list(world, kind, NULL, 0); /* and watch */
 		input = gather(world, "gpu-a");
