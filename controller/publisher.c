@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/sbuf.h"
 #include "controller/question.h"
+#include "core/by_name.h"
 #include "schema/attribution_doc.h"
 #include "wire/jout.h"
 
@@ -507,45 +508,10 @@ static bool has_witness(const struct attribution_tenant *tenant, struct view nam
 	return has_text(&tenant->witnesses, name);
 }
 
-/* The List names pods by name, and no good checkpoint, which has UIDs, bears it out. */
-static bool is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
-{
-	bool is_listed = has_witness(tenant, VIEW("PodResources")) &&
-			 (device->is_by_names || !has_witness(tenant, VIEW("Checkpoint")));
-	/* HAMi's annotation counts while the container holds an ID of HAMi's, as the List may tell. */
-	bool is_hami = has_witness(tenant, VIEW("HAMi")) && device->is_by_names;
-
-	return (is_listed || is_hami) && tenant->pod_uid.len > 0 &&
-	       question_is_name(tenant->pod_namespace) && question_is_name(tenant->pod_name);
-}
-
-static bool has_partitions(const struct attribution_tenant *tenant, const struct array *partitions)
-{
-	for (uint32_t i = 0; i < partitions->count; i++) {
-		if (!has_text(&tenant->partitions, *ARRAY_AT(*partitions, struct view, i)))
-			return false;
-	}
-	return true;
-}
-
-/* The tenant as it is published, where that has at least as much; else NULL. */
-static const struct attribution_tenant *find_published(const struct join_device *device,
-						       const struct attribution_tenant *tenant)
-{
-	const struct attribution_tenant *before = attribution_find_tenant(
-		&device->previous->status, tenant->pod_uid, tenant->container);
-
-	return before && tenant->slots <= before->slots &&
-			       has_partitions(before, &tenant->partitions)
-		       ? before
-		       : NULL;
-}
-
-/* While pods may not be read there is no answer, and the status says that it is of before. */
 static bool is_doubtful(const struct join_device *device, const struct attribution_tenant *tenant)
 {
-	return is_by_name(device, tenant) &&
-	       !(device->are_pods_old && find_published(device, tenant));
+	return by_name_is(device, tenant) && tenant->pod_uid.len > 0 &&
+	       question_is_name(tenant->pod_namespace) && question_is_name(tenant->pod_name);
 }
 
 static bool is_asked_for(const struct join_device *device, uint32_t n, struct view uid)
@@ -559,9 +525,10 @@ static bool is_asked_for(const struct join_device *device, uint32_t n, struct vi
 	return false;
 }
 
+/* While pods may not be read there is no answer; by_name_hold_back() has seen to it. */
 static int ask_for_pods(struct write *write, const struct join_device *device, struct error *err)
 {
-	for (uint32_t i = 0; i < device->status.tenants.count; i++) {
+	for (uint32_t i = 0; i < device->status.tenants.count && !device->are_pods_old; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
 		struct question *question;
@@ -576,16 +543,32 @@ static int ask_for_pods(struct write *write, const struct join_device *device, s
 	return 0;
 }
 
-/* A tenant rests on a claim, and what is published does not already. */
+static bool has_partitions(const struct attribution_tenant *tenant, const struct array *partitions)
+{
+	for (uint32_t i = 0; i < partitions->count; i++) {
+		if (!has_text(&tenant->partitions, *ARRAY_AT(*partitions, struct view, i)))
+			return false;
+	}
+	return true;
+}
+
+/* It rests on a claim, and what is published does not already. */
+static bool is_newly_granted(const struct attribution_status *published,
+			     const struct attribution_tenant *tenant)
+{
+	const struct attribution_tenant *before = attribution_find_tenant(
+		published, tenant->pod_uid, tenant->container);
+
+	return has_witness(tenant, VIEW("ResourceClaim")) &&
+	       !(before && has_witness(before, VIEW("ResourceClaim")) &&
+		 tenant->slots <= before->slots && has_partitions(before, &tenant->partitions));
+}
+
 static bool has_newly_granted(const struct join_device *device)
 {
 	for (uint32_t i = 0; i < device->status.tenants.count; i++) {
-		const struct attribution_tenant *tenant =
-			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
-		const struct attribution_tenant *before = find_published(device, tenant);
-
-		if (has_witness(tenant, VIEW("ResourceClaim")) &&
-		    !(before && has_witness(before, VIEW("ResourceClaim"))))
+		if (is_newly_granted(&device->previous->status,
+				     ARRAY_AT(device->status.tenants, struct attribution_tenant, i)))
 			return true;
 	}
 	return false;

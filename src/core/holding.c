@@ -234,12 +234,46 @@ static void note_grant(struct reader *reader, const struct join_grant *grant,
 		ledger_note(&reader->ledger, owner, grant->device, what);
 }
 
+static bool is_unplaced_by(const struct attribution_unplaced *unplaced,
+			   const struct join_grant *grant)
+{
+	if (!view_equal(unplaced->pod_uid, pod_uid(grant->pod)) ||
+	    !view_equal(unplaced->container, grant->container))
+		return false;
+	for (uint32_t i = 0; i < unplaced->device_ids.count; i++) {
+		if (view_equal(*ARRAY_AT(unplaced->device_ids, struct view, i), grant->device))
+			return true;
+	}
+	return false;
+}
+
+/* What cannot be read takes nobody off the list either. */
+static bool is_still_unplaced(const struct reader *reader, const struct join_grant *grant)
+{
+	const struct roster *roster = reader->holdings->roster;
+	for (size_t i = 0; i < roster->n_devices; i++) {
+		const struct attribution_status *published = roster_published(&roster->devices[i]);
+		for (uint32_t j = 0; published && j < published->unplaced_tenants.count; j++) {
+			if (is_unplaced_by(ARRAY_AT(published->unplaced_tenants,
+						    struct attribution_unplaced, j),
+					   grant))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool may_be_unplaced(const struct reader *reader, const struct join_grant *grant)
+{
+	return !reader->holdings->input->grants_unknown || is_still_unplaced(reader, grant);
+}
+
 /* Without a slice the device is the one that was published, or else told by its raw name only. */
 static void read_untold(struct reader *reader, const struct join_grant *grant)
 {
 	struct view partition = grant->partition;
 	const struct roster_device *seat = claimant_seat(reader->holdings, grant, &partition);
-	if (seat || !reader->holdings->input->grants_unknown)
+	if (seat || may_be_unplaced(reader, grant))
 		note_grant(reader, grant, seat, (struct holding){.partition = partition});
 }
 
@@ -259,7 +293,8 @@ static void read_lost(struct reader *reader, const struct pod *pod)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct join_grant grant = {
 			.pod = pod, .container = claims[i].container, .device = claims[i].claim};
-		if (claimant_is_lost(reader->holdings, pod_uid(pod), grant.container) &&
+		if (may_be_unplaced(reader, &grant) &&
+		    claimant_is_lost(reader->holdings, pod_uid(pod), grant.container) &&
 		    !roster_find(reader->holdings->roster, grant.device).device)
 			note_grant(reader, &grant, NULL, (struct holding){.is_lost = true});
 	}
@@ -282,7 +317,7 @@ static void read_grants(struct reader *reader)
 		if (!find_told(reader, grant) && !pod_is_over(grant->pod))
 			read_untold(reader, grant);
 	}
-	for (size_t i = 0; i < input->n_lacking && !input->grants_unknown; i++)
+	for (size_t i = 0; i < input->n_lacking; i++)
 		read_lost(reader, input->lacking[i]);
 }
 

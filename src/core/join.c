@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/by_name.h"
 #include "core/claimant.h"
 #include "core/condition.h"
 #include "core/disagreement.h"
@@ -424,8 +425,9 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 			 : compute_status(joiner, index, &joined.status, err);
 	if (failed)
 		return -1;
-	if (device->previous) {
-		joined.previous = device->previous->object;
+	joined.previous = device->previous ? device->previous->object : NULL;
+	by_name_hold_back(&joined);
+	if (joined.previous) {
 		joined.name = joined.previous->name;
 		if (status_equal(&joined.previous->status, &joined.status))
 			joined.action = JOIN_KEEP;

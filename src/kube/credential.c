@@ -15,23 +15,39 @@ static const struct view header = VIEW_INIT("Authorization: Bearer ");
 static const struct view pem_begin = VIEW_INIT("-----BEGIN ");
 
 /* Old secrets must not lie about in freed memory. */
-static void replace(struct sbuf *buf, struct view prefix, struct view text)
-{
-	if (buf->ptr)
-		explicit_bzero(buf->ptr, buf->allocated);
-	sbuf_clear(buf);
-	/* All room at once: growing by halves would leave copies behind. */
-	if (!sbuf_reserve(buf, prefix.len + text.len + 1))
-		return;
-	sbuf_append(buf, prefix);
-	sbuf_append(buf, text);
-}
-
 static void forget(struct sbuf *buf)
 {
 	if (buf->ptr)
 		explicit_bzero(buf->ptr, buf->allocated);
 	sbuf_deinit(buf);
+}
+
+static const struct view nothing = {NULL, 0};
+
+/* What is to be put in force, whole, or nothing: what is there must not be lost for want of memory. */
+static int make(const struct sbuf *present, struct view prefix, struct view text, const char *what,
+		struct sbuf *ret_fresh, struct error *err)
+{
+	sbuf_init(ret_fresh, present->cap);
+	/* All room at once: growing by halves would leave copies behind. */
+	(void)sbuf_reserve(ret_fresh, prefix.len + text.len + 1);
+	sbuf_append(ret_fresh, prefix);
+	sbuf_append(ret_fresh, text);
+	if (sbuf_check(ret_fresh, what, err) == 0)
+		return 0;
+	forget(ret_fresh);
+	return -1;
+}
+
+static void put(struct credential *credential, struct sbuf *present, struct sbuf *take_fresh)
+{
+	if (view_equal(sbuf_view(present), sbuf_view(take_fresh))) {
+		forget(take_fresh);
+		return;
+	}
+	credential->reloads += present->len > 0;
+	forget(present);
+	*present = *take_fresh;
 }
 
 void credential_deinit(struct credential *credential)
@@ -73,7 +89,6 @@ static int check_pem(struct view pem, const char *what, struct error *err)
 int credential_init(struct credential *credential, const struct kubeconfig *config,
 		    struct error *err)
 {
-	const struct view nothing = {NULL, 0};
 	*credential = (struct credential){.config = config};
 	sbuf_init(&credential->authorization, LIMIT_TOKEN_BYTES + LIMIT_KIB);
 	sbuf_init(&credential->ca_pem, LIMIT_FILE_BYTES + 1);
@@ -87,16 +102,19 @@ int credential_init(struct credential *credential, const struct kubeconfig *conf
 	if ((config->client_cert_file.len == 0 && config->client_key_file.len == 0) ||
 	    !client_from_file)
 		credential->due_at[CREDENTIAL_CLIENT] = UINT64_MAX;
-	replace(&credential->ca_pem, nothing, config->ca_pem);
-	replace(&credential->client_cert_pem, nothing, config->client_cert_pem);
-	replace(&credential->client_key_pem, nothing, config->client_key_pem);
+	if (make(&credential->ca_pem, nothing, config->ca_pem, "CA", &credential->ca_pem, err) < 0 ||
+	    make(&credential->client_cert_pem, nothing, config->client_cert_pem,
+		 "client certificate", &credential->client_cert_pem, err) < 0 ||
+	    make(&credential->client_key_pem, nothing, config->client_key_pem, "client key",
+		 &credential->client_key_pem, err) < 0)
+		return -1;
 	struct view token = view_trim(config->token);
 	if (token.len == 0 || config->token_file.len > 0)
 		return 0;
 	if (check_token(token, err) != 0)
 		return -1;
-	replace(&credential->authorization, header, token);
-	return sbuf_check(&credential->authorization, "token", err);
+	return make(&credential->authorization, header, token, "token", &credential->authorization,
+		    err);
 }
 
 bool credential_is_due(const struct credential *credential, enum credential_file file,
@@ -110,44 +128,44 @@ void credential_missed(struct credential *credential, enum credential_file file,
 	credential->due_at[file] = now + MISSED_MS;
 }
 
-/* Puts text in force where it differs. */
-static int update(struct credential *credential, struct sbuf *buf, struct view prefix,
-		  struct view text, struct error *err)
-{
-	struct view present = sbuf_view(buf);
-	if (present.len == prefix.len + text.len &&
-	    view_equal(view_from_offset(present, prefix.len), text))
-		return 0;
-	credential->reloads += present.len > 0;
-	replace(buf, prefix, text);
-	return sbuf_check(buf, "credential", err);
-}
-
 static int take_token(struct credential *credential, struct view contents, struct error *err)
 {
 	struct view token = view_trim(contents);
-	if (check_token(token, err) != 0)
+	struct sbuf fresh;
+	if (check_token(token, err) != 0 ||
+	    make(&credential->authorization, header, token, "token", &fresh, err) < 0)
 		return -1;
-	return update(credential, &credential->authorization, header, token, err);
+	put(credential, &credential->authorization, &fresh);
+	return 0;
 }
 
 static int take_ca(struct credential *credential, struct view contents, struct error *err)
 {
-	const struct view nothing = {NULL, 0};
-	if (check_pem(contents, "CA file", err) != 0)
+	struct sbuf fresh;
+	if (check_pem(contents, "CA file", err) != 0 ||
+	    make(&credential->ca_pem, nothing, contents, "CA", &fresh, err) < 0)
 		return -1;
-	return update(credential, &credential->ca_pem, nothing, contents, err);
+	put(credential, &credential->ca_pem, &fresh);
+	return 0;
 }
 
+/* Both, or neither. */
 static int take_client(struct credential *credential, struct view cert, struct view key,
 		       struct error *err)
 {
-	const struct view nothing = {NULL, 0};
+	struct sbuf fresh_cert, fresh_key;
 	if (check_pem(cert, "client certificate", err) != 0 ||
 	    check_pem(key, "client key", err) != 0 ||
-	    update(credential, &credential->client_cert_pem, nothing, cert, err) != 0)
+	    make(&credential->client_cert_pem, nothing, cert, "client certificate", &fresh_cert,
+		 err) < 0)
 		return -1;
-	return update(credential, &credential->client_key_pem, nothing, key, err);
+	if (make(&credential->client_key_pem, nothing, key, "client key", &fresh_key, err) < 0) {
+		forget(&fresh_cert);
+		return -1;
+	}
+	put(credential, &credential->client_cert_pem, &fresh_cert);
+	put(credential, &credential->client_key_pem, &fresh_key);
+	return 0;
 }
 
 int credential_take(struct credential *credential, enum credential_file file,

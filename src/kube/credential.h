@@ -37,7 +37,10 @@ struct credential {
 	struct sbuf client_key_pem;
 };
 
-/* All files that config names are due at once. Fails with ERROR_REJECTED for an unusable token. */
+/*
+ * All files that config names are due at once. Fails with ERROR_REJECTED for an unusable token,
+ * ERROR_LIMIT or ERROR_NO_MEMORY; credential_deinit() is due also then.
+ */
 MUST_USE int credential_init(struct credential *credential, const struct kubeconfig *config,
 			     struct error *err);
 /* Overwrites and frees the secrets. Accepts a zeroed object. */
@@ -48,7 +51,8 @@ bool credential_is_due(const struct credential *credential, enum credential_file
 /*
  * The contents of a file that was due; for CREDENTIAL_CLIENT the certificate here and the key in
  * `key`, checked by the owner to belong together. Fails with ERROR_REJECTED when it is no use (empty,
- * not PEM, a token of several lines): what was there stays, and it is due again in 10 s.
+ * not PEM, a token of several lines), ERROR_LIMIT or ERROR_NO_MEMORY: what was there stays, and it is
+ * due again in 10 s.
  */
 MUST_USE int credential_take(struct credential *credential, enum credential_file file,
 			     struct view contents, struct view key, uint64_t now,

@@ -306,6 +306,7 @@ static void back_off(struct reflector *r, enum list_query_kind kind, const struc
 	/* What happens meanwhile is to be there, all of it, before it is said that all is well. */
 	if (is_refused_for_long(r, why, now)) {
 		kind = first_kind(r);
+		r->newest = true;
 		tell_denied(r, true);
 	}
 	if (now > r->last_failure_at + BACKOFF_QUIET_MS)

@@ -142,7 +142,9 @@ static void judge_denied(int gpu)
 	const struct condition *attributed =
 		status ? attribution_find_condition(status, VIEW("Attributed")) : NULL;
 
-	if (attributed && attributed->status != CONDITION_UNKNOWN && !overlaps_are_said(status))
+	if (attributed && !view_equal(attributed->reason, VIEW("PodsUnknown")) &&
+	    !view_equal(attributed->reason, VIEW("ReservedOtherwise")) &&
+	    !overlaps_are_said(status))
 		oracle_accuse(ORACLE_LATE, "%s: pods may not be read, and nothing says so",
 			      world.gpus[gpu].uuid);
 }

@@ -672,6 +672,29 @@ static void whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew(void *
 	expect_lost(0);
 }
 
+static void what_cannot_be_read_takes_nobody_off_who_was_unplaced(void **state)
+{
+	for (int has_claim = 0; has_claim < 2; has_claim++) {
+		tear_down(state);
+		set_up(state);
+		struct report_device *device = build_world_device(&world, 0);
+		build_world_slice(&world, 0)->name = VIEW("gpu-0");
+		claim("a", 0)->name = VIEW("gpu-0");
+		build_world_regrant(&world);
+		publish(0);
+		device->minor = 1;
+		if (!has_claim)
+			lose_claim();
+		for (int i = 0; i < 3; i++) {
+			world.input.grants_unknown = i == 1;
+			publish(0);
+			build_world_wait(&world, world.limits.disagreement_ms);
+			expect_unplaced(publish(0), has_claim ? "uid-a/main pool/gpu-0"
+							      : "uid-a/main c");
+		}
+	}
+}
+
 static void whoever_has_lost_one_device_waits_with_none(void **state)
 {
 	(void)state;
@@ -1290,7 +1313,7 @@ static void claims_that_may_be_read_no_more_are_old_where_claims_give_the_device
 	build_world_slice(&world, 0);
 	claim("a", 0);
 	for (int i = 0; i < 3; i++) {
-		world.input.grants_denied = i == 1;
+		world.input.grants_denied = world.input.grants_unknown = i == 1;
 		expect_tenants(publish(0), "uid-a/main");
 		expect_condition(publish(0), "Attributed",
 				 i == 1 ? CONDITION_UNKNOWN : CONDITION_TRUE,
@@ -1759,6 +1782,8 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_cannot_be_read_takes_nobody_off_who_was_unplaced, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		whoever_has_lost_one_device_waits_with_none, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(whose_claim_is_gone_stays_where_no_other_number_is_told,

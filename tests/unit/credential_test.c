@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include "kube/credential.h"
+#include "lib/failing_malloc.h"
 
 static struct error err;
 static const struct view none = {NULL, 0};
@@ -123,6 +124,50 @@ static void a_file_that_is_no_use_keeps_what_was_there(void **state)
 	credential_deinit(&credential);
 }
 
+/* Without a CA of its own a client believes those of the system. */
+static void what_there_is_no_memory_for_keeps_what_was_there(void **state)
+{
+	(void)state;
+	static const struct {
+		enum credential_file file;
+		struct view contents, key;
+		unsigned n_allocations;
+	} rows[] = {
+		{CREDENTIAL_TOKEN, VIEW_INIT("another"), VIEW_INIT(""), 1},
+		{CREDENTIAL_CA, VIEW_INIT("-----BEGIN another"), VIEW_INIT(""), 1},
+		{CREDENTIAL_CLIENT, VIEW_INIT("-----BEGIN another"),
+		 VIEW_INIT("-----BEGIN another"), 2},
+	};
+	struct credential credential;
+
+	assert_int_equal(credential_init(&credential, &from_data, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (unsigned k = 1; k <= rows[i].n_allocations; k++) {
+			failing_malloc_at(k);
+			assert_int_equal(credential_take(&credential, rows[i].file,
+							 rows[i].contents, rows[i].key, 0, &err),
+					 -1);
+			assert_true(failing_malloc_off());
+			assert_int_equal(err.kind, ERROR_NO_MEMORY);
+			expect_header(&credential, "Authorization: Bearer secret");
+			assert_true(view_equal(credential_ca(&credential), from_data.ca_pem));
+			assert_true(view_equal(credential_client_cert(&credential),
+					       from_data.client_cert_pem));
+			assert_true(view_equal(credential_client_key(&credential),
+					       from_data.client_key_pem));
+			assert_int_equal(credential.reloads, 0);
+		}
+	}
+	credential_deinit(&credential);
+	for (unsigned k = 1; k <= 4; k++) {
+		failing_malloc_at(k);
+		assert_int_equal(credential_init(&credential, &from_data, &err), -1);
+		assert_true(failing_malloc_off());
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+		credential_deinit(&credential);
+	}
+}
+
 static void certificates_are_read_again_every_five_minutes(void **state)
 {
 	(void)state;
@@ -173,6 +218,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(nobody_has_no_header),
 	cmocka_unit_test(a_new_token_is_in_force_within_a_minute),
 	cmocka_unit_test(a_file_that_is_no_use_keeps_what_was_there),
+	cmocka_unit_test(what_there_is_no_memory_for_keeps_what_was_there),
 	cmocka_unit_test(certificates_are_read_again_every_five_minutes),
 	cmocka_unit_test(a_401_makes_all_files_due_once_a_second),
 	cmocka_unit_test(an_unusable_token_in_the_kubeconfig_is_refused),

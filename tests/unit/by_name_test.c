@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "core/by_name.h"
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+static struct build_world world;
+
+/* Pods "a" and "b" hold replicas 0 and 1 of device 0, and the checkpoint cannot be read. */
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	build_world_shared(&world, 0, 4);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+#define TEXTS(...) {(void *)(uintptr_t)(const struct view[]){__VA_ARGS__}, \
+	sizeof((struct view[]){__VA_ARGS__}) / sizeof(struct view), true}
+#define LIST VIEW_INIT("PodResources")
+#define BOOK VIEW_INIT("Checkpoint")
+static const struct {
+	struct attribution_tenant tenant;
+	bool is_by_name[2]; /* where the checkpoint is good, and where it is not */
+} rows[] = {
+	{{.witnesses = TEXTS(LIST)}, {true, true}},
+	{{.witnesses = TEXTS(BOOK, LIST)}, {false, true}},
+	{{.witnesses = TEXTS(BOOK)}, {false, false}},
+	{{.witnesses = TEXTS(VIEW_INIT("PodStatus"))}, {false, false}},
+	{{.witnesses = TEXTS(VIEW_INIT("HAMi"))}, {false, true}},
+	{{.witnesses = {0}}, {false, false}},
+};
+
+static void a_name_alone_speaks_for_whom_no_good_checkpoint_has(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (int is_by_names = 0; is_by_names < 2; is_by_names++)
+			assert_int_equal(
+				by_name_is(&(struct join_device){.is_by_names = is_by_names},
+					   &rows[i].tenant),
+				rows[i].is_by_name[is_by_names]);
+	}
+}
+
+static void let_another_come(void)
+{
+	build_world_list(&world, "c", "main", build_world_replica(&world, 0, 2));
+}
+
+static void let_one_have_more(void)
+{
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 2));
+}
+
+/* The List says nothing of "b", and of "a" that it has another partition. */
+static void let_one_be_elsewhere(void)
+{
+	build_world_list_nothing(&world);
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 2));
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 3));
+}
+
+static void while_pods_may_not_be_read_nobody_comes_by_name_alone(void **state)
+{
+	static void (*const news[])(void) = {let_another_come, let_one_have_more,
+					     let_one_be_elsewhere};
+
+	for (size_t i = 0; i < ARRAY_SIZE(news); i++) {
+		tear_down(state);
+		set_up(state);
+		publish();
+		build_world_pod(&world, (struct build_pod){.name = "c"});
+		build_world_fail_book(&world);
+		expect_tenants(publish(), "uid-a/main,uid-b/main");
+		news[i]();
+		world.input.pods_denied = true;
+		const struct attribution_status *status = publish();
+		expect_tenants(status, "uid-a/main,uid-b/main");
+		expect_text(status->slots.summary, "2/4");
+		assert_int_equal(status->tenant_count, 2);
+		expect_condition(status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
+		/* And that is written once. */
+		assert_int_equal(build_world_count_writes(&world), 0);
+		world.input.pods_denied = false;
+		assert_int_not_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+static void while_pods_may_not_be_read_what_has_uids_is_published(void **state)
+{
+	(void)state;
+	publish();
+	world.input.pods_denied = true;
+	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 2));
+	expect_tenants(publish(), "uid-a/main,uid-b/main,uid-c/main");
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_UNKNOWN,
+			 "PodsUnknown");
+}
+
+static void of_a_device_of_which_nothing_was_published_nobody_is_known(void **state)
+{
+	(void)state;
+	build_world_fail_book(&world);
+	world.input.pods_denied = true;
+	const struct attribution_status *status = publish();
+	expect_tenants(status, "");
+	assert_int_equal(status->tenant_count, -1);
+	assert_int_equal(status->slots.total, -1);
+	assert_int_equal(status->slots.allocated, -1);
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(a_name_alone_speaks_for_whom_no_good_checkpoint_has, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(while_pods_may_not_be_read_nobody_comes_by_name_alone,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(while_pods_may_not_be_read_what_has_uids_is_published,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_a_device_of_which_nothing_was_published_nobody_is_known, set_up, tear_down),
+};
+TEST_MAIN(tests)
