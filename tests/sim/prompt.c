@@ -17,6 +17,7 @@
 #define SILENCE_LOOK_MS 1000u
 #define CALM_MS 100000u     /* what was wrong so lately may still be wearing off */
 
+#define SYNCED_MS 60000u    /* a start, with what may be in its way */
 #define DENIED_MS 75000u    /* the last back-off before, 10 s, and the last one of these */
 
 static uint64_t heard_at[WORLD_MAX_NODES];
@@ -125,12 +126,14 @@ static void judge_silence(int gpu)
 	}
 }
 
-/* Nothing is told of pods that may not be read; a watch that is open goes on. */
+/* Nothing is told of pods that may not be read; a watch that is open goes on. Who had not read them
+ * before publishes nothing. */
 static bool is_denied_for_long(void)
 {
 	if (apiserver_is_watched(APISERVER_PODS))
 		denied_at = clockwork_now();
 	return clockwork_now() < denied_until && clockwork_now() - denied_at > DENIED_MS &&
+	       programs_controller_since() + SYNCED_MS < denied_at &&
 	       is_calm(BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_DUPLICATE) |
 			       BIT(CAUSE_REPORTS_MISSING),
 		       -1);
