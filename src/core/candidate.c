@@ -74,7 +74,8 @@ bool candidate_may_hold(const struct candidate *candidate, const struct holdings
 
 	if (uid.len == 0 || !candidate_can_hold(candidate))
 		return false;
-	return is_untold(holdings, candidate) || !is_in_good_books(holdings, candidate) || slots_nameless > 0 ||
-	       has_chosen(holdings, uid) || claimant_is_unheard(holdings->input, uid) ||
+	return is_untold(holdings, candidate) || !is_in_good_books(holdings, candidate) ||
+	       slots_nameless > 0 || has_chosen(holdings, uid) ||
+	       claimant_is_unheard(holdings->input, uid) ||
 	       awaits_grant(holdings->input, candidate->pod) || holds_unknown(holdings, uid);
 }

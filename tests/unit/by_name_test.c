@@ -104,6 +104,93 @@ static void while_pods_may_not_be_read_nobody_comes_by_name_alone(void **state)
 	}
 }
 
+static struct attribution_status status_of(struct attribution_tenant *tenant, int64_t number)
+{
+	const struct array some = {tenant, (uint32_t)number, true};
+	return (struct attribution_status){
+		.tenants = {tenant, 1, true},
+		.tenant_count = number,
+		.tenants_left_out = number,
+		.tenant_summary = {"summary", (size_t)number},
+		.recent_tenants = some,
+		.source_disagreement = some,
+		.source_disagreement_left_out = number,
+		.unplaced_tenants = some,
+		.unplaced_tenants_left_out = number,
+		.unallocated_users = some,
+		.unallocated_users_left_out = number,
+		.unknown_processes = number,
+		.slots = {.total = number, .allocated = number, .summary = {"slots", 2}},
+		.conditions = some,
+		.observed_generation = number,
+	};
+}
+
+/* Of the rest the news are true. */
+static void all_that_is_of_holders_is_held_back_and_nothing_else(void **state)
+{
+	(void)state;
+	struct attribution_tenant before = rows[0].tenant, now = rows[0].tenant;
+	struct attribution previous = {.status = status_of(&before, 3)};
+	struct join_device device = {.previous = &previous, .are_pods_old = true};
+	struct attribution_status expected = status_of(&before, 3);
+	const struct attribution_status news = status_of(&now, 4);
+
+	before.slots = 1;
+	now.slots = 2;
+	expected.conditions = news.conditions;
+	expected.observed_generation = 4;
+	device.status = news;
+	by_name_hold_back(&device);
+	assert_memory_equal(&device.status, &expected, sizeof(expected));
+	/* What has a UID is no news that must wait. */
+	now.witnesses = rows[3].tenant.witnesses;
+	device.status = news;
+	by_name_hold_back(&device);
+	assert_memory_equal(&device.status, &news, sizeof(news));
+}
+
+static void a_tenant_by_name_is_no_news_with_the_slots_and_partitions_that_it_had(void **state)
+{
+	(void)state;
+	struct view parts[][2] = {{VIEW("MIG-1"), VIEW("MIG-2")},
+				  {VIEW("MIG-2"), VIEW("MIG-1")},
+				  {VIEW("MIG-1"), VIEW("MIG-3")},
+				  {VIEW("MIG-3"), VIEW("MIG-1")}};
+	static const struct {
+		size_t parts;
+		uint32_t n_parts;
+		int64_t slots;
+		const char *container;
+		bool is_news;
+	} cases[] = {
+		{0, 2, 2, "main", false}, {1, 2, 2, "main", false}, {2, 2, 2, "main", true},
+		{3, 2, 2, "main", true},  {0, 1, 2, "main", true},  {0, 2, 1, "main", true},
+		{0, 2, 3, "main", true},  {0, 2, 2, "side", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct attribution_tenant before = rows[0].tenant, now = rows[0].tenant;
+		struct attribution previous = {.status = status_of(&before, 3)};
+		struct join_device device = {.previous = &previous, .are_pods_old = true};
+
+		before.container = VIEW("main");
+		before.slots = 2;
+		before.partitions = (struct array){parts[0], 2, true};
+		now.container = view_from(cases[i].container);
+		now.slots = cases[i].slots;
+		now.partitions = (struct array){parts[cases[i].parts], cases[i].n_parts, true};
+		device.status = status_of(&now, 4);
+		by_name_hold_back(&device);
+		assert_int_equal(device.status.tenant_count, cases[i].is_news ? 3 : 4);
+		/* While pods may be read the API server is asked. */
+		device.are_pods_old = false;
+		device.status = status_of(&now, 4);
+		by_name_hold_back(&device);
+		assert_int_equal(device.status.tenant_count, 4);
+	}
+}
+
 static void while_pods_may_not_be_read_what_has_uids_is_published(void **state)
 {
 	(void)state;
@@ -134,6 +221,11 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(while_pods_may_not_be_read_nobody_comes_by_name_alone,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(all_that_is_of_holders_is_held_back_and_nothing_else,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_by_name_is_no_news_with_the_slots_and_partitions_that_it_had, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(while_pods_may_not_be_read_what_has_uids_is_published,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
