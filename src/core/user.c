@@ -512,7 +512,7 @@ static int carry_users(const struct finder *finder, struct array *ret_listed)
 		n += is_still_told(&kept[n],
 				   census_find_uid(&finder->holdings->census, kept[n].pod_uid));
 	}
-	*ret_listed = (struct array){n > 0 ? kept : NULL, n, before.present};
+	*ret_listed = (struct array){kept, n, before.present};
 	return 0;
 }
 

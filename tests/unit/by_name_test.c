@@ -143,6 +143,15 @@ static void all_that_is_of_holders_is_held_back_and_nothing_else(void **state)
 	device.status = news;
 	by_name_hold_back(&device);
 	assert_memory_equal(&device.status, &expected, sizeof(expected));
+	previous.status.conditions.count = 1;
+	device.status = news;
+	by_name_hold_back(&device);
+	assert_int_equal(device.status.tenant_count, 3);
+	/* An object without a status yet. */
+	previous.status.conditions.count = 0;
+	device.status = news;
+	by_name_hold_back(&device);
+	assert_int_equal(device.status.tenant_count, -1);
 	/* What has a UID is no news that must wait. */
 	now.witnesses = rows[3].tenant.witnesses;
 	device.status = news;

@@ -695,6 +695,50 @@ static void what_cannot_be_read_takes_nobody_off_who_was_unplaced(void **state)
 	}
 }
 
+/* Pod "b" is unplaced by a device, and by the second of two; "c" by another. */
+static void what_cannot_be_read_puts_nobody_else_on_the_list_of_the_unplaced(void **state)
+{
+	static const struct {
+		const char *uid, *container, *device, *expected;
+	} rows[] = {
+		{"uid-b", "main", "pool/x", "uid-b/main pool/x,uid-c/main pool/z"},
+		{"uid-b", "main", "pool/y", "uid-b/main pool/y,uid-c/main pool/z"},
+		{"uid-b", "main", "pool/z", "uid-c/main pool/z"},
+		{"uid-b", "side", "pool/x", "uid-c/main pool/z"},
+		{"uid-a", "main", "pool/x", "uid-c/main pool/z"},
+		{"uid-a", "main", "pool/z", "uid-c/main pool/z"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_device(&world, 1);
+		build_world_slice(&world, 1);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		build_world_pod(&world, (struct build_pod){.name = "b", .second = "side"});
+		build_world_pod(&world, (struct build_pod){.name = "c"});
+		build_world_grant(&world, "uid-b", "main", 1)->device = VIEW("pool/x");
+		build_world_grant(&world, "uid-b", "main", 1)->device = VIEW("pool/y");
+		build_world_grant(&world, "uid-c", "main", 1)->device = VIEW("pool/z");
+		lose_places(0);
+		publish(1);
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_unplaced(publish(1), "uid-b/main pool/x pool/y,uid-c/main pool/z");
+		/* Devices of which nothing is published, on either side. */
+		build_world_device(&world, 0);
+		build_world_device(&world, 2);
+		world.input.grants_unknown = true;
+		world.n_granted = 0;
+		build_world_grant(&world, rows[i].uid, rows[i].container, 1)->device =
+			view_from(rows[i].device);
+		build_world_grant(&world, "uid-c", "main", 1)->device = VIEW("pool/z");
+		lose_places(0);
+		build_world_join(&world);
+		build_world_wait(&world, world.limits.disagreement_ms);
+		expect_unplaced(publish(1), rows[i].expected);
+	}
+}
+
 static void whoever_has_lost_one_device_waits_with_none(void **state)
 {
 	(void)state;
@@ -1784,6 +1828,9 @@ static const struct CMUnitTest tests[] = {
 		whose_claim_is_gone_is_lost_when_nvml_numbers_the_device_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_cannot_be_read_takes_nobody_off_who_was_unplaced, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_cannot_be_read_puts_nobody_else_on_the_list_of_the_unplaced, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		whoever_has_lost_one_device_waits_with_none, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(whose_claim_is_gone_stays_where_no_other_number_is_told,

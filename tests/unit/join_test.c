@@ -177,6 +177,44 @@ static void without_a_report_everything_stays_as_published(void **state)
 	assert_int_equal(world.result.again_in_ms, 1);
 }
 
+static void without_a_report_it_is_said_what_may_be_read_no_more(void **state)
+{
+	(void)state;
+	static const struct {
+		bool pods, grants; /* may be read no more */
+		int plugins, claims; /* the condition of what each hands out */
+		const char *reason_of_plugins, *reason_of_claims;
+	} rows[] = {
+		{false, true, CONDITION_TRUE, CONDITION_UNKNOWN, "AllResolved", "ClaimsUnknown"},
+		{true, true, CONDITION_UNKNOWN, CONDITION_UNKNOWN, "PodsUnknown",
+		 "ClaimsUnknown"},
+		{false, true, CONDITION_UNKNOWN, CONDITION_UNKNOWN, "AwaitingReport",
+		 "ClaimsUnknown"},
+		{false, false, CONDITION_UNKNOWN, CONDITION_UNKNOWN, "AwaitingReport",
+		 "AwaitingReport"},
+	};
+
+	publish_a();
+	build_world_device(&world, 1);
+	build_world_slice(&world, 1);
+	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_grant(&world, "uid-b", "main", 1);
+	publish();
+	expect_condition(build_world_status(&world, 1), "Attributed", CONDITION_TRUE,
+			 "AllResolved");
+	world.input.report = NULL;
+	world.input.report_age_ms = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.input.pods_denied = rows[i].pods;
+		world.input.grants_denied = world.input.grants_unknown = rows[i].grants;
+		expect_condition(publish(), "Attributed", rows[i].plugins,
+				 rows[i].reason_of_plugins);
+		expect_condition(build_world_status(&world, 1), "Attributed", rows[i].claims,
+				 rows[i].reason_of_claims);
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
 static void without_a_report_for_long_the_status_says_so_and_keeps_the_tenants(void **state)
 {
 	(void)state;
@@ -1440,6 +1478,8 @@ static const struct CMUnitTest tests[] = {
 		devices_come_in_the_order_of_their_uuids, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_a_report_everything_stays_as_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_what_may_be_read_no_more,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_a_report_for_long_the_status_says_so_and_keeps_the_tenants, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_a_report_pods_still_end, set_up, tear_down),
