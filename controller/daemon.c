@@ -205,7 +205,17 @@ static void on_events_published(void *owner, const struct reconciler_events *eve
 
 static bool is_ready(void *owner)
 {
-	return ((struct daemon *)owner)->synced;
+	const struct daemon *daemon = owner;
+
+	return daemon->synced && watches_are_current(daemon->watches);
+}
+
+static void on_watches_changed(void *owner)
+{
+	struct daemon *daemon = owner;
+
+	if (daemon->synced)
+		reconciler_wake(daemon->reconciler);
 }
 
 /* Publishes what changed in readiness. */
@@ -355,6 +365,8 @@ static int make_watches(struct daemon *daemon, struct error *err)
 	const struct watches_config config = {
 		.initial = daemon->settings->initial_state,
 		.seed = prng_entropy(),
+		.changed = on_watches_changed,
+		.owner = daemon,
 	};
 
 	return watches_new(daemon->loop, daemon->client, daemon->inventory, &config,

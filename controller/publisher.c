@@ -434,7 +434,8 @@ static int send_write(struct write *write, struct error *err)
 	};
 
 	if (publisher->config.may_write && !publisher->config.may_write(publisher->config.owner))
-		return error_set(err, ERROR_RETRY, 0, "not leading");
+		return error_set(err, ERROR_CONFLICT, 0,
+				 "a watch is away: what the write rests on may have changed");
 	make_path(write, &path);
 	call.path = sbuf_text(&path);
 	if (write->step == WRITE_ASK)
@@ -525,10 +526,11 @@ static bool is_asked_for(const struct join_device *device, uint32_t n, struct vi
 	return false;
 }
 
-/* While pods may not be read there is no answer; by_name_hold_back() has seen to it. */
+/* While what is known of pods is old by_name_hold_back() has seen to it. */
 static int ask_for_pods(struct write *write, const struct join_device *device, struct error *err)
 {
-	for (uint32_t i = 0; i < device->status.tenants.count && !device->are_pods_old; i++) {
+	for (uint32_t i = 0;
+	     i < device->status.tenants.count && device->pods_age == JOIN_PODS_CURRENT; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(device->status.tenants, struct attribution_tenant, i);
 		struct question *question;

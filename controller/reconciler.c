@@ -248,6 +248,14 @@ void reconciler_wake(struct reconciler *reconciler)
 	schedule(reconciler);
 }
 
+/* What was joined may have to wait for a request to become free, and a watch break off meanwhile. */
+static bool may_write(void *owner)
+{
+	const struct reconciler *reconciler = owner;
+
+	return reconciler->config.is_ready(reconciler->config.owner);
+}
+
 static void reconciler_freep(struct reconciler **reconciler)
 {
 	reconciler_free(*reconciler);
@@ -268,6 +276,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 		.client = config->client,
 		.inventory = config->inventory,
 		.max_requests = config->max_requests,
+		.may_write = may_write,
 		.done = published,
 		.owner = reconciler,
 	};

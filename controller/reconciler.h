@@ -5,7 +5,7 @@
  * reconciler - turns "something about this node changed" into published statuses: queue, gather,
  * join, publish. Level-triggered: a run looks at all that is known of the node, whatever woke it.
  *
- * Nothing is joined before every source has synced.
+ * Nothing is joined before every source has synced, nor while a watch is waited for (is_ready).
  *
  * Threads: the loop's.
  */
@@ -33,7 +33,8 @@ struct reconciler_config {
 	struct inventory *inventory;
 	struct join_limits limits;
 	uint32_t max_requests;       /* writes under way at a time */
-	bool (*is_ready)(void *owner); /* every source has synced, and we lead */
+	/* Every source has synced and is current. Asked before each join, and before each request. */
+	bool (*is_ready)(void *owner);
 	/* The node need not report these events again. NULL: nobody cares. */
 	void (*events_published)(void *owner, const struct reconciler_events *events);
 	/* The node is gone and its report released. NULL: nobody cares. */

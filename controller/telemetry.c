@@ -92,6 +92,7 @@ static void collect_watches(struct telemetry *telemetry)
 		show(telemetry, METRICS_WATCH_OBJECTS, i,
 		     (double)inventory_count(telemetry->sources.inventory, (enum inventory_kind)i));
 		show(telemetry, METRICS_WATCH_SYNCED, i, state.synced);
+		show(telemetry, METRICS_WATCH_UP, i, state.followed);
 		carry(telemetry, METRICS_WATCH_EVENTS, i, state.counters.events);
 		carry(telemetry, METRICS_WATCH_LISTS, i, state.counters.lists);
 		carry(telemetry, METRICS_WATCH_FAILURES, i, state.counters.failures);
@@ -124,6 +125,8 @@ static void collect_client(struct telemetry *telemetry)
 
 	for (size_t i = 0; i < ARRAY_SIZE(counters.by_code); i++)
 		carry(telemetry, METRICS_REST_REQUESTS, i, counters.by_code[i]);
+	carry(telemetry, METRICS_API_PROBES, 0, counters.probes);
+	carry(telemetry, METRICS_API_OUTAGES, 0, counters.outages);
 }
 
 /* The second number of /proc/self/statm: resident pages. */

@@ -51,11 +51,20 @@ struct follow {
 	enum inventory_kind inventory_kind;
 	struct reflector *reflector;
 	struct sbuf key; /* "namespace/name", used again for each object */
+	bool is_followed;
+	bool is_given_up;    /* its watch has been away for too long to wait for it */
+	enum inventory_age age;
+	uint64_t changed_at; /* ms; when is_followed did last */
 };
 
 struct watches {
 	struct loop *loop;
+	struct apiclient *client;
 	struct inventory *inventory;
+	void (*changed)(void *owner);
+	void *owner;
+	struct loop_timer *timer; /* for the next time at which something changes by itself */
+	uint64_t answers_since;   /* ms; the API server, unless it is away */
 	struct follow follows[INVENTORY_N_KINDS];
 };
 
@@ -214,17 +223,6 @@ static void begin_replace(void *owner)
 	inventory_begin_replace(follow->watches->inventory, follow->inventory_kind);
 }
 
-static void end_replace(void *owner)
-{
-	struct follow *follow = owner;
-	struct inventory *inventory = follow->watches->inventory;
-
-	inventory_end_replace(inventory, follow->inventory_kind,
-			      loop_now_ms(follow->watches->loop));
-	LOG_INFO("Resource is synced", LOG_TEXT("resource", view_from(follow->kind->name)),
-		 LOG_I64("objects", (int64_t)inventory_count(inventory, follow->inventory_kind)));
-}
-
 static void set_absent(void *owner)
 {
 	struct follow *follow = owner;
@@ -232,11 +230,166 @@ static void set_absent(void *owner)
 	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
 }
 
+/* Is the inventory current? */
+
+/*
+ * What we may not read is not waited for, and is not taken for empty either: the inventory says
+ * that it is not known.
+ */
+static bool is_tolerated(const struct follow *follow)
+{
+	return follow->kind->need == MAY_BE_DENIED && reflector_is_denied(follow->reflector);
+}
+
+/* The first join did not wait for it either: what it would tell is not known. */
+static bool is_never_read(const struct follow *follow)
+{
+	return follow->kind->need == MAY_BE_DENIED &&
+	       !inventory_is_synced(follow->watches->inventory, follow->inventory_kind);
+}
+
+/* When its watch has caught up; UINT64_MAX: it is away. */
+static uint64_t current_at(const struct follow *follow)
+{
+	return follow->is_followed ? follow->changed_at + REFLECTOR_CATCH_UP_MS : UINT64_MAX;
+}
+
+/* When a watch that is away is no longer waited for. Before the first state nothing is written. */
+static uint64_t given_up_at(const struct follow *follow)
+{
+	uint64_t since = follow->watches->answers_since;
+
+	if (!inventory_is_synced(follow->watches->inventory, follow->inventory_kind) ||
+	    apiclient_is_away(follow->watches->client))
+		return UINT64_MAX;
+	return (follow->changed_at > since ? follow->changed_at : since) + WATCHES_WAIT_MS;
+}
+
+/* Where there are neither claims nor slices nothing rests on them, and the first ones are news. */
+static bool is_unused(const struct follow *follow)
+{
+	const struct inventory *inventory = follow->watches->inventory;
+
+	return follow->kind->need == MAY_BE_DENIED &&
+	       inventory_count(inventory, INVENTORY_RESOURCE_CLAIMS) == 0 &&
+	       inventory_count(inventory, INVENTORY_RESOURCE_SLICES) == 0;
+}
+
+static bool is_awaited(const struct follow *follow, uint64_t now)
+{
+	return !follow->is_given_up && !is_never_read(follow) && !is_unused(follow) &&
+	       now < current_at(follow);
+}
+
+bool watches_are_current(const struct watches *watches)
+{
+	uint64_t now = loop_now_ms(watches->loop);
+
+	if (apiclient_is_away(watches->client))
+		return false;
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (is_awaited(&watches->follows[i], now))
+			return false;
+	return true;
+}
+
+/* What was denied stays so until it is current: a change of the age is a write for each device. */
+static enum inventory_age age_of(const struct follow *follow)
+{
+	if (!follow->is_given_up)
+		return INVENTORY_CURRENT;
+	return follow->age == INVENTORY_DENIED || reflector_is_denied(follow->reflector)
+		       ? INVENTORY_DENIED
+		       : INVENTORY_STALE;
+}
+
+/* What time has changed. A watch that was given up counts again when it has caught up. */
+static void age(struct follow *follow, uint64_t now)
+{
+	if (now >= current_at(follow))
+		follow->is_given_up = false;
+	else if (!follow->is_followed && now >= given_up_at(follow))
+		follow->is_given_up = true;
+	follow->age = age_of(follow);
+	inventory_set_age(follow->watches->inventory, follow->inventory_kind, follow->age);
+}
+
+/* When age() does something next, if nothing happens. */
+static uint64_t due_at(const struct follow *follow)
+{
+	if (follow->is_followed)
+		return current_at(follow);
+	return follow->is_given_up ? UINT64_MAX : given_up_at(follow);
+}
+
+static void look(struct watches *watches)
+{
+	uint64_t now = loop_now_ms(watches->loop), due = UINT64_MAX;
+
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		struct follow *follow = &watches->follows[i];
+		uint64_t at;
+
+		age(follow, now);
+		at = due_at(follow);
+		if (at > now && at < due)
+			due = at;
+	}
+	if (due == UINT64_MAX)
+		loop_timer_clear(watches->timer);
+	else
+		loop_timer_set(watches->timer, due - now);
+	if (watches->changed)
+		watches->changed(watches->owner);
+}
+
+static void on_timer(void *owner)
+{
+	look(owner);
+}
+
+static void set_away(void *owner, bool is_away)
+{
+	struct watches *watches = owner;
+
+	if (is_away)
+		LOG_WARN("API server does not answer");
+	else
+		LOG_INFO("API server answers again");
+	if (!is_away)
+		watches->answers_since = loop_now_ms(watches->loop);
+	look(watches);
+}
+
+static void set_followed(void *owner, bool is_followed)
+{
+	struct follow *follow = owner;
+
+	follow->is_followed = is_followed;
+	follow->changed_at = loop_now_ms(follow->watches->loop);
+	look(follow->watches);
+}
+
+static void end_replace(void *owner)
+{
+	struct follow *follow = owner;
+	struct inventory *inventory = follow->watches->inventory;
+	uint64_t now = loop_now_ms(follow->watches->loop);
+
+	if (!inventory_is_synced(inventory, follow->inventory_kind))
+		follow->changed_at = now; /* its watch is waited for from now on */
+	inventory_end_replace(inventory, follow->inventory_kind, now);
+	look(follow->watches);
+	LOG_INFO("Resource is synced", LOG_TEXT("resource", view_from(follow->kind->name)),
+		 LOG_I64("objects", (int64_t)inventory_count(inventory, follow->inventory_kind)));
+}
+
 static void set_denied(void *owner, bool is_denied)
 {
 	struct follow *follow = owner;
 
-	inventory_set_denied(follow->watches->inventory, follow->inventory_kind, is_denied);
+	follow->is_given_up |= is_denied; /* when it ends, it is followed */
+	look(follow->watches);
 }
 
 static int follow_start(struct follow *follow, struct apiclient *client,
@@ -257,6 +410,7 @@ static int follow_start(struct follow *follow, struct apiclient *client,
 		.object = take_object,
 		.absent = may_be_absent ? set_absent : NULL,
 		.denied = set_denied,
+		.followed = set_followed,
 	};
 
 	if (reflector_new(&reflector, &sink, &follow->reflector, err) < 0)
@@ -278,17 +432,25 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 	if (!watches)
 		return error_no_memory(err);
 	watches->loop = loop;
+	watches->client = client;
 	watches->inventory = inventory;
+	watches->changed = config->changed;
+	watches->owner = config->owner;
+	watches->answers_since = loop_now_ms(loop);
+	if (loop_timer_new(loop, on_timer, watches, &watches->timer, err) < 0)
+		return -1;
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct follow *follow = &watches->follows[i];
 
 		follow->watches = watches;
 		follow->kind = &kinds[i];
 		follow->inventory_kind = (enum inventory_kind)i;
+		follow->changed_at = watches->answers_since;
 		sbuf_init(&follow->key, LIMIT_URL);
 		if (follow_start(follow, client, config, err) < 0)
 			return -1;
 	}
+	apiclient_on_away(client, set_away, watches);
 	*ret_watches = TAKE(watches);
 	return 0;
 }
@@ -301,16 +463,8 @@ void watches_free(struct watches *watches)
 		reflector_free(watches->follows[i].reflector);
 		sbuf_deinit(&watches->follows[i].key);
 	}
+	loop_timer_free(watches->timer);
 	free(watches);
-}
-
-/*
- * What we may not read is not waited for, and is not taken for empty either: the inventory says
- * that it is not known.
- */
-static bool is_tolerated(const struct follow *follow)
-{
-	return follow->kind->need == MAY_BE_DENIED && reflector_is_denied(follow->reflector);
 }
 
 bool watches_are_synced(const struct watches *watches)
@@ -334,6 +488,7 @@ struct watches_state watches_state(const struct watches *watches, unsigned i)
 		.name = follow->kind->name,
 		.trouble = reflector_trouble(follow->reflector),
 		.synced = inventory_is_synced(watches->inventory, follow->inventory_kind),
+		.followed = follow->is_followed,
 		.tolerated = is_tolerated(follow),
 		.counters = reflector_counters(follow->reflector),
 	};

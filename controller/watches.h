@@ -3,7 +3,12 @@
 
 /*
  * watches - which resources the controller follows, and the way of their objects from bytes to the
- * inventory: a reflector, a decoder and a kind each.
+ * inventory: a reflector, a decoder and a kind each; and whether what the inventory has is current.
+ *
+ * It is current while all watches are open. When one is not, nothing may be written until it is back
+ * (watches_are_current()). After WATCHES_WAIT_MS, counted while the API server answers, that wait
+ * ends: pods, nodes, claims and slices are then said to be old (inventory_set_age()), and statuses
+ * tell.
  *
  * Threads: the loop's.
  */
@@ -19,7 +24,12 @@ struct watches;
 struct watches_config {
 	enum reflector_initial initial; /* how the first state is read */
 	uint64_t seed;
+	/* watches_are_current() may have become true, or something be old by now. NULL: nobody cares. */
+	void (*changed)(void *owner);
+	void *owner;
 };
+
+#define WATCHES_WAIT_MS 10000u
 
 /*
  * Starts following everything. Loop, client and inventory are borrowed and must outlive the
@@ -33,12 +43,18 @@ void watches_free(struct watches *watches);
 
 /* True once every resource has arrived whole, or is known to be out of our reach and not needed. */
 bool watches_are_synced(const struct watches *watches);
+/*
+ * True while what the inventory has may be written about: the API server answers, and each watch is
+ * open and has caught up, or is no longer waited for. Asked right before each write.
+ */
+bool watches_are_current(const struct watches *watches);
 
 /* What one of them does, for readiness and metrics; all borrowed until the next call. */
 struct watches_state {
 	const char *name;    /* "pods", static */
 	const char *trouble; /* "" when all is well */
 	bool synced;
+	bool followed;       /* its watch is open, or the API server has no such resource */
 	bool tolerated;      /* the trouble is a lack that the controller works without */
 	struct reflector_counters counters;
 };

@@ -67,7 +67,7 @@ void by_name_hold_back(struct join_device *device)
 	const struct array tenants = device->status.tenants;
 	bool is_published = device->previous && device->previous->status.conditions.count > 0;
 
-	for (uint32_t i = 0; i < tenants.count && device->are_pods_old; i++) {
+	for (uint32_t i = 0; i < tenants.count && device->pods_age != JOIN_PODS_CURRENT; i++) {
 		if (!is_news(device, ARRAY_AT(tenants, struct attribution_tenant, i)))
 			continue;
 		take_holders(&device->status, is_published ? &device->previous->status : &unknown);

@@ -14,7 +14,7 @@
 /* The List names the pod by name, and no good checkpoint, which has UIDs, bears it out. */
 bool by_name_is(const struct join_device *device, const struct attribution_tenant *tenant);
 /*
- * While pods may not be read (are_pods_old): unless those of whom a name tells are as they were
+ * While what is known of pods is old (pods_age): unless those of whom a name tells are as they were
  * published, the device's holders and slots are what was published, all of them; before anything was,
  * nobody is known.
  */

@@ -59,7 +59,7 @@ static bool awaits_grant(const struct join_input *input, const struct pod *pod)
 /* It may have a claim, or be a sharer of a device. */
 static bool is_untold(const struct holdings *holdings, const struct candidate *candidate)
 {
-	return !candidate->pod && holdings->input->pods_denied;
+	return !candidate->pod && holdings->input->pods_age != JOIN_PODS_CURRENT;
 }
 
 bool candidate_can_hold(const struct candidate *candidate)

@@ -167,15 +167,21 @@ static bool has_unconfirmed(const struct tenants *tenants)
 	return false;
 }
 
-static const struct verdict old_pods = {
-	CONDITION_UNKNOWN, VIEW_INIT("PodsUnknown"),
-	VIEW_INIT("Pods may be read no more, grant the verbs list and watch: tenants are as they "
-		  "were known before")};
+static const struct verdict old_pods[] = {
+	[JOIN_PODS_STALE] = {
+		CONDITION_UNKNOWN, VIEW_INIT("PodsStale"),
+		VIEW_INIT("the controller's watch of pods, or of nodes, has been away for more than "
+			  "10 s: tenants are as they were known before")},
+	[JOIN_PODS_DENIED] = {
+		CONDITION_UNKNOWN, VIEW_INIT("PodsUnknown"),
+		VIEW_INIT("the controller may no longer read pods, grant the verbs list and watch: "
+			  "tenants are as they were known before")},
+};
 
 static const struct verdict old_claims = {
 	CONDITION_UNKNOWN, VIEW_INIT(CLAIMANT_UNREAD_REASON),
-	VIEW_INIT("ResourceClaims or ResourceSlices may be read no more, grant the verbs list and "
-		  "watch: tenants are as they were known before")};
+	VIEW_INIT("the controller cannot read ResourceClaims or ResourceSlices at present, see its "
+		  "/readyz: tenants are as they were known before")};
 
 /* It is handed out by claims, and they do not tell to whom. */
 static struct verdict judge_claims(const struct condition_facts *facts)
@@ -200,13 +206,13 @@ static struct verdict judge_old(const struct condition_facts *facts)
 {
 	if (facts->overlap.len > 0)
 		return (struct verdict){CONDITION_FALSE, OVERLAP_REASON, facts->overlap};
-	return facts->is_nameless ? judge_claims(facts) : old_pods;
+	return facts->is_nameless ? judge_claims(facts) : old_pods[facts->pods_age];
 }
 
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
-	if (facts->are_pods_old) {
+	if (facts->pods_age != JOIN_PODS_CURRENT) {
 		*ret_verdict = judge_old(facts);
 		return 0;
 	}
@@ -420,19 +426,26 @@ static bool is_emptied(const struct condition *before, const struct attribution_
 	       unplaced->left_out == 0;
 }
 
-/* What may be read no more says nothing of what was not well before. */
+static bool says_old_pods(const struct condition *before)
+{
+	return view_equal(before->reason, old_pods[JOIN_PODS_STALE].reason) ||
+	       view_equal(before->reason, old_pods[JOIN_PODS_DENIED].reason);
+}
+
+/* What is known of pods or claims is old: that says nothing of what was not well before. */
 static const struct verdict *find_old(const struct condition *before,
 				      const struct condition_facts *facts)
 {
 	bool is_of_tenants = view_equal(before->type, type_names[TYPE_ATTRIBUTED]) ||
 			     view_equal(before->type, type_names[TYPE_READY]);
+	bool are_pods_old = facts->pods_age != JOIN_PODS_CURRENT;
 
+	if (says_old_pods(before))
+		return are_pods_old ? &old_pods[facts->pods_age] : &awaited_pods;
 	if (is_of_tenants && before->status == CONDITION_TRUE)
-		return facts->are_pods_old     ? &old_pods
+		return are_pods_old            ? &old_pods[facts->pods_age]
 		       : facts->are_claims_old ? &old_claims
 					       : NULL;
-	if (!facts->are_pods_old && view_equal(before->reason, old_pods.reason))
-		return &awaited_pods;
 	if (!facts->is_unread && view_equal(before->reason, old_claims.reason))
 		return &awaited_claims;
 	return NULL;

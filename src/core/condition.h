@@ -21,8 +21,8 @@ struct condition_facts {
 	bool is_duplicate;     /* another node reports the same device */
 	bool is_nameless;      /* a claim has the device, and does not tell for which pods */
 	bool is_unread;        /* a claim may have the device, and cannot be read */
-	bool are_claims_old;   /* claims hand it out, and may be read no more */
-	bool are_pods_old;     /* nor may pods */
+	bool are_claims_old;   /* claims hand it out, and what is known of them is old */
+	enum join_pods pods_age;
 	bool is_book_readable; /* one of the kubelet's books could be read: the tenants are known */
 	const struct report_sources *sources; /* NULL: there is no report */
 	const struct tenants *tenants;
@@ -46,8 +46,8 @@ MUST_USE int condition_make(const struct condition_facts *facts,
 bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
- * long (is_fresh false): Ready and ReportFresh; for what was True of tenants, while pods or claims
- * may be read no more; and for what only a report can tell anew: a SlotHeldTwice of which a pod has
+ * long (is_fresh false): Ready and ReportFresh; for what was True of tenants, while what is known of
+ * pods or claims is old; and for what only a report can tell anew: a SlotHeldTwice of which a pod has
  * left since by what the API server says, an UnknownDeviceID of whom none is left among the unplaced,
  * and what may be read again (is_unread: not all claims can be). Nothing else of the facts is looked
  * at.

@@ -568,7 +568,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 		.node_name = node_name,
 		.intent = sources->intent,
 		.grants_unknown = !sources->grants_known,
-		.pods_denied = sources->pods_denied,
+		.pods_age = sources->pods_age,
 		.grants_denied = !sources->grants_known,
 		.ended_for_ms = -1,
 	};

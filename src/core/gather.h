@@ -23,7 +23,7 @@ struct gather_sources {
 	const struct resource_claim_set *resource_claims;
 	const struct intent *intent;
 	bool grants_known; /* the ResourceClaims and ResourceSlices of the API server are all here */
-	bool pods_denied;  /* they may be read no more: the last that is known of them is here */
+	enum join_pods pods_age; /* if not current, the last that is known of them is here */
 	bool nodes_known;  /* so are its Nodes, */
 	uint64_t nodes_known_at; /* since then, ms */
 	uint64_t pods_known_at;  /* since when its Pods are, ms; 0: they are not */

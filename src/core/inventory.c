@@ -33,7 +33,7 @@ struct inventory {
 	struct store *stores[INVENTORY_N_KINDS]; /* those of the sets */
 	bool synced[INVENTORY_N_KINDS];
 	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
-	bool denied[INVENTORY_N_KINDS];
+	enum inventory_age ages[INVENTORY_N_KINDS];
 	uint64_t started_at;
 };
 
@@ -222,13 +222,19 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 	inventory_end_replace(inventory, kind, inventory->started_at);
 }
 
-void inventory_set_denied(struct inventory *inventory, enum inventory_kind kind, bool is_denied)
+static bool is_rested_upon(enum inventory_kind kind)
 {
-	if (inventory->denied[kind] == is_denied)
+	return kind == INVENTORY_PODS || kind == INVENTORY_NODES ||
+	       kind == INVENTORY_RESOURCE_CLAIMS || kind == INVENTORY_RESOURCE_SLICES;
+}
+
+void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
+		       enum inventory_age age)
+{
+	if (inventory->ages[kind] == age)
 		return;
-	inventory->denied[kind] = is_denied;
-	if (kind == INVENTORY_PODS || kind == INVENTORY_RESOURCE_CLAIMS ||
-	    kind == INVENTORY_RESOURCE_SLICES)
+	inventory->ages[kind] = age;
+	if (is_rested_upon(kind))
 		place_touch_all(&inventory->places, true);
 }
 
@@ -487,7 +493,18 @@ int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct v
 
 static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
 {
-	return inventory->synced[kind] && !inventory->denied[kind];
+	return inventory->synced[kind] && inventory->ages[kind] == INVENTORY_CURRENT;
+}
+
+/* Of the pods, and of the nodes that they are on. */
+static enum join_pods age_of_pods(const struct inventory *inventory)
+{
+	if (inventory->ages[INVENTORY_PODS] == INVENTORY_DENIED)
+		return JOIN_PODS_DENIED;
+	return inventory->ages[INVENTORY_PODS] == INVENTORY_CURRENT &&
+			       inventory->ages[INVENTORY_NODES] == INVENTORY_CURRENT
+		       ? JOIN_PODS_CURRENT
+		       : JOIN_PODS_STALE;
 }
 
 int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
@@ -502,7 +519,7 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		.intent = &inventory->policies.intent,
 		.grants_known = is_known(inventory, INVENTORY_RESOURCE_CLAIMS) &&
 				is_known(inventory, INVENTORY_RESOURCE_SLICES),
-		.pods_denied = inventory->denied[INVENTORY_PODS],
+		.pods_age = age_of_pods(inventory),
 		.nodes_known = inventory->synced[INVENTORY_NODES],
 		.nodes_known_at = inventory->synced_at[INVENTORY_NODES],
 		.pods_known_at = inventory->synced_at[INVENTORY_PODS],

@@ -57,11 +57,15 @@ void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind);
 /* The kind does not exist on this server (its CRD is not installed): known, and empty. */
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
-/*
- * We may read a kind no more, or again: meanwhile what is known of it is as old as that. Touches
- * every node when that is news and may alter a result.
- */
-void inventory_set_denied(struct inventory *inventory, enum inventory_kind kind, bool is_denied);
+/* How what is known of a kind stands to what the API server has. */
+enum inventory_age {
+	INVENTORY_CURRENT,
+	INVENTORY_STALE,  /* its watch has been away for long */
+	INVENTORY_DENIED, /* the same, for we may read it no more */
+};
+/* Touches every node when that is news and may alter a result. */
+void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
+		       enum inventory_age age);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
 /* What is there of GPUs and cannot be used. For metrics. */

@@ -167,7 +167,7 @@ static int compute_conditions(struct joiner *joiner, size_t index, const struct 
 		.is_nameless = claimant_is_nameless(joiner->input, device),
 		.is_unread = joiner->is_unread && sharing_is_without_ids(&status->sharing),
 		.are_claims_old = are_claims_old(joiner, index),
-		.are_pods_old = joiner->input->pods_denied,
+		.pods_age = joiner->input->pods_age,
 		.is_book_readable = joiner->holdings.list == HOLDING_BOOK_OK ||
 				    joiner->holdings.checkpoint == HOLDING_BOOK_OK,
 		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,
@@ -278,7 +278,7 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
 							 .are_claims_old = are_claims_old(joiner, index),
 							 .is_unread = joiner->input->grants_unknown,
-							 .are_pods_old = joiner->input->pods_denied,
+							 .pods_age = joiner->input->pods_age,
 							 .overlap = findings.overlap,
 							 .unplaced = &findings.unplaced},
 			       published, status->observed_generation, joiner->input->now_wall_ms,
@@ -407,7 +407,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	struct join_device joined = {
 		.action = JOIN_WRITE,
 		.uuid = device->uuid,
-		.are_pods_old = joiner->input->pods_denied,
+		.pods_age = joiner->input->pods_age,
 		.is_by_names = is_by_names(&joiner->holdings, index),
 	};
 	int failed;

@@ -92,6 +92,13 @@ struct join_end {
 	int64_t age_ms; /* how long ago, by the monotonic clock */
 };
 
+/* How the pods, and the Node, of the input stand to what the API server has. */
+enum join_pods {
+	JOIN_PODS_CURRENT,
+	JOIN_PODS_STALE,  /* their watch has been away for long */
+	JOIN_PODS_DENIED, /* they may be read no more */
+};
+
 struct join_input {
 	struct view node_name;
 	const struct node *node; /* NULL: the API server has no node of that name */
@@ -131,8 +138,8 @@ struct join_input {
 	const struct join_doubt *doubts; /* what the last join said, and how old it is by now */
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
-	bool pods_denied;   /* the pods are those of when we might still read them, */
-	bool grants_denied; /* and the claims and slices, if we ever might */
+	enum join_pods pods_age;
+	bool grants_denied; /* the claims and slices are those of when they could be read, if ever */
 	bool grants_unknown; /* they are not all here: that one is not means nothing */
 	const struct pod *const *told_later; /* pods of the node whose start was told after the */
 	size_t n_told_later;                 /* List had arrived, which may be older than they */
@@ -162,7 +169,7 @@ struct join_device {
 	struct view uuid;                   /* spec.uuid */
 	const struct attribution *previous; /* from the input, or NULL */
 	struct attribution_status status;   /* JOIN_WRITE and JOIN_KEEP: what is so now */
-	bool are_pods_old; /* as join_input.pods_denied */
+	enum join_pods pods_age; /* as in the input */
 	bool is_by_names; /* whom the List means, its names alone decided, at least in part: no */
 			  /* good checkpoint, or none that has all of it */
 };

@@ -53,11 +53,11 @@
 #define LEFT_LOOKUPS 16u
 #define LEFT_LOOKUP_MS 120000u
 
-/* A dead peer is noticed after 30 + 3 * 10 s without traffic, or 30 s with unacknowledged data. */
-#define KEEPALIVE_IDLE_S 30
-#define KEEPALIVE_INTERVAL_S 10
+/* A dead peer is noticed after 10 + 3 * 5 s without traffic, or 25 s with unacknowledged data. */
+#define KEEPALIVE_IDLE_S 10
+#define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_PROBES 3
-#define TCP_UNACKNOWLEDGED_MS 30000
+#define TCP_UNACKNOWLEDGED_MS 25000
 
 struct fetcher {
 	struct loop *loop;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A runner drives one reflector: asks what to do next, starts the request, hands on what comes,
- * and sets one timer for the time the reflector named. While an answer is under way that time only
- * moves further away, so the timer is not touched per chunk: when it fires, the reflector is asked
- * again.
+ * A runner (kube/runner.h) that wants to begin a request asks the one opinion of the server first.
+ * While the server is doubted or away it stops, and goes on when anything has been answered. The
+ * probe uses a connection of its own: a kept one may lead to a server that is gone.
  *
  * Each watch is HTTP/1.1 on a connection of its own (three or four in all): nothing multiplexed can
  * stand in the way of a watch, and the end of a connection is the end of one watch. Neither lists
@@ -19,6 +18,7 @@
 #include "kube/apiclient.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +28,15 @@
 #include "io/tls.h"
 #include "kube/answer.h"
 #include "kube/credential.h"
+#include "kube/reachability.h"
+#include "kube/runner.h"
 
 #define DEFAULT_TIMEOUT_MS 10000u
+#define PROBE_TIMEOUT_MS 5000u
+#define PROBE_CONNECT_TIMEOUT_MS 2000u
 #define CALL_CAP (LIMIT_ANSWER_BYTES + LIMIT_URL)
 #define MAX_HEADERS 5
-
-struct runner {
-	struct apiclient *client;
-	struct runner *next;
-	struct reflector *reflector;
-	struct loop_timer *timer;
-	struct fetch *fetch;
-	bool answered;
-};
+#define MAX_RUNNERS 16u
 
 struct apiclient_request {
 	struct apiclient *client;
@@ -65,8 +61,17 @@ struct apiclient {
 	struct sbuf url;
 	struct sbuf accept;
 	struct sbuf content_type;
-	struct runner *runners;
+	struct runner *runners[MAX_RUNNERS];
+	unsigned n_runners;
+	unsigned next_runner; /* whose turn it is to be tried */
 	struct apiclient_request *requests;
+	struct reachability reachability;
+	struct prng prng;
+	struct fetch *probe;
+	struct loop_timer *probe_timer;
+	bool is_away;
+	apiclient_away_fn away_changed; /* may be NULL */
+	void *away_owner;
 	struct apiclient_counters counters;
 };
 
@@ -160,6 +165,8 @@ static int reload_due(struct apiclient *client, struct error *err)
 
 /* The client itself. */
 
+static void on_probe_timer(void *owner);
+
 static void apiclient_freep(struct apiclient **client)
 {
 	apiclient_free(*client);
@@ -186,35 +193,28 @@ int apiclient_new(struct loop *loop, struct kubeconfig *take_config, const char 
 	client->loop = loop;
 	client->config = *take_config;
 	*take_config = (struct kubeconfig){0};
+	prng_init(&client->prng, prng_entropy());
+	reachability_init(&client->reachability, prng_next(&client->prng));
 	if (init_texts(client, user_agent, err) != 0 ||
 	    credential_init(&client->credential, &client->config, err) != 0 ||
 	    reload_due(client, err) != 0 || fetcher_new(loop, &client->watches, err) != 0 ||
-	    fetcher_new(loop, &client->writes, err) != 0)
+	    fetcher_new(loop, &client->writes, err) != 0 ||
+	    loop_timer_new(loop, on_probe_timer, client, &client->probe_timer, err) != 0)
 		return -1;
 	*ret_client = TAKE(client);
 	return 0;
-}
-
-static void free_runner(struct runner *runner)
-{
-	if (!runner)
-		return;
-	fetch_cancel(runner->fetch);
-	loop_timer_free(runner->timer);
-	free(runner);
 }
 
 void apiclient_free(struct apiclient *client)
 {
 	if (!client)
 		return;
-	while (client->runners) {
-		struct runner *runner = client->runners;
-		client->runners = runner->next;
-		free_runner(runner);
-	}
+	for (unsigned i = 0; i < client->n_runners; i++)
+		runner_free(client->runners[i]);
 	while (client->requests)
 		apiclient_cancel(client->requests);
+	fetch_cancel(client->probe);
+	loop_timer_free(client->probe_timer);
 	fetcher_free(client->watches);
 	fetcher_free(client->writes);
 	credential_deinit(&client->credential);
@@ -242,6 +242,8 @@ struct shape {
 	const char *content_type; /* may be NULL */
 	struct view body;
 	uint32_t timeout_ms; /* 0: none */
+	uint32_t connect_timeout_ms; /* 0: that of io/fetch.h */
+	bool fresh_connection;
 };
 
 static int start(struct apiclient *client, struct fetcher *fetcher, const struct shape *shape,
@@ -274,6 +276,8 @@ static int start(struct apiclient *client, struct fetcher *fetcher, const struct
 		.headers = headers,
 		.body = shape->body,
 		.protocol = FETCH_HTTP1,
+		.fresh_connection = shape->fresh_connection,
+		.connect_timeout_ms = shape->connect_timeout_ms,
 		.total_timeout_ms = shape->timeout_ms,
 		.ca_pem = credential_ca(&client->credential),
 		.server_name = client->config.tls_server_name.len > 0
@@ -294,100 +298,196 @@ static void count(struct apiclient *client, int status)
 	client->counters.throttled += status == 429;
 }
 
+/* The one opinion of the server. */
+
+/* A step that is due is taken from the timer: never from inside a callback of a transfer. */
+static void schedule_probe(struct apiclient *client)
+{
+	uint64_t due_at = reachability_due_at(&client->reachability);
+	uint64_t now = loop_now_ms(client->loop);
+	if (due_at == UINT64_MAX)
+		loop_timer_clear(client->probe_timer);
+	else
+		loop_timer_set(client->probe_timer, due_at > now ? due_at - now : 0);
+}
+
+static void tell_away(struct apiclient *client)
+{
+	bool is_away = client->reachability.state == REACHABILITY_AWAY;
+	if (is_away == client->is_away)
+		return;
+	client->is_away = is_away;
+	client->counters.outages += is_away;
+	if (client->away_changed)
+		client->away_changed(client->away_owner, is_away);
+}
+
+/* The server was in that state before, and has just answered. */
+static void go_all_ahead(struct apiclient *client, enum reachability_state before)
+{
+	bool was_away = before == REACHABILITY_AWAY;
+	schedule_probe(client);
+	if (before == REACHABILITY_ANSWERS)
+		return;
+	for (unsigned i = 0; i < client->n_runners; i++) {
+		uint64_t jitter = prng_between(&client->prng, 0, REACHABILITY_JITTER_MS);
+		if (runner_go_ahead(client->runners[i], was_away ? (uint32_t)jitter : 0, was_away))
+			count(client, 0);
+	}
+	tell_away(client);
+}
+
+/*
+ * How a request ended, as far as it tells of the server. failure may be NULL. A server that refuses
+ * for the load that it has (429) is there, and shall not be asked by everybody at once.
+ */
+static void judge_server(struct apiclient *client, int status, const struct error *failure)
+{
+	bool is_failure = status == 0 ? failure && failure->kind == ERROR_RETRY : status >= 500;
+	if (is_failure) {
+		reachability_failed(&client->reachability, loop_now_ms(client->loop));
+		schedule_probe(client);
+	} else if (status != 0 && status != 429) {
+		go_all_ahead(client, reachability_answered(&client->reachability));
+	}
+}
+
+static enum reachability_probe judge_probe(const struct fetch_result *result)
+{
+	if (result->status == 0)
+		return result->error.os_errno == ECONNREFUSED ? REACHABILITY_PROBE_REFUSED
+							      : REACHABILITY_PROBE_FAILED;
+	/* Who may not ask for /readyz (401, 403, 404) has an answer all the same. */
+	return result->status >= 500 || result->status == 429 ? REACHABILITY_PROBE_UNREADY
+							      : REACHABILITY_PROBE_ANSWERED;
+}
+
+static int pass_over_body(void *owner, struct view bytes, struct error *err)
+{
+	(void)owner, (void)bytes, (void)err;
+	return 0;
+}
+
+static void probe_ended(void *owner, const struct fetch_result *result)
+{
+	struct apiclient *client = owner;
+	uint64_t now = loop_now_ms(client->loop);
+	client->probe = NULL;
+	count(client, result->status);
+	if (result->status == 401)
+		credential_refused(&client->credential, now);
+	enum reachability_probe outcome = judge_probe(result);
+	enum reachability_state before = reachability_probed(
+		&client->reachability, outcome, result->retry_after_ms, now);
+	if (outcome == REACHABILITY_PROBE_ANSWERED) {
+		go_all_ahead(client, before);
+		return;
+	}
+	schedule_probe(client);
+	tell_away(client);
+}
+
+static void send_probe(struct apiclient *client)
+{
+	static const struct shape shape = {
+		.method = "GET",
+		.path = "/readyz",
+		.accept = "text/plain",
+		.timeout_ms = PROBE_TIMEOUT_MS,
+		.connect_timeout_ms = PROBE_CONNECT_TIMEOUT_MS,
+		.fresh_connection = true,
+	};
+	const struct fetch_handler handler = {client, NULL, pass_over_body, probe_ended};
+	struct error error;
+	client->counters.probes++;
+	if (start(client, client->writes, &shape, &handler, &client->probe, &error) == 0)
+		return;
+	client->probe = NULL; /* no memory: as if it had failed */
+	reachability_probed(&client->reachability, REACHABILITY_PROBE_FAILED, 0,
+			    loop_now_ms(client->loop));
+	schedule_probe(client);
+	tell_away(client);
+}
+
+static void try_one(struct apiclient *client)
+{
+	for (unsigned i = 0; i < client->n_runners; i++) {
+		struct runner *runner = client->runners[client->next_runner++ % client->n_runners];
+		if (runner_is_idle(runner) && runner_try(runner))
+			return;
+	}
+}
+
+static void on_probe_timer(void *owner)
+{
+	struct apiclient *client = owner;
+	switch (reachability_next(&client->reachability, loop_now_ms(client->loop))) {
+	case REACHABILITY_NOTHING:
+		break;
+	case REACHABILITY_TRY:
+		try_one(client);
+		break;
+	case REACHABILITY_PROBE:
+		send_probe(client);
+		return;
+	}
+	schedule_probe(client);
+}
+
+bool apiclient_is_away(const struct apiclient *client)
+{
+	return client->is_away;
+}
+
+void apiclient_on_away(struct apiclient *client, apiclient_away_fn changed, void *owner)
+{
+	client->away_changed = changed;
+	client->away_owner = owner;
+}
+
 /* Reflectors. */
 
-static void run(struct runner *runner);
-
-static void saw_head(void *owner, const struct fetch_result *head)
+static bool may_begin(void *owner)
 {
-	struct runner *runner = owner;
-	struct apiclient *client = runner->client;
-	runner->answered = true;
-	count(client, head->status);
-	if (head->status == 401)
-		credential_refused(&client->credential, loop_now_ms(client->loop));
-	reflector_answered(runner->reflector, head->status, head->retry_after_ms,
-			   head->content_type, loop_now_ms(client->loop));
+	return ((struct apiclient *)owner)->reachability.state == REACHABILITY_ANSWERS;
 }
 
-static int saw_body(void *owner, struct view bytes, struct error *err)
+static int start_watch(void *owner, const struct reflector_request *request,
+		       const struct fetch_handler *handler, struct fetch **ret_fetch,
+		       struct error *err)
 {
-	struct runner *runner = owner;
-	return reflector_feed(runner->reflector, bytes, loop_now_ms(runner->client->loop), err);
-}
-
-static void saw_end(void *owner, const struct fetch_result *result)
-{
-	struct runner *runner = owner;
-	struct error headless;
-	const struct error *error = result->failed ? &result->error : NULL;
-	runner->fetch = NULL;
-	if (!runner->answered) {
-		count(runner->client, 0);
-		error_set(&headless, ERROR_RETRY, 0, "an answer without a head");
-		error = error ? error : &headless;
-	}
-	reflector_ended(runner->reflector, error, loop_now_ms(runner->client->loop));
-	run(runner);
-}
-
-static int start_runner(struct runner *runner, const struct reflector_request *request,
-			struct error *err)
-{
+	struct apiclient *client = owner;
 	const struct shape shape = {
 		.method = "GET", .path = request->path, .accept = request->accept};
-	const struct fetch_handler handler = {runner, saw_head, saw_body, saw_end};
-	runner->answered = false;
-	return start(runner->client, runner->client->watches, &shape, &handler, &runner->fetch,
-		     err);
+	return start(client, client->watches, &shape, handler, ret_fetch, err);
 }
 
-/* Does what the reflector wants, until it wants to wait. */
-static void run(struct runner *runner)
+static void watch_answered(void *owner, int status)
 {
-	struct error error;
-	struct reflector_request request;
-	for (;;) {
-		uint64_t now = loop_now_ms(runner->client->loop);
-		switch (reflector_next(runner->reflector, now, &request)) {
-		case REFLECTOR_REQUEST:
-			if (start_runner(runner, &request, &error) != 0)
-				reflector_ended(runner->reflector, &error, now);
-			break;
-		case REFLECTOR_GIVE_UP:
-			fetch_cancel(TAKE(runner->fetch));
-			if (!runner->answered)
-				count(runner->client, 0);
-			error_set(&error, ERROR_RETRY, 0, "no answer from the server for too long");
-			reflector_ended(runner->reflector, &error, now);
-			break;
-		case REFLECTOR_WAIT:
-		case REFLECTOR_BUSY:
-			loop_timer_set(runner->timer, request.wait_until - now);
-			return;
-		}
-	}
+	struct apiclient *client = owner;
+	count(client, status);
+	if (status == 401)
+		credential_refused(&client->credential, loop_now_ms(client->loop));
+	judge_server(client, status, NULL);
 }
 
-static void on_timer(void *owner)
+static void watch_failed(void *owner, bool was_answered, const struct error *error)
 {
-	run(owner);
+	struct apiclient *client = owner;
+	if (!was_answered)
+		count(client, 0);
+	judge_server(client, 0, error);
 }
 
 int apiclient_run(struct apiclient *client, struct reflector *reflector, struct error *err)
 {
-	struct runner *runner = calloc(1, sizeof(*runner));
-	if (!runner)
-		return error_no_memory(err);
-	runner->client = client;
-	runner->reflector = reflector;
-	if (loop_timer_new(client->loop, on_timer, runner, &runner->timer, err) != 0) {
-		free(runner);
+	const struct runner_host host = {client,      client->loop,   may_begin,
+					 start_watch, watch_answered, watch_failed};
+	if (client->n_runners == MAX_RUNNERS)
+		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", MAX_RUNNERS);
+	if (runner_new(&host, reflector, &client->runners[client->n_runners], err) != 0)
 		return -1;
-	}
-	runner->next = client->runners;
-	client->runners = runner;
-	loop_timer_set(runner->timer, 0);
+	client->n_runners++;
 	return 0;
 }
 
@@ -440,6 +540,7 @@ static void request_ended(void *owner, const struct fetch_result *result)
 	bool good = !result->failed && status >= 200 && status < 300;
 	request->fetch = NULL;
 	count(request->client, status);
+	judge_server(request->client, result->failed ? 0 : status, &result->error);
 	if (status == 401 && repeat(request))
 		return;
 	if (result->failed) {

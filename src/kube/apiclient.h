@@ -8,6 +8,11 @@
  * Credentials are read again from time to time, and after a 401. Each watch has a connection of its
  * own; single requests use kept connections, so that none waits for another.
  *
+ * There is one opinion of whether the server answers (kube/reachability.h). While it does not, watches
+ * wait, a probe asks for /readyz, and the first answer to anything lets all of them go ahead, within
+ * REACHABILITY_JITTER_MS. Single requests are sent all the same: whether they are worth it is their
+ * sender's to know (apiclient_is_away()).
+ *
  * Threads: the loop's.
  * Limits:  an answer to a single request is at most LIMIT_ANSWER_BYTES.
  */
@@ -29,9 +34,21 @@ MUST_USE int apiclient_new(struct loop *loop, struct kubeconfig *take_config, co
 /* Cancels all that is under way; not from a callback of it. Accepts NULL. */
 void apiclient_free(struct apiclient *client);
 
-/* Runs a reflector over the network until the client ends; the reflector stays the caller's. */
+/*
+ * Runs a reflector over the network until the client ends; the reflector stays the caller's. Fails
+ * with ERROR_NO_MEMORY, or ERROR_LIMIT when the client runs 16.
+ */
 MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector,
 			   struct error *err);
+
+/* True while the server is known not to answer: a request and a probe have failed. */
+bool apiclient_is_away(const struct apiclient *client);
+typedef void (*apiclient_away_fn)(void *owner, bool is_away);
+/*
+ * changed is told from now on whenever apiclient_is_away() changes, instead of whoever was before;
+ * NULL: nobody is. It must not end the client.
+ */
+void apiclient_on_away(struct apiclient *client, apiclient_away_fn changed, void *owner);
 
 struct apiclient_call {
 	const char *method;       /* static text */
@@ -67,5 +84,7 @@ struct apiclient_counters {
 	uint64_t by_code[6]; /* no answer, 1xx, 2xx, 3xx, 4xx, 5xx */
 	uint64_t conflicts, throttled;
 	uint64_t credential_reloads; /* files that had changed */
+	uint64_t probes;             /* also in by_code */
+	uint64_t outages;            /* how often the server was found away */
 };
 struct apiclient_counters apiclient_counters(const struct apiclient *client);

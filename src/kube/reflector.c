@@ -20,6 +20,14 @@
  *	other refusals, what the  the first state again, after a back-off
  *	sink could not take now
  *
+ * A back-off is forgotten by success, not because time has passed: when a watch has been open for
+ * GOOD_WATCH_MS; when the server, having been away, answers anybody (reflector_hasten()); and when
+ * the next failure is of another kind. A storm of 410 is of one kind.
+ *
+ * A server that hangs keeps its connections, and tells nothing. It sends a bookmark a minute, so a
+ * watch on which nothing came for SILENCE_MS is ended. A server that never sent a bookmark may be
+ * one that has none: its second watch in a row may be silent to its end.
+ *
  * A server whose etcd was restored to an older state accepts a watch from a version that it has not
  * reached, and says nothing, not even bookmarks, until it gets there. So two watches in a row that
  * brought no event and no bookmark although they had time for it lead to a list, which such a
@@ -55,13 +63,13 @@
 
 #define BACKOFF_BASE_MS 800u
 #define BACKOFF_CAP_MS 30000u
-#define BACKOFF_QUIET_MS 120000u /* without a failure: the next one is the first again */
 #define WATCH_MIN_S 300u
 #define WATCH_MAX_S 600u
 #define WATCH_GRACE_MS 30000u  /* for the server to end a watch by itself */
-#define SILENCE_MS 75000u      /* of a list, or before a head: API servers give up after 60 s */
-#define BOOKMARKS_MS 180000u   /* three times what lies between two bookmarks */
+#define SILENCE_MS 75000u      /* API servers give up after 60 s; so often they send bookmarks */
 #define SHORT_WATCH_MS 1000u
+#define RETRY_JITTER_MS 200u
+#define GOOD_WATCH_MS 10000u
 #define SILENT_WATCHES 2u
 #define ERROR_BODY_CAP (64u * LIMIT_KIB)
 #define QUERY_CAP (64u * LIMIT_KIB) /* continue tokens are long */
@@ -96,7 +104,9 @@ struct reflector {
 	struct error broken; /* why the rest of the body is of no use; ERROR_NONE: it is */
 
 	uint64_t wait_until;
-	uint64_t last_failure_at; /* or the end of the wait that followed */
+	bool waits_for_server; /* until then, and for nothing else */
+	bool is_hastened;      /* since the last good watch */
+	enum error_kind last_failure;
 	bool progress_since_list;
 	unsigned silent_watches; /* in a row */
 	bool bookmarks_seen;     /* ever */
@@ -104,6 +114,7 @@ struct reflector {
 	bool absent;
 	bool is_refused;     /* since refused_at, each time with 403 */
 	bool is_told_denied; /* the sink was told so */
+	bool is_told_followed;
 	uint64_t refused_at;
 	struct error trouble; /* text only */
 	struct reflector_counters counters;
@@ -214,9 +225,8 @@ static uint64_t deadline(const struct reflector *r)
 	uint64_t end = r->started_at + r->timeout_s * 1000ull + WATCH_GRACE_MS;
 	if (!is_watch(r) || !r->answered || r->kind == LIST_QUERY_STREAM)
 		return silent;
-	if (!r->bookmarks_seen)
+	if (!r->bookmarks_seen && r->silent_watches > 0)
 		return end;
-	silent = r->last_byte_at + BOOKMARKS_MS;
 	return silent < end ? silent : end;
 }
 
@@ -280,11 +290,19 @@ static void tell_denied(struct reflector *r, bool is_denied)
 	r->is_told_denied = is_denied;
 }
 
+static void tell_followed(struct reflector *r, bool is_followed)
+{
+	if (r->is_told_followed != is_followed && r->sink.followed)
+		r->sink.followed(r->sink.owner, is_followed);
+	r->is_told_followed = is_followed;
+}
+
 /* There is nothing that we were not told of. */
 static void set_followed(struct reflector *r)
 {
 	r->is_refused = false;
 	tell_denied(r, false);
+	tell_followed(r, true);
 }
 
 /* What fails otherwise may soon be well; what was told stays so until it is. */
@@ -295,6 +313,23 @@ static bool is_refused_for_long(struct reflector *r, const struct error *why, ui
 		r->refused_at = now;
 	r->is_refused = is_refused;
 	return r->is_told_denied || (is_refused && now - r->refused_at >= REFLECTOR_DENIED_MS);
+}
+
+/* A server under load answers now 429 and now 500: it is the same trouble. */
+static bool is_alike(enum error_kind a, enum error_kind b)
+{
+	bool is_load = a == ERROR_RETRY || a == ERROR_THROTTLED;
+	return a == b || (is_load && (b == ERROR_RETRY || b == ERROR_THROTTLED));
+}
+
+/* A server that is asked for the first time since it was well knows best when to come again. */
+static uint32_t choose_wait(struct reflector *r, const struct error *why)
+{
+	bool is_first = r->backoff.failures == 0;
+	uint32_t wait = backoff_next(&r->backoff, &r->prng);
+	if (why->retry_after_ms > 0 && (is_first || wait < why->retry_after_ms))
+		wait = why->retry_after_ms + (uint32_t)prng_between(&r->prng, 0, RETRY_JITTER_MS);
+	return wait;
 }
 
 /* The next request is of `kind`, after a back-off and not before what the server asked for. */
@@ -309,20 +344,34 @@ static void back_off(struct reflector *r, enum list_query_kind kind, const struc
 		r->newest = true;
 		tell_denied(r, true);
 	}
-	if (now > r->last_failure_at + BACKOFF_QUIET_MS)
+	if (!is_alike(why->kind, r->last_failure))
 		backoff_reset(&r->backoff);
-	uint32_t wait = backoff_next(&r->backoff, &r->prng);
-	if (wait < why->retry_after_ms)
-		wait = why->retry_after_ms;
+	r->last_failure = why->kind;
+	r->wait_until = now + choose_wait(r, why);
 	r->kind = kind;
-	r->wait_until = now + wait;
-	r->last_failure_at = r->wait_until;
+	r->waits_for_server = why->kind == ERROR_RETRY && why->retry_after_ms == 0;
+}
+
+void reflector_hasten(struct reflector *r, uint64_t at, bool was_away)
+{
+	if (was_away) { /* which is also why its position may have expired */
+		backoff_reset(&r->backoff);
+		r->is_hastened = false;
+		r->progress_since_list = true;
+	}
+	if (r->busy || !r->waits_for_server || r->is_hastened)
+		return;
+	if (at >= r->wait_until)
+		return;
+	r->is_hastened = !was_away;
+	r->wait_until = at;
 }
 
 static void go_on(struct reflector *r, enum list_query_kind kind, uint64_t now)
 {
 	r->kind = kind;
 	r->wait_until = now;
+	r->waits_for_server = false;
 }
 
 /* The position of the watch is lost. Without progress since the last list this would go round. */
@@ -357,6 +406,7 @@ static void become_absent(struct reflector *r, uint64_t now)
 	sbuf_clear(&r->version);
 	r->kind = first_kind(r);
 	r->wait_until = now + wait + prng_between(&r->prng, 0, wait / 10);
+	r->waits_for_server = false;
 }
 
 /* Versions. */
@@ -427,7 +477,9 @@ static void begin_objects(struct reflector *r)
 	r->absent = false;
 	if (r->kind == LIST_QUERY_WATCH)
 		begin_watch(r);
-	else if (r->kind != LIST_QUERY_PAGE)
+	else
+		tell_followed(r, false); /* one that was absent is not followed yet */
+	if (r->kind == LIST_QUERY_LIST || r->kind == LIST_QUERY_STREAM)
 		r->sink.replace_begin(r->sink.owner);
 }
 
@@ -658,7 +710,7 @@ static void end_watch(struct reflector *r, const struct error *error, uint64_t n
 	}
 	if (r->heard)
 		r->silent_watches = 0;
-	else if (lived >= BOOKMARKS_MS)
+	else if (lived >= SILENCE_MS)
 		r->silent_watches++;
 	if (r->silent_watches < SILENT_WATCHES) {
 		go_on(r, LIST_QUERY_WATCH, now);
@@ -759,10 +811,21 @@ static void refuse_first(struct reflector *r, const struct error *why, uint64_t 
 	}
 }
 
+static void forget_failures(struct reflector *r)
+{
+	backoff_reset(&r->backoff);
+	r->is_hastened = false;
+}
+
 void reflector_ended(struct reflector *r, const struct error *error, uint64_t now)
 {
 	assert(r->busy);
 	r->busy = false;
+	if (!r->absent)
+		tell_followed(r, false);
+	if (r->answered && r->status == 200 && r->kind == LIST_QUERY_WATCH &&
+	    now - r->answered_at >= GOOD_WATCH_MS)
+		forget_failures(r);
 	if (!r->answered) {
 		assert(error);
 		back_off(r, r->kind, error, now);

@@ -61,8 +61,15 @@ struct reflector_sink {
 	 * resource has been listed whole since and is watched again, or is known absent. May be NULL.
 	 */
 	void (*denied)(void *owner, bool is_denied);
+	/*
+	 * A watch of what is synced is open, or the resource is known absent: what happens from now
+	 * on is told. With false: it is not any more. May be NULL. What happened before a watch was
+	 * opened follows its head at once, so REFLECTOR_CATCH_UP_MS later all of it is there.
+	 */
+	void (*followed)(void *owner, bool is_followed);
 };
 
+#define REFLECTOR_CATCH_UP_MS 200u
 #define REFLECTOR_DENIED_MS 10000u /* a server that has just started may refuse for a moment */
 
 enum reflector_initial {
@@ -116,6 +123,13 @@ MUST_USE int reflector_feed(struct reflector *reflector, struct view bytes, uint
 			    struct error *err);
 /* The end: error NULL when the transfer completed. */
 void reflector_ended(struct reflector *reflector, const struct error *error, uint64_t now);
+/*
+ * The server answers: if the reflector waits only because it had no answer, or one that blames the
+ * server without a Retry-After, it waits until `at` at most. was_away: the server as a whole did not
+ * answer before, so the failures are forgotten; without it, this works once until the reflector has
+ * followed its resource for a while, so that trouble of this resource alone leads to back-off.
+ */
+void reflector_hasten(struct reflector *reflector, uint64_t at, bool was_away);
 
 /* True once a complete state has arrived (or the resource is known absent). */
 bool reflector_is_synced(const struct reflector *reflector);

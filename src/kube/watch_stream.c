@@ -16,7 +16,8 @@
 #include "wire/pbscan.h"
 
 #define LENGTH_SIZE 4u
-#define SKIP_FACTOR 16u
+#define SKIP_FACTOR 16u /* of a frame, whose length is known */
+#define LINE_FACTOR 2u  /* of a line, whose end may never come */
 
 enum {
 	EVENT_TYPE = 1,
@@ -46,6 +47,7 @@ void watch_stream_reset(struct watch_stream *stream)
 	sbuf_clear(&stream->held);
 	stream->skip_left = 0;
 	stream->skips_line = false;
+	stream->n_skipped = 0;
 	stream->spent = false;
 	stream->failed = false;
 }
@@ -181,6 +183,19 @@ static struct view take(struct view *input, size_t n)
 
 /* JSON. */
 
+static size_t line_cap(const struct watch_stream *stream)
+{
+	return (stream->held.cap - LENGTH_SIZE) * LINE_FACTOR;
+}
+
+static enum watch_stream_step fail_line(struct watch_stream *stream, struct error *err)
+{
+	stream->failed = true;
+	error_set(err, ERROR_LIMIT, 0, "an event of more than %zu bytes, without an end",
+		  line_cap(stream));
+	return WATCH_STREAM_FAILED;
+}
+
 static enum watch_stream_step next_line(struct watch_stream *stream, struct view *input,
 					struct watch_event *ret_event, struct error *err)
 {
@@ -189,10 +204,14 @@ static enum watch_stream_step next_line(struct watch_stream *stream, struct view
 		struct view line = take(input, end < 0 ? input->len : (size_t)end + 1);
 		if (stream->skips_line) {
 			stream->skips_line = end < 0;
+			stream->n_skipped += line.len;
+			if (stream->skips_line && stream->n_skipped > line_cap(stream))
+				return fail_line(stream, err);
 			continue;
 		}
 		if (stream->held.len + line.len > stream->held.cap) {
 			stream->skips_line = end < 0;
+			stream->n_skipped = stream->held.len + line.len;
 			return pass_over(stream, 0, ret_event);
 		}
 		if (end < 0)

@@ -8,6 +8,7 @@
  * Threads: owner.
  * Limits:  an event is at most `cap` bytes. A larger one is passed over like one that cannot be
  *          decoded; in protobuf, over 16 times `cap`, it ends the stream: such a length is no length.
+ *          So does a line in JSON that has not ended after twice `cap`.
  */
 
 #include "base/error.h"
@@ -42,6 +43,7 @@ struct watch_stream {
 	struct sbuf held;    /* the event begun in earlier input; the length goes before, in protobuf */
 	size_t skip_left;    /* bytes still to come of a frame over the limit */
 	bool skips_line;     /* a line over the limit has not ended yet */
+	size_t n_skipped;    /* bytes of it so far */
 	bool spent;          /* held was yielded */
 	bool failed;
 };

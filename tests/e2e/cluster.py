@@ -9,11 +9,14 @@ with what it last saw.
 """
 
 import atexit
+import ctypes
 import http.client
 import json
+import math
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -63,6 +66,11 @@ def uids_of(item):
     return {tenant["podUID"] for tenant in item.get("status", {}).get("tenants", [])}
 
 
+def percentile(values, percent):
+    """The nearest rank: with few values the 99th is the worst."""
+    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+
+
 class Proxy:
     """A `kubectl proxy` of a cluster, which ends with this program."""
 
@@ -96,6 +104,87 @@ class Proxy:
         self.process.terminate()
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Direct:
+    """Connections from inside a cluster's network: to etcd and to the API server, without a program
+    in between, which would have to live through what is done to them."""
+
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def __init__(self, cluster):
+        self.state = cluster.ctl("state").strip()
+        keys = os.path.join(self.state, "pki")
+        self.tls = ssl.create_default_context(cafile=os.path.join(keys, "ca.crt"))
+        self.tls.load_cert_chain(os.path.join(keys, "admin.crt"), os.path.join(keys, "admin.key"))
+
+    def recorded_pid(self, component):
+        """The process of "etcd", "node-1" or "node-1/kubelet" as the machine numbers it; of one
+        that ended just now, the old one."""
+        place, _, name = component.rpartition("/")
+        if component.startswith("node-") and not place:
+            place, name = component, "init"
+        try:
+            with open(os.path.join(self.state, place, "run", f"{name}.pid"),
+                      encoding="utf-8") as file:
+                return int(file.read().split()[0])
+        except (OSError, IndexError) as error:
+            raise Failed(f"{component} has no process: {error}") from error
+
+    def connect(self, port, timeout):
+        """A connection to a port of the control plane. The thread that makes it enters the
+        cluster's network, and a socket stays in the network in which it was made."""
+        made = []
+        path = f"/proc/{self.cluster_pid()}/ns/net"
+
+        def make():
+            try:
+                with open(path, encoding="utf-8") as network:
+                    if self.libc.setns(network.fileno(), 0):
+                        raise OSError(ctypes.get_errno(), "setns")
+                made.append(socket.create_connection(("127.0.0.1", port), timeout))
+            except OSError as error:
+                made.append(error)
+        thread = threading.Thread(target=make)
+        thread.start()
+        thread.join()
+        if isinstance(made[0], OSError):
+            raise made[0]
+        return made[0]
+
+    def cluster_pid(self):
+        with open(os.path.join(self.state, "run", "init.pid"), encoding="utf-8") as file:
+            return int(file.read().split()[0])
+
+    def open(self, port, timeout):
+        """An HTTP connection, to the API server (6443) by TLS as the administrator."""
+        connection = http.client.HTTPConnection("127.0.0.1", timeout=timeout)
+        connection.sock = self.connect(port, timeout)
+        if port == 6443:
+            try:
+                connection.sock = self.tls.wrap_socket(connection.sock, server_hostname="127.0.0.1")
+            except OSError:
+                connection.close()
+                raise
+        return connection
+
+    def request(self, method, path, body=None, timeout=5):
+        """One request to the API server: the code and the answer; code 0 if there is none."""
+        connection = None
+        try:
+            connection = self.open(6443, timeout)
+            headers = {"Content-Type": "application/json"} if body else {}
+            connection.request(method, path, json.dumps(body) if body else None, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            return 0, str(error)
+        finally:
+            if connection:
+                connection.close()
+
+    def is_ready(self):
+        return self.request("GET", "/readyz", timeout=1)[0] == 200
 
 
 class Watch:

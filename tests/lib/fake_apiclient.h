@@ -38,3 +38,5 @@ void fake_apiclient_reset(void);
 void fake_apiclient_answer(unsigned i, const char *body);
 /* Answers the i-th request with an error of this kind. */
 void fake_apiclient_fail(unsigned i, enum error_kind kind);
+/* What apiclient_is_away() says; who asked to be told is told of a change. */
+void fake_apiclient_set_away(bool is_away);

@@ -40,6 +40,7 @@ struct script_server {
 	size_t next_answer;
 	unsigned n_connections, n_requests;
 	int fd;
+	uint16_t port; /* TCP */
 	char url[64];
 };
 
@@ -86,13 +87,26 @@ static void send_later(void *owner)
 	end_answer(connection);
 }
 
-static void answer_request(struct connection *connection)
+static const struct script_answer *choose_answer(struct script_server *server, struct view request)
+{
+	for (size_t i = 0; i < server->config.n_routes; i++) {
+		const struct script_route *route = &server->config.routes[i];
+		if (view_starts_with(request, view_from(route->begins)))
+			return &route->answer;
+	}
+	return server->next_answer == server->config.n_answers
+		       ? NULL
+		       : &server->config.answers[server->next_answer++];
+}
+
+static void answer_request(struct connection *connection, struct view request)
 {
 	struct script_server *server = connection->server;
+	const struct script_answer *answer = choose_answer(server, request);
 	server->n_requests++;
-	if (server->next_answer == server->config.n_answers)
+	if (!answer)
 		return;
-	connection->answer = &server->config.answers[server->next_answer++];
+	connection->answer = answer;
 	send_bytes(connection, connection->answer->bytes);
 	if (connection->answer->later.len > 0)
 		loop_timer_set(connection->later, 1);
@@ -148,8 +162,8 @@ static void read_requests(void *owner, bool readable, bool writable)
 		size_t size = server->config.http2 ? http2_request_size(in) : http1_request_size(in);
 		if (size == 0 || connection->fd < 0)
 			break;
+		answer_request(connection, (struct view){in.ptr, size});
 		sbuf_consume(&connection->in, size);
-		answer_request(connection);
 	}
 }
 
@@ -178,14 +192,16 @@ static void accept_connection(void *owner, bool readable, bool writable)
 static int listen_tcp(struct script_server *server)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons(server->port),
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	must(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	must(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
+		     bind(fd, (struct sockaddr *)&address, size) == 0 &&
 		     getsockname(fd, (struct sockaddr *)&address, &size) == 0,
 	     "bind to loopback");
-	snprintf(server->url, sizeof(server->url), "http://127.0.0.1:%u",
-		 (unsigned)ntohs(address.sin_port));
+	server->port = ntohs(address.sin_port);
+	snprintf(server->url, sizeof(server->url), "http://127.0.0.1:%u", (unsigned)server->port);
 	return fd;
 }
 
@@ -202,22 +218,47 @@ static int listen_unix(struct script_server *server, const char *path)
 	return fd;
 }
 
+void script_server_start(struct script_server *server)
+{
+	struct error err;
+	must(server->fd < 0, "not running");
+	server->fd = server->config.unix_path ? listen_unix(server, server->config.unix_path)
+					      : listen_tcp(server);
+	must(listen(server->fd, 16) == 0, "listen");
+	must(loop_watch_new(server->loop, server->fd, LOOP_READ, accept_connection, server,
+			    &server->watch, &err) == 0,
+	     "watch the port");
+}
+
 struct script_server *script_server_new(struct loop *loop,
 					const struct script_server_config *config)
 {
-	struct error err;
 	struct script_server *server = calloc(1, sizeof(*server));
 	must(server, "memory");
 	server->loop = loop;
 	server->config = *config;
+	server->fd = -1;
 	sbuf_init(&server->received, RECEIVED_CAP);
-	server->fd = config->unix_path ? listen_unix(server, config->unix_path)
-				       : listen_tcp(server);
-	must(listen(server->fd, 16) == 0, "listen");
-	must(loop_watch_new(loop, server->fd, LOOP_READ, accept_connection, server,
-			    &server->watch, &err) == 0,
-	     "watch the port");
+	script_server_start(server);
 	return server;
+}
+
+void script_server_hang_up(struct script_server *server)
+{
+	for (struct connection *connection = server->connections; connection;
+	     connection = connection->next)
+		hang_up(connection, false);
+}
+
+void script_server_stop(struct script_server *server)
+{
+	if (server->fd < 0)
+		return;
+	loop_watch_free(server->watch);
+	server->watch = NULL;
+	close(server->fd);
+	server->fd = -1;
+	script_server_hang_up(server);
 }
 
 void script_server_free(struct script_server *server)
@@ -232,8 +273,7 @@ void script_server_free(struct script_server *server)
 		sbuf_deinit(&connection->in);
 		free(connection);
 	}
-	loop_watch_free(server->watch);
-	close(server->fd);
+	script_server_stop(server);
 	if (server->config.unix_path)
 		unlink(server->config.unix_path);
 	sbuf_deinit(&server->received);

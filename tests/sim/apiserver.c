@@ -27,6 +27,7 @@
 
 #define CAP (8u << 20)
 #define BOOKMARK_MS 60000u
+#define MAX_LOOKS 8192
 
 struct entry {
 	uint64_t version;
@@ -91,6 +92,13 @@ static uint64_t denied_until[APISERVER_N_KINDS];
 static int denied_with[APISERVER_N_KINDS];
 static bool pods_are_denied; /* nobody has watched them since they were */
 
+/* When the controller began and ceased to watch pods, and listed them. */
+static struct {
+	uint64_t at;
+	bool is_watched;
+} looks[MAX_LOOKS];
+static size_t n_looks;
+
 static void send_list(void *owner, uint64_t number);
 
 static void drop_listing(void *owner)
@@ -117,6 +125,7 @@ void apiserver_reset(void)
 	memset(cut_list, 0, sizeof(cut_list));
 	memset(denied_until, 0, sizeof(denied_until));
 	pods_are_denied = false;
+	n_looks = 0;
 }
 
 static void free_watches(void)
@@ -442,11 +451,39 @@ void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, c
 	sbuf_deinit(&body);
 }
 
+static void look_at_pods(bool is_watched)
+{
+	check(n_looks < MAX_LOOKS);
+	looks[n_looks].at = clockwork_now();
+	looks[n_looks++].is_watched = is_watched;
+}
+
+uint64_t apiserver_pods_age(uint64_t at)
+{
+	size_t i = n_looks;
+
+	while (i > 0 && looks[i - 1].at > at)
+		i--;
+	if (i == 0)
+		return at;
+	return looks[i - 1].is_watched ? 0 : at - looks[i - 1].at;
+}
+
+static void lose_watch(struct fetch *fetch)
+{
+	if (fetch->headed)
+		look_at_pods(false);
+}
+
 static void begin_watch(void *owner, uint64_t number)
 {
 	struct watch *watch = owner;
 
 	(void)number;
+	if (watch->kind == APISERVER_PODS && watch->fetch->open) {
+		watch->fetch->closed = lose_watch;
+		look_at_pods(true);
+	}
 	net_head(watch->fetch, 200, resource_media_type(&resources[watch->kind]), 0);
 	if (watch->kind == APISERVER_PODS && pods_are_denied) {
 		pods_are_denied = false;
@@ -785,10 +822,14 @@ static void send_list(void *owner, uint64_t number)
 	net_head(listing->fetch, 200, resource_media_type(&resources[listing->kind]), 0);
 	if (cut_list[listing->kind]) {
 		cut_list[listing->kind] = false;
+		/* Behind refusals for load (429) it waits for the back-off that these have led to. */
+		prompt_disturbed(clockwork_now() + 31000);
 		break_off(listing->fetch, sbuf_view(&listing->body));
 	} else if (feed(listing->fetch, sbuf_view(&listing->body))) {
-		if (listing->kind == APISERVER_PODS)
+		if (listing->kind == APISERVER_PODS) {
 			tell_list(listing->taken_at);
+			look_at_pods(false);
+		}
 		if (listing->kind == APISERVER_NODES)
 			tell_nodes(listing->boots);
 		if (listing->kind == APISERVER_SLICES)
@@ -834,7 +875,7 @@ static void deny(struct fetch *fetch, enum apiserver_kind kind)
 static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 {
 	if (apiserver_is_spoilt(APISERVER_REFUSES))
-		net_fail_in(fetch, 2);
+		net_refuse_in(fetch, 2);
 	else if (apiserver_is_spoilt(APISERVER_BREAKS))
 		apiserver_refuse(fetch, kind, 500, "InternalError", 0);
 	else if (apiserver_is_spoilt(APISERVER_THROTTLES))
@@ -933,11 +974,34 @@ static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char
 		serve_list(fetch, kind);
 }
 
+void apiserver_kill(bool forgets)
+{
+	if (forgets)
+		oldest = version;
+	net_cut_api();
+}
+
+static void serve_readyz(struct fetch *fetch)
+{
+	if (apiserver_is_spoilt(APISERVER_REFUSES))
+		net_refuse_in(fetch, 2);
+	else if (apiserver_is_spoilt(APISERVER_BREAKS))
+		net_answer_in(fetch, 5, 500, "text/plain", 0, VIEW("[-]etcd failed"));
+	else if (apiserver_is_spoilt(APISERVER_THROTTLES))
+		net_answer_in(fetch, 5, 429, "text/plain", 1000, VIEW("Too many requests"));
+	else if (!apiserver_is_spoilt(APISERVER_HANGS))
+		net_answer_in(fetch, 5, 200, "text/plain", 0, VIEW("ok"));
+}
+
 void apiserver_serve(struct fetch *fetch)
 {
 	const char *path = strchr(fetch->url + strlen("https://"), '/');
 	struct view namespace, rest = view_from(path);
 
+	if (strcmp(path, "/readyz") == 0) {
+		serve_readyz(fetch);
+		return;
+	}
 	if (view_starts_with(rest, VIEW("/api/v1/namespaces/"))) {
 		view_cut(view_from_offset(rest, strlen("/api/v1/namespaces/")), VIEW("/"),
 			 &namespace, &rest);

@@ -52,6 +52,13 @@ bool apiserver_is_up(void);
 void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until);
 /* True while a watch of that kind is open. */
 bool apiserver_is_watched(enum apiserver_kind kind);
+/*
+ * How old what the controller was told of pods was at that time: 0 while it watched them, else the
+ * time since it last did, or listed them.
+ */
+uint64_t apiserver_pods_age(uint64_t at);
+/* Each open connection breaks off, and watches begin anew from what is there then (or not). */
+void apiserver_kill(bool forgets);
 /* No event of that kind is sent before. */
 void apiserver_hold(enum apiserver_kind kind, uint64_t until);
 /* The watch of that kind, or the list that comes next, ends at any byte. */

@@ -96,12 +96,43 @@ void deed_restart_controller(const int *args)
 
 /* The API server */
 
+/* A watch that is refused otherwise than by the server's absence waits for its own back-off. */
+#define BACKOFF_MS 31000u
 /* What is asked while it hangs is never answered, and waited for: 75 s, and then the back-off. */
+#define GIVEN_UP_MS 106000u
+
+static void kill_api(void *owner, uint64_t down_ms)
+{
+	(void)owner;
+	apiserver_spoil(APISERVER_REFUSES, clockwork_now() + down_ms);
+	apiserver_spoil(APISERVER_BREAKS, clockwork_now() + down_ms + world_between(0, 3000));
+	apiserver_kill(world_chance(70));
+}
+
+/* Again and again; it is not ready at once when it is back. */
+void deed_kill_api(const int *args)
+{
+	uint64_t at = clockwork_now();
+
+	for (int i = 0; i < args[0]; i++) {
+		clockwork_at(at, kill_api, NULL, (uint64_t)args[1]);
+		at += (uint64_t)args[1] + (uint64_t)args[2];
+	}
+	at += 3000;
+	prompt_disturbed(at);
+	deed_excuse(CAUSE_API_LATE, -1, (int)(at - clockwork_now()) + 10000);
+	deed_excuse(CAUSE_REPORTS_MISSING, -1, (int)(at - clockwork_now()) + 10000);
+}
+
 void deed_spoil_api(const int *args)
 {
+	bool is_away = args[0] == APISERVER_REFUSES || args[0] == APISERVER_BREAKS;
+
 	apiserver_spoil((enum apiserver_fault)args[0], deed_for_ms(args[1]));
+	prompt_disturbed(clockwork_now() + (uint64_t)args[1] +
+			 (is_away ? 0 : args[0] == APISERVER_HANGS ? GIVEN_UP_MS : BACKOFF_MS));
 	deed_excuse(CAUSE_API_LATE, -1,
-		    args[1] + (args[0] == APISERVER_HANGS ? 106000 : 31000));
+		    args[1] + (int)(args[0] == APISERVER_HANGS ? GIVEN_UP_MS : BACKOFF_MS));
 	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[1] + 10000);
 }
 
@@ -114,6 +145,7 @@ void deed_hold_watch(const int *args)
 void deed_cut_watch(const int *args)
 {
 	apiserver_cut((enum apiserver_kind)args[0]);
+	prompt_disturbed(clockwork_now());
 	deed_excuse(CAUSE_API_LATE, -1, 31000);
 }
 
@@ -123,6 +155,7 @@ static void deny_pods(int ms)
 
 	apiserver_deny(APISERVER_PODS, 403, until);
 	prompt_denied(until);
+	prompt_disturbed(until + BACKOFF_MS);
 	deed_excuse(CAUSE_API_LATE, -1, ms + 31000);
 }
 
@@ -138,6 +171,8 @@ void deed_deny(const int *args)
 	}
 	if (args[0] != 1)
 		apiserver_deny(APISERVER_CLAIMS, args[0] == 0 ? 404 : 403, until);
+	prompt_disturbed(until + BACKOFF_MS + 30000);
+	deed_excuse(CAUSE_API_LATE, -1, 12000); /* so long writes wait for these watches */
 	if (args[0] != 2)
 		apiserver_deny(APISERVER_SLICES, args[0] == 0 ? 404 : 403, until);
 	deed_excuse(CAUSE_SLICES, -1, args[1] + 61000);
@@ -155,6 +190,7 @@ void deed_expire_watches(const int *args)
 	for (int kind = 0; kind < APISERVER_N_KINDS; kind++)
 		apiserver_hold((enum apiserver_kind)kind, deed_for_ms(args[1]));
 	clockwork_in((uint64_t)args[1] - 1, expire, NULL, (uint64_t)args[0]);
+	prompt_disturbed(clockwork_now() + (uint64_t)args[1]);
 	deed_excuse(CAUSE_API_LATE, -1, args[1] + 31000);
 }
 

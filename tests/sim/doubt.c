@@ -35,6 +35,7 @@ enum symptom {
 	SETTLING,     /* Attributed=Unknown, reason Settling */
 	CLAIMS_UNKNOWN, /* Attributed=Unknown, reason ClaimsUnknown */
 	PODS_UNKNOWN,   /* the same, reason PodsUnknown */
+	PODS_STALE,     /* the same, reason PodsStale */
 	NOT_READABLE, /* Attributed=Unknown for another reason */
 	DUPLICATE,
 	STILL_DUPLICATE, /* it was before: nodes that are not heard of take nothing back */
@@ -98,6 +99,8 @@ static const struct {
 			    BIT(CAUSE_SLICES) | BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW),
 			    WEARS_OFF_MS},
 	[PODS_UNKNOWN] = {"pods may not be read", BIT(CAUSE_DENIED), WEARS_OFF_MS},
+	[PODS_STALE] = {"the watch of pods or nodes is away",
+			BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW), WEARS_OFF_MS},
 	[NOT_READABLE] = {"no book can be read",
 			  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_AGENTLESS) |
 				  BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
@@ -217,6 +220,7 @@ static void judge_conditions(const struct judge *judge)
 			       : has_reason(judge, "Attributed", "Unconfirmed") ? TENANT_UNKNOWN
 			       : has_reason(judge, "Attributed", "ClaimsUnknown") ? CLAIMS_UNKNOWN
 			       : has_reason(judge, "Attributed", "PodsUnknown") ? PODS_UNKNOWN
+			       : has_reason(judge, "Attributed", "PodsStale") ? PODS_STALE
 										: NOT_READABLE);
 	}
 	if (has_reason(judge, "Ready", "DuplicateUUID"))

@@ -425,12 +425,21 @@ void kubelet_see(struct world_pod *pod)
 	clockwork_at(kubelet->seen_at, advance, pod, 0);
 }
 
+static bool is_waiting(const struct world_pod *pod, enum world_container_kind kind)
+{
+	for (int i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i].kind == kind)
+			return pod->containers[i].state == WORLD_WAITING;
+	return false;
+}
+
+/* One that was ended twice while it was away comes back once. */
 static void container_is_back(void *owner, uint64_t number)
 {
 	struct world_pod *pod = owner;
 
 	(void)number;
-	if (pod->stage != WORLD_UP)
+	if (pod->stage != WORLD_UP || !is_waiting(pod, WORLD_MAIN))
 		return;
 	set_states(pod, WORLD_MAIN, WORLD_RUNNING);
 	usage_start(pod, WORLD_MAIN);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/net.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,14 +227,34 @@ void net_end(struct fetch *fetch)
 		finish(fetch, NULL);
 }
 
-void net_fail(struct fetch *fetch, const char *why)
+static void fail(struct fetch *fetch, int os_errno, const char *why)
 {
 	struct error error;
 
 	if (!fetch->open)
 		return;
-	error_set(&error, ERROR_RETRY, 0, "%s", why);
+	error_set(&error, ERROR_RETRY, os_errno, "%s", why);
 	finish(fetch, &error);
+}
+
+void net_fail(struct fetch *fetch, const char *why)
+{
+	fail(fetch, 0, why);
+}
+
+static bool is_of_api(const struct fetch *fetch)
+{
+	return fetch->open && !fetch->is_local &&
+	       strncmp(fetch->url, API_SERVER, sizeof(API_SERVER) - 1) == 0;
+}
+
+void net_cut_api(void)
+{
+	struct fetch *last = fetches; /* what is begun meanwhile stands before it */
+
+	for (struct fetch *fetch = last; fetch; fetch = fetch->next)
+		if (is_of_api(fetch))
+			net_fail(fetch, "connection reset");
 }
 
 static void deliver(void *owner, uint64_t number)
@@ -258,10 +279,25 @@ void net_answer_in(struct fetch *fetch, uint64_t ms, int status, const char *con
 	struct reply *reply = malloc(sizeof(*reply) + body.len);
 
 	check(reply);
-	*reply = (struct reply){fetch, status, content_type, retry_after_ms, body.len};
+	*reply = (struct reply){.fetch = fetch,
+				.status = status,
+				.content_type = content_type,
+				.retry_after_ms = retry_after_ms,
+				.len = body.len};
 	if (body.len > 0)
 		memcpy(reply->body, body.ptr, body.len);
 	clockwork_in(ms, deliver, reply, 0);
+}
+
+static void refuse(void *owner, uint64_t number)
+{
+	(void)number;
+	fail(owner, ECONNREFUSED, "Connection refused");
+}
+
+void net_refuse_in(struct fetch *fetch, uint64_t ms)
+{
+	clockwork_in(ms, refuse, fetch, 0);
 }
 
 void net_fail_in(struct fetch *fetch, uint64_t ms)

@@ -47,6 +47,10 @@ void net_fail(struct fetch *fetch, const char *why);
 void net_answer_in(struct fetch *fetch, uint64_t ms, int status, const char *content_type,
 		   uint32_t retry_after_ms, struct view body);
 void net_fail_in(struct fetch *fetch, uint64_t ms);
+/* Nothing listens there. */
+void net_refuse_in(struct fetch *fetch, uint64_t ms);
+/* The API server is gone: whatever it was asked and has not answered to the end breaks off. */
+void net_cut_api(void);
 
 /* The answerers. */
 void apiserver_serve(struct fetch *fetch);

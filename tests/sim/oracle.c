@@ -12,6 +12,7 @@
 #include "core/attribution.h"
 #include "core/report.h"
 #include "schema/attribution_doc.h"
+#include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
@@ -26,6 +27,7 @@
 
 #define MAX_OBJECTS 32
 #define ASKED_MS 100u /* a question and its answer */
+#define PODS_AGE_MS 1000u
 #define MOVE_WEARS_OFF_MS 140000u
 #define CLOCK_WEARS_OFF_MS 100000u /* the longest step is 90 s */
 
@@ -50,7 +52,7 @@ static bool quiet;
 
 static const char *const rule_names[ORACLE_N_RULES] = {
 	"none",	    "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "AT_REST", "NO_CAUSE",
-	"NEEDLESS", "LOST",	    "LATE",	  "FORGED",	 "DELETED", "STUCK"};
+	"NEEDLESS", "LOST",	    "LATE",	  "STALE",    "FORGED",	 "DELETED", "STUCK"};
 
 void oracle_reset(void)
 {
@@ -390,6 +392,17 @@ static void judge_absent(const struct attribution_status *now,
 				      VIEW_ARG(before->container));
 }
 
+/* What it says of tenants it says of now. */
+static void judge_age(const struct attribution_status *status, int gpu, uint64_t sent_at)
+{
+	const struct condition *ready = attribution_find_condition(status, VIEW("Ready"));
+	uint64_t age = apiserver_pods_age(sent_at);
+
+	if (ready && ready->status == CONDITION_TRUE && age > PODS_AGE_MS)
+		oracle_accuse(ORACLE_STALE, "%s is Ready, by pods as they were %u ms ago",
+			      world.gpus[gpu].uuid, (unsigned)age);
+}
+
 /*
  * A node can take a card by claiming it only while the one that has it is silent; the controller
  * gives a node that it has not heard of since its start the benefit of the doubt.
@@ -498,6 +511,7 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 		return;
 	}
 	judge_status(&attribution.status, gpu, sent_at);
+	judge_age(&attribution.status, gpu, sent_at);
 	judge_losses(sight, &attribution.status, gpu);
 	judge_place(&attribution.status, gpu);
 	named_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,

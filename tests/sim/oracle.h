@@ -61,7 +61,10 @@
  * LATE		While nothing has been wrong for a while, a pod's new phase or its end shows
  *		within 3 s of the moment when the controller was told, a new tenant within 6 s of
  *		its allocation, and that a node is silent 3 s after it has been so for the stated
- *		time.
+ *		time. No watch is away for longer than a few seconds while the API server
+ *		answers.
+ * STALE	No status says Ready unless the controller watches pods when it is sent: what it
+ *		knows of them is no older than a second.
  * FORGED	A report with a token that is not the reporting node's, or that is none, is refused;
  *		so is one that is older than what the controller found published when it started;
  *		and no node takes over a card that another one has and tells of.
@@ -104,6 +107,7 @@ enum oracle_rule {
 	ORACLE_NEEDLESS,
 	ORACLE_LOST,
 	ORACLE_LATE,
+	ORACLE_STALE,
 	ORACLE_FORGED,
 	ORACLE_DELETED,
 	ORACLE_STUCK,

@@ -15,6 +15,7 @@
 #define TOLD_MS 3000u       /* a join and a write */
 #define ALLOCATED_MS 6000u  /* and before that a sample and a report */
 #define SILENCE_LOOK_MS 1000u
+#define BACK_MS 8000u       /* a probe, and a list or two */
 #define CALM_MS 100000u     /* what was wrong so lately may still be wearing off */
 
 #define SYNCED_MS 60000u    /* a start, with what may be in its way */
@@ -22,6 +23,8 @@
 
 static uint64_t heard_at[WORLD_MAX_NODES];
 static uint64_t denied_at, denied_until;
+static uint64_t disturbed_until;
+static bool was_away[APISERVER_N_KINDS];
 
 static bool is_calm(unsigned causes, int node)
 {
@@ -152,9 +155,27 @@ static void judge_denied(int gpu)
 			      world.gpus[gpu].uuid);
 }
 
+/* Routine ends of watches last for milliseconds: who is away twice has been for long. */
+static void judge_watches(void)
+{
+	bool is_calm_now = clockwork_now() > disturbed_until + BACK_MS &&
+			   clockwork_now() > programs_controller_since() + SYNCED_MS;
+
+	for (int kind = 0; kind < APISERVER_N_KINDS; kind++) {
+		bool is_away = !apiserver_is_watched((enum apiserver_kind)kind);
+
+		if (is_calm_now && is_away && was_away[kind])
+			oracle_accuse(ORACLE_LATE, "the API server answers, and watch %d is away",
+				      kind);
+		was_away[kind] = is_away;
+	}
+}
+
 static void look_for_silence(void *owner, uint64_t number)
 {
 	(void)owner, (void)number;
+	if (programs_controller_runs())
+		judge_watches();
 	for (int gpu = 0; gpu < world.n_gpus && programs_controller_runs(); gpu++) {
 		if (is_server_calm(-1))
 			judge_silence(gpu);
@@ -169,6 +190,12 @@ void prompt_heard(int node)
 	heard_at[node] = clockwork_now();
 }
 
+void prompt_disturbed(uint64_t until)
+{
+	if (until > disturbed_until)
+		disturbed_until = until;
+}
+
 void prompt_denied(uint64_t until)
 {
 	if (clockwork_now() >= denied_until)
@@ -179,6 +206,8 @@ void prompt_denied(uint64_t until)
 void prompt_reset(void)
 {
 	denied_until = 0;
+	disturbed_until = 0;
+	memset(was_away, 0, sizeof(was_away));
 	memset(heard_at, 0, sizeof(heard_at));
 	clockwork_in(SILENCE_LOOK_MS, look_for_silence, NULL, 0);
 }

@@ -16,6 +16,8 @@ void prompt_told(const struct world_pod *pod);
 void prompt_heard(int node);
 /* The controller may not read pods until then. */
 void prompt_denied(uint64_t until);
+/* Watches may be away until then, and for as long as it takes to begin them anew. */
+void prompt_disturbed(uint64_t until);
 /* Nothing has happened yet; from now on silent nodes, and pods that are denied, are looked for. */
 void prompt_reset(void);
 /* The kubelet has given the pod its devices. */

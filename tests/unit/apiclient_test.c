@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "kube/apiclient.h"
+#include "kube/reachability.h"
 #include "lib/kube_bytes.h"
 #include "lib/script_server.h"
 
@@ -319,6 +320,452 @@ static void a_client_can_be_freed_while_everything_is_under_way(void **state)
 	end_world(&world);
 }
 
+/* Outages. */
+
+#define N_FOLLOWED 3
+#define NO_MORE_THAN_MS 8000 /* for one wait of a test; long before, something is wrong */
+
+/* What the server has: a list and a watch of each. */
+static const struct resource followed[N_FOLLOWED] = {
+	{"a.b", "v1", "ones", "One", RESOURCE_JSON, NULL},
+	{"a.b", "v1", "twos", "Two", RESOURCE_JSON, NULL},
+	{"a.b", "v1", "threes", "Three", RESOURCE_JSON, NULL},
+};
+
+#define PATH(plural) "GET /apis/a.b/v1/" plural "?"
+#define LIST(kind)                                                                              \
+	VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" \
+		  "{\"kind\":\"" kind "List\",\"apiVersion\":\"a.b/v1\",\"metadata\":"            \
+		  "{\"resourceVersion\":\"5\"},\"items\":[]}")
+#define WATCH                                                                                \
+	VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"                    \
+		  "Transfer-Encoding: chunked\r\n\r\n")
+#define STATUS(code) VIEW_INIT("HTTP/1.1 " code " X\r\nContent-Length: 2\r\n\r\nok")
+
+enum { READYZ, WATCHES, LISTS = WATCHES + N_FOLLOWED, OTHERS = LISTS + N_FOLLOWED, N_ROUTES };
+
+static const struct script_route well[N_ROUTES] = {
+	[READYZ] = {"GET /readyz ", {.bytes = STATUS("200")}},
+	[WATCHES] = {PATH("ones") "watch=1", {.bytes = WATCH}},
+	{PATH("twos") "watch=1", {.bytes = WATCH}},
+	{PATH("threes") "watch=1", {.bytes = WATCH}},
+	[LISTS] = {PATH("ones"), {.bytes = LIST("One"), .close = true}},
+	{PATH("twos"), {.bytes = LIST("Two"), .close = true}},
+	{PATH("threes"), {.bytes = LIST("Three"), .close = true}},
+	[OTHERS] = {"GET /a/b", {.bytes = STATUS("200")}},
+};
+
+struct cluster;
+
+struct follower {
+	struct cluster *cluster;
+	struct reflector *reflector;
+	bool is_followed;
+	uint64_t followed_at; /* ms; for the last time */
+};
+
+/* A client that follows what a server has, which may be stopped and started. */
+struct cluster {
+	struct loop *loop;
+	struct script_server *server;
+	struct apiclient *client;
+	struct script_route routes[N_ROUTES];
+	struct follower followers[N_FOLLOWED];
+	struct loop_timer *poll;
+	bool (*until)(const struct cluster *cluster);
+	unsigned wanted; /* what `until` compares with */
+	uint64_t give_up_at;
+	char told[64]; /* "away " or "back " each time */
+	unsigned n_answered;
+};
+
+static void ignore(void *owner)
+{
+	(void)owner;
+}
+
+static int take_any(void *owner, enum reflector_change change, const struct object_meta *meta,
+		    struct view document, struct error *object_err)
+{
+	(void)owner, (void)change, (void)meta, (void)document, (void)object_err;
+	return 0;
+}
+
+static void saw_followed(void *owner, bool is_followed)
+{
+	struct follower *follower = owner;
+	follower->is_followed = is_followed;
+	if (is_followed)
+		follower->followed_at = loop_now_ms(follower->cluster->loop);
+}
+
+static void saw_away(void *owner, bool is_away)
+{
+	struct cluster *cluster = owner;
+	assert_int_equal(apiclient_is_away(cluster->client), is_away);
+	strcat(cluster->told, is_away ? "away " : "back ");
+	assert_true(strlen(cluster->told) < sizeof(cluster->told) - 8);
+}
+
+static void count_answer(void *owner, int status, struct view body, const struct error *error)
+{
+	struct cluster *cluster = owner;
+	(void)status, (void)body, (void)error;
+	cluster->n_answered++;
+}
+
+static void look(void *owner)
+{
+	struct cluster *cluster = owner;
+	if (cluster->until(cluster) || loop_now_ms(cluster->loop) >= cluster->give_up_at)
+		loop_stop(cluster->loop);
+	else
+		loop_timer_set(cluster->poll, 2);
+}
+
+static void run_until(struct cluster *cluster, bool (*until)(const struct cluster *cluster),
+		      unsigned wanted)
+{
+	cluster->until = until;
+	cluster->wanted = wanted;
+	cluster->give_up_at = loop_now_ms(cluster->loop) + NO_MORE_THAN_MS;
+	loop_timer_set(cluster->poll, 0);
+	assert_int_equal(loop_run(cluster->loop, &err), 0);
+	assert_true(until(cluster));
+}
+
+static bool are_all_followed(const struct cluster *cluster)
+{
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		if (!cluster->followers[i].is_followed)
+			return false;
+	return true;
+}
+
+static bool is_none_followed(const struct cluster *cluster)
+{
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		if (cluster->followers[i].is_followed)
+			return false;
+	return true;
+}
+
+static bool is_away(const struct cluster *cluster)
+{
+	return apiclient_is_away(cluster->client);
+}
+
+static bool has_time_passed(const struct cluster *cluster)
+{
+	return loop_now_ms(cluster->loop) + NO_MORE_THAN_MS >= cluster->give_up_at + cluster->wanted;
+}
+
+static bool has_failed_requests(const struct cluster *cluster)
+{
+	return apiclient_counters(cluster->client).by_code[0] >= cluster->wanted;
+}
+
+static bool has_been_answered(const struct cluster *cluster)
+{
+	return cluster->n_answered >= cluster->wanted;
+}
+
+/* How many requests the server has got that begin so. */
+static unsigned count_received(const struct cluster *cluster, const char *begins)
+{
+	unsigned n = 0;
+	for (const char *at = script_server_received(cluster->server); (at = strstr(at, begins));
+	     at++)
+		n++;
+	return n;
+}
+
+static unsigned count_watches(const struct cluster *cluster)
+{
+	return count_received(cluster, "?watch=1");
+}
+
+static bool has_received_requests(const struct cluster *cluster)
+{
+	return script_server_requests(cluster->server) >= cluster->wanted;
+}
+
+static void begin_cluster(struct cluster *cluster)
+{
+	const struct script_server_config script = {.routes = cluster->routes,
+						    .n_routes = N_ROUTES};
+	*cluster = (struct cluster){0};
+	memcpy(cluster->routes, well, sizeof(well));
+	assert_int_equal(loop_new(&cluster->loop, &err), 0);
+	assert_int_equal(loop_timer_new(cluster->loop, look, cluster, &cluster->poll, &err), 0);
+	cluster->server = script_server_new(cluster->loop, &script);
+	struct kubeconfig config = config_of(script_server_url(cluster->server), NULL);
+	assert_int_equal(apiclient_new(cluster->loop, &config, "t", &cluster->client, &err), 0);
+	apiclient_on_away(cluster->client, saw_away, cluster);
+	for (size_t i = 0; i < N_FOLLOWED; i++) {
+		struct follower *follower = &cluster->followers[i];
+		const struct reflector_sink sink = {.owner = follower,
+						    .replace_begin = ignore,
+						    .replace_end = ignore,
+						    .object = take_any,
+						    .followed = saw_followed};
+		const struct reflector_config reflector = {&followed[i], REFLECTOR_LIST, 0, 30000, i};
+		follower->cluster = cluster;
+		assert_int_equal(reflector_new(&reflector, &sink, &follower->reflector, &err), 0);
+		assert_int_equal(apiclient_run(cluster->client, follower->reflector, &err), 0);
+	}
+	run_until(cluster, are_all_followed, 0);
+	assert_int_equal(apiclient_counters(cluster->client).probes, 0);
+	assert_int_equal(script_server_requests(cluster->server), 2 * N_FOLLOWED);
+}
+
+static void end_cluster(struct cluster *cluster)
+{
+	apiclient_free(cluster->client);
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		reflector_free(cluster->followers[i].reflector);
+	script_server_free(cluster->server);
+	loop_timer_free(cluster->poll);
+	loop_free(cluster->loop);
+}
+
+static void send_single(struct cluster *cluster)
+{
+	struct apiclient_request *request;
+	const struct apiclient_call call = {"GET", "/a/b", NULL, VIEW(""), 0, NULL};
+	assert_int_equal(apiclient_send(cluster->client, &call, count_answer, cluster, &request,
+					&err),
+			 0);
+}
+
+/* The server is gone, and that is known. */
+static void begin_outage(struct cluster *cluster)
+{
+	script_server_stop(cluster->server);
+	run_until(cluster, is_away, 0);
+	assert_string_equal(cluster->told, "away ");
+	cluster->told[0] = '\0';
+	assert_true(is_none_followed(cluster));
+}
+
+static void while_the_server_is_gone_there_are_probes_only_and_then_all_go_ahead(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	begin_outage(&cluster);
+	run_until(&cluster, has_failed_requests, 2);
+	/* Nobody else has tried: this is what failed, and all that failed. */
+	struct apiclient_counters counters = apiclient_counters(cluster.client);
+	assert_int_equal(counters.by_code[0], 2);
+	assert_int_equal(counters.probes, 2);
+	assert_int_equal(counters.outages, 1);
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		assert_int_equal(reflector_counters(cluster.followers[i].reflector).watches, 1);
+	assert_string_equal(cluster.told, "");
+	script_server_start(cluster.server);
+	run_until(&cluster, are_all_followed, 0);
+	assert_string_equal(cluster.told, "back ");
+	assert_false(apiclient_is_away(cluster.client));
+	counters = apiclient_counters(cluster.client);
+	assert_int_equal(counters.by_code[0], 2);
+	assert_int_equal(counters.probes, 3);
+	assert_int_equal(counters.outages, 1);
+	assert_int_equal(count_received(&cluster, "GET /readyz "), 1);
+	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	assert_int_equal(script_server_requests(cluster.server), 3 * N_FOLLOWED + 1);
+	end_cluster(&cluster);
+}
+
+static void those_that_go_ahead_do_so_within_the_jitter(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	uint64_t began_at, first = UINT64_MAX, last = 0;
+	begin_cluster(&cluster);
+	begin_outage(&cluster);
+	script_server_start(cluster.server);
+	run_until(&cluster, has_received_requests, 2 * N_FOLLOWED + 1); /* the probe */
+	began_at = loop_now_ms(cluster.loop);
+	run_until(&cluster, are_all_followed, 0);
+	for (size_t i = 0; i < N_FOLLOWED; i++) {
+		uint64_t at = cluster.followers[i].followed_at;
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	assert_true(first >= began_at - 5);
+	assert_true(last <= began_at + REACHABILITY_JITTER_MS + 300); /* a busy machine */
+	end_cluster(&cluster);
+}
+
+/* The first answer to anything is enough; the probe would come a second after the last. */
+static void an_answer_to_a_single_request_lets_all_go_ahead(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	begin_outage(&cluster);
+	send_single(&cluster); /* is sent all the same */
+	run_until(&cluster, has_been_answered, 1);
+	assert_string_equal(cluster.told, "");
+	script_server_start(cluster.server);
+	send_single(&cluster);
+	run_until(&cluster, has_been_answered, 2);
+	assert_string_equal(cluster.told, "back ");
+	run_until(&cluster, are_all_followed, 0);
+	assert_int_equal(apiclient_counters(cluster.client).probes, 1);
+	assert_int_equal(count_received(&cluster, "GET /readyz "), 0);
+	end_cluster(&cluster);
+}
+
+/* Nothing of the first is remembered: not the back-off, nor that it was cut short. */
+static void after_a_second_outage_all_go_ahead_as_fast_as_after_the_first(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	for (unsigned outage = 1; outage <= 2; outage++) {
+		begin_outage(&cluster);
+		script_server_start(cluster.server);
+		send_single(&cluster);
+		run_until(&cluster, has_been_answered, outage);
+		uint64_t answered_at = loop_now_ms(cluster.loop);
+		run_until(&cluster, are_all_followed, 0);
+		for (size_t i = 0; i < N_FOLLOWED; i++) /* the shortest back-off is 800 ms */
+			assert_true(cluster.followers[i].followed_at <= answered_at + 700);
+		assert_string_equal(cluster.told, "back ");
+		cluster.told[0] = '\0';
+	}
+	assert_int_equal(apiclient_counters(cluster.client).outages, 2);
+	end_cluster(&cluster);
+}
+
+static void watches_that_are_cut_by_a_live_server_are_back_at_once_by_one_probe(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, is_none_followed, 0);
+	uint64_t cut_at = loop_now_ms(cluster.loop);
+	run_until(&cluster, are_all_followed, 0);
+	for (size_t i = 0; i < N_FOLLOWED; i++) /* the shortest back-off is 800 ms */
+		assert_true(cluster.followers[i].followed_at - cut_at < 700);
+	struct apiclient_counters counters = apiclient_counters(cluster.client);
+	assert_int_equal(counters.probes, 1);
+	assert_int_equal(counters.outages, 0);
+	assert_int_equal(counters.by_code[0], 0); /* they were answered, and then cut */
+	assert_string_equal(cluster.told, "");
+	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	end_cluster(&cluster);
+}
+
+static void a_server_that_does_not_let_us_ask_for_its_readiness_answers_all_the_same(void **state)
+{
+	(void)state;
+	static const struct view refusals[] = {STATUS("401"), STATUS("403"), STATUS("404")};
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		struct cluster cluster;
+		begin_cluster(&cluster);
+		cluster.routes[READYZ].answer.bytes = refusals[i];
+		script_server_hang_up(cluster.server);
+		run_until(&cluster, is_none_followed, 0);
+		run_until(&cluster, are_all_followed, 0);
+		assert_string_equal(cluster.told, "");
+		assert_int_equal(apiclient_counters(cluster.client).probes, 1);
+		end_cluster(&cluster);
+	}
+}
+
+/* It may be unready for a reason that does not concern watches. */
+static void a_server_that_says_it_is_unready_and_works_is_found_out_by_one_watch(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[READYZ].answer.bytes = (struct view)STATUS("500");
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, is_away, 0);
+	assert_int_equal(script_server_requests(cluster.server), 2 * N_FOLLOWED + 1);
+	run_until(&cluster, are_all_followed, 0);
+	assert_string_equal(cluster.told, "away back ");
+	assert_int_equal(apiclient_counters(cluster.client).probes, 1);
+	assert_int_equal(apiclient_counters(cluster.client).outages, 1);
+	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	end_cluster(&cluster);
+}
+
+static void an_unready_server_gets_a_probe_and_one_watch_by_turns_each_time_another(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[READYZ].answer.bytes = (struct view)STATUS("500");
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		cluster.routes[WATCHES + i].answer.bytes = (struct view)STATUS("500");
+	script_server_hang_up(cluster.server);
+	const unsigned before = 2 * N_FOLLOWED;
+	for (unsigned n = 1; n <= 4; n++) {
+		run_until(&cluster, has_received_requests, before + n);
+		assert_int_equal(script_server_requests(cluster.server), before + n);
+		assert_int_equal(count_received(&cluster, "GET /readyz "), (n + 1) / 2);
+		assert_int_equal(count_watches(&cluster), N_FOLLOWED + n / 2);
+	}
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		assert_true(count_received(&cluster, well[WATCHES + i].begins) <= 2);
+	assert_string_equal(cluster.told, "away ");
+	end_cluster(&cluster);
+}
+
+/* Trouble of its own: no other watch is disturbed, and it is not hastened again and again. */
+static void one_broken_resource_of_a_live_server_does_not_make_the_client_spin(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[WATCHES].answer.bytes = (struct view)STATUS("500");
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, is_none_followed, 0);
+	run_until(&cluster, has_time_passed, 1200); /* its second back-off is 1600 ms at least */
+	assert_true(cluster.followers[1].is_followed);
+	assert_true(cluster.followers[2].is_followed);
+	assert_int_equal(count_received(&cluster, well[WATCHES].begins), 2);
+	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	assert_true(apiclient_counters(cluster.client).probes <= 2);
+	assert_string_equal(cluster.told, "");
+	end_cluster(&cluster);
+}
+
+static void a_client_can_be_freed_while_it_probes_or_the_server_is_away(void **state)
+{
+	(void)state;
+	for (int is_probing = 0; is_probing < 2; is_probing++) {
+		struct cluster cluster;
+		begin_cluster(&cluster);
+		if (is_probing) {
+			cluster.routes[READYZ].answer.bytes = (struct view){0};
+			script_server_hang_up(cluster.server);
+			run_until(&cluster, has_received_requests, 2 * N_FOLLOWED + 1);
+		} else {
+			begin_outage(&cluster);
+		}
+		end_cluster(&cluster);
+		assert_string_equal(cluster.told, "");
+	}
+}
+
+static void nobody_need_be_told_that_the_server_is_away(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	apiclient_on_away(cluster.client, NULL, NULL);
+	script_server_stop(cluster.server);
+	run_until(&cluster, is_away, 0);
+	assert_string_equal(cluster.told, "");
+	end_cluster(&cluster);
+}
+
 static void a_credential_file_that_is_missing_at_the_start_is_an_error(void **state)
 {
 	(void)state;
@@ -344,6 +791,17 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_request_that_takes_too_long_ends),
 	cmocka_unit_test(cancelled_requests_call_nobody),
 	cmocka_unit_test(a_client_can_be_freed_while_everything_is_under_way),
+	cmocka_unit_test(while_the_server_is_gone_there_are_probes_only_and_then_all_go_ahead),
+	cmocka_unit_test(those_that_go_ahead_do_so_within_the_jitter),
+	cmocka_unit_test(an_answer_to_a_single_request_lets_all_go_ahead),
+	cmocka_unit_test(after_a_second_outage_all_go_ahead_as_fast_as_after_the_first),
+	cmocka_unit_test(watches_that_are_cut_by_a_live_server_are_back_at_once_by_one_probe),
+	cmocka_unit_test(a_server_that_does_not_let_us_ask_for_its_readiness_answers_all_the_same),
+	cmocka_unit_test(a_server_that_says_it_is_unready_and_works_is_found_out_by_one_watch),
+	cmocka_unit_test(an_unready_server_gets_a_probe_and_one_watch_by_turns_each_time_another),
+	cmocka_unit_test(one_broken_resource_of_a_live_server_does_not_make_the_client_spin),
+	cmocka_unit_test(a_client_can_be_freed_while_it_probes_or_the_server_is_away),
+	cmocka_unit_test(nobody_need_be_told_that_the_server_is_away),
 	cmocka_unit_test(a_credential_file_that_is_missing_at_the_start_is_an_error),
 };
 TEST_MAIN(tests)

@@ -91,7 +91,7 @@ static void while_pods_may_not_be_read_nobody_comes_by_name_alone(void **state)
 		build_world_fail_book(&world);
 		expect_tenants(publish(), "uid-a/main,uid-b/main");
 		news[i]();
-		world.input.pods_denied = true;
+		world.input.pods_age = JOIN_PODS_DENIED;
 		const struct attribution_status *status = publish();
 		expect_tenants(status, "uid-a/main,uid-b/main");
 		expect_text(status->slots.summary, "2/4");
@@ -99,7 +99,7 @@ static void while_pods_may_not_be_read_nobody_comes_by_name_alone(void **state)
 		expect_condition(status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
 		/* And that is written once. */
 		assert_int_equal(build_world_count_writes(&world), 0);
-		world.input.pods_denied = false;
+		world.input.pods_age = JOIN_PODS_CURRENT;
 		assert_int_not_equal(build_world_count_writes(&world), 0);
 	}
 }
@@ -132,7 +132,7 @@ static void all_that_is_of_holders_is_held_back_and_nothing_else(void **state)
 	(void)state;
 	struct attribution_tenant before = rows[0].tenant, now = rows[0].tenant;
 	struct attribution previous = {.status = status_of(&before, 3)};
-	struct join_device device = {.previous = &previous, .are_pods_old = true};
+	struct join_device device = {.previous = &previous, .pods_age = JOIN_PODS_DENIED};
 	struct attribution_status expected = status_of(&before, 3);
 	const struct attribution_status news = status_of(&now, 4);
 
@@ -181,7 +181,7 @@ static void a_tenant_by_name_is_no_news_with_the_slots_and_partitions_that_it_ha
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct attribution_tenant before = rows[0].tenant, now = rows[0].tenant;
 		struct attribution previous = {.status = status_of(&before, 3)};
-		struct join_device device = {.previous = &previous, .are_pods_old = true};
+		struct join_device device = {.previous = &previous, .pods_age = JOIN_PODS_DENIED};
 
 		before.container = VIEW("main");
 		before.slots = 2;
@@ -193,7 +193,7 @@ static void a_tenant_by_name_is_no_news_with_the_slots_and_partitions_that_it_ha
 		by_name_hold_back(&device);
 		assert_int_equal(device.status.tenant_count, cases[i].is_news ? 3 : 4);
 		/* While pods may be read the API server is asked. */
-		device.are_pods_old = false;
+		device.pods_age = JOIN_PODS_CURRENT;
 		device.status = status_of(&now, 4);
 		by_name_hold_back(&device);
 		assert_int_equal(device.status.tenant_count, 4);
@@ -204,7 +204,7 @@ static void while_pods_may_not_be_read_what_has_uids_is_published(void **state)
 {
 	(void)state;
 	publish();
-	world.input.pods_denied = true;
+	world.input.pods_age = JOIN_PODS_DENIED;
 	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 2));
 	expect_tenants(publish(), "uid-a/main,uid-b/main,uid-c/main");
 	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_UNKNOWN,
@@ -215,7 +215,7 @@ static void of_a_device_of_which_nothing_was_published_nobody_is_known(void **st
 {
 	(void)state;
 	build_world_fail_book(&world);
-	world.input.pods_denied = true;
+	world.input.pods_age = JOIN_PODS_DENIED;
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "");
 	assert_int_equal(status->tenant_count, -1);

@@ -116,7 +116,7 @@ static void let_the_list_be_short_and_no_checkpoint_be_read(bool is_open)
 
 static void let_it_be_untold_while_pods_may_not_be_read(bool is_open)
 {
-	world.input.pods_denied = is_open;
+	world.input.pods_age = is_open ? JOIN_PODS_STALE : JOIN_PODS_CURRENT;
 	if (is_open)
 		build_world_remove_pod(&world, "uid-b");
 }
@@ -227,7 +227,7 @@ static void let_one_claim_give_another_device_and_one_no_gpu(void)
 
 static void let_pods_be_read_no_more_that_are_known(void)
 {
-	world.input.pods_denied = true;
+	world.input.pods_age = JOIN_PODS_DENIED;
 }
 
 static void let_hami_have_chosen_another_device_for_it(void)

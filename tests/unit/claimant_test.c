@@ -1364,7 +1364,7 @@ static void claims_that_may_be_read_no_more_are_old_where_claims_give_the_device
 				 i == 1 ? "ClaimsUnknown" : "AllResolved");
 		expect_condition(publish(1), "Attributed", CONDITION_TRUE, "AllResolved");
 	}
-	world.input.pods_denied = true;
+	world.input.pods_age = JOIN_PODS_DENIED;
 	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
 	expect_tenants(publish(0), "uid-a/main");
 }

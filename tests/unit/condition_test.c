@@ -200,7 +200,7 @@ static void what_claims_that_cannot_be_read_may_have_is_not_attributed(void **st
 		{false, false, false, 1, CONDITION_FALSE, "UnknownDeviceID", "UnknownDeviceID"},
 	};
 
-	/* Each of them twice: they were never read, or may be read no more. */
+	/* Each of them twice: they were never read, or can be read no more. */
 	for (size_t j = 0; j < 2 * ARRAY_SIZE(rows); j++) {
 		size_t i = j / 2;
 		facts.is_unread = j % 2 == 0;
@@ -220,50 +220,115 @@ static void what_claims_that_cannot_be_read_may_have_is_not_attributed(void **st
 					    ? "a pod of the node uses a ResourceClaim, and which "
 					      "device that gives it is not known: ResourceClaims or "
 					      "ResourceSlices cannot be read, or are not complete"
-					    : "ResourceClaims or ResourceSlices may be read no more, "
-					      "grant the verbs list and watch: tenants are as they "
-					      "were known before");
+					    : "the controller cannot read ResourceClaims or "
+					      "ResourceSlices at present, see its /readyz: tenants "
+					      "are as they were known before");
 	}
 }
 
+static const struct {
+	enum join_pods age;
+	const char *reason, *message;
+} old_pods[] = {
+	{JOIN_PODS_STALE, "PodsStale",
+	 "the controller's watch of pods, or of nodes, has been away for more than 10 s: tenants are "
+	 "as they were known before"},
+	{JOIN_PODS_DENIED, "PodsUnknown",
+	 "the controller may no longer read pods, grant the verbs list and watch: tenants are as they "
+	 "were known before"},
+};
+
 /* Who is unknown may be known to the API server, and who is known may be gone. */
-static void while_pods_may_be_read_no_more_nothing_is_said_of_them(void **state)
+static void while_what_is_known_of_pods_is_old_nothing_is_said_of_them(void **state)
 {
-	(void)state;
 	static const struct {
 		int unresolved;
 		bool is_unread, is_stale, is_agentless;
-		const char *ready;
+		const char *ready; /* NULL: the reason of the pods */
 	} rows[] = {
-		{0, false, false, false, "PodsUnknown"}, {1, false, false, false, "PodsUnknown"},
-		{0, true, false, false, "PodsUnknown"},  {0, false, true, false, "ReportStale"},
+		{0, false, false, false, NULL}, {1, false, false, false, NULL},
+		{0, true, false, false, NULL},  {0, false, true, false, "ReportStale"},
 		{1, false, false, true, "NoAgent"},
 	};
 
-	facts.are_pods_old = true;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tenants.slots_unresolved = rows[i].unresolved;
-		facts.is_unread = rows[i].is_unread;
-		facts.is_fresh = !rows[i].is_stale;
-		facts.is_agentless = rows[i].is_agentless;
+	for (size_t i = 0; i < ARRAY_SIZE(old_pods) * ARRAY_SIZE(rows); i++) {
+		size_t age = i / ARRAY_SIZE(rows), row = i % ARRAY_SIZE(rows);
+		tear_down(state);
+		set_up(state);
+		facts.pods_age = old_pods[age].age;
+		tenants.slots_unresolved = rows[row].unresolved;
+		facts.is_unread = rows[row].is_unread;
+		facts.is_fresh = !rows[row].is_stale;
+		facts.is_agentless = rows[row].is_agentless;
 		struct attribution_status status = make(NULL, NOW);
-		expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
-		expect_condition(&status, "Ready", CONDITION_UNKNOWN, rows[i].ready);
+		expect_condition(&status, "Attributed", CONDITION_UNKNOWN, old_pods[age].reason);
+		expect_text(attribution_find_condition(&status, VIEW("Attributed"))->message,
+			    old_pods[age].message);
+		expect_condition(&status, "Ready", CONDITION_UNKNOWN,
+				 rows[row].ready ? rows[row].ready : old_pods[age].reason);
 		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+		/* What later joins must know was said is said. */
+		facts.is_nameless = true;
+		status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+		facts.overlap = VIEW("x");
+		status = make(NULL, NOW);
+		expect_condition(&status, "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 	}
-	/* What later joins must know was said is said. */
-	facts.is_nameless = true;
-	struct attribution_status status = make(NULL, NOW);
-	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
-	facts.overlap = VIEW("x");
-	status = make(NULL, NOW);
-	expect_condition(&status, "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
 
-static void what_may_be_read_no_more_is_said_without_a_report_too(void **state)
+/* While no report comes. Unknown stays Unknown: only the reason is another one. */
+static void pods_that_are_stale_denied_or_read_again_are_said_so_in_any_order(void **state)
 {
 	(void)state;
-	enum { NOTHING, PODS, CLAIMS, BOTH, NOT_ALL_CLAIMS };
+	static const enum join_pods ages[] = {
+		JOIN_PODS_STALE, JOIN_PODS_STALE,  JOIN_PODS_DENIED,  JOIN_PODS_DENIED,
+		JOIN_PODS_STALE, JOIN_PODS_CURRENT, JOIN_PODS_CURRENT, JOIN_PODS_DENIED,
+		JOIN_PODS_STALE, JOIN_PODS_CURRENT,
+	};
+	struct attribution_status published = make(NULL, NOW);
+	bool were_old = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
+		struct attribution_status status = {0};
+		struct error err;
+		const char *reason = "AwaitingReport";
+		facts.pods_age = ages[i];
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1 + (int64_t)i, &arena,
+						 &status.conditions, &err),
+				 0);
+		for (size_t age = 0; age < ARRAY_SIZE(old_pods) && !were_old; age++)
+			if (old_pods[age].age == ages[i])
+				reason = old_pods[age].reason;
+		expect_condition(&status, "Attributed", CONDITION_UNKNOWN, reason);
+		expect_condition(&status, "Ready", CONDITION_UNKNOWN, reason);
+		assert_true(attribution_find_condition(&status, VIEW("Ready"))
+				    ->last_transition_time == NOW + 1);
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+		expect_condition(&status, "ReportFresh", CONDITION_TRUE, "ReportReceived");
+		published = status;
+		/* What waits for a report waits on, however old pods become meanwhile. */
+		were_old |= ages[i] == JOIN_PODS_CURRENT;
+	}
+	/* The report tells, or says that it cannot tell. */
+	facts.pods_age = JOIN_PODS_STALE;
+	published = make(&published, NOW + 50);
+	expect_condition(&published, "Ready", CONDITION_UNKNOWN, "PodsStale");
+	facts.pods_age = JOIN_PODS_CURRENT;
+	published = make(&published, NOW + 60);
+	expect_condition(&published, "Ready", CONDITION_TRUE, "Current");
+	assert_true(attribution_find_condition(&published, VIEW("Ready"))->last_transition_time ==
+		    NOW + 60);
+}
+
+static void what_is_old_is_said_without_a_report_too(void **state)
+{
+	(void)state;
+	enum { NOTHING, STALE, PODS, CLAIMS, BOTH, STALE_AND_CLAIMS, NOT_ALL_CLAIMS };
+	static const enum join_pods ages[] = {
+		[STALE] = JOIN_PODS_STALE, [PODS] = JOIN_PODS_DENIED, [BOTH] = JOIN_PODS_DENIED,
+		[STALE_AND_CLAIMS] = JOIN_PODS_STALE, [NOT_ALL_CLAIMS] = JOIN_PODS_CURRENT,
+	};
 	static const struct {
 		int before, now;
 		bool is_fresh;
@@ -272,13 +337,24 @@ static void what_may_be_read_no_more_is_said_without_a_report_too(void **state)
 	} rows[] = {
 		{NOTHING, PODS, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
 		{NOTHING, PODS, false, CONDITION_UNKNOWN, "PodsUnknown", "ReportStale"},
+		{NOTHING, STALE, true, CONDITION_UNKNOWN, "PodsStale", "PodsStale"},
+		{NOTHING, STALE, false, CONDITION_UNKNOWN, "PodsStale", "ReportStale"},
 		{NOTHING, CLAIMS, true, CONDITION_UNKNOWN, "ClaimsUnknown", "ClaimsUnknown"},
 		{NOTHING, BOTH, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{NOTHING, STALE_AND_CLAIMS, true, CONDITION_UNKNOWN, "PodsStale", "PodsStale"},
 		{NOTHING, NOT_ALL_CLAIMS, true, CONDITION_TRUE, "AllResolved", "Current"},
 		{NOTHING, NOTHING, true, CONDITION_TRUE, "AllResolved", "Current"},
 		{PODS, PODS, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{PODS, STALE, true, CONDITION_UNKNOWN, "PodsStale", "PodsStale"},
+		{PODS, STALE, false, CONDITION_UNKNOWN, "PodsStale", "ReportStale"},
 		{PODS, NOTHING, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
 		{PODS, NOTHING, false, CONDITION_UNKNOWN, "AwaitingReport", "ReportStale"},
+		{STALE, STALE, true, CONDITION_UNKNOWN, "PodsStale", "PodsStale"},
+		{STALE, PODS, true, CONDITION_UNKNOWN, "PodsUnknown", "PodsUnknown"},
+		{STALE, STALE_AND_CLAIMS, true, CONDITION_UNKNOWN, "PodsStale", "PodsStale"},
+		{STALE, CLAIMS, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
+		{STALE, NOTHING, true, CONDITION_UNKNOWN, "AwaitingReport", "AwaitingReport"},
+		{STALE, NOTHING, false, CONDITION_UNKNOWN, "AwaitingReport", "ReportStale"},
 		{CLAIMS, CLAIMS, true, CONDITION_UNKNOWN, "ClaimsUnknown", "ClaimsUnknown"},
 		{CLAIMS, NOT_ALL_CLAIMS, true, CONDITION_UNKNOWN, "ClaimsUnknown",
 		 "ClaimsUnknown"},
@@ -289,13 +365,13 @@ static void what_may_be_read_no_more_is_said_without_a_report_too(void **state)
 		struct attribution_status published, status = {0};
 		struct error err;
 		facts.is_fresh = true;
-		facts.are_pods_old = rows[i].before == PODS;
+		facts.pods_age = ages[rows[i].before];
 		facts.are_claims_old = rows[i].before == CLAIMS;
 		facts.is_unread = false;
 		published = make(NULL, NOW);
 		facts.is_fresh = rows[i].is_fresh;
-		facts.are_pods_old = rows[i].now == PODS || rows[i].now == BOTH;
-		facts.are_claims_old = rows[i].now == CLAIMS || rows[i].now == BOTH;
+		facts.pods_age = ages[rows[i].now];
+		facts.are_claims_old = rows[i].now >= CLAIMS && rows[i].now <= STALE_AND_CLAIMS;
 		facts.is_unread = rows[i].now >= CLAIMS;
 		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
 						 &status.conditions, &err),
@@ -311,7 +387,7 @@ static void what_may_be_read_no_more_is_said_without_a_report_too(void **state)
 	}
 }
 
-static void what_was_not_well_before_stays_while_pods_may_be_read_no_more(void **state)
+static void what_was_not_well_before_stays_while_what_is_known_of_pods_is_old(void **state)
 {
 	(void)state;
 	struct attribution_status published, status = {0};
@@ -320,12 +396,14 @@ static void what_was_not_well_before_stays_while_pods_may_be_read_no_more(void *
 	facts.is_duplicate = true;
 	tenants.slots_unresolved = 1;
 	published = make(NULL, NOW);
-	facts.are_pods_old = true;
-	assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
-					 &status.conditions, &err),
-			 0);
-	expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");
-	expect_condition(&status, "Attributed", CONDITION_FALSE, "Unresolved");
+	for (size_t i = 0; i < ARRAY_SIZE(old_pods); i++) {
+		facts.pods_age = old_pods[i].age;
+		assert_int_equal(condition_carry(&facts, &published, 7, NOW + 1, &arena,
+						 &status.conditions, &err),
+				 0);
+		expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");
+		expect_condition(&status, "Attributed", CONDITION_FALSE, "Unresolved");
+	}
 }
 
 static void a_tenant_whom_no_witness_names_is_not_attributed(void **state)
@@ -886,12 +964,15 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		unknown_ids_await_the_report_once_all_who_held_them_are_gone, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(while_pods_may_be_read_no_more_nothing_is_said_of_them,
+	cmocka_unit_test_setup_teardown(while_what_is_known_of_pods_is_old_nothing_is_said_of_them,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_may_be_read_no_more_is_said_without_a_report_too, set_up, tear_down),
+		pods_that_are_stale_denied_or_read_again_are_said_so_in_any_order, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_was_not_well_before_stays_while_pods_may_be_read_no_more, set_up, tear_down),
+		what_is_old_is_said_without_a_report_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_not_well_before_stays_while_what_is_known_of_pods_is_old, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(carrying_looks_at_no_other_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
 };

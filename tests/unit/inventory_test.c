@@ -1138,7 +1138,7 @@ static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 	assert_int_equal(gather(world, "x", 0).intent->n_policies, 0);
 }
 
-static void what_we_may_read_no_more_touches_every_node_when_that_is_news(void **state)
+static void what_is_old_touches_every_node_when_that_is_news(void **state)
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
@@ -1146,28 +1146,42 @@ static void what_we_may_read_no_more_touches_every_node_when_that_is_news(void *
 	sync_all(world, 1000);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	for (int i = 0; i < 4; i++) {
-		bool is_denied = i < 2;
+	static const struct {
+		enum inventory_kind kind;
+		enum inventory_age age;
+		enum join_pods expected;
+	} rows[] = {
+		{INVENTORY_PODS, INVENTORY_DENIED, JOIN_PODS_DENIED},
+		{INVENTORY_PODS, INVENTORY_STALE, JOIN_PODS_STALE},
+		{INVENTORY_PODS, INVENTORY_CURRENT, JOIN_PODS_CURRENT},
+		{INVENTORY_NODES, INVENTORY_DENIED, JOIN_PODS_STALE},
+		{INVENTORY_NODES, INVENTORY_CURRENT, JOIN_PODS_CURRENT},
+		{INVENTORY_NODES, INVENTORY_STALE, JOIN_PODS_STALE},
+		{INVENTORY_NODES, INVENTORY_CURRENT, JOIN_PODS_CURRENT},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		bool is_news = i % 2 == 0;
 
-		inventory_set_denied(world->inventory, INVENTORY_PODS, is_denied);
-		assert_touched(world, i % 2 == 0 ? "gpu-a " : "");
+		inventory_set_age(world->inventory, rows[i / 2].kind, rows[i / 2].age);
+		assert_touched(world, is_news ? "gpu-a " : "");
 		assert_true(world->initial); /* what is told overtakes it */
-		assert_int_equal(gather(world, "gpu-a", 1000).pods_denied, is_denied);
-		assert_int_equal(gather(world, "unknown", 1000).pods_denied, is_denied);
+		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, rows[i / 2].expected);
+		assert_int_equal(gather(world, "unknown", 1000).pods_age, rows[i / 2].expected);
 		assert_false(gather(world, "gpu-a", 1000).grants_denied);
 	}
 	for (int i = 0; i < 3; i++) {
-		inventory_set_denied(world->inventory, INVENTORY_RESOURCE_SLICES, i < 2);
-		inventory_set_denied(world->inventory, INVENTORY_RESOURCE_CLAIMS, i > 0);
+		inventory_set_age(world->inventory, INVENTORY_RESOURCE_SLICES,
+				  i < 2 ? INVENTORY_DENIED : INVENTORY_CURRENT);
+		inventory_set_age(world->inventory, INVENTORY_RESOURCE_CLAIMS,
+				  i > 0 ? INVENTORY_STALE : INVENTORY_CURRENT);
 		assert_touched(world, "gpu-a ");
 		assert_true(gather(world, "gpu-a", 1000).grants_denied);
 		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
-		assert_false(gather(world, "gpu-a", 1000).pods_denied);
+		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, JOIN_PODS_CURRENT);
 	}
 	/* No result depends on it. */
-	inventory_set_denied(world->inventory, INVENTORY_NODES, true);
-	inventory_set_denied(world->inventory, INVENTORY_POLICIES, true);
-	inventory_set_denied(world->inventory, INVENTORY_ATTRIBUTIONS, true);
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_DENIED);
+	inventory_set_age(world->inventory, INVENTORY_ATTRIBUTIONS, INVENTORY_STALE);
 	assert_touched(world, "");
 }
 
@@ -2028,7 +2042,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_kind_that_does_not_exist_is_known_and_empty, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_we_may_read_no_more_touches_every_node_when_that_is_news, set_up, tear_down),
+		what_is_old_touches_every_node_when_that_is_news, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_comes_before_the_first_sync_is_initial_and_what_comes_after_is_not, set_up,
 		tear_down),

@@ -393,14 +393,20 @@ static void without_a_good_checkpoint_all_whom_the_list_or_hami_names_are_asked_
 	assert_string_equal(fake_requests[4].method, "PUT");
 }
 
-static void while_pods_may_not_be_read_nobody_is_asked_for(void **state)
+static void while_what_is_known_of_pods_is_old_nobody_is_asked_for(void **state)
 {
+	static const enum join_pods ages[] = {JOIN_PODS_STALE, JOIN_PODS_DENIED};
 	struct world *world = *state;
 	struct join_device write = with_tenants();
 
-	write.are_pods_old = true;
-	apply(world, &write, 1);
-	assert_string_equal(fake_requests[0].method, "PUT");
+	for (unsigned i = 0; i < ARRAY_SIZE(ages); i++) {
+		fake_apiclient_reset();
+		write.pods_age = ages[i];
+		apply(world, &write, 1);
+		assert_string_equal(fake_requests[0].method, "PUT");
+		fake_apiclient_answer(0, OBJECT("8"));
+		wait_done(world);
+	}
 }
 
 /* The watch has told of the pod before it only. */
@@ -711,18 +717,92 @@ static void one_refused_object_does_not_hide_that_another_must_be_tried_again(vo
 	assert_int_equal(publisher_counters(world->publisher).rejected, 1);
 }
 
+static void expect_refused(struct world *world)
+{
+	struct publisher_counters counters;
+
+	wait_done(world);
+	counters = publisher_counters(world->publisher);
+	/* What it rests on is to be looked at again; nobody has refused or failed. */
+	assert_int_equal(world->kind, ERROR_CONFLICT);
+	assert_false(world->created);
+	assert_int_equal(counters.failed, 0);
+	assert_int_equal(counters.rejected, 0);
+	assert_int_equal(counters.waiting, 0);
+	assert_int_equal(counters.under_way, 0);
+}
+
 static void nothing_is_sent_while_writing_is_not_allowed(void **state)
 {
 	struct world *world = *state;
-	struct join_device write[3];
+	const struct join_device devices[] = {
+		device(JOIN_WRITE, &previous), device(JOIN_WRITE, NULL),
+		device(JOIN_DELETE, &previous), with_tenants(),
+	};
 
-	for (unsigned i = 0; i < 3; i++)
-		write[i] = device(JOIN_WRITE, &previous);
 	world->may_write = false;
-	apply(world, write, 3);
+	apply(world, devices, ARRAY_SIZE(devices));
 	assert_int_equal(n_fake_requests, 0);
-	wait_done(world);
-	assert_int_equal(world->kind, ERROR_RETRY);
+	expect_refused(world);
+	assert_int_equal(world->n_done, 1);
+	assert_int_equal(publisher_counters(world->publisher).conflicts, 0);
+	world->may_write = true;
+	apply(world, devices, 1);
+	assert_int_equal(n_fake_requests, 1);
+}
+
+static void a_write_that_waited_is_not_sent_when_writing_is_not_allowed_by_then(void **state)
+{
+	struct world *world = *state;
+	struct join_device write[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		write[i] = device(JOIN_WRITE, &previous);
+	apply(world, write, 4);
+	assert_int_equal(n_fake_requests, 2);
+	world->may_write = false;
+	fake_apiclient_answer(0, OBJECT("8"));
+	fake_apiclient_answer(1, OBJECT("9"));
+	assert_int_equal(n_fake_requests, 2);
+	expect_refused(world);
+	assert_int_equal(publisher_counters(world->publisher).updated, 2);
+	assert_int_equal(publisher_counters(world->publisher).conflicts, 0);
+}
+
+static void what_was_asked_for_is_not_written_when_writing_is_not_allowed_by_then(void **state)
+{
+	struct world *world = *state;
+	const struct {
+		struct join_device device;
+		const char *answer;
+	} rows[] = {
+		{device(JOIN_DELETE, &previous), NO_NODE},
+		{with_tenants(), UID("uid-0")}, /* and there is another question */
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		world->may_write = true;
+		apply(world, &rows[i].device, 1);
+		assert_string_equal(fake_requests[i].method, "GET");
+		world->may_write = false;
+		fake_apiclient_answer(i, rows[i].answer);
+		assert_int_equal(n_fake_requests, i + 1);
+		expect_refused(world);
+	}
+	assert_int_equal(publisher_counters(world->publisher).deleted, 0);
+}
+
+static void after_a_conflict_nothing_is_read_while_writing_is_not_allowed(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = device(JOIN_WRITE, &previous);
+
+	apply(world, &write, 1);
+	world->may_write = false;
+	fake_apiclient_fail(0, ERROR_CONFLICT);
+	assert_int_equal(n_fake_requests, 1);
+	expect_refused(world);
+	assert_int_equal(publisher_counters(world->publisher).conflicts, 1);
 }
 
 static void an_end_in_the_middle_cancels_what_is_under_way(void **state)
@@ -870,7 +950,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		without_a_good_checkpoint_all_whom_the_list_or_hami_names_are_asked_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		while_pods_may_not_be_read_nobody_is_asked_for, set_up, tear_down),
+		while_what_is_known_of_pods_is_old_nobody_is_asked_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_name_that_another_pod_has_by_now_is_not_published, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -900,6 +980,15 @@ static const struct CMUnitTest tests[] = {
 		one_refused_object_does_not_hide_that_another_must_be_tried_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nothing_is_sent_while_writing_is_not_allowed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_write_that_waited_is_not_sent_when_writing_is_not_allowed_by_then, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_asked_for_is_not_written_when_writing_is_not_allowed_by_then, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		after_a_conflict_nothing_is_read_while_writing_is_not_allowed, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_end_in_the_middle_cancels_what_is_under_way, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -13,12 +13,14 @@
 
 #include "base/limits.h"
 #include "controller/reconciler.h"
+#include "schema/attribution_doc.h"
 
 #include "lib/fake_apiclient.inc"
 #include "lib/fake_loop.inc"
 
 #define N_NODES 40
 #define DEVICES_A_NODE 2
+#define N_REQUESTS 16 /* at a time */
 
 struct world {
 	struct loop *loop;
@@ -148,7 +150,7 @@ static int make_reconciler(struct world *world, struct error *err)
 {
 	const struct reconciler_config config = {
 		.loop = world->loop, .inventory = world->inventory, .limits = {.pending_ms = 7},
-		.max_requests = 16, .is_ready = is_ready, .events_published = on_events,
+		.max_requests = N_REQUESTS, .is_ready = is_ready, .events_published = on_events,
 		.forgotten = on_forgotten, .owner = world, .seed = 1,
 	};
 
@@ -763,6 +765,112 @@ static void only_the_events_of_the_node_that_is_done_are_told(void **state)
 	assert_int_equal(world->last_event, 3);
 }
 
+/* A watch tells of an object. */
+static void put_rendered(struct world *world, const char *body)
+{
+	struct attribution object;
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, 4096);
+	assert_int_equal(attribution_doc_decode(view_from(body), &arena, &object, &err), 0);
+	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
+						   world->server_version, &err),
+			 0);
+	arena_deinit(&arena);
+}
+
+/* More nodes want a write than may be under way, and then a watch breaks off. */
+static void begin_with_writes_that_wait(struct world *world, unsigned n_nodes)
+{
+	for (unsigned n = 0; n < n_nodes; n++)
+		settle(world, n, 1);
+	world->wanted = 5;
+	for (unsigned n = 0; n < n_nodes; n++)
+		touch(world, n);
+	advance(world, 0);
+	assert_int_equal(world->n_joined, n_nodes);
+	assert_int_equal(n_fake_requests, N_REQUESTS);
+	world->ready = false;
+	world->joined[0] = '\0';
+	world->n_joined = 0;
+}
+
+static void a_write_that_waited_while_a_watch_broke_off_is_joined_anew_when_it_is_back(void **state)
+{
+	struct world *world = *state;
+
+	begin_with_writes_that_wait(world, N_REQUESTS + 2);
+	answer(world, 0);
+	advance(world, 60000);
+	for (unsigned i = 1; i < N_REQUESTS; i++)
+		answer(world, i);
+	advance(world, 60000);
+	assert_int_equal(n_fake_requests, N_REQUESTS);
+	assert_joined(world, "");
+	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
+	world->ready = true;
+	reconciler_wake(world->reconciler);
+	advance(world, 0);
+	assert_non_null(strstr(world->joined, "n16 "));
+	assert_non_null(strstr(world->joined, "n17 "));
+	assert_int_equal(n_fake_requests, N_REQUESTS + 2);
+	for (unsigned i = N_REQUESTS; i < N_REQUESTS + 2; i++) {
+		assert_string_equal(fake_requests[i].method, "PUT");
+		assert_true(strstr(fake_requests[i].path, "/gpu-00000016") ||
+			    strstr(fake_requests[i].path, "/gpu-00000017"));
+		answer(world, i);
+	}
+	advance(world, 600000);
+	assert_int_equal(n_fake_requests, N_REQUESTS + 2);
+	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).writes.failed, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).writes.conflicts, 0);
+}
+
+/* The join looks at what is known by then, and it may be that nothing is to be written. */
+static void what_waited_and_is_right_by_then_is_not_written(void **state)
+{
+	struct world *world = *state;
+	struct apiclient_request last = {.path = "/gpu-00000016-0000-0000-0000-000000000000"};
+	char body[1024];
+
+	begin_with_writes_that_wait(world, N_REQUESTS + 1);
+	for (unsigned i = 0; i < N_REQUESTS; i++)
+		answer(world, i);
+	advance(world, 0);
+	render(world, &last, body, sizeof(body), 5);
+	put_rendered(world, body);
+	world->ready = true;
+	reconciler_wake(world->reconciler);
+	advance(world, 600000);
+	assert_non_null(strstr(world->joined, "n16 "));
+	assert_int_equal(n_fake_requests, N_REQUESTS);
+}
+
+/* They are not lost with the write that did not become one. */
+static void events_of_a_write_that_was_not_sent_are_not_told_as_published(void **state)
+{
+	struct world *world = *state;
+
+	world->reports[N_REQUESTS].events = (struct array){events, 2, true};
+	begin_with_writes_that_wait(world, N_REQUESTS + 1);
+	world->n_events = 0;
+	for (unsigned i = 0; i < N_REQUESTS; i++)
+		answer(world, i);
+	advance(world, 60000);
+	assert_int_equal(world->n_events, 0);
+	world->ready = true;
+	reconciler_wake(world->reconciler);
+	advance(world, 0);
+	assert_int_equal(world->n_events, 0);
+	answer(world, N_REQUESTS);
+	advance(world, 0);
+	assert_true(world->n_events > 0);
+	assert_int_equal(world->last_event, 8);
+}
+
 static void a_node_that_memory_did_not_suffice_to_queue_comes_with_its_next_change(void **state)
 {
 	struct world *world = *state;
@@ -891,6 +999,15 @@ static const struct CMUnitTest tests[] = {
 		events_are_told_as_published_when_a_status_holds_them, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_the_events_of_the_node_that_is_done_are_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_write_that_waited_while_a_watch_broke_off_is_joined_anew_when_it_is_back,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_waited_and_is_right_by_then_is_not_written,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_of_a_write_that_was_not_sent_are_not_told_as_published,
+		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_that_memory_did_not_suffice_to_queue_comes_with_its_next_change, set_up,
 		tear_down),

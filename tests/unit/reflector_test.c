@@ -3,7 +3,8 @@
 /*
  * The reflector against scripted answers in virtual time. The journal holds what it asked for and
  * what it told its sink, one letter each: [ begin and ] end of a complete state, L listed, U
- * upsert, D delete, A absent, - denied, + denied no more.
+ * upsert, D delete, A absent, - denied, + denied no more; and where a test asks for it, F followed,
+ * f followed no more.
  */
 
 #include "lib/test_main.h"
@@ -28,6 +29,7 @@ struct world {
 	enum error_kind refuse_with; /* ERROR_NONE: ERROR_REJECTED */
 	uint64_t now;
 	uint32_t timeout_s; /* of the last watch asked for */
+	bool notes_followed;
 };
 
 /* The sink. */
@@ -52,6 +54,13 @@ static void saw_denied(void *owner, bool is_denied)
 	sbuf_printf(&((struct world *)owner)->journal, is_denied ? "-" : "+");
 }
 
+static void saw_followed(void *owner, bool is_followed)
+{
+	struct world *world = owner;
+	if (world->notes_followed)
+		sbuf_printf(&world->journal, is_followed ? "F" : "f");
+}
+
 static int saw_object(void *owner, enum reflector_change change, const struct object_meta *meta,
 		      struct view document, struct error *object_err)
 {
@@ -68,8 +77,8 @@ static int saw_object(void *owner, enum reflector_change change, const struct ob
 static void begin_world(struct world *world, const struct resource *resource,
 			enum reflector_initial initial)
 {
-	const struct reflector_sink sink = {world,      saw_begin,  saw_end,
-					    saw_object, saw_absent, saw_denied};
+	const struct reflector_sink sink = {world,      saw_begin,  saw_end,     saw_object,
+					    saw_absent, saw_denied, saw_followed};
 	const struct reflector_config config = {resource, initial, 2, 30000, 42};
 	*world = (struct world){.resource = resource, .now = 1000000};
 	sbuf_init(&world->journal, 1 << 20);
@@ -425,8 +434,8 @@ static void a_watch_for_which_there_is_no_connection_keeps_its_place(void **stat
 	}
 	head(&world, 200, 0);
 	assert_string_equal(reflector_trouble(world.reflector), "");
-	/* Quiet for two minutes: the next failure is the first again. */
-	world.now += 121000;
+	/* Followed for a while: the next failure is the first again. */
+	world.now += 10000;
 	finish(&world);
 	expect_request(&world, WATCH_FROM("20"));
 	cut_off(&world, "connection refused");
@@ -548,10 +557,10 @@ static void throttling_waits_as_told_and_keeps_the_place(void **state)
 	struct world world;
 	begin_watching(&world);
 	refuse(&world, 429, 17000);
-	expect_wait(&world, 17000, 17000);
+	expect_wait(&world, 17000, 17200);
 	expect_request(&world, WATCH_FROM("20"));
 	refuse(&world, 503, 40000);
-	expect_wait(&world, 40000, 40000);
+	expect_wait(&world, 40000, 40200);
 	expect_request(&world, WATCH_FROM("20"));
 	refuse(&world, 429, 0);
 	expect_wait(&world, 800, 30000);
@@ -1152,7 +1161,7 @@ static void a_stream_that_ends_early_begins_anew(void **state)
 	expect_wait(&world, 800, 1600);
 	expect_request(&world, STREAM_FROM(""));
 	refuse(&world, 429, 5000);
-	expect_wait(&world, 5000, 5000);
+	expect_wait(&world, 5000, 5200);
 	expect_request(&world, STREAM_FROM(""));
 	cut_off(&world, "connection refused");
 	expect_wait(&world, 800, 30000);
@@ -1204,19 +1213,20 @@ static void an_answer_that_does_not_begin_is_given_up(void **state)
 	end_world(&world);
 }
 
-static void a_watch_is_given_up_after_its_time_or_three_missing_bookmarks(void **state)
+static void a_watch_is_given_up_after_its_time_or_75_s_of_silence(void **state)
 {
 	(void)state;
 	struct world world;
 	begin_watching(&world);
 	uint64_t started_at = world.now;
 	expect_patience(&world, 75000);
+	world.now += 1000;
 	head(&world, 200, 0);
-	expect_patience(&world, world.timeout_s * 1000 + 30000);
+	expect_patience(&world, 75000);
 	world.now += 60000;
 	add_bookmark(&world, "21", false);
 	assert_int_equal(feed(&world), 0);
-	expect_patience(&world, 180000);
+	expect_patience(&world, 75000);
 	/* The end of its time comes first. */
 	world.now = started_at + world.timeout_s * 1000;
 	add_bookmark(&world, "22", false);
@@ -1224,6 +1234,71 @@ static void a_watch_is_given_up_after_its_time_or_three_missing_bookmarks(void *
 	expect_patience(&world, 30000);
 	cut_off(&world, "gave up");
 	expect_request(&world, WATCH_FROM("22"));
+	end_world(&world);
+}
+
+/* Who takes a server for hung because it has no bookmarks must not do so again and again. */
+static void a_server_that_never_sent_a_bookmark_gets_one_silent_watch_to_its_end(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	for (int round = 0; round < 2; round++) {
+		head(&world, 200, 0);
+		expect_patience(&world, 75000);
+		world.now += 75000;
+		cut_off(&world, "gave up");
+		expect_request(&world, WATCH_FROM("20"));
+		expect_patience(&world, 75000); /* for a head, as ever */
+		head(&world, 200, 0);
+		expect_patience(&world, world.timeout_s * 1000 + 30000);
+		world.now += world.timeout_s * 1000;
+		finish(&world);
+		expect_request(&world, LIST_FROM("20"));
+		head(&world, 200, 0);
+		add_list(&world, "20", NULL, 1);
+		finish(&world);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	assert_int_equal(reflector_counters(world.reflector).failures, 0);
+	end_world(&world);
+}
+
+static void an_event_ends_the_patience_with_a_server_without_bookmarks(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	head(&world, 200, 0);
+	world.now += 75000;
+	cut_off(&world, "gave up");
+	expect_request(&world, WATCH_FROM("20"));
+	head(&world, 200, 0);
+	world.now += 100000;
+	add_event(&world, "MODIFIED", "a", "21");
+	finish(&world);
+	expect_request(&world, WATCH_FROM("21"));
+	head(&world, 200, 0);
+	expect_patience(&world, 75000);
+	end_world(&world);
+}
+
+static void a_server_that_once_sent_a_bookmark_may_never_be_silent_for_long(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	head(&world, 200, 0);
+	add_bookmark(&world, "21", false);
+	finish(&world);
+	expect_request(&world, WATCH_FROM("21"));
+	for (int i = 0; i < 2; i++) {
+		head(&world, 200, 0);
+		expect_patience(&world, 75000);
+		world.now += 75000;
+		cut_off(&world, "gave up");
+		expect_request(&world, i == 0 ? WATCH_FROM("21") : LIST_FROM("21"));
+	}
 	end_world(&world);
 }
 
@@ -1286,6 +1361,535 @@ static void watches_last_between_five_and_ten_minutes_each_its_own(void **state)
 		expect_request(&world, WATCH_FROM("20"));
 	}
 	assert_true(high - low > 200);
+	end_world(&world);
+}
+
+/* Hastening. */
+
+static void hasten(struct world *world, uint64_t in_ms, bool was_away)
+{
+	reflector_hasten(world->reflector, world->now + in_ms, was_away);
+}
+
+static void be_cut(struct world *world)
+{
+	cut_off(world, "connection refused");
+}
+
+static void be_cut_while_listing(struct world *world)
+{
+	break_watch(world, 500, "InternalError"); /* of the watch: that is a wait as well */
+	hasten(world, 0, true);
+	expect_request(world, LIST_FROM("20"));
+	cut_off(world, "connection refused");
+}
+
+static void be_broken(struct world *world)
+{
+	refuse(world, 500, 0);
+}
+
+static void be_unavailable(struct world *world)
+{
+	refuse(world, 503, 0);
+}
+
+static void be_told_of_trouble(struct world *world)
+{
+	break_watch(world, 500, "InternalError");
+}
+
+static void end_at_once(struct world *world)
+{
+	head(world, 200, 0);
+	finish(world);
+}
+
+static void be_asked_to_wait(struct world *world)
+{
+	refuse(world, 503, 5000);
+}
+
+static void be_throttled(struct world *world)
+{
+	refuse(world, 429, 5000);
+}
+
+static void be_throttled_for_no_stated_time(struct world *world)
+{
+	refuse(world, 429, 0);
+}
+
+static void be_forbidden(struct world *world)
+{
+	refuse(world, 403, 0);
+}
+
+static void be_unknown(struct world *world)
+{
+	refuse(world, 401, 0);
+}
+
+static void be_expired(struct world *world)
+{
+	break_watch(world, 410, "Expired");
+}
+
+static void be_gone(struct world *world)
+{
+	refuse(world, 404, 0);
+}
+
+static void be_absent(struct world *world)
+{
+	refuse(world, 404, 0);
+	expect_wait(world, 800, 1600);
+	expect_request(world, LIST_FROM("20"));
+	refuse(world, 404, 0);
+}
+
+static void be_rejected(struct world *world)
+{
+	refuse(world, 422, 0);
+}
+
+static void run_out_of_memory(struct world *world)
+{
+	head(world, 200, 0);
+	world->refuse = "a";
+	world->refuse_with = ERROR_NO_MEMORY;
+	add_event(world, "MODIFIED", "a", "21");
+	assert_int_equal(feed(world), -1);
+	reflector_ended(world->reflector, &err, world->now);
+}
+
+static void a_wait_for_the_server_ends_when_it_answers_and_no_other_wait_does(void **state)
+{
+	(void)state;
+	static const struct {
+		void (*happen)(struct world *world);
+		bool ends;
+	} rows[] = {
+		{be_cut, true},
+		{be_cut_while_listing, true},
+		{be_broken, true},
+		{be_unavailable, true},
+		{be_told_of_trouble, true},
+		{end_at_once, true},
+		{be_asked_to_wait, false},
+		{be_throttled, false},
+		{be_throttled_for_no_stated_time, false},
+		{be_forbidden, false},
+		{be_unknown, false},
+		{be_expired, false},
+		{be_gone, false},
+		{be_absent, false},
+		{be_rejected, false},
+		{run_out_of_memory, false},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		struct world world;
+		bool was_away = i % 2 == 0;
+		begin_watching(&world);
+		rows[i / 2].happen(&world);
+		hasten(&world, 150, was_away);
+		if (rows[i / 2].ends)
+			expect_wait(&world, 150, 150);
+		else
+			expect_wait(&world, 800, 33000);
+		end_world(&world);
+	}
+}
+
+static void hastening_makes_no_wait_longer_and_leaves_an_answer_under_way_alone(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	hasten(&world, 100000, true);
+	expect_patience(&world, 75000);
+	head(&world, 200, 0);
+	hasten(&world, 0, false);
+	expect_patience(&world, 75000);
+	world.now += 10000;
+	cut_off(&world, "cut");
+	hasten(&world, 100000, true);
+	expect_request(&world, WATCH_FROM("20")); /* it was to go on at once */
+	cut_off(&world, "connection refused");
+	hasten(&world, 100000, true);
+	expect_wait(&world, 800, 1600);
+	end_world(&world);
+
+	begin_world(&world, &pods, REFLECTOR_LIST);
+	hasten(&world, 100000, true);
+	expect_request(&world, LIST_NEWEST);
+	end_world(&world);
+}
+
+/* The server answers others, and not this one: that leads to a back-off as it always did. */
+static void without_an_outage_it_is_hastened_once_until_a_watch_has_lived_ten_seconds(void **state)
+{
+	(void)state;
+	static const uint64_t lived[] = {2000, 9999, 10000};
+	struct world world;
+	begin_watching(&world);
+	for (size_t i = 0; i < ARRAY_SIZE(lived); i++) {
+		refuse(&world, 500, 0);
+		hasten(&world, 0, false);
+		expect_request(&world, WATCH_FROM("20"));
+		uint64_t low = 800;
+		for (int n = 0; n < 3; n++) {
+			refuse(&world, 500, 0);
+			low *= 2;
+			hasten(&world, 0, false);
+			expect_wait(&world, low, 2 * low);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		/* A watch that is too short does not count, */
+		for (size_t k = 0; k <= i; k++) {
+			head(&world, 200, 0);
+			world.now += lived[k];
+			cut_off(&world, "cut");
+			expect_request(&world, WATCH_FROM("20"));
+			if (lived[k] >= 10000)
+				break;
+			refuse(&world, 500, 0);
+			hasten(&world, 0, false);
+			expect_wait(&world, 12800, 30000);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		/* an outage begins anew. */
+		if (i + 1 < ARRAY_SIZE(lived)) {
+			refuse(&world, 500, 0);
+			hasten(&world, 0, true);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+	}
+	refuse(&world, 500, 0);
+	hasten(&world, 0, false);
+	expect_request(&world, WATCH_FROM("20"));
+	end_world(&world);
+}
+
+static void after_an_outage_the_back_off_starts_anew_and_it_is_hastened_each_time(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	for (int outage = 0; outage < 5; outage++) {
+		for (int i = 0; i < 6; i++) {
+			cut_off(&world, "connection refused");
+			expect_wait(&world, 800, 30000);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		cut_off(&world, "connection refused");
+		hasten(&world, 0, true);
+		expect_request(&world, WATCH_FROM("20"));
+		cut_off(&world, "connection refused");
+		expect_wait(&world, 800, 1600);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	/* Also when it had not been waiting for the server: what it waits for it goes on to. */
+	for (int i = 0; i < 6; i++) {
+		refuse(&world, 429, 0);
+		expect_wait(&world, 800, 30000);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	refuse(&world, 429, 40000);
+	hasten(&world, 0, true);
+	expect_wait(&world, 40000, 40200);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 429, 0);
+	expect_wait(&world, 800, 1600);
+	end_world(&world);
+}
+
+static void a_back_off_is_forgotten_by_a_watch_of_ten_seconds_and_not_by_time(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t lived;
+		uint64_t low, high;
+	} rows[] = {{1000, 25600, 30000}, {9999, 25600, 30000}, {10000, 800, 1600}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world world;
+		begin_watching(&world);
+		for (int n = 0; n < 5; n++) {
+			cut_off(&world, "connection refused");
+			expect_wait(&world, 800, 30000);
+			world.now += 3600000; /* nobody asked it for long */
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		world.now += 60000; /* until there is a head */
+		head(&world, 200, 0);
+		world.now += rows[i].lived;
+		finish(&world);
+		expect_request(&world, WATCH_FROM("20"));
+		cut_off(&world, "connection refused");
+		expect_wait(&world, rows[i].low, rows[i].high);
+		end_world(&world);
+	}
+}
+
+static void a_long_list_or_refusal_does_not_forget_a_back_off(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_world(&world, &pods, REFLECTOR_LIST);
+	for (int n = 0; n < 5; n++) {
+		expect_request(&world, LIST_NEWEST);
+		head(&world, n % 2 ? 200 : 500, 0);
+		world.now += 20000;
+		cut_off(&world, "cut");
+		expect_wait(&world, 800u << n, 1600u << n);
+	}
+	end_world(&world);
+
+	begin_watching(&world);
+	for (int n = 0; n < 5; n++) {
+		head(&world, 500, 0);
+		world.now += 20000;
+		finish(&world);
+		expect_wait(&world, 800u << n, 1600u << n);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	end_world(&world);
+}
+
+/* Following. */
+
+static void begin_noting(struct world *world, const struct resource *resource,
+			 enum reflector_initial initial)
+{
+	begin_world(world, resource, initial);
+	world->notes_followed = true;
+}
+
+static void it_is_followed_from_the_head_of_a_watch_to_its_end(void **state)
+{
+	(void)state;
+	static const char *const ends[] = {"time", "cut", "410", "404", "nonsense"};
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct world world;
+		begin_noting(&world, &pods, REFLECTOR_LIST);
+		expect_request(&world, LIST_NEWEST);
+		head(&world, 200, 0);
+		add_list(&world, "20", NULL, 1);
+		finish(&world);
+		expect_request(&world, WATCH_FROM("20"));
+		expect_told(&world, "[La@11 ]");
+		head(&world, 200, 0);
+		expect_told(&world, "F");
+		add_event(&world, "MODIFIED", "a", "21");
+		assert_int_equal(feed(&world), 0);
+		expect_told(&world, "Ua@21 ");
+		world.now += 2000;
+		switch (i) {
+		case 0:
+			finish(&world);
+			break;
+		case 1:
+			cut_off(&world, "cut");
+			break;
+		case 2:
+			add_error_event(&world, 410, "Expired");
+			assert_int_equal(feed(&world), -1);
+			reflector_ended(world.reflector, &err, world.now);
+			break;
+		case 3:
+			add_error_event(&world, 404, "NotFound");
+			assert_int_equal(feed(&world), -1);
+			reflector_ended(world.reflector, &err, world.now);
+			break;
+		default:
+			sbuf_append(&world.body, VIEW("\xff\xff\xff\xff"));
+			assert_int_equal(feed(&world), -1);
+			reflector_ended(world.reflector, &err, world.now);
+			break;
+		}
+		expect_told(&world, "f");
+		end_world(&world);
+	}
+}
+
+static void a_watch_that_is_refused_or_not_answered_is_none(void **state)
+{
+	(void)state;
+	static const int statuses[] = {0, 403, 429, 500, 503};
+	struct world world;
+	begin_watching(&world);
+	world.notes_followed = true;
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		if (statuses[i])
+			refuse(&world, statuses[i], 0);
+		else
+			cut_off(&world, "connection refused");
+		expect_told(&world, "");
+		expect_wait(&world, 800, 30000);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	reflector_answered(world.reflector, 200, 0, VIEW("text/html"), world.now);
+	expect_told(&world, "");
+	end_world(&world);
+}
+
+static void it_is_followed_again_only_after_a_list_that_had_to_be_made(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	world.notes_followed = true;
+	head(&world, 200, 0);
+	add_event(&world, "MODIFIED", "a", "21");
+	finish(&world);
+	expect_request(&world, WATCH_FROM("21"));
+	expect_told(&world, "FUa@21 f");
+	refuse(&world, 410, 0);
+	expect_request(&world, LIST_FROM("21"));
+	head(&world, 200, 0);
+	add_list(&world, "22", NULL, 1);
+	finish(&world);
+	expect_request(&world, WATCH_FROM("22"));
+	expect_told(&world, "[La@11 ]");
+	head(&world, 200, 0);
+	expect_told(&world, "F");
+	end_world(&world);
+}
+
+static void a_stream_is_followed_from_the_bookmark_that_completes_it(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_noting(&world, &pods, REFLECTOR_STREAM);
+	expect_request(&world, STREAM_FROM(""));
+	head(&world, 200, 0);
+	add_event(&world, "ADDED", "a", "11");
+	finish(&world);
+	expect_told(&world, "[La@11 ");
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, STREAM_FROM(""));
+	head(&world, 200, 0);
+	add_event(&world, "ADDED", "a", "11");
+	add_bookmark(&world, "30", true);
+	add_event(&world, "MODIFIED", "a", "31");
+	finish(&world);
+	expect_told(&world, "[La@11 ]FUa@31 f");
+	expect_request(&world, WATCH_FROM("31"));
+	head(&world, 200, 0);
+	expect_told(&world, "F");
+	end_world(&world);
+}
+
+static void pages_are_followed_from_the_watch_behind_the_last(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_noting(&world, &pods, REFLECTOR_PAGES);
+	expect_request(&world, PAGE_1);
+	head(&world, 200, 0);
+	add_list(&world, "20", "t", 1);
+	finish(&world);
+	expect_request(&world, PAGE_AT("t"));
+	head(&world, 200, 0);
+	add_list(&world, "20", NULL, 1);
+	finish(&world);
+	expect_request(&world, WATCH_FROM("20"));
+	expect_told(&world, "[La@11 La@11 ]");
+	head(&world, 200, 0);
+	expect_told(&world, "F");
+	end_world(&world);
+}
+
+#define THINGS "/apis/a.b/v1/things?resourceVersion="
+
+static void a_resource_that_is_absent_is_followed_until_it_comes_to_be(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_noting(&world, &things, REFLECTOR_LIST);
+	expect_request(&world, THINGS);
+	refuse(&world, 404, 0);
+	expect_told(&world, "AF");
+	/* What is not answered, or refused, says nothing of it. */
+	expect_wait(&world, 30000, 33000);
+	expect_request(&world, THINGS);
+	cut_off(&world, "connection refused");
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, THINGS);
+	refuse(&world, 500, 0);
+	expect_wait(&world, 800, 3200);
+	expect_request(&world, THINGS);
+	refuse(&world, 404, 0);
+	expect_told(&world, "");
+	expect_wait(&world, 30000, 33000);
+	expect_request(&world, THINGS);
+	/* Its definition is there: it is listed, and then watched. */
+	head(&world, 200, 0);
+	expect_told(&world, "f[");
+	add_list(&world, "5", NULL, 1);
+	finish(&world);
+	expect_told(&world, "La@11 ]");
+	expect_request(&world, "/apis/a.b/v1/things?watch=1&allowWatchBookmarks=true"
+			       "&timeoutSeconds=T&resourceVersion=5");
+	head(&world, 200, 0);
+	expect_told(&world, "F");
+	/* And is gone again. */
+	world.now += 2000;
+	finish(&world);
+	expect_told(&world, "f");
+	expect_request(&world, "/apis/a.b/v1/things?watch=1&allowWatchBookmarks=true"
+			       "&timeoutSeconds=T&resourceVersion=5");
+	refuse(&world, 404, 0);
+	expect_told(&world, "");
+	expect_wait(&world, 800, 6400);
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=5"
+			       "&resourceVersionMatch=NotOlderThan");
+	refuse(&world, 404, 0);
+	expect_told(&world, "AF");
+	end_world(&world);
+}
+
+static void a_resource_that_must_exist_is_not_followed_while_it_does_not(void **state)
+{
+	(void)state;
+	struct world world;
+	const struct reflector_sink sink = {&world, saw_begin,  saw_end,     saw_object,
+					    NULL,   saw_denied, saw_followed};
+	const struct reflector_config config = {&things, REFLECTOR_LIST, 2, 2000, 42};
+	begin_noting(&world, &things, REFLECTOR_LIST);
+	reflector_free(world.reflector);
+	assert_int_equal(reflector_new(&config, &sink, &world.reflector, &err), 0);
+	for (int i = 0; i < 3; i++) {
+		expect_request(&world, THINGS);
+		refuse(&world, 404, 0);
+		expect_told(&world, "");
+		expect_wait(&world, 2000, 2200);
+	}
+	expect_request(&world, THINGS);
+	head(&world, 200, 0);
+	expect_told(&world, "[");
+	end_world(&world);
+}
+
+static void who_does_not_care_is_not_told_what_is_followed(void **state)
+{
+	(void)state;
+	struct world world;
+	const struct reflector_sink sink = {&world, saw_begin, saw_end, saw_object, saw_absent,
+					    NULL,   NULL};
+	const struct reflector_config config = {&pods, REFLECTOR_LIST, 2, 30000, 42};
+	begin_world(&world, &pods, REFLECTOR_LIST);
+	reflector_free(world.reflector);
+	assert_int_equal(reflector_new(&config, &sink, &world.reflector, &err), 0);
+	expect_request(&world, LIST_NEWEST);
+	head(&world, 200, 0);
+	add_list(&world, "20", NULL, 1);
+	finish(&world);
+	expect_request(&world, WATCH_FROM("20"));
+	head(&world, 200, 0);
+	world.now += 2000;
+	finish(&world);
+	expect_told(&world, "[La@11 ]");
 	end_world(&world);
 }
 
@@ -1396,7 +2000,7 @@ static void it_can_be_freed_in_any_state(void **state)
 static void running_out_of_memory_makes_none(void **state)
 {
 	(void)state;
-	const struct reflector_sink sink = {NULL, saw_begin, saw_end, saw_object, NULL, NULL};
+	const struct reflector_sink sink = {NULL, saw_begin, saw_end, saw_object, NULL, NULL, NULL};
 	const struct reflector_config config = {&pods, REFLECTOR_LIST, 0, 30000, 42};
 	struct reflector *reflector = NULL;
 	failing_malloc_at(1);
@@ -1448,10 +2052,27 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_stream_that_ends_early_begins_anew),
 	cmocka_unit_test(a_server_that_cannot_stream_is_asked_for_a_list_at_once),
 	cmocka_unit_test(an_answer_that_does_not_begin_is_given_up),
-	cmocka_unit_test(a_watch_is_given_up_after_its_time_or_three_missing_bookmarks),
+	cmocka_unit_test(a_watch_is_given_up_after_its_time_or_75_s_of_silence),
+	cmocka_unit_test(a_server_that_never_sent_a_bookmark_gets_one_silent_watch_to_its_end),
+	cmocka_unit_test(an_event_ends_the_patience_with_a_server_without_bookmarks),
+	cmocka_unit_test(a_server_that_once_sent_a_bookmark_may_never_be_silent_for_long),
 	cmocka_unit_test(silence_of_two_watches_is_not_believed),
 	cmocka_unit_test(hours_with_bookmarks_only_cost_one_watch_each_ten_minutes),
 	cmocka_unit_test(watches_last_between_five_and_ten_minutes_each_its_own),
+	cmocka_unit_test(a_wait_for_the_server_ends_when_it_answers_and_no_other_wait_does),
+	cmocka_unit_test(hastening_makes_no_wait_longer_and_leaves_an_answer_under_way_alone),
+	cmocka_unit_test(without_an_outage_it_is_hastened_once_until_a_watch_has_lived_ten_seconds),
+	cmocka_unit_test(after_an_outage_the_back_off_starts_anew_and_it_is_hastened_each_time),
+	cmocka_unit_test(a_back_off_is_forgotten_by_a_watch_of_ten_seconds_and_not_by_time),
+	cmocka_unit_test(a_long_list_or_refusal_does_not_forget_a_back_off),
+	cmocka_unit_test(it_is_followed_from_the_head_of_a_watch_to_its_end),
+	cmocka_unit_test(a_watch_that_is_refused_or_not_answered_is_none),
+	cmocka_unit_test(it_is_followed_again_only_after_a_list_that_had_to_be_made),
+	cmocka_unit_test(a_stream_is_followed_from_the_bookmark_that_completes_it),
+	cmocka_unit_test(pages_are_followed_from_the_watch_behind_the_last),
+	cmocka_unit_test(a_resource_that_is_absent_is_followed_until_it_comes_to_be),
+	cmocka_unit_test(a_resource_that_must_exist_is_not_followed_while_it_does_not),
+	cmocka_unit_test(who_does_not_care_is_not_told_what_is_followed),
 	cmocka_unit_test(a_session_cut_at_any_byte_tells_the_same_story),
 	cmocka_unit_test(a_stream_cut_at_any_byte_tells_the_same_story),
 	cmocka_unit_test(it_can_be_freed_in_any_state),

@@ -256,6 +256,81 @@ static void a_length_that_cannot_be_one_ends_the_stream(void **state)
 	sbuf_deinit(&journal);
 }
 
+/* Feeds a line of so many bytes, without its end; returns how many were taken before it failed. */
+static size_t feed_line(struct watch_stream *stream, size_t size, size_t chunk,
+			struct sbuf *journal)
+{
+	char bytes[4096];
+	size_t at = 0;
+	memset(bytes, 'x', sizeof(bytes));
+	for (size_t n; at < size; at += n) {
+		n = chunk < size - at ? chunk : size - at;
+		if (feed(stream, (struct view){bytes, n}, journal) != 0)
+			break;
+		assert_true(stream->held.allocated <= 1005);
+	}
+	return at;
+}
+
+static const size_t chunks[] = {1, 7, 100, 999, 1004, 1005, 2000, 2001, 4096};
+
+static void a_line_without_an_end_ends_the_stream_after_twice_the_limit(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(chunks); i++) {
+		struct watch_stream stream;
+		struct sbuf journal;
+		sbuf_init(&journal, 4096);
+		watch_stream_init(&stream, RESOURCE_JSON, 1000);
+		size_t taken = feed_line(&stream, SIZE_MAX, chunks[i], &journal);
+		assert_true(taken + chunks[i] > 2000);
+		assert_true(taken <= 2000 + chunks[i]); /* at the latest with the next input */
+		assert_int_equal(err.kind, ERROR_LIMIT);
+		assert_non_null(strstr(err.text, "2000"));
+		assert_string_equal(sbuf_text(&journal), "0::; ");
+		/* That is its end, even if the line's comes now. */
+		assert_int_equal(feed(&stream, VIEW("\n"), &journal), -1);
+		assert_string_equal(sbuf_text(&journal), "0::; ");
+		/* Another answer begins with nothing. */
+		watch_stream_reset(&stream);
+		assert_true(watch_stream_is_between_events(&stream));
+		assert_int_equal(feed_line(&stream, 1999, chunks[i], &journal), 1999);
+		watch_stream_deinit(&stream);
+		sbuf_deinit(&journal);
+	}
+}
+
+static void a_line_that_ends_before_twice_the_limit_is_passed_over_each_time(void **state)
+{
+	(void)state;
+	struct sbuf event;
+	sbuf_init(&event, 4096);
+	kube_bytes_event(&event, &things, "ADDED", &first);
+	for (size_t i = 0; i < ARRAY_SIZE(chunks); i++) {
+		struct watch_stream stream;
+		struct sbuf journal, expected;
+		sbuf_init(&journal, 4096);
+		sbuf_init(&expected, 4096);
+		watch_stream_init(&stream, RESOURCE_JSON, 1000);
+		for (size_t size = 1004; size <= 2000; size += 83) {
+			assert_int_equal(feed_line(&stream, size, chunks[i], &journal), size);
+			assert_false(watch_stream_is_between_events(&stream));
+			assert_int_equal(feed(&stream, VIEW("\n"), &journal), 0);
+			assert_true(watch_stream_is_between_events(&stream));
+			assert_int_equal(feed(&stream, sbuf_view(&event), &journal), 0);
+			sbuf_printf(&expected, "0::; 1:a.b/v1:Thing:first@11; ");
+		}
+		assert_int_equal(feed_line(&stream, 2000, chunks[i], &journal), 2000);
+		assert_int_equal(feed(&stream, VIEW("\n"), &journal), 0);
+		sbuf_printf(&expected, "0::; ");
+		assert_string_equal(sbuf_text(&journal), sbuf_text(&expected));
+		watch_stream_deinit(&stream);
+		sbuf_deinit(&expected);
+		sbuf_deinit(&journal);
+	}
+	sbuf_deinit(&event);
+}
+
 static void running_out_of_memory_ends_the_stream(void **state)
 {
 	(void)state;
@@ -293,6 +368,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_same_holds_for_frames),
 	cmocka_unit_test(an_event_over_the_limit_is_passed_over_and_not_held),
 	cmocka_unit_test(a_length_that_cannot_be_one_ends_the_stream),
+	cmocka_unit_test(a_line_without_an_end_ends_the_stream_after_twice_the_limit),
+	cmocka_unit_test(a_line_that_ends_before_twice_the_limit_is_passed_over_each_time),
 	cmocka_unit_test(running_out_of_memory_ends_the_stream),
 };
 TEST_MAIN(tests)

@@ -22,6 +22,8 @@ struct world {
 	struct watches *watches;
 	struct sbuf body;
 	struct arena arena; /* of gathered inputs */
+	unsigned n_changed; /* calls of on_changed() */
+	bool was_current;   /* in the last of them */
 };
 
 /* As in controller/watches.c, by their index. */
@@ -38,10 +40,20 @@ static const struct resource resources[INVENTORY_N_KINDS] = {
 				       RESOURCE_PROTOBUF, NULL},
 };
 
+static void on_changed(void *owner)
+{
+	struct world *world = owner;
+
+	world->n_changed++;
+	world->was_current = world->watches && watches_are_current(world->watches);
+}
+
 static int set_up(void **state)
 {
 	static struct world world;
-	const struct watches_config config = {.initial = REFLECTOR_LIST, .seed = 1};
+	const struct watches_config config = {
+		.initial = REFLECTOR_LIST, .seed = 1, .changed = on_changed, .owner = &world,
+	};
 	struct error err;
 
 	fake_apiclient_reset();
@@ -503,12 +515,13 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 	struct world *world = *state;
 	static const struct {
 		enum inventory_kind kind;
-		bool pods, grants;
+		enum join_pods pods;
+		bool grants;
 	} rows[] = {
-		{INVENTORY_PODS, true, false},
-		{INVENTORY_NODES, false, false},
-		{INVENTORY_RESOURCE_CLAIMS, false, true},
-		{INVENTORY_RESOURCE_SLICES, false, true},
+		{INVENTORY_PODS, JOIN_PODS_DENIED, false},
+		{INVENTORY_NODES, JOIN_PODS_STALE, false},
+		{INVENTORY_RESOURCE_CLAIMS, JOIN_PODS_CURRENT, true},
+		{INVENTORY_RESOURCE_SLICES, JOIN_PODS_CURRENT, true},
 	};
 
 	list_all_empty(world);
@@ -518,27 +531,545 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 		struct join_input input;
 		uint64_t end;
 
-		fake_now_ms += 300000; /* the watch ends in time */
+		fake_loop_advance(world->loop, 300000); /* the watch ends in time */
 		end = fake_now_ms + REFLECTOR_DENIED_MS;
 		reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
 		do {
 			refuse(world, kind, 403);
 			input = gather(world, "gpu-a");
-			assert_true(fake_now_ms >= end || !input.pods_denied);
+			assert_true(fake_now_ms >= end || input.pods_age == JOIN_PODS_CURRENT);
 			assert_true(fake_now_ms >= end || !input.grants_denied);
 			reflector_next(fake_reflectors[kind], fake_now_ms, &request);
-			fake_now_ms = request.wait_until;
+			fake_loop_advance(world->loop, request.wait_until - fake_now_ms);
 		} while (fake_now_ms < end + 60000);
 		input = gather(world, "gpu-a");
-		assert_int_equal(input.pods_denied, rows[i].pods);
+		assert_int_equal(input.pods_age, rows[i].pods);
 		assert_int_equal(input.grants_denied, rows[i].grants);
 		assert_int_equal(input.grants_unknown, rows[i].grants);
 		assert_true(watches_are_synced(world->watches));
 		list(world, kind, NULL, 0); /* and watch */
+		fake_loop_advance(world->loop, REFLECTOR_CATCH_UP_MS);
 		input = gather(world, "gpu-a");
-		assert_false(input.pods_denied);
+		assert_int_equal(input.pods_age, JOIN_PODS_CURRENT);
 		assert_false(input.grants_denied);
 	}
+}
+
+/* Whether it is current. */
+
+static void advance(struct world *world, uint64_t ms)
+{
+	fake_loop_advance(world->loop, ms);
+}
+
+static void begin_anew(void **state)
+{
+	tear_down(state);
+	assert_int_equal(set_up(state), 0);
+}
+
+/* All but one are followed, and something rests on claims and slices. */
+static void list_all_but(struct world *world, enum inventory_kind missing)
+{
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (i != missing)
+			list(world, (enum inventory_kind)i, NULL, 0);
+	if (missing == INVENTORY_RESOURCE_CLAIMS)
+		event_of_golden(world, INVENTORY_RESOURCE_SLICES, "ADDED", "slice_gpu.pb");
+	else
+		event_of_golden(world, INVENTORY_RESOURCE_CLAIMS, "ADDED", "claim_allocated.pb");
+}
+
+/* All six are followed and have caught up, and there is a claim. */
+static void begin_current(struct world *world)
+{
+	list_all_but(world, INVENTORY_N_KINDS);
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	assert_true(watches_are_current(world->watches));
+	advance(world, 20000);
+}
+
+static void end_watch(enum inventory_kind kind)
+{
+	reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
+}
+
+static void end_all_watches(void)
+{
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		end_watch((enum inventory_kind)i);
+}
+
+static void open_watch(struct world *world, enum inventory_kind kind)
+{
+	assert_true(next_request(kind).is_watch);
+	begin_answer(world, kind, 200);
+}
+
+static void cut_off(enum inventory_kind kind)
+{
+	struct error error;
+
+	error_set(&error, ERROR_RETRY, 0, "connection refused");
+	next_request(kind);
+	reflector_ended(fake_reflectors[kind], &error, fake_now_ms);
+}
+
+static void expect_ages(struct world *world, enum join_pods pods, bool are_grants_old)
+{
+	struct join_input input = gather(world, "gpu-a");
+
+	assert_int_equal(input.pods_age, pods);
+	assert_int_equal(input.grants_denied, are_grants_old);
+	assert_true(input.grants_unknown || !are_grants_old);
+}
+
+/* It is current, and whoever waited for that was told. */
+static void expect_current(struct world *world, bool is_current)
+{
+	assert_int_equal(watches_are_current(world->watches), is_current);
+	assert_int_equal(world->was_current, is_current);
+}
+
+static void it_is_current_when_the_last_watch_is_open_and_has_caught_up(void **state)
+{
+	for (unsigned last = 0; last < INVENTORY_RESOURCE_CLAIMS; last++) {
+		begin_anew(state);
+		struct world *world = *state;
+
+		assert_false(watches_are_current(world->watches));
+		list_all_but(world, (enum inventory_kind)last);
+		for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+			assert_int_equal(watches_state(world->watches, i).followed, i != last);
+		expect_current(world, false);
+		advance(world, 5000);
+		expect_current(world, false);
+		list(world, (enum inventory_kind)last, NULL, 0);
+		advance(world, REFLECTOR_CATCH_UP_MS - 1);
+		expect_current(world, false);
+		advance(world, 1);
+		expect_current(world, true);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+		advance(world, 3600000);
+		expect_current(world, true);
+	}
+}
+
+static void it_is_current_no_more_as_soon_as_a_watch_ends(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		enum inventory_kind kind = (enum inventory_kind)i;
+
+		end_watch(kind);
+		expect_current(world, false);
+		assert_false(watches_state(world->watches, i).followed);
+		advance(world, 500);
+		open_watch(world, kind);
+		expect_current(world, false);
+		advance(world, REFLECTOR_CATCH_UP_MS - 1);
+		expect_current(world, false);
+		advance(world, 1);
+		expect_current(world, true);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+		advance(world, 20000);
+	}
+}
+
+static void while_the_server_is_away_nothing_is_current(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	fake_apiclient_set_away(true);
+	expect_current(world, false);
+	advance(world, 3600000);
+	expect_current(world, false);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	fake_apiclient_set_away(false);
+	expect_current(world, true); /* for no watch has ended */
+}
+
+static const struct {
+	enum inventory_kind kind;
+	enum join_pods pods;
+	bool are_grants_old;
+} given_up[] = {
+	{INVENTORY_PODS, JOIN_PODS_STALE, false},
+	{INVENTORY_NODES, JOIN_PODS_STALE, false},
+	{INVENTORY_POLICIES, JOIN_PODS_CURRENT, false},
+	{INVENTORY_ATTRIBUTIONS, JOIN_PODS_CURRENT, false},
+	{INVENTORY_RESOURCE_CLAIMS, JOIN_PODS_CURRENT, true},
+	{INVENTORY_RESOURCE_SLICES, JOIN_PODS_CURRENT, true},
+};
+
+static void a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(ARRAY_SIZE(given_up), INVENTORY_N_KINDS);
+	begin_current(world);
+	for (size_t i = 0; i < ARRAY_SIZE(given_up); i++) {
+		end_watch(given_up[i].kind);
+		advance(world, WATCHES_WAIT_MS - 1);
+		expect_current(world, false);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+		advance(world, 1);
+		expect_current(world, true);
+		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
+		advance(world, 600000);
+		expect_current(world, true);
+		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
+		/* Nothing is held up by its return, and it is old until it has caught up. */
+		open_watch(world, given_up[i].kind);
+		advance(world, REFLECTOR_CATCH_UP_MS - 1);
+		expect_current(world, true);
+		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
+		advance(world, 1);
+		expect_current(world, true);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+		advance(world, 20000);
+	}
+}
+
+static void a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	advance(world, WATCHES_WAIT_MS);
+	open_watch(world, INVENTORY_PODS);
+	advance(world, REFLECTOR_CATCH_UP_MS + 2000);
+	expect_current(world, true);
+	end_watch(INVENTORY_PODS);
+	expect_current(world, false);
+	advance(world, WATCHES_WAIT_MS - 1);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	advance(world, 1);
+	expect_ages(world, JOIN_PODS_STALE, false);
+}
+
+/* It was there for a moment, and nobody knows whether it told of all that had happened. */
+static void a_watch_that_breaks_off_before_it_has_caught_up_does_not_end_its_age(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	advance(world, WATCHES_WAIT_MS);
+	for (int i = 0; i < 5; i++) {
+		open_watch(world, INVENTORY_PODS);
+		advance(world, REFLECTOR_CATCH_UP_MS - 1);
+		end_watch(INVENTORY_PODS);
+		expect_ages(world, JOIN_PODS_STALE, false);
+		advance(world, 30000);
+		expect_ages(world, JOIN_PODS_STALE, false);
+		expect_current(world, true);
+	}
+}
+
+static void several_watches_are_given_up_each_in_its_time(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_RESOURCE_SLICES);
+	advance(world, 4000);
+	end_watch(INVENTORY_PODS);
+	advance(world, 6000);
+	expect_ages(world, JOIN_PODS_CURRENT, true);
+	expect_current(world, false);
+	advance(world, 3999);
+	expect_ages(world, JOIN_PODS_CURRENT, true);
+	advance(world, 1);
+	expect_ages(world, JOIN_PODS_STALE, true);
+	expect_current(world, true);
+}
+
+static void an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_all_watches();
+	fake_apiclient_set_away(true);
+	for (int s = 0; s < 60; s++) {
+		advance(world, 1000);
+		expect_current(world, false);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+	}
+	fake_apiclient_set_away(false);
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		advance(world, 1600);
+		expect_current(world, false);
+		open_watch(world, (enum inventory_kind)i);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+	}
+	advance(world, REFLECTOR_CATCH_UP_MS - 1);
+	expect_current(world, false);
+	advance(world, 1);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+}
+
+static void the_wait_for_a_watch_is_counted_from_the_servers_return(void **state)
+{
+	static const uint64_t before_ms[] = {0, 9000}; /* that it was away, and the server was not */
+	struct world *world;
+
+	for (size_t i = 0; i < ARRAY_SIZE(before_ms); i++) {
+		begin_anew(state);
+		world = *state;
+		begin_current(world);
+		end_watch(INVENTORY_PODS);
+		advance(world, before_ms[i]);
+		fake_apiclient_set_away(true);
+		advance(world, 60000);
+		fake_apiclient_set_away(false);
+		advance(world, WATCHES_WAIT_MS - 1);
+		expect_current(world, false);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+		advance(world, 1);
+		expect_current(world, true);
+		expect_ages(world, JOIN_PODS_STALE, false);
+	}
+}
+
+static void what_was_given_up_is_old_throughout_an_outage(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	advance(world, WATCHES_WAIT_MS);
+	expect_ages(world, JOIN_PODS_STALE, false);
+	fake_apiclient_set_away(true);
+	expect_current(world, false);
+	expect_ages(world, JOIN_PODS_STALE, false);
+	advance(world, 60000);
+	fake_apiclient_set_away(false);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_STALE, false);
+}
+
+static void who_is_denied_is_not_called_stale_when_it_is_given_up(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	advance(world, 3000);
+	refuse(world, INVENTORY_PODS, 403);
+	advance(world, WATCHES_WAIT_MS - 3001);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_current(world, false);
+	advance(world, 1);
+	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_current(world, true);
+	/* The reflector says so itself by now, and what fails meanwhile is no permission. */
+	advance(world, 30000);
+	refuse(world, INVENTORY_PODS, 403);
+	advance(world, 30000);
+	cut_off(INVENTORY_PODS);
+	expect_ages(world, JOIN_PODS_DENIED, false);
+	fake_apiclient_set_away(true);
+	advance(world, 30000);
+	fake_apiclient_set_away(false);
+	expect_ages(world, JOIN_PODS_DENIED, false);
+}
+
+/* One change of the age is one write for each device. */
+static void regress_13_what_was_denied_is_not_called_stale_before_it_is_current(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	refuse(world, INVENTORY_PODS, 403);
+	advance(world, 30000);
+	refuse(world, INVENTORY_PODS, 403);
+	expect_ages(world, JOIN_PODS_DENIED, false);
+	advance(world, 30000);
+	list(world, INVENTORY_PODS, NULL, 0); /* and watch */
+	expect_ages(world, JOIN_PODS_DENIED, false);
+	advance(world, REFLECTOR_CATCH_UP_MS - 1);
+	expect_ages(world, JOIN_PODS_DENIED, false);
+	advance(world, 1);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+}
+
+static void before_its_first_list_nothing_is_given_up(void **state)
+{
+	for (unsigned missing = 0; missing < INVENTORY_RESOURCE_CLAIMS; missing++) {
+		begin_anew(state);
+		struct world *world = *state;
+
+		list_all_but(world, (enum inventory_kind)missing);
+		advance(world, 3600000);
+		assert_false(watches_are_current(world->watches));
+		assert_int_equal(gather(world, "gpu-a").pods_age, JOIN_PODS_CURRENT);
+		/* What it waited before does not count against its first watch. */
+		list(world, (enum inventory_kind)missing, NULL, 0);
+		advance(world, REFLECTOR_CATCH_UP_MS);
+		expect_current(world, true);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+	}
+}
+
+static void a_first_watch_is_waited_for_from_the_end_of_its_list_on(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_list bytes = {.version = "4"};
+
+	list_all_but(world, INVENTORY_PODS);
+	advance(world, 60000);
+	next_request(INVENTORY_PODS);
+	kube_bytes_list(&world->body, &resources[INVENTORY_PODS], &bytes);
+	begin_answer(world, INVENTORY_PODS, 200);
+	reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+	end_watch(INVENTORY_POLICIES); /* and something else happens */
+	open_watch(world, INVENTORY_POLICIES);
+	advance(world, WATCHES_WAIT_MS - 1);
+	expect_current(world, false);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	advance(world, 1);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_STALE, false);
+}
+
+static void regress_13_a_first_watch_that_never_opens_is_given_up_as_any_other(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_list bytes = {.version = "4"};
+
+	list_all_but(world, INVENTORY_PODS);
+	advance(world, 60000);
+	next_request(INVENTORY_PODS);
+	kube_bytes_list(&world->body, &resources[INVENTORY_PODS], &bytes);
+	begin_answer(world, INVENTORY_PODS, 200);
+	reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+	assert_true(next_request(INVENTORY_PODS).is_watch); /* which nobody answers */
+	advance(world, WATCHES_WAIT_MS - 1);
+	expect_current(world, false);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	advance(world, 1);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_STALE, false);
+}
+
+static void what_does_not_exist_is_followed_until_it_does(void **state)
+{
+	struct world *world = *state;
+
+	list(world, INVENTORY_PODS, NULL, 0);
+	list(world, INVENTORY_NODES, NULL, 0);
+	refuse(world, INVENTORY_POLICIES, 404);
+	list(world, INVENTORY_ATTRIBUTIONS, NULL, 0);
+	refuse(world, INVENTORY_RESOURCE_CLAIMS, 404);
+	refuse(world, INVENTORY_RESOURCE_SLICES, 404);
+	assert_true(watches_state(world->watches, INVENTORY_POLICIES).followed);
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	expect_current(world, true);
+	advance(world, 600000);
+	expect_current(world, true);
+	/* Its definition was installed. */
+	list(world, INVENTORY_POLICIES, NULL, 0);
+	expect_current(world, false);
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	expect_current(world, true);
+}
+
+static void claims_that_were_never_read_are_not_waited_for_and_then_they_are(void **state)
+{
+	static const int statuses[] = {403, 500, 403};
+	struct world *world = *state;
+
+	list_all_but(world, INVENTORY_RESOURCE_CLAIMS);
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		refuse(world, INVENTORY_RESOURCE_CLAIMS, statuses[i]);
+		expect_current(world, true);
+		advance(world, 30000);
+		expect_current(world, true);
+		assert_true(gather(world, "gpu-a").grants_unknown);
+	}
+	/* Once they can be listed their watch is waited for. */
+	next_request(INVENTORY_RESOURCE_CLAIMS);
+	kube_bytes_list(&world->body, &resources[INVENTORY_RESOURCE_CLAIMS],
+			&(struct kube_bytes_list){.version = "4"});
+	begin_answer(world, INVENTORY_RESOURCE_CLAIMS, 200);
+	reflector_ended(fake_reflectors[INVENTORY_RESOURCE_CLAIMS], NULL, fake_now_ms);
+	expect_current(world, false);
+	open_watch(world, INVENTORY_RESOURCE_CLAIMS);
+	expect_current(world, false);
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+}
+
+static void without_any_claim_or_slice_their_watches_are_not_waited_for(void **state)
+{
+	struct world *world = *state;
+	static const enum inventory_kind kinds[] = {INVENTORY_RESOURCE_CLAIMS,
+						    INVENTORY_RESOURCE_SLICES};
+
+	list_all_empty(world);
+	advance(world, REFLECTOR_CATCH_UP_MS + 2000);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		end_watch(kinds[i]);
+		expect_current(world, true);
+		open_watch(world, kinds[i]);
+		advance(world, 2000);
+	}
+	/* The first one is news, and from now on something may rest on them. */
+	event_of_golden(world, INVENTORY_RESOURCE_CLAIMS, "ADDED", "claim_allocated.pb");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		end_watch(kinds[i]);
+		expect_current(world, false);
+		open_watch(world, kinds[i]);
+		advance(world, 2000);
+		expect_current(world, true);
+	}
+}
+
+/* A right that was given, of a resource that cannot be listed: that is no worse than no right. */
+static void regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever(void **state)
+{
+	struct world *world = *state;
+
+	list_all_but(world, INVENTORY_RESOURCE_CLAIMS);
+	refuse(world, INVENTORY_RESOURCE_CLAIMS, 403);
+	advance(world, 30000);
+	assert_true(watches_are_current(world->watches));
+	for (int i = 0; i < 20; i++) {
+		refuse(world, INVENTORY_RESOURCE_CLAIMS, 500);
+		advance(world, 30000);
+	}
+	assert_true(watches_are_current(world->watches));
+	expect_ages(world, JOIN_PODS_CURRENT, true);
+}
+
+static void whoever_waits_is_told_only_when_something_may_have_changed(void **state)
+{
+	struct world *world = *state;
+	unsigned before;
+
+	begin_current(world);
+	before = world->n_changed;
+	advance(world, 3600000);
+	event_of(world, INVENTORY_PODS, "ADDED", &pod_a);
+	assert_int_equal(world->n_changed, before);
+	assert_true(fake_loop_next(world->loop) == UINT64_MAX);
+	end_watch(INVENTORY_PODS);
+	before = world->n_changed;
+	advance(world, WATCHES_WAIT_MS);
+	assert_int_equal(world->n_changed, before + 1);
+	assert_true(fake_loop_next(world->loop) == UINT64_MAX);
+	advance(world, 3600000);
+	assert_int_equal(world->n_changed, before + 1);
 }
 
 static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
@@ -777,6 +1308,66 @@ static const struct CMUnitTest tests[] = {
 		claims_that_we_may_not_read_are_unknown_and_not_waited_for, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_we_may_read_no_more_is_told_until_it_is_watched_again,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		it_is_current_when_the_last_watch_is_open_and_has_caught_up, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		it_is_current_no_more_as_soon_as_a_watch_ends, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_the_server_is_away_nothing_is_current, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_watch_that_breaks_off_before_it_has_caught_up_does_not_end_its_age, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		several_watches_are_given_up_each_in_its_time, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_wait_for_a_watch_is_counted_from_the_servers_return, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_given_up_is_old_throughout_an_outage, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_is_denied_is_not_called_stale_when_it_is_given_up, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		regress_13_what_was_denied_is_not_called_stale_before_it_is_current, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		before_its_first_list_nothing_is_given_up, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_first_watch_is_waited_for_from_the_end_of_its_list_on, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		regress_13_a_first_watch_that_never_opens_is_given_up_as_any_other, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_does_not_exist_is_followed_until_it_does, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		claims_that_were_never_read_are_not_waited_for_and_then_they_are, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_any_claim_or_slice_their_watches_are_not_waited_for, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		whoever_waits_is_told_only_when_something_may_have_changed, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_a_refusal_of_claims_and_slices_is_tolerated, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * reachability - does the API server answer? One opinion for all requests of a client, so that each
+ * watch need not find out for itself. A state machine without I/O: it is told how requests end, and
+ * says when to probe.
+ *
+ *	ANSWERS --- a request fails ---> DOUBTED --- the probe fails ---> AWAY
+ *	   ^                                |                              |
+ *	   +---------- any answer ----------+------------------------------+
+ *
+ * While the server is not known to answer, watches that want to begin wait. Any answer ends that.
+ *
+ * Threads: owner.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/prng.h"
+
+/* A watch that waits for the server tries again within so much of its first answer. */
+#define REACHABILITY_JITTER_MS 200u
+
+enum reachability_state {
+	REACHABILITY_ANSWERS, /* or nothing is known yet */
+	REACHABILITY_DOUBTED, /* a request failed; a probe tells whether it was the server */
+	REACHABILITY_AWAY,    /* a probe failed too */
+};
+
+enum reachability_step {
+	REACHABILITY_NOTHING,
+	REACHABILITY_PROBE, /* send the probe now; reachability_probed() tells how it ended */
+	/*
+	 * Let one request that waits go ahead, if there is any. The server answered the last probe,
+	 * and said that it is not ready, which need not hold for every request.
+	 */
+	REACHABILITY_TRY,
+};
+
+enum reachability_probe {
+	REACHABILITY_PROBE_ANSWERED, /* the server works */
+	REACHABILITY_PROBE_REFUSED,  /* nothing listens: no server was bothered */
+	REACHABILITY_PROBE_UNREADY,  /* an answer: 5xx or 429 */
+	REACHABILITY_PROBE_FAILED,   /* no answer in time, or one that was cut */
+};
+
+struct reachability {
+	struct prng prng;
+	enum reachability_state state;
+	bool is_probing;
+	bool is_unready;       /* the last probe was REACHABILITY_PROBE_UNREADY */
+	uint64_t next_at;      /* ms; of the next probe */
+	bool was_refused;      /* the last probe that failed was REACHABILITY_PROBE_REFUSED */
+	uint64_t so_since;     /* ms; since when probes have failed as the last one did */
+};
+
+/* The server is taken to answer. seed: for jitter. */
+void reachability_init(struct reachability *reachability, uint64_t seed);
+/*
+ * now: monotonic ms, here and below. A request, not a probe, was answered: the server works. Returns
+ * the state before; when that was another one, those that wait may go ahead.
+ */
+enum reachability_state reachability_answered(struct reachability *reachability);
+/* A request, not a probe, got no answer, or one that blames the server (5xx). */
+void reachability_failed(struct reachability *reachability, uint64_t now);
+/*
+ * The probe has ended. retry_after_ms: what its answer asked for, or 0. Returns the state before, as
+ * reachability_answered().
+ */
+enum reachability_state reachability_probed(struct reachability *reachability,
+					    enum reachability_probe outcome,
+					    uint32_t retry_after_ms, uint64_t now);
+/* When to call reachability_next(); UINT64_MAX: not before one of the above. */
+uint64_t reachability_due_at(const struct reachability *reachability);
+/* What to do now. */
+enum reachability_step reachability_next(struct reachability *reachability, uint64_t now);

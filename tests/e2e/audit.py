@@ -1,0 +1,1081 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The audit: a random life of pods and random faults of every component, and each status that was
+written held against what containerd really gave to the containers.
+
+usage: audit.py [CLUSTER] [--seed N] [--minutes M]
+
+Without a cluster's name it starts one of its own with hack/up and ends it. With a name it uses that
+running one, made with `hack/up --name NAME -- OPTIONS` (OPTIONS below), and leaves it. The seed is
+printed first; the same seed makes the same choices, at about the same times. AUDIT_SEED and
+AUDIT_MINUTES do the same as the options.
+
+Three witnesses, none of which is the product or asks the API server:
+- The bundles in containerd's state folder on each node. config.json of a bundle names the pod, the
+  container, and the devices in NVIDIA_VISIBLE_DEVICES.
+- etcd. A watch there has each state of each pod and each GPUAttribution, also of those that an API
+  server wrote which was killed before it could answer. (The API server's audit log does not have
+  these.) The cluster is told to keep its objects as JSON.
+- The kubelet's checkpoint, for when a device was given out. This is up to seconds before there is a
+  bundle, and the controller may know it from then on. Whether a device was given to a container is
+  up to the bundle; the checkpoint says so only for containers that never ran.
+
+Life goes on in rounds: half a minute of faults, rest, and a calm time for the latency.
+"""
+
+import argparse
+import base64
+import collections
+import contextlib
+import http.client
+import itertools
+import json
+import math
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import modes
+from cluster import ROOT, Cluster, Direct, Failed, Tests, percentile, run, wait_for
+from sharing import Sharing, unit_of
+
+
+def sliced(replicas):
+    return Sharing({"version": "v1", "flags": {"migStrategy": "none"}, "sharing": {"timeSlicing": {
+        "resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}}, "2:A100",
+        shares={"gpu": replicas})
+
+
+# What each node starts with comes first; where there is more, it changes under the tenants.
+FLEET = {
+    "node-1": [Sharing("exclusive", "2:A100"), sliced(4)],
+    "node-2": [Sharing("time-slicing", "2:A100", shares={"gpu": 4}), sliced(2), sliced(6)],
+    "node-3": [Sharing("mps", "1:A100", shares={"gpu": 4}, mps=True)],
+    "node-4": [Sharing("mig-mixed", "2:A100:3g.20gb,1g.5gb,1g.5gb", "mixed")],
+}
+OPTIONS = ["--nodes", str(len(FLEET)), "--apiserver-arg", "--storage-media-type=application/json",
+           *itertools.chain(*(("--gpus", f"{node}={sharings[0].gpus}",
+                               "--plugin-config", f"{node}={sharings[0].config}")
+                              for node, sharings in FLEET.items()))]
+
+ROUND = 30  # seconds of faults
+MOST_PODS, CALM_PODS = 10, 8
+TO_SETTLE = 150  # how long the cluster's own parts may take; the scheduler backs off for 30 s
+AT_REST, STAYS_RIGHT = 10, 1
+STALE = 3
+LATENCY, RECENT, FEW = 2, 5, 20
+SCAN = 0.05
+TASKS = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
+ENDED = ("Succeeded", "Failed")
+LOG = os.path.join(ROOT, ".build", "log", "audit-actions.log")
+OURS = "gpu-attribution"
+
+tests = Tests(clean=lambda cluster: None)
+options = argparse.Namespace()
+
+
+# --- what is seen
+
+
+class Etcd(threading.Thread):
+    """Each state of what lies below a key of etcd's, in order; it follows etcd through restarts."""
+
+    def __init__(self, direct, prefix, take):
+        super().__init__(daemon=True)
+        self.direct, self.take = direct, take
+        self.span = {"key": self.encode(prefix), "range_end": self.encode(prefix[:-1] + "0")}
+        found = self.ask("/v3/kv/range", self.span)
+        for row in found.get("kvs", []):
+            self.tell(row, False)
+        self.next = int(found["header"]["revision"]) + 1
+        self.start()
+
+    @staticmethod
+    def encode(text):
+        return base64.b64encode(text.encode()).decode()
+
+    def post(self, path, body):
+        connection = self.direct.open(2379, timeout=10)
+        connection.request("POST", path, json.dumps(body))
+        return connection, connection.getresponse()
+
+    def ask(self, path, body):
+        connection, answer = self.post(path, body)
+        with contextlib.closing(connection):
+            return json.loads(answer.read())
+
+    def tell(self, row, is_deleted):
+        key = base64.b64decode(row["key"]).decode()
+        self.take(key, None if is_deleted else json.loads(base64.b64decode(row["value"])))
+
+    def run(self):
+        while True:
+            with contextlib.suppress(OSError, ValueError, Failed, http.client.HTTPException):
+                self.follow()
+            time.sleep(SCAN)  # etcd is away
+
+    def follow(self):
+        connection, answer = self.post(
+            "/v3/watch", {"create_request": {**self.span, "start_revision": str(self.next)}})
+        with contextlib.closing(connection):
+            while line := answer.readline():
+                for event in json.loads(line).get("result", {}).get("events", []):
+                    self.tell(event["kv"], event.get("type") == "DELETE")
+                    self.next = int(event["kv"]["mod_revision"]) + 1
+
+
+class Pod:
+    """What etcd had of a pod, by its UID."""
+
+    def __init__(self, item):
+        self.name = item["metadata"]["name"]
+        self.namespace = item["metadata"]["namespace"]
+        self.ended_at = self.deleted_at = math.inf
+        self.item = item
+
+    def update(self, item, now):
+        self.item = item
+        if self.phase() in ENDED:
+            self.ended_at = min(self.ended_at, now)
+
+    def node(self):
+        return self.item["spec"].get("nodeName")
+
+    def phase(self):
+        return self.item["status"].get("phase")
+
+    def is_leaving(self):
+        return "deletionTimestamp" in self.item["metadata"]
+
+    def condition(self, kind):
+        return next((c for c in self.item["status"].get("conditions", []) if c["type"] == kind), {})
+
+    def container_ids(self):
+        return [c.get("containerID") for c in self.item["status"].get("containerStatuses", [])]
+
+    def is_backing_off(self, container):
+        """Has it ended, and will it be started again after a while?"""
+        return self.item["spec"]["restartPolicy"] != "Never" and any(
+            c["name"] == container and
+            ("terminated" in c["state"] or
+             c["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff")
+            for c in self.item["status"].get("containerStatuses", []))
+
+
+State = collections.namedtuple("State", "at name ready tenants")
+Tenant = collections.namedtuple("Tenant", "uid container partitions confidence phase")
+
+
+class Bundle:
+    """A container that the runtime has been told to run."""
+
+    def __init__(self, node, config, now):
+        notes = config.get("annotations", {})
+        self.node = node
+        self.namespace = notes.get("io.kubernetes.cri.sandbox-namespace")
+        self.uid = notes.get("io.kubernetes.cri.sandbox-uid")
+        self.container = notes.get("io.kubernetes.cri.container-name")
+        environment = dict(row.partition("=")[::2] for row in config["process"].get("env") or [])
+        listed = environment.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
+        self.ids = {i for i in listed if i.startswith(("GPU-", "MIG-"))}
+        self.first, self.last = now, math.inf
+
+
+class History:
+    """All that was seen, by who saw it. Times are this machine's."""
+
+    def __init__(self, cluster, direct):
+        self.lock = threading.RLock()
+        self.states = []  # State, of all GPUAttributions
+        self.shown = {}  # the last one, by name
+        self.pods = {}  # by UID, also those that are gone
+        self.uid_at = {}  # of the pod at a key
+        self.bundles = {}  # by container, those that are there
+        self.past = []  # and those that were
+        self.given = {}  # (uid, container, ID) to when the checkpoint had it first
+        self.parents = {}  # GPU by ID of what is given out
+        self.direct = direct
+        self.checkpoints = {}
+        for node in FLEET:
+            for gpu in modes.devices(cluster, node):
+                self.parents[gpu["uuid"]] = gpu["uuid"]
+                self.parents.update((d["uuid"], gpu["uuid"]) for d in gpu.get("migDevices", []))
+        Etcd(direct, "/registry/pods/", self.take_pod)
+        Etcd(direct, "/registry/gpuattribution.dev/gpuattributions/", self.take_attribution)
+        threading.Thread(target=self.scan_for_ever, daemon=True).start()
+
+    def take_pod(self, key, item):
+        now = time.time()
+        with self.lock:
+            if item is None:
+                uid = self.uid_at.pop(key, None)
+                if uid:
+                    self.pods[uid].deleted_at = now
+                return
+            uid = item["metadata"]["uid"]
+            self.uid_at[key] = uid
+            self.pods.setdefault(uid, Pod(item)).update(item, now)
+
+    def take_attribution(self, key, item):
+        status = (item or {}).get("status", {})
+        tenants = [Tenant(t["podUID"], t["container"], frozenset(t.get("partitions", [])),
+                          t["confidence"], t["phase"]) for t in status.get("tenants", [])]
+        ready = next((c["status"] for c in status.get("conditions", []) if c["type"] == "Ready"),
+                     None)
+        state = State(time.time(), key.rpartition("/")[2], ready, tenants)
+        with self.lock:
+            self.states.append(state)
+            self.shown[state.name] = state
+            if item is None:
+                del self.shown[state.name]
+
+    def scan_for_ever(self):
+        while True:
+            for node in FLEET:
+                with contextlib.suppress(OSError, Failed):
+                    self.scan_bundles(node)
+                with contextlib.suppress(OSError, ValueError, KeyError):
+                    self.scan_checkpoint(node)
+            time.sleep(SCAN)
+
+    def scan_bundles(self, node):
+        folder = f"/proc/{self.direct.recorded_pid(node)}/root/{TASKS}"
+        there, now = set(os.listdir(folder)), time.time()
+        for name in there - self.bundles.keys():
+            with contextlib.suppress(OSError, ValueError, KeyError):  # half written: next time
+                with open(os.path.join(folder, name, "config.json"), encoding="utf-8") as file:
+                    bundle = Bundle(node, json.load(file), now)
+                with self.lock:
+                    self.bundles[name] = bundle
+        for name in [n for n, b in self.bundles.items() if b.node == node and n not in there]:
+            with self.lock:
+                bundle = self.bundles.pop(name)
+                bundle.last = now
+                self.past.append(bundle)
+
+    def scan_checkpoint(self, node):
+        path = os.path.join(self.direct.state, node, "kubelet", "device-plugins",
+                            "kubelet_internal_checkpoint")
+        at = os.stat(path).st_mtime
+        if self.checkpoints.get(node) == at:
+            return
+        with open(path, encoding="utf-8") as file:
+            entries = json.load(file)["Data"]["PodDeviceEntries"] or []
+        self.checkpoints[node] = at
+        with self.lock:
+            for entry in entries:
+                for device in itertools.chain(*entry["DeviceIDs"].values()):
+                    self.given.setdefault(
+                        (entry["PodUID"], entry["ContainerName"], unit_of(device)), at)
+
+    def live_pods(self, namespace="default", app=None):
+        with self.lock:
+            pods = [(uid, self.pods[uid]) for uid in self.uid_at.values()]
+        return {uid: pod for uid, pod in pods if pod.namespace == namespace and (
+            not app or pod.item["metadata"]["labels"].get("app.kubernetes.io/name") == app)}
+
+    def ours(self, part, node=None):
+        """Pods of the controller or the agent (of a node)."""
+        return {uid: pod for uid, pod in self.live_pods(OURS, f"{OURS}-{part}").items()
+                if not node or pod.node() == node}
+
+    def all_bundles(self):
+        with self.lock:
+            return [b for b in [*self.past, *self.bundles.values()] if b.namespace == "default"]
+
+    def running(self):
+        with self.lock:
+            return [b for b in self.bundles.values() if b.namespace == "default" and b.container]
+
+
+# --- what is done
+
+
+Rest = collections.namedtuple("Rest", "at longest wrong n")
+
+
+class Outage:
+    """A time in which a part could not do its work. scope: "api", "controller", "agent/node-1" or
+    "node-1"."""
+
+    def __init__(self, scope, what, is_over):
+        self.scope, self.what, self.is_over = scope, what, is_over
+        self.start, self.end = time.time(), math.inf
+
+
+class Life:
+    """What happens to the cluster. Two hands do the faults, one of the control plane and one of the
+    rest, and one the pods; each has its own random numbers."""
+
+    def __init__(self, cluster):
+        self.cluster, self.direct = cluster, Direct(cluster)
+        self.began, self.actions, self.outages = time.time(), [], []
+        self.kinds = collections.Counter()
+        self.done = threading.Event()
+        self.lock = threading.Lock()
+        self.chances = {hand: random.Random(f"{options.seed} {hand}")
+                        for hand in ("pods", "control plane", "nodes")}
+        self.sharing = {node: sharings[0] for node, sharings in FLEET.items()}
+        self.wanted, self.number = [], 0
+        self.rests = []
+        os.makedirs(os.path.dirname(LOG), exist_ok=True)
+        self.log = open(LOG, "w", encoding="utf-8")  # pylint: disable=consider-using-with
+        self.history = History(cluster, self.direct)
+        threading.Thread(target=self.watch_outages, daemon=True).start()
+
+    def say(self, text):
+        with self.lock:
+            now = time.time()
+            self.actions.append((now, text))
+            self.log.write(f"{clock(now)} {now - self.began:7.2f} s  {text}\n")
+            self.log.flush()
+
+    def around(self, at):
+        """What was done before something went wrong, and just after."""
+        return [f"  {clock(when)} {text}" for when, text in self.actions
+                if at - 20 <= when <= at + 2]
+
+    # outages
+
+    def fault(self, kind, scope, what, is_over=lambda: False):
+        self.kinds[kind] += 1
+        self.say(f"{kind}: {what}")
+        outage = Outage(scope, what, is_over)
+        with self.lock:
+            self.outages.append(outage)
+        return outage
+
+    def watch_outages(self):
+        while True:
+            with self.lock:
+                waiting = [outage for outage in self.outages if outage.end == math.inf]
+            for outage in waiting:
+                with contextlib.suppress(Failed, KeyError, OSError):
+                    if outage.is_over() and outage.end == math.inf:
+                        outage.end = time.time()
+                        self.say(f"over: {outage.what}")
+            time.sleep(SCAN)
+
+    def is_restarted(self, component):
+        """Tells whether another process of the component runs than now."""
+        before = self.direct.recorded_pid(component)
+
+        def has_another():
+            now = self.direct.recorded_pid(component)
+            return now != before and os.path.exists(f"/proc/{now}")
+        return has_another
+
+    def is_serving(self, component):
+        """The same of what the API server is made of, and it has to answer."""
+        is_new = self.is_restarted(component)
+        return lambda: is_new() and self.direct.is_ready()
+
+    def is_replaced(self, part, node=None):
+        """Tells whether another container of ours is ready than those that are there now."""
+        before = {i for pod in self.history.ours(part, node).values() for i in pod.container_ids()}
+
+        def is_ready():
+            return any(pod.condition("Ready").get("status") == "True" and not pod.is_leaving()
+                       and not before & set(pod.container_ids())
+                       for pod in self.history.ours(part, node).values())
+        return is_ready
+
+    def pause(self, kind, scopes, what, pids, seconds):
+        """Holds processes for a while. `scopes`: whose outage it is; the API server's ends when it
+        answers."""
+        is_over = self.direct.is_ready if "api" in scopes else lambda: False
+        outages = [self.fault(kind, scopes[0], f"{what} for {seconds:.1f} s")]
+        for scope in scopes[1:]:
+            outages.append(Outage(scope, what, lambda: False))
+            with self.lock:
+                self.outages.append(outages[-1])
+        held = []
+        try:
+            for pid in pids():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+                    held.append(pid)
+            self.done.wait(seconds)
+        finally:
+            for pid in held:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+            for outage in outages:
+                outage.is_over = is_over if outage.scope == "api" else lambda: True
+
+    def kill(self, kind, scope, component, is_over):
+        self.fault(kind, scope, f"{component} is killed", is_over)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.direct.recorded_pid(component), signal.SIGKILL)
+
+    # the control plane
+
+    def disturb_control_plane(self, chance):
+        choice = chance.choices(["burst", "away", "pause", "restart", "etcd", "pause etcd"],
+                                [20, 2, 4, 1, 2, 2])[0]
+        api = "kube-apiserver"
+        if choice == "burst":
+            for _ in range(chance.randint(2, 5)):
+                self.kill("API server killed", "api", api, self.is_serving(api))
+                self.wait_api()
+                self.done.wait(chance.uniform(0.2, 5))
+        elif choice == "away":
+            self.fault("API server away", "api", "the API server is away", self.is_serving(api))
+            self.stop_and_start("kill", api, chance.uniform(2, 10))
+        elif choice == "restart":
+            self.fault("API server restarted", "api", "the API server is restarted",
+                       self.is_serving(api))
+            self.stop_and_start("stop", api, 0)
+        elif choice == "etcd":
+            self.kill("etcd killed", "api", "etcd", self.is_serving("etcd"))
+        else:
+            component = "etcd" if choice == "pause etcd" else api
+            self.pause(f"{component} paused", ["api"], f"{component} is paused",
+                       lambda: [self.direct.recorded_pid(component)], chance.uniform(1, 15))
+        self.wait_api()
+        self.done.wait(chance.uniform(1, 5))
+
+    def stop_and_start(self, verb, component, seconds):
+        try:
+            self.cluster.ctl(verb, component)
+            self.done.wait(seconds)
+        finally:
+            self.cluster.ctl("start", component)
+
+    def wait_api(self):
+        def is_up():
+            return not any(o.scope == "api" and o.end == math.inf for o in self.outages)
+        wait_for("the API server", is_up, timeout=60)
+
+    # the nodes and what is ours
+
+    def disturb_nodes(self, chance):
+        node = chance.choice(list(FLEET))
+        part = chance.choice(["kubelet", "device-plugin", "containerd", "node", "configuration",
+                              "controller", "agent"])
+        if part == "node":
+            self.pause_node(node, chance.uniform(1, 15))
+        elif part == "configuration":
+            self.change_configuration(chance)
+        elif part in ("controller", "agent"):
+            self.disturb_ours(chance, part, node if part == "agent" else None)
+        else:
+            component = f"{node}/{part}"
+            how = chance.choice(["kill", "pause", "restart"])
+            if how == "kill":
+                self.kill(f"{part} killed", node, component, self.is_restarted(component))
+            elif how == "pause":
+                self.pause(f"{part} paused", [node], f"{component} is paused",
+                           lambda: [self.direct.recorded_pid(component)], chance.uniform(1, 15))
+            else:
+                self.fault(f"{part} restarted", node, f"{component} is restarted",
+                           self.is_restarted(component))
+                self.stop_and_start("stop", component, 0)
+        self.done.wait(chance.uniform(0.5, 5))
+
+    def pause_node(self, node, seconds):
+        init = self.direct.recorded_pid(node)
+        scopes = [node, f"agent/{node}"]
+        if any(self.history.ours("controller", node)):
+            scopes.append("controller")
+
+        def processes():
+            """Its process 1, which is held first, then all below it, twice over for those that were
+            being born."""
+            yield init
+            for _ in range(2):
+                yield from below(init)
+        self.pause("node paused", scopes, f"{node} is paused", processes, seconds)
+
+    def change_configuration(self, chance):
+        node = chance.choice([node for node, sharings in FLEET.items() if len(sharings) > 1])
+        sharing = chance.choice([s for s in FLEET[node] if s is not self.sharing[node]])
+        component = f"{node}/device-plugin"
+        self.fault("configuration changed", node,
+                   f"{node} offers each GPU {sharing.shares.get('gpu', 1)} times",
+                   self.is_restarted(component))
+        self.sharing[node] = sharing
+        modes.put_config(self.cluster, node, sharing.config)
+        self.stop_and_start("stop", component, 0)
+
+    def disturb_ours(self, chance, part, node):
+        scope = f"agent/{node}" if node else part
+        name = f"the {part}{f' of {node}' if node else ''}"
+        how, seconds = chance.choice(["kill", "pause", "delete"]), chance.uniform(1, 15)
+        pods = [pod for pod in self.history.ours(part, node).values() if not pod.is_leaving()]
+        if not pods or not all(pods[0].container_ids()):
+            return
+        pod = pods[0]
+        # The kubelet makes a container wait that ends twice, up to minutes: then a new pod instead.
+        if how == "kill" and pod.item["status"]["containerStatuses"][0]["restartCount"]:
+            how = "delete"
+        if how == "pause":
+            self.pause(f"{part} paused", [scope], f"{name} is paused",
+                       lambda: [self.cluster.pid_of(pod.item)], seconds)
+        elif how == "kill":
+            self.fault(f"{part} killed", scope, f"{name} is killed", self.is_replaced(part, node))
+            os.kill(self.cluster.pid_of(pod.item), signal.SIGKILL)
+        else:
+            path = f"/api/v1/namespaces/{OURS}/pods/{pod.name}"
+            is_over = self.is_replaced(part, node)
+            if self.direct.request("DELETE", path)[0] == 200:
+                self.fault(f"{part} replaced", scope, f"{name} is deleted", is_over)
+
+    # the pods
+
+    def make_pod(self, chance, name, is_calm=False):
+        node = chance.choices(list(FLEET), [2, 4, 3, 3])[0]
+        resource = "nvidia.com/gpu"
+        if node == "node-4":
+            resource = chance.choices([resource, "nvidia.com/mig-1g.5gb", "nvidia.com/mig-3g.20gb"],
+                                      [1, 2, 1])[0]
+        kind = "stays" if is_calm else chance.choices(
+            ["stays", "ends", "crashes", "pair", "two"], [50, 20, 12, 9, 9])[0]
+        manifest = Cluster.pod_manifest(name, node, 2 if kind == "two" else 1, chance.randint(0, 3),
+                                        resource)
+        spec, container = manifest["spec"], manifest["spec"]["containers"][0]
+        seconds = chance.uniform(1, 8)
+        if kind == "ends":
+            spec["restartPolicy"] = "Never"
+            container["command"] = ["/bin/sh", "-c", f"sleep {seconds:.1f}"]
+        elif kind == "crashes":
+            container["command"] = ["/bin/sh", "-c", f"sleep {seconds / 3:.1f}; exit 1"]
+        elif chance.random() < 0.3:  # takes all of its grace period
+            container["command"] = ["/bin/sh", "-c", "trap '' TERM; sleep 100000"]
+        if kind == "pair":
+            spec["containers"].append({**container, "name": "other"})
+        # Without the scheduler the kubelet may have to refuse it.
+        if chance.random() < 0.4:
+            del spec["nodeSelector"]
+            spec["nodeName"] = node
+        return kind, manifest
+
+    def create(self, kind, manifest):
+        """Returns whether that is settled: created, or it can never be."""
+        name = manifest["metadata"]["name"]
+        code, _ = self.direct.request("POST", "/api/v1/namespaces/default/pods", manifest)
+        if code == 409:  # the one before it is not gone yet
+            return False
+        node = manifest["spec"].get("nodeName") or \
+            manifest["spec"]["nodeSelector"]["kubernetes.io/hostname"]
+        self.say(f"pod {name} ({kind}, {node}) is created: {code}")
+        return True
+
+    def delete(self, name, grace):
+        code, _ = self.direct.request("DELETE", f"/api/v1/namespaces/default/pods/{name}",
+                                      {"gracePeriodSeconds": grace} if grace is not None else None)
+        self.say(f"pod {name} is deleted, grace {grace}: {code}")
+
+    def live(self, chance):
+        self.wanted = [row for row in self.wanted if not self.create(*row)]
+        pods = sorted(pod.name for pod in self.history.live_pods().values()
+                      if not pod.is_leaving())
+        what = chance.choices(["create", "delete", "replace"], [5, 3, 2])[0]
+        if len(pods) < 4:
+            what = "create"
+        elif len(pods) >= MOST_PODS and what == "create":
+            what = "delete"
+        if what == "create":
+            self.number += 1
+            self.create(*self.make_pod(chance, f"pod-{self.number}"))
+        else:
+            name = chance.choice(pods)
+            self.delete(name, chance.choice([None, 0, 0, 1, 2, 3]))
+            if what == "replace" and not any(m["metadata"]["name"] == name for _, m in self.wanted):
+                self.wanted.append(self.make_pod(chance, name))
+        self.done.wait(chance.uniform(0.2, 1.6))
+
+    # rounds
+
+    def hand(self, name, work):
+        chance = self.chances[name]
+        while not self.done.is_set():
+            try:
+                work(chance)
+            except (Failed, OSError, subprocess.SubprocessError, KeyError) as error:
+                self.say(f"{name}: {type(error).__name__} {error}")
+
+    def disturb(self, seconds):
+        self.done.clear()
+        hands = [threading.Thread(target=self.hand, args=row) for row in (
+            ("pods", self.live), ("control plane", self.disturb_control_plane),
+            ("nodes", self.disturb_nodes))]
+        for hand in hands:
+            hand.start()
+        time.sleep(seconds)  # how long they go on
+        self.done.set()
+        for hand in hands:
+            hand.join()
+        self.say("no more faults")
+
+    def calm(self):
+        """Other pods, while nothing fails."""
+        self.done.clear()
+        chance = self.chances["pods"]
+        last = max((outage.end for outage in self.outages), default=0)
+        self.done.wait(max(0.0, last + RECENT - time.time()))
+        for uid, pod in self.history.live_pods().items():
+            if chance.random() < 0.6 or pod.phase() in ENDED or uid in self.backing_off():
+                self.delete(pod.name, 0)
+        self.wanted.clear()
+        for _ in range(CALM_PODS):
+            self.number += 1
+            self.create(*self.make_pod(chance, f"pod-{self.number}", is_calm=True))
+            self.done.wait(0.3)
+
+    def backing_off(self):
+        return {uid for uid, pod in self.history.live_pods().items()
+                if any(pod.is_backing_off(c["name"]) for c in pod.item["spec"]["containers"])}
+
+    def go(self):
+        end = time.time() + options.minutes * 60
+        self.rest()
+        self.calm()
+        self.rest()
+        while time.time() < end:
+            self.disturb(ROUND)
+            if not self.rest():
+                return self
+            self.calm()
+            self.rest()
+        return self
+
+    # rest
+
+    def what_is_down(self):
+        """What of the cluster's own parts does not work; or nothing."""
+        for outage in self.outages:
+            if outage.end == math.inf:
+                return f"not over: {outage.what}"
+        if not self.direct.is_ready():
+            return "the API server"
+        for node, sharing in self.sharing.items():
+            item = self.cluster.node(node)
+            ready = next(c for c in item["status"]["conditions"] if c["type"] == "Ready")
+            if ready["status"] != "True":
+                return f"{node}: {ready}"
+            offer = sharing.offer(modes.devices(self.cluster, node))
+            if modes.allocatable(self.cluster, node) != offer:
+                return f"{node} does not offer {offer}"
+            if not self.is_up("agent", node):
+                return f"the agent of {node}"
+        return "" if self.is_up("controller") else "the controller"
+
+    def is_up(self, part, node=None):
+        pods = self.history.ours(part, node).values()
+        return len(pods) == 1 and all(pod.condition("Ready").get("status") == "True"
+                                      and not pod.is_leaving() for pod in pods)
+
+    def what_moves(self):
+        """UIDs of pods that are on their way, or whose containers are, with what it is."""
+        pods, found = self.history.live_pods(), {}
+        running = collections.defaultdict(set)
+        for bundle in self.history.running():
+            running[bundle.uid].add(bundle.container)
+            if bundle.uid not in pods:
+                found[bundle.uid] = f"a container of {bundle.uid}, which has no pod any more"
+        for uid, pod in pods.items():
+            if why := self.why_it_moves(pod, running[uid]):
+                found[uid] = f"{pod.name} {why}"
+        return found
+
+    @staticmethod
+    def why_it_moves(pod, running):
+        if pod.is_leaving():
+            return "is being deleted"
+        if pod.phase() in ENDED:
+            return "has ended and its containers have not" if running else ""
+        if not pod.node():
+            is_settled = pod.condition("PodScheduled").get("reason") == "Unschedulable"
+            return "" if is_settled else "is not scheduled"
+        missing = [c["name"] for c in pod.item["spec"]["containers"]
+                   if c["name"] not in running and not pod.is_backing_off(c["name"])]
+        return f"does not run {', '.join(missing)}" if missing else ""
+
+    def truth(self):
+        """(uid, container, GPU) of each container that runs, to its partitions."""
+        found = {}
+        for bundle in self.history.running():
+            for device in bundle.ids:
+                key = (bundle.uid, bundle.container, self.history.parents.get(device, device))
+                found.setdefault(key, set())
+                if device.startswith("MIG-"):
+                    found[key].add(device)
+        return found
+
+    def differences(self, moving):
+        """What is wrong with the statuses as they are now, but for pods that move; and with their
+        condition when nothing does. A container that is about to be started again holds its
+        devices, and may be listed with those that it has had."""
+        waiting, truth = self.backing_off(), self.truth()
+        had = {(b.uid, b.container, self.history.parents.get(i, i))
+               for b in self.history.all_bundles() for i in b.ids}
+        with self.history.lock:
+            states = list(self.history.shown.values())
+        gpus = {gpu.lower(): gpu for gpu in self.history.parents.values()}
+        shown = {(t.uid, t.container, gpus.get(state.name, state.name)): set(t.partitions)
+                 for state in states for t in state.tenants if t.uid in self.history.pods
+                 and self.history.pods[t.uid].namespace == "default"}
+        wrong = [f"not listed: {self.told(key)}" for key in truth.keys() - shown.keys()
+                 if key[0] not in moving]
+        wrong += [f"listed: {self.told(key)}" for key in shown.keys() - truth.keys()
+                  if key[0] not in moving and (key[0] not in waiting or key not in had)]
+        wrong += [f"{self.told(key)}: {sorted(shown[key])}, not {sorted(truth[key])}"
+                  for key in truth.keys() & shown.keys() if shown[key] != truth[key]]
+        if not moving:
+            wrong += [f"{state.name}: Ready is {state.ready}" for state in states
+                      if state.ready != "True"]
+        return wrong
+
+    def told(self, key):
+        uid, container, gpu = key
+        pod = self.history.pods.get(uid)
+        return f"{pod.name if pod else '?'}/{container} ({uid}) on {gpu}"
+
+    def rest(self):
+        """Waits until all is up, and then until nothing moves and all is right. What is wrong may
+        be so for ten seconds; each thing has its own, from when its pod stopped to move. Returns
+        whether the cluster came to rest."""
+        end = time.time() + TO_SETTLE
+        if why := self.wait_up(end):
+            self.rests.append(Rest(time.time(), 0, [f"within {TO_SETTLE} s not up: {why}"], 0))
+            return False
+        since, longest, right_since = {}, 0.0, None
+        while True:
+            now, moving = time.time(), self.what_moves()
+            wrong = self.differences(moving)
+            since = {what: since.get(what, now) for what in wrong}
+            longest = max([longest, *(now - at for at in since.values())])
+            right_since = None if wrong or moving else right_since or now
+            if longest > AT_REST:
+                return self.rested([what for what, at in since.items() if now - at > AT_REST],
+                                   longest)
+            if right_since and now - right_since >= STAYS_RIGHT:
+                return self.rested([], longest)
+            if now > end:
+                what = f"within {TO_SETTLE} s no rest: {'; '.join([*moving.values(), *wrong])}"
+                self.rests.append(Rest(now, longest, [what], 0))
+                return False
+            time.sleep(SCAN)
+
+    def wait_up(self, end):
+        """Returns what is not up at the end."""
+        while True:
+            try:
+                why = self.what_is_down()
+            except (Failed, KeyError, OSError) as error:
+                why = str(error)
+            if not why:
+                self.say("all is up")
+            if not why or time.time() > end:
+                return why
+            time.sleep(0.3)
+
+    def rested(self, wrong, longest):
+        n = len(self.truth())
+        self.say(f"at rest, {n} tenants; wrong for {longest:.2f} s at most; "
+                 f"{'; '.join(wrong) or 'now right'}")
+        self.rests.append(Rest(time.time(), longest, wrong, n))
+        return True
+
+
+def clock(at):
+    return time.strftime("%H:%M:%S", time.localtime(at)) + f"{at % 1:.3f}"[1:]
+
+
+def below(pid):
+    """The processes that descend from one."""
+    children = collections.defaultdict(list)
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{entry}/stat", encoding="utf-8") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+                children[parent].append(int(entry))
+    found, queue = [], [pid]
+    while queue:
+        queue = [child for parent in queue for child in children[parent]]
+        found += queue
+    return found
+
+
+# --- the judgement
+
+
+Wrong = collections.namedtuple("Wrong", "at state tenant why")
+
+
+class Judge:
+    """Holds what was published against what was."""
+
+    def __init__(self, life):
+        self.life, self.history = life, life.history
+        with self.history.lock:
+            self.states = [s._replace(tenants=[t for t in s.tenants if self.is_ours_to_judge(t)])
+                           for s in self.history.states]
+        self.end = time.time()
+        self.gpus = {gpu.lower(): gpu for gpu in self.history.parents.values()}
+        self.ran, self.had = collections.defaultdict(list), {}
+        for bundle in self.history.all_bundles():
+            self.ran[bundle.uid].append(bundle)
+            for device in bundle.ids:
+                key = (bundle.uid, bundle.container, device)
+                self.had[key] = min(bundle.first, self.had.get(key, math.inf))
+        self.blind = self.union({"api", "controller"})
+
+    def is_ours_to_judge(self, tenant):
+        pod = self.history.pods.get(tenant.uid)
+        return not pod or pod.namespace == "default"
+
+    def union(self, scopes):
+        """The times in which one of these was away, joined."""
+        joined = []
+        for outage in sorted((o for o in self.life.outages if o.scope in scopes),
+                             key=lambda o: o.start):
+            if joined and outage.start <= joined[-1][1]:
+                joined[-1][1] = max(joined[-1][1], outage.end)
+            else:
+                joined.append([outage.start, outage.end])
+        return joined
+
+    def seconds(self, start, end):
+        """How much time was between them, without that in which nobody could have written."""
+        away = sum(max(0.0, min(end, b) - max(start, a)) for a, b in self.blind)
+        return max(0.0, end - start - away)
+
+    def devices(self, state, tenant):
+        """What the status says that the container has."""
+        return tenant.partitions or {self.gpus.get(state.name, state.name)}
+
+    def first_given(self, tenant, device):
+        """When it was given the device, by the runtime or before that by the kubelet. A partition
+        is one device; a status may also name just the GPU around it."""
+        ids = {device} | {i for i, gpu in self.history.parents.items() if gpu == device}
+        keys = [(tenant.uid, tenant.container, i) for i in ids]
+        return (min(self.had.get(key, math.inf) for key in keys),
+                min(self.history.given.get(key, math.inf) for key in keys))
+
+    def false_tenants(self):
+        """Those that never had the device, or not yet; and counts."""
+        wrong, n, unstarted = [], 0, 0
+        for state in self.states:
+            for tenant in state.tenants:
+                if tenant.confidence == "Unconfirmed":
+                    continue
+                n += 1
+                has_run = any(b.container == tenant.container for b in self.ran[tenant.uid])
+                unstarted += not has_run
+                for device in self.devices(state, tenant):
+                    ran, given = self.first_given(tenant, device)
+                    if has_run and ran == math.inf:
+                        wrong.append(Wrong(state.at, state, tenant, f"never ran with {device}"))
+                    elif min(ran, given - 2 * SCAN) > state.at:
+                        why = f"was not given {device} before {clock(min(ran, given))}" \
+                            if min(ran, given) < math.inf else f"was never given {device}"
+                        wrong.append(Wrong(state.at, state, tenant, why))
+        return wrong, n, unstarted
+
+    def gone_at(self, uid):
+        """When the pod was deleted, or had ended with its containers gone."""
+        pod = self.history.pods.get(uid)
+        if not pod:
+            return math.inf
+        ended = max([pod.ended_at, *(bundle.last for bundle in self.ran[uid])])
+        return min(pod.deleted_at, ended)
+
+    def stale(self):
+        """Those that were written late, and those that stood too long; how often pods that had gone
+        were named at the time of a write by the clock on the wall; and the longest time for which
+        one stood."""
+        written, stood, by_wall, longest = [], [], 0, 0.0
+        ends = {}
+        for state in reversed(self.states):
+            end, ends[state.name] = ends.get(state.name, self.end), state.at
+            for tenant in state.tenants if state.ready == "True" else []:
+                gone = self.gone_at(tenant.uid)
+                late = self.seconds(gone, state.at) if gone < state.at else 0
+                by_wall += gone + STALE < state.at
+                if late > STALE:
+                    written.append(Wrong(state.at, state, tenant, f"gone since {clock(gone)}, "
+                                         f"{late:.1f} s before the write"))
+                if gone < end:
+                    lasted = self.seconds(gone, end)
+                    longest = max(longest, lasted)
+                    if lasted > STALE >= late:
+                        stood.append(Wrong(min(end, self.end), state, tenant, f"gone since "
+                                           f"{clock(gone)}, listed for {lasted:.1f} s more, until "
+                                           f"{clock(end)}"))
+        return written[::-1], stood[::-1], by_wall, longest
+
+    def latencies(self):
+        """Of allocations with no outage around: (uid, seconds from the allocation, seconds from the
+        bundle), and how many were not counted."""
+        first = {}
+        for state in self.states:
+            for tenant in state.tenants:
+                first.setdefault(tenant.uid, state.at)
+        given = {}
+        for (uid, _, _), at in self.history.given.items():
+            given[uid] = min(at, given.get(uid, math.inf))
+        found, left_out = [], 0
+        for uid, pod in self.history.pods.items():
+            bundle = min((b.first for b in self.ran[uid]), default=math.inf)
+            start = min(bundle, given.get(uid, math.inf))
+            if pod.namespace != "default" or start == math.inf:
+                continue
+            shown = first.get(uid, min(self.gone_at(uid), self.end))
+            scopes = {"api", "controller", pod.node(), f"agent/{pod.node()}"}
+            if any(a < shown and b > start - RECENT for a, b in self.union(scopes)):
+                left_out += 1
+            elif uid in first or shown - start > LATENCY:
+                found.append((uid, max(0.0, shown - start),
+                              max(0.0, shown - bundle) if bundle < math.inf else None))
+        return found, left_out
+
+
+LIVES = {}
+
+
+def judged(cluster):
+    """The life is lived once, at the first promise; all judge the same."""
+    if cluster.name not in LIVES:
+        life = Life(cluster)
+        LIVES[cluster.name] = Judge(life.go())
+    return LIVES[cluster.name]
+
+
+def cases(judge, wrong, limit=5):
+    """The first of what went wrong, one for each pod and object, with what was done before."""
+    lines, told = [], set()
+    for at, state, tenant, why in wrong:
+        if (state.name, tenant.uid) in told or len(told) == limit:
+            continue
+        told.add((state.name, tenant.uid))
+        pod = judge.history.pods.get(tenant.uid)
+        lines.append(f"{clock(state.at)} {state.name}, Ready={state.ready}, names "
+                     f"{pod.name if pod else '?'}/{tenant.container} ({tenant.uid}), "
+                     f"{tenant.confidence}, {tenant.phase}: {why}")
+        lines += judge.life.around(at)
+    n = len({(case.state.name, case.tenant.uid) for case in wrong})
+    return lines + ([f"and {n - limit} more"] if n > limit else [])
+
+
+def keep_logs(cluster):
+    """What the controller and the agents said, beside the log of actions."""
+    folder = LOG.replace("-actions.log", "-logs")
+    shutil.rmtree(folder, ignore_errors=True)
+    state = cluster.ctl("state").strip()
+    for node in FLEET:
+        for name in os.listdir(os.path.join(state, node, "pod-logs")):
+            if name.startswith(f"{OURS}_"):
+                shutil.copytree(os.path.join(state, node, "pod-logs", name),
+                                os.path.join(folder, node, name))
+    return folder
+
+
+def refuse(cluster, note, lines):
+    raise AssertionError("\n".join([note, *lines, f"logs: {LOG} {keep_logs(cluster)}"]))
+
+
+def told_latencies(title, values):
+    if len(values) < FEW:
+        return f"{title}: {len(values)} samples, max {max(values, default=0):.3f} s"
+    return f"{title}: {len(values)} samples, p50 {percentile(values, 50):.3f}, " \
+        f"p99 {percentile(values, 99):.3f}, max {max(values):.3f} s"
+
+
+@tests.promise
+def no_status_named_a_pod_that_never_had_the_device(cluster):
+    judge = judged(cluster)
+    wrong, n, unstarted = judge.false_tenants()
+    faults = ", ".join(f"{n} {kind}" for kind, n in judge.life.kinds.most_common())
+    names = collections.Counter(t.confidence for s in judge.states for t in s.tenants)
+    containers = {(b.uid, b.container) for b in judge.history.all_bundles() if b.container}
+    note = "\n".join([
+        f"{len(judge.states)} statuses and {n} tenants in them judged "
+        f"({', '.join(f'{n} {name}' for name, n in names.items())})",
+        f"{len(containers)} containers of {len([u for u in judge.ran if judge.ran[u]])} pods ran",
+        f"{unstarted} tenants whose container never ran are judged by the kubelet's checkpoint",
+        f"faults: {faults}"])
+    if wrong:
+        refuse(cluster, note, cases(judge, wrong))
+    return note
+
+
+@tests.promise
+def no_ready_status_named_a_pod_gone_for_more_than_3_s(cluster):
+    judge = judged(cluster)
+    written, stood, by_wall, longest = judge.stale()
+    ready = [s for s in judge.states if s.ready == "True"]
+    note = "\n".join([
+        f"{len(ready)} ready statuses judged, {sum(len(s.tenants) for s in ready)} tenants; "
+        f"{sum(judge.gone_at(uid) < math.inf for uid in judge.history.pods)} pods went",
+        f"written with a pod that was gone: {len(written)}; stood with one: {len(stood)}; the "
+        f"longest {longest:.2f} s. Time in which the API server, etcd or the controller was away "
+        f"does not count; with it, {by_wall} tenants were written late"])
+    if written or stood:
+        refuse(cluster, note, cases(judge, written + stood))
+    return note
+
+
+@tests.promise
+def at_rest_every_status_is_what_the_containers_have_within_10_s(cluster):
+    judge = judged(cluster)
+    rests = judge.life.rests
+    note = f"{len(rests)} times at rest, with {sum(rest.n for rest in rests)} tenants; something " \
+        f"was wrong for up to {', '.join(f'{rest.longest:.2f}' for rest in rests)} s"
+    lines = []
+    for rest in rests:
+        if rest.wrong:
+            lines += [f"{clock(rest.at)} {line}" for line in rest.wrong] + \
+                judge.life.around(rest.at - AT_REST)
+    if lines:
+        refuse(cluster, note, lines)
+    return note
+
+
+@tests.promise
+def an_allocation_is_in_the_status_within_2_s_outside_outages(cluster):
+    judge = judged(cluster)
+    found, left_out = judge.latencies()
+    allocated = [seconds for _, seconds, _ in found]
+    note = "\n".join([
+        told_latencies("allocated -> status", allocated),
+        told_latencies("bundle -> status", [s for _, _, s in found if s is not None]),
+        f"not counted, for an outage within {RECENT} s: {left_out}"])
+    assert allocated, note
+    if percentile(allocated, 99) > LATENCY:
+        late = [(uid, seconds) for uid, seconds, _ in found if seconds > LATENCY]
+        refuse(cluster, note, [f"{judge.history.pods[uid].name} ({uid}): {seconds:.2f} s"
+                               for uid, seconds in late])
+    return note
+
+
+def main():
+    # hack/test may be ended: what was started here is to end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0])
+    parser.add_argument("cluster", nargs="?")
+    parser.add_argument("--seed", default=os.environ.get("AUDIT_SEED") or secrets.randbelow(10**9))
+    parser.add_argument("--minutes", type=float, default=os.environ.get("AUDIT_MINUTES") or 2)
+    parser.parse_args(namespace=options)
+    print(f"# seed {options.seed}, {options.minutes} minutes; actions: {LOG}", flush=True)
+    if options.cluster:
+        return tests.run(Cluster(options.cluster))
+    # Its own name: neither a cluster that somebody works with nor another run is in the way.
+    name = f"audit-{os.getpid()}"
+    try:
+        run("hack/up", "--name", name, "--", *OPTIONS, timeout=3600)
+        return tests.run(Cluster(name))
+    finally:
+        run("hack/down", "--name", name, timeout=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

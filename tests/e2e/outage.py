@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How soon the controller sees again after the API server was away, and what it asks and writes
+meanwhile.
+
+usage: outage.py [CLUSTER] [--runs N]
+
+Without a cluster's name it starts one of its own with hack/up and ends it. With a name it uses that
+running one, made with `hack/up --name NAME -- OPTIONS` (OPTIONS below), and leaves it. A run kills
+the API server five times within a minute; the default is one run. It needs nothing of the
+controller but its name and its metrics, so copied into an older checkout it measures that.
+
+The API server's audit log says when it answered each watch, to the microsecond. A watch that was
+not back before the next kill counts with the time until then, so as less than it was.
+"""
+
+import argparse
+import collections
+import json
+import math
+import os
+import signal
+import sys
+import time
+from datetime import datetime
+
+from cluster import (CONTROLLER_USER, WRITES, Cluster, Direct, Failed, Tests, percentile, run,
+                     wait_for)
+
+OPTIONS = ("--nodes", "1", "--gpus", "2:A100")
+API_SERVER = "kube-apiserver"
+WATCHED = ("pods", "nodes", "clusterpolicies", "gpuattributions", "resourceclaims",
+           "resourceslices")
+KILLS, SECONDS_BETWEEN = 5, 12
+LONG_OUTAGE, QUIET = 60, 20
+PATIENCE = 90  # until all watches are back
+
+tests = Tests(clean=lambda cluster: None)
+options = argparse.Namespace(runs=1)
+
+Kill = collections.namedtuple("Kill", "at ready until")  # until: the next kill, or long after
+
+
+def moment(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def what_of(event):
+    """The resource that an audit event is about, or the path of a request for none."""
+    return event.get("objectRef", {}).get("resource") or event["requestURI"]
+
+
+class Log:
+    """What the API server's audit log says of the controller from now on."""
+
+    def __init__(self, direct):
+        self.path = os.path.join(direct.state, "log", "audit.log")
+        self.offset = os.path.getsize(self.path)
+        self.events = []
+
+    def read(self):
+        with open(self.path, encoding="utf-8") as file:
+            file.seek(self.offset)
+            for line in file:
+                if not line.endswith("\n"):
+                    break
+                self.offset += len(line.encode())
+                event = json.loads(line)
+                if event.get("user", {}).get("username") == CONTROLLER_USER:
+                    self.events.append(event)
+        return self.events
+
+    def opened(self, resource, since):
+        """The first time after `since` at which a watch of the resource was answered; or None."""
+        times = [moment(event["stageTimestamp"]) for event in self.events
+                 if event["verb"] == "watch" and event["stage"] == "ResponseStarted"
+                 and what_of(event) == resource
+                 and event["responseStatus"]["code"] == 200]
+        return min((at for at in times if at > since), default=None)
+
+    def requests(self, since, until):
+        """How many requests by verb and resource; a watch counts when it is answered."""
+        return collections.Counter(
+            f"{event['verb']} {what_of(event)}" for event in self.events
+            if event["stage"] == ("ResponseStarted" if event["verb"] == "watch"
+                                  else "ResponseComplete")
+            and since < moment(event["stageTimestamp"]) <= until)
+
+    def wait_opened(self, since):
+        """Waits until a watch of each resource was answered after that."""
+        def all_opened():
+            self.read()
+            missing = [name for name in WATCHED if self.opened(name, since) is None]
+            if missing:
+                raise Failed(f"no watch of {', '.join(missing)}")
+            return True
+        wait_for("the controller's watches", all_opened, PATIENCE, every=0.1)
+
+
+def unanswered(cluster):
+    """Requests of the controller's that got no answer, by its own count."""
+    for line in cluster.probe("/metrics").splitlines():
+        if line.startswith('rest_client_requests_total{code="<error>"}'):
+            return int(float(line.split()[-1]))
+    raise Failed("the controller does not count requests without an answer")
+
+
+def lists(cluster):
+    """Complete states that the controller asked for."""
+    return sum(int(float(line.split()[-1])) for line in cluster.probe("/metrics").splitlines()
+               if line.startswith("gpuattribution_watch_lists_total"))
+
+
+def set_up(cluster, direct):
+    """All six resources are served, and there is a tenant."""
+    wait_for("the API server", direct.is_ready, every=0.1)
+    run("hack/cluster/build", "clusterpolicy")
+    folder = run("hack/cluster/build", "--where", "clusterpolicy").strip()
+    cluster.kubectl("apply", "-f", os.path.join(folder, "nvidia.com_clusterpolicies.yaml"))
+    if not any(key[1] == "tenant" for key in cluster.tenants()):
+        cluster.create_tenant("tenant", "node-1")
+    path = os.path.join(direct.state, "log", "audit.log")
+    whole = Log(direct)
+    whole.offset = 0
+    wait_for("the first watches", lambda: os.path.exists(path), every=0.1)
+    whole.wait_opened(0)
+
+
+def end_api_server(direct):
+    """Kills it by its number. Returns when."""
+    pid = direct.recorded_pid(API_SERVER)
+    at = time.time()
+    os.kill(pid, signal.SIGKILL)
+
+    def has_ended():
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                return file.read().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            return True
+    wait_for("the end of the API server", has_ended, timeout=10, every=0.005)
+    return at
+
+
+def wait_ready(direct):
+    wait_for("GET /readyz", direct.is_ready, every=0.02)
+    return time.time()
+
+
+def kill_often(direct):
+    """One run. Returns the kills, each with the time up to which its watches are looked for."""
+    began = time.time()
+    times = []
+    for number in range(KILLS):
+        # The pace of the experiment; what is measured does not rest on it.
+        time.sleep(max(0.0, began + number * SECONDS_BETWEEN - time.time()))
+        at = end_api_server(direct)
+        times.append((at, wait_ready(direct)))
+    ends = [at for at, _ in times[1:]] + [math.inf]
+    return [Kill(at, ready, until) for (at, ready), until in zip(times, ends)]
+
+
+def delays(log, kills):
+    """(resource, seconds from readyz to the watch, was it back before the next kill?)"""
+    found = []
+    for kill in kills:
+        for resource in WATCHED:
+            back = log.opened(resource, kill.at)
+            if back is not None and back < kill.until:
+                found.append((resource, max(0.0, back - kill.ready), True))
+            else:
+                found.append((resource, max(0.0, kill.until - kill.ready), False))
+    return found
+
+
+def parts(value, path=""):
+    """Each value in an object by its path."""
+    if isinstance(value, (dict, list)) and value:
+        rows = value.items() if isinstance(value, dict) else enumerate(value)
+        return {where: what for key, inner in rows
+                for where, what in parts(inner, f"{path}.{key}").items()}
+    return {path: value}
+
+
+def changes(before, after):
+    """What differs between two states of all objects, in lines."""
+    old, new = parts(before), parts(after)
+    return [f"{path.strip('.')}: {old.get(path)!r} -> {new.get(path)!r}"
+            for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)]
+
+
+def told(title, values):
+    return f"{title:<18}{len(values):>4}{percentile(values, 50):>9.3f}" \
+        f"{percentile(values, 99):>9.3f}{max(values):>9.3f}"
+
+
+def counts_told(counter):
+    return ", ".join(f"{n} {what}" for what, n in counter.most_common()) or "none"
+
+
+@tests.promise
+def every_watch_is_back_within_2_s_of_readyz(cluster):
+    direct = Direct(cluster)
+    set_up(cluster, direct)
+    log, kills, found = Log(direct), [], []
+    errors, relists = -unanswered(cluster), -lists(cluster)
+    asked = collections.Counter()
+    for _ in range(options.runs):
+        series = kill_often(direct)
+        log.wait_opened(series[-1].at)
+        found += delays(log, series)
+        kills += series
+        end = max(log.opened(name, series[-1].at) for name in WATCHED)
+        asked += log.requests(series[0].at, end)
+    errors, relists = errors + unanswered(cluster), relists + lists(cluster)
+    away = [kill.ready - kill.at for kill in kills]
+    missed = sum(not was_back for _, _, was_back in found)
+    values = [seconds for _, seconds, _ in found]
+    note = [
+        f"{len(kills)} kills in {options.runs} runs; the API server was away for "
+        f"{min(away):.1f} to {max(away):.1f} s",
+        f"{'readyz -> watch, s':<18}{'n':>4}{'p50':>9}{'p99':>9}{'max':>9}",
+        *(told(name, [s for resource, s, _ in found if resource == name]) for name in WATCHED),
+        told("all", values),
+        f"not back before the next kill: {missed} of {len(found)}",
+        f"requests that got no answer: {errors}; complete states asked for: {relists}",
+        f"requests that got one, from the first kill of a run until all watches are back: "
+        f"{counts_told(asked)}",
+    ]
+    assert percentile(values, 99) <= 2, "\n".join(note)
+    return "\n".join(note)
+
+
+@tests.promise
+def an_outage_of_60_s_in_which_nothing_changes_makes_no_write(cluster):
+    direct = Direct(cluster)
+    set_up(cluster, direct)
+    before, log, errors = cluster.attributions(), Log(direct), -unanswered(cluster)
+    began = time.time()
+    cluster.ctl("kill", API_SERVER)
+    time.sleep(LONG_OUTAGE)  # it is the outage itself
+    cluster.ctl("start", API_SERVER)
+    ready = wait_ready(direct)
+    log.wait_opened(began)
+    opened = {name: log.opened(name, began) for name in WATCHED}
+    back = max(opened.values())
+    time.sleep(max(0.0, back + QUIET - time.time()))
+    log.read()
+    asked = log.requests(began, time.time())
+    # A review of a token creates nothing.
+    writes = [f"{event['stageTimestamp']} {event['verb']} {event['requestURI']}"
+              for event in log.events if event["verb"] in WRITES
+              and what_of(event) != "tokenreviews"]
+    errors += unanswered(cluster)
+    note = "\n".join([
+        f"away for {ready - began:.1f} s; all watches back {back - ready:.3f} s after readyz; "
+        f"{len(writes)} writes until {QUIET} s later",
+        "readyz -> watch, s: " + ", ".join(
+            f"{name} {max(0.0, at - ready):.3f}" for name, at in opened.items()),
+        f"requests that got no answer: {errors}; that got one: {counts_told(asked)}"])
+    changed = changes(before, cluster.attributions())
+    assert not writes and not changed, "\n".join([note, *writes, *changed])
+    return note
+
+
+def main():
+    # hack/test may be ended: what was started here is to end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0])
+    parser.add_argument("cluster", nargs="?")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.parse_args(namespace=options)
+    if options.cluster:
+        return tests.run(Cluster(options.cluster))
+    # Its own name: neither a cluster that somebody works with nor another run is in the way.
+    name = f"outage-{os.getpid()}"
+    try:
+        run("hack/up", "--name", name, "--", *OPTIONS, timeout=3600)
+        return tests.run(Cluster(name))
+    finally:
+        run("hack/down", "--name", name, timeout=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
