@@ -27,6 +27,8 @@ import argparse
 import base64
 import collections
 import contextlib
+import ctypes
+import functools
 import http.client
 import itertools
 import json
@@ -187,6 +189,25 @@ class Bundle:
         self.first, self.last = now, math.inf
 
 
+class Renames(threading.Thread):
+    """Calls `look` at once whenever a file is moved into a folder. The kubelet replaces its checkpoint
+    so, and what it gave to a pod that is deleted meanwhile is in there for some milliseconds only."""
+
+    MOVED_TO = 0x80  # sys/inotify.h
+
+    def __init__(self, folder, look):
+        super().__init__(daemon=True)
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.look, self.fd = look, libc.inotify_init1(os.O_CLOEXEC)
+        if self.fd < 0 or libc.inotify_add_watch(self.fd, folder.encode(), self.MOVED_TO) < 0:
+            raise Failed(f"inotify of {folder}: {os.strerror(ctypes.get_errno())}")
+        self.start()
+
+    def run(self):
+        while os.read(self.fd, 65536):
+            self.look()
+
+
 class History:
     """All that was seen, by who saw it. Times are this machine's."""
 
@@ -208,6 +229,9 @@ class History:
                 self.parents.update((d["uuid"], gpu["uuid"]) for d in gpu.get("migDevices", []))
         Etcd(direct, "/registry/pods/", self.take_pod)
         Etcd(direct, "/registry/gpuattribution.dev/gpuattributions/", self.take_attribution)
+        for node in FLEET:
+            Renames(os.path.dirname(self.checkpoint_of(node)),
+                    functools.partial(self.try_checkpoint, node))
         threading.Thread(target=self.scan_for_ever, daemon=True).start()
 
     def take_pod(self, key, item):
@@ -240,8 +264,7 @@ class History:
             for node in FLEET:
                 with contextlib.suppress(OSError, Failed):
                     self.scan_bundles(node)
-                with contextlib.suppress(OSError, ValueError, KeyError):
-                    self.scan_checkpoint(node)
+                self.try_checkpoint(node)
             time.sleep(SCAN)
 
     def scan_bundles(self, node):
@@ -259,13 +282,19 @@ class History:
                 bundle.last = now
                 self.past.append(bundle)
 
-    def scan_checkpoint(self, node):
-        path = os.path.join(self.direct.state, node, "kubelet", "device-plugins",
+    def checkpoint_of(self, node):
+        return os.path.join(self.direct.state, node, "kubelet", "device-plugins",
                             "kubelet_internal_checkpoint")
-        at = os.stat(path).st_mtime
-        if self.checkpoints.get(node) == at:
-            return
-        with open(path, encoding="utf-8") as file:
+
+    def try_checkpoint(self, node):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            self.scan_checkpoint(node)
+
+    def scan_checkpoint(self, node):
+        with open(self.checkpoint_of(node), encoding="utf-8") as file:
+            at = os.fstat(file.fileno()).st_mtime
+            if self.checkpoints.get(node) == at:
+                return
             entries = json.load(file)["Data"]["PodDeviceEntries"] or []
         self.checkpoints[node] = at
         with self.lock:
