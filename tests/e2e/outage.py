@@ -263,6 +263,46 @@ def an_outage_of_60_s_in_which_nothing_changes_makes_no_write(cluster):
     return note
 
 
+HALF_OPEN = 30
+DROPPED = "gpu-attribution-half-open"  # a table of nftables
+
+
+def drop_connections(cluster):
+    """From now on the node drops, without a word, what the controller and the API server send each
+    other on the connections that are open. New ones work. Returns how many these are."""
+    pod = cluster.controller_pod()
+    found = run("nsenter", "--target", str(cluster.pid_of(pod)), "--net", "ss", "-tnH", "state",
+                "established", "( dport = :443 )")
+    ports = [line.split()[2].rpartition(":")[2] for line in found.splitlines()]
+    address, ports_told = pod["status"]["podIP"], ", ".join(ports)
+    cluster.enter("--node", "1", "nft", "-f", "-", stdin=f"""
+        table ip {DROPPED} {{
+            chain forward {{
+                type filter hook forward priority -300;
+                ip saddr {address} tcp sport {{ {ports_told} }} drop
+                ip daddr {address} tcp dport {{ {ports_told} }} drop
+            }}
+        }}""")
+    return len(ports)
+
+
+@tests.promise
+def watches_whose_peer_is_gone_without_a_word_are_back_within_30_s(cluster):
+    direct = Direct(cluster)
+    set_up(cluster, direct)
+    log, began = Log(direct), time.time()
+    n = drop_connections(cluster)
+    try:
+        log.wait_opened(began)
+    finally:
+        cluster.enter("--node", "1", "nft", "delete", "table", "ip", DROPPED)
+    delays_of = {name: log.opened(name, began) - began for name in WATCHED}
+    note = f"{n} connections dropped; back after, s: " + ", ".join(
+        f"{name} {delay:.1f}" for name, delay in delays_of.items())
+    assert n >= len(WATCHED) and max(delays_of.values()) <= HALF_OPEN, note
+    return note
+
+
 def main():
     # hack/test may be ended: what was started here is to end with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
