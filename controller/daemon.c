@@ -207,7 +207,7 @@ static bool is_ready(void *owner)
 {
 	const struct daemon *daemon = owner;
 
-	return daemon->synced && watches_are_current(daemon->watches);
+	return daemon->synced && watches_allow_writes(daemon->watches);
 }
 
 static void on_watches_changed(void *owner)

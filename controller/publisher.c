@@ -435,7 +435,7 @@ static int send_write(struct write *write, struct error *err)
 
 	if (publisher->config.may_write && !publisher->config.may_write(publisher->config.owner))
 		return error_set(err, ERROR_CONFLICT, 0,
-				 "a watch is away: what the write rests on may have changed");
+				 "a watch is away or has not caught up: what the write rests on may have changed");
 	make_path(write, &path);
 	call.path = sbuf_text(&path);
 	if (write->step == WRITE_ASK)

@@ -67,6 +67,7 @@ bool readiness_look(struct readiness *readiness, const struct watches *watches,
 		    const struct certificates *certificates, uint64_t now_ms)
 {
 	const char *tls = certificates_trouble(certificates);
+	const char *server = watches_server_trouble(watches);
 	bool changed = !readiness->is_told;
 
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
@@ -77,6 +78,8 @@ bool readiness_look(struct readiness *readiness, const struct watches *watches,
 		changed |= note(readiness, i, &sight, now_ms);
 	}
 	changed |= note(readiness, INVENTORY_N_KINDS, &(struct sight){"tls", tls, !tls[0], false}, now_ms);
+	changed |= note(readiness, INVENTORY_N_KINDS + 1,
+			&(struct sight){"apiserver", server, true, false}, now_ms);
 	readiness->is_told = true;
 	return changed;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * readiness - what /readyz says: one check a resource that is followed, and one for the serving
- * certificate, each with why it fails; and a log line whenever that changes.
+ * readiness - what /readyz says: one check a resource that is followed, one for the API server, and
+ * one for the serving certificate, each with why it fails; and a log line whenever that changes.
  *
  * Before a resource has synced any trouble with it is unready. Afterwards what is known is served,
  * so only trouble that lasts for READINESS_GRACE_MS is: a restart of the API server must not take
@@ -17,7 +17,7 @@
 #include "controller/probes.h"
 #include "controller/watches.h"
 
-#define READINESS_CHECKS (INVENTORY_N_KINDS + 1)
+#define READINESS_CHECKS (INVENTORY_N_KINDS + 2)
 #define READINESS_TEXT 192
 #define READINESS_GRACE_MS 60000u
 

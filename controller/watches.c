@@ -27,6 +27,8 @@
  * missing.
  */
 
+#define FORBIDDEN_MS 5000u /* an API server that has just started may refuse for a moment */
+
 struct follow;
 typedef int (*put_fn)(struct follow *follow, enum store_change change, uint64_t version,
 		      struct view document, struct error *err);
@@ -34,7 +36,7 @@ typedef int (*put_fn)(struct follow *follow, enum store_change change, uint64_t 
 /* What the controller does without a resource. */
 enum need {
 	NEEDED,      /* it waits, and readiness says so */
-	MAY_BE_AWAY, /* the server need not have it (its definition is not installed) */
+	MAY_BE_ABSENT, /* the server need not have it (its definition is not installed) */
 	MAY_BE_DENIED, /* nor need we be allowed to read it */
 };
 
@@ -55,6 +57,7 @@ struct follow {
 	bool is_given_up;    /* its watch has been away for too long to wait for it */
 	enum inventory_age age;
 	uint64_t changed_at; /* ms; when is_followed did last */
+	uint64_t lost_at;    /* the same, or the end of the first list, by answering_ms() */
 };
 
 struct watches {
@@ -64,7 +67,9 @@ struct watches {
 	void (*changed)(void *owner);
 	void *owner;
 	struct loop_timer *timer; /* for the next time at which something changes by itself */
-	uint64_t answers_since;   /* ms; the API server, unless it is away */
+	bool is_away;             /* the API server */
+	uint64_t away_changed_at; /* ms; when is_away did last */
+	uint64_t answered_ms;     /* for how long it had answered in all by then */
 	struct follow follows[INVENTORY_N_KINDS];
 };
 
@@ -153,7 +158,7 @@ static const struct kind kinds[INVENTORY_N_KINDS] = {
 		"clusterpolicies",
 		{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", RESOURCE_JSON, NULL},
 		put_policy,
-		MAY_BE_AWAY,
+		MAY_BE_ABSENT,
 	},
 	[INVENTORY_ATTRIBUTIONS] = {
 		"gpuattributions",
@@ -248,21 +253,19 @@ static bool is_never_read(const struct follow *follow)
 	       !inventory_is_synced(follow->watches->inventory, follow->inventory_kind);
 }
 
-/* When its watch has caught up; UINT64_MAX: it is away. */
+/* When its watch has caught up, and has shown that it lasts if it had to; UINT64_MAX: it is away. */
 static uint64_t current_at(const struct follow *follow)
 {
-	return follow->is_followed ? follow->changed_at + REFLECTOR_CATCH_UP_MS : UINT64_MAX;
+	if (!follow->is_followed)
+		return UINT64_MAX;
+	return follow->changed_at +
+	       (follow->is_given_up ? WATCHES_STEADY_MS : REFLECTOR_CATCH_UP_MS);
 }
 
-/* When a watch that is away is no longer waited for. Before the first state nothing is written. */
-static uint64_t given_up_at(const struct follow *follow)
+/* A clock that stands still while the API server is away. */
+static uint64_t answering_ms(const struct watches *watches, uint64_t now)
 {
-	uint64_t since = follow->watches->answers_since;
-
-	if (!inventory_is_synced(follow->watches->inventory, follow->inventory_kind) ||
-	    apiclient_is_away(follow->watches->client))
-		return UINT64_MAX;
-	return (follow->changed_at > since ? follow->changed_at : since) + WATCHES_WAIT_MS;
+	return watches->answered_ms + (watches->is_away ? 0 : now - watches->away_changed_at);
 }
 
 /* Where there are neither claims nor slices nothing rests on them, and the first ones are news. */
@@ -275,17 +278,30 @@ static bool is_unused(const struct follow *follow)
 	       inventory_count(inventory, INVENTORY_RESOURCE_SLICES) == 0;
 }
 
+/* In how many ms a watch that is away is no longer waited for. Before the first state nothing is
+ * written, and where nothing rests on it nobody waits. */
+static uint64_t given_up_in(const struct follow *follow, uint64_t now)
+{
+	const struct watches *watches = follow->watches;
+	uint64_t waited = answering_ms(watches, now) - follow->lost_at;
+
+	if (!inventory_is_synced(watches->inventory, follow->inventory_kind) || watches->is_away ||
+	    is_unused(follow))
+		return UINT64_MAX;
+	return waited < WATCHES_WAIT_MS ? WATCHES_WAIT_MS - waited : 0;
+}
+
 static bool is_awaited(const struct follow *follow, uint64_t now)
 {
 	return !follow->is_given_up && !is_never_read(follow) && !is_unused(follow) &&
 	       now < current_at(follow);
 }
 
-bool watches_are_current(const struct watches *watches)
+bool watches_allow_writes(const struct watches *watches)
 {
 	uint64_t now = loop_now_ms(watches->loop);
 
-	if (apiclient_is_away(watches->client))
+	if (apiclient_is_doubtful(watches->client))
 		return false;
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		if (is_awaited(&watches->follows[i], now))
@@ -294,11 +310,12 @@ bool watches_are_current(const struct watches *watches)
 }
 
 /* What was denied stays so until it is current: a change of the age is a write for each device. */
-static enum inventory_age age_of(const struct follow *follow)
+static enum inventory_age age_of(const struct follow *follow, uint64_t now)
 {
 	if (!follow->is_given_up)
 		return INVENTORY_CURRENT;
-	return follow->age == INVENTORY_DENIED || reflector_is_denied(follow->reflector)
+	return follow->age == INVENTORY_DENIED ||
+			       reflector_forbidden_ms(follow->reflector, now) >= FORBIDDEN_MS
 		       ? INVENTORY_DENIED
 		       : INVENTORY_STALE;
 }
@@ -308,18 +325,21 @@ static void age(struct follow *follow, uint64_t now)
 {
 	if (now >= current_at(follow))
 		follow->is_given_up = false;
-	else if (!follow->is_followed && now >= given_up_at(follow))
+	else if (!follow->is_followed && given_up_in(follow, now) == 0)
 		follow->is_given_up = true;
-	follow->age = age_of(follow);
+	follow->age = age_of(follow, now);
 	inventory_set_age(follow->watches->inventory, follow->inventory_kind, follow->age);
 }
 
 /* When age() does something next, if nothing happens. */
-static uint64_t due_at(const struct follow *follow)
+static uint64_t due_at(const struct follow *follow, uint64_t now)
 {
+	uint64_t in;
+
 	if (follow->is_followed)
 		return current_at(follow);
-	return follow->is_given_up ? UINT64_MAX : given_up_at(follow);
+	in = follow->is_given_up ? UINT64_MAX : given_up_in(follow, now);
+	return in == UINT64_MAX ? UINT64_MAX : now + in;
 }
 
 static void look(struct watches *watches)
@@ -331,7 +351,7 @@ static void look(struct watches *watches)
 		uint64_t at;
 
 		age(follow, now);
-		at = due_at(follow);
+		at = due_at(follow, now);
 		if (at > now && at < due)
 			due = at;
 	}
@@ -348,16 +368,27 @@ static void on_timer(void *owner)
 	look(owner);
 }
 
-static void set_away(void *owner, bool is_away)
+static void note_away(struct watches *watches, bool is_away)
 {
-	struct watches *watches = owner;
+	uint64_t now = loop_now_ms(watches->loop);
 
 	if (is_away)
-		LOG_WARN("API server does not answer");
+		LOG_WARN("API server does not answer",
+			 LOG_TEXT("why", view_from(apiclient_trouble(watches->client))));
 	else
 		LOG_INFO("API server answers again");
-	if (!is_away)
-		watches->answers_since = loop_now_ms(watches->loop);
+	watches->answered_ms = answering_ms(watches, now);
+	watches->away_changed_at = now;
+	watches->is_away = is_away;
+}
+
+static void on_server(void *owner)
+{
+	struct watches *watches = owner;
+	bool is_away = apiclient_is_away(watches->client);
+
+	if (watches->is_away != is_away)
+		note_away(watches, is_away);
 	look(watches);
 }
 
@@ -365,8 +396,11 @@ static void set_followed(void *owner, bool is_followed)
 {
 	struct follow *follow = owner;
 
+	uint64_t now = loop_now_ms(follow->watches->loop);
+
 	follow->is_followed = is_followed;
-	follow->changed_at = loop_now_ms(follow->watches->loop);
+	follow->changed_at = now;
+	follow->lost_at = answering_ms(follow->watches, now);
 	look(follow->watches);
 }
 
@@ -377,7 +411,7 @@ static void end_replace(void *owner)
 	uint64_t now = loop_now_ms(follow->watches->loop);
 
 	if (!inventory_is_synced(inventory, follow->inventory_kind))
-		follow->changed_at = now; /* its watch is waited for from now on */
+		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
 	inventory_end_replace(inventory, follow->inventory_kind, now);
 	look(follow->watches);
 	LOG_INFO("Resource is synced", LOG_TEXT("resource", view_from(follow->kind->name)),
@@ -436,7 +470,7 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 	watches->inventory = inventory;
 	watches->changed = config->changed;
 	watches->owner = config->owner;
-	watches->answers_since = loop_now_ms(loop);
+	watches->away_changed_at = loop_now_ms(loop);
 	if (loop_timer_new(loop, on_timer, watches, &watches->timer, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
@@ -445,12 +479,12 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 		follow->watches = watches;
 		follow->kind = &kinds[i];
 		follow->inventory_kind = (enum inventory_kind)i;
-		follow->changed_at = watches->answers_since;
+		follow->changed_at = watches->away_changed_at;
 		sbuf_init(&follow->key, LIMIT_URL);
 		if (follow_start(follow, client, config, err) < 0)
 			return -1;
 	}
-	apiclient_on_away(client, set_away, watches);
+	apiclient_on_state(client, on_server, watches);
 	*ret_watches = TAKE(watches);
 	return 0;
 }
@@ -477,6 +511,11 @@ bool watches_are_synced(const struct watches *watches)
 			return false;
 	}
 	return true;
+}
+
+const char *watches_server_trouble(const struct watches *watches)
+{
+	return apiclient_trouble(watches->client);
 }
 
 struct watches_state watches_state(const struct watches *watches, unsigned i)

@@ -6,9 +6,9 @@
  * inventory: a reflector, a decoder and a kind each; and whether what the inventory has is current.
  *
  * It is current while all watches are open. When one is not, nothing may be written until it is back
- * (watches_are_current()). After WATCHES_WAIT_MS, counted while the API server answers, that wait
+ * (watches_allow_writes()). After WATCHES_WAIT_MS, counted while the API server answers, that wait
  * ends: pods, nodes, claims and slices are then said to be old (inventory_set_age()), and statuses
- * tell.
+ * tell. What was said is taken back when the watch has been open for WATCHES_STEADY_MS.
  *
  * Threads: the loop's.
  */
@@ -24,12 +24,13 @@ struct watches;
 struct watches_config {
 	enum reflector_initial initial; /* how the first state is read */
 	uint64_t seed;
-	/* watches_are_current() may have become true, or something be old by now. NULL: nobody cares. */
+	/* watches_allow_writes() may have become true, or something be old. NULL: nobody cares. */
 	void (*changed)(void *owner);
 	void *owner;
 };
 
 #define WATCHES_WAIT_MS 10000u
+#define WATCHES_STEADY_MS 2000u
 
 /*
  * Starts following everything. Loop, client and inventory are borrowed and must outlive the
@@ -47,7 +48,10 @@ bool watches_are_synced(const struct watches *watches);
  * True while what the inventory has may be written about: the API server answers, and each watch is
  * open and has caught up, or is no longer waited for. Asked right before each write.
  */
-bool watches_are_current(const struct watches *watches);
+bool watches_allow_writes(const struct watches *watches);
+
+/* Why the API server is not asked for anything but whether it answers; "": it is. Borrowed. */
+const char *watches_server_trouble(const struct watches *watches);
 
 /* What one of them does, for readiness and metrics; all borrowed until the next call. */
 struct watches_state {

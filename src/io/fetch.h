@@ -7,6 +7,8 @@
  * environment are not used, TLS verification cannot be switched off but by the caller's explicit
  * `insecure`.
  *
+ * A peer that is gone without a word is noticed after 25 s (TCP keep-alive and user time-out).
+ *
  * Nothing waits for a name server that is silent: not the loop, not the end of a request, not the
  * end of the program.
  *

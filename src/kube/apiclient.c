@@ -5,7 +5,7 @@
  * While the server is doubted or away it stops, and goes on when anything has been answered. The
  * probe uses a connection of its own: a kept one may lead to a server that is gone.
  *
- * Each watch is HTTP/1.1 on a connection of its own (three or four in all): nothing multiplexed can
+ * Each watch is HTTP/1.1 on a connection of its own (six in all): nothing multiplexed can
  * stand in the way of a watch, and the end of a connection is the end of one watch. Neither lists
  * nor watches ask for compression: decompressing costs both sides more CPU than the bytes cost a
  * local network, and API servers since 1.37 would compress watches as one gzip member per flush.
@@ -32,8 +32,7 @@
 #include "kube/runner.h"
 
 #define DEFAULT_TIMEOUT_MS 10000u
-#define PROBE_TIMEOUT_MS 5000u
-#define PROBE_CONNECT_TIMEOUT_MS 2000u
+#define FIRST_PROBE_TIMEOUT_MS 5000u /* later ones have the time that other requests have */
 #define CALL_CAP (LIMIT_ANSWER_BYTES + LIMIT_URL)
 #define MAX_HEADERS 5
 #define MAX_RUNNERS 16u
@@ -48,6 +47,7 @@ struct apiclient_request {
 	struct sbuf answer_body;
 	apiclient_answer_fn answer;
 	void *owner;
+	uint64_t started_at; /* ms */
 	bool repeated;
 };
 
@@ -69,9 +69,11 @@ struct apiclient {
 	struct prng prng;
 	struct fetch *probe;
 	struct loop_timer *probe_timer;
-	bool is_away;
-	apiclient_away_fn away_changed; /* may be NULL */
-	void *away_owner;
+	bool is_away;     /* as was told */
+	bool is_doubtful; /* likewise */
+	struct error trouble; /* why it is away */
+	apiclient_state_fn state_changed; /* may be NULL */
+	void *state_owner;
 	struct apiclient_counters counters;
 };
 
@@ -242,7 +244,6 @@ struct shape {
 	const char *content_type; /* may be NULL */
 	struct view body;
 	uint32_t timeout_ms; /* 0: none */
-	uint32_t connect_timeout_ms; /* 0: that of io/fetch.h */
 	bool fresh_connection;
 };
 
@@ -277,7 +278,6 @@ static int start(struct apiclient *client, struct fetcher *fetcher, const struct
 		.body = shape->body,
 		.protocol = FETCH_HTTP1,
 		.fresh_connection = shape->fresh_connection,
-		.connect_timeout_ms = shape->connect_timeout_ms,
 		.total_timeout_ms = shape->timeout_ms,
 		.ca_pem = credential_ca(&client->credential),
 		.server_name = client->config.tls_server_name.len > 0
@@ -311,44 +311,70 @@ static void schedule_probe(struct apiclient *client)
 		loop_timer_set(client->probe_timer, due_at > now ? due_at - now : 0);
 }
 
-static void tell_away(struct apiclient *client)
+static void tell_state(struct apiclient *client)
 {
-	bool is_away = client->reachability.state == REACHABILITY_AWAY;
-	if (is_away == client->is_away)
+	const struct reachability *reachability = &client->reachability;
+	bool is_away = reachability->state == REACHABILITY_AWAY;
+	bool is_doubtful = is_away || (reachability->state == REACHABILITY_DOUBTED &&
+				       reachability_silent_since(reachability) > 0);
+	if (is_away == client->is_away && is_doubtful == client->is_doubtful)
 		return;
+	client->counters.outages += is_away && !client->is_away;
 	client->is_away = is_away;
-	client->counters.outages += is_away;
-	if (client->away_changed)
-		client->away_changed(client->away_owner, is_away);
+	client->is_doubtful = is_doubtful;
+	if (client->state_changed)
+		client->state_changed(client->state_owner);
+}
+
+/* Lets all watches that wait go ahead. */
+static void hasten_all(struct apiclient *client, enum reflector_haste haste)
+{
+	for (unsigned i = 0; i < client->n_runners; i++) {
+		uint64_t jitter = prng_between(&client->prng, 0, REACHABILITY_JITTER_MS);
+		runner_go_ahead(client->runners[i], haste == REFLECTOR_BACK ? (uint32_t)jitter : 0,
+				haste);
+	}
 }
 
 /* The server was in that state before, and has just answered. */
 static void go_all_ahead(struct apiclient *client, enum reachability_state before)
 {
+	const struct reachability *reachability = &client->reachability;
 	bool was_away = before == REACHABILITY_AWAY;
+	uint64_t silent_since = reachability_silent_since(reachability);
 	schedule_probe(client);
 	if (before == REACHABILITY_ANSWERS)
 		return;
-	for (unsigned i = 0; i < client->n_runners; i++) {
-		uint64_t jitter = prng_between(&client->prng, 0, REACHABILITY_JITTER_MS);
-		if (runner_go_ahead(client->runners[i], was_away ? (uint32_t)jitter : 0, was_away))
+	for (unsigned i = 0; (was_away || silent_since > 0) && i < client->n_runners; i++)
+		if (runner_drop_lost(client->runners[i], silent_since))
 			count(client, 0);
-	}
-	tell_away(client);
+	hasten_all(client, was_away && reachability->was_steady ? REFLECTOR_BACK : REFLECTOR_NO_DOUBT);
+	tell_state(client);
+}
+
+static void take_answer(struct apiclient *client)
+{
+	go_all_ahead(client, reachability_answered(&client->reachability, loop_now_ms(client->loop)));
 }
 
 /*
- * How a request ended, as far as it tells of the server. failure may be NULL. A server that refuses
- * for the load that it has (429) is there, and shall not be asked by everybody at once.
+ * How a request ended, as far as it tells of the server. failure may be NULL; waited_ms is for how
+ * long nothing had come of it when it failed. A server that refuses
+ * for the load that it has (429) is there, and shall not be asked by everybody at once; one that was
+ * away, and refuses (401, 403), may not have read its rules yet.
  */
-static void judge_server(struct apiclient *client, int status, const struct error *failure)
+static void judge_server(struct apiclient *client, int status, const struct error *failure,
+			 uint64_t waited_ms)
 {
 	bool is_failure = status == 0 ? failure && failure->kind == ERROR_RETRY : status >= 500;
+	bool is_refusal = status == 401 || status == 403;
 	if (is_failure) {
-		reachability_failed(&client->reachability, loop_now_ms(client->loop));
+		reachability_failed(&client->reachability, status == 0 ? waited_ms : 0,
+				    loop_now_ms(client->loop));
 		schedule_probe(client);
-	} else if (status != 0 && status != 429) {
-		go_all_ahead(client, reachability_answered(&client->reachability));
+		tell_state(client);
+	} else if (status != 0 && status != 429 && !(is_refusal && client->is_away)) {
+		take_answer(client);
 	}
 }
 
@@ -383,18 +409,22 @@ static void probe_ended(void *owner, const struct fetch_result *result)
 		go_all_ahead(client, before);
 		return;
 	}
+	if (result->failed)
+		error_set(&client->trouble, ERROR_RETRY, 0, "GET /readyz: %s", result->error.text);
+	else
+		error_set(&client->trouble, ERROR_RETRY, 0, "GET /readyz: HTTP status %d",
+			  result->status);
 	schedule_probe(client);
-	tell_away(client);
+	tell_state(client);
 }
 
 static void send_probe(struct apiclient *client)
 {
-	static const struct shape shape = {
+	const struct shape shape = {
 		.method = "GET",
 		.path = "/readyz",
 		.accept = "text/plain",
-		.timeout_ms = PROBE_TIMEOUT_MS,
-		.connect_timeout_ms = PROBE_CONNECT_TIMEOUT_MS,
+		.timeout_ms = client->is_away ? DEFAULT_TIMEOUT_MS : FIRST_PROBE_TIMEOUT_MS,
 		.fresh_connection = true,
 	};
 	const struct fetch_handler handler = {client, NULL, pass_over_body, probe_ended};
@@ -403,10 +433,11 @@ static void send_probe(struct apiclient *client)
 	if (start(client, client->writes, &shape, &handler, &client->probe, &error) == 0)
 		return;
 	client->probe = NULL; /* no memory: as if it had failed */
+	error_set(&client->trouble, ERROR_RETRY, 0, "GET /readyz: %s", error.text);
 	reachability_probed(&client->reachability, REACHABILITY_PROBE_FAILED, 0,
 			    loop_now_ms(client->loop));
 	schedule_probe(client);
-	tell_away(client);
+	tell_state(client);
 }
 
 static void try_one(struct apiclient *client)
@@ -427,6 +458,9 @@ static void on_probe_timer(void *owner)
 	case REACHABILITY_TRY:
 		try_one(client);
 		break;
+	case REACHABILITY_SETTLED:
+		hasten_all(client, REFLECTOR_BACK);
+		break;
 	case REACHABILITY_PROBE:
 		send_probe(client);
 		return;
@@ -439,10 +473,20 @@ bool apiclient_is_away(const struct apiclient *client)
 	return client->is_away;
 }
 
-void apiclient_on_away(struct apiclient *client, apiclient_away_fn changed, void *owner)
+const char *apiclient_trouble(const struct apiclient *client)
 {
-	client->away_changed = changed;
-	client->away_owner = owner;
+	return client->is_away ? client->trouble.text : "";
+}
+
+bool apiclient_is_doubtful(const struct apiclient *client)
+{
+	return client->is_doubtful;
+}
+
+void apiclient_on_state(struct apiclient *client, apiclient_state_fn changed, void *owner)
+{
+	client->state_changed = changed;
+	client->state_owner = owner;
 }
 
 /* Reflectors. */
@@ -462,27 +506,45 @@ static int start_watch(void *owner, const struct reflector_request *request,
 	return start(client, client->watches, &shape, handler, ret_fetch, err);
 }
 
-static void watch_answered(void *owner, int status)
+static void watch_answered(void *owner, int status, bool is_recovery)
 {
 	struct apiclient *client = owner;
 	count(client, status);
 	if (status == 401)
 		credential_refused(&client->credential, loop_now_ms(client->loop));
-	judge_server(client, status, NULL);
+	judge_server(client, status, NULL, 0);
+	if (is_recovery) /* what it failed for may be what others still wait for */
+		hasten_all(client, REFLECTOR_RECOVERED);
 }
 
-static void watch_failed(void *owner, bool was_answered, const struct error *error)
+/* The server sends: it is not away. */
+static void watch_heard(void *owner)
+{
+	struct apiclient *client = owner;
+	if (client->reachability.state != REACHABILITY_ANSWERS)
+		take_answer(client);
+}
+
+static void watch_failed(void *owner, bool was_answered, uint64_t waited_ms,
+			 const struct error *error)
 {
 	struct apiclient *client = owner;
 	if (!was_answered)
 		count(client, 0);
-	judge_server(client, 0, error);
+	judge_server(client, 0, error, waited_ms);
 }
 
 int apiclient_run(struct apiclient *client, struct reflector *reflector, struct error *err)
 {
-	const struct runner_host host = {client,      client->loop,   may_begin,
-					 start_watch, watch_answered, watch_failed};
+	const struct runner_host host = {
+		.owner = client,
+		.loop = client->loop,
+		.may_begin = may_begin,
+		.start = start_watch,
+		.answered = watch_answered,
+		.heard = watch_heard,
+		.failed = watch_failed,
+	};
 	if (client->n_runners == MAX_RUNNERS)
 		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", MAX_RUNNERS);
 	if (runner_new(&host, reflector, &client->runners[client->n_runners], err) != 0)
@@ -540,7 +602,8 @@ static void request_ended(void *owner, const struct fetch_result *result)
 	bool good = !result->failed && status >= 200 && status < 300;
 	request->fetch = NULL;
 	count(request->client, status);
-	judge_server(request->client, result->failed ? 0 : status, &result->error);
+	judge_server(request->client, result->failed ? 0 : status, &result->error,
+		     loop_now_ms(request->client->loop) - request->started_at);
 	if (status == 401 && repeat(request))
 		return;
 	if (result->failed) {
@@ -577,6 +640,7 @@ static int start_request(struct apiclient_request *request, struct error *err)
 		.timeout_ms = call->timeout_ms ? call->timeout_ms : DEFAULT_TIMEOUT_MS,
 	};
 	const struct fetch_handler handler = {request, NULL, keep_body, request_ended};
+	request->started_at = loop_now_ms(request->client->loop);
 	return start(request->client, request->client->writes, &shape, &handler, &request->fetch,
 		     err);
 }

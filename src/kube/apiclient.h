@@ -3,7 +3,7 @@
 
 /*
  * apiclient - the API server over the network: addresses, credentials, TLS and the wiring of
- * reflectors and single requests to io/fetch. The only file of kube/ that does I/O.
+ * reflectors and single requests to io/fetch. It and runner do the I/O of kube/.
  *
  * Credentials are read again from time to time, and after a 401. Each watch has a connection of its
  * own; single requests use kept connections, so that none waits for another.
@@ -43,12 +43,19 @@ MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector
 
 /* True while the server is known not to answer: a request and a probe have failed. */
 bool apiclient_is_away(const struct apiclient *client);
-typedef void (*apiclient_away_fn)(void *owner, bool is_away);
 /*
- * changed is told from now on whenever apiclient_is_away() changes, instead of whoever was before;
- * NULL: nobody is. It must not end the client.
+ * True while the server is away, and while a request was waited for in vain and nothing has been
+ * answered since: what the watches have told may be old.
  */
-void apiclient_on_away(struct apiclient *client, apiclient_away_fn changed, void *owner);
+bool apiclient_is_doubtful(const struct apiclient *client);
+/* Why it is away, one line; "" while it answers. Borrowed until the next call. */
+const char *apiclient_trouble(const struct apiclient *client);
+typedef void (*apiclient_state_fn)(void *owner);
+/*
+ * changed is told from now on whenever apiclient_is_away() or apiclient_is_doubtful() changes, instead
+ * of whoever was before; NULL: nobody is. It must not end the client.
+ */
+void apiclient_on_state(struct apiclient *client, apiclient_state_fn changed, void *owner);
 
 struct apiclient_call {
 	const char *method;       /* static text */

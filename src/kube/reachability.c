@@ -21,6 +21,7 @@
 #define PROBE_MIN_MS 500u
 #define PROBE_MAX_MS 5000u
 #define GROWTH 8u
+#define SILENCE_MS 2000u
 
 void reachability_init(struct reachability *r, uint64_t seed)
 {
@@ -28,31 +29,41 @@ void reachability_init(struct reachability *r, uint64_t seed)
 	prng_init(&r->prng, seed);
 }
 
-static enum reachability_state set_answers(struct reachability *r)
-{
-	enum reachability_state before = r->state;
-	r->state = REACHABILITY_ANSWERS;
-	r->is_unready = false;
-	return before;
-}
-
-enum reachability_state reachability_answered(struct reachability *r)
-{
-	return set_answers(r);
-}
-
-void reachability_failed(struct reachability *r, uint64_t now)
-{
-	if (r->state != REACHABILITY_ANSWERS)
-		return;
-	r->state = REACHABILITY_DOUBTED;
-	if (r->next_at < now)
-		r->next_at = now;
-}
-
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 {
 	return value < low ? low : value > high ? high : value;
+}
+
+enum reachability_state reachability_answered(struct reachability *r, uint64_t now)
+{
+	enum reachability_state before = r->state;
+	if (before != REACHABILITY_ANSWERS)
+		r->answers_since = now;
+	if (before == REACHABILITY_AWAY)
+		r->is_unsettled = !r->was_steady;
+	r->state = REACHABILITY_ANSWERS;
+	r->is_try_next = false;
+	return before;
+}
+
+/* Shorter waits are those of a server that refuses, or of a busy one. */
+static void note_silence(struct reachability *r, uint64_t waited_ms, uint64_t now)
+{
+	if (waited_ms >= SILENCE_MS && now - waited_ms > r->silent_since)
+		r->silent_since = now - waited_ms;
+}
+
+void reachability_failed(struct reachability *r, uint64_t waited_ms, uint64_t now)
+{
+	if (r->state == REACHABILITY_ANSWERS)
+		r->silent_since = 0;
+	note_silence(r, waited_ms, now);
+	if (r->state != REACHABILITY_ANSWERS)
+		return;
+	r->state = REACHABILITY_DOUBTED;
+	r->was_steady = r->answers_since == 0 || now - r->answers_since >= REACHABILITY_STEADY_MS;
+	/* A second after the last probe, whatever that one was told to wait. */
+	r->next_at = clamp(r->next_at, now, now + PROBE_MS);
 }
 
 /* Never longer than stated: the jitter only shortens it. */
@@ -60,11 +71,11 @@ static uint64_t choose_pause(struct reachability *r, enum reachability_probe out
 {
 	bool is_refused = outcome == REACHABILITY_PROBE_REFUSED;
 	if (is_refused != r->was_refused || r->state != REACHABILITY_AWAY)
-		r->so_since = now;
+		r->same_since = now;
 	r->was_refused = is_refused;
 	uint64_t low = is_refused ? PROBE_MS : PROBE_MIN_MS;
 	uint64_t high = is_refused ? PROBE_REFUSED_MAX_MS : PROBE_MAX_MS;
-	uint64_t pause = clamp((now - r->so_since) / GROWTH, low, high);
+	uint64_t pause = clamp((now - r->same_since) / GROWTH, low, high);
 	return pause - prng_between(&r->prng, 0, pause / 5);
 }
 
@@ -74,9 +85,11 @@ enum reachability_state reachability_probed(struct reachability *r, enum reachab
 	assert(r->is_probing);
 	enum reachability_state before = r->state;
 	r->is_probing = false;
+	if (outcome == REACHABILITY_PROBE_FAILED && before != REACHABILITY_ANSWERS)
+		note_silence(r, now - r->probed_at, now);
 	if (outcome == REACHABILITY_PROBE_ANSWERED) {
 		r->next_at = now + PROBE_MS;
-		return set_answers(r);
+		return reachability_answered(r, now);
 	}
 	/* Somebody else was answered meanwhile: the server works, whatever became of the probe. */
 	if (before == REACHABILITY_ANSWERS) {
@@ -85,25 +98,37 @@ enum reachability_state reachability_probed(struct reachability *r, enum reachab
 	}
 	uint64_t pause = choose_pause(r, outcome, now);
 	r->state = REACHABILITY_AWAY;
-	r->is_unready = outcome == REACHABILITY_PROBE_UNREADY;
+	r->is_try_next = outcome != REACHABILITY_PROBE_REFUSED;
 	r->next_at = now + (pause < retry_after_ms ? retry_after_ms : pause);
 	return before;
 }
 
+uint64_t reachability_silent_since(const struct reachability *r)
+{
+	return r->silent_since;
+}
+
 uint64_t reachability_due_at(const struct reachability *r)
 {
-	return r->is_probing || r->state == REACHABILITY_ANSWERS ? UINT64_MAX : r->next_at;
+	if (r->state == REACHABILITY_ANSWERS)
+		return r->is_unsettled ? r->answers_since + REACHABILITY_STEADY_MS : UINT64_MAX;
+	return r->is_probing ? UINT64_MAX : r->next_at;
 }
 
 enum reachability_step reachability_next(struct reachability *r, uint64_t now)
 {
 	if (now < reachability_due_at(r))
 		return REACHABILITY_NOTHING;
-	if (r->is_unready) { /* next time the probe again */
-		r->is_unready = false;
+	if (r->state == REACHABILITY_ANSWERS) {
+		r->is_unsettled = false;
+		return REACHABILITY_SETTLED;
+	}
+	if (r->is_try_next) {
+		r->is_try_next = false;
 		r->next_at = now + choose_pause(r, REACHABILITY_PROBE_UNREADY, now);
 		return REACHABILITY_TRY;
 	}
 	r->is_probing = true;
+	r->probed_at = now;
 	return REACHABILITY_PROBE;
 }

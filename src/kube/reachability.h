@@ -22,6 +22,8 @@
 
 /* A watch that waits for the server tries again within so much of its first answer. */
 #define REACHABILITY_JITTER_MS 200u
+/* A server that answers for less flaps: no back-off is forgotten for it. */
+#define REACHABILITY_STEADY_MS 5000u
 
 enum reachability_state {
 	REACHABILITY_ANSWERS, /* or nothing is known yet */
@@ -33,10 +35,12 @@ enum reachability_step {
 	REACHABILITY_NOTHING,
 	REACHABILITY_PROBE, /* send the probe now; reachability_probed() tells how it ended */
 	/*
-	 * Let one request that waits go ahead, if there is any. The server answered the last probe,
-	 * and said that it is not ready, which need not hold for every request.
+	 * Let one request that waits go ahead, if there is any. Something listens, and what the last
+	 * probe found need not hold for every request.
 	 */
 	REACHABILITY_TRY,
+	/* The server answers for REACHABILITY_STEADY_MS, and before that it flapped. */
+	REACHABILITY_SETTLED,
 };
 
 enum reachability_probe {
@@ -50,10 +54,15 @@ struct reachability {
 	struct prng prng;
 	enum reachability_state state;
 	bool is_probing;
-	bool is_unready;       /* the last probe was REACHABILITY_PROBE_UNREADY */
+	uint64_t probed_at; /* ms; when the probe was begun */
+	bool is_try_next;      /* instead of a probe: something listened when the last one failed */
 	uint64_t next_at;      /* ms; of the next probe */
 	bool was_refused;      /* the last probe that failed was REACHABILITY_PROBE_REFUSED */
-	uint64_t so_since;     /* ms; since when probes have failed as the last one did */
+	uint64_t same_since;   /* ms; since when probes have failed as the last one did */
+	uint64_t answers_since; /* ms; when the state became REACHABILITY_ANSWERS; 0: at first */
+	uint64_t silent_since; /* ms; what brought nothing since then may be lost; 0: nothing may */
+	bool was_steady;       /* it had been for REACHABILITY_STEADY_MS then */
+	bool is_unsettled;     /* REACHABILITY_SETTLED is still to come */
 };
 
 /* The server is taken to answer. seed: for jitter. */
@@ -62,9 +71,12 @@ void reachability_init(struct reachability *reachability, uint64_t seed);
  * now: monotonic ms, here and below. A request, not a probe, was answered: the server works. Returns
  * the state before; when that was another one, those that wait may go ahead.
  */
-enum reachability_state reachability_answered(struct reachability *reachability);
-/* A request, not a probe, got no answer, or one that blames the server (5xx). */
-void reachability_failed(struct reachability *reachability, uint64_t now);
+enum reachability_state reachability_answered(struct reachability *reachability, uint64_t now);
+/*
+ * A request, not a probe, got no answer, or one that blames the server (5xx). waited_ms: for how long
+ * nothing came; 0 for an answer, and for a connection that was refused or broken off.
+ */
+void reachability_failed(struct reachability *reachability, uint64_t waited_ms, uint64_t now);
 /*
  * The probe has ended. retry_after_ms: what its answer asked for, or 0. Returns the state before, as
  * reachability_answered().
@@ -72,6 +84,11 @@ void reachability_failed(struct reachability *reachability, uint64_t now);
 enum reachability_state reachability_probed(struct reachability *reachability,
 					    enum reachability_probe outcome,
 					    uint32_t retry_after_ms, uint64_t now);
+/*
+ * Since when something was waited for in vain, in the doubt or the outage that ended last; 0: it was
+ * not. A connection that brought nothing since then may lag, though the server answers on others.
+ */
+uint64_t reachability_silent_since(const struct reachability *reachability);
 /* When to call reachability_next(); UINT64_MAX: not before one of the above. */
 uint64_t reachability_due_at(const struct reachability *reachability);
 /* What to do now. */

@@ -21,8 +21,8 @@
  *	sink could not take now
  *
  * A back-off is forgotten by success, not because time has passed: when a watch has been open for
- * GOOD_WATCH_MS; when the server, having been away, answers anybody (reflector_hasten()); and when
- * the next failure is of another kind. A storm of 410 is of one kind.
+ * GOOD_WATCH_MS; when the server, having been away, answers anybody (reflector_hasten()); and when a
+ * refusal (401, 403) is over, unless the position has expired: a storm of 410 keeps its back-off.
  *
  * A server that hangs keeps its connections, and tells nothing. It sends a bookmark a minute, so a
  * watch on which nothing came for SILENCE_MS is ended. A server that never sent a bookmark may be
@@ -52,6 +52,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/backoff.h"
 #include "base/limits.h"
@@ -105,7 +106,8 @@ struct reflector {
 
 	uint64_t wait_until;
 	bool waits_for_server; /* until then, and for nothing else */
-	bool is_hastened;      /* since the last good watch */
+	bool waits_refused;    /* the same, for it was refused (401, 403) */
+	bool is_hastened[REFLECTOR_BACK]; /* for that reason, since the last good watch */
 	enum error_kind last_failure;
 	bool progress_since_list;
 	unsigned silent_watches; /* in a row */
@@ -315,13 +317,6 @@ static bool is_refused_for_long(struct reflector *r, const struct error *why, ui
 	return r->is_told_denied || (is_refused && now - r->refused_at >= REFLECTOR_DENIED_MS);
 }
 
-/* A server under load answers now 429 and now 500: it is the same trouble. */
-static bool is_alike(enum error_kind a, enum error_kind b)
-{
-	bool is_load = a == ERROR_RETRY || a == ERROR_THROTTLED;
-	return a == b || (is_load && (b == ERROR_RETRY || b == ERROR_THROTTLED));
-}
-
 /* A server that is asked for the first time since it was well knows best when to come again. */
 static uint32_t choose_wait(struct reflector *r, const struct error *why)
 {
@@ -344,26 +339,36 @@ static void back_off(struct reflector *r, enum list_query_kind kind, const struc
 		r->newest = true;
 		tell_denied(r, true);
 	}
-	if (!is_alike(why->kind, r->last_failure))
+	if (r->last_failure == ERROR_DENIED && why->kind != ERROR_DENIED &&
+	    why->kind != ERROR_EXPIRED)
 		backoff_reset(&r->backoff);
 	r->last_failure = why->kind;
 	r->wait_until = now + choose_wait(r, why);
 	r->kind = kind;
 	r->waits_for_server = why->kind == ERROR_RETRY && why->retry_after_ms == 0;
+	r->waits_refused = why->kind == ERROR_DENIED;
 }
 
-void reflector_hasten(struct reflector *r, uint64_t at, bool was_away)
+static void forget_failures(struct reflector *r)
 {
-	if (was_away) { /* which is also why its position may have expired */
-		backoff_reset(&r->backoff);
-		r->is_hastened = false;
+	backoff_reset(&r->backoff);
+	memset(r->is_hastened, 0, sizeof(r->is_hastened));
+}
+
+void reflector_hasten(struct reflector *r, uint64_t at, enum reflector_haste haste)
+{
+	bool is_back = haste == REFLECTOR_BACK;
+	if (is_back) { /* which is also why its position may have expired */
+		forget_failures(r);
 		r->progress_since_list = true;
 	}
-	if (r->busy || !r->waits_for_server || r->is_hastened)
+	if (r->busy || at >= r->wait_until ||
+	    !(r->waits_for_server || (is_back && r->waits_refused)))
 		return;
-	if (at >= r->wait_until)
+	if (!is_back && r->is_hastened[haste])
 		return;
-	r->is_hastened = !was_away;
+	if (!is_back)
+		r->is_hastened[haste] = true;
 	r->wait_until = at;
 }
 
@@ -372,6 +377,7 @@ static void go_on(struct reflector *r, enum list_query_kind kind, uint64_t now)
 	r->kind = kind;
 	r->wait_until = now;
 	r->waits_for_server = false;
+	r->waits_refused = false;
 }
 
 /* The position of the watch is lost. Without progress since the last list this would go round. */
@@ -407,6 +413,7 @@ static void become_absent(struct reflector *r, uint64_t now)
 	r->kind = first_kind(r);
 	r->wait_until = now + wait + prng_between(&r->prng, 0, wait / 10);
 	r->waits_for_server = false;
+	r->waits_refused = false;
 }
 
 /* Versions. */
@@ -811,12 +818,6 @@ static void refuse_first(struct reflector *r, const struct error *why, uint64_t 
 	}
 }
 
-static void forget_failures(struct reflector *r)
-{
-	backoff_reset(&r->backoff);
-	r->is_hastened = false;
-}
-
 void reflector_ended(struct reflector *r, const struct error *error, uint64_t now)
 {
 	assert(r->busy);
@@ -857,6 +858,16 @@ const char *reflector_trouble(const struct reflector *r)
 bool reflector_is_denied(const struct reflector *r)
 {
 	return r->trouble.kind == ERROR_DENIED;
+}
+
+uint64_t reflector_forbidden_ms(const struct reflector *r, uint64_t now)
+{
+	return r->is_refused ? now - r->refused_at : 0;
+}
+
+uint64_t reflector_heard_at(const struct reflector *r)
+{
+	return r->last_byte_at;
 }
 
 struct reflector_counters reflector_counters(const struct reflector *r)

@@ -64,7 +64,8 @@ struct reflector_sink {
 	/*
 	 * A watch of what is synced is open, or the resource is known absent: what happens from now
 	 * on is told. With false: it is not any more. May be NULL. What happened before a watch was
-	 * opened follows its head at once, so REFLECTOR_CATCH_UP_MS later all of it is there.
+	 * opened follows its head at once: REFLECTOR_CATCH_UP_MS later it is taken to be there, which
+	 * is an estimate, for nothing in the protocol marks its end.
 	 */
 	void (*followed)(void *owner, bool is_followed);
 };
@@ -123,20 +124,30 @@ MUST_USE int reflector_feed(struct reflector *reflector, struct view bytes, uint
 			    struct error *err);
 /* The end: error NULL when the transfer completed. */
 void reflector_ended(struct reflector *reflector, const struct error *error, uint64_t now);
+/* Why a reflector that waits need wait no longer. */
+enum reflector_haste {
+	REFLECTOR_NO_DOUBT,   /* a request failed, and the server answers all the same */
+	REFLECTOR_RECOVERED,  /* another resource failed as this one, and works again */
+	REFLECTOR_BACK,       /* the server was away, and is back: the failures are forgotten */
+};
 /*
- * The server answers: if the reflector waits only because it had no answer, or one that blames the
- * server without a Retry-After, it waits until `at` at most. was_away: the server as a whole did not
- * answer before, so the failures are forgotten; without it, this works once until the reflector has
- * followed its resource for a while, so that trouble of this resource alone leads to back-off.
+ * If the reflector waits only because it had no answer, or one that blames the server without a
+ * Retry-After, it waits until `at` at most; with REFLECTOR_BACK also if it was refused (401, 403), as
+ * by a server that has just started. Each of the others works once until the reflector has followed
+ * its resource for a while: trouble that stays leads to back-off.
  */
-void reflector_hasten(struct reflector *reflector, uint64_t at, bool was_away);
+void reflector_hasten(struct reflector *reflector, uint64_t at, enum reflector_haste haste);
 
 /* True once a complete state has arrived (or the resource is known absent). */
 bool reflector_is_synced(const struct reflector *reflector);
 /* Why it is not making progress, one line, "" when all is well; borrowed until the next call. */
 const char *reflector_trouble(const struct reflector *reflector);
-/* True while the trouble is that the server refuses us (401, 403). */
+/* True while the trouble is that the server refuses us (401, 403, or a certificate). */
 bool reflector_is_denied(const struct reflector *reflector);
+/* For how long, in ms, we have been refused for lack of a right (403), and nothing else; 0: not. */
+uint64_t reflector_forbidden_ms(const struct reflector *reflector, uint64_t now);
+/* When something of the request under way came last, or it was begun; monotonic ms. */
+uint64_t reflector_heard_at(const struct reflector *reflector);
 
 /* Rise only. */
 struct reflector_counters {

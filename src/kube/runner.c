@@ -16,7 +16,9 @@ struct runner {
 	struct loop_timer *timer;
 	struct fetch *fetch; /* NULL: none is under way */
 	uint64_t started_at; /* ms; of the fetch */
-	bool answered;       /* its head has come */
+	bool answered;       /* its head has come, */
+	bool is_well;        /* and is 200 */
+	bool has_failed;     /* the last request did, and the server is to blame */
 };
 
 static void run(struct runner *runner);
@@ -29,22 +31,30 @@ static uint64_t now_of(const struct runner *runner)
 static void saw_head(void *owner, const struct fetch_result *head)
 {
 	struct runner *runner = owner;
+	bool is_recovery = runner->has_failed && head->status == 200;
 	runner->answered = true;
+	runner->is_well = head->status == 200;
+	runner->has_failed = head->status >= 500;
 	reflector_answered(runner->reflector, head->status, head->retry_after_ms,
 			   head->content_type, now_of(runner));
-	runner->host.answered(runner->host.owner, head->status);
+	runner->host.answered(runner->host.owner, head->status, is_recovery);
 }
 
 static int saw_body(void *owner, struct view bytes, struct error *err)
 {
 	struct runner *runner = owner;
-	return reflector_feed(runner->reflector, bytes, now_of(runner), err);
+	int result = reflector_feed(runner->reflector, bytes, now_of(runner), err);
+	if (runner->is_well)
+		runner->host.heard(runner->host.owner);
+	return result;
 }
 
 static void fail(struct runner *runner, const struct error *error)
 {
+	uint64_t waited_ms = runner->answered ? 0 : now_of(runner) - runner->started_at;
+	runner->has_failed |= error->kind == ERROR_RETRY;
 	reflector_ended(runner->reflector, error, now_of(runner));
-	runner->host.failed(runner->host.owner, runner->answered, error);
+	runner->host.failed(runner->host.owner, runner->answered, waited_ms, error);
 }
 
 static void saw_end(void *owner, const struct fetch_result *result)
@@ -66,6 +76,7 @@ static void saw_end(void *owner, const struct fetch_result *result)
 static void give_up(struct runner *runner, struct error *ret_error)
 {
 	fetch_cancel(TAKE(runner->fetch));
+	runner->has_failed = true;
 	error_set(ret_error, ERROR_RETRY, 0, "no answer from the server for too long");
 	reflector_ended(runner->reflector, ret_error, now_of(runner));
 }
@@ -85,14 +96,15 @@ static bool step(struct runner *runner)
 {
 	struct reflector_request request;
 	struct error error;
-	uint64_t now = now_of(runner);
+	uint64_t silent_ms, now = now_of(runner);
 	switch (reflector_next(runner->reflector, now, &request)) {
 	case REFLECTOR_REQUEST:
 		begin(runner, &request);
 		break;
 	case REFLECTOR_GIVE_UP:
+		silent_ms = now - reflector_heard_at(runner->reflector);
 		give_up(runner, &error);
-		runner->host.failed(runner->host.owner, runner->answered, &error);
+		runner->host.failed(runner->host.owner, runner->answered, silent_ms, &error);
 		break;
 	case REFLECTOR_WAIT:
 	case REFLECTOR_BUSY:
@@ -149,30 +161,31 @@ bool runner_is_idle(const struct runner *runner)
 	return !runner->fetch;
 }
 
-/* Its answer may have been lost with the server that it was sent to. */
-static bool is_lost(const struct runner *runner)
+/* What was lost in an outage says nothing of the server as it is now: the host is not told. */
+bool runner_drop_lost(struct runner *runner, uint64_t silent_since)
 {
-	return runner->fetch && !runner->answered &&
-	       now_of(runner) - runner->started_at >= RUNNER_HEADLESS_MS;
+	bool was_answered = runner->answered;
+	struct error error;
+	if (!runner->fetch)
+		return false;
+	bool is_headless = !was_answered && now_of(runner) - runner->started_at >= RUNNER_HEADLESS_MS;
+	if (reflector_heard_at(runner->reflector) >= silent_since && !is_headless)
+		return false;
+	give_up(runner, &error);
+	return !was_answered;
 }
 
-/* What was lost in an outage says nothing of the server as it is now: the host is not told. */
-bool runner_go_ahead(struct runner *runner, uint32_t jitter_ms, bool was_away)
+void runner_go_ahead(struct runner *runner, uint32_t jitter_ms, enum reflector_haste haste)
 {
-	bool was_lost = was_away && is_lost(runner);
-	struct error error;
-	if (was_lost)
-		give_up(runner, &error);
-	reflector_hasten(runner->reflector, now_of(runner) + jitter_ms, was_away);
+	reflector_hasten(runner->reflector, now_of(runner) + jitter_ms, haste);
 	if (!runner->fetch)
 		loop_timer_set(runner->timer, jitter_ms);
-	return was_lost;
 }
 
 bool runner_try(struct runner *runner)
 {
 	assert(!runner->fetch);
-	reflector_hasten(runner->reflector, now_of(runner), true);
+	reflector_hasten(runner->reflector, now_of(runner), REFLECTOR_BACK);
 	if (!step(runner))
 		return false;
 	run(runner);

@@ -23,10 +23,13 @@ struct runner_host {
 	int (*start)(void *owner, const struct reflector_request *request,
 		     const struct fetch_handler *handler, struct fetch **ret_fetch,
 		     struct error *err);
-	/* The head of an answer has come. */
-	void (*answered)(void *owner, int status);
-	/* A request has failed, before or after its head. */
-	void (*failed)(void *owner, bool was_answered, const struct error *error);
+	/* The head of an answer has come; is_recovery: the request before it failed for the server. */
+	void (*answered)(void *owner, int status, bool is_recovery);
+	/* More of an answer that began with 200 has come. */
+	void (*heard)(void *owner);
+	/* A request has failed, before or after its head; waited_ms: for how long nothing had come. */
+	void (*failed)(void *owner, bool was_answered, uint64_t waited_ms,
+		       const struct error *error);
 };
 
 struct runner;
@@ -39,11 +42,14 @@ void runner_free(struct runner *runner);
 
 /* True when no request is under way. */
 bool runner_is_idle(const struct runner *runner);
+/* Goes on within jitter_ms if it waited for the server (reflector_hasten()). */
+void runner_go_ahead(struct runner *runner, uint32_t jitter_ms, enum reflector_haste haste);
 /*
- * The server answers: goes on within jitter_ms if it waited for that (reflector_hasten()). was_away: a
- * request that got no head in RUNNER_HEADLESS_MS is given up and sent anew; true: that is so.
+ * The server answers again. What is under way, and brought nothing since silent_since (ms; 0: never
+ * mind), or has waited for its head for RUNNER_HEADLESS_MS, may be lost. Ends it, without telling the
+ * host; runner_go_ahead() continues. True: there was no head.
  */
-bool runner_go_ahead(struct runner *runner, uint32_t jitter_ms, bool was_away);
+bool runner_drop_lost(struct runner *runner, uint64_t silent_since);
 /*
  * Begins the next request at once, whatever may_begin() says. False: it waits for something else than
  * the server. The runner must be idle.

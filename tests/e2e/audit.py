@@ -553,6 +553,7 @@ class Life:
         else:
             path = f"/api/v1/namespaces/{OURS}/pods/{pod.name}"
             is_over = self.is_replaced(part, node)
+            keep_logs(self.cluster)  # they go with the pod
             if self.direct.request("DELETE", path)[0] == 200:
                 self.fault(f"{part} replaced", scope, f"{name} is deleted", is_over)
 
@@ -998,13 +999,12 @@ def cases(judge, wrong, limit=5):
 def keep_logs(cluster):
     """What the controller and the agents said, beside the log of actions."""
     folder = LOG.replace("-actions.log", "-logs")
-    shutil.rmtree(folder, ignore_errors=True)
     state = cluster.ctl("state").strip()
     for node in FLEET:
         for name in os.listdir(os.path.join(state, node, "pod-logs")):
             if name.startswith(f"{OURS}_"):
                 shutil.copytree(os.path.join(state, node, "pod-logs", name),
-                                os.path.join(folder, node, name))
+                                os.path.join(folder, node, name), dirs_exist_ok=True)
     return folder
 
 
@@ -1094,6 +1094,7 @@ def main():
     parser.add_argument("--seed", default=os.environ.get("AUDIT_SEED") or secrets.randbelow(10**9))
     parser.add_argument("--minutes", type=float, default=os.environ.get("AUDIT_MINUTES") or 2)
     parser.parse_args(namespace=options)
+    shutil.rmtree(LOG.replace("-actions.log", "-logs"), ignore_errors=True)
     print(f"# seed {options.seed}, {options.minutes} minutes; actions: {LOG}", flush=True)
     if options.cluster:
         return tests.run(Cluster(options.cluster))

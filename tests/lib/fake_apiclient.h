@@ -40,3 +40,5 @@ void fake_apiclient_answer(unsigned i, const char *body);
 void fake_apiclient_fail(unsigned i, enum error_kind kind);
 /* What apiclient_is_away() says; who asked to be told is told of a change. */
 void fake_apiclient_set_away(bool is_away);
+/* The same for apiclient_is_doubtful(), which is true in any case while it is away. */
+void fake_apiclient_set_doubtful(bool is_doubtful);

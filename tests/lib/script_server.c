@@ -28,6 +28,7 @@ struct connection {
 	struct loop_timer *later;
 	const struct script_answer *answer; /* whose second part is due */
 	struct sbuf in;
+	char last[64]; /* the begin of its last request */
 	int fd;
 };
 
@@ -104,6 +105,7 @@ static void answer_request(struct connection *connection, struct view request)
 	struct script_server *server = connection->server;
 	const struct script_answer *answer = choose_answer(server, request);
 	server->n_requests++;
+	snprintf(connection->last, sizeof(connection->last), "%.*s", VIEW_ARG(request));
 	if (!answer)
 		return;
 	connection->answer = answer;
@@ -248,6 +250,28 @@ void script_server_hang_up(struct script_server *server)
 	for (struct connection *connection = server->connections; connection;
 	     connection = connection->next)
 		hang_up(connection, false);
+}
+
+static bool asked_for(const struct connection *connection, const char *begins)
+{
+	must(strlen(begins) < sizeof(connection->last), "a shorter begin of a request");
+	return view_starts_with(view_from(connection->last), view_from(begins));
+}
+
+void script_server_cut(struct script_server *server, const char *begins)
+{
+	for (struct connection *connection = server->connections; connection;
+	     connection = connection->next)
+		if (asked_for(connection, begins))
+			hang_up(connection, false);
+}
+
+void script_server_push(struct script_server *server, const char *begins, struct view bytes)
+{
+	for (struct connection *connection = server->connections; connection;
+	     connection = connection->next)
+		if (asked_for(connection, begins))
+			send_bytes(connection, bytes);
 }
 
 void script_server_stop(struct script_server *server)

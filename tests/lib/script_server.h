@@ -44,6 +44,10 @@ struct script_server *script_server_new(struct loop *loop,
 void script_server_free(struct script_server *server);
 /* Cuts all connections. */
 void script_server_hang_up(struct script_server *server);
+/* Cuts the connections whose last request began so. */
+void script_server_cut(struct script_server *server, const char *begins);
+/* Sends more on them. */
+void script_server_push(struct script_server *server, const char *begins, struct view bytes);
 /* Cuts all connections and refuses new ones, until it is started again. TCP only. */
 void script_server_stop(struct script_server *server);
 void script_server_start(struct script_server *server);

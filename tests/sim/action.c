@@ -148,6 +148,8 @@ static const struct kind kinds[] = {
 	 {{EVEN, 0, APISERVER_N_FAULTS - 1}, {SPREAD, 100, 60000}}, deed_spoil_api},
 	{"kill", 25, "the API server is killed {0} times, away {1} ms, back {2} ms", NULL,
 	 {{EVEN, 1, 5}, {SPREAD, 100, 20000}, {SPREAD, 500, 15000}}, deed_kill_api},
+	{"part", 20, "nothing gets through to the API server for {0} ms, open watches lag {1} % longer",
+	 NULL, {{SPREAD, 500, 30000}, {EVEN, 0, 100}}, deed_part_network},
 	{"hold", 25, "events of {w0} are late by up to {1} ms", kind_words,
 	 {{EVEN, 0, APISERVER_N_KINDS - 1}, {SPREAD, 100, 60000}}, deed_hold_watch},
 	{"deny", 25, "{w0} for {1} ms", denied_words,

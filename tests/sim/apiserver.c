@@ -28,6 +28,7 @@
 #define CAP (8u << 20)
 #define BOOKMARK_MS 60000u
 #define MAX_LOOKS 8192
+#define CUT_MS 25000u /* without an acknowledgement TCP gives up */
 
 struct entry {
 	uint64_t version;
@@ -48,6 +49,7 @@ struct watch {
 	struct fetch *fetch;
 	enum apiserver_kind kind;
 	uint64_t sent; /* version */
+	uint64_t late_until; /* nothing arrives before */
 	bool cut;
 };
 
@@ -90,11 +92,15 @@ static uint64_t spoilt_until[APISERVER_N_FAULTS], held_until[APISERVER_N_KINDS];
 static bool cut_list[APISERVER_N_KINDS];
 static uint64_t denied_until[APISERVER_N_KINDS];
 static int denied_with[APISERVER_N_KINDS];
+static uint64_t unready_until;
+static uint64_t parted_from, parted_until, parted_late; /* until then, and what lags behind */
+static bool is_parting_noticed; /* a request of the controller's has failed since */
 static bool pods_are_denied; /* nobody has watched them since they were */
 
 /* When the controller began and ceased to watch pods, and listed them. */
 static struct {
 	uint64_t at;
+	uint64_t since; /* what is known is of then, if it is not watched */
 	bool is_watched;
 } looks[MAX_LOOKS];
 static size_t n_looks;
@@ -126,6 +132,10 @@ void apiserver_reset(void)
 	memset(denied_until, 0, sizeof(denied_until));
 	pods_are_denied = false;
 	n_looks = 0;
+	unready_until = 0;
+	parted_until = 0;
+	parted_late = 0;
+	is_parting_noticed = false;
 }
 
 static void free_watches(void)
@@ -163,7 +173,7 @@ void apiserver_spoil(enum apiserver_fault fault, uint64_t until)
 bool apiserver_is_up(void)
 {
 	return !apiserver_is_spoilt(APISERVER_REFUSES) && !apiserver_is_spoilt(APISERVER_HANGS) &&
-	       !apiserver_is_spoilt(APISERVER_BREAKS);
+	       !apiserver_is_spoilt(APISERVER_BREAKS) && clockwork_now() >= unready_until;
 }
 
 void apiserver_hold(enum apiserver_kind kind, uint64_t until)
@@ -371,6 +381,10 @@ static void pump(void *owner, uint64_t number)
 	(void)number;
 	if (!watch->fetch->open)
 		return;
+	if (clockwork_now() < watch->late_until) {
+		clockwork_at(watch->late_until, pump, watch, 0);
+		return;
+	}
 	if (clockwork_now() < held_until[watch->kind]) {
 		clockwork_at(held_until[watch->kind], pump, watch, 0);
 		return;
@@ -392,7 +406,7 @@ static void bookmark(void *owner, uint64_t number)
 	(void)number;
 	if (!watch->fetch->open)
 		return;
-	if (clockwork_now() >= held_until[watch->kind]) {
+	if (clockwork_now() >= held_until[watch->kind] && clockwork_now() >= watch->late_until) {
 		pump(watch, 0);
 		snprintf(text, sizeof(text), "%" PRIu64, version);
 		object.version = text;
@@ -451,11 +465,17 @@ void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, c
 	sbuf_deinit(&body);
 }
 
-static void look_at_pods(bool is_watched)
+static void look_since(bool is_watched, uint64_t since)
 {
 	check(n_looks < MAX_LOOKS);
 	looks[n_looks].at = clockwork_now();
+	looks[n_looks].since = since;
 	looks[n_looks++].is_watched = is_watched;
+}
+
+static void look_at_pods(bool is_watched)
+{
+	look_since(is_watched, clockwork_now());
 }
 
 uint64_t apiserver_pods_age(uint64_t at)
@@ -466,7 +486,28 @@ uint64_t apiserver_pods_age(uint64_t at)
 		i--;
 	if (i == 0)
 		return at;
-	return looks[i - 1].is_watched ? 0 : at - looks[i - 1].at;
+	return looks[i - 1].is_watched ? 0 : at - looks[i - 1].since;
+}
+
+/*
+ * A watch that is open and lags is known to be old only if something else has failed: TCP alone tells
+ * after CUT_MS.
+ */
+static bool does_pods_watch_lag(void)
+{
+	for (const struct watch *watch = watches; watch; watch = watch->next)
+		if (watch->kind == APISERVER_PODS && watch->fetch->open &&
+		    watch->late_until > clockwork_now())
+			return true;
+	return false;
+}
+
+void apiserver_failed(void)
+{
+	if (is_parting_noticed || !does_pods_watch_lag())
+		return;
+	is_parting_noticed = true;
+	look_since(false, parted_from);
 }
 
 static void lose_watch(struct fetch *fetch)
@@ -876,6 +917,8 @@ static bool is_refused(struct fetch *fetch, enum apiserver_kind kind)
 {
 	if (apiserver_is_spoilt(APISERVER_REFUSES))
 		net_refuse_in(fetch, 2);
+	else if (clockwork_now() < unready_until)
+		apiserver_refuse(fetch, kind, world_chance(50) ? 403 : 500, "Forbidden", 0);
 	else if (apiserver_is_spoilt(APISERVER_BREAKS))
 		apiserver_refuse(fetch, kind, 500, "InternalError", 0);
 	else if (apiserver_is_spoilt(APISERVER_THROTTLES))
@@ -981,8 +1024,63 @@ void apiserver_kill(bool forgets)
 	net_cut_api();
 }
 
+void apiserver_start_slowly(uint64_t until)
+{
+	unready_until = until;
+}
+
+static void arrive(void *owner, uint64_t number)
+{
+	struct watch *watch = owner;
+
+	(void)number;
+	if (watch->fetch->open && watch->kind == APISERVER_PODS)
+		look_at_pods(true);
+	pump(watch, 0);
+}
+
+static void lose_connection(void *owner, uint64_t number)
+{
+	(void)number;
+	if (clockwork_now() < parted_until)
+		net_fail(owner, "Connection timed out");
+}
+
+void apiserver_part(uint64_t until, uint64_t late_ms)
+{
+	parted_from = clockwork_now();
+	parted_until = until;
+	parted_late = until + late_ms;
+	is_parting_noticed = false;
+	for (struct watch *watch = watches; watch; watch = watch->next) {
+		if (!watch->fetch->open || !watch->fetch->headed)
+			continue;
+		watch->late_until = parted_late;
+		clockwork_at(parted_late, arrive, watch, 0);
+		clockwork_in(CUT_MS, lose_connection, watch->fetch, 0);
+	}
+}
+
+bool apiserver_is_parted(void)
+{
+	return clockwork_now() < parted_late;
+}
+
+static void serve_late(void *owner, uint64_t number)
+{
+	struct fetch *fetch = owner;
+
+	(void)number;
+	if (fetch->open)
+		apiserver_serve(fetch);
+}
+
 static void serve_readyz(struct fetch *fetch)
 {
+	if (clockwork_now() < unready_until) {
+		net_answer_in(fetch, 5, 500, "text/plain", 0, VIEW("[-]poststarthook failed"));
+		return;
+	}
 	if (apiserver_is_spoilt(APISERVER_REFUSES))
 		net_refuse_in(fetch, 2);
 	else if (apiserver_is_spoilt(APISERVER_BREAKS))
@@ -998,6 +1096,10 @@ void apiserver_serve(struct fetch *fetch)
 	const char *path = strchr(fetch->url + strlen("https://"), '/');
 	struct view namespace, rest = view_from(path);
 
+	if (clockwork_now() < parted_until) {
+		clockwork_at(parted_late, serve_late, fetch, 0);
+		return;
+	}
 	if (strcmp(path, "/readyz") == 0) {
 		serve_readyz(fetch);
 		return;

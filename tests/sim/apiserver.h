@@ -57,8 +57,18 @@ bool apiserver_is_watched(enum apiserver_kind kind);
  * time since it last did, or listed them.
  */
 uint64_t apiserver_pods_age(uint64_t at);
+/* A request of the controller's has failed, not by an answer. */
+void apiserver_failed(void);
 /* Each open connection breaks off, and watches begin anew from what is there then (or not). */
 void apiserver_kill(bool forgets);
+/* Started, but not ready: until then some requests are refused with 403, others with 500. */
+void apiserver_start_slowly(uint64_t until);
+/*
+ * Nothing gets through until then, and connections stay: what was under way goes on, or is answered,
+ * `late_ms` after that.
+ */
+void apiserver_part(uint64_t until, uint64_t late_ms);
+bool apiserver_is_parted(void);
 /* No event of that kind is sent before. */
 void apiserver_hold(enum apiserver_kind kind, uint64_t until);
 /* The watch of that kind, or the list that comes next, ends at any byte. */

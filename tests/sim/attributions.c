@@ -303,7 +303,7 @@ void attributions_serve(struct fetch *fetch, const char *path)
 	snprintf(write->method, sizeof(write->method), "%s", fetch->method);
 	write->path = copy(view_from(path));
 	write->body = copy((struct view){fetch->body, fetch->body_len});
-	write->sent_at = clockwork_now();
+	write->sent_at = fetch->sent_at;
 	if (fetch->method[0] != 'G')
 		oracle_sent(write->sent_at);
 	clockwork_in(world_between(1, 12), take_effect, write, 0);

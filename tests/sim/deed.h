@@ -71,6 +71,7 @@ void deed_restart_agent(const int *args);
 void deed_restart_controller(const int *args);
 void deed_spoil_api(const int *args);
 void deed_kill_api(const int *args);
+void deed_part_network(const int *args);
 void deed_hold_watch(const int *args);
 void deed_deny(const int *args);
 void deed_cut_watch(const int *args);

@@ -98,14 +98,18 @@ void deed_restart_controller(const int *args)
 
 /* A watch that is refused otherwise than by the server's absence waits for its own back-off. */
 #define BACKOFF_MS 31000u
+/* And once more, if its position has expired by then. */
+#define THROTTLED_MS 62000u
 /* What is asked while it hangs is never answered, and waited for: 75 s, and then the back-off. */
 #define GIVEN_UP_MS 106000u
 
 static void kill_api(void *owner, uint64_t down_ms)
 {
 	(void)owner;
+	if (apiserver_is_parted())
+		return; /* nobody would be told */
 	apiserver_spoil(APISERVER_REFUSES, clockwork_now() + down_ms);
-	apiserver_spoil(APISERVER_BREAKS, clockwork_now() + down_ms + world_between(0, 3000));
+	apiserver_start_slowly(clockwork_now() + down_ms + world_between(0, 3000));
 	apiserver_kill(world_chance(70));
 }
 
@@ -118,10 +122,23 @@ void deed_kill_api(const int *args)
 		clockwork_at(at, kill_api, NULL, (uint64_t)args[1]);
 		at += (uint64_t)args[1] + (uint64_t)args[2];
 	}
-	at += 3000;
+	at += 3000 + 5000; /* a server that flapped has to settle first */
 	prompt_disturbed(at);
 	deed_excuse(CAUSE_API_LATE, -1, (int)(at - clockwork_now()) + 10000);
 	deed_excuse(CAUSE_REPORTS_MISSING, -1, (int)(at - clockwork_now()) + 10000);
+}
+
+/* The network between the controller and the API server; the server's part of it has lost patience. */
+void deed_part_network(const int *args)
+{
+	uint64_t late = (uint64_t)args[0] * (uint64_t)args[1] / 100;
+
+	if (!apiserver_is_up() || apiserver_is_parted())
+		return;
+	apiserver_part(deed_for_ms(args[0]), late);
+	prompt_disturbed(clockwork_now() + (uint64_t)args[0] + late + 10000);
+	deed_excuse(CAUSE_API_LATE, -1, args[0] + (int)late + 20000);
+	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[0] + 20000);
 }
 
 void deed_spoil_api(const int *args)
@@ -130,9 +147,9 @@ void deed_spoil_api(const int *args)
 
 	apiserver_spoil((enum apiserver_fault)args[0], deed_for_ms(args[1]));
 	prompt_disturbed(clockwork_now() + (uint64_t)args[1] +
-			 (is_away ? 0 : args[0] == APISERVER_HANGS ? GIVEN_UP_MS : BACKOFF_MS));
+			 (is_away ? 0 : args[0] == APISERVER_HANGS ? GIVEN_UP_MS : THROTTLED_MS));
 	deed_excuse(CAUSE_API_LATE, -1,
-		    args[1] + (int)(args[0] == APISERVER_HANGS ? GIVEN_UP_MS : BACKOFF_MS));
+		    args[1] + (int)(args[0] == APISERVER_HANGS ? GIVEN_UP_MS : THROTTLED_MS));
 	deed_excuse(CAUSE_REPORTS_MISSING, -1, args[1] + 10000);
 }
 

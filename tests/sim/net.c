@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/apiserver.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
 
@@ -132,10 +133,16 @@ static void route(void *owner, uint64_t number)
 		wire_carry(fetch);
 }
 
+static bool is_of_api(const struct fetch *fetch);
+
 static void time_out(void *owner, uint64_t number)
 {
+	struct fetch *fetch = owner;
+
 	(void)number;
-	net_fail(owner, "Timeout was reached");
+	if (fetch->open && is_of_api(fetch))
+		apiserver_failed();
+	net_fail(fetch, "Timeout was reached");
 }
 
 int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
@@ -150,6 +157,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	fetches = fetch;
 	fetch->actor = clockwork_actor;
 	fetch->open = true;
+	fetch->sent_at = clockwork_now();
 	fetch->handler = *handler;
 	strncpy(fetch->method, request->method, sizeof(fetch->method) - 1);
 	fetch->url = copy(request->url, strlen(request->url));

@@ -15,6 +15,7 @@ struct fetch {
 	struct fetch *next;
 	int actor; /* who asks */
 	bool open; /* the asker still waits */
+	uint64_t sent_at;
 	struct fetch_handler handler;
 	char method[8];
 	char *url;

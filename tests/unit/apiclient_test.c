@@ -375,7 +375,9 @@ struct cluster {
 	bool (*until)(const struct cluster *cluster);
 	unsigned wanted; /* what `until` compares with */
 	uint64_t give_up_at;
-	char told[64]; /* "away " or "back " each time */
+	char told[64];   /* "away " or "back " each time */
+	bool was_away;   /* as told last */
+	unsigned n_doubts; /* how often it was told that it is doubtful, and not away */
 	unsigned n_answered;
 };
 
@@ -399,10 +401,17 @@ static void saw_followed(void *owner, bool is_followed)
 		follower->followed_at = loop_now_ms(follower->cluster->loop);
 }
 
-static void saw_away(void *owner, bool is_away)
+static void saw_state(void *owner)
 {
 	struct cluster *cluster = owner;
-	assert_int_equal(apiclient_is_away(cluster->client), is_away);
+	bool is_away = apiclient_is_away(cluster->client);
+	bool is_doubtful = apiclient_is_doubtful(cluster->client);
+	assert_true(is_doubtful || !is_away);
+	assert_int_equal(apiclient_trouble(cluster->client)[0] != '\0', is_away);
+	cluster->n_doubts += is_doubtful && !is_away;
+	if (is_away == cluster->was_away)
+		return;
+	cluster->was_away = is_away;
 	strcat(cluster->told, is_away ? "away " : "back ");
 	assert_true(strlen(cluster->told) < sizeof(cluster->told) - 8);
 }
@@ -450,6 +459,19 @@ static bool is_none_followed(const struct cluster *cluster)
 	return true;
 }
 
+static bool are_others_followed(const struct cluster *cluster)
+{
+	for (size_t i = 1; i < N_FOLLOWED; i++)
+		if (!cluster->followers[i].is_followed)
+			return false;
+	return true;
+}
+
+static bool is_unready(const struct cluster *cluster)
+{
+	return strstr(apiclient_trouble(cluster->client), "HTTP status") != NULL;
+}
+
 static bool is_away(const struct cluster *cluster)
 {
 	return apiclient_is_away(cluster->client);
@@ -485,6 +507,11 @@ static unsigned count_watches(const struct cluster *cluster)
 	return count_received(cluster, "?watch=1");
 }
 
+static bool has_watches(const struct cluster *cluster)
+{
+	return count_watches(cluster) >= cluster->wanted;
+}
+
 static bool has_received_requests(const struct cluster *cluster)
 {
 	return script_server_requests(cluster->server) >= cluster->wanted;
@@ -501,7 +528,7 @@ static void begin_cluster(struct cluster *cluster)
 	cluster->server = script_server_new(cluster->loop, &script);
 	struct kubeconfig config = config_of(script_server_url(cluster->server), NULL);
 	assert_int_equal(apiclient_new(cluster->loop, &config, "t", &cluster->client, &err), 0);
-	apiclient_on_away(cluster->client, saw_away, cluster);
+	apiclient_on_state(cluster->client, saw_state, cluster);
 	for (size_t i = 0; i < N_FOLLOWED; i++) {
 		struct follower *follower = &cluster->followers[i];
 		const struct reflector_sink sink = {.owner = follower,
@@ -529,13 +556,18 @@ static void end_cluster(struct cluster *cluster)
 	loop_free(cluster->loop);
 }
 
-static void send_single(struct cluster *cluster)
+static void send_single_for(struct cluster *cluster, uint32_t timeout_ms)
 {
 	struct apiclient_request *request;
-	const struct apiclient_call call = {"GET", "/a/b", NULL, VIEW(""), 0, NULL};
+	const struct apiclient_call call = {"GET", "/a/b", NULL, VIEW(""), timeout_ms, NULL};
 	assert_int_equal(apiclient_send(cluster->client, &call, count_answer, cluster, &request,
 					&err),
 			 0);
+}
+
+static void send_single(struct cluster *cluster)
+{
+	send_single_for(cluster, 0);
 }
 
 /* The server is gone, and that is known. */
@@ -726,13 +758,262 @@ static void one_broken_resource_of_a_live_server_does_not_make_the_client_spin(v
 	cluster.routes[WATCHES].answer.bytes = (struct view)STATUS("500");
 	script_server_hang_up(cluster.server);
 	run_until(&cluster, is_none_followed, 0);
-	run_until(&cluster, has_time_passed, 1200); /* its second back-off is 1600 ms at least */
-	assert_true(cluster.followers[1].is_followed);
-	assert_true(cluster.followers[2].is_followed);
-	assert_int_equal(count_received(&cluster, well[WATCHES].begins), 2);
-	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	run_until(&cluster, are_others_followed, 0);
+	unsigned n_at_first = count_received(&cluster, well[WATCHES].begins);
+	assert_true(n_at_first <= 2 + N_FOLLOWED - 1); /* others that recover hasten it, each once */
+	run_until(&cluster, has_time_passed, 1200);    /* its second back-off is 1600 ms at least */
+	assert_true(are_others_followed(&cluster));
+	assert_true(count_received(&cluster, well[WATCHES].begins) <= n_at_first + 1);
 	assert_true(apiclient_counters(cluster.client).probes <= 2);
 	assert_string_equal(cluster.told, "");
+	end_cluster(&cluster);
+}
+
+/* Head and nothing else, as of a proxy that does not know long answers. */
+static void cut_watches_at_once(struct cluster *cluster, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		cluster->routes[WATCHES + i].answer.close = true;
+	script_server_hang_up(cluster->server);
+	run_until(cluster, is_none_followed, 0);
+}
+
+static void regress_13_a_watch_that_is_cut_at_once_each_time_backs_off(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cut_watches_at_once(&cluster, 1);
+	run_until(&cluster, has_time_passed, 7000);
+	/* It is hastened by its first doubt and by two others; then 1.6 s, 3.2 s and so on. */
+	assert_in_range(count_received(&cluster, well[WATCHES].begins), 2, 7);
+	assert_true(apiclient_counters(cluster.client).probes <= 6);
+	end_cluster(&cluster);
+}
+
+static void regress_13_watches_that_are_all_cut_at_once_do_not_hasten_each_other_for_ever(
+	void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cut_watches_at_once(&cluster, N_FOLLOWED);
+	run_until(&cluster, has_time_passed, 7000);
+	assert_in_range(count_watches(&cluster), N_FOLLOWED + 1, 7 * N_FOLLOWED);
+	end_cluster(&cluster);
+}
+
+/* What it failed for may be what the others wait for, as an etcd that was away. */
+static void a_watch_that_has_recovered_lets_the_others_that_failed_go_ahead(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		cluster.routes[WATCHES + i].answer.bytes = (struct view)STATUS("500");
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, has_watches, 4 * N_FOLLOWED); /* the next back-offs are 1.6 s to 6.4 s */
+	uint64_t first = UINT64_MAX, last = 0;
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		cluster.routes[WATCHES + i].answer.bytes = (struct view)WATCH;
+	run_until(&cluster, are_all_followed, 0);
+	for (size_t i = 0; i < N_FOLLOWED; i++) {
+		uint64_t at = cluster.followers[i].followed_at;
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	assert_true(last - first < 100);
+	assert_string_equal(cluster.told, "");
+	end_cluster(&cluster);
+}
+
+/* It answers, and says why others should not ask: by it alone nobody goes ahead. */
+static void neither_429_nor_a_refusal_ends_an_outage(void **state)
+{
+	(void)state;
+	static const struct view answers[] = {STATUS("429"), STATUS("401"), STATUS("403")};
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct cluster cluster;
+		begin_cluster(&cluster);
+		cluster.routes[READYZ].answer.bytes = (struct view)STATUS("500");
+		cluster.routes[OTHERS].answer.bytes = answers[i];
+		for (size_t k = 0; k < N_FOLLOWED; k++)
+			cluster.routes[WATCHES + k].answer.bytes = answers[i];
+		script_server_hang_up(cluster.server);
+		run_until(&cluster, is_away, 0);
+		send_single(&cluster);
+		run_until(&cluster, has_been_answered, 1);
+		assert_true(apiclient_is_away(cluster.client));
+		run_until(&cluster, has_watches, N_FOLLOWED + 1); /* the one that is tried */
+		run_until(&cluster, has_time_passed, 100);
+		assert_true(apiclient_is_away(cluster.client));
+		assert_int_equal(count_watches(&cluster), N_FOLLOWED + 1);
+		assert_string_equal(cluster.told, "away ");
+		/* What was refused goes on when it is over; who was throttled has its time. */
+		cluster.routes[OTHERS].answer.bytes = (struct view)STATUS("404");
+		for (size_t k = 0; k < N_FOLLOWED; k++)
+			cluster.routes[WATCHES + k].answer.bytes = (struct view)WATCH;
+		send_single(&cluster);
+		run_until(&cluster, has_been_answered, 2);
+		assert_string_equal(cluster.told, "away back ");
+		run_until(&cluster, has_time_passed, REACHABILITY_JITTER_MS + 200);
+		unsigned n_followed = 0;
+		for (size_t k = 0; k < N_FOLLOWED; k++)
+			n_followed += cluster.followers[k].is_followed;
+		assert_int_equal(n_followed, i == 0 ? N_FOLLOWED - 1 : N_FOLLOWED);
+		end_cluster(&cluster);
+	}
+}
+
+static void a_server_that_says_429_to_the_probe_is_away(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[READYZ].answer.bytes = (struct view)STATUS("429");
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, is_away, 0);
+	assert_string_equal(apiclient_trouble(cluster.client), "GET /readyz: HTTP status 429");
+	end_cluster(&cluster);
+}
+
+static void a_refusal_ends_a_doubt(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[READYZ].answer.bytes = (struct view){0}; /* the probe tells nothing */
+	cluster.routes[OTHERS].answer.bytes = (struct view)STATUS("403");
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, has_received_requests, 2 * N_FOLLOWED + 1);
+	assert_true(is_none_followed(&cluster));
+	send_single(&cluster);
+	run_until(&cluster, are_all_followed, 0);
+	assert_string_equal(cluster.told, "");
+	end_cluster(&cluster);
+}
+
+static void a_server_that_cuts_the_probe_and_works_is_found_out_by_one_watch(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[READYZ].answer = (struct script_answer){.close = true};
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, is_away, 0);
+	run_until(&cluster, are_all_followed, 0);
+	assert_string_equal(cluster.told, "away back ");
+	assert_int_equal(apiclient_counters(cluster.client).probes, 1);
+	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	end_cluster(&cluster);
+}
+
+static void why_the_server_is_away_is_said_until_it_is_back(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	assert_string_equal(apiclient_trouble(cluster.client), "");
+	begin_outage(&cluster);
+	assert_non_null(strstr(apiclient_trouble(cluster.client), "GET /readyz: "));
+	assert_null(strstr(apiclient_trouble(cluster.client), "status"));
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		cluster.routes[WATCHES + i].answer.bytes = (struct view)STATUS("500");
+	cluster.routes[READYZ].answer.bytes = (struct view)STATUS("503");
+	script_server_start(cluster.server);
+	run_until(&cluster, is_unready, 0);
+	assert_string_equal(apiclient_trouble(cluster.client), "GET /readyz: HTTP status 503");
+	send_single(&cluster);
+	run_until(&cluster, has_been_answered, 1);
+	assert_string_equal(apiclient_trouble(cluster.client), "");
+	end_cluster(&cluster);
+}
+
+/* The watch of the first resource stays open and tells. */
+static void begin_outage_but_for_one_watch(struct cluster *cluster)
+{
+	begin_cluster(cluster);
+	cluster->routes[READYZ].answer.bytes = (struct view)STATUS("500");
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		cluster->routes[WATCHES + i].answer.bytes = (struct view)STATUS("500");
+	for (size_t i = 1; i < N_FOLLOWED; i++)
+		script_server_cut(cluster->server, well[WATCHES + i].begins);
+	run_until(cluster, is_away, 0);
+	assert_true(cluster->followers[0].is_followed);
+	for (size_t i = 0; i < N_FOLLOWED; i++)
+		cluster->routes[WATCHES + i].answer.bytes = (struct view)WATCH;
+}
+
+#define EVENT                                                                                   \
+	"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"One\",\"apiVersion\":\"a.b/v1\","                 \
+	"\"metadata\":{\"resourceVersion\":\"6\"}}}\n"
+
+static void a_watch_that_tells_something_ends_an_outage(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_outage_but_for_one_watch(&cluster);
+	assert_string_equal(cluster.told, "away ");
+	char chunk[256];
+	snprintf(chunk, sizeof(chunk), "%zx\r\n%s\r\n", strlen(EVENT), EVENT);
+	script_server_push(cluster.server, well[WATCHES].begins, view_from(chunk));
+	run_until(&cluster, are_all_followed, 0);
+	assert_string_equal(cluster.told, "away back ");
+	assert_int_equal(reflector_counters(cluster.followers[0].reflector).watches, 1);
+	assert_int_equal(reflector_counters(cluster.followers[0].reflector).bookmarks, 1);
+	end_cluster(&cluster);
+}
+
+/* A connection that stayed open may lag by the length of the outage. */
+static void watches_that_were_silent_with_a_request_are_resumed_when_the_server_answers(void **state)
+{
+	(void)state;
+	for (int is_silent = 0; is_silent < 2; is_silent++) {
+		struct cluster cluster;
+		begin_cluster(&cluster);
+		run_until(&cluster, has_time_passed, 5);
+		/* Another that fails at once tells nothing of connections. */
+		cluster.routes[OTHERS].answer.bytes =
+			is_silent ? (struct view){0} : (struct view)STATUS("500");
+		send_single_for(&cluster, 2200);
+		run_until(&cluster, has_been_answered, 1);
+		assert_false(apiclient_is_away(cluster.client));
+		assert_int_equal(cluster.n_doubts, is_silent);
+		run_until(&cluster, has_received_requests, 2 * N_FOLLOWED + 2);
+		run_until(&cluster, has_time_passed, 300);
+		assert_true(are_all_followed(&cluster));
+		assert_false(apiclient_is_doubtful(cluster.client));
+		assert_int_equal(count_watches(&cluster), is_silent ? 2 * N_FOLLOWED : N_FOLLOWED);
+		/* They had their heads, and nobody blames the server. */
+		assert_int_equal(apiclient_counters(cluster.client).by_code[0], is_silent);
+		assert_int_equal(apiclient_counters(cluster.client).probes, 1);
+		assert_string_equal(cluster.told, "");
+		end_cluster(&cluster);
+	}
+}
+
+/* The end of a short return forgets nothing; what was refused waits until it has been well. */
+static void a_server_that_flaps_ends_no_wait_of_those_that_were_refused(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	begin_outage(&cluster);
+	script_server_start(cluster.server);
+	run_until(&cluster, are_all_followed, 0);
+	cluster.routes[WATCHES].answer.bytes = (struct view)STATUS("403");
+	cluster.told[0] = '\0';
+	begin_outage(&cluster);
+	script_server_start(cluster.server);
+	run_until(&cluster, are_others_followed, 0);
+	uint64_t back_at = loop_now_ms(cluster.loop);
+	/* Its back-offs grow until the server has been well for five seconds. */
+	run_until(&cluster, has_time_passed, 4500);
+	unsigned n = count_received(&cluster, well[WATCHES].begins);
+	assert_in_range(n, 3, 5);
+	cluster.routes[WATCHES].answer.bytes = (struct view)WATCH;
+	run_until(&cluster, are_all_followed, 0);
+	assert_true(cluster.followers[0].followed_at < back_at + REACHABILITY_STEADY_MS + 600);
 	end_cluster(&cluster);
 }
 
@@ -754,12 +1035,12 @@ static void a_client_can_be_freed_while_it_probes_or_the_server_is_away(void **s
 	}
 }
 
-static void nobody_need_be_told_that_the_server_is_away(void **state)
+static void nobody_need_be_told_of_the_servers_state(void **state)
 {
 	(void)state;
 	struct cluster cluster;
 	begin_cluster(&cluster);
-	apiclient_on_away(cluster.client, NULL, NULL);
+	apiclient_on_state(cluster.client, NULL, NULL);
 	script_server_stop(cluster.server);
 	run_until(&cluster, is_away, 0);
 	assert_string_equal(cluster.told, "");
@@ -800,8 +1081,19 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_server_that_says_it_is_unready_and_works_is_found_out_by_one_watch),
 	cmocka_unit_test(an_unready_server_gets_a_probe_and_one_watch_by_turns_each_time_another),
 	cmocka_unit_test(one_broken_resource_of_a_live_server_does_not_make_the_client_spin),
+	cmocka_unit_test(regress_13_a_watch_that_is_cut_at_once_each_time_backs_off),
+	cmocka_unit_test(regress_13_watches_that_are_all_cut_at_once_do_not_hasten_each_other_for_ever),
+	cmocka_unit_test(a_watch_that_has_recovered_lets_the_others_that_failed_go_ahead),
+	cmocka_unit_test(neither_429_nor_a_refusal_ends_an_outage),
+	cmocka_unit_test(a_server_that_says_429_to_the_probe_is_away),
+	cmocka_unit_test(a_refusal_ends_a_doubt),
+	cmocka_unit_test(a_server_that_cuts_the_probe_and_works_is_found_out_by_one_watch),
+	cmocka_unit_test(why_the_server_is_away_is_said_until_it_is_back),
+	cmocka_unit_test(a_watch_that_tells_something_ends_an_outage),
+	cmocka_unit_test(watches_that_were_silent_with_a_request_are_resumed_when_the_server_answers),
+	cmocka_unit_test(a_server_that_flaps_ends_no_wait_of_those_that_were_refused),
 	cmocka_unit_test(a_client_can_be_freed_while_it_probes_or_the_server_is_away),
-	cmocka_unit_test(nobody_need_be_told_that_the_server_is_away),
+	cmocka_unit_test(nobody_need_be_told_of_the_servers_state),
 	cmocka_unit_test(a_credential_file_that_is_missing_at_the_start_is_an_error),
 };
 TEST_MAIN(tests)

@@ -19,7 +19,7 @@ static int set_up(void **state)
 
 static void fail_request(void)
 {
-	reachability_failed(&r, now);
+	reachability_failed(&r, 0, now);
 }
 
 /* A probe must be due; it ends `later` ms after it was sent. */
@@ -29,6 +29,16 @@ static enum reachability_state probe(enum reachability_probe outcome, uint32_t r
 	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
 	now += later;
 	return reachability_probed(&r, outcome, retry_after_ms, now);
+}
+
+/* What is due is a probe, which ends so, or a try, for which nobody waits. */
+static void probe_or_try(enum reachability_probe outcome, uint64_t later)
+{
+	if (reachability_next(&r, now) == REACHABILITY_TRY)
+		return;
+	assert_true(r.is_probing);
+	now += later;
+	reachability_probed(&r, outcome, 0, now);
 }
 
 /* Lets time pass until something is due, and says how long that was; before, nothing is. */
@@ -50,6 +60,16 @@ static void expect_rest(void)
 	assert_int_equal(reachability_next(&r, now + 3600000), REACHABILITY_NOTHING);
 }
 
+/* Lets time pass until a probe is due. */
+static void wait_for_probe(void)
+{
+	wait_until_due();
+	if (r.is_try_next) {
+		assert_int_equal(reachability_next(&r, now), REACHABILITY_TRY);
+		wait_until_due();
+	}
+}
+
 /* The server was found away by a probe that ended so. */
 static void begin_outage(enum reachability_probe outcome)
 {
@@ -63,7 +83,7 @@ static void a_server_of_which_nothing_is_known_is_taken_to_answer(void **state)
 	(void)state;
 	assert_int_equal(r.state, REACHABILITY_ANSWERS);
 	expect_rest();
-	assert_int_equal(reachability_answered(&r), REACHABILITY_ANSWERS);
+	assert_int_equal(reachability_answered(&r, now), REACHABILITY_ANSWERS);
 	expect_rest();
 }
 
@@ -116,26 +136,27 @@ static void any_answer_ends_doubt_and_outage_and_says_what_was_before(void **sta
 		{REACHABILITY_AWAY, REACHABILITY_PROBE_FAILED, false},
 		{REACHABILITY_AWAY, REACHABILITY_PROBE_FAILED, true},
 		{REACHABILITY_AWAY, REACHABILITY_PROBE_UNREADY, false},
+		{REACHABILITY_AWAY, REACHABILITY_PROBE_UNREADY, true},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		set_up(NULL);
 		if (rows[i].before == REACHABILITY_AWAY) {
 			begin_outage(rows[i].outcome);
-			wait_until_due();
+			wait_for_probe();
 		} else {
 			fail_request();
 		}
 		if (rows[i].is_probe)
 			assert_int_equal(probe(REACHABILITY_PROBE_ANSWERED, 0, 5), rows[i].before);
 		else
-			assert_int_equal(reachability_answered(&r), rows[i].before);
+			assert_int_equal(reachability_answered(&r, now), rows[i].before);
 		assert_int_equal(r.state, REACHABILITY_ANSWERS);
 		expect_rest();
 		/* The next failure begins anew, with a probe. */
 		now += 10000;
 		fail_request();
-		assert_int_equal(probe(REACHABILITY_PROBE_FAILED, 0, 0), REACHABILITY_DOUBTED);
-		assert_in_range(wait_until_due(), 400, 500);
+		assert_int_equal(probe(REACHABILITY_PROBE_REFUSED, 0, 0), REACHABILITY_DOUBTED);
+		assert_in_range(wait_until_due(), 800, 1000);
 		assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
 	}
 }
@@ -160,7 +181,7 @@ static void where_nothing_listens_there_is_a_probe_a_second_and_in_the_end_one_i
 	assert_in_range(n_first_minute, 30, 42);
 }
 
-static void a_server_that_is_reached_and_broken_is_probed_ever_more_seldom(void **state)
+static void a_server_that_is_reached_and_broken_is_asked_ever_more_seldom(void **state)
 {
 	(void)state;
 	static const struct {
@@ -174,30 +195,30 @@ static void a_server_that_is_reached_and_broken_is_probed_ever_more_seldom(void 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t waited = wait_until_due();
 		for (; now < BEGIN + rows[i].age_s * 1000; waited = wait_until_due())
-			probe(REACHABILITY_PROBE_FAILED, 0, 0);
+			probe_or_try(REACHABILITY_PROBE_FAILED, 0);
 		assert_in_range(waited, rows[i].low, rows[i].high);
-		probe(REACHABILITY_PROBE_FAILED, 0, 0);
+		probe_or_try(REACHABILITY_PROBE_FAILED, 0);
 	}
 }
 
-static unsigned count_probes_in_a_minute(uint64_t each_takes)
+static unsigned count_requests_in_a_minute(uint64_t each_takes)
 {
 	unsigned n = 0;
 	set_up(NULL);
 	fail_request();
 	for (; now < BEGIN + 60000; n++) {
-		probe(REACHABILITY_PROBE_FAILED, 0, each_takes);
+		probe_or_try(REACHABILITY_PROBE_FAILED, each_takes);
 		wait_until_due();
 	}
 	return n;
 }
 
-static void a_broken_server_is_probed_less_than_forty_times_in_the_first_minute(void **state)
+static void a_broken_server_is_asked_less_than_forty_times_in_the_first_minute(void **state)
 {
 	(void)state;
-	assert_in_range(count_probes_in_a_minute(0), 25, 39);
+	assert_in_range(count_requests_in_a_minute(0), 25, 39);
 	/* The pause is between probes: one that hangs does not follow upon another. */
-	assert_in_range(count_probes_in_a_minute(5000), 6, 10);
+	assert_in_range(count_requests_in_a_minute(5000), 6, 20);
 }
 
 static void what_is_refused_or_answered_forgets_how_long_the_server_was_broken(void **state)
@@ -208,11 +229,15 @@ static void what_is_refused_or_answered_forgets_how_long_the_server_was_broken(v
 		begin_outage(REACHABILITY_PROBE_FAILED);
 		while (now < BEGIN + 100000) {
 			wait_until_due();
-			probe(REACHABILITY_PROBE_FAILED, 0, 0);
+			probe_or_try(REACHABILITY_PROBE_FAILED, 0);
 		}
 		assert_in_range(wait_until_due(), 4000, 5000);
+		if (r.is_try_next) {
+			assert_int_equal(reachability_next(&r, now), REACHABILITY_TRY);
+			assert_in_range(wait_until_due(), 4000, 5000);
+		}
 		if (is_answered) {
-			reachability_answered(&r);
+			reachability_answered(&r, now);
 			fail_request();
 		} else {
 			probe(REACHABILITY_PROBE_REFUSED, 0, 0);
@@ -245,40 +270,193 @@ static void what_retry_after_asks_for_is_kept_to(void **state)
 	}
 }
 
-static void an_unready_server_is_probed_and_tried_by_turns(void **state)
+static void where_something_listens_it_is_probed_and_tried_by_turns(void **state)
 {
 	(void)state;
-	begin_outage(REACHABILITY_PROBE_UNREADY);
-	for (int i = 0; i < 100; i++) {
-		assert_in_range(wait_until_due(), 400, 5000);
+	static const enum reachability_probe outcomes[] = {REACHABILITY_PROBE_UNREADY,
+							   REACHABILITY_PROBE_FAILED};
+	for (size_t k = 0; k < ARRAY_SIZE(outcomes); k++) {
+		set_up(NULL);
+		begin_outage(outcomes[k]);
+		for (int i = 0; i < 100; i++) {
+			assert_in_range(wait_until_due(), 400, 5000);
+			assert_int_equal(reachability_next(&r, now), REACHABILITY_TRY);
+			assert_int_equal(r.state, REACHABILITY_AWAY);
+			if (i % 2 == 0)
+				fail_request(); /* the one that was let go ahead */
+			assert_in_range(wait_until_due(), 400, 5000);
+			assert_int_equal(probe(outcomes[k], 0, 0), REACHABILITY_AWAY);
+		}
+		/* In the end each is as seldom as the probes of a server that does not answer. */
+		assert_in_range(wait_until_due(), 4000, 5000);
 		assert_int_equal(reachability_next(&r, now), REACHABILITY_TRY);
-		assert_int_equal(r.state, REACHABILITY_AWAY);
-		if (i % 2 == 0)
-			fail_request(); /* the one that was let go ahead */
-		assert_in_range(wait_until_due(), 400, 5000);
-		assert_int_equal(probe(REACHABILITY_PROBE_UNREADY, 0, 0), REACHABILITY_AWAY);
+		assert_int_equal(reachability_answered(&r, now), REACHABILITY_AWAY);
+		expect_rest();
 	}
-	/* In the end both are as seldom as the probes of a server that does not answer. */
-	assert_in_range(wait_until_due(), 4000, 5000);
-	assert_int_equal(reachability_next(&r, now), REACHABILITY_TRY);
-	assert_int_equal(reachability_answered(&r), REACHABILITY_AWAY);
-	expect_rest();
 }
 
-static void only_a_server_that_said_it_is_unready_is_tried(void **state)
+static void where_nothing_listens_nothing_is_tried(void **state)
 {
 	(void)state;
-	static const enum reachability_probe others[] = {REACHABILITY_PROBE_REFUSED,
-							 REACHABILITY_PROBE_FAILED};
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+	static const enum reachability_probe first[] = {
+		REACHABILITY_PROBE_REFUSED, REACHABILITY_PROBE_UNREADY, REACHABILITY_PROBE_FAILED};
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		set_up(NULL);
-		begin_outage(REACHABILITY_PROBE_UNREADY);
-		wait_until_due();
-		assert_int_equal(reachability_next(&r, now), REACHABILITY_TRY);
+		begin_outage(first[i]);
+		wait_for_probe();
 		for (int n = 0; n < 3; n++) {
+			assert_int_equal(probe(REACHABILITY_PROBE_REFUSED, 0, 0), REACHABILITY_AWAY);
 			wait_until_due();
-			assert_int_equal(probe(others[i], 0, 0), REACHABILITY_AWAY);
 		}
+	}
+}
+
+/* What was said during an outage does not outlive it, however often a new one is suspected. */
+static void a_new_doubt_is_probed_within_a_second_whatever_an_outage_was_told_to_wait(void **state)
+{
+	(void)state;
+	static const uint64_t well_ms[] = {0, 1, 10000};
+	for (size_t i = 0; i < ARRAY_SIZE(well_ms); i++) {
+		set_up(NULL);
+		fail_request();
+		probe(REACHABILITY_PROBE_UNREADY, 3600000, 0);
+		assert_int_equal(reachability_answered(&r, now), REACHABILITY_AWAY);
+		now += well_ms[i];
+		fail_request();
+		assert_true(reachability_due_at(&r) == now + 1000);
+		now += 1000;
+		assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+	}
+}
+
+/* Who is refused or cut at once has not waited; short waits are those of a busy server. */
+static void it_says_since_when_something_was_waited_for_in_vain(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t waited_ms; /* by the request that failed */
+		uint64_t probe_ms;
+		enum reachability_probe outcome;
+		uint64_t silent_ms; /* when the probe ends; 0: never */
+	} rows[] = {
+		{0, 0, REACHABILITY_PROBE_REFUSED, 0},
+		{1999, 1999, REACHABILITY_PROBE_FAILED, 0},
+		{2000, 10, REACHABILITY_PROBE_REFUSED, 2010},
+		{0, 2000, REACHABILITY_PROBE_FAILED, 2000},
+		{0, 2000, REACHABILITY_PROBE_UNREADY, 0},
+		{0, 2000, REACHABILITY_PROBE_REFUSED, 0},
+		{1000, 5000, REACHABILITY_PROBE_FAILED, 5000},
+		{10000, 5000, REACHABILITY_PROBE_FAILED, 5000},
+		{75000, 0, REACHABILITY_PROBE_ANSWERED, 75000},
+		{0, 4000, REACHABILITY_PROBE_ANSWERED, 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(NULL);
+		assert_true(reachability_silent_since(&r) == 0);
+		reachability_failed(&r, rows[i].waited_ms, now);
+		probe(rows[i].outcome, 0, rows[i].probe_ms);
+		uint64_t expected = rows[i].silent_ms ? now - rows[i].silent_ms : 0;
+		assert_true(reachability_silent_since(&r) == expected);
+		/* It can still be asked when the server answers again, */
+		now += 500;
+		reachability_answered(&r, now);
+		assert_true(reachability_silent_since(&r) == expected);
+		/* and is forgotten by the next doubt. */
+		now += 10000;
+		fail_request();
+		assert_true(reachability_silent_since(&r) == 0);
+	}
+}
+
+/* What another connection brought before that proves nothing. */
+static void of_several_that_waited_in_vain_the_one_that_began_last_counts(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_REFUSED);
+	now += 10000;
+	reachability_failed(&r, 3000, now);
+	assert_true(reachability_silent_since(&r) == now - 3000);
+	reachability_failed(&r, 2500, now);
+	uint64_t since = now - 2500;
+	assert_true(reachability_silent_since(&r) == since);
+	reachability_failed(&r, 8000, now);
+	now += 500;
+	reachability_failed(&r, 0, now);
+	assert_true(reachability_silent_since(&r) == since);
+	probe(REACHABILITY_PROBE_FAILED, 0, 5000);
+	assert_true(reachability_silent_since(&r) == now - 5000);
+}
+
+/* The server answers somebody else: the probe was unlucky. */
+static void a_probe_that_nobody_needs_any_more_has_not_waited_in_vain(void **state)
+{
+	(void)state;
+	fail_request();
+	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+	reachability_answered(&r, now);
+	now += 5000;
+	reachability_probed(&r, REACHABILITY_PROBE_FAILED, 0, now);
+	assert_true(reachability_silent_since(&r) == 0);
+}
+
+/* A server that was well from the start, or for five seconds, does not flap. */
+static void after_a_steady_server_was_away_nothing_is_to_be_settled(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t answered_ms; /* between two outages */
+		bool is_steady;
+	} rows[] = {{0, false},
+		    {REACHABILITY_STEADY_MS - 1, false},
+		    {REACHABILITY_STEADY_MS, true},
+		    {3600000, true}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(NULL);
+		begin_outage(REACHABILITY_PROBE_REFUSED);
+		assert_true(r.was_steady);
+		reachability_answered(&r, now);
+		expect_rest();
+		now += rows[i].answered_ms;
+		fail_request();
+		if (reachability_due_at(&r) > now)
+			wait_until_due();
+		probe(REACHABILITY_PROBE_REFUSED, 0, 0);
+		wait_until_due();
+		probe(REACHABILITY_PROBE_ANSWERED, 0, 0);
+		assert_int_equal(r.was_steady, rows[i].is_steady);
+		if (rows[i].is_steady) {
+			expect_rest();
+			continue;
+		}
+		assert_int_equal(wait_until_due(), REACHABILITY_STEADY_MS);
+		assert_int_equal(reachability_next(&r, now), REACHABILITY_SETTLED);
+		expect_rest(); /* it is said once */
+	}
+}
+
+static void a_server_that_flaps_is_settled_five_seconds_after_it_failed_for_the_last_time(
+	void **state)
+{
+	(void)state;
+	for (int is_doubt = 0; is_doubt < 2; is_doubt++) { /* or an outage */
+		set_up(NULL);
+		begin_outage(REACHABILITY_PROBE_REFUSED);
+		for (int i = 0; i < 5; i++) {
+			reachability_answered(&r, now);
+			now += REACHABILITY_STEADY_MS - 1;
+			fail_request();
+			if (reachability_due_at(&r) > now)
+				wait_until_due();
+			if (i > 0 && is_doubt)
+				continue;
+			probe(REACHABILITY_PROBE_REFUSED, 0, 0);
+			assert_int_equal(r.state, REACHABILITY_AWAY);
+			assert_int_not_equal(reachability_next(&r, now), REACHABILITY_SETTLED);
+		}
+		reachability_answered(&r, now);
+		assert_int_equal(wait_until_due(), REACHABILITY_STEADY_MS);
+		assert_int_equal(reachability_next(&r, now), REACHABILITY_SETTLED);
+		expect_rest();
 	}
 }
 
@@ -297,7 +475,7 @@ static void while_probes_succeed_failures_cost_one_probe_a_second_at_most(void *
 	assert_in_range(n_probes, 55, 60);
 	/* After a second without a failure the next one leads to a probe at once again. */
 	now += 1000;
-	reachability_answered(&r);
+	reachability_answered(&r, now);
 	fail_request();
 	assert_true(reachability_due_at(&r) == now);
 }
@@ -309,12 +487,12 @@ static void a_probe_that_fails_after_somebody_was_answered_changes_nothing(void 
 		set_up(NULL);
 		if (was_away) {
 			begin_outage(REACHABILITY_PROBE_FAILED);
-			wait_until_due();
+			wait_for_probe();
 		} else {
 			fail_request();
 		}
 		assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
-		assert_int_equal(reachability_answered(&r),
+		assert_int_equal(reachability_answered(&r, now),
 				 was_away ? REACHABILITY_AWAY : REACHABILITY_DOUBTED);
 		now += 5000;
 		assert_int_equal(reachability_probed(&r, REACHABILITY_PROBE_FAILED, 60000, now),
@@ -334,7 +512,7 @@ static void what_fails_after_an_answer_is_judged_by_the_probe_that_is_under_way(
 	(void)state;
 	fail_request();
 	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
-	reachability_answered(&r);
+	reachability_answered(&r, now);
 	now += 10;
 	fail_request();
 	assert_int_equal(r.state, REACHABILITY_DOUBTED);
@@ -366,15 +544,21 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(a_probe_that_fails_as_well_finds_the_server_away, set_up),
 	cmocka_unit_test_setup(any_answer_ends_doubt_and_outage_and_says_what_was_before, set_up),
 	cmocka_unit_test_setup(where_nothing_listens_there_is_a_probe_a_second_and_in_the_end_one_in_two, set_up),
-	cmocka_unit_test_setup(a_server_that_is_reached_and_broken_is_probed_ever_more_seldom,
+	cmocka_unit_test_setup(a_server_that_is_reached_and_broken_is_asked_ever_more_seldom,
 			       set_up),
-	cmocka_unit_test_setup(a_broken_server_is_probed_less_than_forty_times_in_the_first_minute,
+	cmocka_unit_test_setup(a_broken_server_is_asked_less_than_forty_times_in_the_first_minute,
 			       set_up),
 	cmocka_unit_test_setup(what_is_refused_or_answered_forgets_how_long_the_server_was_broken,
 			       set_up),
 	cmocka_unit_test_setup(what_retry_after_asks_for_is_kept_to, set_up),
-	cmocka_unit_test_setup(an_unready_server_is_probed_and_tried_by_turns, set_up),
-	cmocka_unit_test_setup(only_a_server_that_said_it_is_unready_is_tried, set_up),
+	cmocka_unit_test_setup(where_something_listens_it_is_probed_and_tried_by_turns, set_up),
+	cmocka_unit_test_setup(where_nothing_listens_nothing_is_tried, set_up),
+	cmocka_unit_test_setup(a_new_doubt_is_probed_within_a_second_whatever_an_outage_was_told_to_wait, set_up),
+	cmocka_unit_test_setup(it_says_since_when_something_was_waited_for_in_vain, set_up),
+	cmocka_unit_test_setup(of_several_that_waited_in_vain_the_one_that_began_last_counts, set_up),
+	cmocka_unit_test_setup(a_probe_that_nobody_needs_any_more_has_not_waited_in_vain, set_up),
+	cmocka_unit_test_setup(after_a_steady_server_was_away_nothing_is_to_be_settled, set_up),
+	cmocka_unit_test_setup(a_server_that_flaps_is_settled_five_seconds_after_it_failed_for_the_last_time, set_up),
 	cmocka_unit_test_setup(while_probes_succeed_failures_cost_one_probe_a_second_at_most,
 			       set_up),
 	cmocka_unit_test_setup(a_probe_that_fails_after_somebody_was_answered_changes_nothing,

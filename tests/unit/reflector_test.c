@@ -1366,9 +1366,9 @@ static void watches_last_between_five_and_ten_minutes_each_its_own(void **state)
 
 /* Hastening. */
 
-static void hasten(struct world *world, uint64_t in_ms, bool was_away)
+static void hasten(struct world *world, uint64_t in_ms, enum reflector_haste haste)
 {
-	reflector_hasten(world->reflector, world->now + in_ms, was_away);
+	reflector_hasten(world->reflector, world->now + in_ms, haste);
 }
 
 static void be_cut(struct world *world)
@@ -1379,7 +1379,7 @@ static void be_cut(struct world *world)
 static void be_cut_while_listing(struct world *world)
 {
 	break_watch(world, 500, "InternalError"); /* of the watch: that is a wait as well */
-	hasten(world, 0, true);
+	hasten(world, 0, REFLECTOR_BACK);
 	expect_request(world, LIST_FROM("20"));
 	cut_off(world, "connection refused");
 }
@@ -1468,32 +1468,35 @@ static void a_wait_for_the_server_ends_when_it_answers_and_no_other_wait_does(vo
 	(void)state;
 	static const struct {
 		void (*happen)(struct world *world);
-		bool ends;
+		enum { NEVER, BACK_ONLY, EACH_TIME } ends;
 	} rows[] = {
-		{be_cut, true},
-		{be_cut_while_listing, true},
-		{be_broken, true},
-		{be_unavailable, true},
-		{be_told_of_trouble, true},
-		{end_at_once, true},
-		{be_asked_to_wait, false},
-		{be_throttled, false},
-		{be_throttled_for_no_stated_time, false},
-		{be_forbidden, false},
-		{be_unknown, false},
-		{be_expired, false},
-		{be_gone, false},
-		{be_absent, false},
-		{be_rejected, false},
-		{run_out_of_memory, false},
+		{be_cut, EACH_TIME},
+		{be_cut_while_listing, EACH_TIME},
+		{be_broken, EACH_TIME},
+		{be_unavailable, EACH_TIME},
+		{be_told_of_trouble, EACH_TIME},
+		{end_at_once, EACH_TIME},
+		{be_asked_to_wait, NEVER},
+		{be_throttled, NEVER},
+		{be_throttled_for_no_stated_time, NEVER},
+		{be_forbidden, BACK_ONLY},
+		{be_unknown, BACK_ONLY},
+		{be_expired, NEVER},
+		{be_gone, NEVER},
+		{be_absent, NEVER},
+		{be_rejected, NEVER},
+		{run_out_of_memory, NEVER},
 	};
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+	static const enum reflector_haste hastes[] = {REFLECTOR_NO_DOUBT, REFLECTOR_RECOVERED,
+						      REFLECTOR_BACK};
+	for (size_t i = 0; i < ARRAY_SIZE(hastes) * ARRAY_SIZE(rows); i++) {
 		struct world world;
-		bool was_away = i % 2 == 0;
+		enum reflector_haste haste = hastes[i % ARRAY_SIZE(hastes)];
+		unsigned ends = rows[i / ARRAY_SIZE(hastes)].ends;
 		begin_watching(&world);
-		rows[i / 2].happen(&world);
-		hasten(&world, 150, was_away);
-		if (rows[i / 2].ends)
+		rows[i / ARRAY_SIZE(hastes)].happen(&world);
+		hasten(&world, 150, haste);
+		if (ends == EACH_TIME || (ends == BACK_ONLY && haste == REFLECTOR_BACK))
 			expect_wait(&world, 150, 150);
 		else
 			expect_wait(&world, 800, 33000);
@@ -1506,22 +1509,22 @@ static void hastening_makes_no_wait_longer_and_leaves_an_answer_under_way_alone(
 	(void)state;
 	struct world world;
 	begin_watching(&world);
-	hasten(&world, 100000, true);
+	hasten(&world, 100000, REFLECTOR_BACK);
 	expect_patience(&world, 75000);
 	head(&world, 200, 0);
-	hasten(&world, 0, false);
+	hasten(&world, 0, REFLECTOR_NO_DOUBT);
 	expect_patience(&world, 75000);
 	world.now += 10000;
 	cut_off(&world, "cut");
-	hasten(&world, 100000, true);
+	hasten(&world, 100000, REFLECTOR_BACK);
 	expect_request(&world, WATCH_FROM("20")); /* it was to go on at once */
 	cut_off(&world, "connection refused");
-	hasten(&world, 100000, true);
+	hasten(&world, 100000, REFLECTOR_BACK);
 	expect_wait(&world, 800, 1600);
 	end_world(&world);
 
 	begin_world(&world, &pods, REFLECTOR_LIST);
-	hasten(&world, 100000, true);
+	hasten(&world, 100000, REFLECTOR_BACK);
 	expect_request(&world, LIST_NEWEST);
 	end_world(&world);
 }
@@ -1535,13 +1538,13 @@ static void without_an_outage_it_is_hastened_once_until_a_watch_has_lived_ten_se
 	begin_watching(&world);
 	for (size_t i = 0; i < ARRAY_SIZE(lived); i++) {
 		refuse(&world, 500, 0);
-		hasten(&world, 0, false);
+		hasten(&world, 0, REFLECTOR_NO_DOUBT);
 		expect_request(&world, WATCH_FROM("20"));
 		uint64_t low = 800;
 		for (int n = 0; n < 3; n++) {
 			refuse(&world, 500, 0);
 			low *= 2;
-			hasten(&world, 0, false);
+			hasten(&world, 0, REFLECTOR_NO_DOUBT);
 			expect_wait(&world, low, 2 * low);
 			expect_request(&world, WATCH_FROM("20"));
 		}
@@ -1554,19 +1557,19 @@ static void without_an_outage_it_is_hastened_once_until_a_watch_has_lived_ten_se
 			if (lived[k] >= 10000)
 				break;
 			refuse(&world, 500, 0);
-			hasten(&world, 0, false);
+			hasten(&world, 0, REFLECTOR_NO_DOUBT);
 			expect_wait(&world, 12800, 30000);
 			expect_request(&world, WATCH_FROM("20"));
 		}
 		/* an outage begins anew. */
 		if (i + 1 < ARRAY_SIZE(lived)) {
 			refuse(&world, 500, 0);
-			hasten(&world, 0, true);
+			hasten(&world, 0, REFLECTOR_BACK);
 			expect_request(&world, WATCH_FROM("20"));
 		}
 	}
 	refuse(&world, 500, 0);
-	hasten(&world, 0, false);
+	hasten(&world, 0, REFLECTOR_NO_DOUBT);
 	expect_request(&world, WATCH_FROM("20"));
 	end_world(&world);
 }
@@ -1583,7 +1586,7 @@ static void after_an_outage_the_back_off_starts_anew_and_it_is_hastened_each_tim
 			expect_request(&world, WATCH_FROM("20"));
 		}
 		cut_off(&world, "connection refused");
-		hasten(&world, 0, true);
+		hasten(&world, 0, REFLECTOR_BACK);
 		expect_request(&world, WATCH_FROM("20"));
 		cut_off(&world, "connection refused");
 		expect_wait(&world, 800, 1600);
@@ -1596,11 +1599,211 @@ static void after_an_outage_the_back_off_starts_anew_and_it_is_hastened_each_tim
 		expect_request(&world, WATCH_FROM("20"));
 	}
 	refuse(&world, 429, 40000);
-	hasten(&world, 0, true);
+	hasten(&world, 0, REFLECTOR_BACK);
 	expect_wait(&world, 40000, 40200);
 	expect_request(&world, WATCH_FROM("20"));
 	refuse(&world, 429, 0);
 	expect_wait(&world, 800, 1600);
+	end_world(&world);
+}
+
+/* A resource that shares its trouble with others is hastened when one of them recovers: once. */
+static void a_recovery_of_another_hastens_once_more_and_forgets_no_back_off(void **state)
+{
+	(void)state;
+	static const uint64_t lived[] = {9999, 10000};
+	struct world world;
+	begin_watching(&world);
+	refuse(&world, 500, 0);
+	hasten(&world, 0, REFLECTOR_NO_DOUBT);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 500, 0);
+	hasten(&world, 0, REFLECTOR_NO_DOUBT);
+	expect_wait(&world, 1600, 3200);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 500, 0);
+	hasten(&world, 0, REFLECTOR_RECOVERED);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 500, 0);
+	hasten(&world, 0, REFLECTOR_RECOVERED);
+	expect_wait(&world, 6400, 12800);
+	expect_request(&world, WATCH_FROM("20"));
+	/* Until it has followed its resource for a while. */
+	for (size_t i = 0; i < ARRAY_SIZE(lived); i++) {
+		head(&world, 200, 0);
+		world.now += lived[i];
+		cut_off(&world, "cut");
+		expect_request(&world, WATCH_FROM("20"));
+		refuse(&world, 500, 0);
+		hasten(&world, 0, REFLECTOR_RECOVERED);
+		if (i == 0)
+			expect_wait(&world, 12800, 30000);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	end_world(&world);
+}
+
+/* An API server that has just started refuses all until it has read its rules. */
+static void what_was_refused_while_the_server_was_away_goes_on_when_it_is_back(void **state)
+{
+	(void)state;
+	static const int statuses[] = {401, 403};
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		struct world world;
+		begin_watching(&world);
+		for (int n = 0; n < 5; n++) {
+			refuse(&world, statuses[i], 0);
+			hasten(&world, 100, REFLECTOR_BACK);
+			expect_wait(&world, 100, 100);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		refuse(&world, statuses[i], 0);
+		expect_wait(&world, 800, 1600); /* its back-off begins anew */
+		/* What it waits for later is another matter. */
+		expect_request(&world, WATCH_FROM("20"));
+		refuse(&world, 429, 5000);
+		hasten(&world, 100, REFLECTOR_BACK);
+		expect_wait(&world, 5000, 5200);
+		end_world(&world);
+	}
+}
+
+/* The kind that a failure is of says nothing of how often the server was asked. */
+static void a_back_off_is_not_forgotten_when_the_kind_of_failure_changes(void **state)
+{
+	(void)state;
+	static const int statuses[] = {500, 429, 422, 403, 401, 500};
+	struct world world;
+	begin_world(&world, &things, REFLECTOR_LIST);
+	uint64_t low = 800;
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		struct reflector_request request;
+		assert_int_equal(reflector_next(world.reflector, world.now, &request),
+				 REFLECTOR_REQUEST);
+		if (i + 1 == ARRAY_SIZE(statuses))
+			low = 800; /* a refusal is over */
+		refuse(&world, statuses[i], 0);
+		expect_wait(&world, low, low > 15000 ? 30000 : 2 * low);
+		low = low > 12800 ? 15000 : 2 * low;
+	}
+	end_world(&world);
+}
+
+static void the_end_of_a_refusal_forgets_a_back_off_unless_the_position_has_expired(void **state)
+{
+	(void)state;
+	static const struct {
+		int refusal, next;
+		uint64_t low, high;
+	} rows[] = {
+		{401, 500, 800, 1600}, {403, 500, 800, 1600}, {401, 429, 800, 1600},
+		{401, 422, 800, 1600}, {401, 410, 6400, 12800}, {403, 410, 6400, 12800},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world world;
+		begin_watching(&world);
+		for (unsigned n = 0; n < 3; n++) {
+			refuse(&world, rows[i].refusal, 0);
+			expect_wait(&world, 800u << n, 1600u << n);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		refuse(&world, rows[i].next, 0);
+		expect_wait(&world, rows[i].low, rows[i].high);
+		end_world(&world);
+	}
+}
+
+/* Answers all that it asks for in 600 s: a watch with 410, and each `broken`-th with 500. */
+static unsigned count_requests_of_a_storm(unsigned broken, bool is_event)
+{
+	struct world world;
+	unsigned n = 0, n_watches = 0;
+	begin_watching(&world);
+	struct reflector_request request = {.is_watch = true};
+	for (uint64_t end = world.now + 600000; world.now < end; n++) {
+		if (!request.is_watch) {
+			head(&world, 200, 0);
+			add_list(&world, "20", NULL, 1);
+			finish(&world);
+		} else if (broken && ++n_watches % broken == 0) {
+			refuse(&world, 500, 0);
+			hasten(&world, 0, REFLECTOR_NO_DOUBT); /* for it answers others */
+		} else if (is_event) {
+			break_watch(&world, 410, "Expired");
+		} else {
+			refuse(&world, 410, 0);
+		}
+		enum reflector_step step = reflector_next(world.reflector, world.now, &request);
+		if (step == REFLECTOR_WAIT) {
+			world.now = request.wait_until;
+			step = reflector_next(world.reflector, world.now, &request);
+		}
+		assert_int_equal(step, REFLECTOR_REQUEST);
+	}
+	end_world(&world);
+	return n;
+}
+
+static void a_storm_of_410_and_500_by_turns_is_no_worse_than_one_of_410(void **state)
+{
+	(void)state;
+	for (int is_event = 0; is_event < 2; is_event++) {
+		unsigned pure = count_requests_of_a_storm(0, is_event);
+		assert_in_range(pure, 40, 90); /* a list and a watch each, 15 s to 30 s apart */
+		for (unsigned broken = 2; broken <= 5; broken++)
+			assert_true(4 * count_requests_of_a_storm(broken, is_event) <= 5 * pure);
+	}
+}
+
+static void it_says_when_something_came_last(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	assert_true(reflector_heard_at(world.reflector) == world.now);
+	uint64_t at = world.now;
+	world.now += 10;
+	assert_true(reflector_heard_at(world.reflector) == at);
+	head(&world, 200, 0);
+	assert_true(reflector_heard_at(world.reflector) == world.now);
+	world.now += 10;
+	add_bookmark(&world, "21", false);
+	assert_int_equal(feed(&world), 0);
+	at = world.now;
+	world.now += 70000;
+	assert_true(reflector_heard_at(world.reflector) == at);
+	end_world(&world);
+}
+
+static void only_refusals_for_lack_of_a_right_are_counted_as_such(void **state)
+{
+	(void)state;
+	static const int others[] = {401, 500, 429};
+	struct world world;
+	begin_watching(&world);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		assert_int_equal(reflector_forbidden_ms(world.reflector, world.now), 0);
+		refuse(&world, 403, 0);
+		assert_true(reflector_is_denied(world.reflector));
+		uint64_t at = world.now;
+		assert_int_equal(reflector_forbidden_ms(world.reflector, at + 700), 700);
+		expect_wait(&world, 100, 30000);
+		expect_request(&world, WATCH_FROM("20"));
+		refuse(&world, 403, 0); /* it goes on */
+		assert_int_equal(reflector_forbidden_ms(world.reflector, at + 5000), 5000);
+		hasten(&world, 0, REFLECTOR_BACK);
+		expect_request(&world, WATCH_FROM("20"));
+		refuse(&world, others[i], 0);
+		assert_int_equal(reflector_forbidden_ms(world.reflector, world.now + 5000), 0);
+		assert_int_equal(reflector_is_denied(world.reflector), others[i] == 401);
+		expect_wait(&world, 100, 30000);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	refuse(&world, 403, 0);
+	expect_wait(&world, 100, 30000);
+	expect_request(&world, WATCH_FROM("20"));
+	head(&world, 200, 0);
+	assert_int_equal(reflector_forbidden_ms(world.reflector, world.now + 5000), 0);
 	end_world(&world);
 }
 
@@ -2063,6 +2266,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hastening_makes_no_wait_longer_and_leaves_an_answer_under_way_alone),
 	cmocka_unit_test(without_an_outage_it_is_hastened_once_until_a_watch_has_lived_ten_seconds),
 	cmocka_unit_test(after_an_outage_the_back_off_starts_anew_and_it_is_hastened_each_time),
+	cmocka_unit_test(a_recovery_of_another_hastens_once_more_and_forgets_no_back_off),
+	cmocka_unit_test(what_was_refused_while_the_server_was_away_goes_on_when_it_is_back),
+	cmocka_unit_test(a_back_off_is_not_forgotten_when_the_kind_of_failure_changes),
+	cmocka_unit_test(the_end_of_a_refusal_forgets_a_back_off_unless_the_position_has_expired),
+	cmocka_unit_test(a_storm_of_410_and_500_by_turns_is_no_worse_than_one_of_410),
+	cmocka_unit_test(it_says_when_something_came_last),
+	cmocka_unit_test(only_refusals_for_lack_of_a_right_are_counted_as_such),
 	cmocka_unit_test(a_back_off_is_forgotten_by_a_watch_of_ten_seconds_and_not_by_time),
 	cmocka_unit_test(a_long_list_or_refusal_does_not_forget_a_back_off),
 	cmocka_unit_test(it_is_followed_from_the_head_of_a_watch_to_its_end),

@@ -45,7 +45,7 @@ static void on_changed(void *owner)
 	struct world *world = owner;
 
 	world->n_changed++;
-	world->was_current = world->watches && watches_are_current(world->watches);
+	world->was_current = world->watches && watches_allow_writes(world->watches);
 }
 
 static int set_up(void **state)
@@ -548,7 +548,7 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 		assert_int_equal(input.grants_unknown, rows[i].grants);
 		assert_true(watches_are_synced(world->watches));
 		list(world, kind, NULL, 0); /* and watch */
-		fake_loop_advance(world->loop, REFLECTOR_CATCH_UP_MS);
+		fake_loop_advance(world->loop, WATCHES_STEADY_MS);
 		input = gather(world, "gpu-a");
 		assert_int_equal(input.pods_age, JOIN_PODS_CURRENT);
 		assert_false(input.grants_denied);
@@ -585,7 +585,7 @@ static void begin_current(struct world *world)
 {
 	list_all_but(world, INVENTORY_N_KINDS);
 	advance(world, REFLECTOR_CATCH_UP_MS);
-	assert_true(watches_are_current(world->watches));
+	assert_true(watches_allow_writes(world->watches));
 	advance(world, 20000);
 }
 
@@ -627,7 +627,7 @@ static void expect_ages(struct world *world, enum join_pods pods, bool are_grant
 /* It is current, and whoever waited for that was told. */
 static void expect_current(struct world *world, bool is_current)
 {
-	assert_int_equal(watches_are_current(world->watches), is_current);
+	assert_int_equal(watches_allow_writes(world->watches), is_current);
 	assert_int_equal(world->was_current, is_current);
 }
 
@@ -637,7 +637,7 @@ static void it_is_current_when_the_last_watch_is_open_and_has_caught_up(void **s
 		begin_anew(state);
 		struct world *world = *state;
 
-		assert_false(watches_are_current(world->watches));
+		assert_false(watches_allow_writes(world->watches));
 		list_all_but(world, (enum inventory_kind)last);
 		for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 			assert_int_equal(watches_state(world->watches, i).followed, i != last);
@@ -722,9 +722,9 @@ static void a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old
 		advance(world, 600000);
 		expect_current(world, true);
 		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
-		/* Nothing is held up by its return, and it is old until it has caught up. */
+		/* Nothing is held up by its return, and it is old until it has shown that it lasts. */
 		open_watch(world, given_up[i].kind);
-		advance(world, REFLECTOR_CATCH_UP_MS - 1);
+		advance(world, WATCHES_STEADY_MS - 1);
 		expect_current(world, true);
 		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
 		advance(world, 1);
@@ -753,7 +753,7 @@ static void a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again(voi
 }
 
 /* It was there for a moment, and nobody knows whether it told of all that had happened. */
-static void a_watch_that_breaks_off_before_it_has_caught_up_does_not_end_its_age(void **state)
+static void a_watch_that_breaks_off_within_two_seconds_does_not_end_its_age(void **state)
 {
 	struct world *world = *state;
 
@@ -762,7 +762,7 @@ static void a_watch_that_breaks_off_before_it_has_caught_up_does_not_end_its_age
 	advance(world, WATCHES_WAIT_MS);
 	for (int i = 0; i < 5; i++) {
 		open_watch(world, INVENTORY_PODS);
-		advance(world, REFLECTOR_CATCH_UP_MS - 1);
+		advance(world, WATCHES_STEADY_MS - 1);
 		end_watch(INVENTORY_PODS);
 		expect_ages(world, JOIN_PODS_STALE, false);
 		advance(world, 30000);
@@ -815,7 +815,7 @@ static void an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end
 	expect_ages(world, JOIN_PODS_CURRENT, false);
 }
 
-static void the_wait_for_a_watch_is_counted_from_the_servers_return(void **state)
+static void the_wait_for_a_watch_is_counted_while_the_server_answers(void **state)
 {
 	static const uint64_t before_ms[] = {0, 9000}; /* that it was away, and the server was not */
 	struct world *world;
@@ -829,13 +829,60 @@ static void the_wait_for_a_watch_is_counted_from_the_servers_return(void **state
 		fake_apiclient_set_away(true);
 		advance(world, 60000);
 		fake_apiclient_set_away(false);
-		advance(world, WATCHES_WAIT_MS - 1);
+		advance(world, WATCHES_WAIT_MS - before_ms[i] - 1);
 		expect_current(world, false);
 		expect_ages(world, JOIN_PODS_CURRENT, false);
 		advance(world, 1);
 		expect_current(world, true);
 		expect_ages(world, JOIN_PODS_STALE, false);
 	}
+}
+
+/* Otherwise a server that flaps would hold up all writes for ever. */
+static void several_short_outages_do_not_begin_the_wait_anew(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	for (int i = 0; i < 5; i++) {
+		expect_current(world, false);
+		expect_ages(world, JOIN_PODS_CURRENT, false);
+		advance(world, 1999);
+		fake_apiclient_set_away(true);
+		advance(world, 3000);
+		fake_apiclient_set_away(false);
+	}
+	advance(world, 4);
+	expect_current(world, false);
+	advance(world, 1);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_STALE, false);
+}
+
+/* A request was waited for in vain: the watches may lag as well. */
+static void while_the_server_is_doubtful_nothing_is_written(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	fake_apiclient_set_doubtful(true);
+	expect_current(world, false);
+	assert_string_equal(watches_server_trouble(world->watches), "");
+	fake_apiclient_set_doubtful(false);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+}
+
+static void why_the_server_is_away_can_be_asked(void **state)
+{
+	struct world *world = *state;
+
+	assert_string_equal(watches_server_trouble(world->watches), "");
+	fake_apiclient_set_away(true);
+	assert_non_null(strstr(watches_server_trouble(world->watches), "/readyz"));
+	fake_apiclient_set_away(false);
+	assert_string_equal(watches_server_trouble(world->watches), "");
 }
 
 static void what_was_given_up_is_old_throughout_an_outage(void **state)
@@ -881,6 +928,35 @@ static void who_is_denied_is_not_called_stale_when_it_is_given_up(void **state)
 	expect_ages(world, JOIN_PODS_DENIED, false);
 }
 
+/* A token that is not accepted is no lack of a right, nor is a refusal of a moment. */
+static void only_who_is_forbidden_for_a_while_is_called_denied(void **state)
+{
+	static const struct {
+		int status;
+		uint64_t for_ms; /* when it is given up */
+		enum join_pods expected;
+	} rows[] = {
+		{401, 9000, JOIN_PODS_STALE},
+		{500, 9000, JOIN_PODS_STALE},
+		{403, 4999, JOIN_PODS_STALE},
+		{403, 5000, JOIN_PODS_DENIED},
+		{403, 9000, JOIN_PODS_DENIED},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		begin_anew(state);
+		struct world *world = *state;
+
+		begin_current(world);
+		end_watch(INVENTORY_PODS);
+		advance(world, WATCHES_WAIT_MS - rows[i].for_ms);
+		refuse(world, INVENTORY_PODS, rows[i].status);
+		advance(world, rows[i].for_ms);
+		expect_ages(world, rows[i].expected, false);
+		expect_current(world, true);
+	}
+}
+
 /* One change of the age is one write for each device. */
 static void regress_13_what_was_denied_is_not_called_stale_before_it_is_current(void **state)
 {
@@ -895,7 +971,7 @@ static void regress_13_what_was_denied_is_not_called_stale_before_it_is_current(
 	advance(world, 30000);
 	list(world, INVENTORY_PODS, NULL, 0); /* and watch */
 	expect_ages(world, JOIN_PODS_DENIED, false);
-	advance(world, REFLECTOR_CATCH_UP_MS - 1);
+	advance(world, WATCHES_STEADY_MS - 1);
 	expect_ages(world, JOIN_PODS_DENIED, false);
 	advance(world, 1);
 	expect_ages(world, JOIN_PODS_CURRENT, false);
@@ -909,7 +985,7 @@ static void before_its_first_list_nothing_is_given_up(void **state)
 
 		list_all_but(world, (enum inventory_kind)missing);
 		advance(world, 3600000);
-		assert_false(watches_are_current(world->watches));
+		assert_false(watches_allow_writes(world->watches));
 		assert_int_equal(gather(world, "gpu-a").pods_age, JOIN_PODS_CURRENT);
 		/* What it waited before does not count against its first watch. */
 		list(world, (enum inventory_kind)missing, NULL, 0);
@@ -1035,6 +1111,21 @@ static void without_any_claim_or_slice_their_watches_are_not_waited_for(void **s
 	}
 }
 
+static void without_any_claim_or_slice_their_watches_are_not_given_up(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	end_watch(INVENTORY_RESOURCE_CLAIMS);
+	end_watch(INVENTORY_RESOURCE_SLICES);
+	advance(world, 600000);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	assert_false(gather(world, "gpu-a").grants_unknown);
+	assert_true(fake_loop_next(world->loop) == UINT64_MAX); /* nor looked at again and again */
+}
+
 /* A right that was given, of a resource that cannot be listed: that is no worse than no right. */
 static void regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever(void **state)
 {
@@ -1043,12 +1134,12 @@ static void regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever(
 	list_all_but(world, INVENTORY_RESOURCE_CLAIMS);
 	refuse(world, INVENTORY_RESOURCE_CLAIMS, 403);
 	advance(world, 30000);
-	assert_true(watches_are_current(world->watches));
+	assert_true(watches_allow_writes(world->watches));
 	for (int i = 0; i < 20; i++) {
 		refuse(world, INVENTORY_RESOURCE_CLAIMS, 500);
 		advance(world, 30000);
 	}
-	assert_true(watches_are_current(world->watches));
+	assert_true(watches_allow_writes(world->watches));
 	expect_ages(world, JOIN_PODS_CURRENT, true);
 }
 
@@ -1324,7 +1415,7 @@ static const struct CMUnitTest tests[] = {
 		a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_watch_that_breaks_off_before_it_has_caught_up_does_not_end_its_age, set_up,
+		a_watch_that_breaks_off_within_two_seconds_does_not_end_its_age, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		several_watches_are_given_up_each_in_its_time, set_up,
@@ -1333,13 +1424,25 @@ static const struct CMUnitTest tests[] = {
 		an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
-		the_wait_for_a_watch_is_counted_from_the_servers_return, set_up,
+		the_wait_for_a_watch_is_counted_while_the_server_answers, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		several_short_outages_do_not_begin_the_wait_anew, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_the_server_is_doubtful_nothing_is_written, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		why_the_server_is_away_can_be_asked, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_was_given_up_is_old_throughout_an_outage, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_is_denied_is_not_called_stale_when_it_is_given_up, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		only_who_is_forbidden_for_a_while_is_called_denied, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		regress_13_what_was_denied_is_not_called_stale_before_it_is_current, set_up,
@@ -1361,6 +1464,9 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_any_claim_or_slice_their_watches_are_not_waited_for, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_any_claim_or_slice_their_watches_are_not_given_up, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever, set_up,
