@@ -310,12 +310,12 @@ bool watches_allow_writes(const struct watches *watches)
 }
 
 /* What was denied stays so until it is current: a change of the age is a write for each device. */
-static enum inventory_age age_of(const struct follow *follow, uint64_t now)
+static enum inventory_age age_of(const struct follow *follow)
 {
 	if (!follow->is_given_up)
 		return INVENTORY_CURRENT;
 	return follow->age == INVENTORY_DENIED ||
-			       reflector_forbidden_ms(follow->reflector, now) >= FORBIDDEN_MS
+			       reflector_forbidden_ms(follow->reflector) >= FORBIDDEN_MS
 		       ? INVENTORY_DENIED
 		       : INVENTORY_STALE;
 }
@@ -327,7 +327,7 @@ static void age(struct follow *follow, uint64_t now)
 		follow->is_given_up = false;
 	else if (!follow->is_followed && given_up_in(follow, now) == 0)
 		follow->is_given_up = true;
-	follow->age = age_of(follow, now);
+	follow->age = age_of(follow);
 	inventory_set_age(follow->watches->inventory, follow->inventory_kind, follow->age);
 }
 

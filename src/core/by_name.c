@@ -58,6 +58,53 @@ static void take_holders(struct attribution_status *status,
 	status->slots = published->slots;
 }
 
+static bool is_published_event(const struct join_device *device,
+			       const struct attribution_health_event *event)
+{
+	const struct array before = device->previous ? device->previous->status.health.events
+						     : (struct array){0};
+	for (uint32_t i = 0; i < before.count; i++) {
+		const struct attribution_health_event *published =
+			ARRAY_AT(before, struct attribution_health_event, i);
+		if (published->xid == event->xid && published->time == event->time)
+			return true;
+	}
+	return false;
+}
+
+static bool is_news_by_uid(const struct join_device *device, struct view uid)
+{
+	const struct array tenants = device->status.tenants;
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(tenants, struct attribution_tenant, i);
+		if (view_equal(tenant->pod_uid, uid) && is_news(device, tenant))
+			return true;
+	}
+	return false;
+}
+
+/* A new error event names whom the join took for tenants: those held back are counted only. */
+static void hold_back_from_events(struct join_device *device)
+{
+	const struct array events = device->status.health.events;
+	for (uint32_t i = 0; i < events.count; i++) {
+		struct attribution_health_event *event =
+			ARRAY_AT(events, struct attribution_health_event, i);
+		uint32_t n = 0;
+		if (is_published_event(device, event))
+			continue;
+		for (uint32_t k = 0; k < event->tenants.count; k++) {
+			struct view *uid = ARRAY_AT(event->tenants, struct view, k);
+			if (is_news_by_uid(device, *uid))
+				event->tenants_left_out++;
+			else
+				*ARRAY_AT(event->tenants, struct view, n++) = *uid;
+		}
+		event->tenants.count = n;
+	}
+}
+
 void by_name_hold_back(struct join_device *device)
 {
 	static const struct attribution_status unknown = {
@@ -70,6 +117,7 @@ void by_name_hold_back(struct join_device *device)
 	for (uint32_t i = 0; i < tenants.count && device->pods_age != JOIN_PODS_CURRENT; i++) {
 		if (!is_news(device, ARRAY_AT(tenants, struct attribution_tenant, i)))
 			continue;
+		hold_back_from_events(device);
 		take_holders(&device->status, is_published ? &device->previous->status : &unknown);
 		return;
 	}

@@ -16,6 +16,6 @@ bool by_name_is(const struct join_device *device, const struct attribution_tenan
 /*
  * While what is known of pods is old (pods_age): unless those of whom a name tells are as they were
  * published, the device's holders and slots are what was published, all of them; before anything was,
- * nobody is known.
+ * nobody is known. Whom new error events name for that is left out of them, and counted.
  */
 void by_name_hold_back(struct join_device *device);

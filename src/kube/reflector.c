@@ -117,7 +117,7 @@ struct reflector {
 	bool is_refused;     /* since refused_at, each time with 403 */
 	bool is_told_denied; /* the sink was told so */
 	bool is_told_followed;
-	uint64_t refused_at;
+	uint64_t refused_at, refused_last_at;
 	struct error trouble; /* text only */
 	struct reflector_counters counters;
 };
@@ -313,6 +313,8 @@ static bool is_refused_for_long(struct reflector *r, const struct error *why, ui
 	bool is_refused = why->kind == ERROR_DENIED && r->status == 403 && r->synced;
 	if (is_refused && !r->is_refused)
 		r->refused_at = now;
+	if (is_refused)
+		r->refused_last_at = now;
 	r->is_refused = is_refused;
 	return r->is_told_denied || (is_refused && now - r->refused_at >= REFLECTOR_DENIED_MS);
 }
@@ -358,6 +360,7 @@ static void forget_failures(struct reflector *r)
 void reflector_hasten(struct reflector *r, uint64_t at, enum reflector_haste haste)
 {
 	bool is_back = haste == REFLECTOR_BACK;
+	r->is_refused = false; /* a server that has just started refuses, each time anew */
 	if (is_back) { /* which is also why its position may have expired */
 		forget_failures(r);
 		r->progress_since_list = true;
@@ -860,9 +863,9 @@ bool reflector_is_denied(const struct reflector *r)
 	return r->trouble.kind == ERROR_DENIED;
 }
 
-uint64_t reflector_forbidden_ms(const struct reflector *r, uint64_t now)
+uint64_t reflector_forbidden_ms(const struct reflector *r)
 {
-	return r->is_refused ? now - r->refused_at : 0;
+	return r->is_refused ? r->refused_last_at - r->refused_at : 0;
 }
 
 uint64_t reflector_heard_at(const struct reflector *r)

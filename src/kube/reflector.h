@@ -144,8 +144,11 @@ bool reflector_is_synced(const struct reflector *reflector);
 const char *reflector_trouble(const struct reflector *reflector);
 /* True while the trouble is that the server refuses us (401, 403, or a certificate). */
 bool reflector_is_denied(const struct reflector *reflector);
-/* For how long, in ms, we have been refused for lack of a right (403), and nothing else; 0: not. */
-uint64_t reflector_forbidden_ms(const struct reflector *reflector, uint64_t now);
+/*
+ * The time, in ms, between the first refusal for lack of a right (403) and the last, with nothing else
+ * in between; 0 as long as there was one only.
+ */
+uint64_t reflector_forbidden_ms(const struct reflector *reflector);
 /* When something of the request under way came last, or it was begun; monotonic ms. */
 uint64_t reflector_heard_at(const struct reflector *reflector);
 

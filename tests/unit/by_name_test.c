@@ -200,6 +200,34 @@ static void a_tenant_by_name_is_no_news_with_the_slots_and_partitions_that_it_ha
 	}
 }
 
+/* It is not known to be that pod: an event is told once, and to people. */
+static void whom_a_new_event_names_by_name_alone_is_counted_only(void **state)
+{
+	(void)state;
+	struct attribution_tenant before = rows[0].tenant, now = rows[0].tenant;
+	struct view uids[2][2] = {{rows[0].tenant.pod_uid, VIEW("of-somebody-else")},
+				  {rows[0].tenant.pod_uid, VIEW("of-somebody-else")}};
+	struct attribution_health_event events[] = {
+		{.xid = 79, .time = 2, .tenants = {uids[0], 2, true}},
+		{.xid = 79, .time = 1, .tenants = {uids[1], 2, true}},
+	};
+	struct attribution previous = {.status = status_of(&before, 3)};
+	struct join_device device = {.previous = &previous, .pods_age = JOIN_PODS_STALE};
+
+	before.slots = 1;
+	now.slots = 2;
+	device.status = status_of(&now, 4);
+	device.status.health.events = (struct array){events, 2, true};
+	previous.status.health.events = (struct array){&events[1], 1, true};
+	by_name_hold_back(&device);
+	assert_int_equal(events[0].tenants.count, 1);
+	assert_true(view_equal(uids[0][0], VIEW("of-somebody-else")));
+	assert_int_equal(events[0].tenants_left_out, 1);
+	/* What was published was decided then. */
+	assert_int_equal(events[1].tenants.count, 2);
+	assert_int_equal(events[1].tenants_left_out, 0);
+}
+
 static void while_pods_may_not_be_read_what_has_uids_is_published(void **state)
 {
 	(void)state;
@@ -235,6 +263,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_tenant_by_name_is_no_news_with_the_slots_and_partitions_that_it_had, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(whom_a_new_event_names_by_name_alone_is_counted_only,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(while_pods_may_not_be_read_what_has_uids_is_published,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
