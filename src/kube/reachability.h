@@ -23,7 +23,7 @@
 /* A watch that waits for the server tries again within so much of its first answer. */
 #define REACHABILITY_JITTER_MS 200u
 /* A server that answers for less flaps: no back-off is forgotten for it. */
-#define REACHABILITY_STEADY_MS 5000u
+#define REACHABILITY_STEADY_MS 1000u
 
 enum reachability_state {
 	REACHABILITY_ANSWERS, /* or nothing is known yet */

@@ -910,7 +910,9 @@ static void who_is_denied_is_not_called_stale_when_it_is_given_up(void **state)
 	end_watch(INVENTORY_PODS);
 	advance(world, 3000);
 	refuse(world, INVENTORY_PODS, 403);
-	advance(world, WATCHES_WAIT_MS - 3001);
+	advance(world, 5000);
+	refuse(world, INVENTORY_PODS, 403);
+	advance(world, WATCHES_WAIT_MS - 8001);
 	expect_ages(world, JOIN_PODS_CURRENT, false);
 	expect_current(world, false);
 	advance(world, 1);
@@ -938,8 +940,8 @@ static void only_who_is_forbidden_for_a_while_is_called_denied(void **state)
 	} rows[] = {
 		{401, 9000, JOIN_PODS_STALE},
 		{500, 9000, JOIN_PODS_STALE},
-		{403, 4999, JOIN_PODS_STALE},
-		{403, 5000, JOIN_PODS_DENIED},
+		{403, 5000, JOIN_PODS_STALE},
+		{403, 5001, JOIN_PODS_DENIED},
 		{403, 9000, JOIN_PODS_DENIED},
 	};
 
@@ -951,7 +953,9 @@ static void only_who_is_forbidden_for_a_while_is_called_denied(void **state)
 		end_watch(INVENTORY_PODS);
 		advance(world, WATCHES_WAIT_MS - rows[i].for_ms);
 		refuse(world, INVENTORY_PODS, rows[i].status);
-		advance(world, rows[i].for_ms);
+		advance(world, rows[i].for_ms - 1);
+		refuse(world, INVENTORY_PODS, rows[i].status);
+		advance(world, 1);
 		expect_ages(world, rows[i].expected, false);
 		expect_current(world, true);
 	}
