@@ -35,14 +35,14 @@ IMPURE_SYSTEM = re.compile(
     r"^(unistd|fcntl|poll|time|pthread|signal|threads|dirent|netdb|dlfcn|spawn|syslog|stdatomic)\.h$"
     r"|^(sys|netinet|arpa|net|linux)/"
 )
-IMPURE_BASE = {f"base/{stem}.h" for stem in ("clock", "log", "handoff", "snapshot", "metric", "option")}
+IMPURE_BASE = {f"base/{stem}.h" for stem in ("clock", "log", "handoff", "metric", "option")}
 
 # Library: how its headers begin, and who may include them.
 LIBRARIES = {
     "libcurl": ("curl/", {"io/fetch.c"}),
     "OpenSSL": ("openssl/", {"io/tls.c", "io/tls_session.c"}),
     "libevent": ("event", {"io/loop.c", "io/fetch.c"}),
-    "liburcu": ("urcu", {"base/handoff.h", "base/snapshot.c"}),
+    "liburcu": ("urcu", {"base/handoff.h"}),
     "libyaml": ("yaml.h", {"kube/kubeconfig.c", "kube/kubeconfig_yaml.c"}),
     "dlopen": ("dlfcn.h", {"agent/nvml_library.c"}),
 }
