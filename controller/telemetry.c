@@ -18,8 +18,8 @@ enum metric {
 };
 
 static const struct metric_row rows[] = {
-#define METRIC(id, type, name, unit, help, labels, buckets)                                       \
-	{name, METRIC_##type, unit, help, labels, buckets},
+#define METRIC(id, type, name, unit, help, labels)                                                \
+	{name, METRIC_##type, unit, help, labels},
 #include "controller/metrics.def"
 #undef METRIC
 };

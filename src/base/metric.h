@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * metric - counters, gauges and histograms of a program, declared in one table of it and written
- * as OpenMetrics text (https://prometheus.io/docs/specs/om/open_metrics_spec/).
+ * metric - counters and gauges of a program, declared in one table of it and written as OpenMetrics
+ * text (https://prometheus.io/docs/specs/om/open_metrics_spec/).
  *
  * Every series exists, at 0, from the start: labels are part of the table, so no input can make
  * new ones. A program's table is a .def file, included twice:
  *
  *	metrics.def	METRIC(REPORTS, COUNTER, "gpu_attribution_reports", "", "Reports by answer.",
- *			       METRIC_LABELS("code=\"200\"", "code=\"400\""), NULL)
+ *			       METRIC_LABELS("code=\"200\"", "code=\"400\""))
  *	ids		#define METRIC(id, ...) METRICS_##id,
- *	rows		#define METRIC(id, type, name, unit, help, labels, buckets) \
- *				{name, METRIC_##type, unit, help, labels, buckets},
+ *	rows		#define METRIC(id, type, name, unit, help, labels) \
+ *				{name, METRIC_##type, unit, help, labels},
  *
  * Threads: any; updates are relaxed atomics, a rendering sees each value whole, not all at once.
  */
@@ -23,7 +23,6 @@ enum metric_type {
 	METRIC_COUNTER,
 	METRIC_COUNTER_REAL, /* with fractions, counted elsewhere: seconds of CPU */
 	METRIC_GAUGE,
-	METRIC_HISTOGRAM,
 };
 
 struct metric_row {
@@ -32,11 +31,9 @@ struct metric_row {
 	const char *unit;           /* "seconds", "bytes", or "": the name ends in it */
 	const char *help;           /* a sentence */
 	const char *const *labels;  /* label sets, NULL-terminated; NULL: one series without labels */
-	const double *buckets;      /* HISTOGRAM: upper bounds, ascending, 0-terminated; else NULL */
 };
 
 #define METRIC_LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define METRIC_BUCKETS(...) ((const double[]){__VA_ARGS__, 0})
 
 struct metric_registry;
 
@@ -56,15 +53,11 @@ void metric_increment(struct metric_registry *registry, size_t id, size_t label)
 void metric_set_total(struct metric_registry *registry, size_t id, size_t label, uint64_t total);
 /* The value of a gauge or a real counter. */
 void metric_set(struct metric_registry *registry, size_t id, size_t label, double value);
-/* One value of a histogram, in the row's unit. */
-void metric_observe(struct metric_registry *registry, size_t id, size_t label, double value);
 
-/* What a counter or a gauge shows, or how many values a histogram has seen. */
+/* What a counter or a gauge shows. */
 double metric_value(const struct metric_registry *registry, size_t id, size_t label);
 
 #define METRIC_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /* Appends all series in the table's order and "# EOF". Failure is the buffer's. */
 void metric_render(const struct metric_registry *registry, struct sbuf *buf);
-/* Appends the table as markdown, for the documentation check. */
-void metric_render_markdown(const struct metric_row *rows, size_t n_rows, struct sbuf *buf);

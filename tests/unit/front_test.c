@@ -57,12 +57,12 @@ static void make_rows(void)
 							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"",
 							NULL};
 	rows[METRICS_REPORTS] = (struct metric_row){"reports", METRIC_COUNTER, "", "Reports.",
-						    report_labels, NULL};
+						    report_labels};
 	rows[METRICS_CONNECTIONS] = (struct metric_row){"connections", METRIC_COUNTER, "",
-							"Connections.", connection_labels, NULL};
-	rows[METRICS_OPEN] = (struct metric_row){"open", METRIC_GAUGE, "", "Open.", NULL, NULL};
-	rows[METRICS_NODES] = (struct metric_row){"nodes", METRIC_GAUGE, "", "Nodes.", NULL, NULL};
-	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL, NULL};
+							"Connections.", connection_labels};
+	rows[METRICS_OPEN] = (struct metric_row){"open", METRIC_GAUGE, "", "Open.", NULL};
+	rows[METRICS_NODES] = (struct metric_row){"nodes", METRIC_GAUGE, "", "Nodes.", NULL};
+	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL};
 }
 
 /* What an API server would say of a token of this test. */

@@ -21,7 +21,7 @@ static void collect(void *owner)
 }
 
 static const struct metric_row rows[] = {
-	{"things", METRIC_COUNTER, "", "Things counted.", NULL, NULL},
+	{"things", METRIC_COUNTER, "", "Things counted.", NULL},
 };
 
 static struct metric_registry *registry;

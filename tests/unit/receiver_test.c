@@ -24,7 +24,7 @@ struct fixture {
 };
 
 static const char *const labels[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", NULL};
-static const struct metric_row rows[] = {{"r", METRIC_COUNTER, "", "Reports.", labels, NULL}};
+static const struct metric_row rows[] = {{"r", METRIC_COUNTER, "", "Reports.", labels}};
 static_assert(ARRAY_SIZE(labels) == RECEIVER_N_OUTCOMES + 1, "a label each");
 
 static bool on_review(void *owner, uint64_t ticket, struct view token)
