@@ -26,12 +26,6 @@ uint64_t clock_monotonic_ms(void)
 	return in_ms(read_clock(CLOCK_MONOTONIC));
 }
 
-uint64_t clock_monotonic_ns(void)
-{
-	struct timespec now = read_clock(CLOCK_MONOTONIC);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t clock_boot_ms(void)
 {
 	return in_ms(read_clock(CLOCK_BOOTTIME));

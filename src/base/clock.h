@@ -11,8 +11,6 @@
 
 /* Milliseconds since boot, suspend not counted; for time-outs and ages. */
 uint64_t clock_monotonic_ms(void);
-/* The same in nanoseconds. */
-uint64_t clock_monotonic_ns(void);
 /* Milliseconds since boot, suspend counted. */
 uint64_t clock_boot_ms(void);
 /* Milliseconds since 1970 UTC; for display only, may jump. */

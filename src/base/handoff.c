@@ -103,8 +103,3 @@ int handoff_fd(const struct handoff *handoff)
 {
 	return handoff->fd;
 }
-
-size_t handoff_count(const struct handoff *handoff)
-{
-	return atomic_load(&handoff->count);
-}

@@ -40,5 +40,3 @@ MUST_USE int handoff_push(struct handoff *handoff, struct handoff_node *take_nod
 struct handoff_node *handoff_pop(struct handoff *handoff);
 /* Readable when objects may wait. Belongs to the queue. */
 int handoff_fd(const struct handoff *handoff);
-/* Objects that wait, for a metric. */
-size_t handoff_count(const struct handoff *handoff);

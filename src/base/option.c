@@ -359,11 +359,11 @@ static const char *placeholder(enum option_type type)
 	return "";
 }
 
-static void write_bounds(struct sbuf *buf, const struct option_row *row, const char *before)
+static void write_bounds(struct sbuf *buf, const struct option_row *row)
 {
 	if (row->low == 0 && row->high == 0)
 		return;
-	sbuf_append(buf, view_from(before));
+	sbuf_append(buf, VIEW(", from "));
 	write_quantity(buf, row->type, row->low);
 	sbuf_append(buf, VIEW(" to "));
 	write_quantity(buf, row->type, row->high);
@@ -385,23 +385,9 @@ void option_render_help(const struct option_program *program, struct sbuf *buf)
 			sbuf_printf(buf, "Default %s", row->text);
 		else
 			sbuf_append(buf, VIEW("No default"));
-		write_bounds(buf, row, ", from ");
+		write_bounds(buf, row);
 		sbuf_printf(buf, "; environment %s\n", variable);
 	}
 	sbuf_append(buf, VIEW("  --help\n      Shows this.\n"
 			      "  --version\n      Shows the version.\n"));
-}
-
-void option_render_markdown(const struct option_program *program, struct sbuf *buf)
-{
-	sbuf_append(buf, VIEW("| flag | default | range | meaning |\n|---|---|---|---|\n"));
-	for (size_t i = 0; i < program->n_rows; i++) {
-		const struct option_row *row = &program->rows[i];
-		sbuf_printf(buf, "| `--%s` | ", row->name);
-		if (row->text[0])
-			sbuf_printf(buf, "`%s`", row->text);
-		sbuf_append(buf, VIEW(" | "));
-		write_bounds(buf, row, "");
-		sbuf_printf(buf, " | %s |\n", row->help);
-	}
 }

@@ -73,8 +73,6 @@ MUST_USE int option_parse(const struct option_program *program, char *const *arg
 			  enum option_outcome *ret_outcome, struct error *err);
 /* Appends what --help shows. Failure is the buffer's. */
 void option_render_help(const struct option_program *program, struct sbuf *buf);
-/* Appends the table as markdown, for the documentation check. Failure is the buffer's. */
-void option_render_markdown(const struct option_program *program, struct sbuf *buf);
 
 /* The parsers of values, for values that arrive otherwise. False leaves *ret untouched. */
 bool option_parse_duration(struct view text, int64_t *ret_ms);

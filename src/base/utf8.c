@@ -7,8 +7,6 @@
 
 #include "base/utf8.h"
 
-#include <string.h>
-
 static bool is_between(unsigned char byte, unsigned char low, unsigned char high)
 {
 	return byte >= low && byte <= high;
@@ -58,32 +56,6 @@ size_t utf8_next(struct view v)
 			return 0;
 	}
 	return len;
-}
-
-/* The number of leading bytes, a multiple of 8, that are ASCII. */
-static size_t ascii_words(struct view v)
-{
-	size_t n = 0;
-	for (uint64_t word; v.len - n >= sizeof(word); n += sizeof(word)) {
-		memcpy(&word, v.ptr + n, sizeof(word));
-		if (word & 0x8080808080808080u)
-			break;
-	}
-	return n;
-}
-
-bool utf8_valid(struct view v)
-{
-	while (v.len > 0) {
-		v = view_from_offset(v, ascii_words(v));
-		if (v.len == 0)
-			break;
-		size_t len = utf8_next(v);
-		if (len == 0)
-			return false;
-		v = view_from_offset(v, len);
-	}
-	return true;
 }
 
 struct view utf8_truncate(struct view v, size_t max)

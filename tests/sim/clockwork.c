@@ -202,11 +202,6 @@ uint64_t clock_monotonic_ms(void)
 	return now_ms;
 }
 
-uint64_t clock_monotonic_ns(void)
-{
-	return now_ms * 1000000;
-}
-
 uint64_t clock_boot_ms(void)
 {
 	return now_ms - booted_at[clockwork_actor + 1];
@@ -414,9 +409,4 @@ struct handoff_node *handoff_pop(struct handoff *handoff)
 int handoff_fd(const struct handoff *handoff)
 {
 	return handoff->fd;
-}
-
-size_t handoff_count(const struct handoff *handoff)
-{
-	return handoff->count;
 }

