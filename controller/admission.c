@@ -225,8 +225,3 @@ size_t admission_count(const struct admission *admission)
 {
 	return identity_cache_count(admission->cache);
 }
-
-size_t admission_reviews(const struct admission *admission)
-{
-	return admission->n_reviews;
-}

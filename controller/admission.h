@@ -56,5 +56,3 @@ void admission_answer(struct admission *admission, uint64_t ticket, const struct
 uint64_t admission_expire(struct admission *admission, uint64_t now_ms);
 /* Verdicts remembered. */
 size_t admission_count(const struct admission *admission);
-/* Reviews under way. */
-size_t admission_reviews(const struct admission *admission);

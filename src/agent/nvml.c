@@ -274,11 +274,6 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 	return false;
 }
 
-void nvml_release(struct nvml *nvml)
-{
-	end_session(nvml);
-}
-
 int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err)
 {
 	size_t size = strlen(library_name) + 1;

@@ -16,9 +16,6 @@
 #include "base/arena.h"
 #include "core/report.h"
 
-/* The name under which the driver installs its library. */
-#define NVML_LIBRARY_NAME "libnvidia-ml.so.1"
-
 struct nvml;
 
 /* What one look at the node gave. Texts and arrays lie in the arena given to nvml_read(). */
@@ -68,9 +65,3 @@ MUST_USE int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
  * next reading's message then says.
  */
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);
-
-/*
- * Lets go of the driver until the next nvml_read(). A running library holds the device files open,
- * and drivers cannot be unloaded nor GPUs reset meanwhile. Events in between are not seen.
- */
-void nvml_release(struct nvml *nvml);

@@ -284,11 +284,6 @@ bool podres_socket_changed(struct podres *podres)
 	return !is_same && !is_first;
 }
 
-int64_t podres_socket_made_at(const struct podres *podres)
-{
-	return podres->socket_made_at;
-}
-
 void podres_tell(const struct podres *podres, struct report *report)
 {
 	report->sources.pod_resources = podres->source.said;

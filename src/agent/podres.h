@@ -43,11 +43,9 @@ void podres_free(struct podres *podres);
  */
 void podres_read(struct podres *podres, bool with_advertised, uint64_t now_ms);
 /*
- * True when another socket is there than at the last call: the kubelet has restarted.
- * podres_socket_made_at() is the time of its making, in ms since 1970, by the node's clock; 0 if
- * none was ever seen.
+ * True when another socket is there than at the last call: the kubelet has restarted. When it was
+ * made is told with the rest; 0 if none was ever seen.
  */
 bool podres_socket_changed(struct podres *podres);
-int64_t podres_socket_made_at(const struct podres *podres);
 /* Puts PodResources' part into the report, borrowed until the next reading has finished. */
 void podres_tell(const struct podres *podres, struct report *report);

@@ -290,11 +290,6 @@ bool pod_is_deleting(const struct pod *pod)
 	return pod->deleting;
 }
 
-bool pod_is_admission_failed(const struct pod *pod)
-{
-	return pod->admission_failed;
-}
-
 bool pod_wants_gpu(const struct pod *pod)
 {
 	return pod->wants_gpu;

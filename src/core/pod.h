@@ -129,7 +129,6 @@ struct view pod_owner_kind(const struct pod *pod);
 struct view pod_owner_name(const struct pod *pod);
 enum pod_phase pod_phase(const struct pod *pod);
 bool pod_is_deleting(const struct pod *pod);
-bool pod_is_admission_failed(const struct pod *pod);
 bool pod_wants_gpu(const struct pod *pod);
 bool pod_is_system(const struct pod *pod);
 bool pod_is_reservation(const struct pod *pod);

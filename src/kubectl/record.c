@@ -24,7 +24,8 @@ void record_text(struct jout *out, const char *key, struct view text)
 		jout_null(out);
 }
 
-void record_number(struct jout *out, const char *key, int64_t number)
+/* Negative: not known. */
+static void record_number(struct jout *out, const char *key, int64_t number)
 {
 	jout_key(out, key);
 	if (number >= 0)

@@ -23,5 +23,4 @@ void record_tenant(struct jout *out, const struct attribution_status *status,
 		   const struct attribution_tenant *tenant);
 /* The members below write null for what is not known. */
 void record_text(struct jout *out, const char *key, struct view text);   /* empty */
-void record_number(struct jout *out, const char *key, int64_t number);   /* negative */
 void record_instant(struct jout *out, const char *key, int64_t instant); /* 0 */

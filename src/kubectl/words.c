@@ -67,11 +67,6 @@ struct view words_activity(int state)
 	return word(PATH("status", "activity", "state"), state);
 }
 
-struct view words_scope(int scope)
-{
-	return word(PATH("status", "activity", "scope"), scope);
-}
-
 struct view words_intent(int state)
 {
 	return word(PATH("status", "intent", "state"), state);

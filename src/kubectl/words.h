@@ -18,7 +18,6 @@ struct view words_confidence(int confidence);
 struct view words_health(int state);
 struct view words_recovery(int action);
 struct view words_activity(int state);
-struct view words_scope(int scope);
 struct view words_intent(int state);
 struct view words_severity(int severity);
 struct view words_condition(int status);

@@ -101,14 +101,3 @@ int token_review_doc_decode(struct view json, struct arena *arena, struct token_
 	*ret_review = document.review;
 	return 0;
 }
-
-bool token_review_doc_admits(const struct token_review *review, struct view audience)
-{
-	if (!review->authenticated)
-		return false;
-	for (uint32_t i = 0; i < review->audiences.count; i++) {
-		if (view_equal(*ARRAY_AT(review->audiences, struct view, i), audience))
-			return true;
-	}
-	return false;
-}

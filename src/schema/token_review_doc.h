@@ -33,6 +33,3 @@ void token_review_doc_encode(struct view token, struct view audience, struct sbu
  */
 MUST_USE int token_review_doc_decode(struct view json, struct arena *arena,
 				     struct token_review *ret_review, struct error *err);
-
-/* True when the token is authenticated and meant for the audience. */
-bool token_review_doc_admits(const struct token_review *review, struct view audience);

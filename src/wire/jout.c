@@ -143,12 +143,6 @@ void jout_i64(struct jout *out, int64_t value)
 	sbuf_printf(out->buf, "%lld", (long long)value);
 }
 
-void jout_u64(struct jout *out, uint64_t value)
-{
-	begin_value(out);
-	sbuf_printf(out->buf, "%llu", (unsigned long long)value);
-}
-
 void jout_bool(struct jout *out, bool value)
 {
 	begin_value(out);
@@ -173,20 +167,8 @@ void jout_member_text(struct jout *out, const char *key, struct view text)
 	jout_text(out, text);
 }
 
-void jout_member_i64(struct jout *out, const char *key, int64_t value)
-{
-	jout_key(out, key);
-	jout_i64(out, value);
-}
-
 void jout_member_bool(struct jout *out, const char *key, bool value)
 {
 	jout_key(out, key);
 	jout_bool(out, value);
-}
-
-void jout_member_text_if(struct jout *out, const char *key, struct view text)
-{
-	if (text.len > 0)
-		jout_member_text(out, key, text);
 }

@@ -28,14 +28,10 @@ void jout_array_end(struct jout *out);
 void jout_key(struct jout *out, const char *key);
 void jout_text(struct jout *out, struct view text);
 void jout_i64(struct jout *out, int64_t value);
-void jout_u64(struct jout *out, uint64_t value);
 void jout_bool(struct jout *out, bool value);
 void jout_null(struct jout *out);
 /* A value that is JSON already. */
 void jout_raw(struct jout *out, struct view json);
 /* jout_key() and the value in one. */
 void jout_member_text(struct jout *out, const char *key, struct view text);
-void jout_member_i64(struct jout *out, const char *key, int64_t value);
 void jout_member_bool(struct jout *out, const char *key, bool value);
-/* Writes nothing for an empty text. */
-void jout_member_text_if(struct jout *out, const char *key, struct view text);

@@ -117,8 +117,3 @@ int pbscan_check(const struct pbscan *scan, const char *what, struct error *err)
 				 what, scan->rest.len);
 	return 0;
 }
-
-bool pbscan_next_packed(struct view *packed, uint64_t *ret_value)
-{
-	return take_varint(packed, ret_value);
-}

@@ -44,9 +44,3 @@ MUST_USE int pbscan_check(const struct pbscan *scan, const char *what, struct er
  * bytes are needed, -1 when malformed (over 10 bytes). For streams.
  */
 int pbscan_varint(struct view *bytes, uint64_t *ret_value);
-/*
- * Takes the next number off a packed repeated integer field: *packed starts as field->bytes. False
- * at the end, and on a malformed number, which is then left in *packed. (A writer may also send
- * such a field unpacked, as VARINT fields with one `value` each.)
- */
-bool pbscan_next_packed(struct view *packed, uint64_t *ret_value);

@@ -142,7 +142,7 @@ bool rfc3339_parse(struct view text, int64_t *ret_ms)
 	return true;
 }
 
-static void format(int64_t ms, unsigned n_fraction, char ret[static RFC3339_SIZE])
+static void format(int64_t ms, bool with_millis, char ret[static RFC3339_SIZE])
 {
 	if (ms < YEAR_0000_MS)
 		ms = YEAR_0000_MS;
@@ -151,10 +151,9 @@ static void format(int64_t ms, unsigned n_fraction, char ret[static RFC3339_SIZE
 	int64_t days = (ms >= 0 ? ms : ms - (DAY_MS - 1)) / DAY_MS;
 	unsigned of_day = (unsigned)(ms - days * DAY_MS);
 	struct date date = date_from_days(days);
-	char fraction[sizeof(".000000")] = "";
-	if (n_fraction)
-		snprintf(fraction, sizeof(fraction), ".%03u%s", of_day % 1000,
-			 n_fraction > 3 ? "000" : "");
+	char fraction[sizeof(".000")] = "";
+	if (with_millis)
+		snprintf(fraction, sizeof(fraction), ".%03u", of_day % 1000);
 	/* The remainders only tell the compiler the widths. */
 	snprintf(ret, RFC3339_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u%sZ", (unsigned)date.year % 10000,
 		 (unsigned)date.month % 100, (unsigned)date.day % 100, of_day / 3600000 % 24,
@@ -163,15 +162,10 @@ static void format(int64_t ms, unsigned n_fraction, char ret[static RFC3339_SIZE
 
 void rfc3339_seconds(int64_t ms, char ret[static RFC3339_SIZE])
 {
-	format(ms, 0, ret);
+	format(ms, false, ret);
 }
 
 void rfc3339_millis(int64_t ms, char ret[static RFC3339_SIZE])
 {
-	format(ms, 3, ret);
-}
-
-void rfc3339_micros(int64_t ms, char ret[static RFC3339_SIZE])
-{
-	format(ms, 6, ret);
+	format(ms, true, ret);
 }

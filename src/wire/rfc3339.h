@@ -17,5 +17,3 @@ bool rfc3339_parse(struct view text, int64_t *ret_ms);
 void rfc3339_seconds(int64_t ms, char ret[static RFC3339_SIZE]);
 /* "2026-01-02T03:04:05.678Z". */
 void rfc3339_millis(int64_t ms, char ret[static RFC3339_SIZE]);
-/* "2026-01-02T03:04:05.678000Z": metav1.MicroTime. */
-void rfc3339_micros(int64_t ms, char ret[static RFC3339_SIZE]);

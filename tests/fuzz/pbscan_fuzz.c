@@ -27,9 +27,6 @@ static void walk(struct view message, int depth)
 			abort();
 		if (depth < 8)
 			walk(field.bytes, depth + 1);
-		uint64_t number;
-		for (struct view packed = field.bytes; pbscan_next_packed(&packed, &number);)
-			;
 	}
 	if ((pbscan_check(&scan, "message", &err) == 0) != (scan.rest.len == 0 && !scan.failed))
 		abort();

@@ -16,7 +16,6 @@ static void a_document_has_its_commas(void **state)
 	jout_key(&out, "b");
 	jout_array(&out);
 	jout_i64(&out, -1);
-	jout_u64(&out, UINT64_MAX);
 	jout_array(&out);
 	jout_array_end(&out);
 	jout_object(&out);
@@ -25,16 +24,15 @@ static void a_document_has_its_commas(void **state)
 	jout_raw(&out, VIEW("{\"raw\":1}"));
 	jout_text(&out, VIEW(""));
 	jout_array_end(&out);
-	jout_member_i64(&out, "c", INT64_MIN);
+	jout_key(&out, "c");
+	jout_i64(&out, INT64_MIN);
 	jout_member_bool(&out, "d", true);
-	jout_member_text_if(&out, "e", VIEW(""));
-	jout_member_text_if(&out, "f", VIEW("y"));
 	jout_key(&out, "g");
 	jout_bool(&out, false);
 	jout_object_end(&out);
 	assert_string_equal(sbuf_text(&buf),
-			    "{\"a\":\"x\",\"b\":[-1,18446744073709551615,[],{},null,{\"raw\":1},\"\"],"
-			    "\"c\":-9223372036854775808,\"d\":true,\"f\":\"y\",\"g\":false}");
+			    "{\"a\":\"x\",\"b\":[-1,[],{},null,{\"raw\":1},\"\"],"
+			    "\"c\":-9223372036854775808,\"d\":true,\"g\":false}");
 }
 
 static void text_is_escaped_and_repaired(void **state)
@@ -70,9 +68,9 @@ static void keys_are_escaped_too(void **state)
 	struct jout out;
 	jout_init(&out, &buf);
 	jout_object(&out);
-	jout_member_i64(&out, "a\"b", 1);
+	jout_member_bool(&out, "a\"b", true);
 	jout_object_end(&out);
-	assert_string_equal(sbuf_text(&buf), "{\"a\\\"b\":1}");
+	assert_string_equal(sbuf_text(&buf), "{\"a\\\"b\":true}");
 }
 
 static void nesting_reaches_its_limit_with_right_commas(void **state)

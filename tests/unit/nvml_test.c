@@ -607,7 +607,6 @@ static void texts_outlive_the_session(void **state)
 {
 	struct fixture *f = *state;
 	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
-	nvml_release(f->nvml);
 	nvml_free(f->nvml);
 	f->nvml = NULL;
 	assert_text(device_at(f, 0)->uuid, GPU_A);
@@ -749,7 +748,7 @@ static void a_device_without_events_is_said(void **state)
 	assert_message_has(f, GPU_A ": XID errors are not watched: Insufficient Permissions");
 }
 
-static void a_released_driver_is_shut_down(void **state)
+static void a_driver_is_shut_down_at_the_end(void **state)
 {
 	struct fixture *f = *state;
 	int (*shutdown)(void);
@@ -758,21 +757,10 @@ static void a_released_driver_is_shut_down(void **state)
 	void *address = dlsym(library, "nvmlShutdown");
 	memcpy(&shutdown, &address, sizeof(shutdown));
 	read_world(f, NODE(TWO_DEVICES, ""));
-	nvml_release(f->nvml);
+	nvml_free(f->nvml);
+	f->nvml = NULL;
 	assert_int_equal(shutdown(), NVML_ABI_UNINITIALIZED);
 	dlclose(library);
-}
-
-static void a_released_driver_is_started_again_by_the_next_reading(void **state)
-{
-	struct fixture *f = *state;
-	read_world(f, NODE(TWO_DEVICES, ""));
-	nvml_release(f->nvml);
-	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "79") "],"));
-	assert_no_event(f);
-	read_at(f, 2000);
-	assert_ok(f, 2);
-	assert_no_event(f);
 }
 
 static void without_memory_nothing_is_told(void **state)
@@ -882,9 +870,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		events_that_fail_are_said_and_watched_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_device_without_events_is_said, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_released_driver_is_shut_down, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_released_driver_is_started_again_by_the_next_reading, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_driver_is_shut_down_at_the_end, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_nothing_is_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
 };

@@ -120,29 +120,10 @@ static void a_varint_says_how_long_it_is(void **state)
 	}
 }
 
-static void packed_numbers_come_one_by_one(void **state)
-{
-	(void)state;
-	struct view packed = VIEW("\x03\x8e\x02\x9e\xa7\x05");
-	uint64_t value;
-	assert_true(pbscan_next_packed(&packed, &value));
-	assert_int_equal(value, 3);
-	assert_true(pbscan_next_packed(&packed, &value));
-	assert_int_equal(value, 270);
-	assert_true(pbscan_next_packed(&packed, &value));
-	assert_int_equal(value, 86942);
-	assert_false(pbscan_next_packed(&packed, &value));
-	assert_int_equal(packed.len, 0);
-	packed = VIEW("\x80");
-	assert_false(pbscan_next_packed(&packed, &value));
-	assert_int_equal(packed.len, 1);
-}
-
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_wire_type_is_read),
 	cmocka_unit_test(a_cut_inside_a_field_is_malformed),
 	cmocka_unit_test(malformed_fields_end_the_walk_and_leave_the_output),
 	cmocka_unit_test(a_varint_says_how_long_it_is),
-	cmocka_unit_test(packed_numbers_come_one_by_one),
 };
 TEST_MAIN(tests)

@@ -483,7 +483,7 @@ static void every_flag_says_its_own(void **state)
 		fields.is_reservation = bits & 16;
 		struct pod *pod = make(&intern, &fields);
 		assert_int_equal(pod_is_deleting(pod), (bits & 1) != 0);
-		assert_int_equal(pod_is_admission_failed(pod), (bits & 2) != 0);
+		assert_int_equal(pod_is_over(pod), (bits & 2) != 0);
 		assert_int_equal(pod_wants_gpu(pod), (bits & 4) != 0);
 		assert_int_equal(pod_is_system(pod), (bits & 8) != 0);
 		assert_int_equal(pod_is_reservation(pod), (bits & 16) != 0);

@@ -94,7 +94,7 @@ static void every_truncation_is_refused(void **state)
 	assert_true(rfc3339_parse(whole, &ms));
 }
 
-static void the_three_forms_are_written_as_kubernetes_writes_them(void **state)
+static void both_forms_are_written_as_kubernetes_writes_them(void **state)
 {
 	(void)state;
 	char text[RFC3339_SIZE];
@@ -102,8 +102,6 @@ static void the_three_forms_are_written_as_kubernetes_writes_them(void **state)
 	assert_string_equal(text, "2026-01-02T03:04:05Z");
 	rfc3339_millis(1767323045678, text);
 	assert_string_equal(text, "2026-01-02T03:04:05.678Z");
-	rfc3339_micros(1767323045678, text);
-	assert_string_equal(text, "2026-01-02T03:04:05.678000Z");
 	rfc3339_millis(-1, text);
 	assert_string_equal(text, "1969-12-31T23:59:59.999Z");
 }
@@ -112,8 +110,8 @@ static void years_outside_four_digits_are_clamped(void **state)
 {
 	(void)state;
 	char text[RFC3339_SIZE];
-	rfc3339_micros(INT64_MAX, text);
-	assert_string_equal(text, "9999-12-31T23:59:59.999000Z");
+	rfc3339_millis(INT64_MAX, text);
+	assert_string_equal(text, "9999-12-31T23:59:59.999Z");
 	rfc3339_seconds(INT64_MIN, text);
 	assert_string_equal(text, "0000-01-01T00:00:00Z");
 }
@@ -147,7 +145,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(accepted_forms_give_their_instant),
 	cmocka_unit_test(other_texts_are_refused_and_leave_the_output),
 	cmocka_unit_test(every_truncation_is_refused),
-	cmocka_unit_test(the_three_forms_are_written_as_kubernetes_writes_them),
+	cmocka_unit_test(both_forms_are_written_as_kubernetes_writes_them),
 	cmocka_unit_test(years_outside_four_digits_are_clamped),
 	cmocka_unit_test(the_calendar_is_the_c_librarys),
 };

@@ -21,7 +21,6 @@ static void words_are_those_of_the_api(void **state)
 	assert_view(words_health(ATTRIBUTION_HEALTH_DEGRADED), "Degraded");
 	assert_view(words_recovery(ATTRIBUTION_RECOVERY_REBOOT), "Reboot");
 	assert_view(words_activity(ATTRIBUTION_ACTIVITY_IDLE), "Idle");
-	assert_view(words_scope(ATTRIBUTION_SCOPE_PARTITION), "Partition");
 	assert_view(words_intent(ATTRIBUTION_INTENT_DRIFTED), "Drifted");
 	assert_view(words_severity(ATTRIBUTION_SEVERITY_CRITICAL), "Critical");
 	assert_view(words_condition(CONDITION_FALSE), "False");
