@@ -13,6 +13,7 @@
 #include "controller/readiness.h"
 #include "controller/reconciler.h"
 #include "controller/reviewer.h"
+#include "controller/shared_report.h"
 #include "controller/telemetry.h"
 #include "controller/watches.h"
 #include "core/inventory.h"
@@ -124,12 +125,12 @@ static void on_named_boot(void *owner, struct view node_name)
 
 /* From the front */
 
-static void take_report(struct daemon *daemon, struct receiver_report *report)
+static void take_report(struct daemon *daemon, struct shared_report *report)
 {
 	struct error error = {0};
 	bool is_first = !inventory_find_report(daemon->inventory, report->report.node);
 
-	if (inventory_put_report(daemon->inventory, &report->report, receiver_report_unref, report,
+	if (inventory_put_report(daemon->inventory, &report->report, shared_report_unref, report,
 				 loop_now_ms(daemon->loop), &error) == 0) {
 		if (is_first)
 			on_named_boot(daemon, report->report.node);
@@ -138,7 +139,7 @@ static void take_report(struct daemon *daemon, struct receiver_report *report)
 	LOG_ERROR("Report could not be kept", LOG_TEXT("node", report->report.node),
 		  LOG_ERROR_FIELD(&error));
 	on_forgotten(daemon, report->report.node);
-	receiver_report_unref(report);
+	shared_report_unref(report);
 }
 
 static void take_refresh(struct daemon *daemon, struct view node_name, int64_t listed_at)

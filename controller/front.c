@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "controller/shared_report.h"
 #include "core/report.h"
 #include "io/loop.h"
 #include "io/server.h"
@@ -95,7 +96,7 @@ void front_message_free(struct front_message *message)
 {
 	if (!message)
 		return;
-	receiver_report_unref(message->report);
+	shared_report_unref(message->report);
 	free(message);
 }
 
@@ -121,7 +122,7 @@ static bool on_review(void *owner, uint64_t ticket, struct view token)
 }
 
 /* Reports in a queue that the loop does not empty must not eat all memory. */
-static bool on_hand_over(void *owner, struct receiver_report *take_report)
+static bool on_hand_over(void *owner, struct shared_report *take_report)
 {
 	struct front *front = owner;
 	size_t size = take_report->arena.allocated;

@@ -25,6 +25,8 @@
 #include "controller/probes.h"
 #include "controller/receiver.h"
 
+struct report;
+struct shared_report;
 struct token_review;
 struct front;
 
@@ -84,7 +86,7 @@ struct front_message {
 	struct handoff_node node; /* the queue's */
 	enum front_kind kind;
 	uint64_t ticket;
-	struct receiver_report *report; /* a reference; TAKE() it, else it is given up with this */
+	struct shared_report *report;   /* a reference; TAKE() it, else it is given up with this */
 	struct view text;               /* borrowed from this */
 	int64_t listed_at;              /* of a refresh: when its List was read, node's clock */
 };

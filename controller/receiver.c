@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/sbuf.h"
 #include "controller/senders.h"
+#include "controller/shared_report.h"
 #include "schema/report_doc.h"
 #include "wire/jout.h"
 
@@ -43,20 +44,6 @@ struct receiver {
 	uint32_t heartbeat_s;
 	char trouble[256];
 };
-
-void receiver_report_unref(void *report)
-{
-	struct receiver_report *given = report;
-	if (!given || atomic_fetch_sub_explicit(&given->references, 1, memory_order_acq_rel) > 1)
-		return;
-	arena_deinit(&given->arena);
-	free(given);
-}
-
-static void report_freep(struct receiver_report **report)
-{
-	receiver_report_unref(*report);
-}
 
 static void count(const struct receiver *receiver, enum receiver_outcome outcome)
 {
@@ -315,16 +302,10 @@ static void receive_alike(struct receiver *receiver, struct server_request *requ
 	accept_unchanged(receiver, request, sender);
 }
 
-static struct receiver_report *decode(struct view body, struct error *err)
+static struct shared_report *decode(struct view body, struct error *err)
 {
-	CLEANUP(report_freep) struct receiver_report *report = calloc(1, sizeof(*report));
-	if (!report) {
-		error_no_memory(err);
-		return NULL;
-	}
-	atomic_init(&report->references, 1);
-	arena_init(&report->arena, ARENA_CAP);
-	if (report_doc_decode(body, &report->arena, &report->report, err) != 0)
+	CLEANUP(shared_report_unrefp) struct shared_report *report = shared_report_new(ARENA_CAP, err);
+	if (!report || report_doc_decode(body, &report->arena, &report->report, err) != 0)
 		return NULL;
 	return TAKE(report);
 }
@@ -339,22 +320,19 @@ static void accept_order(struct sender *sender, const struct report_order_mark *
 
 /* A report that says something new. False: the loop has no room for it. */
 static bool hand_over(struct receiver *receiver, struct sender *sender,
-		      struct receiver_report *report)
+		      struct shared_report *report)
 {
-	atomic_fetch_add_explicit(&report->references, 1, memory_order_relaxed);
-	if (!receiver->config.hand_over(receiver->config.owner, report)) {
-		receiver_report_unref(report);
+	if (!receiver->config.hand_over(receiver->config.owner, shared_report_ref(report))) {
+		shared_report_unref(report);
 		return false;
 	}
-	receiver_report_unref(sender->last);
-	atomic_fetch_add_explicit(&report->references, 1, memory_order_relaxed);
-	sender->last = report;
+	senders_keep_report(sender, report);
 	sender->refreshed_at_ms = loop_now_ms(receiver->loop);
 	return true;
 }
 
 static void receive_decoded(struct receiver *receiver, struct server_request *request,
-			    struct sender *sender, struct receiver_report *received,
+			    struct sender *sender, struct shared_report *received,
 			    struct view body)
 {
 	const struct report *report = &received->report;
@@ -403,7 +381,7 @@ static void on_request(void *owner, struct server_request *request, const struct
 				 "this node reports changes too often");
 		return;
 	}
-	CLEANUP(report_freep) struct receiver_report *report = decode(body, &err);
+	CLEANUP(shared_report_unrefp) struct shared_report *report = decode(body, &err);
 	if (report)
 		receive_decoded(receiver, request, sender, report, body);
 	else if (err.kind == ERROR_NO_MEMORY)

@@ -11,18 +11,14 @@
  * read. Only then its body is read: does it say anything new, and not too often so; its form, the
  * node it speaks of, its place behind the reports before it.
  *
- * Threads: the front's, but for receiver_report_unref().
+ * Threads: the front's.
  * Limits:  nodes as configured; those silent for ten minutes make room. Bodies and requests as in
  *          controller/senders.h.
  */
 
-#include <stdatomic.h>
-
-#include "base/arena.h"
 #include "base/metric.h"
 #include "controller/admission.h"
 #include "controller/report_order.h"
-#include "core/report.h"
 #include "io/loop.h"
 #include "io/server.h"
 
@@ -50,15 +46,7 @@ enum receiver_outcome {
 		      "outcome=\"media_type\"", "outcome=\"throttled\"",                        \
 		      "outcome=\"unavailable\"")
 
-/* An accepted report. Shared by receiver and loop, immutable. */
-struct receiver_report {
-	struct report report;
-	struct arena arena;      /* what the report points to */
-	atomic_uint references;
-};
-
-/* Gives up a reference; the last one frees. Any thread. For inventory_put_report(). */
-void receiver_report_unref(void *report);
+struct shared_report;
 
 struct receiver_config {
 	struct admission_config admission; /* decided and owner are the receiver's to set; review is
@@ -70,7 +58,7 @@ struct receiver_config {
 	struct metric_registry *metrics; /* NULL: none */
 	size_t metric;         /* the row of enum receiver_outcome */
 	/* Passes a report on; false: no room, the report is still the caller's. */
-	bool (*hand_over)(void *owner, struct receiver_report *take_report);
+	bool (*hand_over)(void *owner, struct shared_report *take_report);
 	/* The node was heard of; listed_at as in core/join.h. */
 	void (*refresh)(void *owner, struct view node, int64_t listed_at);
 	void *owner;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/receiver.h"
+#include "controller/shared_report.h"
 
 #define ONE 1000u
 
@@ -56,9 +56,17 @@ void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_seco
 	list_init(&senders->by_use);
 }
 
+void senders_keep_report(struct sender *sender, struct shared_report *report)
+{
+	struct shared_report *before = sender->last;
+
+	sender->last = shared_report_ref(report);
+	shared_report_unref(before);
+}
+
 void senders_forget_report(struct sender *sender)
 {
-	receiver_report_unref(sender->last);
+	shared_report_unref(sender->last);
 	sender->last = NULL;
 	sender->likeness = (struct likeness){0};
 }

@@ -27,7 +27,7 @@
 /* Changes that may come together, in seconds' worth of them. */
 #define SENDERS_CHANGES_BURST_S 4u
 
-struct receiver_report;
+struct shared_report;
 
 /* Fills evenly up to a brim, and is drawn from. */
 struct senders_credit {
@@ -47,7 +47,7 @@ struct sender {
 	int64_t acknowledged;      /* highest event sequence of this instance that is safe */
 	struct report_order order;
 	struct likeness likeness;  /* of the last accepted report */
-	struct receiver_report *last; /* a reference to it; NULL: the next one goes whole */
+	struct shared_report *last; /* a reference to it; NULL: the next one goes whole */
 	size_t name_len;
 	char name[];
 };
@@ -90,6 +90,8 @@ enum senders_verdict senders_admit(struct senders *senders, struct sender *sende
 void senders_release(struct senders *senders, struct sender *sender, size_t size);
 /* Counts a report that must be decoded. False: the node has sent too many lately. */
 bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms);
+/* The next report is compared with this one: takes a reference, and gives up the last one. */
+void senders_keep_report(struct sender *sender, struct shared_report *report);
 /* The next report is as if it were the first, but for its order. */
 void senders_forget_report(struct sender *sender);
 /* senders_forget_report() for all. */

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/sbuf.h"
 #include "controller/front.h"
+#include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
 #include "lib/http_client.h"
 #include "schema/token_review_doc.h"

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "controller/receiver.h"
+#include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
 #include "lib/fake_server.inc"
 
@@ -17,7 +18,7 @@ struct fixture {
 	struct metric_registry *registry;
 	uint64_t ticket;
 	unsigned n_reviews, n_reports, n_refreshes;
-	struct receiver_report *reports[MAX];
+	struct shared_report *reports[MAX];
 	char refreshed[MAX][16];
 	int64_t listed_at[MAX]; /* with each refresh */
 	bool full;
@@ -36,7 +37,7 @@ static bool on_review(void *owner, uint64_t ticket, struct view token)
 	return true;
 }
 
-static bool on_hand_over(void *owner, struct receiver_report *take_report)
+static bool on_hand_over(void *owner, struct shared_report *take_report)
 {
 	struct fixture *f = owner;
 	if (f->full)
@@ -79,7 +80,7 @@ static void stop(struct fixture *f)
 {
 	receiver_free(f->receiver);
 	for (unsigned i = 0; i < f->n_reports; i++)
-		receiver_report_unref(f->reports[i]);
+		shared_report_unref(f->reports[i]);
 	metric_registry_free(f->registry);
 }
 

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "controller/receiver.h"
 #include "controller/senders.h"
+#include "controller/shared_report.h"
 
 static void a_node_has_one_record(void **state)
 {
@@ -127,10 +127,11 @@ static void a_node_does_not_make_room_while_its_body_is_read(void **state)
 	senders_deinit(&senders);
 }
 
-static struct receiver_report *new_report(void)
+static struct shared_report *new_report(void)
 {
-	struct receiver_report *report = calloc(1, sizeof(*report));
-	atomic_init(&report->references, 2);
+	struct error err;
+	struct shared_report *report = shared_report_new(100, &err);
+	assert_non_null(report);
 	return report;
 }
 
@@ -138,11 +139,15 @@ static void forgetting_a_report_gives_up_the_reference(void **state)
 {
 	(void)state;
 	struct senders senders;
-	struct receiver_report *first = new_report(), *second = new_report();
+	struct shared_report *first = new_report(), *second = new_report();
 	senders_init(&senders, 2, 5);
-	senders_use(&senders, VIEW("a"), 0)->last = first;
+	senders_keep_report(senders_use(&senders, VIEW("a"), 0), first);
 	struct sender *b = senders_use(&senders, VIEW("b"), 0);
-	b->last = second;
+	senders_keep_report(b, first);
+	assert_int_equal(first->references, 3);
+	senders_keep_report(b, second);
+	assert_int_equal(first->references, 2);
+	assert_int_equal(second->references, 2);
 	b->likeness.at = 7;
 	senders_forget_report(b);
 	assert_null(b->last);
@@ -151,8 +156,8 @@ static void forgetting_a_report_gives_up_the_reference(void **state)
 	senders_forget_reports(&senders);
 	assert_int_equal(first->references, 1);
 	senders_deinit(&senders);
-	receiver_report_unref(first);
-	receiver_report_unref(second);
+	shared_report_unref(first);
+	shared_report_unref(second);
 }
 
 static const struct CMUnitTest tests[] = {
