@@ -184,11 +184,13 @@ static void count(struct reconciler *reconciler, struct view node_name,
 			.claims = result->claims_refused,
 			.ids = result->ids_unknown,
 			.devices = result->devices_refused,
+			.objects = result->objects_left_out,
 		});
 
 	reconciler->counters.claims_refused += new.claims;
 	reconciler->counters.ids_unknown += new.ids;
 	reconciler->counters.devices_refused += new.devices;
+	reconciler->counters.objects_left_out += new.objects;
 	if (new.devices > 0)
 		LOG_WARN("Node has too many objects to get more", LOG_TEXT("node", node_name),
 			 LOG_I64("refused", result->devices_refused));

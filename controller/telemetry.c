@@ -117,6 +117,7 @@ static void collect_reconciler(struct telemetry *telemetry)
 	carry(telemetry, METRICS_CLAIMS_REFUSED, 0, counters.claims_refused);
 	carry(telemetry, METRICS_IDS_UNKNOWN, 0, counters.ids_unknown);
 	carry(telemetry, METRICS_DEVICES_REFUSED, 0, counters.devices_refused);
+	carry(telemetry, METRICS_OBJECTS_LEFT_OUT, 0, counters.objects_left_out);
 }
 
 static void collect_client(struct telemetry *telemetry)

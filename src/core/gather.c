@@ -250,6 +250,7 @@ struct gathering {
 	uint64_t now_ms;
 	struct join_previous *items;
 	size_t n, cap;
+	uint32_t n_left_out; /* as often as they were named */
 };
 
 /* An owner that has not spoken since the start may be about to: until then it has the benefit. */
@@ -271,8 +272,10 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 	for (size_t i = 0; i < gathering->n; i++)
 		if (gathering->items[i].object == &record->attribution)
 			return;
-	if (gathering->n == gathering->cap)
+	if (gathering->n == gathering->cap) {
+		gathering->n_left_out++;
 		return;
+	}
 	gathering->items[gathering->n++] = (struct join_previous){
 		.object = &record->attribution,
 		.claimed_age_ms = claimed_age(gathering, record),
@@ -366,6 +369,7 @@ static int gather_previous(const struct gather_sources *sources, const struct pl
 		gather_api(&gathering, input);
 	input->previous = gathering.items;
 	input->n_previous = gathering.n;
+	input->previous_left_out = gathering.n_left_out;
 	return 0;
 }
 

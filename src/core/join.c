@@ -568,6 +568,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		return -1;
 	result.claims_refused = joiner.holdings.claims_refused;
 	result.devices_refused = input->slice_devices_left_out;
+	result.objects_left_out = input->previous_left_out;
 	result.settled_restart = joiner.holdings.settled_restart;
 	result.ids_unknown = joiner.holdings.ids_unknown + joiner.slots.ids_unknown;
 	if (is_node_gone(&joiner))

@@ -127,6 +127,7 @@ struct join_input {
 				/* on another node; NULL: of none */
 	const struct join_previous *previous;
 	size_t n_previous;
+	uint32_t previous_left_out; /* of other nodes, beyond what there is room for, as often as named */
 	const struct view
 		*contested; /* UUIDs of the report's devices that have no object, and that */
 	size_t n_contested; /* another node's report names, which is more recent */
@@ -187,6 +188,7 @@ struct join_result {
 	uint32_t claims_refused;  /* entries, processes of pods that the API server places elsewhere */
 	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
 	uint32_t devices_refused; /* got no object: the node has too many */
+	uint32_t objects_left_out; /* of other nodes, not looked at: too many of them are named */
 	bool is_buried;           /* the node is gone: its report will not be asked for again */
 };
 

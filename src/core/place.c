@@ -214,6 +214,7 @@ struct place_refusals place_note_refusals(struct place *place, struct place_refu
 		.claims = raise(&place->refused.claims, refused.claims),
 		.ids = raise(&place->refused.ids, refused.ids),
 		.devices = raise(&place->refused.devices, refused.devices),
+		.objects = raise(&place->refused.objects, refused.objects),
 	};
 }
 

@@ -295,6 +295,12 @@ static void of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices
 	put_slice("a", 0, LIMIT_REPORT_DEVICES);
 	assert_int_equal(gather("a", NOW).n_slice_devices, LIMIT_REPORT_DEVICES);
 	assert_int_equal(gather("a", NOW).n_previous, 2 + 2 * LIMIT_REPORT_DEVICES);
+	assert_int_equal(gather("a", NOW).previous_left_out,
+			 N_OBJECTS - (2 + 2 * LIMIT_REPORT_DEVICES));
+	/* Two of them are a's own: the last of those that are named still has room. */
+	offer.device_ids.count = 2 + 2 * LIMIT_REPORT_DEVICES;
+	assert_int_equal(gather("a", NOW).n_previous, 2 + 2 * LIMIT_REPORT_DEVICES);
+	assert_int_equal(gather("a", NOW).previous_left_out, 0);
 }
 
 /* Of object 2, which a's slice names. */

@@ -834,6 +834,11 @@ static void a_node_gets_no_more_objects_than_its_share(void **state)
 	world.input.slice_devices_left_out = 2;
 	build_world_join(&world);
 	assert_int_equal(world.result.devices_refused, 2);
+	assert_int_equal(world.result.objects_left_out, 0);
+	/* Objects of other nodes that there was no room for. */
+	world.input.previous_left_out = 3;
+	build_world_join(&world);
+	assert_int_equal(world.result.objects_left_out, 3);
 }
 
 /* The checkpoint has none of four tenants, and two times two of them have one ID. */

@@ -84,6 +84,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	struct world *world = world_of_join;
 	struct join_result result = {.again_in_ms = world->again_in_ms, .claims_refused = 1,
 				     .ids_unknown = 2, .devices_refused = 3,
+				     .objects_left_out = 4,
 				     .is_buried = world->is_buried};
 	size_t len = strlen(world->joined);
 
@@ -657,6 +658,7 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3 * N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 4 * N_NODES);
 }
 
 static void have_a_turn(void *owner)
@@ -692,11 +694,13 @@ static void what_a_report_is_refused_for_counts_once_however_often_it_is_joined(
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 1);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3);
+	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 4);
 	report(world, 0, 0);
 	advance(world, 0);
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 4);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 6);
+	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 8);
 }
 
 static void the_report_of_a_buried_node_is_released_and_that_is_told(void **state)
