@@ -10,6 +10,7 @@
 
 #include "kube/answer.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "base/limits.h"
@@ -210,6 +211,7 @@ static void judge(const struct status *status, uint32_t retry_after_ms, struct e
 		retry_after_ms = (uint32_t)(s < 3600 ? s : 3600) * 1000;
 	}
 	enum error_kind kind = kind_of(status, retry_after_ms);
+	assert(kind != ERROR_NONE); /* whoever asks has no use for the answer */
 	if (status->message.len > 0)
 		error_set(err, kind, 0, "%.*s", VIEW_ARG(status->message));
 	else if (status->code >= 300 && status->code < 400)
@@ -219,6 +221,7 @@ static void judge(const struct status *status, uint32_t retry_after_ms, struct e
 			  VIEW_ARG(status->reason));
 	if (kind == ERROR_THROTTLED)
 		err->retry_after_ms = retry_after_ms;
+	assert(err->kind == kind);
 }
 
 void answer_judge(const struct answer *answer, struct error *err)

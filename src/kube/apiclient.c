@@ -81,6 +81,7 @@ struct apiclient {
 
 static int read_into(struct view path, struct sbuf *buf, struct error *err)
 {
+	assert(path.len > 0); /* a file that is due has a name */
 	if (file_read(path.ptr, buf, err) != 0)
 		return error_wrap(err, "%s", path.ptr);
 	return 0;
@@ -266,6 +267,7 @@ static int start(struct apiclient *client, struct fetcher *fetcher, const struct
 		headers[n++] = header(&client->content_type, "Content-Type", shape->content_type);
 	if (client->credential.authorization.len > 0)
 		headers[n++] = credential_authorization(&client->credential);
+	assert(n <= MAX_HEADERS);
 	const char *url = sbuf_text(&client->url);
 	for (size_t i = 0; i < n; i++)
 		url = headers[i] ? url : NULL;
@@ -429,6 +431,7 @@ static void send_probe(struct apiclient *client)
 	};
 	const struct fetch_handler handler = {client, NULL, pass_over_body, probe_ended};
 	struct error error;
+	assert(!client->probe);
 	client->counters.probes++;
 	if (start(client, client->writes, &shape, &handler, &client->probe, &error) == 0)
 		return;
@@ -545,6 +548,7 @@ int apiclient_run(struct apiclient *client, struct reflector *reflector, struct 
 		.heard = watch_heard,
 		.failed = watch_failed,
 	};
+	assert(client->n_runners <= MAX_RUNNERS);
 	if (client->n_runners == MAX_RUNNERS)
 		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", MAX_RUNNERS);
 	if (runner_new(&host, reflector, &client->runners[client->n_runners], err) != 0)
@@ -557,6 +561,7 @@ int apiclient_run(struct apiclient *client, struct reflector *reflector, struct 
 
 static void free_request(struct apiclient_request *request)
 {
+	assert(!request->link || *request->link == request);
 	if (request->link)
 		*request->link = request->next;
 	if (request->next)
@@ -619,6 +624,7 @@ static void request_ended(void *owner, const struct fetch_result *result)
 			   (int)strcspn(request->call.path, "?"), request->call.path);
 	/* Out of the list first: the callback may free the client's other requests. */
 	struct apiclient_request *ended = request;
+	assert(ended->link && *ended->link == ended);
 	*ended->link = ended->next;
 	if (ended->next)
 		ended->next->link = ended->link;
@@ -655,6 +661,7 @@ static int copy_call(struct apiclient_request *request, const struct apiclient_c
 		return sbuf_check(&request->texts, "request", err);
 	sbuf_append(&request->texts, (struct view){call->path, path_size});
 	sbuf_append(&request->texts, call->body);
+	assert(request->texts.len == path_size + call->body.len);
 	request->call.path = request->texts.ptr;
 	request->call.body = view_from_offset(sbuf_view(&request->texts), path_size);
 	return 0;
@@ -664,6 +671,7 @@ int apiclient_send(struct apiclient *client, const struct apiclient_call *call,
 		   apiclient_answer_fn answer, void *owner,
 		   struct apiclient_request **ret_request, struct error *err)
 {
+	assert(call->method && call->path && answer);
 	CLEANUP(free_requestp) struct apiclient_request *request = calloc(1, sizeof(*request));
 	if (!request)
 		return error_no_memory(err);

@@ -2,6 +2,7 @@
 
 #include "kube/credential.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -33,14 +34,17 @@ static int make(const struct sbuf *present, struct view prefix, struct view text
 	(void)sbuf_reserve(ret_fresh, prefix.len + text.len + 1);
 	sbuf_append(ret_fresh, prefix);
 	sbuf_append(ret_fresh, text);
-	if (sbuf_check(ret_fresh, what, err) == 0)
+	if (sbuf_check(ret_fresh, what, err) == 0) {
+		assert(ret_fresh->len == prefix.len + text.len);
 		return 0;
+	}
 	forget(ret_fresh);
 	return -1;
 }
 
 static void put(struct credential *credential, struct sbuf *present, struct sbuf *take_fresh)
 {
+	assert(present != take_fresh);
 	if (view_equal(sbuf_view(present), sbuf_view(take_fresh))) {
 		forget(take_fresh);
 		return;
@@ -120,11 +124,13 @@ int credential_init(struct credential *credential, const struct kubeconfig *conf
 bool credential_is_due(const struct credential *credential, enum credential_file file,
 		       uint64_t now)
 {
+	assert(file < CREDENTIAL_N_FILES);
 	return credential->due_at[file] <= now;
 }
 
 void credential_missed(struct credential *credential, enum credential_file file, uint64_t now)
 {
+	assert(file < CREDENTIAL_N_FILES);
 	credential->due_at[file] = now + MISSED_MS;
 }
 
@@ -172,6 +178,7 @@ int credential_take(struct credential *credential, enum credential_file file,
 		    struct view contents, struct view key, uint64_t now, struct error *err)
 {
 	int result = -1;
+	assert(file < CREDENTIAL_N_FILES);
 	switch (file) {
 	case CREDENTIAL_TOKEN:
 		result = take_token(credential, contents, err);

@@ -8,6 +8,7 @@
 
 #include "kube/kubeconfig.h"
 
+#include <assert.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -46,6 +47,7 @@ void kubeconfig_deinit(struct kubeconfig *config)
 
 static struct view scalar(const yaml_node_t *node)
 {
+	assert(node->type == YAML_SCALAR_NODE);
 	return (struct view){(const char *)node->data.scalar.value, node->data.scalar.length};
 }
 
@@ -151,6 +153,7 @@ static int find_named(struct reader *reader, const char *kind, struct view name,
 	char list_key[16];
 	yaml_node_t *root = yaml_document_get_root_node(reader->document);
 	const yaml_node_t *found = NULL;
+	assert(strlen(kind) + sizeof("s") <= sizeof(list_key));
 	snprintf(list_key, sizeof(list_key), "%ss", kind);
 	const yaml_node_t *list = member(reader, root, list_key);
 	if (list && list->type == YAML_SEQUENCE_NODE) {

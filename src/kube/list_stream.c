@@ -42,6 +42,7 @@ static const char magic[4] = {'k', '8', 's', '\0'};
 
 void list_stream_init(struct list_stream *stream, enum resource_encoding encoding, size_t cap)
 {
+	assert(cap > 0);
 	*stream = (struct list_stream){.encoding = encoding};
 	sbuf_init(&stream->api_version, META_CAP);
 	sbuf_init(&stream->kind, META_CAP);
@@ -213,6 +214,7 @@ static struct view take_input(struct list_stream *stream, struct view *input, ui
 
 static bool read_magic(struct list_stream *stream, struct view *input)
 {
+	assert(stream->n_magic < sizeof(magic));
 	while (input->len > 0 && stream->n_magic < sizeof(magic)) {
 		if (*input->ptr != magic[stream->n_magic])
 			return false;
@@ -229,6 +231,7 @@ static const char *begin_field(struct list_stream *stream, uint64_t tag, uint64_
 {
 	static const uint64_t sizes[] = {[PBSCAN_VARINT] = 0, [PBSCAN_FIXED64] = 8,
 					 [PBSCAN_FIXED32] = 4};
+	assert(stream->state == FIELD && stream->n_head == 0);
 	uint64_t wire = tag & 7;
 	if (wire != PBSCAN_VARINT && wire != PBSCAN_FIXED64 && wire != PBSCAN_FIXED32 &&
 	    wire != PBSCAN_BYTES)
@@ -260,6 +263,7 @@ static const char *begin_field(struct list_stream *stream, uint64_t tag, uint64_
 static const char *read_head(struct list_stream *stream, struct view *input)
 {
 	uint64_t tag, value = 0;
+	assert(input->len > 0);
 	if (stream->n_head == sizeof(stream->head))
 		return "a field head without end";
 	stream->head[stream->n_head++] = (unsigned char)*take_input(stream, input, 1).ptr;
@@ -278,6 +282,7 @@ static const char *read_head(struct list_stream *stream, struct view *input)
 
 static const char *read_field(struct list_stream *stream, struct view *input)
 {
+	assert(stream->held.len == 0); /* values are read whole before the next field */
 	if (stream->in_list && stream->list_left == 0) {
 		if (stream->n_head > 0)
 			return "a field cut by the end of the list";
@@ -320,6 +325,7 @@ static int take_value(struct list_stream *stream, struct view value, struct erro
 static enum list_stream_step next_value(struct list_stream *stream, struct view *input,
 					struct view *ret_object, struct error *err)
 {
+	assert(stream->state == VALUE);
 	struct view value;
 	bool is_object = stream->in_list && stream->field == LIST_OBJECT;
 	size_t cap = is_object ? stream->held.cap : META_CAP;
@@ -390,6 +396,9 @@ static enum list_stream_step next_protobuf(struct list_stream *stream, struct vi
 		}
 		if (wrong)
 			return malformed(stream, wrong, err);
+		/* What is being read of the list ends with it at the latest. */
+		assert(!stream->in_list || (stream->state != VALUE && stream->state != SKIP) ||
+		       stream->value_left <= stream->list_left);
 		if (step != LIST_STREAM_MORE)
 			return step;
 	}
@@ -399,9 +408,11 @@ static enum list_stream_step next_protobuf(struct list_stream *stream, struct vi
 enum list_stream_step list_stream_next(struct list_stream *stream, struct view *input,
 				       struct view *ret_object, struct error *err)
 {
-	if (stream->encoding == RESOURCE_PROTOBUF)
-		return next_protobuf(stream, input, ret_object, err);
-	return next_json(stream, input, ret_object, err);
+	enum list_stream_step step = stream->encoding == RESOURCE_PROTOBUF
+					     ? next_protobuf(stream, input, ret_object, err)
+					     : next_json(stream, input, ret_object, err);
+	assert(step != LIST_STREAM_MORE || input->len == 0);
+	return step;
 }
 
 int list_stream_end(const struct list_stream *stream, struct error *err)

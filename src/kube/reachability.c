@@ -70,9 +70,11 @@ void reachability_failed(struct reachability *r, uint64_t waited_ms, uint64_t no
 static uint64_t choose_pause(struct reachability *r, enum reachability_probe outcome, uint64_t now)
 {
 	bool is_refused = outcome == REACHABILITY_PROBE_REFUSED;
+	assert(outcome != REACHABILITY_PROBE_ANSWERED);
 	if (is_refused != r->was_refused || r->state != REACHABILITY_AWAY)
 		r->same_since = now;
 	r->was_refused = is_refused;
+	assert(now >= r->same_since);
 	uint64_t low = is_refused ? PROBE_MS : PROBE_MIN_MS;
 	uint64_t high = is_refused ? PROBE_REFUSED_MAX_MS : PROBE_MAX_MS;
 	uint64_t pause = clamp((now - r->same_since) / GROWTH, low, high);
@@ -119,6 +121,7 @@ enum reachability_step reachability_next(struct reachability *r, uint64_t now)
 {
 	if (now < reachability_due_at(r))
 		return REACHABILITY_NOTHING;
+	assert(!r->is_probing || r->state == REACHABILITY_ANSWERS);
 	if (r->state == REACHABILITY_ANSWERS) {
 		r->is_unsettled = false;
 		return REACHABILITY_SETTLED;

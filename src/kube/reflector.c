@@ -138,6 +138,7 @@ int reflector_new(const struct reflector_config *config, const struct reflector_
 	CLEANUP(reflector_freep) struct reflector *r = calloc(1, sizeof(*r));
 	if (!r)
 		return error_no_memory(err);
+	assert(sink->replace_begin && sink->replace_end && sink->object);
 	assert(config->page_size > 0 || config->initial != REFLECTOR_PAGES);
 	r->config = *config;
 	r->sink = *sink;
@@ -201,6 +202,7 @@ static const char *build_path(struct reflector *r)
 
 static void begin_request(struct reflector *r, uint64_t now)
 {
+	assert(!r->busy && now >= r->wait_until);
 	r->busy = true;
 	r->answered = false;
 	r->status = 0;
@@ -223,6 +225,7 @@ static void begin_request(struct reflector *r, uint64_t now)
 /* When to give up on the answer under way, as things are. */
 static uint64_t deadline(const struct reflector *r)
 {
+	assert(r->busy);
 	uint64_t silent = r->last_byte_at + SILENCE_MS;
 	uint64_t end = r->started_at + r->timeout_s * 1000ull + WATCH_GRACE_MS;
 	if (!is_watch(r) || !r->answered || r->kind == LIST_QUERY_STREAM)
@@ -333,6 +336,7 @@ static uint32_t choose_wait(struct reflector *r, const struct error *why)
 static void back_off(struct reflector *r, enum list_query_kind kind, const struct error *why,
 		     uint64_t now)
 {
+	assert(!r->busy && why->kind != ERROR_NONE);
 	set_trouble(r, why);
 	r->counters.failures++;
 	/* What happens meanwhile is to be there, all of it, before it is said that all is well. */
@@ -386,6 +390,7 @@ static void go_on(struct reflector *r, enum list_query_kind kind, uint64_t now)
 /* The position of the watch is lost. Without progress since the last list this would go round. */
 static void list_again(struct reflector *r, const struct error *why, uint64_t now)
 {
+	assert(why->kind == ERROR_EXPIRED);
 	r->counters.relists_expired++;
 	if (r->progress_since_list)
 		go_on(r, first_kind(r), now);
@@ -399,6 +404,7 @@ static void become_absent(struct reflector *r, uint64_t now)
 {
 	const struct resource *resource = r->config.resource;
 	uint32_t wait = r->config.absent_retry_ms;
+	assert(!r->busy && r->status == 404);
 	error_clear(&r->trouble);
 	if (!r->sink.absent)
 		error_set(&r->trouble, ERROR_NOT_FOUND, 0,
@@ -424,6 +430,7 @@ static void become_absent(struct reflector *r, uint64_t now)
 static void set_version(struct reflector *r, struct view version)
 {
 	uint64_t number = object_meta_version(version);
+	assert(version.len > 0); /* what has none is refused where it is read */
 	if (number != 0 && number < r->counters.last_version)
 		r->counters.stale_rewinds++;
 	sbuf_clear(&r->version);
@@ -433,6 +440,7 @@ static void set_version(struct reflector *r, struct view version)
 
 static void advance(struct reflector *r, const struct object_meta *meta)
 {
+	assert(is_watch(r));
 	r->heard = true;
 	if (r->kind == LIST_QUERY_STREAM)
 		return; /* initial events come in no order */
@@ -450,6 +458,7 @@ static void advance(struct reflector *r, const struct object_meta *meta)
 /* A complete state of this version has arrived. */
 static void synchronise(struct reflector *r, struct view version, uint64_t now)
 {
+	assert(r->answered && r->status == 200);
 	set_version(r, version);
 	r->sink.replace_end(r->sink.owner);
 	r->synced = true;
@@ -572,7 +581,9 @@ static int cut_list(struct reflector *r, struct view input, struct error *err)
 static int feed_list(struct reflector *r, struct view input, struct error *err)
 {
 	uint64_t before = r->list.n_skipped;
+	assert(!is_watch(r));
 	int result = cut_list(r, input, err);
+	assert(r->list.n_skipped >= before);
 	r->counters.objects_refused += r->list.n_skipped - before;
 	return result;
 }
@@ -591,6 +602,7 @@ static int check_list(const struct reflector *r, struct error *err)
 static void end_list(struct reflector *r, const struct error *error, uint64_t now)
 {
 	struct error err;
+	assert(r->kind == LIST_QUERY_LIST || r->kind == LIST_QUERY_PAGE);
 	if (error || check_list(r, &err) != 0) {
 		back_off(r, LIST_QUERY_LIST, error ? error : &err, now);
 		return;
@@ -673,6 +685,7 @@ static int feed_watch(struct reflector *r, struct view input, uint64_t now, stru
 {
 	struct watch_event event;
 	for (;;) {
+		assert(is_watch(r)); /* a stream that has become one included */
 		switch (watch_stream_next(&r->watch, &input, &event, err)) {
 		case WATCH_STREAM_MORE:
 			return 0;
@@ -711,6 +724,7 @@ static void end_watch(struct reflector *r, const struct error *error, uint64_t n
 {
 	struct error err;
 	uint64_t lived = now - r->answered_at;
+	assert(r->kind == LIST_QUERY_WATCH && now >= r->answered_at);
 	if (r->progress || lived >= SHORT_WATCH_MS)
 		r->progress_since_list = true;
 	if (!r->progress && lived < SHORT_WATCH_MS) {
@@ -745,6 +759,7 @@ static void end_broken_watch(struct reflector *r, uint64_t now)
 static void end_stream(struct reflector *r, const struct error *error, uint64_t now)
 {
 	struct error err;
+	assert(r->kind == LIST_QUERY_STREAM);
 	error_set(&err, ERROR_RETRY, 0, "ended before all objects had come");
 	if (r->broken.kind == ERROR_EXPIRED)
 		r->newest = true;
@@ -790,6 +805,7 @@ static void refuse_watch(struct reflector *r, const struct error *why, uint64_t 
 static void refuse_version(struct reflector *r, const struct error *why, uint64_t now)
 {
 	bool was_page = r->kind == LIST_QUERY_PAGE;
+	assert(r->kind != LIST_QUERY_WATCH);
 	enum list_query_kind kind = was_page ? LIST_QUERY_LIST : r->kind;
 	if (was_page ? r->whole : wanted_version(r).len == 0)
 		back_off(r, kind, why, now);

@@ -2,8 +2,11 @@
 
 #include "kube/resource.h"
 
+#include <assert.h>
+
 void resource_append_path(const struct resource *resource, struct sbuf *buf)
 {
+	assert(resource->version[0] != '\0' && resource->plural[0] != '\0');
 	if (resource->group[0] == '\0')
 		sbuf_printf(buf, "/api/%s/%s", resource->version, resource->plural);
 	else

@@ -75,6 +75,7 @@ static void saw_end(void *owner, const struct fetch_result *result)
 
 static void give_up(struct runner *runner, struct error *ret_error)
 {
+	assert(runner->fetch);
 	fetch_cancel(TAKE(runner->fetch));
 	runner->has_failed = true;
 	error_set(ret_error, ERROR_RETRY, 0, "no answer from the server for too long");
@@ -85,6 +86,7 @@ static void begin(struct runner *runner, const struct reflector_request *request
 {
 	const struct fetch_handler handler = {runner, saw_head, saw_body, saw_end};
 	struct error error;
+	assert(!runner->fetch);
 	runner->answered = false;
 	runner->started_at = now_of(runner);
 	if (runner->host.start(runner->host.owner, request, &handler, &runner->fetch, &error) != 0)
@@ -108,6 +110,7 @@ static bool step(struct runner *runner)
 		break;
 	case REFLECTOR_WAIT:
 	case REFLECTOR_BUSY:
+		assert(request.wait_until >= now);
 		loop_timer_set(runner->timer, request.wait_until - now);
 		return false;
 	}
@@ -133,6 +136,7 @@ static void on_timer(void *owner)
 int runner_new(const struct runner_host *host, struct reflector *reflector,
 	       struct runner **ret_runner, struct error *err)
 {
+	assert(host->may_begin && host->start && host->answered && host->heard && host->failed);
 	struct runner *runner = calloc(1, sizeof(*runner));
 	if (!runner)
 		return error_no_memory(err);

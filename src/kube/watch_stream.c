@@ -12,6 +12,8 @@
 
 #include "kube/watch_stream.h"
 
+#include <assert.h>
+
 #include "wire/jwalk.h"
 #include "wire/pbscan.h"
 
@@ -33,6 +35,7 @@ static const struct view magic = VIEW_INIT("k8s\0");
 
 void watch_stream_init(struct watch_stream *stream, enum resource_encoding encoding, size_t cap)
 {
+	assert(cap > 0 && cap <= SIZE_MAX - LENGTH_SIZE);
 	*stream = (struct watch_stream){.encoding = encoding};
 	sbuf_init(&stream->held, cap + LENGTH_SIZE);
 }
@@ -147,6 +150,7 @@ static enum watch_stream_step yield(const struct watch_stream *stream, struct vi
 				    struct watch_event *ret_event)
 {
 	struct watch_event event = {.type = WATCH_EVENT_UNKNOWN};
+	assert(stream->spent == (stream->held.len > 0));
 	bool decoded = stream->encoding == RESOURCE_PROTOBUF ? read_protobuf(bytes, &event)
 							     : read_json(bytes, &event);
 	*ret_event = decoded ? event : (struct watch_event){.type = WATCH_EVENT_UNKNOWN};
@@ -157,6 +161,7 @@ static enum watch_stream_step yield(const struct watch_stream *stream, struct vi
 static enum watch_stream_step pass_over(struct watch_stream *stream, size_t left,
 					struct watch_event *ret_event)
 {
+	assert(stream->skip_left == 0);
 	sbuf_clear(&stream->held);
 	stream->skip_left = left;
 	*ret_event = (struct watch_event){.type = WATCH_EVENT_UNKNOWN};
@@ -166,6 +171,7 @@ static enum watch_stream_step pass_over(struct watch_stream *stream, size_t left
 static enum watch_stream_step hold(struct watch_stream *stream, struct view part,
 				   struct error *err)
 {
+	assert(!stream->spent);
 	sbuf_append(&stream->held, part);
 	if (sbuf_check(&stream->held, "event", err) != 0) {
 		stream->failed = true;
@@ -202,6 +208,8 @@ static enum watch_stream_step next_line(struct watch_stream *stream, struct view
 	while (input->len > 0) {
 		ptrdiff_t end = view_find_char(*input, '\n');
 		struct view line = take(input, end < 0 ? input->len : (size_t)end + 1);
+		assert(line.len > 0);
+		assert(!stream->skips_line || stream->held.len == 0);
 		if (stream->skips_line) {
 			stream->skips_line = end < 0;
 			stream->n_skipped += line.len;
@@ -233,6 +241,7 @@ static enum watch_stream_step next_line(struct watch_stream *stream, struct view
 
 static size_t frame_length(struct view frame)
 {
+	assert(frame.len >= LENGTH_SIZE);
 	const unsigned char *p = (const unsigned char *)frame.ptr;
 	return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | (size_t)p[3];
 }
@@ -260,6 +269,7 @@ static enum watch_stream_step continue_frame(struct watch_stream *stream, struct
 	size_t size = LENGTH_SIZE + frame_length(sbuf_view(held));
 	if (size > held->cap)
 		return pass_over_frame(stream, size - LENGTH_SIZE, ret_event, err);
+	assert(held->len >= LENGTH_SIZE && held->len <= size);
 	if (held->len == LENGTH_SIZE)
 		sbuf_reserve(held, size - LENGTH_SIZE); /* once, not by doubling */
 	if (hold(stream, take(input, size - held->len), err) != WATCH_STREAM_MORE)
@@ -276,6 +286,7 @@ static enum watch_stream_step next_frame(struct watch_stream *stream, struct vie
 	stream->skip_left -= take(input, stream->skip_left).len;
 	if (input->len == 0)
 		return WATCH_STREAM_MORE;
+	assert(stream->skip_left == 0);
 	if (stream->held.len == 0 && input->len >= LENGTH_SIZE) {
 		size_t size = LENGTH_SIZE + frame_length(*input);
 		if (size > stream->held.cap) {
@@ -299,9 +310,11 @@ enum watch_stream_step watch_stream_next(struct watch_stream *stream, struct vie
 		error_set(err, ERROR_LIMIT, 0, "read on after a failure");
 		return WATCH_STREAM_FAILED;
 	}
-	if (stream->encoding == RESOURCE_PROTOBUF)
-		return next_frame(stream, input, ret_event, err);
-	return next_line(stream, input, ret_event, err);
+	enum watch_stream_step step = stream->encoding == RESOURCE_PROTOBUF
+					      ? next_frame(stream, input, ret_event, err)
+					      : next_line(stream, input, ret_event, err);
+	assert(step != WATCH_STREAM_MORE || input->len == 0);
+	return step;
 }
 
 bool watch_stream_is_between_events(const struct watch_stream *stream)

@@ -97,6 +97,8 @@ void workqueue_free(struct workqueue *queue)
 
 static void append(struct workqueue *queue, struct item *item)
 {
+	assert(item->priority < N_PRIORITIES);
+	assert(!heap_contains(&item->wait));
 	struct line *line = &queue->lines[item->priority];
 	item->place = READY;
 	item->next = NULL;
@@ -111,6 +113,9 @@ static void append(struct workqueue *queue, struct item *item)
 static void leave_line(struct workqueue *queue, struct item *item)
 {
 	struct line *line = &queue->lines[item->priority];
+	assert(item->place == READY);
+	assert(!item->previous == (line->first == item));
+	assert(!item->next == (line->last == item));
 	if (item->previous)
 		item->previous->next = item->next;
 	else
@@ -164,6 +169,7 @@ static void raise_priority(struct workqueue *queue, struct item *item,
 int workqueue_add(struct workqueue *queue, struct view key, enum workqueue_priority priority,
 		  uint64_t at, struct error *err)
 {
+	assert(priority < N_PRIORITIES);
 	struct item *item = find(queue, key);
 	if (!item && add_new(queue, key, priority, at, err) != 0)
 		return -1;
@@ -177,6 +183,7 @@ int workqueue_add(struct workqueue *queue, struct view key, enum workqueue_prior
 	}
 	if (item->place != WAITING)
 		return 0;
+	assert(heap_contains(&item->wait));
 	if (at < item->not_before)
 		at = item->not_before;
 	return at < item->wait.deadline ? heap_set(&queue->waiting, &item->wait, at, err) : 0;
@@ -188,7 +195,9 @@ static void call_up(struct workqueue *queue, uint64_t now)
 	struct heap_node *first;
 	while ((first = heap_first(&queue->waiting)) && first->deadline <= now) {
 		heap_remove(&queue->waiting, first);
-		append(queue, CONTAINER_OF(first, struct item, wait));
+		struct item *item = CONTAINER_OF(first, struct item, wait);
+		assert(item->place == WAITING);
+		append(queue, item);
 	}
 }
 
@@ -211,6 +220,7 @@ bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
 static void want_again(struct workqueue *queue, struct item *item, uint64_t at)
 {
 	struct error ignored;
+	assert(item->place == WORKING);
 	item->place = WAITING;
 	/* Without memory for the wait there is none: better too early than never. */
 	if (heap_set(&queue->waiting, &item->wait, at, &ignored) != 0)
@@ -221,6 +231,7 @@ static struct item *worked_on(const struct workqueue *queue, struct view key)
 {
 	struct item *item = find(queue, key);
 	assert(item && item->place == WORKING);
+	assert(!heap_contains(&item->wait));
 	return item;
 }
 
@@ -248,6 +259,7 @@ void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_a
 	item->not_before = now + (hold_off > retry_after_ms ? hold_off : retry_after_ms);
 	if (item->again && item->again_at < at)
 		at = item->again_at > item->not_before ? item->again_at : item->not_before;
+	assert(at >= item->not_before);
 	queue->counters.retries++;
 	want_again(queue, item, at);
 }
@@ -264,6 +276,7 @@ uint64_t workqueue_next_due(const struct workqueue *queue)
 
 size_t workqueue_depth(const struct workqueue *queue)
 {
+	assert(queue->waiting.count <= queue->items.count);
 	return queue->items.count;
 }
 
