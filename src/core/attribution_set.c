@@ -46,6 +46,7 @@ static void record_free(struct attribution_set *set, struct attribution_record *
 {
 	struct place *place = record->place;
 
+	assert(!place == list_is_empty(&record->link));
 	list_remove(&record->link);
 	arena_deinit(&record->arena);
 	free(record);
@@ -91,7 +92,7 @@ int attribution_set_put(struct attribution_set *set, const struct attribution *a
 		return 0;
 	}
 	if (verdict == STORE_UPDATE) {
-		assert(entry);
+		assert(entry && entry != &record->entry);
 		touch(set, record_of(entry), initial);
 		store_remove(&set->store, entry);
 		record_free(set, record_of(entry));

@@ -12,6 +12,8 @@
 
 #include "core/book.h"
 
+#include <assert.h>
+
 struct book_place {
 	struct view id;
 	struct view container;
@@ -169,6 +171,8 @@ static void index_entry(struct book *book, const struct book_entry *entry)
 {
 	const struct array ids = entry->said->device_ids;
 
+	assert(entry->standing < BOOK_N_STANDINGS);
+	assert(entry->standing != BOOK_LIVE || entry->pod);
 	for (uint32_t i = 0; i < ids.count; i++) {
 		uint32_t place = add_place(book, *ARRAY_AT(ids, struct view, i),
 					   entry->said->container);
@@ -224,6 +228,7 @@ int book_read(const struct census *census, const struct past *past, struct arena
 	read_entries(&reader, &book);
 	for (uint32_t i = 0; i < book.n_entries; i++)
 		index_entry(&book, &book.entries[i]);
+	assert(book.n_entries == input->report->checkpoint.entries.count);
 	*ret_book = book;
 	return 0;
 }
@@ -267,6 +272,7 @@ void book_settle(struct book *book)
 		if (entry->is_supported && entry->standing == BOOK_LIVE)
 			find_held(book, entry->pod, entry->said->container)->is_supported = true;
 	}
+	assert(ref == book->refs + book->n_ids);
 }
 
 bool book_has(const struct book *book, const struct pod *pod, struct view container, bool supported)

@@ -8,6 +8,7 @@
 
 #include "core/census.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct census_name {
@@ -81,12 +82,15 @@ int census_take(const struct join_input *input, struct arena *arena, struct cens
 	struct census census = {.input = input};
 	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
 
+	for (size_t i = 1; i < input->n_elsewhere; i++) /* bsearch() rests on it */
+		assert(view_compare(input->elsewhere[i - 1], input->elsewhere[i]) < 0);
 	if (make_room(&census, arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < input->n_pods; i++) {
 		if (pod_wants_gpu(input->pods[i]))
 			census.gpu_pods[census.n_gpu_pods++] = input->pods[i];
 	}
+	assert(census.n_gpu_pods <= input->n_pods);
 	index_pods(&census);
 	for (uint32_t i = 0; i < list.count; i++)
 		mark_listed(&census, ARRAY_AT(list, struct report_pod_resource, i));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/claim.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static struct claim *ensure(struct claim_book *book, struct view object_name, st
 	struct claim *claim = find(book, object_name);
 	char *text;
 
+	assert(object_name.len <= CLAIM_NAME_SIZE);
 	if (claim)
 		return claim;
 	claim = calloc(1, sizeof(*claim) + object_name.len);
@@ -90,6 +92,7 @@ static void drop(struct claim_book *book, struct claim *claim, const struct plac
 
 	if (i < claim->n_namings)
 		claim->namings[i] = claim->namings[--claim->n_namings];
+	assert(!claim->n_namings || claim->namings);
 	if (claim->n_namings == 0) {
 		table_remove(&book->by_name, &claim->link);
 		free(claim->namings);
@@ -164,6 +167,7 @@ int64_t claim_age(const struct claim_book *book, struct view object_name,
 	for (unsigned i = 0; (place = claim_place(book, object_name, i)); i++) {
 		int64_t age = (int64_t)(now_ms - place->report_at);
 
+		assert(place->report_at <= now_ms);
 		if (place != except && (youngest < 0 || age < youngest))
 			youngest = age;
 	}
@@ -179,6 +183,7 @@ int64_t claim_held_for(const struct claim_book *book, struct view object_name,
 	for (unsigned i = 0; claim && i < claim->n_namings; i++) {
 		int64_t held = (int64_t)(now_ms - claim->namings[i].since);
 
+		assert(claim->namings[i].since <= now_ms);
 		if (claim->namings[i].place != except && held > longest)
 			longest = held;
 	}

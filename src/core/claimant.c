@@ -15,6 +15,8 @@
 
 #include "core/claimant.h"
 
+#include <assert.h>
+
 #include "core/sharing.h"
 
 bool claimant_is_one(const struct attribution_tenant *tenant)
@@ -187,6 +189,7 @@ static bool had_number(const struct holdings *holdings, const struct attribution
 bool claimant_is_displaced(const struct holdings *holdings, const struct roster_device *device,
 			   const struct attribution_tenant *tenant)
 {
+	assert(roster_published(device)); /* where the tenant is from */
 	int64_t before = roster_published(device)->device.minor;
 	int64_t minor = claimant_number(holdings->input, device);
 
@@ -318,6 +321,7 @@ static bool is_kept(const struct holdings *holdings, size_t device,
 const struct attribution_tenant *claimant_next_kept(const struct holdings *holdings, size_t device,
 						    uint32_t *index)
 {
+	assert(device < holdings->roster->n_devices);
 	const struct attribution_status *published = roster_published(
 		&holdings->roster->devices[device]);
 	while (published && *index < published->tenants.count) {

@@ -212,6 +212,7 @@ static struct verdict judge_old(const struct condition_facts *facts)
 static int judge_attributed(const struct condition_facts *facts, struct arena *arena,
 			    struct verdict *ret_verdict, struct error *err)
 {
+	assert(facts->tenants && facts->health && facts->disagreements && facts->unplaced);
 	if (facts->pods_age != JOIN_PODS_CURRENT) {
 		*ret_verdict = judge_old(facts);
 		return 0;
@@ -439,6 +440,7 @@ static const struct verdict *find_old(const struct condition *before,
 	bool is_of_tenants = view_equal(before->type, type_names[TYPE_ATTRIBUTED]) ||
 			     view_equal(before->type, type_names[TYPE_READY]);
 	bool are_pods_old = facts->pods_age != JOIN_PODS_CURRENT;
+	assert(facts->pods_age < ARRAY_SIZE(old_pods));
 
 	if (says_old_pods(before))
 		return are_pods_old ? &old_pods[facts->pods_age] : &awaited_pods;

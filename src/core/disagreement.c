@@ -16,6 +16,7 @@
 
 #include "core/disagreement.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -156,6 +157,7 @@ static int name_ids(const struct finder *finder, const struct attribution_tenant
 		return error_no_memory(err);
 	pick_ids(items, n_items, spoken, witness, false, said, ids);
 	pick_ids(items, n_items, spoken, witness, true, said, ids);
+	assert(said->device_ids.count <= LIMIT_STATED_IDS);
 	said->device_ids.items = said->device_ids.count > 0 ? ids : NULL;
 	said->device_ids.present = true;
 	return 0;
@@ -176,6 +178,7 @@ static int add(struct finder *finder, struct attribution_tenant *tenant,
 	const unsigned spoken = find_spoken(statements);
 	uint32_t n = 0;
 
+	assert(spoken != 0 && finder->n_found <= LIMIT_SOURCE_DISAGREEMENT);
 	tenant->confidence = ATTRIBUTION_CONFIDENCE_DISPUTED;
 	if (finder->n_found == LIMIT_SOURCE_DISAGREEMENT) {
 		finder->result.left_out++;
@@ -322,6 +325,7 @@ int disagreement_find(const struct holdings *holdings, size_t device, struct ten
 			     input->report_age_ms >= input->limits->report_stale_ms,
 	};
 
+	assert(device < holdings->roster->n_devices);
 	finder.found = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT,
 				   sizeof(struct attribution_disagreement));
 	if (!finder.found)

@@ -8,6 +8,8 @@
 
 #include "core/doubt.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
@@ -71,6 +73,7 @@ static uint64_t key_of(const struct doubt_fact *fact)
 static struct slot *find(struct doubt_book *book, uint64_t key)
 {
 	size_t i = key % book->n_slots;
+	assert(book->n < book->n_slots); /* a free one ends the walk */
 	while (book->slots[i].is_used && book->slots[i].doubt.key != key)
 		i = (i + 1) % book->n_slots;
 	return &book->slots[i];
@@ -90,6 +93,8 @@ static bool take_users_room(struct doubt_book *book, uint64_t key)
 	struct share *share = find_share(book, key);
 	bool is_new = share == &book->shares[book->n_shares];
 
+	assert((key & USER) && book->n_shares <= book->n_users && book->n_users <= book->n);
+	assert(book->n < book->n_max);
 	if (book->n_users == DOUBT_MAX_USERS || (!is_new && share->n == book->max_share))
 		return false;
 	if (is_new)
@@ -108,6 +113,7 @@ static struct slot *add(struct doubt_book *book, struct join_doubt doubt)
 	if (book->n == book->n_max || ((doubt.key & USER) && !take_users_room(book, doubt.key)))
 		return NULL;
 	book->n++;
+	assert(book->n <= book->n_max);
 	*slot = (struct slot){.doubt = doubt, .is_used = true};
 	return slot;
 }
@@ -143,12 +149,14 @@ int doubt_open(const struct join_input *input, size_t n_facts, struct arena *are
 
 static void wait_for(struct doubt_book *book, int64_t ms)
 {
+	assert(ms >= 0);
 	if (book->again_in_ms < 0 || ms < book->again_in_ms)
 		book->again_in_ms = ms;
 }
 
 static void see(struct doubt_book *book, struct slot *slot)
 {
+	assert(slot->is_used && (slot->is_seen || book->n_seen < book->n));
 	if (!slot->is_seen)
 		book->seen[book->n_seen++] = slot->doubt;
 	slot->is_seen = true;
@@ -184,6 +192,7 @@ bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact)
 
 int64_t doubt_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 {
+	assert(n_left_out >= 0 && n_waiting >= 0);
 	if (n_left_out >= before)
 		return n_left_out;
 	return n_left_out + n_waiting < before ? n_left_out + n_waiting : before;
@@ -191,6 +200,7 @@ int64_t doubt_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 
 void doubt_close(struct doubt_book *book, struct join_result *result)
 {
+	assert(book->n_seen <= book->n && book->n <= book->n_max);
 	result->doubts = book->seen;
 	result->n_doubts = book->n_seen;
 	result->is_hearing_awaited = book->is_hearing_awaited;

@@ -7,6 +7,7 @@
 
 #include "core/gather.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static int gather_pods(const struct place *place, struct arena *arena, struct jo
 		if (record->start_told_at > place->listed_told_at)
 			told_later[input->n_told_later++] = record->pod;
 	}
+	assert(pods == input->pods + n && input->n_told_later <= n);
 	return 0;
 }
 
@@ -59,9 +61,11 @@ static int gather_ended(const struct place *place, struct arena *arena, struct j
 		return error_no_memory(err);
 	input->ended = uids;
 	input->n_ended = place->n_ended;
-	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
+	for (struct list *l = place->ended.next; l != &place->ended; l = l->next) {
+		assert(uids < input->ended + input->n_ended);
 		if (!arena_copy(arena, CONTAINER_OF(l, struct place_ended, link)->uid, uids++))
 			return error_no_memory(err);
+	}
 	return 0;
 }
 
@@ -89,6 +93,7 @@ static int gather_ends(const struct place *place, uint64_t now_ms, struct arena 
 				.age_ms = (int64_t)(now_ms - record->over_since),
 			};
 	}
+	assert(n <= input->n_ended + input->n_pods);
 	input->ends = ends;
 	input->n_ends = n;
 	return 0;
@@ -99,6 +104,7 @@ static int64_t ended_for(const struct gather_sources *sources, uint64_t now_ms)
 {
 	uint64_t age = now_ms - sources->pods_known_at;
 
+	assert(sources->pods_known_at <= now_ms);
 	return sources->pods_known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? (int64_t)age : -1;
 }
 
@@ -124,13 +130,14 @@ struct named {
 	const struct gather_sources *sources;
 	const struct place *place;
 	struct view *elsewhere;
-	size_t n_elsewhere;
+	size_t n_elsewhere, cap;
 };
 
 static void note_named(struct named *named, struct view uid)
 {
 	const struct place *other = pod_set_place_of(named->sources->pods, uid);
 
+	assert(named->n_elsewhere < named->cap);
 	if (other && other != named->place)
 		named->elsewhere[named->n_elsewhere++] = uid;
 }
@@ -202,10 +209,13 @@ static int gather_elsewhere(const struct gather_sources *sources, const struct p
 	static const struct report nothing;
 	const struct report *report = place->report ? place->report : &nothing;
 	const struct array *entries = &report->checkpoint.entries;
-	struct named named = {.sources = sources, .place = place};
+	struct named named = {
+		.sources = sources,
+		.place = place,
+		.cap = count_named(report) + count_published(place),
+	};
 
-	named.elsewhere = arena_alloc(arena, count_named(report) + count_published(place),
-				      sizeof(*named.elsewhere));
+	named.elsewhere = arena_alloc(arena, named.cap, sizeof(*named.elsewhere));
 	if (!named.elsewhere)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < entries->count; i++)
@@ -262,6 +272,7 @@ static int64_t claimed_age(const struct gathering *gathering,
 				gathering->place, gathering->now_ms);
 	int64_t since_start = (int64_t)(gathering->now_ms - gathering->sources->started_at);
 
+	assert(since_start >= 0);
 	if (!owner || owner == gathering->place || owner->report)
 		return age;
 	return age >= 0 ? age : since_start;
@@ -272,6 +283,7 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 	for (size_t i = 0; i < gathering->n; i++)
 		if (gathering->items[i].object == &record->attribution)
 			return;
+	assert(gathering->n <= gathering->cap);
 	if (gathering->n == gathering->cap) {
 		gathering->n_left_out++;
 		return;
@@ -506,9 +518,11 @@ static int gather_slices(const struct place *place, struct arena *arena, struct 
 	if (!slices)
 		return error_no_memory(err);
 	grants->slices = slices;
-	for (struct list *l = place->slices.next; l != &place->slices; l = l->next)
+	for (struct list *l = place->slices.next; l != &place->slices; l = l->next) {
+		assert(grants->n_slices < place->n_slices);
 		slices[grants->n_slices++] =
 			CONTAINER_OF(l, struct resource_slice_record, link)->slice;
+	}
 	return 0;
 }
 
@@ -551,6 +565,7 @@ static int64_t gone_for(const struct gather_sources *sources, const struct place
 		since = place->gone_at;
 	if (place->asked_at > since)
 		since = place->asked_at;
+	assert(since <= now_ms);
 	return (int64_t)(now_ms - since);
 }
 
@@ -590,6 +605,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 					(place->report ? place->report_at : place->asked_at));
 	if (place->report)
 		input.report_held_ms = (int64_t)(now_ms - place->report_since);
+	assert(input.report_age_ms >= 0 && input.report_held_ms >= 0);
 	input.listed_at = place->listed_at;
 	input.booted_after = place->booted_after;
 	input.is_of_former_boot = is_of_former_boot(place);

@@ -10,6 +10,7 @@
 
 #include "core/grant.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -40,6 +41,7 @@ static bool is_current(const struct grant_input *input, size_t i, bool *ret_whol
 	int64_t newest = slice->generation, n = 0;
 	bool agree = true;
 
+	assert(i < input->n_slices);
 	for (size_t k = 0; k < input->n_slices; k++)
 		if (resource_slice_has_pool_of(slice, input->slices[k]) &&
 		    input->slices[k]->generation > newest)
@@ -52,6 +54,7 @@ static bool is_current(const struct grant_input *input, size_t i, bool *ret_whol
 		n++;
 		agree &= other->slice_count == slice->slice_count;
 	}
+	assert(newest >= slice->generation);
 	*ret_whole = slice->generation < newest || (agree && n == slice->slice_count);
 	return *ret_whole && slice->generation == newest;
 }
@@ -93,6 +96,7 @@ static int make_catalog(const struct grant_input *input, struct arena *arena,
 			add_slice(&catalog, input->slices[i]);
 		*ret_incomplete |= !is_whole;
 	}
+	assert(catalog.n <= cap);
 	qsort(catalog.entries, catalog.n, sizeof(*catalog.entries), compare_entries);
 	*ret_catalog = catalog;
 	return 0;
@@ -206,6 +210,7 @@ static bool is_granted_before(const struct grant_input *input, size_t i,
 {
 	const struct grant_use *use = &input->uses[i];
 
+	assert(i < input->n_uses && use->pod && use->claim);
 	while (i-- > 0 && input->uses[i].pod == use->pod) {
 		const struct grant_use *before = &input->uses[i];
 
@@ -247,6 +252,7 @@ static bool name_device(struct arena *arena, const struct resource_claim_result 
 		for (size_t k = 0; k < parts[i].len; k++)
 			text[len++] = parts[i].ptr[k];
 	}
+	assert(len < cap);
 	*ret_name = (struct view){text, len};
 	return true;
 }
@@ -302,6 +308,7 @@ static int add_grants(const struct grant_input *input, const struct catalog *cat
 	for (size_t i = 0; i < input->n_uses; i++)
 		if (!add_use(input, i, catalog, arena, grants, &result->n_grants))
 			return error_no_memory(err);
+	assert(result->n_grants == n);
 	result->grants = grants;
 	return 0;
 }
@@ -347,6 +354,7 @@ static struct join_slice_device *find_entry(struct join_slice_device *devices, s
 	for (size_t i = 0; i < *n; i++)
 		if (view_equal(devices[i].uuid, uuid))
 			return &devices[i];
+	assert(*n <= LIMIT_REPORT_DEVICES);
 	if (*n == LIMIT_REPORT_DEVICES)
 		return NULL;
 	devices[*n].uuid = uuid;

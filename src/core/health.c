@@ -186,16 +186,16 @@ static int collect_holders(struct judge *judge, struct error *err)
 	size_t n_items;
 	const struct holding *items = holding_items(judge->holdings, judge->index, &n_items);
 
-	judge->holders = arena_alloc(judge->arena,
-				     published.count + tenants->listed.count +
-					     tenants->recent.count + n_items,
-				     sizeof(*judge->holders));
+	size_t cap = published.count + tenants->listed.count + tenants->recent.count + n_items;
+
+	judge->holders = arena_alloc(judge->arena, cap, sizeof(*judge->holders));
 	if (!judge->holders)
 		return error_no_memory(err);
 	add_tenants(judge, tenants->listed, true);
 	add_holdings(judge, items, n_items);
 	add_tenants(judge, published, false);
 	add_past_tenants(judge, tenants->recent);
+	assert(judge->n_holders <= cap);
 	qsort(judge->holders, judge->n_holders, sizeof(*judge->holders), by_pod);
 	return 0;
 }
@@ -227,6 +227,7 @@ static int list_pods(struct judge *judge, struct attribution_health_event *event
 		else
 			event->tenants_left_out++;
 	}
+	assert(n <= n_max && n <= LIMIT_EVENT_TENANTS);
 	event->tenants = (struct array){n > 0 ? uids : NULL, n, true};
 	return 0;
 }
@@ -273,6 +274,7 @@ static int collect_events(struct judge *judge, struct error *err)
 		if (add_event(judge, ARRAY_AT(new, struct report_event, i), err) < 0)
 			return -1;
 	}
+	assert(judge->n_events <= kept.count + new.count);
 	qsort(judge->events, judge->n_events, sizeof(*judge->events), by_time);
 	if (judge->n_events > LIMIT_HEALTH_EVENTS)
 		judge->n_events = LIMIT_HEALTH_EVENTS;

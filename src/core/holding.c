@@ -65,6 +65,7 @@ static int64_t settles_in(const struct join_input *input)
 {
 	const struct report *report = input->report;
 	int64_t since = report->observed_at - report->kubelet_restarted_at;
+	assert(input->report_held_ms >= 0);
 
 	if (report->kubelet_restarted_at == 0 || since <= -input->limits->settling_ms)
 		return 0;
@@ -137,6 +138,7 @@ static bool is_left_over(const struct holdings *holdings, const struct book_entr
 static void read_entry(struct reader *reader, const struct book_entry *entry)
 {
 	struct holdings *holdings = reader->holdings;
+	assert(holdings->n_ended < reader->book.n_entries); /* one of each at most */
 	switch (entry->standing) {
 	case BOOK_LIVE:
 		note_entry(reader, entry);
@@ -170,6 +172,7 @@ static void fold_ended(struct holdings *holdings)
 		if (n == 0 || !view_equal(holdings->ended[n - 1], holdings->ended[i]))
 			holdings->ended[n++] = holdings->ended[i];
 	}
+	assert(n <= holdings->n_ended);
 	holdings->n_ended = n;
 }
 
@@ -394,6 +397,7 @@ int holding_read(const struct join_input *input, const struct roster *roster, st
 	read_grants(&reader);
 	stand_in_resolve(&reader.ledger);
 	ledger_close(&reader.ledger);
+	assert(holdings.n_placed <= holdings.n_items);
 	*ret_holdings = holdings;
 	return 0;
 }
@@ -436,12 +440,15 @@ static size_t find_device(const struct holdings *holdings, size_t device)
 		else
 			high = middle;
 	}
+	assert(low == 0 || holdings->items[low - 1].device < device);
+	assert(low == holdings->n_items || holdings->items[low].device >= device);
 	return low;
 }
 
 const struct holding *holding_items(const struct holdings *holdings, size_t device, size_t *ret_n)
 {
 	size_t first = find_device(holdings, device);
+	assert(device < holdings->roster->n_devices);
 	*ret_n = find_device(holdings, device + 1) - first;
 	return *ret_n > 0 ? &holdings->items[first] : NULL;
 }

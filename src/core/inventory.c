@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/inventory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/attribution_set.h"
@@ -83,6 +84,7 @@ void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void
 
 static bool is_initial(const struct inventory *inventory, enum inventory_kind kind)
 {
+	assert(kind < INVENTORY_N_KINDS);
 	return !inventory->synced[kind];
 }
 
@@ -140,6 +142,7 @@ int inventory_put_resource_slice(struct inventory *inventory,
 static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 			 struct store_entry *entry, uint64_t now_ms)
 {
+	assert(entry);
 	switch (kind) {
 	case INVENTORY_PODS:
 		pod_set_remove(&inventory->pods, entry, now_ms);
@@ -168,6 +171,7 @@ static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version)
 {
+	assert(kind < INVENTORY_N_KINDS && change != STORE_DELETE);
 	struct store *store = inventory->stores[kind];
 	struct store_entry *entry = store_find(store, key);
 	bool newer;
@@ -188,6 +192,7 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 {
 	struct store_entry *entry;
 
+	assert(kind < INVENTORY_N_KINDS);
 	if (store_judge(inventory->stores[kind], key, STORE_DELETE, version, &entry) ==
 	    STORE_REMOVE)
 		remove_entry(inventory, kind, entry, now_ms);
@@ -195,15 +200,17 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind)
 {
+	assert(kind < INVENTORY_N_KINDS);
 	store_begin_replace(inventory->stores[kind]);
 }
 
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind,
 			   uint64_t now_ms)
 {
-	bool first = !inventory->synced[kind];
+	bool first = is_initial(inventory, kind);
 	struct store_entry *entry;
 
+	assert(now_ms >= inventory->started_at);
 	while ((entry = store_sweep(inventory->stores[kind])))
 		remove_entry(inventory, kind, entry, now_ms);
 	inventory->synced[kind] = true;
@@ -231,6 +238,7 @@ static bool is_rested_upon(enum inventory_kind kind)
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		       enum inventory_age age)
 {
+	assert(kind < INVENTORY_N_KINDS && age <= INVENTORY_DENIED);
 	if (inventory->ages[kind] == age)
 		return;
 	inventory->ages[kind] = age;
@@ -240,11 +248,13 @@ void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind)
 {
+	assert(kind < INVENTORY_N_KINDS);
 	return inventory->synced[kind];
 }
 
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind)
 {
+	assert(kind < INVENTORY_N_KINDS);
 	return inventory->stores[kind]->table.count;
 }
 
@@ -336,6 +346,7 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 {
 	struct place *place = place_ensure(&inventory->places, report->node, err);
 
+	assert(release);
 	if (!place)
 		return -1;
 	if (claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
@@ -376,6 +387,7 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 
 	if (!place || !place->report)
 		return false;
+	assert(place->report_at <= now_ms);
 	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
 	note_listed(place, listed_at, now_ms);
@@ -431,6 +443,7 @@ int inventory_take_result(struct inventory *inventory, struct view node_name,
 
 	if (!place)
 		return 0;
+	assert(result->ended || result->n_ended == 0);
 	place->awaits_hearing = result->is_hearing_awaited;
 	if (place_set_doubts(place, result->doubts, result->n_doubts, now_ms, err) < 0)
 		return -1;
@@ -455,6 +468,7 @@ bool inventory_slice(const struct inventory *inventory, struct view node_name, s
 		return false;
 	for (link = place->slices.next; i > 0; i--)
 		link = link->next;
+	assert(link != &place->slices); /* there are as many as are counted */
 	record = CONTAINER_OF(link, struct resource_slice_record, link);
 	*ret_slice = (struct inventory_slice){
 		.name = record->slice->name,
@@ -526,6 +540,7 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		.started_at = inventory->started_at,
 	};
 
+	assert(now_ms >= inventory->started_at);
 	return gather_node(&sources, node_name, now_ms, arena, ret_input, err);
 }
 

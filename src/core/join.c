@@ -71,6 +71,7 @@ static int64_t duplicate_in(const struct joiner *joiner, const struct roster_dev
 		published ? attribution_find_condition(published, VIEW("Ready")) : NULL;
 	if (ready && view_equal(ready->reason, VIEW("DuplicateUUID")))
 		return 0;
+	assert(device->previous);
 	return limits->disagreement_ms > device->previous->claimed_for_ms
 		       ? limits->disagreement_ms - device->previous->claimed_for_ms
 		       : 0;
@@ -260,6 +261,7 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 	const struct attribution_status *published = roster_published(device);
 	struct findings findings;
 
+	assert(published && !joiner->input->report);
 	*status = *published;
 	status->observed_generation = generation_of(device);
 	/* What is kept of claims goes by it. */
@@ -346,6 +348,7 @@ static bool is_refused(struct joiner *joiner, const struct roster_device *device
 
 static struct join_device keep(const struct roster_device *device)
 {
+	assert(device->previous);
 	const struct attribution *object = device->previous->object;
 	return (struct join_device){
 		.action = JOIN_KEEP,
@@ -372,6 +375,7 @@ static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_n
 
 static void add_result(struct joiner *joiner, struct join_device joined)
 {
+	assert(joiner->result->n_devices < joiner->roster.n_devices); /* each once */
 	joiner->result->devices[joiner->result->n_devices++] = joined;
 }
 
@@ -412,6 +416,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	};
 	int failed;
 
+	assert(index < joiner->roster.n_devices);
 	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
 		if (device->previous)
@@ -564,6 +569,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 				input->report_age_ms >= input->limits->agentless_ms,
 	};
 
+	assert(input->limits && input->report_age_ms >= 0);
 	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)
 		return -1;
 	result.claims_refused = joiner.holdings.claims_refused;

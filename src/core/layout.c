@@ -215,6 +215,7 @@ int layout_partition(const struct holdings *holdings, const struct slots *slots,
 		if (is_vague)
 			to[i].slots = max(to[i].slots, carried_slots(published, to[i].uuid));
 	}
+	assert(n <= LIMIT_PARTITIONS);
 	*ret_partitions = (struct array){to, n, true};
 	return 0;
 }
@@ -338,6 +339,7 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 	const struct slot *own = slot_items(slots, device, &n_slots);
 	int64_t n_held = count_held(own, n_slots) + count_nameless(holdings, device);
 
+	assert(device < holdings->roster->n_devices);
 	if (!holding_has_books(holdings))
 		counted.allocated = carry_allocated(published, tenants, n_held);
 	else if (tenants->count >= 0)
@@ -345,6 +347,7 @@ int layout_count(const struct holdings *holdings, const struct slots *slots, siz
 	counted.total = count_total(holdings, slots, device, n_held + tenants->slots_kept);
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
+	assert(counted.total < 0 || counted.allocated <= counted.total);
 	if (summarise(&counted, arena, err) < 0)
 		return -1;
 	*ret_slots = counted;

@@ -41,6 +41,8 @@ static void add(struct ledger *ledger, struct holding item)
 	struct holdings *holdings = ledger->holdings;
 
 	assert(holdings->items && holdings->n_items < ledger->items_cap);
+	assert(item.owner && item.witnesses != 0);
+	assert(item.device == HOLDING_NOWHERE || item.device < holdings->roster->n_devices);
 	ledger->has_hami |= item.is_hami;
 	holdings->items[holdings->n_items++] = item;
 }
@@ -142,11 +144,13 @@ bool ledger_take_hami(struct ledger *ledger, const struct pod *pod, struct view 
 	if (!taken)
 		return false;
 	const struct view id = taken->id;
+	assert(ledger->has_hami);
 	for (size_t i = 0; i < holdings->n_items; i++) {
 		const struct holding *item = &holdings->items[i];
 		if (!is_hami_of(item, pod, container) || !view_equal(item->id, id))
 			holdings->items[n++] = *item;
 	}
+	assert(n < holdings->n_items);
 	holdings->n_items = n;
 	return true;
 }
@@ -194,8 +198,10 @@ static void note_heard(struct ledger *ledger)
 	ledger->holdings->n_owners = n_firsts;
 	for (size_t i = 0; i < holdings->n_items; i++) {
 		const struct holding *item = &holdings->items[i];
-		if (n_firsts > 0 && item->owner->rank >= firsts[0]->rank)
-			firsts[item->owner->rank - firsts[0]->rank]->heard |= item->witnesses;
+		if (n_firsts == 0 || item->owner->rank < firsts[0]->rank)
+			continue;
+		assert(item->owner->rank - firsts[0]->rank < n_firsts);
+		firsts[item->owner->rank - firsts[0]->rank]->heard |= item->witnesses;
 	}
 }
 
@@ -239,6 +245,7 @@ void ledger_close(struct ledger *ledger)
 			merge(&holdings->items[n - 1], item);
 			continue;
 		}
+		assert(item->device == HOLDING_NOWHERE || holdings->n_placed == n);
 		holdings->n_placed += item->device != HOLDING_NOWHERE;
 		holdings->items[n++] = *item;
 	}

@@ -19,6 +19,8 @@
 
 #include "core/listing.h"
 
+#include <assert.h>
+
 /* The standings of entries that have an ID that the List has in a container of the same name. Those
  * of the pod itself are among them: whoever asks knows that it has none of that standing. */
 static unsigned match_entries(const struct listing *listing, const struct report_pod_resource *said)
@@ -69,6 +71,7 @@ enum by_name {
 /* HAMi's plugin may have given any device for its ID, so what was published of any is about it. */
 static size_t scope_of(const struct roster *roster, const struct roster_place *place)
 {
+	assert(place->device);
 	return place->id.is_hami ? PAST_ANYWHERE : (size_t)(place->device - roster->devices);
 }
 
@@ -167,6 +170,7 @@ static void note_listed(struct listing *listing, const struct report_pod_resourc
 			struct holding_owner *owner)
 {
 	const struct holding what = {.witnesses = HOLDING_LIST};
+	assert(owner && owner->pod);
 	if (is_of_another(listing, owner->pod))
 		return;
 	bool is_dated = listing->holdings->list == HOLDING_BOOK_DATED ||

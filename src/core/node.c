@@ -78,6 +78,7 @@ int node_new(const struct node_fields *fields, struct node **ret_node, struct er
 		.labels = {.items = labels, .count = fields->n_labels, .present = true},
 		.resources = {.items = resources, .count = fields->n_resources, .present = true},
 	};
+	assert(text == (char *)(resources + fields->n_resources) + text_size(fields));
 	*ret_node = node;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/node_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct node_record {
@@ -49,6 +50,7 @@ static int add(struct node_set *set, struct node *node, uint64_t version, bool i
 		place_release(set->places, place);
 		return -1;
 	}
+	assert(!place->node); /* one record a name */
 	place->node = node;
 	place->node_changes++;
 	place_note_boot(set->places, place);
@@ -63,6 +65,8 @@ static void update(struct node_set *set, struct node_record *record, struct node
 	bool same = node_equal(record->node, node);
 	bool same_boot = view_equal(record->node->boot_id, node->boot_id);
 
+	assert(record->place->node == record->node);
+	assert(view_equal(record->node->name, node->name));
 	node_free(record->node);
 	record->node = node;
 	record->place->node = node;
@@ -100,6 +104,7 @@ void node_set_remove(struct node_set *set, struct store_entry *entry, uint64_t n
 	struct node_record *record = record_of(entry);
 	struct place *place = record->place;
 
+	assert(place->node == record->node);
 	store_remove(&set->store, entry);
 	place->node = NULL;
 	place->gone_at = now_ms;

@@ -91,6 +91,7 @@ static struct view resource_of(const struct finder *finder, const struct holding
 static void add(struct finder *finder, struct seat seat)
 {
 	assert(finder->n_seats < finder->seats_cap);
+	assert(seat.pod);
 	finder->seats[finder->n_seats++] = seat;
 }
 
@@ -168,6 +169,7 @@ static bool is_held_twice(const struct finder *finder, struct seat *seats, size_
 {
 	bool is_given = false, is_named = false;
 	size_t n = 1;
+	assert(*n_seats > 0);
 	for (size_t i = 0; i < *n_seats; i++) {
 		is_given |= !seats[i].is_claimed;
 		is_named |= !seats[i].is_kept;
@@ -181,6 +183,7 @@ static bool is_held_twice(const struct finder *finder, struct seat *seats, size_
 
 static void describe(const struct seat *seats, size_t n_seats, struct sbuf *message)
 {
+	assert(n_seats > 1);
 	sbuf_printf(message, "%.*s is held by ", VIEW_ARG(seats->unit));
 	for (size_t i = 0; i < n_seats && i < OVERLAP_PODS; i++)
 		sbuf_printf(message, "%s%.*s/%.*s",
@@ -226,6 +229,7 @@ static void find(struct finder *finder, struct doubt_book *doubts, struct sbuf *
 		while (end < finder->n_seats && is_same_unit(seats, &finder->seats[end]))
 			end++;
 		size_t n_pods = end - first;
+		assert(n_pods > 0);
 		if (!is_held_twice(finder, seats, &n_pods, &is_named) || !counts(finder, doubts, unit))
 			continue;
 		if (!found || is_before(finder, unit)) {
@@ -284,6 +288,7 @@ int overlap_find(const struct holdings *holdings, struct overlap_device device,
 		.status = device.status,
 	};
 
+	assert(device.index < holdings->roster->n_devices && device.status);
 	sbuf_init(&message, OVERLAP_MESSAGE);
 	(void)holding_items(holdings, device.index, &n_items);
 	finder.seats_cap = count_seats(tenants, n_items);

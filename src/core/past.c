@@ -8,6 +8,8 @@
 
 #include "core/past.h"
 
+#include <assert.h>
+
 #include "core/holding.h"
 
 struct past_name {
@@ -82,6 +84,7 @@ static void note_everywhere(struct past *past, struct past_name name, size_t dev
 {
 	uint32_t hash = hash_name(name.namespace, name.name, name.container);
 
+	assert(device != PAST_ANYWHERE);
 	name.device = device;
 	note_name(past, hash_device(hash, device), &name);
 	name.device = PAST_ANYWHERE;
@@ -190,6 +193,7 @@ static void note_recent(struct past *past, const struct attribution_past_tenant 
 
 static void read_device(struct past *past, const struct roster_device *device, size_t index)
 {
+	assert(device->previous);
 	const struct attribution_status *status = &device->previous->object->status;
 
 	for (uint32_t i = 0; i < status->tenants.count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/place.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ static void forget_first(struct place *place)
 {
 	struct place_ended *ended = ended_at(place->ended.next);
 
+	assert(place->n_ended > 0 && !list_is_empty(&place->ended));
 	list_remove(&ended->link);
 	place->n_ended--;
 	free(ended);
@@ -82,6 +84,7 @@ void place_release(struct place_book *book, struct place *place)
 		return;
 	while (!list_is_empty(&place->ended))
 		forget_first(place);
+	assert(place->n_ended == 0 && place->n_slices == 0 && place->n_told == 0);
 	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
 	free(place->doubts);
@@ -113,6 +116,7 @@ void place_touch_all(const struct place_book *book, bool initial)
 
 void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims)
 {
+	assert(book->n_lacking >= place->lacks_claims);
 	book->n_lacking += lacks_claims;
 	book->n_lacking -= place->lacks_claims;
 	place->lacks_claims = lacks_claims;
@@ -205,6 +209,7 @@ static uint32_t raise(uint32_t *counted, uint32_t n)
 	uint32_t more = n > *counted ? n - *counted : 0;
 
 	*counted += more;
+	assert(*counted >= n);
 	return more;
 }
 
@@ -220,6 +225,7 @@ struct place_refusals place_note_refusals(struct place *place, struct place_refu
 
 void place_release_report(struct place *place)
 {
+	assert(!place->report || place->release);
 	if (place->report)
 		place->release(place->release_owner);
 	place->report = NULL;
@@ -263,6 +269,7 @@ int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms
 	list_append(&place->ended, &ended->link);
 	if (place->n_ended > MAX_ENDED)
 		forget_first(place);
+	assert(place->n_ended <= MAX_ENDED);
 	return 0;
 }
 
@@ -278,13 +285,16 @@ int place_set_doubts(struct place *place, const struct join_doubt *doubts, size_
 {
 	struct place_doubt *kept = NULL;
 
+	assert(doubts || n_doubts == 0);
 	if (n_doubts > 0 && !(kept = malloc(n_doubts * sizeof(*kept))))
 		return error_no_memory(err);
-	for (size_t i = 0; i < n_doubts; i++)
+	for (size_t i = 0; i < n_doubts; i++) {
+		assert(doubts[i].age_ms >= 0);
 		kept[i] = (struct place_doubt){
 			.key = doubts[i].key,
 			.since = now_ms - (uint64_t)doubts[i].age_ms,
 		};
+	}
 	free(place->doubts);
 	place->doubts = kept;
 	place->n_doubts = n_doubts;

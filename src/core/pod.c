@@ -157,6 +157,7 @@ static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_ext
 	extra->kai_group = put(&text, fields->kai_group);
 	extra->kai_device = put(&text, fields->kai_device);
 	extra->kai_container = put(&text, fields->kai_container);
+	assert(text == (char *)(extra->kai_groups + extra->n_kai_groups) + texts_size(fields));
 	*ret_extra = extra;
 	return 0;
 }
@@ -235,6 +236,7 @@ static struct view text_at(const struct pod *pod, enum text which)
 {
 	size_t offset = 0;
 
+	assert(which < ARRAY_SIZE(pod->lengths));
 	for (unsigned i = 0; i < which; i++)
 		offset += pod->lengths[i];
 	return (struct view){pod->text + offset, pod->lengths[which]};
@@ -252,6 +254,7 @@ struct view pod_namespace(const struct pod *pod)
 
 struct view pod_name(const struct pod *pod)
 {
+	assert(pod->namespace_len < pod_key(pod).len);
 	return view_from_offset(pod_key(pod), pod->namespace_len + 1u);
 }
 

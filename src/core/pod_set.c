@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/pod_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,8 @@ static void place_pod(struct pod_record *record, struct place *place)
 
 static void displace_pod(struct pod_record *record)
 {
+	assert(!record->place == list_is_empty(&record->link));
+	assert(!record->place || record->place->n_told >= is_told(record->pod));
 	list_remove(&record->link);
 	if (record->place)
 		record->place->n_told -= is_told(record->pod);
@@ -100,6 +103,7 @@ void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now
 	if (matters(record->place, record->pod))
 		place_touch(set->places, record->place, false);
 	remember(record, now_ms);
+	assert(set->n_left_out >= pod_left_out(record->pod));
 	set->n_left_out -= pod_left_out(record->pod);
 	store_remove(&set->store, entry);
 	table_remove(&set->by_uid, &record->by_uid);
@@ -164,6 +168,7 @@ static void change_pod(struct pod_set *set, struct pod_record *record, struct po
 {
 	struct place *old_place = record->place;
 
+	assert(view_equal(pod_key(record->pod), pod_key(pod)));
 	table_remove(&set->store.table, &record->entry.node);
 	table_remove(&set->by_uid, &record->by_uid);
 	displace_pod(record);

@@ -57,6 +57,7 @@ static void choose(struct policy_set *set)
 		if (!set->intent.policy || counts_before(policy, set->intent.policy))
 			set->intent.policy = policy;
 	}
+	assert(!set->intent.policy == (set->intent.n_policies == 0));
 }
 
 static void record_free(struct policy_record *record)

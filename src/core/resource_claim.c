@@ -109,6 +109,7 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 		.consumers = {.items = consumers, .count = n_consumers, .present = true},
 		.has_other_consumers = fields->n_results > 0 && fields->has_other_consumers,
 	};
+	assert(text == (char *)(consumers + n_consumers) + size);
 	*ret_claim = claim;
 	return 0;
 }

@@ -76,10 +76,12 @@ static void update(struct resource_claim_set *set, struct claim_record *record,
 {
 	struct resource_claim *old = record->claim;
 
+	assert(view_equal(old->key, claim->key));
 	if (resource_claim_equal(old, claim)) {
 		resource_claim_free(claim);
 		return;
 	}
+	assert(set->n_otherwise >= old->has_other_consumers);
 	set->n_otherwise -= old->has_other_consumers;
 	set->n_otherwise += claim->has_other_consumers;
 	touch_consumers(set, old, initial);
@@ -121,6 +123,7 @@ void resource_claim_set_remove(struct resource_claim_set *set, struct store_entr
 {
 	struct claim_record *record = record_of(entry);
 
+	assert(set->n_otherwise >= record->claim->has_other_consumers);
 	set->n_otherwise -= record->claim->has_other_consumers;
 	touch_consumers(set, record->claim, false);
 	store_remove(&set->store, entry);

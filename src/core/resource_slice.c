@@ -108,6 +108,7 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 		.slice_count = fields->slice_count,
 		.devices = {.items = devices, .count = fields->n_devices, .present = true},
 	};
+	assert(text == (char *)slice + size);
 	*ret_slice = slice;
 	return 0;
 }

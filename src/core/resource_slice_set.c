@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/resource_slice_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static struct resource_slice_record *record_of(struct store_entry *entry)
@@ -45,6 +46,7 @@ static void attach(struct resource_slice_set *set, struct resource_slice_record 
 	set->n_unplaced += is_unplaced(record->slice);
 	if (!place)
 		return;
+	assert(place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE);
 	list_append(&place->slices, &record->link);
 	place->n_slices++;
 	note_change(place);
@@ -55,10 +57,12 @@ static void attach(struct resource_slice_set *set, struct resource_slice_record 
 static void detach(struct resource_slice_set *set, struct resource_slice_record *record,
 		   bool initial)
 {
+	assert(set->n_unplaced >= is_unplaced(record->slice));
 	set->n_unplaced -= is_unplaced(record->slice);
 	if (!record->place)
 		return;
 	place_touch(set->places, record->place, initial);
+	assert(record->place->n_slices > 0);
 	list_remove(&record->link);
 	record->place->n_slices--;
 	note_change(record->place);
@@ -133,6 +137,7 @@ static int update(struct resource_slice_set *set, struct resource_slice_record *
 {
 	struct place *old_place = record->place, *place;
 
+	assert(view_equal(record->slice->name, slice->name));
 	if (resource_slice_equal(record->slice, slice)) {
 		resource_slice_free(slice);
 		renew(set, old_place, initial);

@@ -127,6 +127,7 @@ struct roster_place roster_find(const struct roster *roster, struct view device_
 
 const struct attribution_status *roster_published(const struct roster_device *device)
 {
+	assert(!device->is_ours || (device->previous && !device->is_taken));
 	return device->is_ours ? &device->previous->object->status : NULL;
 }
 
@@ -149,7 +150,9 @@ static struct roster_device *add(struct roster *roster, struct view uuid,
 				 const struct join_previous *previous, struct view node_name)
 {
 	struct roster_device *device = &roster->devices[roster->n_devices++];
-	lookup_add(&roster->uuids, lookup_hash_ignoring_case(0, uuid));
+	uint32_t at = lookup_add(&roster->uuids, lookup_hash_ignoring_case(0, uuid));
+	assert(&roster->devices[at] == device); /* both are counted alike */
+	(void)at;
 	*device = (struct roster_device){.uuid = uuid, .previous = previous};
 	if (previous) {
 		struct view holder = previous->object->status.node_name;
@@ -253,6 +256,7 @@ static int by_uuid(const void *a, const void *b)
 
 static void add_partition(struct roster *roster, struct view uuid, size_t device)
 {
+	assert(device < roster->n_devices);
 	if (find_partition(roster, uuid) == LOOKUP_END)
 		roster->partition_items[lookup_add(&roster->partitions, lookup_hash(0, uuid))] =
 			(struct roster_partition){uuid, device};
@@ -278,6 +282,7 @@ static void add_published_partitions(struct roster *roster, size_t index)
 	const struct attribution_status *status = roster_published(&roster->devices[index]);
 	const uint32_t end = roster->partitions.n + MAX_PAST_PARTITIONS;
 
+	assert(index < roster->n_devices);
 	if (!status)
 		return;
 	for (uint32_t i = 0; i < status->partitions.count && roster->partitions.n < end; i++)
@@ -320,6 +325,7 @@ static int index_devices(struct roster *roster, struct arena *arena, struct erro
 		lookup_add(&roster->minors, hash_minor(minor_of(roster, device)));
 		add_reported_partitions(roster, i);
 	}
+	assert(roster->uuids.n == roster->n_devices && roster->minors.n == roster->n_devices);
 	for (size_t i = 0; i < roster->n_devices; i++)
 		add_published_partitions(roster, i);
 	return 0;
@@ -359,6 +365,7 @@ static bool is_moved_here(const struct join_input *input, const struct roster_de
 	const struct join_previous *previous = device->previous;
 	const struct join_limits *limits = input->limits;
 
+	assert(previous && device->is_taken);
 	if (roster_is_claimed_elsewhere(input, device))
 		return false;
 	if (input->report)
@@ -395,6 +402,7 @@ int roster_make(const struct join_input *input, struct arena *arena, struct rost
 	if (room > 0 && report)
 		add_from_books(&roster, input, &room);
 	add_from_api(&roster, input, &room);
+	assert(roster.n_devices <= cap);
 	mark_sliced(&roster, input);
 	mark_elsewhere(&roster, input);
 	qsort(roster.devices, roster.n_devices, sizeof(*roster.devices), by_uuid);

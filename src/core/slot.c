@@ -4,6 +4,7 @@
 
 #include "core/slot.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static size_t count_ids(struct array lists)
@@ -24,6 +25,7 @@ static bool add(const struct roster *roster, struct slots *slots, struct view id
 	struct roster_place place = roster_find(roster, id);
 	if (!place.device)
 		return false;
+	assert((size_t)(place.device - roster->devices) < roster->n_devices);
 	slots->items[slots->n_items++] = (struct slot){
 		.device = (size_t)(place.device - roster->devices),
 		.id = id,
@@ -42,6 +44,7 @@ static bool add(const struct roster *roster, struct slots *slots, struct view id
 /* A claim's device is told by the claim, not by the form of its name. */
 static void add_held(struct slots *slots, const struct roster *roster, const struct holding *item)
 {
+	assert(item->device < roster->n_devices);
 	if (item->takes_no_slot || item->id.len == 0)
 		return;
 	if (item->witnesses & HOLDING_CLAIM)
@@ -100,6 +103,7 @@ static void fold(struct slots *slots)
 			slots->items[n++] = *slot;
 		}
 	}
+	assert(n <= slots->n_items);
 	slots->n_items = n;
 }
 
@@ -140,6 +144,7 @@ int slot_collect(const struct holdings *holdings, struct arena *arena, struct sl
 		add_held(&slots, holdings->roster, &holdings->items[i]);
 	if (report)
 		add_offers(holdings, report, &slots);
+	assert(slots.n_items <= n); /* the room there is */
 	fold(&slots);
 	*ret_slots = slots;
 	return 0;
@@ -156,6 +161,8 @@ static size_t find_device(const struct slots *slots, size_t device)
 		else
 			high = middle;
 	}
+	assert(low == 0 || slots->items[low - 1].device < device);
+	assert(low == slots->n_items || slots->items[low].device >= device);
 	return low;
 }
 

@@ -13,6 +13,8 @@
 
 #include "core/stand_in.h"
 
+#include <assert.h>
+
 /* HAMi */
 
 static size_t count_char(struct view text, char c)
@@ -82,6 +84,7 @@ struct containers {
 
 static void add(struct containers *containers, struct view name)
 {
+	assert(containers->n < ARRAY_SIZE(containers->names));
 	containers->names[containers->n++] = name;
 }
 
@@ -124,8 +127,10 @@ static void read_hami(struct ledger *ledger, const struct pod *pod)
 		return;
 	while (text.len > 0) {
 		view_cut(text, VIEW(";"), &part, &text);
-		if (by_position || !is_empty(part))
-			read_part(ledger, pod, by_position ? all.names[n++] : holders.names[n++],
+		if (!by_position && is_empty(part))
+			continue;
+		assert(n < (by_position ? all.n : holders.n));
+		read_part(ledger, pod, by_position ? all.names[n++] : holders.names[n++],
 				  part);
 	}
 }
@@ -197,6 +202,7 @@ static const struct roster_device *mark_reservation(struct ledger *ledger, const
 		if (item->owner->pod == pod && item->device < device)
 			device = item->device;
 	}
+	assert(device == HOLDING_NOWHERE || device < holdings->roster->n_devices);
 	return device != HOLDING_NOWHERE ? &holdings->roster->devices[device] : NULL;
 }
 

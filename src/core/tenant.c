@@ -199,6 +199,7 @@ static int set_partitions(struct resolver *resolver, const struct holding *group
 		tenant->partitions_left_out = n_unique - LIMIT_PARTITIONS;
 		n_unique = LIMIT_PARTITIONS;
 	}
+	assert(n_unique <= n && n <= n_group);
 	tenant->partitions = (struct array){n_unique > 0 ? texts : NULL, n_unique, true};
 	return 0;
 }
@@ -215,6 +216,7 @@ static unsigned witnesses_of(const struct resolver *resolver, const struct holdi
 			     const struct attribution_tenant *before)
 {
 	unsigned witnesses = 0, kept = HOLDING_PROCESSES;
+	assert(n_group > 0);
 	for (size_t i = 0; i < n_group; i++)
 		witnesses |= group[i].witnesses;
 	if (!resolver->input->report)
@@ -290,6 +292,7 @@ static int add_group(struct resolver *resolver, const struct holding *group, siz
 	struct attribution_tenant *tenant = &resolver->tenants[resolver->n_tenants++];
 	unsigned witnesses;
 
+	assert(owner->pod_uid.len > 0);
 	*tenant = (struct attribution_tenant){
 		.pod_uid = owner->pod_uid,
 		.container = owner->container,
@@ -329,6 +332,7 @@ static int add_groups(struct resolver *resolver, const struct holding *items, si
 	while (first < n_items && items[first].owner->pod_uid.len == 0)
 		first++;
 	resolver->result.slots_nameless = (int64_t)first;
+	assert(resolver->n_tenants == 0);
 	for (; first < n_items; first += n) {
 		n = 1;
 		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
@@ -398,6 +402,7 @@ static void carry_unknown(struct resolver *resolver, const struct attribution_te
 	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 	bool is_list_good = holdings->list == HOLDING_BOOK_OK && !holdings->is_settling;
 
+	assert(is_unknown_pod(tenant));
 	if (holdings->checkpoint != HOLDING_BOOK_NONE || is_list_good ||
 	    (pod ? pod_is_over(pod) : census_is_elsewhere(&holdings->census, tenant->pod_uid))) {
 		end_tenant(resolver, tenant);
@@ -480,6 +485,7 @@ static int carry_known(struct resolver *resolver, const struct attribution_tenan
 {
 	const struct pod *pod = census_find_uid(&resolver->holdings->census, tenant->pod_uid);
 
+	assert(!is_unknown_pod(tenant));
 	if (!pod || pod_is_over(pod) || is_gone_from_books(resolver, tenant) ||
 	    is_withdrawn(resolver, tenant, pod) || is_led_elsewhere(resolver, tenant))
 		end_tenant(resolver, tenant);
@@ -509,6 +515,7 @@ static bool is_named(const struct resolver *resolver, size_t n_named,
 static int carry_tenants(struct resolver *resolver, struct error *err)
 {
 	size_t n_named = resolver->n_tenants;
+	assert(resolver->n_ended == 0);
 	const struct array published = resolver->published ? resolver->published->tenants
 							   : (struct array){0};
 	for (uint32_t i = 0; i < published.count; i++) {
@@ -529,6 +536,8 @@ static int carry_tenants(struct resolver *resolver, struct error *err)
 /* A card that came from another node: whoever held it there does so no longer. */
 static void remember_elsewhere(struct resolver *resolver)
 {
+	assert(resolver->device->is_taken && resolver->device->previous);
+	assert(!resolver->published); /* or each would be remembered twice */
 	const struct array tenants = resolver->device->previous->object->status.tenants;
 	for (uint32_t i = 0; i < tenants.count; i++)
 		remember(resolver, ARRAY_AT(tenants, struct attribution_tenant, i),
@@ -556,6 +565,7 @@ static int set_recent(struct resolver *resolver, struct error *err)
 		recent[n++] = resolver->ended[i];
 	for (uint32_t i = 0; i < before.count && n < LIMIT_RECENT_TENANTS; i++)
 		recent[n++] = *ARRAY_AT(before, struct attribution_past_tenant, i);
+	assert(n > 0 && n <= LIMIT_RECENT_TENANTS);
 	resolver->result.recent = (struct array){recent, n, true};
 	return 0;
 }
@@ -672,6 +682,7 @@ int tenant_resolve(const struct holdings *holdings, size_t device, struct arena 
 		   struct tenants *ret_tenants, struct error *err)
 {
 	size_t n_items;
+	assert(device < holdings->roster->n_devices);
 	const struct holding *items = holding_items(holdings, device, &n_items);
 	struct resolver resolver = {
 		.holdings = holdings,

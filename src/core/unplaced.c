@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/unplaced.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 static bool is_same_owner(const struct holding *a, const struct holding *b)
@@ -66,6 +68,7 @@ int unplaced_list(const struct holdings *holdings, const struct attribution_stat
 	size_t n_items = holdings->n_items - holdings->n_placed, n;
 	struct unplaced result = {0};
 	int64_t n_waiting = 0;
+	assert(holdings->n_placed <= holdings->n_items);
 	struct attribution_unplaced *listed = arena_alloc(arena, LIMIT_UNPLACED_TENANTS,
 							  sizeof(*listed));
 
@@ -86,6 +89,7 @@ int unplaced_list(const struct holdings *holdings, const struct attribution_stat
 					 published ? published->unplaced_tenants_left_out : 0);
 	result.listed.items = result.listed.count > 0 ? listed : NULL;
 	result.listed.present = true;
+	assert(result.listed.count <= LIMIT_UNPLACED_TENANTS);
 	*ret_unplaced = result;
 	return 0;
 }

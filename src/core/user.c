@@ -70,6 +70,7 @@ static bool is_server(const struct finder *finder, const struct report_process *
 
 static struct attribution_tenant *tenant_at(const struct finder *finder, uint32_t i)
 {
+	assert(i < finder->tenants->listed.count);
 	return ARRAY_AT(finder->tenants->listed, struct attribution_tenant, i);
 }
 
@@ -192,6 +193,7 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 		last = tenant_at(finder, i);
 		n++;
 	}
+	assert(!last == (n == 0));
 	bool is_told = n == 1 && !may_be_elsewhere(last, suspect);
 	if (is_told)
 		credit(last, suspect->process);
@@ -566,6 +568,7 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 	};
 	struct array processes;
 
+	assert(device.index < holdings->roster->n_devices);
 	if (!can_tell(&finder)) {
 		if (!is_switched_off(&finder) && carry(&finder, &users, err) < 0)
 			return -1;
@@ -580,7 +583,9 @@ int user_find(const struct holdings *holdings, struct user_device device, struct
 		return error_no_memory(err);
 	if (find(&finder, processes, err) < 0)
 		return -1;
+	assert(finder.n_found <= processes.count);
 	size_t n = fold(finder.found, finder.n_found);
+	assert(n <= finder.n_found);
 	size_t n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
 	users.listed = (struct array){finder.found, (uint32_t)n_listed, true};
 	users.left_out = doubt_left_out(

@@ -82,6 +82,7 @@ static int tear_down(void **state)
 		struct place *place = CONTAINER_OF(node, struct place, link);
 
 		list_init(&place->slices);
+		place->n_slices = 0;
 		place_release(&places, place);
 	}
 	attribution_set_deinit(&attributions);

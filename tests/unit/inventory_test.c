@@ -193,9 +193,9 @@ static void a_node_has_the_pods_that_the_api_places_on_it(void **state)
 	put_pod_at(world, "b", "u2", "gpu-a", false, 2, 0);
 	put_pod_at(world, "c", "u3", "gpu-b", true, 3, 0);
 	put_pod_at(world, "d", "u4", "", true, 4, 0);
-	assert_int_equal(gather(world, "gpu-a", 0).n_pods, 2);
-	assert_int_equal(gather(world, "gpu-b", 0).n_pods, 1);
-	assert_int_equal(gather(world, "nowhere", 0).n_pods, 0);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_pods, 2);
+	assert_int_equal(gather(world, "gpu-b", 1000).n_pods, 1);
+	assert_int_equal(gather(world, "nowhere", 1000).n_pods, 0);
 	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 4);
 }
 
@@ -205,7 +205,7 @@ static void a_pod_that_is_scheduled_later_comes_to_its_node(void **state)
 
 	put_pod_at(world, "a", "u1", "", true, 1, 0);
 	put_pod_at(world, "a", "u1", "gpu-a", true, 2, 0);
-	assert_int_equal(gather(world, "gpu-a", 0).n_pods, 1);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_pods, 1);
 }
 
 static void only_nodes_with_a_report_or_objects_are_touched(void **state)
@@ -257,7 +257,7 @@ static void an_older_event_never_overwrites_a_newer_one(void **state)
 
 	put_pod(world, "a", "u2", true, 9);
 	put_pod(world, "a", "u1", true, 5);
-	assert_true(view_equal(pod_uid(gather(world, "gpu-a", 0).pods[0]), VIEW("u2")));
+	assert_true(view_equal(pod_uid(gather(world, "gpu-a", 1000).pods[0]), VIEW("u2")));
 	assert_false(
 		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"), STORE_UPSERT, 5));
 	assert_false(
@@ -1038,7 +1038,7 @@ static void what_is_not_there_ended_before_the_first_list(void **state)
 	assert_int_equal(gather(world, "gpu-a", 1000).ended_for_ms, -1);
 	inventory_begin_replace(world->inventory, INVENTORY_PODS);
 	inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
-	sync_all(world, 5000);
+	sync_all(world, 2000);
 	put_attribution(world, "gpu-a", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(gather(world, "gpu-a", rows[i].now).ended_for_ms,
@@ -1089,13 +1089,13 @@ static void the_oldest_policy_counts_then_the_lowest_name(void **state)
 	};
 	struct error err;
 
-	assert_false(gather(world, "x", 0).intent->known);
+	assert_false(gather(world, "x", 1000).intent->known);
 	sync_all(world, 1000);
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
 		assert_int_equal(inventory_put_policy(world->inventory, &policies[i], STORE_UPSERT,
 						      i + 1, &err),
 				 0);
-	const struct intent *intent = gather(world, "x", 0).intent;
+	const struct intent *intent = gather(world, "x", 1000).intent;
 	assert_true(intent->known);
 	assert_int_equal(intent->n_policies, 3);
 	assert_true(view_equal(intent->policy->name, VIEW("a")));
@@ -1134,8 +1134,8 @@ static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 	assert_false(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
 	inventory_set_absent(world->inventory, INVENTORY_POLICIES);
 	assert_true(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
-	assert_true(gather(world, "x", 0).intent->known);
-	assert_int_equal(gather(world, "x", 0).intent->n_policies, 0);
+	assert_true(gather(world, "x", 1000).intent->known);
+	assert_int_equal(gather(world, "x", 1000).intent->n_policies, 0);
 }
 
 static void what_is_old_touches_every_node_when_that_is_news(void **state)
@@ -1762,8 +1762,8 @@ static void a_node_is_missed_since_nodes_are_known_whenever_the_rest_is(void **s
 		struct world *world = *state;
 		uint64_t known_at = 0;
 
-		put_report(world, &(struct report){.version = 1, .node = VIEW("gpu-a")}, 500);
-		assert_int_equal(gather(world, "gpu-a", 500).node_gone_for_ms, 0);
+		put_report(world, &(struct report){.version = 1, .node = VIEW("gpu-a")}, 1000);
+		assert_int_equal(gather(world, "gpu-a", 1000).node_gone_for_ms, 0);
 		for (int i = 0; i < INVENTORY_N_KINDS; i++) {
 			int kind = (first + i) % INVENTORY_N_KINDS;
 			uint64_t now = 1000 * (uint64_t)(i + 2);
