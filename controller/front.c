@@ -22,10 +22,10 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "controller/shared_report.h"
-#include "core/report.h"
 #include "io/loop.h"
 #include "io/server.h"
 #include "io/tls.h"
+#include "model/report.h"
 #include "schema/token_review_doc.h"
 
 #define MAX_MESSAGES 8192u

@@ -21,6 +21,7 @@
 #include "controller/report_order.h"
 #include "io/loop.h"
 #include "io/server.h"
+#include "model/report.h"
 
 /* What became of a report; the order of the labels of metric RECEIVER_METRIC. */
 enum receiver_outcome {

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
-#include "core/report.h"
+#include "model/report.h"
 
 struct shared_report {
 	struct report report;

@@ -14,7 +14,7 @@ failed=0
 # A small tree of the same shape, clean at first.
 fresh_tree() {
 	rm -rf "${copy:?}"/*
-	mkdir -p "$copy"/src/{base,wire,core,kube,agent,io} "$copy"/{controller,tests,hack}
+	mkdir -p "$copy"/src/{base,wire,model,core,kube,agent,io} "$copy"/{controller,tests,hack}
 	cd "$copy"
 	local header=$'/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n'
 	printf '%s\nstruct view {\n\tconst char *ptr;\n};\n' "$header" >src/base/view.h
@@ -22,6 +22,7 @@ fresh_tree() {
 	printf '%s\n#include "base/view.h"\n' "$header" >src/wire/jout.h
 	printf '%s\nint lease_renew(void);\n' "$header" >src/kube/lease.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "kube/lease.h"\n\nint lease_renew(void)\n{\n\treturn 0;\n}\n' >src/kube/lease.c
+	printf '%s\nint join_node(void);\n' "$header" >src/core/join.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/core/join.c
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/agent/agent.c
 }
@@ -63,10 +64,11 @@ compile_lease
 expect pass "a clean tree exports only names of its files" "$hack/check-symbols.sh" build
 
 caught "the agent includes the Kubernetes client" src/agent/agent.c '#include "kube/lease.h"' "${layers[@]}"
-caught "the model includes the Kubernetes client" src/core/join.c '#include "kube/lease.h"' "${layers[@]}"
+caught "the join includes the Kubernetes client" src/core/join.c '#include "kube/lease.h"' "${layers[@]}"
 caught "a low layer includes a higher one" src/base/view.h '#include "wire/jout.h"' "${layers[@]}"
-caught "the model reads a clock" src/core/join.c '#include "base/clock.h"' "${layers[@]}"
-caught "the model includes <time.h>" src/core/join.c '#include <time.h>' "${layers[@]}"
+caught "the join reads a clock" src/core/join.c '#include "base/clock.h"' "${layers[@]}"
+caught "the join includes <time.h>" src/core/join.c '#include <time.h>' "${layers[@]}"
+caught "the model includes the join" src/model/pod.c '#include "core/join.h"' "${layers[@]}"
 caught "a state machine does I/O" src/kube/lease.c '#include <sys/socket.h>' "${layers[@]}"
 caught "a second file includes libcurl" src/kube/lease.c '#  include <curl/curl.h>' "${layers[@]}"
 caught "an unknown library is included" src/io/x.c '#include <zmq/zmq.h>' "${layers[@]}"

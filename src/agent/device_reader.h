@@ -15,7 +15,7 @@
 #include "agent/nvml_library.h"
 #include "base/arena.h"
 #include "base/limits.h"
-#include "core/report.h"
+#include "model/report.h"
 
 /* Room for the answers of one device, kept by the owner from one reading to the next. */
 struct device_reader_scratch {

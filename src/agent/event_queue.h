@@ -10,7 +10,7 @@
  */
 
 #include "base/limits.h"
-#include "core/report.h"
+#include "model/report.h"
 
 struct event_queue {
 	struct report_event events[LIMIT_REPORT_EVENTS]; /* the first `count`, ascending */

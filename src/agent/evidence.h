@@ -8,7 +8,7 @@
  */
 
 #include "base/sbuf.h"
-#include "core/report.h"
+#include "model/report.h"
 
 /* Which parts had to be left out, a bit mask. */
 enum evidence_loss {

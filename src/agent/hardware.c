@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "core/device_id.h"
+#include "model/device_id.h"
 #include "schema/report_doc.h"
 
 #define READING_CAP (8u * LIMIT_MIB)

@@ -14,7 +14,7 @@
 
 #include "agent/nvml_abi.h"
 #include "base/arena.h"
-#include "core/report.h"
+#include "model/report.h"
 
 struct nvml;
 

@@ -9,8 +9,8 @@
  * Limits:  LIMIT_PODRESOURCES_BYTES an answer; each call has the configured time.
  */
 
-#include "core/report.h"
 #include "io/fetch.h"
+#include "model/report.h"
 
 struct podres;
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/report.h"
+#include "model/report.h"
 
 struct source_state {
 	struct report_source said; /* for the report; the message lies in text */

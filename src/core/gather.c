@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "core/device_id.h"
 #include "core/grant.h"
 #include "core/resource_slice_set.h"
+#include "model/device_id.h"
 
 /* A claim's key is longer than that of any claim that there can be. */
 #define KEY_SIZE 512u

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/device_id.h"
+#include "model/device_id.h"
 
 struct entry {
 	const struct resource_slice *slice; /* its driver and its pool count */

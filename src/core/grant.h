@@ -21,9 +21,9 @@
 
 #include "base/arena.h"
 #include "core/join.h"
-#include "core/pod.h"
-#include "core/resource_claim.h"
-#include "core/resource_slice.h"
+#include "model/pod.h"
+#include "model/resource_claim.h"
+#include "model/resource_slice.h"
 
 /* A container's use of a claim. Uses of one pod stand together. */
 struct grant_use {

@@ -15,8 +15,8 @@
 #include "base/store.h"
 #include "core/join.h"
 #include "core/place.h"
-#include "core/resource_claim.h"
-#include "core/resource_slice.h"
+#include "model/resource_claim.h"
+#include "model/resource_slice.h"
 
 struct inventory; /* opaque */
 
@@ -72,7 +72,7 @@ size_t inventory_count(const struct inventory *inventory, enum inventory_kind ki
 struct inventory_unused {
 	size_t resource_claims; /* reserved for what is no pod (also) */
 	size_t resource_slices; /* of no single node */
-	size_t of_pods; /* what pods have beyond what is kept of one (core/pod.h: pod_left_out) */
+	size_t of_pods; /* what pods have beyond what is kept of one (model/pod.h: pod_left_out) */
 };
 struct inventory_unused inventory_unused(const struct inventory *inventory);
 

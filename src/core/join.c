@@ -27,10 +27,10 @@
 #include "core/layout.h"
 #include "core/overlap.h"
 #include "core/sharing.h"
-#include "core/status_equal.h"
 #include "core/tenant.h"
 #include "core/unplaced.h"
 #include "core/user.h"
+#include "model/status_equal.h"
 
 /* What is found out about one device. */
 struct findings {

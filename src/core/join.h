@@ -16,11 +16,11 @@
  */
 
 #include "base/arena.h"
-#include "core/attribution.h"
-#include "core/node.h"
-#include "core/pod.h"
-#include "core/policy.h"
-#include "core/report.h"
+#include "model/attribution.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "model/policy.h"
+#include "model/report.h"
 
 /* Something that is seen, and does not count until it has been seen for a while (core/doubt.h). */
 struct join_doubt {

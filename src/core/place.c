@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device_id.h"
 #include "core/join.h"
 #include "core/pod_set.h"
 #include "core/resource_slice_set.h"
+#include "model/device_id.h"
 
 #define MAX_ENDED 1024u
 

@@ -12,7 +12,7 @@
 
 #include "base/list.h"
 #include "base/table.h"
-#include "core/report.h"
+#include "model/report.h"
 
 /* How long it is remembered who ended. */
 #define PLACE_ENDED_KEEP_MS 120000u

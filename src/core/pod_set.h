@@ -11,7 +11,7 @@
 #include "base/intern.h"
 #include "base/store.h"
 #include "core/place.h"
-#include "core/pod.h"
+#include "model/pod.h"
 
 struct pod_record {
 	struct store_entry entry; /* by "namespace/name" */

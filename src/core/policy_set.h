@@ -8,7 +8,7 @@
  */
 
 #include "base/store.h"
-#include "core/policy.h"
+#include "model/policy.h"
 
 struct policy_set {
 	struct store store;

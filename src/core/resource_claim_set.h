@@ -10,7 +10,7 @@
 
 #include "base/store.h"
 #include "core/pod_set.h"
-#include "core/resource_claim.h"
+#include "model/resource_claim.h"
 
 struct resource_claim_set {
 	struct store store; /* by "namespace/name" */

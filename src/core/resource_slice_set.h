@@ -11,7 +11,7 @@
 
 #include "base/store.h"
 #include "core/place.h"
-#include "core/resource_slice.h"
+#include "model/resource_slice.h"
 
 /* A node's devices fit into a handful; whoever writes for a node cannot make joins slow by more. */
 #define RESOURCE_SLICE_SET_MAX_OF_NODE 64u

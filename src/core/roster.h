@@ -13,8 +13,8 @@
  */
 
 #include "base/lookup.h"
-#include "core/device_id.h"
 #include "core/join.h"
+#include "model/device_id.h"
 
 struct roster_device {
 	struct view uuid;

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 #define CATALOGUE_BYTES (256u * LIMIT_MIB)
 

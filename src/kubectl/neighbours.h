@@ -8,7 +8,7 @@
  * Threads: any.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 /*
  * Is `other` a neighbour of `tenant`, both of the same status? Nobody is their own neighbour, and

@@ -7,7 +7,7 @@
  * Threads: any.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 struct page;
 

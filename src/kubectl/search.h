@@ -7,7 +7,7 @@
  * Threads: any.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 #define SEARCH_NAME_SIZE 41u /* of an object's name, and a NUL */
 

@@ -17,8 +17,8 @@
  */
 
 #include "base/arena.h"
-#include "core/attribution.h"
 #include "kubectl/pod_card.h"
+#include "model/attribution.h"
 
 #define SEATING_MAX_PAST 8u
 

@@ -9,7 +9,7 @@
  */
 
 #include "base/sbuf.h"
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 /* Static texts, as the API writes them. */
 struct view words_mode(int mode);

@@ -9,7 +9,7 @@
  */
 
 #include "base/arena.h"
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 struct jmap_row;
 struct sbuf;

@@ -14,7 +14,7 @@
  */
 
 #include "base/arena.h"
-#include "core/report.h"
+#include "model/report.h"
 
 /*
  * Decodes the file. Entries and registered devices come sorted, each device once; texts are

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/device_id.h"
-#include "core/report.h"
+#include "model/device_id.h"
+#include "model/report.h"
 #include "schema/gpu_resource.h"
 
 #define FIRST_ITEMS 64u

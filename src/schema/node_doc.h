@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * node_doc - a core/v1 Node in Kubernetes' protobuf encoding, reduced to what core/node.h keeps.
+ * node_doc - a core/v1 Node in Kubernetes' protobuf encoding, reduced to what model/node.h keeps.
  *
  * Threads: any.
  * Limits:  NODE_MAX_LABELS labels and NODE_MAX_RESOURCES resources of the NVIDIA stack; what a
  *          node has beyond that is left out.
  */
 
-#include "core/node.h"
+#include "model/node.h"
 
 /*
  * Decodes one Node message (without the envelope of a single object). All texts are borrowed from

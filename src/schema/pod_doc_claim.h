@@ -10,7 +10,7 @@
  * Limits:  POD_MAX_CLAIMS uses; further ones are counted.
  */
 
-#include "core/pod.h"
+#include "model/pod.h"
 
 /* Which of the pod's uses of claims are known to be of which object. Zero at first. */
 struct pod_doc_claim_resolved {

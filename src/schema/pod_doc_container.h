@@ -10,7 +10,7 @@
  * Limits:  POD_MAX_CONTAINERS containers, POD_MAX_ALLOCATIONS devices; further ones are counted.
  */
 
-#include "core/pod.h"
+#include "model/pod.h"
 
 /*
  * Adds a Container, and its uses of claims; and notes in wants_gpu if it wants a GPU of the

@@ -8,7 +8,7 @@
  * Threads: any.
  */
 
-#include "core/pod.h"
+#include "model/pod.h"
 
 /*
  * Decodes the ObjectMeta of a Pod into fields, which are zero before; texts are borrowed from it.

@@ -3,13 +3,13 @@
 
 /*
  * policy_doc - the GPU operator's ClusterPolicy (nvidia.com/v1) from JSON, reduced to what
- * core/policy.h keeps.
+ * model/policy.h keeps.
  *
  * Threads: any.
  */
 
 #include "base/arena.h"
-#include "core/policy.h"
+#include "model/policy.h"
 
 /*
  * Decodes one object as the API server sends it; texts lie in arena. What the object leaves open

@@ -13,7 +13,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
-#include "core/device_id.h"
+#include "model/device_id.h"
 #include "wire/jmap.h"
 
 static const char *const source_state_names[] = {"", "ok", "error", "absent", NULL};

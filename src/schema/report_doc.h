@@ -9,7 +9,7 @@
  */
 
 #include "base/arena.h"
-#include "core/report.h"
+#include "model/report.h"
 
 struct jmap_row;
 struct sbuf;

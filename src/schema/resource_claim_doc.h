@@ -3,14 +3,14 @@
 
 /*
  * resource_claim_doc - a resource.k8s.io/v1 ResourceClaim in Kubernetes' protobuf encoding, reduced
- * to what core/resource_claim.h keeps.
+ * to what model/resource_claim.h keeps.
  *
  * Threads: any.
  * Limits:  RESOURCE_CLAIM_MAX_RESULTS results of drivers of GPUs, RESOURCE_CLAIM_MAX_CONSUMERS
  *          pods.
  */
 
-#include "core/resource_claim.h"
+#include "model/resource_claim.h"
 
 /*
  * Decodes one ResourceClaim message (without the envelope of a single object). All texts are

@@ -3,13 +3,13 @@
 
 /*
  * resource_slice_doc - a resource.k8s.io/v1 ResourceSlice in Kubernetes' protobuf encoding, reduced
- * to what core/resource_slice.h keeps.
+ * to what model/resource_slice.h keeps.
  *
  * Threads: any.
  * Limits:  RESOURCE_SLICE_MAX_DEVICES devices.
  */
 
-#include "core/resource_slice.h"
+#include "model/resource_slice.h"
 
 /*
  * Decodes one ResourceSlice message (without the envelope of a single object). All texts are

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
-#include "core/status_equal.h"
+#include "model/status_equal.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
-#include "core/report.h"
+#include "model/report.h"
 #include "schema/podresources_doc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
  * Threads: a test's own.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 void expect_text(struct view text, const char *expected);
 /* The array's texts, separated by commas. */

@@ -5,8 +5,8 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/status_equal.h"
 #include "lib/random_rows.h"
+#include "model/status_equal.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 

@@ -17,10 +17,10 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
-#include "core/device_id.h"
 #include "core/holding.h"
 #include "core/inventory.h"
-#include "core/status_equal.h"
+#include "model/device_id.h"
+#include "model/status_equal.h"
 
 #ifndef N_WORLDS /* hack/mutate makes do with fewer */
 #define N_WORLDS 1500

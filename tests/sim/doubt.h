@@ -8,7 +8,7 @@
  * Threads: any.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 /* before: the status that the object had; NULL: none. node: -1, the status names none that is. */
 void doubt_judge(const struct attribution_status *status, const struct attribution_status *before,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "core/attribution.h"
+#include "model/attribution.h"
 #include "sim/check.h"
 #include "sim/claims.h"
 #include "sim/oracle.h"

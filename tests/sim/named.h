@@ -9,7 +9,7 @@
  * Threads: any.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 #include "sim/world.h"
 
 /* before: the status that the object had; NULL: none. */

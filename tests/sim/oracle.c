@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "core/attribution.h"
-#include "core/report.h"
+#include "model/attribution.h"
+#include "model/report.h"
 #include "schema/attribution_doc.h"
 #include "sim/apiserver.h"
 #include "sim/cause.h"

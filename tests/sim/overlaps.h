@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 /* Two pods have, or had since then, one ID of the device at once. */
 bool overlaps_are_there(int gpu, uint64_t since);

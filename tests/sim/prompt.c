@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 #include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 #include "sim/world.h"
 
 /* Accuses the status of the device (NULL: there is none) of what is not so. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/status_equal.h"
 #include "lib/failing_malloc.h"
 #include "lib/golden.h"
+#include "model/status_equal.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 

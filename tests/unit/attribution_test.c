@@ -2,7 +2,7 @@
 
 #include "lib/test_main.h"
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 static struct condition conditions[] = {
 	{.type = VIEW_INIT("Attributed")}, {.type = VIEW_INIT("Ready")},

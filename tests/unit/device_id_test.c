@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/device_id.h"
+#include "model/device_id.h"
 
 #define UUID "11ba558d-3437-2335-2fd8-a78c8502f87f"
 

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
-#include "core/report.h"
+#include "model/report.h"
 #include "schema/holder_list.h"
 
 #define assert_text(view_, text_) assert_true(view_equal(view_, view_from(text_)))

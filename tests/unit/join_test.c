@@ -6,7 +6,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/status_equal.h"
+#include "model/status_equal.h"
 
 static struct build_world world;
 

@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/node.h"
+#include "model/node.h"
 
 static struct node_fields full(void)
 {

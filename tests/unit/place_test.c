@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "core/join.h"
-#include "core/node.h"
 #include "core/place.h"
+#include "model/node.h"
 
 #define MAX_ENDED 1024u /* as in core/place.c */
 

@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/pod.h"
+#include "model/pod.h"
 
 static struct pod_fields plain(void)
 {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/report.h"
 #include "lib/failing_malloc.h"
 #include "lib/golden.h"
+#include "model/report.h"
 #include "schema/podresources_doc.h"
 
 #define assert_text(view_, text_) assert_true(view_equal(view_, view_from(text_)))

@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/resource_claim.h"
+#include "model/resource_claim.h"
 
 static struct resource_claim_fields full(void)
 {

@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/resource_slice.h"
+#include "model/resource_slice.h"
 
 static const char long_text[1000]; /* longer than any may be */
 

@@ -2,7 +2,7 @@
 
 #include "lib/test_main.h"
 
-#include "core/status_equal.h"
+#include "model/status_equal.h"
 
 /* A status with one element in each array, and all that those point to. */
 struct full {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 #include <stddef.h>
 

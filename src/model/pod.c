@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/pod.h"
+#include "model/pod.h"
 
 #include <assert.h>
 #include <stddef.h>

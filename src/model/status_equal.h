@@ -7,7 +7,7 @@
  * Threads: any.
  */
 
-#include "core/attribution.h"
+#include "model/attribution.h"
 
 /*
  * True when every published field is the same, but for the memory that processes take, of tenants

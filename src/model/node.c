@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/node.h"
+#include "model/node.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One function a struct of core/attribution.h, member by member in its order. What processes take of
+ * One function a struct of model/attribution.h, member by member in its order. What processes take of
  * the memory, and how many they are, is left out: a status that is written for another reason
  * carries the newest figure. So is the report that the status was made from, for the same reason.
  */
 
-#include "core/status_equal.h"
+#include "model/status_equal.h"
 
 typedef bool (*element_equal_fn)(const void *a, const void *b);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/device_id.h"
+#include "model/device_id.h"
 
 #include <ctype.h>
 
