@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "core/gather.h"
 
 /*
  * One key is one node. A node is taken from the queue, joined, and stays taken until its writes
@@ -155,17 +156,23 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 {
 	struct inventory *inventory = reconciler->config.inventory;
 	uint64_t now = loop_now_ms(reconciler->config.loop);
+	const struct inventory_parts parts = inventory_parts(inventory);
 	struct join_input input;
 
 	arena_reset(&reconciler->arena);
-	if (inventory_gather(inventory, node_name, now, &reconciler->arena, &input, err) < 0)
+	if (gather_node(&parts, node_name, now, &reconciler->arena, &input, err) < 0)
 		return -1;
 	await_events(reconciler, node_name, input.report);
 	input.limits = &reconciler->config.limits;
 	input.now_wall_ms = clock_wall_ms();
 	if (join_node(&input, &reconciler->arena, ret, err) < 0)
 		return -1;
-	return inventory_take_result(inventory, node_name, ret, now, err);
+	return inventory_keep_recall(inventory, node_name, &(struct recall){
+		.doubts = ret->doubts, .n_doubts = ret->n_doubts,
+		.ended = ret->ended, .n_ended = ret->n_ended,
+		.settled_restart = ret->settled_restart,
+		.is_hearing_awaited = ret->is_hearing_awaited,
+	}, now, err);
 }
 
 static void look_again(struct reconciler *reconciler, struct view node_name, int64_t in_ms)

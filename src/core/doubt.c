@@ -25,7 +25,7 @@ struct share {
 };
 
 struct slot {
-	struct join_doubt doubt;
+	struct recall_doubt doubt;
 	bool is_used;
 	bool is_seen;
 };
@@ -37,7 +37,7 @@ struct doubt_book {
 	bool is_short;           /* a user found no room */
 	int64_t again_in_ms;     /* -1: nothing waits for time alone */
 	struct slot *slots;      /* n_max of them are used at most */
-	struct join_doubt *seen; /* n_max */
+	struct recall_doubt *seen; /* n_max */
 	struct share *shares;    /* n_max of them are used at most, and one more is there */
 	size_t n_slots, n_max, n, n_seen, n_users, n_shares, max_share;
 };
@@ -105,7 +105,7 @@ static bool take_users_room(struct doubt_book *book, uint64_t key)
 }
 
 /* NULL: there is no room. */
-static struct slot *add(struct doubt_book *book, struct join_doubt doubt)
+static struct slot *add(struct doubt_book *book, struct recall_doubt doubt)
 {
 	struct slot *slot = find(book, doubt.key);
 	if (slot->is_used)
@@ -169,7 +169,7 @@ bool doubt_counts(struct doubt_book *book, const struct doubt_fact *fact)
 
 	if (fact->is_published)
 		return true;
-	slot = add(book, (struct join_doubt){.key = key_of(fact)});
+	slot = add(book, (struct recall_doubt){.key = key_of(fact)});
 	if (slot)
 		see(book, slot);
 	if (book->is_silent)

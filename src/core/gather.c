@@ -12,7 +12,11 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/attribution_set.h"
+#include "core/claim.h"
 #include "core/grant.h"
+#include "core/pod_set.h"
+#include "core/resource_claim_set.h"
 #include "core/resource_slice_set.h"
 #include "model/device_id.h"
 
@@ -51,7 +55,7 @@ static int gather_pods(const struct place *place, struct arena *arena, struct jo
 	return 0;
 }
 
-/* Copies: what a join says of them comes back, and inventory_take_result() changes the list. */
+/* Copies: what a join says of them comes back, and inventory_keep_recall() changes the list. */
 static int gather_ended(const struct place *place, struct arena *arena, struct join_input *input,
 			struct error *err)
 {
@@ -100,23 +104,23 @@ static int gather_ends(const struct place *place, uint64_t now_ms, struct arena 
 }
 
 /* At the first List it was gone already, or its end would be remembered. */
-static int64_t ended_for(const struct gather_sources *sources, uint64_t now_ms)
+static int64_t ended_for(const struct inventory_parts *parts, uint64_t now_ms)
 {
-	uint64_t age = now_ms - sources->pods_known_at;
+	uint64_t age = now_ms - parts->pods_known_at;
 
-	assert(sources->pods_known_at <= now_ms);
-	return sources->pods_known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? (int64_t)age : -1;
+	assert(parts->pods_known_at <= now_ms);
+	return parts->pods_known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? (int64_t)age : -1;
 }
 
 static int gather_doubts(const struct place *place, uint64_t now_ms, struct arena *arena,
 			 struct join_input *input, struct error *err)
 {
-	struct join_doubt *doubts = arena_alloc(arena, place->n_doubts, sizeof(*doubts));
+	struct recall_doubt *doubts = arena_alloc(arena, place->n_doubts, sizeof(*doubts));
 
 	if (!doubts)
 		return error_no_memory(err);
 	for (size_t i = 0; i < place->n_doubts; i++)
-		doubts[i] = (struct join_doubt){
+		doubts[i] = (struct recall_doubt){
 			.key = place->doubts[i].key,
 			.age_ms = (int64_t)(now_ms - place->doubts[i].since),
 		};
@@ -127,7 +131,7 @@ static int gather_doubts(const struct place *place, uint64_t now_ms, struct aren
 
 /* The UIDs of pods that are named here, and those of them that are on other nodes. */
 struct named {
-	const struct gather_sources *sources;
+	const struct inventory_parts *parts;
 	const struct place *place;
 	struct view *elsewhere;
 	size_t n_elsewhere, cap;
@@ -135,7 +139,7 @@ struct named {
 
 static void note_named(struct named *named, struct view uid)
 {
-	const struct place *other = pod_set_place_of(named->sources->pods, uid);
+	const struct place *other = pod_set_place_of(named->parts->pods, uid);
 
 	assert(named->n_elsewhere < named->cap);
 	if (other && other != named->place)
@@ -203,14 +207,14 @@ static size_t fold_named(const struct named *named)
 	return n;
 }
 
-static int gather_elsewhere(const struct gather_sources *sources, const struct place *place,
+static int gather_elsewhere(const struct inventory_parts *parts, const struct place *place,
 			    struct arena *arena, struct join_input *input, struct error *err)
 {
 	static const struct report nothing;
 	const struct report *report = place->report ? place->report : &nothing;
 	const struct array *entries = &report->checkpoint.entries;
 	struct named named = {
-		.sources = sources,
+		.parts = parts,
 		.place = place,
 		.cap = count_named(report) + count_published(place),
 	};
@@ -233,7 +237,7 @@ static int gather_elsewhere(const struct gather_sources *sources, const struct p
 }
 
 /* No two pods have one name: of whom the List speaks is on another node, if the name is. */
-static int gather_foreign(const struct gather_sources *sources, const struct place *place,
+static int gather_foreign(const struct inventory_parts *parts, const struct place *place,
 			  struct arena *arena, struct join_input *input, struct error *err)
 {
 	const struct array list = place->report ? place->report->pod_resources : (struct array){0};
@@ -245,7 +249,7 @@ static int gather_foreign(const struct gather_sources *sources, const struct pla
 	for (uint32_t i = 0; i < list.count; i++) {
 		const struct report_pod_resource *said = ARRAY_AT(list, struct report_pod_resource,
 								  i);
-		const struct place *other = pod_set_place_of_name(sources->pods, said->namespace,
+		const struct place *other = pod_set_place_of_name(parts->pods, said->namespace,
 								  said->name);
 
 		is_foreign[i] = other && other != place;
@@ -255,7 +259,7 @@ static int gather_foreign(const struct gather_sources *sources, const struct pla
 
 /* The objects that a join is given, without repetition. */
 struct gathering {
-	const struct gather_sources *sources;
+	const struct inventory_parts *parts;
 	const struct place *place;
 	uint64_t now_ms;
 	struct join_previous *items;
@@ -268,9 +272,9 @@ static int64_t claimed_age(const struct gathering *gathering,
 			   const struct attribution_record *record)
 {
 	const struct place *owner = record->place;
-	int64_t age = claim_age(gathering->sources->claims, record->attribution.name,
+	int64_t age = claim_age(gathering->parts->claims, record->attribution.name,
 				gathering->place, gathering->now_ms);
-	int64_t since_start = (int64_t)(gathering->now_ms - gathering->sources->started_at);
+	int64_t since_start = (int64_t)(gathering->now_ms - gathering->parts->started_at);
 
 	assert(since_start >= 0);
 	if (!owner || owner == gathering->place || owner->report)
@@ -291,7 +295,7 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 	gathering->items[gathering->n++] = (struct join_previous){
 		.object = &record->attribution,
 		.claimed_age_ms = claimed_age(gathering, record),
-		.claimed_for_ms = claim_held_for(gathering->sources->claims,
+		.claimed_for_ms = claim_held_for(gathering->parts->claims,
 						 record->attribution.name, gathering->place,
 						 gathering->now_ms),
 		.is_named_elsewhere = !gathering->place->report && record->place &&
@@ -304,7 +308,7 @@ static void gather_named(struct gathering *gathering, struct view uuid)
 {
 	char buffer[CLAIM_NAME_SIZE];
 	const struct attribution_record *record = attribution_set_find(
-		gathering->sources->attributions, claim_object_name(uuid, buffer));
+		gathering->parts->attributions, claim_object_name(uuid, buffer));
 
 	if (record)
 		gather_object(gathering, record);
@@ -356,13 +360,13 @@ static void gather_api(struct gathering *gathering, const struct join_input *inp
 		gather_named(gathering, input->slice_devices[i].uuid);
 }
 
-static int gather_previous(const struct gather_sources *sources, const struct place *place,
+static int gather_previous(const struct inventory_parts *parts, const struct place *place,
 			   uint64_t now_ms, struct arena *arena, struct join_input *input,
 			   struct error *err)
 {
 	const struct report *report = place->report;
 	struct gathering gathering = {
-		.sources = sources,
+		.parts = parts,
 		.place = place,
 		.now_ms = now_ms,
 		.cap = count_links(&place->attributions) + 2 * LIMIT_REPORT_DEVICES,
@@ -385,7 +389,7 @@ static int gather_previous(const struct gather_sources *sources, const struct pl
 	return 0;
 }
 
-static int gather_contested(const struct gather_sources *sources, const struct place *place,
+static int gather_contested(const struct inventory_parts *parts, const struct place *place,
 			    uint64_t now_ms, struct arena *arena, struct join_input *input,
 			    struct error *err)
 {
@@ -399,10 +403,10 @@ static int gather_contested(const struct gather_sources *sources, const struct p
 		struct view uuid = ARRAY_AT(devices, struct report_device, i)->uuid;
 		char buffer[CLAIM_NAME_SIZE];
 		struct view name = claim_object_name(uuid, buffer);
-		int64_t age = claim_age(sources->claims, name, place, now_ms);
+		int64_t age = claim_age(parts->claims, name, place, now_ms);
 
 		if (age >= 0 && age < input->report_age_ms &&
-		    !attribution_set_find(sources->attributions, name))
+		    !attribution_set_find(parts->attributions, name))
 			uuids[input->n_contested++] = uuid;
 	}
 	return 0;
@@ -411,7 +415,7 @@ static int gather_contested(const struct gather_sources *sources, const struct p
 /* Dynamic resource allocation */
 
 /* The pod's claim of that name; NULL: the API server has none, or it was not seen yet. */
-static const struct resource_claim *find_claim(const struct gather_sources *sources,
+static const struct resource_claim *find_claim(const struct inventory_parts *parts,
 					       const struct pod *pod, struct view name)
 {
 	char key[KEY_SIZE];
@@ -422,7 +426,7 @@ static const struct resource_claim *find_claim(const struct gather_sources *sour
 	memcpy(key, namespace.ptr, namespace.len);
 	key[namespace.len] = '/';
 	memcpy(key + namespace.len + 1, name.ptr, name.len);
-	return resource_claim_set_find(sources->resource_claims,
+	return resource_claim_set_find(parts->resource_claims,
 				       (struct view){key, namespace.len + 1 + name.len});
 }
 
@@ -451,20 +455,20 @@ static bool is_settled(const struct grant_use *use)
  * Adds the uses of claims that are here. The others are under way, or of a version of the API that
  * is not read.
  */
-static void add_uses(const struct gather_sources *sources, const struct pod *pod,
+static void add_uses(const struct inventory_parts *parts, const struct pod *pod,
 		     struct grant_input *grants, struct grant_use *uses, bool *ret_lacks,
 		     bool *ret_awaits)
 {
 	uint32_t n_claims;
 	const struct pod_claim *claims = pod_claims(pod, &n_claims);
 	bool lacks = false;
-	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !sources->grants_known);
+	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !parts->grants_known);
 
 	for (uint32_t k = 0; k < n_claims; k++) {
 		const struct grant_use use = {
 			.pod = pod,
 			.use = &claims[k],
-			.claim = find_claim(sources, pod, claims[k].claim),
+			.claim = find_claim(parts, pod, claims[k].claim),
 		};
 
 		lacks |= !use.claim;
@@ -476,7 +480,7 @@ static void add_uses(const struct gather_sources *sources, const struct pod *pod
 	*ret_awaits = awaits && !pod_is_over(pod);
 }
 
-static int gather_uses(const struct gather_sources *sources, struct arena *arena,
+static int gather_uses(const struct inventory_parts *parts, struct arena *arena,
 		       struct join_input *input, struct grant_input *grants, struct error *err)
 {
 	struct grant_use *uses = arena_alloc(arena, count_uses(input), sizeof(*uses));
@@ -491,7 +495,7 @@ static int gather_uses(const struct gather_sources *sources, struct arena *arena
 	for (size_t i = 0; i < input->n_pods; i++) {
 		bool lacks, awaits;
 
-		add_uses(sources, input->pods[i], grants, uses, &lacks, &awaits);
+		add_uses(parts, input->pods[i], grants, uses, &lacks, &awaits);
 		if (lacks)
 			lacking[input->n_lacking++] = input->pods[i];
 		if (awaits)
@@ -527,18 +531,18 @@ static int gather_slices(const struct place *place, struct arena *arena, struct 
 }
 
 /* After gather_pods(). */
-static int gather_grants(const struct gather_sources *sources, struct place *place, uint64_t now_ms,
+static int gather_grants(const struct inventory_parts *parts, struct place *place, uint64_t now_ms,
 			 struct arena *arena, struct join_input *input, struct error *err)
 {
 	bool is_distrusted = place->slices_distrusted_until > now_ms;
 	struct grant_input grants = {0};
 	struct grant_result result;
 
-	if (gather_uses(sources, arena, input, &grants, err) < 0 ||
+	if (gather_uses(parts, arena, input, &grants, err) < 0 ||
 	    (!is_distrusted && gather_slices(place, arena, &grants, err) < 0) ||
 	    grant_compute(&grants, arena, &result, err) < 0)
 		return -1;
-	place_note_claims(sources->places, place, lacks_claims(input, &grants));
+	place_note_claims(parts->places, place, lacks_claims(input, &grants));
 	input->grants = result.grants;
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;
@@ -554,12 +558,12 @@ static int gather_grants(const struct gather_sources *sources, struct place *pla
  * A place keeps in mind when its Node went only while something hangs on it: where something does
  * again, or for the first time since the start, the Node may have gone just before.
  */
-static int64_t gone_for(const struct gather_sources *sources, const struct place *place,
+static int64_t gone_for(const struct inventory_parts *parts, const struct place *place,
 			uint64_t now_ms)
 {
-	uint64_t since = sources->nodes_known_at;
+	uint64_t since = parts->nodes_known_at;
 
-	if (place->node || !sources->nodes_known)
+	if (place->node || !parts->nodes_known)
 		return 0;
 	if (place->gone_at > since)
 		since = place->gone_at;
@@ -579,16 +583,26 @@ static bool is_of_former_boot(const struct place *place)
 	       !view_equal(report->boot_id, place->node->boot_id);
 }
 
-int gather_node(const struct gather_sources *sources, struct view node_name, uint64_t now_ms,
+/* Of the pods, and of the nodes that they are on. */
+static enum join_pods age_of_pods(const struct inventory_parts *parts)
+{
+	if (parts->pods_age == INVENTORY_DENIED)
+		return JOIN_PODS_DENIED;
+	return parts->pods_age == INVENTORY_CURRENT && parts->nodes_age == INVENTORY_CURRENT
+		       ? JOIN_PODS_CURRENT
+		       : JOIN_PODS_STALE;
+}
+
+int gather_node(const struct inventory_parts *parts, struct view node_name, uint64_t now_ms,
 		struct arena *arena, struct join_input *ret_input, struct error *err)
 {
-	struct place *place = place_find(sources->places, node_name);
+	struct place *place = place_find(parts->places, node_name);
 	struct join_input input = {
 		.node_name = node_name,
-		.intent = sources->intent,
-		.grants_unknown = !sources->grants_known,
-		.pods_age = sources->pods_age,
-		.grants_denied = !sources->grants_known,
+		.intent = parts->intent,
+		.grants_unknown = !parts->grants_known,
+		.pods_age = age_of_pods(parts),
+		.grants_denied = !parts->grants_known,
 		.ended_for_ms = -1,
 	};
 
@@ -599,7 +613,7 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	if (place->asked_at == 0)
 		place->asked_at = now_ms;
 	input.node = place->node;
-	input.node_gone_for_ms = gone_for(sources, place, now_ms);
+	input.node_gone_for_ms = gone_for(parts, place, now_ms);
 	input.report = place->report;
 	input.report_age_ms = (int64_t)(now_ms -
 					(place->report ? place->report_at : place->asked_at));
@@ -610,16 +624,16 @@ int gather_node(const struct gather_sources *sources, struct view node_name, uin
 	input.booted_after = place->booted_after;
 	input.is_of_former_boot = is_of_former_boot(place);
 	input.settled_restart = place->settled_restart;
-	input.ended_for_ms = ended_for(sources, now_ms);
+	input.ended_for_ms = ended_for(parts, now_ms);
 	if (gather_pods(place, arena, &input, err) < 0 ||
 	    gather_ended(place, arena, &input, err) < 0 ||
 	    gather_ends(place, now_ms, arena, &input, err) < 0 ||
 	    gather_doubts(place, now_ms, arena, &input, err) < 0 ||
-	    gather_elsewhere(sources, place, arena, &input, err) < 0 ||
-	    gather_foreign(sources, place, arena, &input, err) < 0 ||
-	    gather_grants(sources, place, now_ms, arena, &input, err) < 0 ||
-	    gather_previous(sources, place, now_ms, arena, &input, err) < 0 ||
-	    gather_contested(sources, place, now_ms, arena, &input, err) < 0)
+	    gather_elsewhere(parts, place, arena, &input, err) < 0 ||
+	    gather_foreign(parts, place, arena, &input, err) < 0 ||
+	    gather_grants(parts, place, now_ms, arena, &input, err) < 0 ||
+	    gather_previous(parts, place, now_ms, arena, &input, err) < 0 ||
+	    gather_contested(parts, place, now_ms, arena, &input, err) < 0)
 		return -1;
 	*ret_input = input;
 	return 0;

@@ -6,7 +6,6 @@
 
 #include "core/attribution_set.h"
 #include "core/claim.h"
-#include "core/gather.h"
 #include "core/node_set.h"
 #include "core/place.h"
 #include "core/pod_set.h"
@@ -436,20 +435,20 @@ void inventory_forget_report(struct inventory *inventory, struct view node_name)
 		forget_report(inventory, place);
 }
 
-int inventory_take_result(struct inventory *inventory, struct view node_name,
-			  const struct join_result *result, uint64_t now_ms, struct error *err)
+int inventory_keep_recall(struct inventory *inventory, struct view node_name,
+			  const struct recall *recall, uint64_t now_ms, struct error *err)
 {
 	struct place *place = place_find(&inventory->places, node_name);
 
 	if (!place)
 		return 0;
-	assert(result->ended || result->n_ended == 0);
-	place->awaits_hearing = result->is_hearing_awaited;
-	if (place_set_doubts(place, result->doubts, result->n_doubts, now_ms, err) < 0)
+	assert(recall->ended || recall->n_ended == 0);
+	place->awaits_hearing = recall->is_hearing_awaited;
+	if (place_set_doubts(place, recall->doubts, recall->n_doubts, now_ms, err) < 0)
 		return -1;
-	place->settled_restart = result->settled_restart;
-	for (size_t i = 0; i < result->n_ended; i++)
-		if (place_remember_ended(place, result->ended[i], 0, now_ms, err) < 0)
+	place->settled_restart = recall->settled_restart;
+	for (size_t i = 0; i < recall->n_ended; i++)
+		if (place_remember_ended(place, recall->ended[i], 0, now_ms, err) < 0)
 			return -1;
 	place_forget_ended(place, now_ms);
 	return 0;
@@ -503,28 +502,16 @@ int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct v
 		       : -1;
 }
 
-/* Gathering */
+/* What a join is made from */
 
 static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
 {
 	return inventory->synced[kind] && inventory->ages[kind] == INVENTORY_CURRENT;
 }
 
-/* Of the pods, and of the nodes that they are on. */
-static enum join_pods age_of_pods(const struct inventory *inventory)
+struct inventory_parts inventory_parts(struct inventory *inventory)
 {
-	if (inventory->ages[INVENTORY_PODS] == INVENTORY_DENIED)
-		return JOIN_PODS_DENIED;
-	return inventory->ages[INVENTORY_PODS] == INVENTORY_CURRENT &&
-			       inventory->ages[INVENTORY_NODES] == INVENTORY_CURRENT
-		       ? JOIN_PODS_CURRENT
-		       : JOIN_PODS_STALE;
-}
-
-int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
-		     struct arena *arena, struct join_input *ret_input, struct error *err)
-{
-	const struct gather_sources sources = {
+	return (struct inventory_parts){
 		.places = &inventory->places,
 		.claims = &inventory->claims,
 		.pods = &inventory->pods,
@@ -533,15 +520,13 @@ int inventory_gather(struct inventory *inventory, struct view node_name, uint64_
 		.intent = &inventory->policies.intent,
 		.grants_known = is_known(inventory, INVENTORY_RESOURCE_CLAIMS) &&
 				is_known(inventory, INVENTORY_RESOURCE_SLICES),
-		.pods_age = age_of_pods(inventory),
+		.pods_age = inventory->ages[INVENTORY_PODS],
+		.nodes_age = inventory->ages[INVENTORY_NODES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],
 		.nodes_known_at = inventory->synced_at[INVENTORY_NODES],
 		.pods_known_at = inventory->synced_at[INVENTORY_PODS],
 		.started_at = inventory->started_at,
 	};
-
-	assert(now_ms >= inventory->started_at);
-	return gather_node(&sources, node_name, now_ms, arena, ret_input, err);
 }
 
 /* The end */

@@ -11,14 +11,22 @@
  * Threads: the loop thread.
  */
 
-#include "base/intern.h"
+#include "base/arena.h"
 #include "base/store.h"
-#include "core/join.h"
 #include "core/place.h"
+#include "model/attribution.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "model/policy.h"
+#include "model/recall.h"
 #include "model/resource_claim.h"
 #include "model/resource_slice.h"
 
 struct inventory; /* opaque */
+struct attribution_set;
+struct claim_book;
+struct pod_set;
+struct resource_claim_set;
 
 /* Frees a report and its memory; called once by the inventory when it needs it no more. */
 typedef void (*inventory_release_fn)(void *owner);
@@ -127,7 +135,7 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
 /*
  * An unchanged report arrived, whose List was read at listed_at (as in core/join.h): its age starts
  * anew, which touches those it matters to if it was as old as stale_ms, and the node itself if its
- * last join waits for that (inventory_take_result()). False: no report of that node is kept.
+ * last join waits for that (inventory_keep_recall()). False: no report of that node is kept.
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms);
@@ -142,24 +150,34 @@ struct view inventory_named_boot(const struct inventory *inventory, struct view 
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 
+/* What a join is made from (core/gather.h): all borrowed, until the next change or for good. */
+struct inventory_parts {
+	struct place_book *places; /* notes what was missing */
+	const struct claim_book *claims;
+	const struct pod_set *pods;
+	const struct attribution_set *attributions;
+	const struct resource_claim_set *resource_claims;
+	const struct intent *intent;
+	bool grants_known; /* the ResourceClaims and ResourceSlices of the API server are all here */
+	enum inventory_age pods_age; /* if not current, the last that is known of them is here */
+	enum inventory_age nodes_age;
+	bool nodes_known;        /* the Nodes of the API server are all here, */
+	uint64_t nodes_known_at; /* since then, ms */
+	uint64_t pods_known_at;  /* since when its Pods are, ms; 0: they are not */
+	uint64_t started_at;     /* ms */
+};
+
+/* Neither fails nor allocates. */
+struct inventory_parts inventory_parts(struct inventory *inventory);
 /*
- * Fills *ret_input with all that is known of a node; arrays lie in arena, the rest is borrowed
- * until the next change of the inventory. limits and now_wall_ms are the caller's to set. Fails
- * with ERROR_NO_MEMORY or ERROR_LIMIT.
- */
-MUST_USE int inventory_gather(struct inventory *inventory, struct view node_name, uint64_t now_ms,
-			      struct arena *arena, struct join_input *ret_input, struct error *err);
-/*
- * Takes over what the next join of the node must know of this one: its doubts (core/doubt.h), the
- * kubelet's restart since which a List was complete, the ended UIDs, and whether a heartbeat may
- * change the result. To the UIDs the inventory adds those of pods that it saw deleted, and forgets
+ * Keeps what the next join of the node must know of the last one, instead of what the one before it
+ * said. To the UIDs that have ended the inventory adds those of pods that it saw deleted, and forgets
  * one when no join has named it for two minutes: a report that was on its way when the pod was
- * deleted must still find it. now_ms is that of inventory_gather(). Does nothing for a node that is
- * not known. Fails with ERROR_NO_MEMORY; a part may then be taken over.
+ * deleted must still find it. now_ms is when that join was given what is known. Does nothing for a
+ * node that is not known. Fails with ERROR_NO_MEMORY; a part may then be kept.
  */
-MUST_USE int inventory_take_result(struct inventory *inventory, struct view node_name,
-				   const struct join_result *result, uint64_t now_ms,
-				   struct error *err);
+MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node_name,
+				   const struct recall *recall, uint64_t now_ms, struct error *err);
 /* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
 					      struct place_refusals refused);

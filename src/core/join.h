@@ -20,13 +20,8 @@
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/policy.h"
+#include "model/recall.h"
 #include "model/report.h"
-
-/* Something that is seen, and does not count until it has been seen for a while (core/doubt.h). */
-struct join_doubt {
-	uint64_t key;
-	int64_t age_ms; /* since it was first seen, without a break, by the monotonic clock */
-};
 
 /* Times after which silence means something. */
 struct join_limits {
@@ -136,7 +131,7 @@ struct join_input {
 	const struct join_slice_device *slice_devices; /* by ResourceSlices */
 	size_t n_slice_devices;
 	uint32_t slice_devices_left_out; /* beyond what there is room for */
-	const struct join_doubt *doubts; /* what the last join said, and how old it is by now */
+	const struct recall_doubt *doubts; /* what the last join said, and how old it is by now */
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
 	enum join_pods pods_age;
@@ -180,7 +175,7 @@ struct join_result {
 	size_t n_devices;
 	struct view *ended;       /* UIDs that the next joins of this node must know as ended, */
 	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
-	const struct join_doubt *doubts; /* that the next join must know: replaces the caller's list */
+	const struct recall_doubt *doubts; /* that the next join must know: replaces the caller's list */
 	size_t n_doubts;
 	int64_t settled_restart; /* the kubelet's restart since which a List was complete; 0: none */
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */

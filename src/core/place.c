@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/join.h"
 #include "core/pod_set.h"
 #include "core/resource_slice_set.h"
 #include "model/device_id.h"
+#include "model/recall.h"
 
 #define MAX_ENDED 1024u
 
@@ -280,7 +280,7 @@ void place_forget_ended(struct place *place, uint64_t now_ms)
 		forget_first(place);
 }
 
-int place_set_doubts(struct place *place, const struct join_doubt *doubts, size_t n_doubts,
+int place_set_doubts(struct place *place, const struct recall_doubt *doubts, size_t n_doubts,
 		     uint64_t now_ms, struct error *err)
 {
 	struct place_doubt *kept = NULL;

@@ -17,8 +17,8 @@
 /* How long it is remembered who ended. */
 #define PLACE_ENDED_KEEP_MS 120000u
 
-struct join_doubt;
 struct node;
+struct recall_doubt;
 
 /* What joins could not use of what was said of a node. */
 struct place_refusals {
@@ -143,5 +143,5 @@ MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t
 void place_forget_ended(struct place *place, uint64_t now_ms);
 
 /* Takes over the doubts of a join instead of those that are there. Fails with ERROR_NO_MEMORY. */
-MUST_USE int place_set_doubts(struct place *place, const struct join_doubt *doubts,
+MUST_USE int place_set_doubts(struct place *place, const struct recall_doubt *doubts,
 			      size_t n_doubts, uint64_t now_ms, struct error *err);

@@ -19,7 +19,7 @@
 #include "base/compiler.h"
 #include "base/limits.h"
 #include "base/prng.h"
-#include "core/inventory.h"
+#include "core/gather.h"
 
 #ifndef N_WORLDS /* hack/mutate makes do with fewer */
 #define N_WORLDS 400
@@ -216,14 +216,14 @@ PRINTF_LIKE(2, 3) static void add_line(struct digest *digest, const char *format
 
 static void digest_inventory(struct inventory *inventory, unsigned node, struct digest *digest)
 {
+	const struct inventory_parts parts = inventory_parts(inventory);
 	struct join_input input;
 	struct arena arena;
 	struct error err;
 
 	*digest = (struct digest){0};
 	arena_init(&arena, LIMIT_MIB);
-	assert_int_equal(inventory_gather(inventory, view_from(nodes[node]), 0, &arena, &input,
-					  &err), 0);
+	assert_int_equal(gather_node(&parts, view_from(nodes[node]), 0, &arena, &input, &err), 0);
 	for (size_t i = 0; i < input.n_grants; i++) {
 		const struct join_grant *grant = &input.grants[i];
 

@@ -17,8 +17,8 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
+#include "core/gather.h"
 #include "core/holding.h"
-#include "core/inventory.h"
 #include "model/device_id.h"
 #include "model/status_equal.h"
 
@@ -713,7 +713,7 @@ static void check_rest(void)
 	assert_true(before.n_previous <= ARRAY_SIZE(previous));
 	memcpy(previous, world->previous, before.n_previous * sizeof(previous[0]));
 	assert_int_equal(build_world_count_writes(world), 0);
-	struct join_doubt doubts[DOUBT_MAX];
+	struct recall_doubt doubts[DOUBT_MAX];
 	size_t n_doubts = world->input.n_doubts;
 	memcpy(doubts, world->doubts, n_doubts * sizeof(doubts[0]));
 	int64_t again = world->result.again_in_ms;
@@ -890,8 +890,9 @@ static enum join_action join_rival(struct rivalry *rivalry, unsigned n)
 	struct join_input input;
 	struct join_result result;
 	struct error err;
-	assert_int_equal(inventory_gather(rivalry->inventory, view_from(rivals[n]), rivalry->now,
-					  &rivalry->arena, &input, &err), 0);
+	const struct inventory_parts parts = inventory_parts(rivalry->inventory);
+	assert_int_equal(gather_node(&parts, view_from(rivals[n]), rivalry->now, &rivalry->arena,
+				     &input, &err), 0);
 	input.limits = &limits;
 	input.now_wall_ms = BUILD_WORLD_NOW;
 	assert_int_equal(join_node(&input, &rivalry->arena, &result, &err), 0);

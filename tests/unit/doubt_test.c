@@ -36,7 +36,7 @@ static void begin(void)
 /* The next join is given what this one has seen, so much later. */
 static void end(int64_t later_ms)
 {
-	struct join_doubt *doubts;
+	struct recall_doubt *doubts;
 	result = (struct join_result){.again_in_ms = -1};
 	doubt_close(book, &result);
 	doubts = arena_alloc(&arena, result.n_doubts, sizeof(*doubts));
@@ -77,7 +77,7 @@ static void a_fact_counts_when_it_has_been_seen_for_so_long(void **state)
 		    {5000, true, -1}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (size_t k = 0; k < input.n_doubts; k++)
-			((struct join_doubt *)(uintptr_t)input.doubts)[k].age_ms +=
+			((struct recall_doubt *)(uintptr_t)input.doubts)[k].age_ms +=
 				rows[i].later_ms;
 		begin();
 		assert_int_equal(counts("a"), rows[i].counts);
@@ -201,7 +201,7 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 	begin();
 	(void)doubt_counts(book, &fact);
 	end(0);
-	struct join_doubt known = result.doubts[0];
+	struct recall_doubt known = result.doubts[0];
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		known.age_ms = rows[i].age_ms;
 		input.doubts = &known;
@@ -379,7 +379,7 @@ static void a_user_beyond_the_bound_of_a_silent_node_starts_nothing(void **state
 static void a_book_is_as_large_as_it_need_be(void **state)
 {
 	(void)state;
-	static const struct join_doubt known = {.key = 1};
+	static const struct recall_doubt known = {.key = 1};
 	struct error err;
 	assert_int_equal(doubt_open(&input, 0, &arena, &book, &err), 0);
 	assert_true(counts("a"));
@@ -405,7 +405,7 @@ static void a_book_is_as_large_as_it_need_be(void **state)
 static void doubts_that_belong_into_one_slot_find_another(void **state)
 {
 	(void)state;
-	static const struct join_doubt known[] = {{.key = 10, .age_ms = 1}, {.key = 20, .age_ms = 2}};
+	static const struct recall_doubt known[] = {{.key = 10, .age_ms = 1}, {.key = 20, .age_ms = 2}};
 	struct error err;
 	input.doubts = known;
 	input.n_doubts = ARRAY_SIZE(known);
@@ -437,7 +437,7 @@ static void without_memory_there_is_no_book(void **state)
 		arena_init(&arena, cap);
 		failed = doubt_open(&input, 8, &arena, &book, &err) < 0;
 		assert_true(!failed || err.kind == ERROR_NO_MEMORY);
-		assert_true(failed || cap > 8 * sizeof(struct join_doubt));
+		assert_true(failed || cap > 8 * sizeof(struct recall_doubt));
 	}
 }
 

@@ -4,7 +4,11 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
+#include "core/attribution_set.h"
+#include "core/claim.h"
 #include "core/gather.h"
+#include "core/pod_set.h"
+#include "core/resource_claim_set.h"
 #include "core/resource_slice_set.h"
 
 #define N_OBJECTS (3 * LIMIT_REPORT_DEVICES)
@@ -17,7 +21,7 @@ static struct pod_set pods;
 static struct attribution_set attributions;
 static struct resource_claim_set resource_claims;
 static struct resource_slice_set slices;
-static struct gather_sources sources;
+static struct inventory_parts parts;
 static struct arena arena;
 static char uuids[N_OBJECTS][48], names[N_OBJECTS][48];
 static struct report report;
@@ -35,7 +39,7 @@ static int set_up(void **state)
 	resource_slice_set_init(&slices, &places);
 	arena_init(&arena, 16 * LIMIT_MIB);
 	report = (struct report){.version = 1, .sources.nvml.state = REPORT_SOURCE_OK};
-	sources = (struct gather_sources){
+	parts = (struct inventory_parts){
 		.places = &places, .claims = &claims, .pods = &pods, .attributions = &attributions,
 		.resource_claims = &resource_claims, .grants_known = true, .started_at = 1000,
 	};
@@ -177,7 +181,7 @@ static struct join_input gather(const char *node, uint64_t now)
 	struct error err;
 
 	arena_reset(&arena);
-	assert_int_equal(gather_node(&sources, view_from(node), now, &arena, &input, &err), 0);
+	assert_int_equal(gather_node(&parts, view_from(node), now, &arena, &input, &err), 0);
 	return input;
 }
 
@@ -584,7 +588,7 @@ static void who_awaits_a_grant_has_a_claim_that_may_come_to_give_one(void **stat
 	assert_awaiting("q r ");
 	assert_int_equal(gather("a", NOW).n_lacking, 1);
 	/* By what cannot be read any of them may. */
-	sources.grants_known = false;
+	parts.grants_known = false;
 	assert_awaiting("n p q r s ");
 }
 
@@ -669,7 +673,7 @@ static void who_ended_before_the_first_list_did_so_however_early_that_came(void 
 	(void)state;
 	place_of("a");
 	assert_int_equal(gather("a", 1000).ended_for_ms, -1);
-	sources.pods_known_at = 1;
+	parts.pods_known_at = 1;
 	assert_int_equal(gather("a", 1000).ended_for_ms, 999);
 }
 
@@ -750,7 +754,7 @@ static void a_long_ended(void)
 
 static void many_doubts(void)
 {
-	static const struct join_doubt doubts[MANY];
+	static const struct recall_doubt doubts[MANY];
 	struct error err;
 
 	assert_int_equal(place_set_doubts(place_of("a"), doubts, MANY, NOW, &err), 0);
@@ -851,7 +855,7 @@ static bool fails_to_gather(struct arena *small, const struct join_input *whole)
 {
 	struct join_input input = {.n_pods = 77777};
 	struct error err = {0};
-	bool failed = gather_node(&sources, VIEW("a"), NOW, small, &input, &err) < 0;
+	bool failed = gather_node(&parts, VIEW("a"), NOW, small, &input, &err) < 0;
 
 	if (failed)
 		assert_int_equal(input.n_pods, 77777);

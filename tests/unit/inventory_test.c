@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/inventory.h"
+#include "core/gather.h"
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -158,31 +158,31 @@ static void put_report(struct world *world, const struct report *report, uint64_
 
 static struct join_input gather(struct world *world, const char *node, uint64_t now)
 {
+	const struct inventory_parts parts = inventory_parts(world->inventory);
 	static struct arena arena;
 	struct join_input input;
 	struct error err;
 
 	arena_deinit(&arena);
 	arena_init(&arena, 1 << 20);
-	assert_int_equal(
-		inventory_gather(world->inventory, view_from(node), now, &arena, &input, &err), 0);
+	assert_int_equal(gather_node(&parts, view_from(node), now, &arena, &input, &err), 0);
 	return input;
 }
 
-static void take_result(struct world *world, const char *node, const struct join_result *result,
+static void keep_recall(struct world *world, const char *node, const struct recall *recall,
 			uint64_t now)
 {
 	struct error err;
 
 	assert_int_equal(
-		inventory_take_result(world->inventory, view_from(node), result, now, &err), 0);
+		inventory_keep_recall(world->inventory, view_from(node), recall, now, &err), 0);
 }
 
 static void name_ended(struct world *world, struct view *ended, size_t n_ended, uint64_t now)
 {
-	const struct join_result result = {.ended = ended, .n_ended = n_ended};
+	const struct recall recall = {.ended = ended, .n_ended = n_ended};
 
-	take_result(world, "gpu-a", &result, now);
+	keep_recall(world, "gpu-a", &recall, now);
 }
 
 static void a_node_has_the_pods_that_the_api_places_on_it(void **state)
@@ -566,27 +566,27 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	const struct join_doubt doubts[] = {{7, 0}, {8, 500}};
+	const struct recall_doubt doubts[] = {{7, 0}, {8, 500}};
 	struct join_input input;
 
 	put_report(world, &report, 1000);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
-	take_result(world, "gpu-a", &(struct join_result){.doubts = doubts, .n_doubts = 2}, 1000);
+	keep_recall(world, "gpu-a", &(struct recall){.doubts = doubts, .n_doubts = 2}, 1000);
 	put_report(world, &report, 2000);
 	input = gather(world, "gpu-a", 4000);
 	assert_int_equal(input.n_doubts, 2);
 	assert_int_equal(input.doubts[0].key, 7);
 	assert_int_equal(input.doubts[0].age_ms, 3000);
 	assert_int_equal(input.doubts[1].age_ms, 3500);
-	take_result(world, "gpu-a",
-		    &(struct join_result){.doubts = input.doubts + 1, .n_doubts = 1}, 4000);
+	keep_recall(world, "gpu-a",
+		    &(struct recall){.doubts = input.doubts + 1, .n_doubts = 1}, 4000);
 	input = gather(world, "gpu-a", 5000);
 	assert_int_equal(input.n_doubts, 1);
 	assert_int_equal(input.doubts[0].key, 8);
 	assert_int_equal(input.doubts[0].age_ms, 4500);
 	assert_int_equal(gather(world, "gpu-b", 5000).n_doubts, 0);
-	take_result(world, "gpu-b", &(struct join_result){.doubts = doubts, .n_doubts = 2}, 5000);
-	take_result(world, "gpu-a", &(struct join_result){0}, 6000);
+	keep_recall(world, "gpu-b", &(struct recall){.doubts = doubts, .n_doubts = 2}, 5000);
+	keep_recall(world, "gpu-a", &(struct recall){0}, 6000);
 	assert_int_equal(gather(world, "gpu-a", 6000).n_doubts, 0);
 }
 
@@ -597,8 +597,8 @@ static void the_restart_since_which_a_list_was_complete_outlives_reports(void **
 
 	put_report(world, &report, 1000);
 	assert_int_equal(gather(world, "gpu-a", 1000).settled_restart, 0);
-	take_result(world, "gpu-a", &(struct join_result){.settled_restart = 77}, 1000);
-	take_result(world, "gpu-b", &(struct join_result){.settled_restart = 78}, 1000);
+	keep_recall(world, "gpu-a", &(struct recall){.settled_restart = 77}, 1000);
+	keep_recall(world, "gpu-b", &(struct recall){.settled_restart = 78}, 1000);
 	put_report(world, &report, 2000);
 	assert_int_equal(gather(world, "gpu-a", 2000).settled_restart, 77);
 	assert_int_equal(gather(world, "gpu-b", 2000).settled_restart, 0);
@@ -612,7 +612,7 @@ static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **st
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
 	for (int i = 0; i < 2; i++) {
-		take_result(world, "gpu-a", &(struct join_result){.is_hearing_awaited = i == 0},
+		keep_recall(world, "gpu-a", &(struct recall){.is_hearing_awaited = i == 0},
 			    1000);
 		assert_true(
 			inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
@@ -1881,9 +1881,9 @@ static void without_memory_nothing_is_gathered(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, "u1");
 	struct view named = VIEW("u9"), other = VIEW("n");
-	const struct join_doubt doubt = {1, 2};
-	const struct join_result ending = {.ended = &other, .n_ended = 1};
-	const struct join_result doubting = {.doubts = &doubt, .n_doubts = 1};
+	const struct recall_doubt doubt = {1, 2};
+	const struct recall ending = {.ended = &other, .n_ended = 1};
+	const struct recall doubting = {.doubts = &doubt, .n_doubts = 1};
 	struct error err;
 	bool failed = true;
 
@@ -1893,13 +1893,13 @@ static void without_memory_nothing_is_gathered(void **state)
 	put_slice(world, "gpu-a", 1, 1);
 	put_attribution(world, "gpu-a", 1);
 	name_ended(world, &named, 1, 1000);
+	const struct inventory_parts parts = inventory_parts(world->inventory);
 	for (size_t cap = 0; failed; cap += 8) {
 		struct join_input input = {.node_name = VIEW("before")};
 		struct arena arena;
 
 		arena_init(&arena, cap);
-		failed = inventory_gather(world->inventory, VIEW("gpu-a"), 1000, &arena, &input,
-					  &err) < 0;
+		failed = gather_node(&parts, VIEW("gpu-a"), 1000, &arena, &input, &err) < 0;
 		arena_deinit(&arena);
 		assert_true(view_equal(input.node_name, failed ? VIEW("before") : VIEW("gpu-a")));
 		assert_int_equal(input.n_pods, failed ? 0 : 1);
@@ -1907,12 +1907,12 @@ static void without_memory_nothing_is_gathered(void **state)
 	}
 	failing_malloc_at(1);
 	assert_int_equal(
-		inventory_take_result(world->inventory, VIEW("gpu-a"), &ending, 1000, &err), -1);
+		inventory_keep_recall(world->inventory, VIEW("gpu-a"), &ending, 1000, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_ended, 1);
 	failing_malloc_at(1);
 	assert_int_equal(
-		inventory_take_result(world->inventory, VIEW("gpu-a"), &doubting, 1000, &err), -1);
+		inventory_keep_recall(world->inventory, VIEW("gpu-a"), &doubting, 1000, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
 }

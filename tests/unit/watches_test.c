@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "controller/watches.h"
+#include "core/gather.h"
 #include "lib/golden.h"
 #include "lib/kube_bytes.h"
 
@@ -170,12 +171,13 @@ static void event_of(struct world *world, enum inventory_kind kind, const char *
 
 static struct join_input gather(struct world *world, const char *node)
 {
+	const struct inventory_parts parts = inventory_parts(world->inventory);
 	struct join_input input;
 	struct error err;
 
 	arena_reset(&world->arena);
-	assert_int_equal(inventory_gather(world->inventory, view_from(node), fake_now_ms,
-					  &world->arena, &input, &err), 0);
+	assert_int_equal(gather_node(&parts, view_from(node), fake_now_ms, &world->arena, &input, &err),
+			 0);
 	return input;
 }
 
