@@ -16,9 +16,9 @@
 #include "controller/shared_report.h"
 #include "controller/telemetry.h"
 #include "controller/watches.h"
-#include "core/inventory.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
+#include "model/inventory.h"
 
 /*
  * Started from the bottom up and freed from the top down: loop, client, inventory, then what works

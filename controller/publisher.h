@@ -14,10 +14,10 @@
  */
 
 #include "base/error.h"
-#include "core/inventory.h"
 #include "core/join.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
+#include "model/inventory.h"
 
 struct publisher;
 

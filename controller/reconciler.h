@@ -11,7 +11,7 @@
  */
 
 #include "base/error.h"
-#include "core/inventory.h"
+#include "model/inventory.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
 #include "kube/workqueue.h"

@@ -14,10 +14,10 @@
  */
 
 #include "base/error.h"
-#include "core/inventory.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
 #include "kube/reflector.h"
+#include "model/inventory.h"
 
 struct watches;
 

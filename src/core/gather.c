@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "core/attribution_set.h"
-#include "core/claim.h"
 #include "core/grant.h"
-#include "core/pod_set.h"
-#include "core/resource_claim_set.h"
-#include "core/resource_slice_set.h"
+#include "model/attribution_set.h"
+#include "model/claim.h"
 #include "model/device_id.h"
+#include "model/pod_set.h"
+#include "model/resource_claim_set.h"
+#include "model/resource_slice_set.h"
 
 /* A claim's key is longer than that of any claim that there can be. */
 #define KEY_SIZE 512u

@@ -8,8 +8,8 @@
  */
 
 #include "base/arena.h"
-#include "core/inventory.h"
 #include "core/join.h"
+#include "model/inventory.h"
 
 /*
  * Fills *ret_input with all that is known of a node; arrays lie in arena, the rest is borrowed

@@ -3,8 +3,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/attribution_set.h"
-#include "core/resource_slice_set.h"
+#include "model/attribution_set.h"
+#include "model/resource_slice_set.h"
 
 static struct place_book places;
 static struct claim_book claims;

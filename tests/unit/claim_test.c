@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "core/claim.h"
+#include "model/claim.h"
 
 #define N_PLACES 6u
 

@@ -4,12 +4,12 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/attribution_set.h"
-#include "core/claim.h"
 #include "core/gather.h"
-#include "core/pod_set.h"
-#include "core/resource_claim_set.h"
-#include "core/resource_slice_set.h"
+#include "model/attribution_set.h"
+#include "model/claim.h"
+#include "model/pod_set.h"
+#include "model/resource_claim_set.h"
+#include "model/resource_slice_set.h"
 
 #define N_OBJECTS (3 * LIMIT_REPORT_DEVICES)
 #define MANY 2000u

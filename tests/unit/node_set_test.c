@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/node_set.h"
+#include "model/node_set.h"
 
 static struct place_book places;
 static struct node_set set;

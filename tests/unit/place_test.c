@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "core/join.h"
-#include "core/place.h"
 #include "model/node.h"
+#include "model/place.h"
 
-#define MAX_ENDED 1024u /* as in core/place.c */
+#define MAX_ENDED 1024u /* as in model/place.c */
 
 static struct place_book book;
 static char touched[64];

@@ -4,7 +4,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/pod_set.h"
+#include "model/pod_set.h"
 
 static struct place_book places;
 static struct pod_set set;

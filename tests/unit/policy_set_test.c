@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/policy_set.h"
+#include "model/policy_set.h"
 
 static struct policy_set set;
 

@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/resource_claim_set.h"
+#include "model/resource_claim_set.h"
 
 static struct place_book places;
 static struct pod_set pods;

@@ -10,7 +10,7 @@
  */
 
 #include "base/store.h"
-#include "core/place.h"
+#include "model/place.h"
 #include "model/resource_slice.h"
 
 /* A node's devices fit into a handful; whoever writes for a node cannot make joins slow by more. */
@@ -35,7 +35,7 @@ void resource_slice_set_init(struct resource_slice_set *set, struct place_book *
 void resource_slice_set_deinit(struct resource_slice_set *set);
 /*
  * Adds or changes the slice, if it is newer; touches its node, and the one that it was of, whose
- * slices then count again (inventory_distrust_slices()). change and initial as in core/inventory.h.
+ * slices then count again (inventory_distrust_slices()). change and initial as in model/inventory.h.
  * Fails with ERROR_NO_MEMORY or ERROR_LIMIT; a present record stays.
  */
 MUST_USE int resource_slice_set_put(struct resource_slice_set *set,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/attribution_set.h"
+#include "model/attribution_set.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/place.h"
+#include "model/place.h"
 
 static struct attribution_record *record_of(struct store_entry *entry)
 {

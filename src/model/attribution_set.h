@@ -10,8 +10,8 @@
 
 #include "base/arena.h"
 #include "base/store.h"
-#include "core/claim.h"
 #include "model/attribution.h"
+#include "model/claim.h"
 
 struct attribution_record {
 	struct store_entry entry; /* by name */

@@ -10,7 +10,7 @@
 
 #include "base/intern.h"
 #include "base/store.h"
-#include "core/place.h"
+#include "model/place.h"
 #include "model/pod.h"
 
 struct pod_record {
@@ -37,7 +37,7 @@ void pod_set_init(struct pod_set *set, struct place_book *places);
 void pod_set_deinit(struct pod_set *set);
 /*
  * Adds or changes the pod, if it is newer; touches the nodes that may care. change and initial as
- * in core/inventory.h. Fails with ERROR_NO_MEMORY, ERROR_LIMIT, or ERROR_REJECTED for a UID that
+ * in model/inventory.h. Fails with ERROR_NO_MEMORY, ERROR_LIMIT, or ERROR_REJECTED for a UID that
  * another pod has; a present record stays.
  */
 MUST_USE int pod_set_put(struct pod_set *set, const struct pod_fields *fields,

@@ -9,7 +9,7 @@
  */
 
 #include "base/store.h"
-#include "core/pod_set.h"
+#include "model/pod_set.h"
 #include "model/resource_claim.h"
 
 struct resource_claim_set {
@@ -24,7 +24,7 @@ void resource_claim_set_init(struct resource_claim_set *set, const struct pod_se
 void resource_claim_set_deinit(struct resource_claim_set *set);
 /*
  * Adds or changes the claim, if it is newer; touches the nodes of the pods that it is, and was,
- * reserved for, and when it is new, those that lack one. change and initial as in core/inventory.h.
+ * reserved for, and when it is new, those that lack one. change and initial as in model/inventory.h.
  * Fails with ERROR_NO_MEMORY or ERROR_LIMIT; a present record stays.
  */
 MUST_USE int resource_claim_set_put(struct resource_claim_set *set,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/place.h"
+#include "model/place.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/pod_set.h"
-#include "core/resource_slice_set.h"
 #include "model/device_id.h"
+#include "model/pod_set.h"
 #include "model/recall.h"
+#include "model/resource_slice_set.h"
 
 #define MAX_ENDED 1024u
 

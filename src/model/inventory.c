@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/inventory.h"
+#include "model/inventory.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "core/attribution_set.h"
-#include "core/claim.h"
-#include "core/node_set.h"
-#include "core/place.h"
-#include "core/pod_set.h"
-#include "core/policy_set.h"
-#include "core/resource_claim_set.h"
-#include "core/resource_slice_set.h"
+#include "model/attribution_set.h"
+#include "model/claim.h"
+#include "model/node_set.h"
+#include "model/place.h"
+#include "model/pod_set.h"
+#include "model/policy_set.h"
+#include "model/resource_claim_set.h"
+#include "model/resource_slice_set.h"
 
 /*
  * Objects come in by name and are asked for by node. So every record hangs on a place, and each

@@ -31,15 +31,15 @@ struct place_refusals {
 struct place {
 	struct table_node link; /* by name */
 	struct view name;
-	struct list pods;             /* struct pod_record (core/pod_set.h) */
-	struct list attributions;     /* struct attribution_record (core/attribution_set.h) */
-	struct list slices;           /* struct resource_slice_record (core/resource_slice_set.h) */
+	struct list pods;             /* struct pod_record (model/pod_set.h) */
+	struct list attributions;     /* struct attribution_record (model/attribution_set.h) */
+	struct list slices;           /* struct resource_slice_record (model/resource_slice_set.h) */
 	size_t n_slices;
 	uint64_t slice_changes;          /* of these slices, how many were told */
 	uint64_t slices_distrusted_until; /* ms; see inventory_distrust_slices(); 0: they count */
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
-	const struct node *node;      /* owned by core/node_set.h; NULL: the API server has none */
+	const struct node *node;      /* owned by model/node_set.h; NULL: the API server has none */
 	uint64_t node_changes;        /* how often it came or went */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
 	const struct report *report;  /* the last accepted one, or NULL */

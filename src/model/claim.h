@@ -10,7 +10,7 @@
  * Limits:  none of its own: each node claims what its report lists, LIMIT_REPORT_DEVICES at most.
  */
 
-#include "core/place.h"
+#include "model/place.h"
 
 #define CLAIM_NAME_SIZE 253u
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/node_set.h"
+#include "model/node_set.h"
 
 #include <assert.h>
 #include <stdlib.h>

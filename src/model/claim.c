@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/claim.h"
+#include "model/claim.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
 
 #include "base/arena.h"
 #include "base/store.h"
-#include "core/place.h"
 #include "model/attribution.h"
 #include "model/node.h"
+#include "model/place.h"
 #include "model/pod.h"
 #include "model/policy.h"
 #include "model/recall.h"

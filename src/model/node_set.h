@@ -8,8 +8,8 @@
  */
 
 #include "base/store.h"
-#include "core/place.h"
 #include "model/node.h"
+#include "model/place.h"
 
 struct node_set {
 	struct store store;
