@@ -67,12 +67,17 @@ static int grow(struct table *table, struct error *err)
 	return 0;
 }
 
+int table_reserve(struct table *table, struct error *err)
+{
+	return table->count == table->n_buckets ? grow(table, err) : 0;
+}
+
 int table_add(struct table *table, struct table_node *node, struct error *err)
 {
 	struct view key = table->key(node);
 	uint32_t hash = view_hash(key);
 	assert(!find_hashed(table, key, hash));
-	if (table->count == table->n_buckets && grow(table, err) != 0)
+	if (table_reserve(table, err) != 0)
 		return -1;
 	struct table_node **bucket = bucket_of(table, hash);
 	*node = (struct table_node){.next = *bucket, .hash = hash};

@@ -32,6 +32,9 @@ void table_init(struct table *table, table_key_fn key);
 void table_deinit(struct table *table);
 /* The record with this key, or NULL. */
 struct table_node *table_find(const struct table *table, struct view key);
+/* Makes room for one more record, so that the next table_add() cannot fail. Fails with
+ * ERROR_NO_MEMORY. */
+MUST_USE int table_reserve(struct table *table, struct error *err);
 /* Adds a record; no record with its key may be there. Fails with ERROR_NO_MEMORY. */
 MUST_USE int table_add(struct table *table, struct table_node *node, struct error *err);
 /* Removes a record that is in the table. */

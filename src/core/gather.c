@@ -45,7 +45,7 @@ static int gather_pods(const struct place *place, struct arena *arena, struct jo
 	input->n_pods = n;
 	input->told_later = told_later;
 	for (struct list *l = place->pods.next; l != &place->pods; l = l->next) {
-		const struct pod_record *record = CONTAINER_OF(l, struct pod_record, link);
+		const struct pod_record *record = CONTAINER_OF(l, struct pod_record, base.link);
 
 		*pods++ = record->pod;
 		if (record->start_told_at > place->listed_told_at)
@@ -89,7 +89,7 @@ static int gather_ends(const struct place *place, uint64_t now_ms, struct arena 
 					    CONTAINER_OF(l, struct place_ended, link)->since),
 		};
 	for (struct list *l = place->pods.next; l != &place->pods; l = l->next) {
-		const struct pod_record *record = CONTAINER_OF(l, struct pod_record, link);
+		const struct pod_record *record = CONTAINER_OF(l, struct pod_record, base.link);
 
 		if (record->over_since > 0)
 			ends[n++] = (struct join_end){
@@ -162,7 +162,7 @@ static size_t count_named(const struct report *report)
 
 static const struct array *tenants_of(const struct list *link)
 {
-	return &CONTAINER_OF(link, struct attribution_record, link)->attribution.status.tenants;
+	return &CONTAINER_OF(link, struct attribution_record, base.link)->attribution.status.tenants;
 }
 
 static size_t count_published(const struct place *place)
@@ -271,7 +271,7 @@ struct gathering {
 static int64_t claimed_age(const struct gathering *gathering,
 			   const struct attribution_record *record)
 {
-	const struct place *owner = record->place;
+	const struct place *owner = record->base.place;
 	int64_t age = claim_age(gathering->parts->claims, record->attribution.name,
 				gathering->place, gathering->now_ms);
 	int64_t since_start = (int64_t)(gathering->now_ms - gathering->parts->started_at);
@@ -298,9 +298,10 @@ static void gather_object(struct gathering *gathering, const struct attribution_
 		.claimed_for_ms = claim_held_for(gathering->parts->claims,
 						 record->attribution.name, gathering->place,
 						 gathering->now_ms),
-		.is_named_elsewhere = !gathering->place->report && record->place &&
-				      record->place != gathering->place &&
-				      place_names_device(record->place, record->attribution.uuid),
+		.is_named_elsewhere = !gathering->place->report && record->base.place &&
+				      record->base.place != gathering->place &&
+				      attribution_set_is_named(record->base.place,
+							       record->attribution.uuid),
 	};
 }
 
@@ -376,7 +377,7 @@ static int gather_previous(const struct inventory_parts *parts, const struct pla
 	if (!gathering.items)
 		return error_no_memory(err);
 	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next)
-		gather_object(&gathering, CONTAINER_OF(l, struct attribution_record, link));
+		gather_object(&gathering, CONTAINER_OF(l, struct attribution_record, base.link));
 	for (uint32_t i = 0; report && i < report->devices.count; i++)
 		gather_named(&gathering, ARRAY_AT(report->devices, struct report_device, i)->uuid);
 	if (report && report->sources.nvml.state != REPORT_SOURCE_OK)
@@ -525,7 +526,7 @@ static int gather_slices(const struct place *place, struct arena *arena, struct 
 	for (struct list *l = place->slices.next; l != &place->slices; l = l->next) {
 		assert(grants->n_slices < place->n_slices);
 		slices[grants->n_slices++] =
-			CONTAINER_OF(l, struct resource_slice_record, link)->slice;
+			CONTAINER_OF(l, struct resource_slice_record, base.link)->slice;
 	}
 	return 0;
 }

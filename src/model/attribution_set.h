@@ -9,44 +9,41 @@
  */
 
 #include "base/arena.h"
-#include "base/store.h"
 #include "model/attribution.h"
 #include "model/claim.h"
+#include "model/record_set.h"
 
 struct attribution_record {
-	struct store_entry entry; /* by name */
+	struct record base; /* by name; its place: of status.nodeName, NULL when that is empty */
 	struct arena arena;
+	struct arena *take; /* what the contents lie in until the record is kept */
 	struct attribution attribution;
-	struct place *place; /* of status.nodeName; NULL when that is empty */
-	struct list link;    /* in place->attributions */
 };
 
 struct attribution_set {
-	struct store store;
-	struct place_book *places;
+	struct record_set records;
 	const struct claim_book *claims;
 };
 
 /* places and claims are borrowed and must outlive the set. */
 void attribution_set_init(struct attribution_set *set, struct place_book *places,
 			  const struct claim_book *claims);
-/* All objects must have been removed. */
-void attribution_set_deinit(struct attribution_set *set);
 /*
  * Adds or changes the object, if it is newer; takes over the arena's memory then. Touches the node
- * that holds it and those that report its device. Fails with ERROR_NO_MEMORY.
+ * that holds it and those that report its device; and when the object goes and nobody reports that,
+ * those without an agent that are told to have it. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,
-				 struct arena *take_arena, enum store_change change,
-				 uint64_t version, bool initial, struct error *err);
-/*
- * Removes and frees the record of an entry of the store. Touches the node that held it and those
- * that report its device, or, if none does, those without an agent that are told to have it.
- */
-void attribution_set_remove(struct attribution_set *set, struct store_entry *entry);
+				 struct arena *take_arena, const struct record_event *event,
+				 struct error *err);
 /* The record with that name, or NULL. */
-struct attribution_record *attribution_set_find(const struct attribution_set *set,
-						struct view name);
+const struct attribution_record *attribution_set_find(const struct attribution_set *set,
+						      struct view name);
 /* Walks all: the first for NULL; NULL at the end. */
 const struct attribution *attribution_set_next(const struct attribution_set *set,
 					       const struct attribution *attribution);
+/*
+ * True when what the API server has of the node says that the device of that UUID is there: the
+ * kubelet told a pod so that is not over, or a slice describes it or a part of it.
+ */
+bool attribution_set_is_named(const struct place *place, struct view uuid);

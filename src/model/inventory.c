@@ -14,9 +14,9 @@
 #include "model/resource_slice_set.h"
 
 /*
- * Objects come in by name and are asked for by node. So every record hangs on a place, and each
- * kind has a set that knows its records; here they are put together, and what is the same for all
- * of them is done once.
+ * Objects come in by name and are asked for by node. So every record hangs on a place. What is the
+ * same for all kinds is done once in record_set, what is particular to one stands in its set; here
+ * they are put together.
  */
 
 #define SLICES_DISTRUSTED_MS 30000u
@@ -25,12 +25,12 @@ struct inventory {
 	struct place_book places;
 	struct claim_book claims;
 	struct pod_set pods;
-	struct node_set nodes;
+	struct record_set nodes;
 	struct policy_set policies;
 	struct attribution_set attributions;
 	struct resource_claim_set resource_claims;
 	struct resource_slice_set resource_slices;
-	struct store *stores[INVENTORY_N_KINDS]; /* those of the sets */
+	struct record_set *sets[INVENTORY_N_KINDS]; /* these */
 	bool synced[INVENTORY_N_KINDS];
 	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
 	enum inventory_age ages[INVENTORY_N_KINDS];
@@ -47,16 +47,16 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	claim_book_init(&inventory->claims);
 	pod_set_init(&inventory->pods, &inventory->places);
 	node_set_init(&inventory->nodes, &inventory->places);
-	policy_set_init(&inventory->policies);
+	policy_set_init(&inventory->policies, &inventory->places);
 	attribution_set_init(&inventory->attributions, &inventory->places, &inventory->claims);
 	resource_claim_set_init(&inventory->resource_claims, &inventory->pods);
 	resource_slice_set_init(&inventory->resource_slices, &inventory->places);
-	inventory->stores[INVENTORY_PODS] = &inventory->pods.store;
-	inventory->stores[INVENTORY_NODES] = &inventory->nodes.store;
-	inventory->stores[INVENTORY_POLICIES] = &inventory->policies.store;
-	inventory->stores[INVENTORY_ATTRIBUTIONS] = &inventory->attributions.store;
-	inventory->stores[INVENTORY_RESOURCE_CLAIMS] = &inventory->resource_claims.store;
-	inventory->stores[INVENTORY_RESOURCE_SLICES] = &inventory->resource_slices.store;
+	inventory->sets[INVENTORY_PODS] = &inventory->pods.records;
+	inventory->sets[INVENTORY_NODES] = &inventory->nodes;
+	inventory->sets[INVENTORY_POLICIES] = &inventory->policies.records;
+	inventory->sets[INVENTORY_ATTRIBUTIONS] = &inventory->attributions.records;
+	inventory->sets[INVENTORY_RESOURCE_CLAIMS] = &inventory->resource_claims.records;
+	inventory->sets[INVENTORY_RESOURCE_SLICES] = &inventory->resource_slices.records;
 	inventory->started_at = now_ms;
 	*ret_inventory = inventory;
 	return 0;
@@ -87,91 +87,88 @@ static bool is_initial(const struct inventory *inventory, enum inventory_kind ki
 	return !inventory->synced[kind];
 }
 
+static struct record_event event_of(const struct inventory *inventory, enum inventory_kind kind,
+				    enum store_change change, uint64_t version)
+{
+	return (struct record_event){
+		.change = change,
+		.version = version,
+		.is_initial = is_initial(inventory, kind),
+	};
+}
+
 int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 		      enum store_change change, uint64_t version, uint64_t now_ms,
 		      struct error *err)
 {
-	return pod_set_put(&inventory->pods, fields, change, version, now_ms,
-			   is_initial(inventory, INVENTORY_PODS), err);
+	struct record_event event = event_of(inventory, INVENTORY_PODS, change, version);
+
+	event.now_ms = now_ms;
+	return pod_set_put(&inventory->pods, fields, &event, err);
 }
 
 int inventory_put_node(struct inventory *inventory, const struct node_fields *fields,
 		       enum store_change change, uint64_t version, struct error *err)
 {
-	return node_set_put(&inventory->nodes, fields, change, version,
-			    is_initial(inventory, INVENTORY_NODES), err);
+	struct record_event event = event_of(inventory, INVENTORY_NODES, change, version);
+
+	return node_set_put(&inventory->nodes, fields, &event, err);
 }
 
 int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
 			 enum store_change change, uint64_t version, struct error *err)
 {
-	bool changed;
+	struct record_event event = event_of(inventory, INVENTORY_POLICIES, change, version);
 
-	if (policy_set_put(&inventory->policies, policy, change, version, &changed, err) < 0)
-		return -1;
-	if (changed)
-		place_touch_all(&inventory->places, is_initial(inventory, INVENTORY_POLICIES));
-	return 0;
+	return policy_set_put(&inventory->policies, policy, &event, err);
 }
 
 int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,
 			      struct arena *take_arena, enum store_change change,
 			      uint64_t version, struct error *err)
 {
-	return attribution_set_put(&inventory->attributions, attribution, take_arena, change,
-				   version, is_initial(inventory, INVENTORY_ATTRIBUTIONS), err);
+	struct record_event event = event_of(inventory, INVENTORY_ATTRIBUTIONS, change, version);
+
+	return attribution_set_put(&inventory->attributions, attribution, take_arena, &event, err);
 }
 
 int inventory_put_resource_claim(struct inventory *inventory,
 				 const struct resource_claim_fields *fields,
 				 enum store_change change, uint64_t version, struct error *err)
 {
-	return resource_claim_set_put(&inventory->resource_claims, fields, change, version,
-				      is_initial(inventory, INVENTORY_RESOURCE_CLAIMS), err);
+	struct record_event event = event_of(inventory, INVENTORY_RESOURCE_CLAIMS, change, version);
+
+	return resource_claim_set_put(&inventory->resource_claims, fields, &event, err);
 }
 
 int inventory_put_resource_slice(struct inventory *inventory,
 				 const struct resource_slice_fields *fields,
 				 enum store_change change, uint64_t version, struct error *err)
 {
-	return resource_slice_set_put(&inventory->resource_slices, fields, change, version,
-				      is_initial(inventory, INVENTORY_RESOURCE_SLICES), err);
+	struct record_event event = event_of(inventory, INVENTORY_RESOURCE_SLICES, change, version);
+
+	return resource_slice_set_put(&inventory->resource_slices, fields, &event, err);
 }
 
+/* That something goes is news also before the first state is complete, but for a policy. */
 static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 			 struct store_entry *entry, uint64_t now_ms)
 {
+	const struct record_event event = {
+		.change = STORE_DELETE,
+		.now_ms = now_ms,
+		.is_initial = kind == INVENTORY_POLICIES && is_initial(inventory, kind),
+	};
+
 	assert(entry);
-	switch (kind) {
-	case INVENTORY_PODS:
-		pod_set_remove(&inventory->pods, entry, now_ms);
-		break;
-	case INVENTORY_NODES:
-		node_set_remove(&inventory->nodes, entry, now_ms);
-		break;
-	case INVENTORY_POLICIES:
-		policy_set_remove(&inventory->policies, entry);
-		place_touch_all(&inventory->places, is_initial(inventory, kind));
-		break;
-	case INVENTORY_ATTRIBUTIONS:
-		attribution_set_remove(&inventory->attributions, entry);
-		break;
-	case INVENTORY_RESOURCE_CLAIMS:
-		resource_claim_set_remove(&inventory->resource_claims, entry);
-		break;
-	case INVENTORY_RESOURCE_SLICES:
-		resource_slice_set_remove(&inventory->resource_slices, entry);
-		break;
-	case INVENTORY_N_KINDS:
-		break;
-	}
+	record_set_remove(inventory->sets[kind], CONTAINER_OF(entry, struct record, entry), &event);
 }
 
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version)
 {
 	assert(kind < INVENTORY_N_KINDS && change != STORE_DELETE);
-	struct store *store = inventory->stores[kind];
+	struct store *store = &inventory->sets[kind]->store;
 	struct store_entry *entry = store_find(store, key);
 	bool newer;
 
@@ -192,7 +189,7 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 	struct store_entry *entry;
 
 	assert(kind < INVENTORY_N_KINDS);
-	if (store_judge(inventory->stores[kind], key, STORE_DELETE, version, &entry) ==
+	if (store_judge(&inventory->sets[kind]->store, key, STORE_DELETE, version, &entry) ==
 	    STORE_REMOVE)
 		remove_entry(inventory, kind, entry, now_ms);
 }
@@ -200,7 +197,7 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind)
 {
 	assert(kind < INVENTORY_N_KINDS);
-	store_begin_replace(inventory->stores[kind]);
+	store_begin_replace(&inventory->sets[kind]->store);
 }
 
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind,
@@ -210,7 +207,7 @@ void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind
 	struct store_entry *entry;
 
 	assert(now_ms >= inventory->started_at);
-	while ((entry = store_sweep(inventory->stores[kind])))
+	while ((entry = store_sweep(&inventory->sets[kind]->store)))
 		remove_entry(inventory, kind, entry, now_ms);
 	inventory->synced[kind] = true;
 	if (!first)
@@ -254,7 +251,7 @@ bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind 
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind)
 {
 	assert(kind < INVENTORY_N_KINDS);
-	return inventory->stores[kind]->table.count;
+	return inventory->sets[kind]->store.table.count;
 }
 
 struct inventory_unused inventory_unused(const struct inventory *inventory)
@@ -300,8 +297,8 @@ static void touch_holders(const struct inventory *inventory, const struct place 
 	for (uint32_t i = 0; report && i < report->devices.count; i++) {
 		const struct attribution_record *record = object_of(inventory, report, i);
 
-		if (record && record->place != place)
-			place_touch(&inventory->places, record->place, false);
+		if (record && record->base.place != place)
+			place_touch(&inventory->places, record->base.place, false);
 	}
 }
 
@@ -310,7 +307,7 @@ static void touch_rivals(const struct inventory *inventory, const struct place *
 {
 	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next) {
 		struct view name =
-			CONTAINER_OF(l, struct attribution_record, link)->attribution.name;
+			CONTAINER_OF(l, struct attribution_record, base.link)->attribution.name;
 		const struct place *rival;
 
 		for (unsigned i = 0; (rival = claim_place(&inventory->claims, name, i)); i++)
@@ -468,10 +465,10 @@ bool inventory_slice(const struct inventory *inventory, struct view node_name, s
 	for (link = place->slices.next; i > 0; i--)
 		link = link->next;
 	assert(link != &place->slices); /* there are as many as are counted */
-	record = CONTAINER_OF(link, struct resource_slice_record, link);
+	record = CONTAINER_OF(link, struct resource_slice_record, base.link);
 	*ret_slice = (struct inventory_slice){
 		.name = record->slice->name,
-		.version = record->entry.version,
+		.version = record->base.entry.version,
 	};
 	return true;
 }
@@ -543,19 +540,6 @@ static void free_reports(struct inventory *inventory)
 	}
 }
 
-static void free_kind(struct inventory *inventory, enum inventory_kind kind)
-{
-	struct table *table = &inventory->stores[kind]->table;
-	struct table_node *node = table_next(table, NULL);
-
-	while (node) {
-		struct store_entry *entry = CONTAINER_OF(node, struct store_entry, node);
-
-		node = table_next(table, node);
-		remove_entry(inventory, kind, entry, 0);
-	}
-}
-
 void inventory_free(struct inventory *inventory)
 {
 	if (!inventory)
@@ -563,12 +547,7 @@ void inventory_free(struct inventory *inventory)
 	inventory->places.touch = NULL;
 	free_reports(inventory);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
-		free_kind(inventory, (enum inventory_kind)i);
-	resource_slice_set_deinit(&inventory->resource_slices);
-	resource_claim_set_deinit(&inventory->resource_claims);
-	attribution_set_deinit(&inventory->attributions);
-	policy_set_deinit(&inventory->policies);
-	node_set_deinit(&inventory->nodes);
+		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);
 	claim_book_deinit(&inventory->claims);
 	place_book_deinit(&inventory->places);

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/device_id.h"
-#include "model/pod_set.h"
 #include "model/recall.h"
-#include "model/resource_slice_set.h"
 
 #define MAX_ENDED 1024u
 
@@ -165,41 +162,6 @@ bool place_reports_device(const struct report *report, struct view object_name)
 	for (uint32_t i = 0; i < report->devices.count; i++)
 		if (view_equal_ignoring_case(
 			    ARRAY_AT(report->devices, struct report_device, i)->uuid, object_name))
-			return true;
-	return false;
-}
-
-static bool is_told_to_pod(const struct pod *pod, struct view uuid)
-{
-	uint32_t n;
-	const struct pod_allocation *allocations = pod_allocations(pod, &n);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (view_equal_ignoring_case(device_id_parse(allocations[i].id).uuid, uuid))
-			return !pod_is_over(pod);
-	return false;
-}
-
-static bool is_in_slice(const struct resource_slice *slice, struct view uuid)
-{
-	for (uint32_t i = 0; i < slice->devices.count; i++) {
-		const struct resource_slice_device *device =
-			ARRAY_AT(slice->devices, struct resource_slice_device, i);
-
-		if (view_equal_ignoring_case(device->uuid, uuid) ||
-		    view_equal_ignoring_case(device->parent_uuid, uuid))
-			return true;
-	}
-	return false;
-}
-
-bool place_names_device(const struct place *place, struct view uuid)
-{
-	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
-		if (is_told_to_pod(CONTAINER_OF(l, struct pod_record, link)->pod, uuid))
-			return true;
-	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
-		if (is_in_slice(CONTAINER_OF(l, struct resource_slice_record, link)->slice, uuid))
 			return true;
 	return false;
 }

@@ -121,11 +121,6 @@ bool place_reports_name(const struct place *place, struct view namespace, struct
 /* True when the report names the device of the object with that name. */
 bool place_reports_device(const struct report *report, struct view object_name);
 /*
- * True when what the API server has of the node says that the device of that UUID is there: the
- * kubelet told a pod so that is not over, or a slice describes it or a part of it.
- */
-bool place_names_device(const struct place *place, struct view uuid);
-/*
  * Notes what a join refused, and returns how much of it is new: what the same content of a report
  * was refused for before is not counted again.
  */

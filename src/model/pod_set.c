@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/pod_set.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "model/device_id.h"
 
-static struct view record_key(const struct table_node *node)
+static struct pod_set *set_of(struct record_set *records)
 {
-	return pod_key(CONTAINER_OF(node, struct pod_record, entry.node)->pod);
+	return CONTAINER_OF(records, struct pod_set, records);
+}
+
+static struct pod_record *record_of(struct record *record)
+{
+	return CONTAINER_OF(record, struct pod_record, base);
+}
+
+static const struct pod *pod_of(const struct record *record)
+{
+	return CONTAINER_OF(record, struct pod_record, base)->pod;
 }
 
 static struct view record_uid(const struct table_node *node)
@@ -17,25 +27,9 @@ static struct view record_uid(const struct table_node *node)
 	return pod_uid(CONTAINER_OF(node, struct pod_record, by_uid)->pod);
 }
 
-static struct pod_record *record_of(struct store_entry *entry)
+static bool are_equal(const struct record *a, const struct record *b)
 {
-	return CONTAINER_OF(entry, struct pod_record, entry);
-}
-
-void pod_set_init(struct pod_set *set, struct place_book *places)
-{
-	store_init(&set->store, record_key);
-	table_init(&set->by_uid, record_uid);
-	intern_init(&set->intern);
-	set->places = places;
-}
-
-void pod_set_deinit(struct pod_set *set)
-{
-	assert(set->store.table.count == 0);
-	store_deinit(&set->store);
-	table_deinit(&set->by_uid);
-	intern_deinit(&set->intern);
+	return pod_equal(pod_of(a), pod_of(b));
 }
 
 static bool is_told(const struct pod *pod)
@@ -46,24 +40,6 @@ static bool is_told(const struct pod *pod)
 	return n > 0;
 }
 
-static void place_pod(struct pod_record *record, struct place *place)
-{
-	record->place = place;
-	if (!place)
-		return;
-	list_append(&place->pods, &record->link);
-	place->n_told += is_told(record->pod);
-}
-
-static void displace_pod(struct pod_record *record)
-{
-	assert(!record->place == list_is_empty(&record->link));
-	assert(!record->place || record->place->n_told >= is_told(record->pod));
-	list_remove(&record->link);
-	if (record->place)
-		record->place->n_told -= is_told(record->pod);
-}
-
 /* Whether a join of the place can see the pod. */
 static bool matters(const struct place *place, const struct pod *pod)
 {
@@ -72,6 +48,13 @@ static bool matters(const struct place *place, const struct pod *pod)
 	return pod_wants_gpu(pod) || place_reports_uid(place, pod_uid(pod)) ||
 	       place_reports_name(place, pod_namespace(pod), pod_name(pod)) ||
 	       (pod_config_hash(pod).len > 0 && place_reports_uid(place, pod_config_hash(pod)));
+}
+
+static void touch(const struct pod_set *set, const struct pod_record *record,
+		  const struct record_event *event)
+{
+	if (matters(record->base.place, record->pod))
+		place_touch(set->records.places, record->base.place, event->is_initial);
 }
 
 /* Without memory for it a late report shows the pod as Pending for a while: it is gone all the same. */
@@ -86,31 +69,35 @@ static void remember_uid(struct place *place, struct view uid, uint64_t since_ms
 /* A pod that a report may still name for a while is remembered as ended. */
 static void remember(struct pod_record *record, uint64_t now_ms)
 {
+	struct place *place = record->base.place;
 	struct view hash = pod_config_hash(record->pod);
 	uint64_t since = record->over_since > 0 ? record->over_since : now_ms;
 
-	if (!matters(record->place, record->pod))
+	if (!matters(place, record->pod))
 		return;
-	remember_uid(record->place, pod_uid(record->pod), since, now_ms);
+	remember_uid(place, pod_uid(record->pod), since, now_ms);
 	if (hash.len > 0)
-		remember_uid(record->place, hash, since, now_ms);
+		remember_uid(place, hash, since, now_ms);
 }
 
-void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms)
+static int admit(struct record_set *records, const struct record *record, const struct record *old,
+		 struct error *err)
 {
-	struct pod_record *record = record_of(entry);
+	(void)record;
+	(void)old;
+	return table_reserve(&set_of(records)->by_uid, err);
+}
 
-	if (matters(record->place, record->pod))
-		place_touch(set->places, record->place, false);
-	remember(record, now_ms);
-	assert(set->n_left_out >= pod_left_out(record->pod));
+static void leave(struct pod_set *set, struct pod_record *record, bool has_ended,
+		  const struct record_event *event)
+{
+	touch(set, record, event);
+	if (has_ended)
+		remember(record, event->now_ms);
 	set->n_left_out -= pod_left_out(record->pod);
-	store_remove(&set->store, entry);
 	table_remove(&set->by_uid, &record->by_uid);
-	displace_pod(record);
-	place_release(set->places, record->place);
-	pod_free(&set->intern, record->pod);
-	free(record);
+	if (record->base.place)
+		record->base.place->n_told -= is_told(record->pod);
 }
 
 static uint64_t keep_since(bool is_so, uint64_t before, uint64_t now_ms)
@@ -118,109 +105,72 @@ static uint64_t keep_since(bool is_so, uint64_t before, uint64_t now_ms)
 	return !is_so ? 0 : before > 0 ? before : now_ms;
 }
 
-/* Before record->pod becomes that pod. */
-static void note_times(struct pod_record *record, const struct pod *pod, uint64_t now_ms)
+static void note_times(struct pod_record *record, const struct pod_record *before, uint64_t now_ms)
 {
-	if (record->pod && !view_equal(pod_uid(record->pod), pod_uid(pod)))
-		record->over_since = record->start_told_at = 0;
-	record->over_since = keep_since(pod_is_over(pod), record->over_since, now_ms);
-	record->start_told_at = keep_since(pod_started_at(pod) != 0, record->start_told_at, now_ms);
+	record->over_since = keep_since(pod_is_over(record->pod),
+					before ? before->over_since : 0, now_ms);
+	record->start_told_at = keep_since(pod_started_at(record->pod) != 0,
+					   before ? before->start_told_at : 0, now_ms);
 }
 
-/* Takes pod over on success. */
-static int insert(struct pod_set *set, struct pod *pod, struct place *place, uint64_t version,
-		  uint64_t now_ms, struct error *err)
+static void enter(struct pod_set *set, struct pod_record *record, const struct record_event *event)
 {
-	struct pod_record *record = calloc(1, sizeof(*record));
-
-	if (!record)
-		return error_no_memory(err);
-	note_times(record, pod, now_ms);
-	record->pod = pod;
-	list_init(&record->link);
-	if (store_add(&set->store, &record->entry, version, err) < 0) {
-		free(record);
-		return -1;
-	}
-	if (table_add(&set->by_uid, &record->by_uid, err) < 0) {
-		store_remove(&set->store, &record->entry);
-		free(record);
-		return -1;
-	}
-	set->n_left_out += pod_left_out(pod);
-	place_pod(record, place);
-	return 0;
-}
-
-/* A table that a record was just taken out of has room for it: this cannot fail. */
-static void put_back(struct table *table, struct table_node *node)
-{
+	struct place *place = record->base.place;
 	struct error error = {0};
-	int failed = table_add(table, node, &error);
+	int failed = table_add(&set->by_uid, &record->by_uid, &error);
 
-	assert(!failed);
+	assert(!failed); /* there is room for it */
 	(void)failed;
+	set->n_left_out += pod_left_out(record->pod);
+	if (!place)
+		return;
+	list_append(&place->pods, &record->base.link);
+	place->n_told += is_told(record->pod);
+	touch(set, record, event);
 }
 
-/* The key is equal, but lies in the pod: the record is taken out while that changes. */
-static void change_pod(struct pod_set *set, struct pod_record *record, struct pod *pod,
-		       struct place *place)
+/* A pod of the same name and another UID is another pod: the old one has ended. */
+static void change(struct record_set *records, struct record *old, struct record *record,
+		   const struct record_event *event)
 {
-	struct place *old_place = record->place;
+	bool is_same = old && record && view_equal(pod_uid(pod_of(old)), pod_uid(pod_of(record)));
 
-	assert(view_equal(pod_key(record->pod), pod_key(pod)));
-	table_remove(&set->store.table, &record->entry.node);
-	table_remove(&set->by_uid, &record->by_uid);
-	displace_pod(record);
-	set->n_left_out += pod_left_out(pod);
-	set->n_left_out -= pod_left_out(record->pod);
-	pod_free(&set->intern, record->pod);
-	record->pod = pod;
-	put_back(&set->store.table, &record->entry.node);
-	put_back(&set->by_uid, &record->by_uid);
-	place_pod(record, place);
-	place_release(set->places, old_place);
+	if (old)
+		leave(set_of(records), record_of(old), !is_same, event);
+	if (!record)
+		return;
+	note_times(record_of(record), is_same ? record_of(old) : NULL, event->now_ms);
+	enter(set_of(records), record_of(record), event);
 }
 
-/* Takes pod over on success. */
-static int update(struct pod_set *set, struct pod_record *record, struct pod *pod,
-		  uint64_t now_ms, bool initial, struct error *err)
+static void free_record(struct record_set *records, struct record *base)
 {
-	struct place *place = NULL;
+	struct pod_record *record = record_of(base);
 
-	if (pod_equal(record->pod, pod)) {
-		pod_free(&set->intern, pod);
-		return 0;
-	}
-	if (pod_node(pod).len > 0 && !(place = place_ensure(set->places, pod_node(pod), err)))
-		return -1;
-	if (matters(record->place, record->pod))
-		place_touch(set->places, record->place, initial);
-	/* A pod of the same name and another UID is another pod: the old one has ended. */
-	if (!view_equal(pod_uid(record->pod), pod_uid(pod)))
-		remember(record, now_ms);
-	note_times(record, pod, now_ms);
-	change_pod(set, record, pod, place);
-	if (matters(place, pod))
-		place_touch(set->places, place, initial);
-	return 0;
+	pod_free(&set_of(records)->intern, record->pod);
+	free(record);
 }
 
-/* Takes pod over on success. */
-static int add(struct pod_set *set, struct pod *pod, uint64_t version, uint64_t now_ms,
-	       bool initial, struct error *err)
-{
-	struct place *place = NULL;
+static const struct record_kind kind = {
+	.are_equal = are_equal,
+	.admit = admit,
+	.change = change,
+	.free = free_record,
+};
 
-	if (pod_node(pod).len > 0 && !(place = place_ensure(set->places, pod_node(pod), err)))
-		return -1;
-	if (insert(set, pod, place, version, now_ms, err) < 0) {
-		place_release(set->places, place);
-		return -1;
-	}
-	if (matters(place, pod))
-		place_touch(set->places, place, initial);
-	return 0;
+void pod_set_init(struct pod_set *set, struct place_book *places)
+{
+	*set = (struct pod_set){0};
+	record_set_init(&set->records, &kind, places);
+	table_init(&set->by_uid, record_uid);
+	intern_init(&set->intern);
+}
+
+void pod_set_deinit(struct pod_set *set)
+{
+	record_set_deinit(&set->records);
+	table_deinit(&set->by_uid);
+	intern_deinit(&set->intern);
 }
 
 /* No API server gives two pods one UID: what says so is not believed. */
@@ -235,53 +185,37 @@ static int check_uid(const struct pod_set *set, const struct pod *pod, struct er
 			 VIEW_ARG(pod_key(pod)));
 }
 
-int pod_set_put(struct pod_set *set, const struct pod_fields *fields, enum store_change change,
-		uint64_t version, uint64_t now_ms, bool initial, struct error *err)
+int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
+		const struct record_event *event, struct error *err)
 {
-	struct store_entry *entry;
-	struct pod *pod;
-	uint64_t old_version;
-	int failed;
+	struct pod_record *record = calloc(1, sizeof(*record));
 
-	if (pod_new(&set->intern, fields, &pod, err) < 0)
-		return -1;
-	if (check_uid(set, pod, err) < 0) {
-		pod_free(&set->intern, pod);
+	if (!record)
+		return error_no_memory(err);
+	if (pod_new(&set->intern, fields, &record->pod, err) < 0) {
+		free(record);
 		return -1;
 	}
-	entry = store_find(&set->store, pod_key(pod));
-	old_version = entry ? entry->version : version;
-	switch (store_judge(&set->store, pod_key(pod), change, version, &entry)) {
-	case STORE_INSERT:
-		failed = add(set, pod, version, now_ms, initial, err);
-		break;
-	case STORE_UPDATE:
-		failed = update(set, record_of(entry), pod, now_ms, initial, err);
-		/* With its old contents it must not pass for the new version, which comes again. */
-		if (failed)
-			entry->version = old_version;
-		break;
-	default: /* nothing new in it */
-		pod_free(&set->intern, pod);
-		return 0;
+	if (check_uid(set, record->pod, err) < 0) {
+		free_record(&set->records, &record->base);
+		return -1;
 	}
-	if (failed)
-		pod_free(&set->intern, pod);
-	return failed;
+	record->base.key = pod_key(record->pod);
+	return record_set_put(&set->records, &record->base, pod_node(record->pod), event, err);
 }
 
 const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)
 {
 	struct table_node *node = table_find(&set->by_uid, uid);
 
-	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->place : NULL;
+	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->base.place : NULL;
 }
 
 const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
 					  struct view name)
 {
 	char key[LIMIT_TEXT_LABEL + 1 + LIMIT_TEXT_NAME];
-	const struct store_entry *entry;
+	const struct record *record;
 
 	if (namespace.len > LIMIT_TEXT_LABEL || name.len > LIMIT_TEXT_NAME)
 		return NULL;
@@ -290,6 +224,25 @@ const struct place *pod_set_place_of_name(const struct pod_set *set, struct view
 	key[namespace.len] = '/';
 	if (name.len > 0)
 		memcpy(key + namespace.len + 1, name.ptr, name.len);
-	entry = store_find(&set->store, (struct view){key, namespace.len + 1 + name.len});
-	return entry ? CONTAINER_OF(entry, struct pod_record, entry)->place : NULL;
+	record = record_set_find(&set->records, (struct view){key, namespace.len + 1 + name.len});
+	return record ? record->place : NULL;
+}
+
+static bool is_told_of(const struct pod *pod, struct view uuid)
+{
+	uint32_t n;
+	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (view_equal_ignoring_case(device_id_parse(allocations[i].id).uuid, uuid))
+			return !pod_is_over(pod);
+	return false;
+}
+
+bool pod_set_names_device(const struct place *place, struct view uuid)
+{
+	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
+		if (is_told_of(CONTAINER_OF(l, struct pod_record, base.link)->pod, uuid))
+			return true;
+	return false;
 }

@@ -9,44 +9,39 @@
  */
 
 #include "base/intern.h"
-#include "base/store.h"
-#include "model/place.h"
 #include "model/pod.h"
+#include "model/record_set.h"
 
 struct pod_record {
-	struct store_entry entry; /* by "namespace/name" */
+	struct record base; /* by "namespace/name"; its place: NULL: not scheduled */
 	struct table_node by_uid;
 	struct pod *pod;     /* owned */
-	struct place *place; /* NULL: not scheduled */
-	struct list link;    /* in place->pods */
 	uint64_t over_since; /* when it was told that it is over, ms; 0: it is not */
 	uint64_t start_told_at; /* when it was told that the kubelet took it over, ms; 0: it was not */
 };
 
 struct pod_set {
-	struct store store;
+	struct record_set records;
 	struct table by_uid;
 	struct intern intern; /* node names */
-	struct place_book *places;
 	size_t n_left_out; /* what pods have beyond what is kept of one: pod_left_out() */
 };
 
 /* places is borrowed and must outlive the set. */
 void pod_set_init(struct pod_set *set, struct place_book *places);
-/* All pods must have been removed. */
+/* Removes all pods. */
 void pod_set_deinit(struct pod_set *set);
 /*
- * Adds or changes the pod, if it is newer; touches the nodes that may care. change and initial as
- * in model/inventory.h. Fails with ERROR_NO_MEMORY, ERROR_LIMIT, or ERROR_REJECTED for a UID that
- * another pod has; a present record stays.
+ * Adds or changes the pod, if it is newer; touches the nodes that may care. When one goes, or
+ * another takes its name, its UID is remembered as ended. Fails with ERROR_NO_MEMORY, ERROR_LIMIT,
+ * or ERROR_REJECTED for a UID that another pod has; a present record stays.
  */
 MUST_USE int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
-			 enum store_change change, uint64_t version, uint64_t now_ms, bool initial,
-			 struct error *err);
-/* Removes and frees the record of an entry of the store; its UID is remembered as ended. */
-void pod_set_remove(struct pod_set *set, struct store_entry *entry, uint64_t now_ms);
+			 const struct record_event *event, struct error *err);
 /* The pod's place by its UID; NULL: no such pod, or not scheduled. */
 const struct place *pod_set_place_of(const struct pod_set *set, struct view uid);
 /* The same by its namespace and name. */
 const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
 					  struct view name);
+/* True when the kubelet told a pod of the place, which is not over, that it has the device. */
+bool pod_set_names_device(const struct place *place, struct view uuid);

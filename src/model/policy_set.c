@@ -1,39 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/policy_set.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/limits.h"
 
 struct policy_record {
-	struct store_entry entry; /* by name */
+	struct record base;
 	struct arena arena;
 	struct policy policy;
 };
-
-static struct policy_record *record_of(struct store_entry *entry)
-{
-	return CONTAINER_OF(entry, struct policy_record, entry);
-}
-
-static struct view record_key(const struct table_node *node)
-{
-	return CONTAINER_OF(node, struct policy_record, entry.node)->policy.name;
-}
-
-void policy_set_init(struct policy_set *set)
-{
-	*set = (struct policy_set){0};
-	store_init(&set->store, record_key);
-}
-
-void policy_set_deinit(struct policy_set *set)
-{
-	assert(set->store.table.count == 0);
-	store_deinit(&set->store);
-}
 
 static bool counts_before(const struct policy *a, const struct policy *b)
 {
@@ -45,14 +22,13 @@ static bool counts_before(const struct policy *a, const struct policy *b)
 /* The operator's own rule since its release 26.7: the oldest counts, then the lowest name. */
 static void choose(struct policy_set *set)
 {
-	const struct table *table = &set->store.table;
-	struct table_node *node = NULL;
+	const struct record *record = NULL;
 
 	set->intent.policy = NULL;
-	set->intent.n_policies = (uint32_t)table->count;
-	while ((node = table_next(table, node))) {
+	set->intent.n_policies = (uint32_t)set->records.store.table.count;
+	while ((record = record_set_next(&set->records, record))) {
 		const struct policy *policy =
-			&CONTAINER_OF(node, struct policy_record, entry.node)->policy;
+			&CONTAINER_OF(record, struct policy_record, base)->policy;
 
 		if (!set->intent.policy || counts_before(policy, set->intent.policy))
 			set->intent.policy = policy;
@@ -60,10 +36,33 @@ static void choose(struct policy_set *set)
 	assert(!set->intent.policy == (set->intent.n_policies == 0));
 }
 
-static void record_free(struct policy_record *record)
+static void change(struct record_set *records, struct record *old, struct record *record,
+		   const struct record_event *event)
 {
+	(void)old;
+	(void)record;
+	choose(CONTAINER_OF(records, struct policy_set, records));
+	place_touch_all(records->places, event->is_initial);
+}
+
+static void free_record(struct record_set *records, struct record *base)
+{
+	struct policy_record *record = CONTAINER_OF(base, struct policy_record, base);
+
+	(void)records;
 	arena_deinit(&record->arena);
 	free(record);
+}
+
+static const struct record_kind kind = {
+	.change = change,
+	.free = free_record,
+};
+
+void policy_set_init(struct policy_set *set, struct place_book *places)
+{
+	*set = (struct policy_set){0};
+	record_set_init(&set->records, &kind, places);
 }
 
 static int copy(struct arena *arena, const struct policy *from, struct policy *to,
@@ -81,8 +80,8 @@ static int copy(struct arena *arena, const struct policy *from, struct policy *t
 	return 0;
 }
 
-static int record_new(const struct policy *policy, struct policy_record **ret_record,
-		      struct error *err)
+int policy_set_put(struct policy_set *set, const struct policy *policy,
+		   const struct record_event *event, struct error *err)
 {
 	struct policy_record *record = calloc(1, sizeof(*record));
 
@@ -90,43 +89,9 @@ static int record_new(const struct policy *policy, struct policy_record **ret_re
 		return error_no_memory(err);
 	arena_init(&record->arena, LIMIT_OBJECT_BYTES);
 	if (copy(&record->arena, policy, &record->policy, err) < 0) {
-		record_free(record);
+		free_record(&set->records, &record->base);
 		return -1;
 	}
-	*ret_record = record;
-	return 0;
-}
-
-int policy_set_put(struct policy_set *set, const struct policy *policy, enum store_change change,
-		   uint64_t version, bool *ret_changed, struct error *err)
-{
-	struct policy_record *record = NULL;
-	struct store_entry *entry;
-	enum store_verdict verdict;
-	int failed;
-
-	if (record_new(policy, &record, err) < 0)
-		return -1;
-	verdict = store_judge(&set->store, policy->name, change, version, &entry);
-	*ret_changed = verdict == STORE_INSERT || verdict == STORE_UPDATE;
-	if (!*ret_changed) {
-		record_free(record);
-		return 0;
-	}
-	if (verdict == STORE_UPDATE) {
-		store_remove(&set->store, entry);
-		record_free(record_of(entry));
-	}
-	failed = store_add(&set->store, &record->entry, version, err);
-	if (failed)
-		record_free(record);
-	choose(set);
-	return failed;
-}
-
-void policy_set_remove(struct policy_set *set, struct store_entry *entry)
-{
-	store_remove(&set->store, entry);
-	record_free(record_of(entry));
-	choose(set);
+	record->base.key = record->policy.name;
+	return record_set_put(&set->records, &record->base, (struct view){0}, event, err);
 }

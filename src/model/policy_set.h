@@ -2,26 +2,22 @@
 #pragma once
 
 /*
- * policy_set - the ClusterPolicies, and which of them counts.
+ * policy_set - the ClusterPolicies, and which of them counts. One that comes, changes or goes
+ * touches every node.
  *
  * Threads: the loop thread.
  */
 
-#include "base/store.h"
 #include "model/policy.h"
+#include "model/record_set.h"
 
 struct policy_set {
-	struct store store;
+	struct record_set records;
 	struct intent intent; /* kept up to date with every change */
 };
 
 /* No policies; intent.known is false, and the caller's to set. Allocates nothing. */
-void policy_set_init(struct policy_set *set);
-/* All policies must have been removed. */
-void policy_set_deinit(struct policy_set *set);
-/* Adds or changes the policy. *ret_changed says whether it was newer. Fails with ERROR_NO_MEMORY. */
+void policy_set_init(struct policy_set *set, struct place_book *places);
+/* Adds or changes the policy, if it is newer. Fails with ERROR_NO_MEMORY; a present one stays. */
 MUST_USE int policy_set_put(struct policy_set *set, const struct policy *policy,
-			    enum store_change change, uint64_t version, bool *ret_changed,
-			    struct error *err);
-/* Removes and frees the record of an entry of the store. */
-void policy_set_remove(struct policy_set *set, struct store_entry *entry);
+			    const struct record_event *event, struct error *err);

@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/resource_slice_set.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
-static struct resource_slice_record *record_of(struct store_entry *entry)
+static const struct resource_slice *slice_of(const struct record *record)
 {
-	return CONTAINER_OF(entry, struct resource_slice_record, entry);
+	return CONTAINER_OF(record, struct resource_slice_record, base)->slice;
 }
 
-static struct view record_key(const struct table_node *node)
+static bool are_equal(const struct record *a, const struct record *b)
 {
-	return CONTAINER_OF(node, struct resource_slice_record, entry.node)->slice->name;
-}
-
-void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places)
-{
-	*set = (struct resource_slice_set){.places = places};
-	store_init(&set->store, record_key);
-}
-
-void resource_slice_set_deinit(struct resource_slice_set *set)
-{
-	assert(set->store.table.count == 0);
-	store_deinit(&set->store);
+	return resource_slice_equal(slice_of(a), slice_of(b));
 }
 
 static bool is_unplaced(const struct resource_slice *slice)
@@ -38,160 +25,121 @@ static void note_change(struct place *place)
 	place->slices_distrusted_until = 0;
 }
 
-/* Hangs the record, which holds its slice, on its place, and takes it off again. */
-static void attach(struct resource_slice_set *set, struct resource_slice_record *record,
-		   struct place *place, bool initial)
+static void renew(struct record_set *records, struct record *record,
+		  const struct record_event *event)
 {
-	record->place = place;
-	set->n_unplaced += is_unplaced(record->slice);
-	if (!place)
-		return;
-	assert(place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE);
-	list_append(&place->slices, &record->link);
-	place->n_slices++;
-	note_change(place);
-	place_touch(set->places, place, initial);
-}
-
-/* Touches before it takes off: a node that has nothing else is told of nothing afterwards. */
-static void detach(struct resource_slice_set *set, struct resource_slice_record *record,
-		   bool initial)
-{
-	assert(set->n_unplaced >= is_unplaced(record->slice));
-	set->n_unplaced -= is_unplaced(record->slice);
 	if (!record->place)
 		return;
-	place_touch(set->places, record->place, initial);
-	assert(record->place->n_slices > 0);
-	list_remove(&record->link);
+	if (record->place->slices_distrusted_until > 0)
+		place_touch(records->places, record->place, event->is_initial);
+	note_change(record->place);
+}
+
+static int admit(struct record_set *records, const struct record *record, const struct record *old,
+		 struct error *err)
+{
+	const struct place *place = record->place;
+
+	(void)records;
+	if (!place || (old && old->place == place) ||
+	    place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE)
+		return 0;
+	return error_set(err, ERROR_LIMIT, 0, "node %.*s has more than %u slices",
+			 VIEW_ARG(place->name), RESOURCE_SLICE_SET_MAX_OF_NODE);
+}
+
+/* Touches before it counts as gone: a node that has nothing else is told of nothing afterwards. */
+static void leave(struct resource_slice_set *set, const struct record *record,
+		  const struct record_event *event)
+{
+	set->n_unplaced -= is_unplaced(slice_of(record));
+	if (!record->place)
+		return;
+	place_touch(set->records.places, record->place, event->is_initial);
 	record->place->n_slices--;
 	note_change(record->place);
 }
 
-/* What the slice says is as before, and its version is another. */
-static void renew(struct resource_slice_set *set, struct place *place, bool initial)
+static void enter(struct resource_slice_set *set, struct record *record,
+		  const struct record_event *event)
 {
-	if (!place)
+	set->n_unplaced += is_unplaced(slice_of(record));
+	if (!record->place)
 		return;
-	if (place->slices_distrusted_until > 0)
-		place_touch(set->places, place, initial);
-	note_change(place);
+	list_append(&record->place->slices, &record->link);
+	record->place->n_slices++;
+	note_change(record->place);
+	place_touch(set->records.places, record->place, event->is_initial);
 }
 
-/* The place that a slice belongs on; NULL with 0: on none. */
-static int find_place(struct resource_slice_set *set, const struct resource_slice *slice,
-		      const struct place *held, struct place **ret_place, struct error *err)
+static void change(struct record_set *records, struct record *old, struct record *record,
+		   const struct record_event *event)
 {
-	struct place *place = NULL;
+	struct resource_slice_set *set = CONTAINER_OF(records, struct resource_slice_set, records);
 
-	if (slice->node.len > 0) {
-		place = place_ensure(set->places, slice->node, err);
-		if (!place)
-			return -1;
-		if (place != held && place->n_slices >= RESOURCE_SLICE_SET_MAX_OF_NODE)
-			return error_set(err, ERROR_LIMIT, 0, "node %.*s has more than %u slices",
-					 VIEW_ARG(slice->node), RESOURCE_SLICE_SET_MAX_OF_NODE);
-	}
-	*ret_place = place;
-	return 0;
+	if (old)
+		leave(set, old, event);
+	if (record)
+		enter(set, record, event);
 }
 
-/* Takes slice over on success. */
-static int add(struct resource_slice_set *set, struct resource_slice *slice, uint64_t version,
-	       bool initial, struct error *err)
+static void free_record(struct record_set *records, struct record *base)
 {
-	struct resource_slice_record *record;
-	struct place *place;
+	struct resource_slice_record *record =
+		CONTAINER_OF(base, struct resource_slice_record, base);
 
-	if (find_place(set, slice, NULL, &place, err) < 0)
-		return -1;
-	record = calloc(1, sizeof(*record));
-	if (!record) {
-		place_release(set->places, place);
-		return error_no_memory(err);
-	}
-	record->slice = slice;
-	if (store_add(&set->store, &record->entry, version, err) < 0) {
-		free(record);
-		place_release(set->places, place);
-		return -1;
-	}
-	attach(set, record, place, initial);
-	return 0;
-}
-
-/* A table that a record was just taken out of has room for it: this cannot fail. */
-static void put_back(struct table *table, struct table_node *node)
-{
-	struct error error = {0};
-	int failed = table_add(table, node, &error);
-
-	assert(!failed);
-	(void)failed;
-}
-
-/* Takes slice over on success. The key is equal, but lies in the slice: the record is taken out
- * while that changes. */
-static int update(struct resource_slice_set *set, struct resource_slice_record *record,
-		  struct resource_slice *slice, bool initial, struct error *err)
-{
-	struct place *old_place = record->place, *place;
-
-	assert(view_equal(record->slice->name, slice->name));
-	if (resource_slice_equal(record->slice, slice)) {
-		resource_slice_free(slice);
-		renew(set, old_place, initial);
-		return 0;
-	}
-	if (find_place(set, slice, old_place, &place, err) < 0)
-		return -1;
-	detach(set, record, initial);
-	table_remove(&set->store.table, &record->entry.node);
+	(void)records;
 	resource_slice_free(record->slice);
-	record->slice = slice;
-	put_back(&set->store.table, &record->entry.node);
-	attach(set, record, place, initial);
-	place_release(set->places, old_place);
-	return 0;
+	free(record);
+}
+
+static const struct record_kind kind = {
+	.are_equal = are_equal,
+	.renew = renew,
+	.admit = admit,
+	.change = change,
+	.free = free_record,
+};
+
+void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places)
+{
+	*set = (struct resource_slice_set){0};
+	record_set_init(&set->records, &kind, places);
 }
 
 int resource_slice_set_put(struct resource_slice_set *set,
-			   const struct resource_slice_fields *fields, enum store_change change,
-			   uint64_t version, bool initial, struct error *err)
+			   const struct resource_slice_fields *fields,
+			   const struct record_event *event, struct error *err)
 {
-	struct store_entry *entry = store_find(&set->store, fields->name);
-	uint64_t old_version = entry ? entry->version : 0;
-	struct resource_slice *slice;
-	int failed;
+	struct resource_slice_record *record = calloc(1, sizeof(*record));
 
-	if (resource_slice_new(fields, &slice, err) < 0)
+	if (!record)
+		return error_no_memory(err);
+	if (resource_slice_new(fields, &record->slice, err) < 0) {
+		free(record);
 		return -1;
-	switch (store_judge(&set->store, slice->name, change, version, &entry)) {
-	case STORE_INSERT:
-		failed = add(set, slice, version, initial, err);
-		break;
-	case STORE_UPDATE:
-		failed = update(set, record_of(entry), slice, initial, err);
-		/* With its old contents it must not pass for the new version, which comes again. */
-		if (failed)
-			entry->version = old_version;
-		break;
-	default:
-		resource_slice_free(slice); /* nothing new in it */
-		return 0;
 	}
-	if (failed)
-		resource_slice_free(slice);
-	return failed;
+	record->base.key = record->slice->name;
+	return record_set_put(&set->records, &record->base, record->slice->node, event, err);
 }
 
-void resource_slice_set_remove(struct resource_slice_set *set, struct store_entry *entry)
+static bool describes(const struct resource_slice *slice, struct view uuid)
 {
-	struct resource_slice_record *record = record_of(entry);
+	for (uint32_t i = 0; i < slice->devices.count; i++) {
+		const struct resource_slice_device *device =
+			ARRAY_AT(slice->devices, struct resource_slice_device, i);
 
-	detach(set, record, false);
-	store_remove(&set->store, entry);
-	place_release(set->places, record->place);
-	resource_slice_free(record->slice);
-	free(record);
+		if (view_equal_ignoring_case(device->uuid, uuid) ||
+		    view_equal_ignoring_case(device->parent_uuid, uuid))
+			return true;
+	}
+	return false;
+}
+
+bool resource_slice_set_names_device(const struct place *place, struct view uuid)
+{
+	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
+		if (describes(slice_of(CONTAINER_OF(l, struct record, link)), uuid))
+			return true;
+	return false;
 }

@@ -9,38 +9,31 @@
  * Limits:  RESOURCE_SLICE_SET_MAX_OF_NODE slices a node.
  */
 
-#include "base/store.h"
-#include "model/place.h"
+#include "model/record_set.h"
 #include "model/resource_slice.h"
 
 /* A node's devices fit into a handful; whoever writes for a node cannot make joins slow by more. */
 #define RESOURCE_SLICE_SET_MAX_OF_NODE 64u
 
 struct resource_slice_record {
-	struct store_entry entry;     /* by name */
+	struct record base; /* by name; its place: NULL: of no single node, or not a GPU's */
 	struct resource_slice *slice; /* owned */
-	struct place *place;          /* NULL: of no single node, or not a GPU's */
-	struct list link;             /* in place->slices */
 };
 
 struct resource_slice_set {
-	struct store store;
-	struct place_book *places;
+	struct record_set records;
 	size_t n_unplaced; /* slices of drivers of GPUs that are of no single node: not used */
 };
 
 /* places is borrowed and must outlive the set. */
 void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places);
-/* All slices must have been removed. */
-void resource_slice_set_deinit(struct resource_slice_set *set);
 /*
  * Adds or changes the slice, if it is newer; touches its node, and the one that it was of, whose
- * slices then count again (inventory_distrust_slices()). change and initial as in model/inventory.h.
- * Fails with ERROR_NO_MEMORY or ERROR_LIMIT; a present record stays.
+ * slices then count again (inventory_distrust_slices()). Fails with ERROR_NO_MEMORY or ERROR_LIMIT;
+ * a present record stays.
  */
 MUST_USE int resource_slice_set_put(struct resource_slice_set *set,
 				    const struct resource_slice_fields *fields,
-				    enum store_change change, uint64_t version, bool initial,
-				    struct error *err);
-/* Removes and frees the record of an entry of the store. */
-void resource_slice_set_remove(struct resource_slice_set *set, struct store_entry *entry);
+				    const struct record_event *event, struct error *err);
+/* True when a slice of the place describes the device of that UUID, or a part of it. */
+bool resource_slice_set_names_device(const struct place *place, struct view uuid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/record_events.h"
 #include "lib/test_main.h"
 
 #include "model/attribution_set.h"
@@ -39,12 +40,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct table_node *node;
-
 	(void)state;
-	while ((node = table_next(&set.store.table, NULL)))
-		attribution_set_remove(&set, CONTAINER_OF(node, struct store_entry, node));
-	attribution_set_deinit(&set);
+	record_set_deinit(&set.records);
 	claim_book_deinit(&claims);
 	place_book_deinit(&places);
 	return 0;
@@ -60,7 +57,7 @@ static int put_with(struct arena *arena, const char *name, const char *node, uin
 	    !arena_copy(arena, view_from(node), &object.status.node_name))
 		return error_no_memory(err);
 	object.uuid = object.name;
-	return attribution_set_put(&set, &object, arena, STORE_UPSERT, version, false, err);
+	return attribution_set_put(&set, &object, arena, UPSERT(version), err);
 }
 
 static void put(const char *name, const char *node, uint64_t version)
@@ -73,13 +70,18 @@ static void put(const char *name, const char *node, uint64_t version)
 	arena_deinit(&arena);
 }
 
+static const struct place *place_of(const char *name)
+{
+	return attribution_set_find(&set, view_from(name))->base.place;
+}
+
 static void an_object_hangs_on_the_place_that_its_status_names(void **state)
 {
 	(void)state;
 	put("x", "n1", 1);
 	put("y", "", 2);
-	assert_true(view_equal(attribution_set_find(&set, VIEW("x"))->place->name, VIEW("n1")));
-	assert_null(attribution_set_find(&set, VIEW("y"))->place);
+	assert_true(view_equal(place_of("x")->name, VIEW("n1")));
+	assert_null(place_of("y"));
 	assert_null(attribution_set_find(&set, VIEW("z")));
 	assert_touched("n1 ");
 	put("x", "n", 3);
@@ -91,7 +93,7 @@ static void an_object_hangs_on_the_place_that_its_status_names(void **state)
 	assert_touched("");
 	assert_null(place_find(&places, VIEW("n3")));
 	assert_null(place_find(&places, VIEW("n")));
-	attribution_set_remove(&set, store_find(&set.store, VIEW("x")));
+	remove_record(&set.records, VIEW("x"), 0);
 	assert_touched("n2 ");
 	assert_int_equal(places.by_name.count, 0);
 }
@@ -130,8 +132,8 @@ static struct place *slice(const char *node, struct resource_slice_record *recor
 
 	assert_non_null(place);
 	record->slice = &contents;
-	list_init(&record->link);
-	list_append(&place->slices, &record->link);
+	list_init(&record->base.link);
+	list_append(&place->slices, &record->base.link);
 	return place;
 }
 
@@ -171,7 +173,7 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 			assert_int_equal(claim_add(&claims, claiming, &said, 0, &err), 0);
 		put(rows[i].object, rows[i].holder, 1);
 		touched[0] = '\0';
-		attribution_set_remove(&set, store_find(&set.store, view_from(rows[i].object)));
+		remove_record(&set.records, view_from(rows[i].object), 0);
 		assert_touched(rows[i].touched);
 		claim_drop(&claims, claiming, &said, NULL);
 		claiming->report = NULL;
@@ -182,7 +184,7 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 
 			if (!place)
 				continue;
-			list_remove(&records[k].link);
+			list_remove(&records[k].base.link);
 			place->report = NULL;
 			place_release(&places, place);
 		}
@@ -240,20 +242,18 @@ static void without_memory_what_is_there_stays(void **state)
 
 			arena_init(&arena, 4096);
 			failing_malloc_at(k);
-			int result = attribution_set_put(&set, &object, &arena, STORE_UPSERT, 2,
-							 false, &err);
+			int result = attribution_set_put(&set, &object, &arena, UPSERT(2), &err);
 			failed = failing_malloc_off();
 			arena_deinit(&arena);
 			assert_int_equal(result, failed ? -1 : 0);
 			if (!failed)
 				break;
-			assert_true(view_equal(attribution_set_find(&set, VIEW("x"))->place->name,
-					       i ? VIEW("n2") : VIEW("n1")));
-			assert_int_equal(set.store.table.count, 1);
+			assert_true(view_equal(place_of("x")->name, i ? VIEW("n2") : VIEW("n1")));
+			assert_int_equal(set.records.store.table.count, 1);
 			assert_int_equal(places.by_name.count, 1);
 		}
 	}
-	assert_int_equal(set.store.table.count, 2);
+	assert_int_equal(set.records.store.table.count, 2);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/record_events.h"
 #include "lib/test_main.h"
 
 #include "base/limits.h"
@@ -73,15 +74,10 @@ static int tear_down(void **state)
 		place->report = NULL;
 		place->node = NULL;
 	}
-	while ((node = table_next(&attributions.store.table, NULL)))
-		attribution_set_remove(&attributions, CONTAINER_OF(node, struct store_entry, node));
-	while ((node = table_next(&resource_claims.store.table, NULL)))
-		resource_claim_set_remove(&resource_claims,
-					  CONTAINER_OF(node, struct store_entry, node));
-	while ((node = table_next(&slices.store.table, NULL)))
-		resource_slice_set_remove(&slices, CONTAINER_OF(node, struct store_entry, node));
-	while ((node = table_next(&pods.store.table, NULL)))
-		pod_set_remove(&pods, CONTAINER_OF(node, struct store_entry, node), 0);
+	record_set_deinit(&attributions.records);
+	record_set_deinit(&resource_claims.records);
+	record_set_deinit(&slices.records);
+	pod_set_deinit(&pods);
 	while ((node = table_next(&places.by_name, NULL))) {
 		struct place *place = CONTAINER_OF(node, struct place, link);
 
@@ -89,10 +85,6 @@ static int tear_down(void **state)
 		place->n_slices = 0;
 		place_release(&places, place);
 	}
-	attribution_set_deinit(&attributions);
-	resource_claim_set_deinit(&resource_claims);
-	resource_slice_set_deinit(&slices);
-	pod_set_deinit(&pods);
 	claim_book_deinit(&claims);
 	place_book_deinit(&places);
 	arena_deinit(&arena);
@@ -110,8 +102,7 @@ static void put_object_of(unsigned n, const char *node, struct array tenants)
 	struct error err;
 
 	arena_init(&nothing, 1);
-	assert_int_equal(attribution_set_put(&attributions, &object, &nothing, STORE_UPSERT, 1,
-					     false, &err), 0);
+	assert_int_equal(attribution_set_put(&attributions, &object, &nothing, UPSERT(1), &err), 0);
 	arena_deinit(&nothing);
 }
 
@@ -133,7 +124,7 @@ static void put_pod(const struct pod_fields *fields)
 	static uint64_t version;
 	struct error err;
 
-	assert_int_equal(pod_set_put(&pods, fields, STORE_UPSERT, ++version, 0, false, &err), 0);
+	assert_int_equal(pod_set_put(&pods, fields, UPSERT(++version), &err), 0);
 }
 
 /* A pod whose status tells of "nonsense", and then of that ID. */
@@ -160,7 +151,7 @@ static void put_slice(const char *node, unsigned first, unsigned n)
 	for (unsigned i = first; i < first + n; i++)
 		fields.devices[fields.n_devices++] = (struct resource_slice_device){
 			.name = view_from(uuids[i]), .uuid = view_from(uuids[i])};
-	assert_int_equal(resource_slice_set_put(&slices, &fields, STORE_UPSERT, 1, false, &err), 0);
+	assert_int_equal(resource_slice_set_put(&slices, &fields, UPSERT(1), &err), 0);
 }
 
 /* The node reported so, first at `since`, and last at `at`. */
@@ -507,8 +498,7 @@ static void put_claim(struct view name, const char *uid)
 	};
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, STORE_UPSERT, 1, false,
-						&err), 0);
+	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, UPSERT(1), &err), 0);
 }
 
 static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t version)
@@ -518,8 +508,8 @@ static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t 
 	};
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, STORE_UPSERT, version,
-						false, &err), 0);
+	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, UPSERT(version), &err),
+			 0);
 }
 
 static void put_claimer(const char *name, struct view claim, struct view second)
@@ -654,8 +644,7 @@ static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
 		struct pod_fields fields = pod_of(rows[i].uid, "a");
 		fields.phase = POD_PHASE_FAILED;
 		fields.no_container_runs = true;
-		assert_int_equal(pod_set_put(&pods, &fields, STORE_UPSERT, 1, rows[i].at, false,
-					     &err),
+		assert_int_equal(pod_set_put(&pods, &fields, UPSERT_AT(1, rows[i].at), &err),
 				 0);
 	}
 	struct pod_fields running = pod_of("s", "a");
@@ -800,7 +789,7 @@ static void many_slices(void)
 		snprintf(pool[i], sizeof(pool[i]), "p%u", i);
 		contents[i] = (struct resource_slice){.pool = view_from(pool[i]), .slice_count = 2};
 		records[i] = (struct resource_slice_record){.slice = &contents[i]};
-		list_append(&place_of("a")->slices, &records[i].link);
+		list_append(&place_of("a")->slices, &records[i].base.link);
 		place_of("a")->n_slices++;
 	}
 }

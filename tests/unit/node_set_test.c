@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/record_events.h"
 #include "lib/test_main.h"
 
 #include "model/node_set.h"
 
 static struct place_book places;
-static struct node_set set;
+static struct record_set set;
 
 static int set_up(void **state)
 {
@@ -18,21 +19,17 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct table_node *node;
-
 	(void)state;
-	while ((node = table_next(&set.store.table, NULL)))
-		node_set_remove(&set, CONTAINER_OF(node, struct store_entry, node), 0);
-	node_set_deinit(&set);
+	record_set_deinit(&set);
 	place_book_deinit(&places);
 	return 0;
 }
 
-static int put(const char *boot_id, enum store_change change, uint64_t version, struct error *err)
+static int put(const char *boot_id, uint64_t version, struct error *err)
 {
 	const struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = view_from(boot_id)};
 
-	return node_set_put(&set, &fields, change, version, false, err);
+	return node_set_put(&set, &fields, UPSERT(version), err);
 }
 
 static void assert_boot_id(const char *boot_id)
@@ -43,43 +40,20 @@ static void assert_boot_id(const char *boot_id)
 	assert_true(view_equal(place->node->boot_id, view_from(boot_id)));
 }
 
-static void what_is_not_newer_is_ignored(void **state)
-{
-	(void)state;
-	static const struct {
-		enum store_change change;
-		uint64_t version;
-		const char *boot_id;
-		const char *then;
-	} rows[] = {
-		{STORE_UPSERT, 5, "b5", "b5"}, {STORE_UPSERT, 4, "b4", "b5"},
-		{STORE_UPSERT, 5, "b6", "b5"}, {STORE_LISTED, 5, "b6", "b5"},
-		{STORE_UPSERT, 7, "b7", "b7"}, {STORE_LISTED, 6, "b6", "b6"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct error err;
-
-		assert_int_equal(put(rows[i].boot_id, rows[i].change, rows[i].version, &err), 0);
-		assert_boot_id(rows[i].then);
-		assert_int_equal(set.store.table.count, 1);
-	}
-}
-
 static void a_place_outlives_its_node_only_if_something_else_hangs_on_it(void **state)
 {
 	(void)state;
 	struct list object;
 	struct error err;
 
-	assert_int_equal(put("b1", STORE_UPSERT, 1, &err), 0);
-	node_set_remove(&set, store_find(&set.store, VIEW("gpu-a")), 5000);
+	assert_int_equal(put("b1", 1, &err), 0);
+	remove_record(&set, VIEW("gpu-a"), 5000);
 	assert_null(place_find(&places, VIEW("gpu-a")));
-	assert_int_equal(put("b1", STORE_UPSERT, 2, &err), 0);
+	assert_int_equal(put("b1", 2, &err), 0);
 	struct place *place = place_find(&places, VIEW("gpu-a"));
 	list_init(&object);
 	list_append(&place->attributions, &object);
-	node_set_remove(&set, store_find(&set.store, VIEW("gpu-a")), 6000);
+	remove_record(&set, VIEW("gpu-a"), 6000);
 	assert_ptr_equal(place_find(&places, VIEW("gpu-a")), place);
 	assert_null(place->node);
 	assert_int_equal(place->gone_at, 6000);
@@ -98,26 +72,43 @@ static void on_touch(void *owner, struct view node_name, bool initial)
 		 initial ? "?" : "");
 }
 
+static unsigned n_boots;
+
+static void on_boot(void *owner, struct view node_name)
+{
+	(void)owner;
+	(void)node_name;
+	n_boots++;
+}
+
 static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 {
 	(void)state;
 	struct list object;
 	struct error err;
 	struct place *place = place_ensure(&places, VIEW("gpu-a"), &err);
-	const struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = VIEW("b1")};
+	struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = VIEW("b1")};
 
 	assert_non_null(place);
 	list_init(&object);
 	list_append(&place->attributions, &object);
 	places.touch = on_touch;
-	assert_int_equal(node_set_put(&set, &fields, STORE_LISTED, 1, true, &err), 0);
+	places.boot = on_boot;
+	assert_int_equal(node_set_put(&set, &fields, LISTED_FIRST(1), &err), 0);
 	assert_string_equal(touched, "gpu-a? ");
-	assert_int_equal(put("b1", STORE_UPSERT, 2, &err), 0);
+	assert_int_equal(put("b1", 2, &err), 0);
 	assert_string_equal(touched, "gpu-a? ");
-	assert_int_equal(put("b2", STORE_UPSERT, 3, &err), 0);
+	assert_int_equal(put("b2", 3, &err), 0);
 	assert_string_equal(touched, "gpu-a? gpu-a ");
-	node_set_remove(&set, store_find(&set.store, VIEW("gpu-a")), 0);
+	assert_int_equal(n_boots, 2);
+	fields = (struct node_fields){.name = VIEW("gpu-a"), .boot_id = VIEW("b2"), .uid = VIEW("u")};
+	assert_int_equal(node_set_put(&set, &fields, UPSERT(4), &err), 0);
 	assert_string_equal(touched, "gpu-a? gpu-a gpu-a ");
+	assert_int_equal(n_boots, 2);
+	assert_int_equal(place->node_changes, 1);
+	remove_record(&set, VIEW("gpu-a"), 0);
+	assert_string_equal(touched, "gpu-a? gpu-a gpu-a gpu-a ");
+	assert_int_equal(place->node_changes, 2);
 	list_remove(&object);
 	place_release(&places, place);
 }
@@ -132,24 +123,22 @@ static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(voi
 		tear_down(NULL);
 		set_up(NULL);
 		failing_malloc_at(k);
-		int result = put("b1", STORE_UPSERT, 1, &err);
+		int result = put("b1", 1, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(set.store.table.count + places.by_name.count, failed ? 0 : 2);
 	}
 	failing_malloc_at(1);
-	assert_int_equal(put("b2", STORE_UPSERT, 2, &err), -1);
+	assert_int_equal(put("b2", 2, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_boot_id("b1");
-	assert_int_equal(put("b2", STORE_UPSERT, 2, &err), 0);
+	assert_int_equal(put("b2", 2, &err), 0);
 	assert_boot_id("b2");
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_node_that_comes_changes_or_goes_touches_its_place, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_not_newer_is_ignored, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_place_outlives_its_node_only_if_something_else_hangs_on_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -1,32 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/record_events.h"
 #include "lib/test_main.h"
 
 #include "model/policy_set.h"
 
+static struct place_book places;
 static struct policy_set set;
+static const struct report nothing_reported = {.version = 1};
+static unsigned n_touched;
+
+static void on_touch(void *owner, struct view node_name, bool initial)
+{
+	(void)owner;
+	(void)node_name;
+	(void)initial;
+	n_touched++;
+}
 
 static int set_up(void **state)
 {
+	struct error err;
+	struct place *place;
+
 	(void)state;
+	place_book_init(&places);
+	places.touch = on_touch;
+	place = place_ensure(&places, VIEW("gpu-a"), &err);
+	assert_non_null(place);
+	place->report = &nothing_reported;
 	memset(&set, 0x55, sizeof(set));
-	policy_set_init(&set);
+	policy_set_init(&set, &places);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct table_node *node;
+	struct place *place = place_find(&places, VIEW("gpu-a"));
 
 	(void)state;
-	while ((node = table_next(&set.store.table, NULL)))
-		policy_set_remove(&set, CONTAINER_OF(node, struct store_entry, node));
-	policy_set_deinit(&set);
+	record_set_deinit(&set.records);
+	place->report = NULL;
+	place_release(&places, place);
+	place_book_deinit(&places);
 	return 0;
 }
 
-/* True when the set says that something changed. */
+/* True when the nodes are told that something changed. */
 static bool put(const char *name, int64_t created_at, const char *state, uint64_t version)
 {
 	const struct policy policy = {
@@ -35,16 +56,19 @@ static bool put(const char *name, int64_t created_at, const char *state, uint64_
 		.plugin_config = VIEW("c"), .plugin_config_default = VIEW("d"),
 		.driver_version = VIEW("570"), .gfd = POLICY_OFF,
 	};
+	unsigned before = n_touched;
 	struct error err;
-	bool changed = false;
 
-	assert_int_equal(policy_set_put(&set, &policy, STORE_UPSERT, version, &changed, &err), 0);
-	return changed;
+	assert_int_equal(policy_set_put(&set, &policy, UPSERT(version), &err), 0);
+	return n_touched > before;
 }
 
 static void remove_policy(const char *name)
 {
-	policy_set_remove(&set, store_find(&set.store, view_from(name)));
+	unsigned before = n_touched;
+
+	remove_record(&set.records, view_from(name), 0);
+	assert_int_equal(n_touched, before + 1);
 }
 
 static void assert_counts(const char *name, const char *state, uint32_t n)
@@ -114,17 +138,15 @@ static void without_memory_what_is_there_stays(void **state)
 			 .namespace = text, .driver_version = text, .created_at = 200},
 		};
 		struct error err = {0};
-		bool changed;
 
 		failing_malloc_at(k);
-		int result = policy_set_put(&set, &policies[1], STORE_UPSERT, 2, &changed, &err);
+		int result = policy_set_put(&set, &policies[1], UPSERT(2), &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
 		assert_counts("p", "ready", failed ? 1 : 2);
 		failing_malloc_at(1);
-		assert_int_equal(policy_set_put(&set, &policies[0], STORE_UPSERT, 2, &changed,
-						&err), -1);
+		assert_int_equal(policy_set_put(&set, &policies[0], UPSERT(2), &err), -1);
 		assert_true(failing_malloc_off());
 		assert_counts("p", "ready", failed ? 1 : 2);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/record_events.h"
 #include "lib/test_main.h"
 
 #include "model/resource_claim_set.h"
@@ -33,7 +34,7 @@ static void put_pod(const char *name, const char *uid, const char *node)
 					  .uid = view_from(uid), .node = view_from(node)};
 	struct error err;
 
-	assert_int_equal(pod_set_put(&pods, &fields, STORE_UPSERT, 1, 0, false, &err), 0);
+	assert_int_equal(pod_set_put(&pods, &fields, UPSERT(1), &err), 0);
 	place_find(&places, view_from(node))->report = &nothing_reported;
 }
 
@@ -53,17 +54,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	static const char *const nodes[] = {"gpu-a", "gpu-b"};
-	struct table_node *node;
 
 	(void)state;
-	while ((node = table_next(&set.store.table, NULL)))
-		resource_claim_set_remove(&set, CONTAINER_OF(node, struct store_entry, node));
+	record_set_deinit(&set.records);
 	assert_int_equal(set.n_otherwise, 0);
-	resource_claim_set_deinit(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
 		place_find(&places, view_from(nodes[i]))->report = NULL;
-	while ((node = table_next(&pods.store.table, NULL)))
-		pod_set_remove(&pods, CONTAINER_OF(node, struct store_entry, node), 0);
 	pod_set_deinit(&pods);
 	place_book_deinit(&places);
 	return 0;
@@ -88,8 +84,7 @@ static void put(const char *device, const char *uid, uint64_t version)
 	struct resource_claim_fields fields = claim_of(device, uid);
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, version, false, &err),
-			 0);
+	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(version), &err), 0);
 }
 
 static const struct resource_claim *found(void)
@@ -127,7 +122,7 @@ static void each_pod_of_a_claim_has_its_node_touched(void **state)
 	struct error err;
 
 	fields.consumers[fields.n_consumers++] = VIEW("u2");
-	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, 1, false, &err), 0);
+	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(1), &err), 0);
 	assert_touched("gpu-a gpu-b ");
 }
 
@@ -136,7 +131,7 @@ static void a_claim_that_goes_touches_the_nodes_of_its_pods(void **state)
 	(void)state;
 	put("gpu-0", "u2", 1);
 	touched[0] = '\0';
-	resource_claim_set_remove(&set, store_find(&set.store, VIEW("ml/c")));
+	remove_record(&set.records, VIEW("ml/c"), 0);
 	assert_touched("gpu-b ");
 	assert_null(found());
 }
@@ -173,8 +168,7 @@ static void the_allocation_of_no_gpu_touches_the_nodes_that_await_one(void **sta
 	place_note_claims(&places, place, true);
 	fields.is_allocated = true;
 	for (uint64_t version = 2; version < 4; version++) {
-		assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, version, false,
-							&err), 0);
+		assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(version), &err), 0);
 		assert_touched(version == 2 ? "gpu-b " : "");
 	}
 	/* Taken back: who has it is not told. */
@@ -195,31 +189,6 @@ static void a_claim_is_found_by_namespace_and_name(void **state)
 			       VIEW("gpu-1")));
 }
 
-static void what_is_not_newer_is_ignored(void **state)
-{
-	(void)state;
-	static const struct {
-		enum store_change change;
-		uint64_t version;
-		const char *device, *then;
-	} rows[] = {
-		{STORE_UPSERT, 5, "d5", "d5"}, {STORE_UPSERT, 4, "d4", "d5"},
-		{STORE_UPSERT, 5, "d6", "d5"}, {STORE_LISTED, 5, "d6", "d5"},
-		{STORE_UPSERT, 7, "d7", "d7"}, {STORE_LISTED, 6, "d6", "d6"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct resource_claim_fields fields = claim_of(rows[i].device, "u1");
-		struct error err;
-
-		assert_int_equal(resource_claim_set_put(&set, &fields, rows[i].change,
-							rows[i].version, false, &err), 0);
-		assert_true(view_equal(
-			ARRAY_AT(found()->results, struct resource_claim_result, 0)->device,
-			view_from(rows[i].then)));
-	}
-}
-
 static void claims_that_are_reserved_for_something_else_are_counted(void **state)
 {
 	(void)state;
@@ -227,13 +196,13 @@ static void claims_that_are_reserved_for_something_else_are_counted(void **state
 	struct error err;
 
 	fields.has_other_consumers = true;
-	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, 1, false, &err), 0);
+	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(1), &err), 0);
 	assert_int_equal(set.n_otherwise, 1);
 	put("gpu-0", "u1", 2);
 	assert_int_equal(set.n_otherwise, 0);
-	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, 3, false, &err), 0);
+	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(3), &err), 0);
 	assert_int_equal(set.n_otherwise, 1);
-	resource_claim_set_remove(&set, store_find(&set.store, VIEW("ml/c")));
+	remove_record(&set.records, VIEW("ml/c"), 0);
 	assert_int_equal(set.n_otherwise, 0);
 }
 
@@ -243,7 +212,7 @@ static void before_the_first_sync_touches_are_initial(void **state)
 	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_LISTED, 1, true, &err), 0);
+	assert_int_equal(resource_claim_set_put(&set, &fields, LISTED_FIRST(1), &err), 0);
 	assert_touched("gpu-a! ");
 }
 
@@ -256,18 +225,18 @@ static void without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays(vo
 
 	for (unsigned k = 1; failed; k++) {
 		failing_malloc_at(k);
-		int result = resource_claim_set_put(&set, &fields, STORE_UPSERT, 1, false, &err);
+		int result = resource_claim_set_put(&set, &fields, UPSERT(1), &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
-		assert_int_equal(set.store.table.count, failed ? 0 : 1);
+		assert_int_equal(set.records.store.table.count, failed ? 0 : 1);
 		assert_touched(failed ? "" : "gpu-a ");
 	}
 	fields = claim_of("gpu-1", "u2");
 	failing_malloc_at(1);
-	assert_int_equal(resource_claim_set_put(&set, &fields, STORE_UPSERT, 2, false, &err), -1);
+	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(2), &err), -1);
 	assert_true(failing_malloc_off());
 	assert_true(resource_claim_is_reserved_for(found(), VIEW("u1")));
-	assert_int_equal(store_find(&set.store, VIEW("ml/c"))->version, 1);
+	assert_int_equal(record_set_find(&set.records, VIEW("ml/c"))->entry.version, 1);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -285,8 +254,6 @@ static const struct CMUnitTest tests[] = {
 		the_allocation_of_no_gpu_touches_the_nodes_that_await_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_is_found_by_namespace_and_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_not_newer_is_ignored, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		claims_that_are_reserved_for_something_else_are_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

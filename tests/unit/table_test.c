@@ -171,6 +171,28 @@ static void lack_of_memory_changes_nothing(void **state)
 	}
 }
 
+static void where_there_is_room_adding_needs_no_memory(void **state)
+{
+	(void)state;
+	static struct record records[100];
+	make_records(records, ARRAY_SIZE(records));
+	CLEANUP(table_deinit) struct table table;
+	table_init(&table, key_of);
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+		struct error err = {0};
+		failing_malloc_at(1);
+		int result = table_reserve(&table, &err);
+		bool failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
+		assert_int_equal(table_reserve(&table, &err), 0);
+		failing_malloc_at(1);
+		add(&table, &records[i]);
+		assert_false(failing_malloc_off());
+	}
+	assert_int_equal(table.count, ARRAY_SIZE(records));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_empty_table_finds_nothing),
 	cmocka_unit_test(random_changes_agree_with_a_plain_array),
@@ -178,5 +200,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_walk_survives_removal_of_what_it_returned),
 	cmocka_unit_test(keys_of_one_hash_are_told_apart),
 	cmocka_unit_test(lack_of_memory_changes_nothing),
+	cmocka_unit_test(where_there_is_room_adding_needs_no_memory),
 };
 TEST_MAIN(tests)

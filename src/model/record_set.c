@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A change makes a new record, and the old one goes: so none is ever half of one version and half of
+ * another, and all that could fail is done before anything changes.
+ */
+
+#include "model/record_set.h"
+
+#include <assert.h>
+
+static struct record *record_of(const struct table_node *node)
+{
+	return node ? CONTAINER_OF(node, struct record, entry.node) : NULL;
+}
+
+static struct view record_key(const struct table_node *node)
+{
+	return record_of(node)->key;
+}
+
+void record_set_init(struct record_set *set, const struct record_kind *kind,
+		     struct place_book *places)
+{
+	*set = (struct record_set){.places = places, .kind = kind};
+	store_init(&set->store, record_key);
+}
+
+struct record *record_set_find(const struct record_set *set, struct view key)
+{
+	return record_of(table_find(&set->store.table, key));
+}
+
+struct record *record_set_next(const struct record_set *set, const struct record *record)
+{
+	return record_of(table_next(&set->store.table, record ? &record->entry.node : NULL));
+}
+
+static void drop(struct record_set *set, struct record *record)
+{
+	struct place *place = record->place;
+
+	list_remove(&record->link);
+	set->kind->free(set, record);
+	place_release(set->places, place);
+}
+
+/* There is room for it: this cannot fail. */
+static void add(struct record_set *set, struct record *record, uint64_t version)
+{
+	struct error error = {0};
+	int failed = store_add(&set->store, &record->entry, version, &error);
+
+	assert(!failed);
+	(void)failed;
+}
+
+/* All that may fail. One that goes leaves its room in the store to the one that comes. */
+static int prepare(struct record_set *set, struct record *record, const struct record *old,
+		   struct view node_name, struct error *err)
+{
+	if (node_name.len > 0 && !(record->place = place_ensure(set->places, node_name, err)))
+		return -1;
+	if (!old && table_reserve(&set->store.table, err) < 0)
+		return -1;
+	return set->kind->admit ? set->kind->admit(set, record, old, err) : 0;
+}
+
+static void replace(struct record_set *set, struct record *old, struct record *record,
+		    const struct record_event *event)
+{
+	if (old)
+		store_remove(&set->store, &old->entry);
+	add(set, record, event->version);
+	set->kind->change(set, old, record, event);
+	if (old)
+		drop(set, old);
+}
+
+static void renew(struct record_set *set, struct record *record, const struct record_event *event)
+{
+	if (set->kind->renew)
+		set->kind->renew(set, record, event);
+}
+
+int record_set_put(struct record_set *set, struct record *take_record, struct view node_name,
+		   const struct record_event *event, struct error *err)
+{
+	const struct record_kind *kind = set->kind;
+	struct record *old = record_set_find(set, take_record->key);
+	uint64_t old_version = old ? old->entry.version : 0;
+	struct store_entry *entry;
+	enum store_verdict verdict = store_judge(&set->store, take_record->key, event->change,
+						 event->version, &entry);
+	int failed = 0;
+
+	assert(event->change != STORE_DELETE);
+	list_init(&take_record->link);
+	if (verdict == STORE_UPDATE && kind->are_equal && kind->are_equal(old, take_record)) {
+		renew(set, old, event);
+	} else if (verdict == STORE_INSERT || verdict == STORE_UPDATE) {
+		failed = prepare(set, take_record, old, node_name, err);
+		if (!failed) {
+			replace(set, old, take_record, event);
+			return 0;
+		}
+		/* With its old contents it must not pass for the new version, which comes again. */
+		if (old)
+			old->entry.version = old_version;
+	}
+	drop(set, take_record);
+	return failed;
+}
+
+void record_set_remove(struct record_set *set, struct record *record,
+		       const struct record_event *event)
+{
+	store_remove(&set->store, &record->entry);
+	set->kind->change(set, record, NULL, event);
+	drop(set, record);
+}
+
+void record_set_deinit(struct record_set *set)
+{
+	static const struct record_event end = {.change = STORE_DELETE};
+	struct record *record = record_set_next(set, NULL);
+
+	while (record) {
+		struct record *next = record_set_next(set, record);
+
+		record_set_remove(set, record, &end);
+		record = next;
+	}
+	store_deinit(&set->store);
+}

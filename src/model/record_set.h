@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * record_set - the objects of one kind that the API server has, by key; each may hang on the place
+ * of a node.
+ *
+ * What is the same for every kind is done here: an object that arrives is judged by its version
+ * (base/store.h), and takes the room of the one that was there, or is dropped. What is particular
+ * to a kind stands in its struct record_kind.
+ *
+ * A kind embeds a struct record in its records and a struct record_set in its set, and finds its
+ * own by CONTAINER_OF().
+ *
+ * Threads: the loop thread.
+ */
+
+#include "base/store.h"
+#include "model/place.h"
+
+struct record {
+	struct store_entry entry;
+	struct view key;     /* borrowed from what the record holds; the kind's to set */
+	struct place *place; /* on which it hangs; NULL: on none */
+	struct list link;    /* among those of its kind that hang there */
+};
+
+struct record_set {
+	struct store store;
+	struct place_book *places;
+	const struct record_kind *kind;
+};
+
+/* What happened to an object. */
+struct record_event {
+	enum store_change change;
+	uint64_t version;
+	uint64_t now_ms; /* monotonic; 0 for those that keep no time */
+	bool is_initial; /* an item of a first list, so that live events may overtake what it touches */
+};
+
+/* What is particular to a kind. */
+struct record_kind {
+	/* True when both say the same. NULL: they never do. */
+	bool (*are_equal)(const struct record *a, const struct record *b);
+	/* The version of the record that is there changed, and nothing else. NULL: so what. */
+	void (*renew)(struct record_set *set, struct record *record,
+		      const struct record_event *event);
+	/*
+	 * May refuse the record, which has its place, and will take the room of old (NULL: of none).
+	 * The last that may fail: it sees to it that change() cannot. NULL: there is nothing to do.
+	 */
+	int (*admit)(struct record_set *set, const struct record *record, const struct record *old,
+		     struct error *err);
+	/*
+	 * The set has record (NULL: nothing any more) instead of old (NULL: of nothing), which is
+	 * freed next. Links the record to its place, and touches whom that may concern. The link of
+	 * old is cut by the set.
+	 */
+	void (*change)(struct record_set *set, struct record *old, struct record *record,
+		       const struct record_event *event);
+	/* Frees the record and what it holds. */
+	void (*free)(struct record_set *set, struct record *record);
+};
+
+/* No records; allocates nothing. places is borrowed, kind for good. */
+void record_set_init(struct record_set *set, const struct record_kind *kind,
+		     struct place_book *places);
+/* Removes all records, as of no time. */
+void record_set_deinit(struct record_set *set);
+/*
+ * Takes the record over in any case: keeps it if it is new, or newer than what is there and not
+ * equal to that, and frees it otherwise. It hangs on the place of the node of that name; empty: on
+ * none. event->change is STORE_LISTED or STORE_UPSERT. Fails with ERROR_NO_MEMORY, or as admit()
+ * does; what is there then stays, with the version that it has.
+ */
+MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
+			    struct view node_name, const struct record_event *event,
+			    struct error *err);
+/* Removes and frees a record of the set. */
+void record_set_remove(struct record_set *set, struct record *record,
+		       const struct record_event *event);
+/* The record with that key, or NULL. */
+struct record *record_set_find(const struct record_set *set, struct view key);
+/* Walks all: the first for NULL; NULL at the end. In no stated order. */
+struct record *record_set_next(const struct record_set *set, const struct record *record);
