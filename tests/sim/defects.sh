@@ -5,7 +5,7 @@
 #        tests/sim/defects.sh --dry-run
 #
 # Checks the fleet simulator: builds it once for each defect in tests/sim/defects, with that defect
-# in it, and runs seeds from 1 on until a rule is violated, SEEDS (3000) at most. Prints the table of
+# in it, and runs seeds from 1 on until a rule is violated, SEEDS (4000) at most. Prints the table of
 # which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
 # up to date (.build/dev); only the source file that a defect is in is compiled again.
 #
@@ -47,7 +47,7 @@ if [[ ${1-} == --update ]]; then
 	shift
 fi
 build=$(realpath "${1:-.build/dev}")
-seeds=${2:-3000}
+seeds=${2:-4000}
 work=$build/tests/sim/defects
 mkdir -p "$work"
 
