@@ -291,9 +291,20 @@ static uint64_t given_up_in(const struct follow *follow, uint64_t now)
 	return waited < WATCHES_WAIT_MS ? WATCHES_WAIT_MS - waited : 0;
 }
 
+/*
+ * A write names the version of the object that it replaces, so what is not known of GPUAttributions
+ * does no harm; a ClusterPolicy tells of a namespace only. After a restart of the API server both are
+ * a second later than the others.
+ */
+static bool is_rested_upon(const struct follow *follow)
+{
+	return follow->inventory_kind != INVENTORY_ATTRIBUTIONS &&
+	       follow->inventory_kind != INVENTORY_POLICIES;
+}
+
 static bool is_awaited(const struct follow *follow, uint64_t now)
 {
-	return !follow->is_given_up && !is_never_read(follow) && !is_unused(follow) &&
+	return is_rested_upon(follow) && !follow->is_given_up && !is_never_read(follow) && !is_unused(follow) &&
 	       now < current_at(follow);
 }
 

@@ -5,7 +5,8 @@
  * watches - which resources the controller follows, and the way of their objects from bytes to the
  * inventory: a reflector, a decoder and a kind each; and whether what the inventory has is current.
  *
- * It is current while all watches are open. When one is not, nothing may be written until it is back
+ * It is current while all watches are open. When one that statuses rest on (not those of GPUAttributions
+ * and ClusterPolicies) is not, nothing may be written until it is back
  * (watches_allow_writes()). After WATCHES_WAIT_MS, counted while the API server answers, that wait
  * ends: pods, nodes, claims and slices are then said to be old (inventory_set_age()), and statuses
  * tell. What was said is taken back when the watch has been open for WATCHES_STEADY_MS.
