@@ -304,8 +304,8 @@ static bool is_rested_upon(const struct follow *follow)
 
 static bool is_awaited(const struct follow *follow, uint64_t now)
 {
-	return is_rested_upon(follow) && !follow->is_given_up && !is_never_read(follow) && !is_unused(follow) &&
-	       now < current_at(follow);
+	return is_rested_upon(follow) && !follow->is_given_up && !is_never_read(follow) &&
+	       !is_unused(follow) && now < current_at(follow);
 }
 
 bool watches_allow_writes(const struct watches *watches)

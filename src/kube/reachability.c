@@ -5,8 +5,9 @@
  *
  * Where nothing listens a probe bothers no server, and one may be back at any moment: 1 s to 2 s. A
  * server that is reached and does not work has most often just been started, or it is overloaded:
- * 0.5 s to 5 s. Six watches with a back-off of their own, as client-go has it, try once in 5 s
- * together in the end, and in the first minute more often than this.
+ * 0.5 s to 5 s. Six watches, each with a back-off of up to 30 s, make about as many requests in the
+ * first minute, and one in 5 s after it. So a long outage has more probes that are refused than they
+ * would make requests, and no more that reach a server.
  *
  * While requests fail and probes succeed (one resource of the server is broken, or one connection was
  * cut), the failures lead to one probe a second at most.
