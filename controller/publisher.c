@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/sbuf.h"
 #include "controller/question.h"
-#include "core/by_name.h"
+#include "join/by_name.h"
 #include "schema/attribution_doc.h"
 #include "wire/jout.h"
 

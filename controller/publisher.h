@@ -14,7 +14,7 @@
  */
 
 #include "base/error.h"
-#include "core/join.h"
+#include "join/join.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
 #include "model/inventory.h"

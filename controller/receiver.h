@@ -60,7 +60,7 @@ struct receiver_config {
 	size_t metric;         /* the row of enum receiver_outcome */
 	/* Passes a report on; false: no room, the report is still the caller's. */
 	bool (*hand_over)(void *owner, struct shared_report *take_report);
-	/* The node was heard of; listed_at as in core/join.h. */
+	/* The node was heard of; listed_at as in join/join.h. */
 	void (*refresh)(void *owner, struct view node, int64_t listed_at);
 	void *owner;
 };

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "core/gather.h"
+#include "join/gather.h"
 
 /*
  * One key is one node. A node is taken from the queue, joined, and stays taken until its writes

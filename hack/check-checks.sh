@@ -14,7 +14,7 @@ failed=0
 # A small tree of the same shape, clean at first.
 fresh_tree() {
 	rm -rf "${copy:?}"/*
-	mkdir -p "$copy"/src/{base,wire,model,core,kube,agent,io} "$copy"/{controller,tests,hack}
+	mkdir -p "$copy"/src/{base,wire,model,join,kube,agent,io} "$copy"/{controller,tests,hack}
 	cd "$copy"
 	local header=$'/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n'
 	printf '%s\nstruct view {\n\tconst char *ptr;\n};\n' "$header" >src/base/view.h
@@ -22,8 +22,8 @@ fresh_tree() {
 	printf '%s\n#include "base/view.h"\n' "$header" >src/wire/jout.h
 	printf '%s\nint lease_renew(void);\n' "$header" >src/kube/lease.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "kube/lease.h"\n\nint lease_renew(void)\n{\n\treturn 0;\n}\n' >src/kube/lease.c
-	printf '%s\nint join_node(void);\n' "$header" >src/core/join.h
-	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/core/join.c
+	printf '%s\nint join_node(void);\n' "$header" >src/join/join.h
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/join/join.c
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/agent/agent.c
 }
 
@@ -64,15 +64,15 @@ compile_lease
 expect pass "a clean tree exports only names of its files" "$hack/check-symbols.sh" build
 
 caught "the agent includes the Kubernetes client" src/agent/agent.c '#include "kube/lease.h"' "${layers[@]}"
-caught "the join includes the Kubernetes client" src/core/join.c '#include "kube/lease.h"' "${layers[@]}"
+caught "the join includes the Kubernetes client" src/join/join.c '#include "kube/lease.h"' "${layers[@]}"
 caught "a low layer includes a higher one" src/base/view.h '#include "wire/jout.h"' "${layers[@]}"
-caught "the join reads a clock" src/core/join.c '#include "base/clock.h"' "${layers[@]}"
-caught "the join includes <time.h>" src/core/join.c '#include <time.h>' "${layers[@]}"
-caught "the model includes the join" src/model/pod.c '#include "core/join.h"' "${layers[@]}"
+caught "the join reads a clock" src/join/join.c '#include "base/clock.h"' "${layers[@]}"
+caught "the join includes <time.h>" src/join/join.c '#include <time.h>' "${layers[@]}"
+caught "the model includes the join" src/model/pod.c '#include "join/join.h"' "${layers[@]}"
 caught "a state machine does I/O" src/kube/lease.c '#include <sys/socket.h>' "${layers[@]}"
 caught "a second file includes libcurl" src/kube/lease.c '#  include <curl/curl.h>' "${layers[@]}"
 caught "an unknown library is included" src/io/x.c '#include <zmq/zmq.h>' "${layers[@]}"
-caught "a path does not start at src/" src/core/join.c '#include "../base/view.h"' "${layers[@]}"
+caught "a path does not start at src/" src/join/join.c '#include "../base/view.h"' "${layers[@]}"
 
 fresh_tree
 cp src/kube/lease.c src/io/lease.c
@@ -100,14 +100,14 @@ fresh_tree
 sed -i 1d src/kube/lease.c
 expect fail "the licence is missing" "$hack/fmt.sh" "$copy"
 
-# A file of src/core with a test that looks ($1 is what it expects), and with a line for survivors.
+# A file of src/join with a test that looks ($1 is what it expects), and with a line for survivors.
 mutable_tree() {
 	fresh_tree
 	mkdir -p tests/unit
-	printf 'int sum_of(int a, int b);\n' >src/core/sum.h
-	printf '#include "core/sum.h"\n\nint sum_of(int a, int b)\n{\n\treturn a + b;\n}\n' >src/core/sum.c
-	printf '#include "core/sum.h"\n\nint main(void)\n{\n\treturn !(%s);\n}\n' "$1" >tests/unit/sum_test.c
-	if [[ $# -gt 1 ]]; then printf 'src/core/sum.c\tsum_of\treturn a + b;\t%s\t%s\n' "$2" "$3" >tests/mutation-survivors.txt; fi
+	printf 'int sum_of(int a, int b);\n' >src/join/sum.h
+	printf '#include "join/sum.h"\n\nint sum_of(int a, int b)\n{\n\treturn a + b;\n}\n' >src/join/sum.c
+	printf '#include "join/sum.h"\n\nint main(void)\n{\n\treturn !(%s);\n}\n' "$1" >tests/unit/sum_test.c
+	if [[ $# -gt 1 ]]; then printf 'src/join/sum.c\tsum_of\treturn a + b;\t%s\t%s\n' "$2" "$3" >tests/mutation-survivors.txt; fi
 }
 
 # exits STATUS COMMAND...

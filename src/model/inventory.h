@@ -133,7 +133,7 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
 				  inventory_release_fn release, void *owner, uint64_t now_ms,
 				  struct error *err);
 /*
- * An unchanged report arrived, whose List was read at listed_at (as in core/join.h): its age starts
+ * An unchanged report arrived, whose List was read at listed_at (as in join/join.h): its age starts
  * anew, which touches those it matters to if it was as old as stale_ms, and the node itself if its
  * last join waits for that (inventory_keep_recall()). False: no report of that node is kept.
  */
@@ -150,7 +150,7 @@ struct view inventory_named_boot(const struct inventory *inventory, struct view 
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 
-/* What a join is made from (core/gather.h): all borrowed, until the next change or for good. */
+/* What a join is made from (join/gather.h): all borrowed, until the next change or for good. */
 struct inventory_parts {
 	struct place_book *places; /* notes what was missing */
 	const struct claim_book *claims;

@@ -242,7 +242,7 @@ void place_forget_ended(struct place *place, uint64_t now_ms)
 		forget_first(place);
 }
 
-int place_set_doubts(struct place *place, const struct recall_doubt *doubts, size_t n_doubts,
+int place_set_doubts(struct place *place, const struct recall_debounced *doubts, size_t n_doubts,
 		     uint64_t now_ms, struct error *err)
 {
 	struct place_doubt *kept = NULL;

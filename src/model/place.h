@@ -18,7 +18,7 @@
 #define PLACE_ENDED_KEEP_MS 120000u
 
 struct node;
-struct recall_doubt;
+struct recall_debounced;
 
 /* What joins could not use of what was said of a node. */
 struct place_refusals {
@@ -48,20 +48,20 @@ struct place {
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
-	int64_t listed_at;     /* see core/join.h */
+	int64_t listed_at;     /* see join/join.h */
 	uint64_t listed_told_at; /* when that was told, ms */
 	struct place_refusals refused; /* of the report's content, as far as it was counted */
-	int64_t booted_after;  /* see core/join.h */
+	int64_t booted_after;  /* see join/join.h */
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
 	struct place_doubt *doubts; /* what the last join saw that did not count yet */
 	size_t n_doubts;
 	bool awaits_hearing; /* that join waits for a heartbeat */
-	int64_t settled_restart; /* see core/join.h; as the last join said */
+	int64_t settled_restart; /* see join/join.h; as the last join said */
 };
 
-/* See core/doubt.h. */
+/* See join/debounce.h. */
 struct place_doubt {
 	uint64_t key;
 	uint64_t since; /* ms */
@@ -138,5 +138,5 @@ MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t
 void place_forget_ended(struct place *place, uint64_t now_ms);
 
 /* Takes over the doubts of a join instead of those that are there. Fails with ERROR_NO_MEMORY. */
-MUST_USE int place_set_doubts(struct place *place, const struct recall_doubt *doubts,
+MUST_USE int place_set_doubts(struct place *place, const struct recall_debounced *doubts,
 			      size_t n_doubts, uint64_t now_ms, struct error *err);

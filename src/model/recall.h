@@ -14,15 +14,15 @@
 
 #include "base/view.h"
 
-/* Something that is seen, and does not count until it has been seen for a while (core/doubt.h). */
-struct recall_doubt {
+/* Something that is seen, and does not count until it has been seen for a while (join/debounce.h). */
+struct recall_debounced {
 	uint64_t key;
 	int64_t age_ms; /* since it was first seen, without a break, by the monotonic clock */
 };
 
 /* All borrowed. */
 struct recall {
-	const struct recall_doubt *doubts;
+	const struct recall_debounced *doubts;
 	size_t n_doubts;
 	const struct view *ended; /* UIDs of pods that have ended, as long as reports name them */
 	size_t n_ended;

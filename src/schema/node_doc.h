@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * node_doc - a core/v1 Node in Kubernetes' protobuf encoding, reduced to what model/node.h keeps.
+ * node_doc - a join/v1 Node in Kubernetes' protobuf encoding, reduced to what model/node.h keeps.
  *
  * Threads: any.
  * Limits:  NODE_MAX_LABELS labels and NODE_MAX_RESOURCES resources of the NVIDIA stack; what a

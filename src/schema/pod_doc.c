@@ -10,7 +10,7 @@
  * is that order; what the messages in these parts say is read by pod_doc_metadata.c,
  * pod_doc_container.c and pod_doc_claim.c, none of which knows of it.
  *
- * Field numbers: k8s.io/api/core/v1/generated.proto.
+ * Field numbers: k8s.io/api/join/v1/generated.proto.
  */
 
 #include "schema/pod_doc.h"

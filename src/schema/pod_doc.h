@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * pod_doc - a core/v1 Pod in Kubernetes' protobuf encoding, reduced to what model/pod.h keeps.
+ * pod_doc - a join/v1 Pod in Kubernetes' protobuf encoding, reduced to what model/pod.h keeps.
  *
  * Threads: any.
  * Limits:  POD_MAX_CONTAINERS containers, POD_MAX_ALLOCATIONS devices and POD_MAX_CLAIMS uses of

@@ -6,7 +6,7 @@
  * made for an extended resource stands, with the containers that it serves, in the status alone.
  * So the uses are collected first, and get their objects as these are met.
  *
- * Field numbers: k8s.io/api/core/v1/generated.proto.
+ * Field numbers: k8s.io/api/join/v1/generated.proto.
  */
 
 #include "schema/pod_doc_claim.h"

@@ -18,7 +18,7 @@ struct pod_doc_claim_resolved {
 };
 
 /*
- * Adds the use that a container's resources name (ResourceClaim of core/v1). Its `claim` is what
+ * Adds the use that a container's resources name (ResourceClaim of join/v1). Its `claim` is what
  * the pod calls it, and its container the caller's to set.
  */
 MUST_USE int pod_doc_claim_decode_use(struct view message, struct pod_fields *fields,

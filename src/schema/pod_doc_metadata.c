@@ -74,7 +74,7 @@ static int decode_label(struct view message, struct pod_fields *fields, struct e
 	return 0;
 }
 
-/* Without it the pod's devices are those that HAMi chose, whichever these are: core/stand_in.h. */
+/* Without it the pod's devices are those that HAMi chose, whichever these are: join/stand_in.h. */
 static void set_hami(struct pod_fields *fields, struct view devices)
 {
 	fields->hami_left_out = devices.len > POD_MAX_HAMI_TEXT;
@@ -157,7 +157,7 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 
 /*
  * Anybody may write another pod's hash on his own. A kubelet that mirrors a static pod writes the
- * hash twice, and its Node as the owner; what else claims to be one, it deletes (core/census.c).
+ * hash twice, and its Node as the owner; what else claims to be one, it deletes (join/node_pods.c).
  */
 static bool is_mirror(const struct pod_fields *fields, struct view mirror)
 {

@@ -553,7 +553,7 @@ const struct join_result *build_world_join(struct build_world *world)
 	struct error err = {0};
 	if (join_node(&world->input, &world->arena, &world->result, &err) < 0)
 		fail_msg("join: %s", err.text);
-	assert_true(world->result.n_doubts <= DOUBT_MAX);
+	assert_true(world->result.n_doubts <= DEBOUNCE_MAX);
 	for (size_t i = 0; i < world->result.n_doubts; i++)
 		world->doubts[i] = world->result.doubts[i];
 	world->input.doubts = world->doubts;

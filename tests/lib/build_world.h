@@ -18,7 +18,7 @@
  * Limits:  those below; a test that needs more ends.
  */
 
-#include "core/doubt.h"
+#include "join/debounce.h"
 
 #define BUILD_WORLD_MAX 512u         /* pods, entries of a book, previous objects */
 #define BUILD_WORLD_MAX_DEVICES 64u
@@ -90,7 +90,7 @@ struct build_world {
 	struct view registered_ids[BUILD_WORLD_MAX_IDS];
 	struct report_event events[BUILD_WORLD_MAX];
 	struct view ended[BUILD_WORLD_MAX];
-	struct recall_doubt doubts[DOUBT_MAX]; /* of the last join */
+	struct recall_debounced doubts[DEBOUNCE_MAX]; /* of the last join */
 	struct view elsewhere[BUILD_WORLD_MAX];
 	struct join_previous previous[BUILD_WORLD_MAX];
 	struct build_grant granted[BUILD_WORLD_MAX_DEVICES];

@@ -17,8 +17,8 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
-#include "core/gather.h"
-#include "core/holding.h"
+#include "join/gather.h"
+#include "join/facts.h"
 #include "model/device_id.h"
 #include "model/status_equal.h"
 
@@ -390,7 +390,7 @@ static unsigned witnesses_of(const struct attribution_tenant *tenant)
 {
 	unsigned witnesses = 0;
 	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
-		unsigned witness = holding_witness_of(*ARRAY_AT(tenant->witnesses, struct view, i));
+		unsigned witness = witness_of(*ARRAY_AT(tenant->witnesses, struct view, i));
 		assert_true(witness > witnesses); /* each once, in the fixed order */
 		witnesses |= witness;
 	}
@@ -401,15 +401,15 @@ static unsigned witnesses_of(const struct attribution_tenant *tenant)
 static void check_witnesses(const struct attribution_tenant *tenant)
 {
 	unsigned witnesses = witnesses_of(tenant);
-	unsigned by_uid = HOLDING_CHECKPOINT | HOLDING_POD_STATUS | HOLDING_CLAIM;
-	unsigned by_text = HOLDING_HAMI | HOLDING_KAI;
+	unsigned by_uid = WITNESS_CHECKPOINT | WITNESS_POD_STATUS | WITNESS_RESOURCE_CLAIM;
+	unsigned by_text = WITNESS_HAMI | WITNESS_KAI;
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_CONFIRMED)
 		assert_true((witnesses & by_uid) ||
-			    ((witnesses & by_text) && (witnesses & HOLDING_PROCESSES)));
+			    ((witnesses & by_text) && (witnesses & WITNESS_PROCESSES)));
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
 		assert_true((witnesses & by_text) && !(witnesses & by_uid));
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY)
-		assert_int_equal(witnesses & ~(unsigned)HOLDING_PROCESSES, HOLDING_LIST);
+		assert_int_equal(witnesses & ~(unsigned)WITNESS_PROCESSES, WITNESS_POD_RESOURCES);
 	if (view_equal(tenant->stand_in, VIEW("HAMi")))
 		assert_int_not_equal(tenant->confidence, ATTRIBUTION_CONFIDENCE_CONFIRMED);
 }
@@ -652,7 +652,7 @@ static void check_hami(const struct attribution_status *before,
 			ARRAY_AT(after->tenants, struct attribution_tenant, i);
 		const struct attribution_tenant *was =
 			before ? attribution_find_tenant(before, t->pod_uid, t->container) : NULL;
-		if (!(witnesses_of(t) & HOLDING_HAMI) || (was && witnesses_of(was) & HOLDING_HAMI))
+		if (!(witnesses_of(t) & WITNESS_HAMI) || (was && witnesses_of(was) & WITNESS_HAMI))
 			continue;
 		const struct pod *pod = pod_of(t);
 		bool is_given = is_told_hami(t, pod);
@@ -672,7 +672,7 @@ static void check_slotless(const struct attribution_status *before,
 		const struct attribution_tenant *was =
 			before ? attribution_find_tenant(before, t->pod_uid, t->container) : NULL;
 		if (t->slots == 0 && (!was || was->slots > 0))
-			assert_true(witnesses_of(t) & (HOLDING_KAI | HOLDING_CLAIM));
+			assert_true(witnesses_of(t) & (WITNESS_KAI | WITNESS_RESOURCE_CLAIM));
 	}
 }
 
@@ -713,7 +713,7 @@ static void check_rest(void)
 	assert_true(before.n_previous <= ARRAY_SIZE(previous));
 	memcpy(previous, world->previous, before.n_previous * sizeof(previous[0]));
 	assert_int_equal(build_world_count_writes(world), 0);
-	struct recall_doubt doubts[DOUBT_MAX];
+	struct recall_debounced doubts[DEBOUNCE_MAX];
 	size_t n_doubts = world->input.n_doubts;
 	memcpy(doubts, world->doubts, n_doubts * sizeof(doubts[0]));
 	int64_t again = world->result.again_in_ms;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/book.h"
+#include "join/book.h"
 
 static struct build_world world;
 
@@ -27,15 +27,15 @@ static int tear_down(void **state)
 
 static struct book read_book(void)
 {
-	static struct roster roster;
-	static struct census census;
+	static struct devices devices;
+	static struct node_pods node_pods;
 	static struct past past;
 	struct book book;
 	struct error err;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(census_take(&world.input, &world.arena, &census, &err), 0);
-	assert_int_equal(past_read(&roster, &world.arena, &past, &err), 0);
-	assert_int_equal(book_read(&census, &past, &world.arena, &book, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(node_pods_take(&world.input, &world.arena, &node_pods, &err), 0);
+	assert_int_equal(past_read(&devices, &world.arena, &past, &err), 0);
+	assert_int_equal(book_read(&node_pods, &past, &world.arena, &book, &err), 0);
 	return book;
 }
 
@@ -278,14 +278,14 @@ static void what_is_not_in_a_list_is_looked_for_no_further_than_its_end(void **s
 static void without_memory_there_is_no_book(void **state)
 {
 	(void)state;
-	struct census census = {.input = &world.input};
+	struct node_pods node_pods = {.input = &world.input};
 	struct past past = {0};
 	struct book book;
 	struct error err = {0};
 	struct arena small;
 	arena_init(&small, 1);
 	build_world_book(&world, "uid-a", "main", VIEW("id"))->device_ids.count = 0;
-	assert_int_equal(book_read(&census, &past, &small, &book, &err), -1);
+	assert_int_equal(book_read(&node_pods, &past, &small, &book, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }

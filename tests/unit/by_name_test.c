@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "core/by_name.h"
+#include "join/by_name.h"
 
 #include "lib/build_world.h"
 #include "lib/expect_status.h"

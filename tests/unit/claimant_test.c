@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/claimant.h"
+#include "join/claimant.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
@@ -387,7 +387,7 @@ static void only_what_all_slices_say_of_the_device_takes_its_seat_away(void **st
 		{{true, false}, 1, 2, false, true},   {{true, false}, 2, 2, true, true},
 		{{false, false}, 2, 0, false, false},
 	};
-	struct roster roster;
+	struct devices devices;
 	struct view partition;
 	struct error err;
 
@@ -403,11 +403,11 @@ static void only_what_all_slices_say_of_the_device_takes_its_seat_away(void **st
 		world.slices[1].is_whole = rows[i].whole[0];
 		world.input.n_slice_devices = rows[i].n_slices;
 		world.input.grants_unknown = rows[i].unknown;
-		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-		roster.n_devices = rows[i].n_devices;
-		const struct holdings holdings = {.input = &world.input, .roster = &roster};
-		assert_ptr_equal(claimant_seat(&holdings, &world.grants[0], &partition),
-				 rows[i].is_seat ? &roster.devices[0] : NULL);
+		assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+		devices.n_devices = rows[i].n_devices;
+		const struct facts facts = {.input = &world.input, .devices = &devices};
+		assert_ptr_equal(claimant_seat(&facts, &world.grants[0], &partition),
+				 rows[i].is_seat ? &devices.devices[0] : NULL);
 	}
 }
 
@@ -546,15 +546,15 @@ static void nvml_says_before_slices_which_number_a_device_has(void **state)
 	};
 	struct report_device *device = build_world_device(&world, 0);
 	struct join_slice_device *slice = build_world_slice(&world, 0);
-	struct roster roster;
+	struct devices devices;
 	struct error err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		device->minor = rows[i].minor;
 		slice->name = rows[i].name;
 		world.input.n_slice_devices = rows[i].name.len > 0;
-		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-		assert_int_equal(claimant_number(&world.input, &roster.devices[0]), rows[i].number);
+		assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+		assert_int_equal(claimant_number(&world.input, &devices.devices[0]), rows[i].number);
 	}
 }
 
@@ -577,7 +577,7 @@ static void a_tenant_is_displaced_that_had_no_device_of_the_number_by_a_claim(vo
 	static struct view claimed[] = {VIEW_INIT("ResourceClaim")};
 	struct attribution_tenant tenants[2];
 	struct attribution objects[3] = {0};
-	struct roster roster;
+	struct devices devices;
 	struct error err;
 
 	for (unsigned n = 0; n < 4; n++)
@@ -602,10 +602,10 @@ static void a_tenant_is_displaced_that_had_no_device_of_the_number_by_a_claim(vo
 			objects[k].status.device.minor = rows[i].before[k];
 			world.devices[k + 1].minor = rows[i].now[k];
 		}
-		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-		roster.n_devices = rows[i].n_devices;
-		const struct holdings holdings = {.input = &world.input, .roster = &roster};
-		assert_int_equal(claimant_is_displaced(&holdings, &roster.devices[1], &tenants[0]),
+		assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+		devices.n_devices = rows[i].n_devices;
+		const struct facts facts = {.input = &world.input, .devices = &devices};
+		assert_int_equal(claimant_is_displaced(&facts, &devices.devices[1], &tenants[0]),
 				 rows[i].is_displaced);
 	}
 }
@@ -830,7 +830,7 @@ static void the_number_in_a_slice_is_not_the_devices_once_nvml_gives_it_to_anoth
 		{VIEW_INIT("gpu-2"), false, false, true, 2},
 	};
 	struct join_slice_device *slice = build_world_slice(&world, 1);
-	struct roster roster;
+	struct devices devices;
 	struct error err;
 
 	build_world_device(&world, 1);
@@ -844,9 +844,9 @@ static void the_number_in_a_slice_is_not_the_devices_once_nvml_gives_it_to_anoth
 		world.input.is_of_former_boot = rows[i].is_former;
 		world.input.report_age_ms = world.limits.report_stale_ms - !rows[i].is_old;
 		world.input.report = rows[i].is_silent ? NULL : &world.report;
-		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-		const struct roster_device *device =
-			roster_find(&roster, build_world_uuid(&world, 1)).device;
+		assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+		const struct device *device =
+			devices_find(&devices, build_world_uuid(&world, 1)).device;
 		assert_int_equal(claimant_number(&world.input, device), rows[i].number);
 	}
 }
@@ -994,7 +994,7 @@ static void a_grant_takes_the_seat_of_its_own_number_before_any_other(void **sta
 		{VIEW_INIT("gpu-0"), 1}, {VIEW_INIT("gpu-2"), 0}, {VIEW_INIT("gpu-1"), 0},
 		{VIEW_INIT("gpu-a"), 0}, {VIEW_INIT(""), 0},
 	};
-	struct roster roster;
+	struct devices devices;
 	struct view partition;
 	struct error err;
 
@@ -1012,12 +1012,12 @@ static void a_grant_takes_the_seat_of_its_own_number_before_any_other(void **sta
 	publish(0);
 	lose_slices();
 	world.report.devices.count = 0;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	const struct holdings holdings = {.input = &world.input, .roster = &roster};
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	const struct facts facts = {.input = &world.input, .devices = &devices};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct join_grant grant = world.grants[0];
 		grant.name = rows[i].name;
-		const struct roster_device *seat = claimant_seat(&holdings, &grant, &partition);
+		const struct device *seat = claimant_seat(&facts, &grant, &partition);
 		assert_non_null(seat);
 		expect_text(seat->uuid, build_world_uuid(&world, rows[i].seat).ptr);
 	}
@@ -1248,7 +1248,7 @@ static void whoever_was_on_any_device_and_stays_on_none_is_lost(void **state)
 	struct attribution_past_tenant recent[N_KNOWN];
 	struct attribution_unplaced unplaced[N_KNOWN];
 	struct attribution objects[2] = {0};
-	struct roster roster;
+	struct devices devices;
 	struct error err;
 
 	for (unsigned i = 0; i < N_KNOWN; i++) {
@@ -1266,8 +1266,8 @@ static void whoever_was_on_any_device_and_stays_on_none_is_lost(void **state)
 							   .claimed_age_ms = -1};
 	}
 	world.input.n_previous = 2;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	const struct holdings holdings = {.input = &world.input, .roster = &roster};
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	const struct facts facts = {.input = &world.input, .devices = &devices};
 	for (unsigned row = 0; row < 4; row++) {
 		for (unsigned n = 0; n < 2; n++) {
 			bool is_here = n == row / 2;
@@ -1279,7 +1279,7 @@ static void whoever_was_on_any_device_and_stays_on_none_is_lost(void **state)
 		for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
 			/* Whose tenancy has ended has nothing to lose. */
 			assert_int_equal(
-				claimant_is_lost(&holdings, asked[i].uid, asked[i].container),
+				claimant_is_lost(&facts, asked[i].uid, asked[i].container),
 				row % 2 && i < N_KNOWN);
 	}
 }
@@ -1701,8 +1701,8 @@ static void only_who_is_there_by_an_unheard_claim_alone_is_kept(void **state)
 		{.pod_uid = VIEW_INIT("uid-watching")},
 	};
 	struct attribution object = {.name = VIEW("gpu"), .uuid = build_world_uuid(&world, 0)};
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	struct error err;
 	uint32_t index = 0;
 
@@ -1726,13 +1726,13 @@ static void only_who_is_there_by_an_unheard_claim_alone_is_kept(void **state)
 	world.input.n_previous = 1;
 	for (int unknown = 0; unknown < 2; unknown++) {
 		world.input.grants_unknown = unknown;
-		assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-		assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err),
+		assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+		assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err),
 				 0);
 		index = 0;
 		if (unknown)
-			assert_ptr_equal(claimant_next_kept(&holdings, 0, &index), &tenants[2]);
-		assert_null(claimant_next_kept(&holdings, 0, &index));
+			assert_ptr_equal(claimant_next_kept(&facts, 0, &index), &tenants[2]);
+		assert_null(claimant_next_kept(&facts, 0, &index));
 		assert_int_equal(index, ARRAY_SIZE(tenants));
 	}
 }

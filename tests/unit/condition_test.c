@@ -4,7 +4,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/condition.h"
+#include "join/condition.h"
 
 #define NOW INT64_C(1700000000000)
 

@@ -14,7 +14,7 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
-#include "core/holding.h"
+#include "join/facts.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 
@@ -521,20 +521,20 @@ static void every_witness_and_stand_in_is_explained(void **state)
 	const yaml_node_t *stand_ins = child(crd, child(crd, tenant, "standIn"), "enum");
 	const char *witnesses =
 		text_of(child(crd, child(crd, tenant, "witnesses"), "description"));
-	assert_true(HOLDING_N_WITNESSES <= LIMIT_WITNESSES);
-	for (unsigned i = 0; i < HOLDING_N_WITNESSES; i++) {
+	assert_true(N_WITNESSES <= LIMIT_WITNESSES);
+	for (unsigned i = 0; i < N_WITNESSES; i++) {
 		char name[LIMIT_TEXT_WITNESS + 1] = "";
-		assert_in_range(holding_witness_name(i).len, 1, LIMIT_TEXT_WITNESS);
-		memcpy(name, holding_witness_name(i).ptr, holding_witness_name(i).len);
+		assert_in_range(witness_name(i).len, 1, LIMIT_TEXT_WITNESS);
+		memcpy(name, witness_name(i).ptr, witness_name(i).len);
 		if (!explains(witnesses, name))
 			complain(crd, "witnesses", name);
 	}
 	unsigned stand_in_witnesses = 0;
 	for (size_t i = 0; i < count_items(stand_ins); i++)
 		stand_in_witnesses |=
-			holding_witness_of(view_from(text_of(item(crd, stand_ins, i))));
+			witness_of(view_from(text_of(item(crd, stand_ins, i))));
 	assert_int_equal(count_items(stand_ins), 2);
-	assert_int_equal(stand_in_witnesses, HOLDING_HAMI | HOLDING_KAI);
+	assert_int_equal(stand_in_witnesses, WITNESS_HAMI | WITNESS_KAI);
 	expect_no_complaints(crd);
 }
 

@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/disagreement.h"
+#include "join/disagreement.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
@@ -824,18 +824,18 @@ static void without_memory_none_is_found(void **state)
 	const size_t enough = LIMIT_SOURCE_DISAGREEMENT * sizeof(struct attribution_disagreement) +
 			      3 * sizeof(struct attribution_statement) +
 			      3 * LIMIT_STATED_IDS * sizeof(struct view);
-	struct roster roster;
-	struct holdings holdings;
-	struct doubt_book *doubts;
+	struct devices devices;
+	struct facts facts;
+	struct debounce *doubts;
 	struct disagreements found;
 	struct error err;
 
 	contradict();
 	struct attribution_tenant published = *expect_tenant(publish_later(), "uid-a", RUNNING,
 							     DISPUTED);
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
-	assert_int_equal(doubt_open(&world.input, 1, &world.arena, &doubts, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(debounce_open(&world.input, 1, &world.arena, &doubts, &err), 0);
 	for (size_t cap = 0; cap < enough; cap += 8) {
 		struct attribution_tenant tenant = published;
 		struct tenants tenants = {.listed = {&tenant, 1, true}};
@@ -843,7 +843,7 @@ static void without_memory_none_is_found(void **state)
 		arena_init(&small, cap);
 		tenant.confidence = CONFIRMED;
 		error_clear(&err);
-		assert_int_equal(disagreement_find(&holdings, 0, &tenants, doubts, &small, &found,
+		assert_int_equal(disagreement_find(&facts, 0, &tenants, doubts, &small, &found,
 						   &err),
 				 -1);
 		assert_int_equal(err.kind, ERROR_NO_MEMORY);

@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/gather.h"
+#include "join/gather.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/pod_set.h"
@@ -743,7 +743,7 @@ static void a_long_ended(void)
 
 static void many_doubts(void)
 {
-	static const struct recall_doubt doubts[MANY];
+	static const struct recall_debounced doubts[MANY];
 	struct error err;
 
 	assert_int_equal(place_set_doubts(place_of("a"), doubts, MANY, NOW, &err), 0);

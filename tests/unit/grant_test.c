@@ -3,7 +3,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/grant.h"
+#include "join/grant.h"
 
 #define GPU_0 "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define GPU_1 "GPU-6e027708-5f1c-4f27-a2b9-0b5d3c2f7a10"

@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/health.h"
+#include "join/health.h"
 
 static struct build_world world;
 
@@ -703,8 +703,8 @@ static void without_nvml_nothing_is_known(void **state)
 static void without_memory_there_is_no_verdict(void **state)
 {
 	(void)state;
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	struct slots slots;
 	struct health health;
 	struct error err = {0};
@@ -712,12 +712,12 @@ static void without_memory_there_is_no_verdict(void **state)
 	build_world_exclusive(&world, 0);
 	publish();
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
-	assert_int_equal(slot_collect(&holdings, &world.arena, &slots, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(slot_collect(&facts, &world.arena, &slots, &err), 0);
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */
-	assert_int_equal(health_judge(&slots, &holdings, 0, &(struct tenants){0}, &small, &health,
+	assert_int_equal(health_judge(&slots, &facts, 0, &(struct tenants){0}, &small, &health,
 				      &err),
 			 -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);

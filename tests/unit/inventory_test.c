@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "core/gather.h"
+#include "join/gather.h"
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -566,7 +566,7 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	const struct recall_doubt doubts[] = {{7, 0}, {8, 500}};
+	const struct recall_debounced doubts[] = {{7, 0}, {8, 500}};
 	struct join_input input;
 
 	put_report(world, &report, 1000);
@@ -1881,7 +1881,7 @@ static void without_memory_nothing_is_gathered(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, "u1");
 	struct view named = VIEW("u9"), other = VIEW("n");
-	const struct recall_doubt doubt = {1, 2};
+	const struct recall_debounced doubt = {1, 2};
 	const struct recall ending = {.ended = &other, .n_ended = 1};
 	const struct recall doubting = {.doubts = &doubt, .n_doubts = 1};
 	struct error err;

@@ -4,7 +4,7 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
-#include "core/ledger.h"
+#include "join/ledger.h"
 
 static struct build_world world;
 
@@ -22,8 +22,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct roster roster;
-static struct holdings holdings;
+static struct devices devices;
+static struct facts facts;
 static struct ledger ledger;
 
 #define ROOM 16
@@ -34,24 +34,24 @@ static void open_ledger(void)
 	struct error err;
 	build_world_cut(&world, 0, 2);
 	build_world_device(&world, 1);
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	holdings = (struct holdings){.input = &world.input, .roster = &roster};
-	assert_int_equal(ledger_open(&ledger, &holdings, ROOM, ROOM, &world.arena, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	facts = (struct facts){.input = &world.input, .devices = &devices};
+	assert_int_equal(ledger_open(&ledger, &facts, ROOM, ROOM, &world.arena, &err), 0);
 }
 
-static struct holding_owner *own(const char *uid, const char *container)
+static struct holder *own(const char *uid, const char *container)
 {
-	return ledger_add_owner(&ledger, (struct holding_owner){
+	return ledger_add_owner(&ledger, (struct holder){
 						 .pod_uid = view_from(uid),
 						 .container = view_from(container),
 						 .resource = VIEW("nvidia.com/gpu"),
 					 });
 }
 
-static const struct holding by_checkpoint = {.witnesses = HOLDING_CHECKPOINT,
-					     .mps = HOLDING_MPS_USED};
-static const struct holding by_list = {.witnesses = HOLDING_LIST};
-static const struct holding by_status = {.witnesses = HOLDING_POD_STATUS};
+static const struct fact by_checkpoint = {.witnesses = WITNESS_CHECKPOINT,
+					     .mps = FACT_MPS_USED};
+static const struct fact by_list = {.witnesses = WITNESS_POD_RESOURCES};
+static const struct fact by_status = {.witnesses = WITNESS_POD_STATUS};
 
 static void what_several_say_of_one_id_is_one_holding(void **state)
 {
@@ -61,12 +61,12 @@ static void what_several_say_of_one_id_is_one_holding(void **state)
 	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_checkpoint);
 	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 1);
-	assert_int_equal(holdings.n_placed, 1);
-	const struct holding *item = &holdings.items[0];
+	assert_int_equal(facts.n_items, 1);
+	assert_int_equal(facts.n_placed, 1);
+	const struct fact *item = &facts.items[0];
 	assert_int_equal(item->device, 1);
-	assert_int_equal(item->witnesses, HOLDING_CHECKPOINT | HOLDING_LIST | HOLDING_POD_STATUS);
-	assert_int_equal(item->mps, HOLDING_MPS_USED);
+	assert_int_equal(item->witnesses, WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_POD_STATUS);
+	assert_int_equal(item->mps, FACT_MPS_USED);
 	expect_text(item->owner->pod_uid, "u");
 	expect_text(item->partition, "");
 }
@@ -81,7 +81,7 @@ static void other_ids_containers_pods_and_devices_are_other_holdings(void **stat
 	ledger_note(&ledger, own("v", "c"), build_world_replica(&world, 1, 0), by_list);
 	ledger_note(&ledger, own("u", "c"), build_world_replica(&world, 0, 0), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 5);
+	assert_int_equal(facts.n_items, 5);
 }
 
 static void holdings_are_in_the_order_of_device_pod_container_and_id(void **state)
@@ -97,12 +97,12 @@ static void holdings_are_in_the_order_of_device_pod_container_and_id(void **stat
 	ledger_note(&ledger, own("z", "z"), build_world_mig(&world, 0, 1), by_list);
 	ledger_close(&ledger);
 	static const char *const uids[] = {"z", "", "t", "u", "u", "u", "a"};
-	assert_int_equal(holdings.n_items, ARRAY_SIZE(uids));
+	assert_int_equal(facts.n_items, ARRAY_SIZE(uids));
 	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
-		expect_text(holdings.items[i].owner->pod_uid, uids[i]);
-	assert_true(view_equal(holdings.items[3].id, build_world_replica(&world, 1, 0)));
-	expect_text(holdings.items[5].owner->container, "d");
-	assert_true(view_equal(holdings.items[0].partition, build_world_mig(&world, 0, 1)));
+		expect_text(facts.items[i].owner->pod_uid, uids[i]);
+	assert_true(view_equal(facts.items[3].id, build_world_replica(&world, 1, 0)));
+	expect_text(facts.items[5].owner->container, "d");
+	assert_true(view_equal(facts.items[0].partition, build_world_mig(&world, 0, 1)));
 }
 
 static void of_two_resource_names_the_lower_one_stays(void **state)
@@ -116,8 +116,8 @@ static void of_two_resource_names_the_lower_one_stays(void **state)
 			ledger_note(&ledger, &ledger.owners[o], build_world_uuid(&world, 1),
 				    by_list);
 		ledger_close(&ledger);
-		assert_int_equal(holdings.n_items, 1);
-		expect_text(holdings.items[0].owner->resource, "a/gpu");
+		assert_int_equal(facts.n_items, 1);
+		expect_text(facts.items[0].owner->resource, "a/gpu");
 		build_world_deinit(&world);
 		build_world_init(&world);
 	}
@@ -132,11 +132,11 @@ static void ids_of_no_device_come_last_and_are_counted_as_often_as_named(void **
 	ledger_note(&ledger, own("b", "c"), build_world_uuid(&world, 7), by_list);
 	ledger_note(&ledger, own("z", "c"), build_world_uuid(&world, 0), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.ids_unknown, 3);
-	assert_int_equal(holdings.n_items, 3);
-	assert_int_equal(holdings.n_placed, 1);
-	assert_true(holdings.items[1].device == HOLDING_NOWHERE);
-	expect_text(holdings.items[1].id, "nowhere");
+	assert_int_equal(facts.ids_unknown, 3);
+	assert_int_equal(facts.n_items, 3);
+	assert_int_equal(facts.n_placed, 1);
+	assert_true(facts.items[1].device == FACT_NOWHERE);
+	expect_text(facts.items[1].id, "nowhere");
 }
 
 /* Other devices of NVIDIA's are none of ours, nor are other makers'. */
@@ -162,15 +162,15 @@ static void an_id_of_no_device_counts_only_where_it_may_be_a_gpus(void **state)
 		tear_down(NULL);
 		set_up(NULL);
 		open_ledger();
-		struct holding_owner *owner = own("a", "c");
+		struct holder *owner = own("a", "c");
 		owner->resource = view_from(rows[i].resource);
 		ledger_note(&ledger, owner, VIEW("nowhere"), by_list);
 		/* What is a device of ours is one by any name. */
 		ledger_note(&ledger, owner, build_world_uuid(&world, 0), by_list);
 		ledger_close(&ledger);
-		assert_int_equal(holdings.ids_unknown, rows[i].counts);
-		assert_int_equal(holdings.n_items, 1 + rows[i].counts);
-		assert_int_equal(holdings.n_placed, 1);
+		assert_int_equal(facts.ids_unknown, rows[i].counts);
+		assert_int_equal(facts.n_items, 1 + rows[i].counts);
+		assert_int_equal(facts.n_placed, 1);
 	}
 }
 
@@ -198,13 +198,13 @@ static void an_id_of_nvidias_forms_counts_whatever_the_resource_is_called(void *
 		tear_down(NULL);
 		set_up(NULL);
 		open_ledger();
-		struct holding_owner *owner = own("a", "c");
+		struct holder *owner = own("a", "c");
 		owner->resource = VIEW("nvidia.com/gpu-small");
 		ledger_note(&ledger, owner, view_from(rows[i].id), by_list);
 		ledger_close(&ledger);
-		assert_int_equal(holdings.ids_unknown, rows[i].counts);
-		assert_int_equal(holdings.n_items, rows[i].counts);
-		assert_int_equal(holdings.n_placed, 0);
+		assert_int_equal(facts.ids_unknown, rows[i].counts);
+		assert_int_equal(facts.n_items, rows[i].counts);
+		assert_int_equal(facts.n_placed, 0);
 	}
 }
 
@@ -216,38 +216,38 @@ static void an_owner_without_a_name_is_nobody(void **state)
 	ledger_note(&ledger, NULL, build_world_uuid(&world, 1), by_list);
 	ledger_note(&ledger, own("", "c"), build_world_uuid(&world, 1), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 2);
-	expect_text(holdings.items[1].owner->container, "c");
+	assert_int_equal(facts.n_items, 2);
+	expect_text(facts.items[1].owner->container, "c");
 }
 
 static void who_only_watches_by_one_word_uses_by_the_other(void **state)
 {
 	(void)state;
-	const struct holding watches = {
-		.witnesses = HOLDING_CLAIM, .takes_no_slot = true, .is_monitor = true};
+	const struct fact watches = {
+		.witnesses = WITNESS_RESOURCE_CLAIM, .takes_no_slot = true, .is_monitor = true};
 	open_ledger();
-	ledger_note_device(&ledger, own("u", "c"), &roster.devices[0], VIEW("pool/0"), watches);
-	ledger_note_device(&ledger, own("v", "c"), &roster.devices[0], VIEW("pool/0"), watches);
-	ledger_note_device(&ledger, own("v", "c"), &roster.devices[0], VIEW("pool/0"),
-			   (struct holding){.witnesses = HOLDING_CLAIM});
+	ledger_note_device(&ledger, own("u", "c"), &devices.devices[0], VIEW("pool/0"), watches);
+	ledger_note_device(&ledger, own("v", "c"), &devices.devices[0], VIEW("pool/0"), watches);
+	ledger_note_device(&ledger, own("v", "c"), &devices.devices[0], VIEW("pool/0"),
+			   (struct fact){.witnesses = WITNESS_RESOURCE_CLAIM});
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 2);
-	assert_true(holdings.items[0].takes_no_slot && holdings.items[0].is_monitor);
-	assert_false(holdings.items[1].takes_no_slot || holdings.items[1].is_monitor);
+	assert_int_equal(facts.n_items, 2);
+	assert_true(facts.items[0].takes_no_slot && facts.items[0].is_monitor);
+	assert_false(facts.items[1].takes_no_slot || facts.items[1].is_monitor);
 }
 
 static void a_device_can_be_named_without_an_id(void **state)
 {
 	(void)state;
 	open_ledger();
-	ledger_note_device(&ledger, own("u", "c"), &roster.devices[1], (struct view){0},
-			   (struct holding){.witnesses = HOLDING_HAMI});
+	ledger_note_device(&ledger, own("u", "c"), &devices.devices[1], (struct view){0},
+			   (struct fact){.witnesses = WITNESS_HAMI});
 	ledger_note(&ledger, own("u", "c"), build_world_uuid(&world, 1), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 2);
-	assert_int_equal(holdings.items[0].id.len, 0);
-	assert_int_equal(holdings.items[0].device, 1);
-	assert_int_equal(holdings.ids_unknown, 0);
+	assert_int_equal(facts.n_items, 2);
+	assert_int_equal(facts.items[0].id.len, 0);
+	assert_int_equal(facts.items[0].device, 1);
+	assert_int_equal(facts.ids_unknown, 0);
 }
 
 static struct view hami_id(unsigned replica)
@@ -259,8 +259,8 @@ static void hamis_ids_mark_whoever_has_them_as_a_stand_in(void **state)
 {
 	(void)state;
 	open_ledger();
-	struct holding_owner *plain = own("u", "c"), *known = own("v", "c"), *told = own("w", "c");
-	struct holding_owner *other = own("x", "c");
+	struct holder *plain = own("u", "c"), *known = own("v", "c"), *told = own("w", "c");
+	struct holder *other = own("x", "c");
 	known->pod = build_world_pod(&world, (struct build_pod){.name = "v"});
 	told->pod = build_world_pod(&world, (struct build_pod){.name = "w", .hami = "x,y,1,1:;"});
 	ledger_note(&ledger, plain, hami_id(2), by_list);
@@ -269,13 +269,13 @@ static void hamis_ids_mark_whoever_has_them_as_a_stand_in(void **state)
 	ledger_note(&ledger, other, build_world_uuid(&world, 1), by_list);
 	ledger_note(&ledger, NULL, hami_id(2), by_list);
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_placed, 5);
+	assert_int_equal(facts.n_placed, 5);
 	expect_text(plain->stand_in, "HAMi");
 	expect_text(known->stand_in, "HAMi");
 	expect_text(told->stand_in, "HAMi");
 	expect_text(other->stand_in, "");
-	expect_text(holdings.items[0].owner->pod_uid, "");
-	expect_text(holdings.items[0].owner->stand_in, "");
+	expect_text(facts.items[0].owner->pod_uid, "");
+	expect_text(facts.items[0].owner->stand_in, "");
 }
 
 /* Pods "a" and "b" have containers with IDs of HAMi's, and so has somebody who is not known. */
@@ -286,7 +286,7 @@ static void note_hami(const struct pod **ret_a, const struct pod **ret_b)
 					  "GPU-00000007-0000-4000-8000-0123456789ab-0",
 					  "GPU-00000001-0000-4000-8000-0123456789ab"};
 	open_ledger();
-	struct holding_owner *a = own("uid-a", "c"), *b = own("uid-b", "c"), *d = own("uid-a", "d");
+	struct holder *a = own("uid-a", "c"), *b = own("uid-b", "c"), *d = own("uid-a", "d");
 	a->pod = d->pod = *ret_a = build_world_pod(&world, (struct build_pod){.name = "a"});
 	b->pod = *ret_b = build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
@@ -301,7 +301,7 @@ static void note_hami(const struct pod **ret_a, const struct pod **ret_b)
 
 static bool take(const struct pod *pod, const char *container, unsigned device)
 {
-	return ledger_take_hami(&ledger, pod, view_from(container), &roster.devices[device]);
+	return ledger_take_hami(&ledger, pod, view_from(container), &devices.devices[device]);
 }
 
 static void it_tells_which_containers_of_which_pods_have_ids_of_hamis(void **state)
@@ -329,11 +329,11 @@ static void hamis_ids_of_a_container_are_taken_once_each_and_no_others(void **st
 	assert_false(take(b, "c", 0));
 	ledger_close(&ledger);
 	static const char *const uids[] = {"", "uid-a", "uid-a", "uid-a"};
-	assert_int_equal(holdings.n_items, ARRAY_SIZE(uids));
+	assert_int_equal(facts.n_items, ARRAY_SIZE(uids));
 	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
-		expect_text(holdings.items[i].owner->pod_uid, uids[i]);
-	assert_true(view_equal(holdings.items[1].id, build_world_uuid(&world, 1)));
-	assert_true(view_equal(holdings.items[2].id, hami_id(4))); /* of no known pod */
+		expect_text(facts.items[i].owner->pod_uid, uids[i]);
+	assert_true(view_equal(facts.items[1].id, build_world_uuid(&world, 1)));
+	assert_true(view_equal(facts.items[2].id, hami_id(4))); /* of no known pod */
 }
 
 static void for_a_device_an_id_of_its_own_is_taken_and_the_lowest_of_several(void **state)
@@ -354,16 +354,16 @@ static void for_a_device_an_id_of_its_own_is_taken_and_the_lowest_of_several(voi
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		const size_t row = i / 2;
 		open_ledger();
-		struct holding_owner *a = own("uid-a", "c");
+		struct holder *a = own("uid-a", "c");
 		a->pod = build_world_pod(&world, (struct build_pod){.name = "a"});
 		for (size_t k = 0; k < ARRAY_SIZE(ids); k++)
 			ledger_note(&ledger, a, view_from(ids[i % 2 ? ARRAY_SIZE(ids) - 1 - k : k]),
 				    by_list);
 		assert_true(take(a->pod, "c", rows[row].device));
 		ledger_close(&ledger);
-		assert_int_equal(holdings.n_items, 3);
+		assert_int_equal(facts.n_items, 3);
 		for (size_t k = 0; k < 3; k++)
-			expect_text(holdings.items[k].id, ids[rows[row].left[k]]);
+			expect_text(facts.items[k].id, ids[rows[row].left[k]]);
 		tear_down(NULL);
 		set_up(NULL);
 	}
@@ -374,8 +374,8 @@ static void an_empty_ledger_closes(void **state)
 	(void)state;
 	open_ledger();
 	ledger_close(&ledger);
-	assert_int_equal(holdings.n_items, 0);
-	assert_int_equal(holdings.n_placed, 0);
+	assert_int_equal(facts.n_items, 0);
+	assert_int_equal(facts.n_placed, 0);
 }
 
 static void without_memory_it_does_not_open(void **state)
@@ -385,7 +385,7 @@ static void without_memory_it_does_not_open(void **state)
 		CLEANUP(arena_deinit) struct arena arena;
 		struct error err = {0};
 		arena_init(&arena, cap);
-		assert_int_equal(ledger_open(&ledger, &holdings, 32, 32, &arena, &err), -1);
+		assert_int_equal(ledger_open(&ledger, &facts, 32, 32, &arena, &err), -1);
 		assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	}
 }

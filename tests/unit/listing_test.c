@@ -8,7 +8,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/holding.h"
+#include "join/facts.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
@@ -631,38 +631,38 @@ static void every_id_of_an_entry_counts(void **state)
 	}
 }
 
-static void read_holdings(struct roster *roster, struct holdings *holdings)
+static void read_holdings(struct devices *devices, struct facts *facts)
 {
 	struct error err;
-	assert_int_equal(roster_make(&world.input, &world.arena, roster, &err), 0);
-	assert_int_equal(holding_read(&world.input, roster, &world.arena, holdings, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, devices, &err), 0);
+	assert_int_equal(facts_read(&world.input, devices, &world.arena, facts, &err), 0);
 }
 
 static void what_nobody_can_be_told_to_hold_is_held_by_the_list_alone(void **state)
 {
 	(void)state;
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	follow((struct build_pod){.started_at = world.input.listed_at});
 	date_book();
-	read_holdings(&roster, &holdings);
-	assert_int_equal(holdings.n_items, 1);
-	expect_text(holdings.items[0].owner->pod_uid, "");
-	assert_int_equal(holdings.items[0].witnesses, HOLDING_LIST);
+	read_holdings(&devices, &facts);
+	assert_int_equal(facts.n_items, 1);
+	expect_text(facts.items[0].owner->pod_uid, "");
+	assert_int_equal(facts.items[0].witnesses, WITNESS_POD_RESOURCES);
 }
 
 static void whose_an_id_of_no_device_is_a_name_alone_does_not_tell(void **state)
 {
 	(void)state;
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_list(&world, "a", "main", VIEW("nowhere"));
 	build_world_fail_book(&world);
-	read_holdings(&roster, &holdings);
-	assert_int_equal(holdings.n_items, 1);
-	expect_text(holdings.items[0].owner->pod_uid, "");
+	read_holdings(&devices, &facts);
+	assert_int_equal(facts.n_items, 1);
+	expect_text(facts.items[0].owner->pod_uid, "");
 }
 
 static void the_same_container_name_in_another_pod_is_no_agreement(void **state)
@@ -816,23 +816,23 @@ static void what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own(
 static void a_dated_list_keeps_whom_a_good_one_named_by_hamis_id(void **state)
 {
 	(void)state;
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	offer_hami();
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_list(&world, "a", "main", hami_id);
 	publish();
 	date_list();
-	read_holdings(&roster, &holdings);
-	assert_int_equal(holdings.n_items, 1);
-	expect_text(holdings.items[0].owner->pod_uid, "uid-a");
+	read_holdings(&devices, &facts);
+	assert_int_equal(facts.n_items, 1);
+	expect_text(facts.items[0].owner->pod_uid, "uid-a");
 }
 
 static void an_annotation_of_hamis_is_no_list_that_named_the_device(void **state)
 {
 	(void)state;
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	offer_hami();
 	build_world_pod(&world, (struct build_pod){.name = "a", .hami = hami_of_1});
 	build_world_list(&world, "a", "main", hami_id);
@@ -841,9 +841,9 @@ static void an_annotation_of_hamis_is_no_list_that_named_the_device(void **state
 	build_world_list_nothing(&world);
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 1));
 	date_list();
-	read_holdings(&roster, &holdings);
-	assert_int_equal(holdings.n_items, 1);
-	expect_text(holdings.items[0].owner->pod_uid, "");
+	read_holdings(&devices, &facts);
+	assert_int_equal(facts.n_items, 1);
+	expect_text(facts.items[0].owner->pod_uid, "");
 }
 
 static void a_list_that_named_hamis_id_did_not_name_the_device(void **state)

@@ -4,11 +4,11 @@
 #include "lib/test_main.h"
 #include "lib/twins.h"
 
-#include "core/holding.h"
-#include "core/past.h"
+#include "join/facts.h"
+#include "join/past.h"
 
 static struct build_world world;
-static struct roster roster;
+static struct devices devices;
 
 static int set_up(void **state)
 {
@@ -28,8 +28,8 @@ static struct past read_past(void)
 {
 	struct past past;
 	struct error err;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(past_read(&roster, &world.arena, &past, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(past_read(&devices, &world.arena, &past, &err), 0);
 	return past;
 }
 
@@ -144,7 +144,7 @@ static void who_may_never_have_had_the_device_is_nobodys_namesake(void **state)
 static void a_tenancy_has_its_witnesses_where_it_is_and_anywhere(void **state)
 {
 	(void)state;
-	const unsigned both = HOLDING_CHECKPOINT | HOLDING_LIST;
+	const unsigned both = WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES;
 	struct past past = publish();
 	assert_int_equal(past_witnesses(&past, VIEW("uid-web"), VIEW("main"), 0), both);
 	assert_int_equal(past_witnesses(&past, VIEW("uid-web"), VIEW("main"), PAST_ANYWHERE), both);
@@ -164,11 +164,11 @@ static void witnesses_anywhere_are_those_of_all_devices(void **state)
 	build_world_publish(&world);
 	struct past past = read_past();
 	assert_int_equal(past_witnesses(&past, VIEW("uid-web"), VIEW("main"), 0),
-			 HOLDING_CHECKPOINT | HOLDING_LIST);
+			 WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES);
 	assert_int_equal(past_witnesses(&past, VIEW("uid-web"), VIEW("main"), 1),
-			 HOLDING_POD_STATUS);
+			 WITNESS_POD_STATUS);
 	assert_int_equal(past_witnesses(&past, VIEW("uid-web"), VIEW("main"), PAST_ANYWHERE),
-			 HOLDING_CHECKPOINT | HOLDING_LIST | HOLDING_POD_STATUS);
+			 WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_POD_STATUS);
 }
 
 /* A pod that was on device 0, for which its status spoke. */
@@ -191,10 +191,10 @@ static void whose_hash_is_the_same_is_told_apart(void **state)
 	struct past past = publish_one((struct build_pod){.uid = one});
 	assert_true(past_has(&past, t.one));
 	assert_false(past_has(&past, t.other));
-	assert_int_equal(past_witnesses(&past, t.one, VIEW("main"), 0), HOLDING_POD_STATUS);
+	assert_int_equal(past_witnesses(&past, t.one, VIEW("main"), 0), WITNESS_POD_STATUS);
 	assert_int_equal(past_witnesses(&past, t.other, VIEW("main"), 0), 0);
 	past = publish_one((struct build_pod){.container = one});
-	assert_int_equal(past_witnesses(&past, VIEW("uid-pod"), t.one, 0), HOLDING_POD_STATUS);
+	assert_int_equal(past_witnesses(&past, VIEW("uid-pod"), t.one, 0), WITNESS_POD_STATUS);
 	assert_int_equal(past_witnesses(&past, VIEW("uid-pod"), t.other, 0), 0);
 
 	const struct {
@@ -222,11 +222,11 @@ static void the_tenancy_of_a_card_on_another_node_has_none_here(void **state)
 {
 	(void)state;
 	publish();
-	for (size_t i = 0; i < roster.n_devices; i++)
-		roster.devices[i].is_ours = false;
+	for (size_t i = 0; i < devices.n_devices; i++)
+		devices.devices[i].is_ours = false;
 	struct past past;
 	struct error err;
-	assert_int_equal(past_read(&roster, &world.arena, &past, &err), 0);
+	assert_int_equal(past_read(&devices, &world.arena, &past, &err), 0);
 	assert_int_equal(past_witnesses(&past, VIEW("uid-web"), VIEW("main"), 0), 0);
 	assert_true(past_has(&past, VIEW("uid-web")));
 }
@@ -240,7 +240,7 @@ static void without_memory_there_is_no_past(void **state)
 	publish();
 	for (size_t cap = 1; cap < 65536; cap *= 4) {
 		arena_init(&small, cap);
-		if (past_read(&roster, &small, &past, &err) < 0)
+		if (past_read(&devices, &small, &past, &err) < 0)
 			assert_int_equal(err.kind, ERROR_NO_MEMORY);
 		else
 			assert_true(cap > 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * With a join of our own in the place of core/join.c: it wants every reported device to have an
+ * With a join of our own in the place of join/join.c: it wants every reported device to have an
  * object whose status has `wanted` slots. What is tested is when it is asked and what becomes of
  * its answer. The server is a few objects with versions.
  */
@@ -29,7 +29,7 @@ struct world {
 	bool ready;
 	int64_t wanted;      /* slots */
 	int64_t again_in_ms;
-	struct recall_doubt doubt; /* none with the key 0 */
+	struct recall_debounced doubt; /* none with the key 0 */
 	bool is_hearing_awaited;
 	size_t n_doubts_given;
 	struct view ended;   /* UID that a join finds ended; empty: none */
@@ -560,7 +560,7 @@ static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(vo
 	struct world *world = *state;
 
 	settle(world, 0, 1);
-	world->doubt = (struct recall_doubt){.key = 7};
+	world->doubt = (struct recall_debounced){.key = 7};
 	world->is_hearing_awaited = true;
 	touch(world, 0);
 	advance(world, 0);

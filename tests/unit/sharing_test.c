@@ -4,7 +4,7 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
-#include "core/sharing.h"
+#include "join/sharing.h"
 
 static struct build_world world;
 

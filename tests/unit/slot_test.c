@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "core/slot.h"
+#include "join/slot.h"
 
 static struct build_world world;
 
@@ -24,16 +24,16 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct roster roster;
-static struct holdings holdings;
+static struct devices devices;
+static struct facts facts;
 
 static struct slots collect(void)
 {
 	struct slots slots;
 	struct error err;
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
-	assert_int_equal(slot_collect(&holdings, &world.arena, &slots, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(slot_collect(&facts, &world.arena, &slots, &err), 0);
 	return slots;
 }
 
@@ -287,7 +287,7 @@ static void without_memory_there_are_no_slots(void **state)
 	collect();
 	struct arena small;
 	arena_init(&small, 1);
-	assert_int_equal(slot_collect(&holdings, &small, &slots, &err), -1);
+	assert_int_equal(slot_collect(&facts, &small, &slots, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }

@@ -4,7 +4,7 @@
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
 
-#include "core/stand_in.h"
+#include "join/stand_in.h"
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
@@ -744,8 +744,8 @@ static void a_reservation_of_no_known_device_places_nobody(void **state)
 static void of_a_reservation_without_a_known_device_nothing_is_noted(void **state)
 {
 	(void)state;
-	struct roster roster;
-	struct holdings holdings;
+	struct devices devices;
+	struct facts facts;
 	struct error err;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "r",
@@ -753,9 +753,9 @@ static void of_a_reservation_without_a_known_device_nothing_is_noted(void **stat
 						   .kai_group = "g1",
 						   .kai_device = "GPU-7"});
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
-	assert_int_equal(holdings.n_items, 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(facts.n_items, 0);
 }
 
 static void a_sharer_that_leaves_its_group_leaves_the_device(void **state)
@@ -941,12 +941,12 @@ static void room_is_asked_for_all_that_the_texts_can_name_and_no_more(void **sta
 		 3},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct census census;
+		struct node_pods node_pods;
 		struct error err;
 		for (size_t k = 0; k < 4 && rows[i].pods[k].name; k++)
 			build_world_pod(&world, rows[i].pods[k]);
-		assert_int_equal(census_take(&world.input, &world.arena, &census, &err), 0);
-		assert_int_equal(stand_in_count(&census), rows[i].n);
+		assert_int_equal(node_pods_take(&world.input, &world.arena, &node_pods, &err), 0);
+		assert_int_equal(stand_in_count(&node_pods), rows[i].n);
 		tear_down(NULL);
 		set_up(NULL);
 	}

@@ -6,7 +6,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/tenant.h"
+#include "join/tenant.h"
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
@@ -1749,8 +1749,8 @@ static void a_tenant_can_have_every_witness(void **state)
 
 /* Memory */
 
-static struct roster roster;
-static struct holdings holdings;
+static struct devices devices;
+static struct facts facts;
 
 /* Two tenants, both of whom the List, which is not complete, and the checkpoint lack. */
 static void read_two_that_stay(void)
@@ -1762,8 +1762,8 @@ static void read_two_that_stay(void)
 	publish();
 	build_world_book_nothing(&world);
 	build_world_list_nothing(&world);
-	assert_int_equal(roster_make(&world.input, &world.arena, &roster, &err), 0);
-	assert_int_equal(holding_read(&world.input, &roster, &world.arena, &holdings, &err), 0);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 }
 
 /* So many bytes fit before the arena asks for memory. */
@@ -1786,7 +1786,7 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 		struct error err = {0};
 		leave_room(&arena, room);
 		failing_malloc_at(1);
-		int result = tenant_resolve(&holdings, 0, &arena, &tenants, &err);
+		int result = tenant_resolve(&facts, 0, &arena, &tenants, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : 0);

@@ -1183,7 +1183,7 @@ static void a_name_is_as_long_as_it_is_up_to_the_bound(void **state)
 /* More processes of the host than the book of doubts has room for. */
 static void flood(unsigned n)
 {
-	const unsigned many = DOUBT_MAX + LIMIT_UNALLOCATED_USERS + 1;
+	const unsigned many = DEBOUNCE_MAX + LIMIT_UNALLOCATED_USERS + 1;
 	struct report_process *processes = arena_alloc(&world.arena, many, sizeof(*processes));
 	assert_non_null(processes);
 	for (unsigned i = 0; i < many; i++)
@@ -1246,7 +1246,7 @@ static void who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time(void
 	status = publish_later();
 	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
 	assert_int_equal(status->unallocated_users_left_out,
-			 DOUBT_MAX_USERS - LIMIT_UNALLOCATED_USERS);
+			 DEBOUNCE_MAX_USERS - LIMIT_UNALLOCATED_USERS);
 	/* Who is listed leaves room to as many, at once. */
 	(void)build_world_count_writes(&world);
 	assert_int_equal(world.result.again_in_ms, 0);
@@ -1254,7 +1254,7 @@ static void who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time(void
 	assert_int_equal(world.result.again_in_ms, world.limits.disagreement_ms);
 	status = publish_later();
 	assert_int_equal(status->unallocated_users.count, LIMIT_UNALLOCATED_USERS);
-	assert_int_equal(status->unallocated_users_left_out, DOUBT_MAX_USERS);
+	assert_int_equal(status->unallocated_users_left_out, DEBOUNCE_MAX_USERS);
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "controller/watches.h"
-#include "core/gather.h"
+#include "join/gather.h"
 #include "lib/golden.h"
 #include "lib/kube_bytes.h"
 

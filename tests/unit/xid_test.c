@@ -3,7 +3,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "core/xid.h"
+#include "join/xid.h"
 
 static void every_number_has_its_class(void **state)
 {

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A report can name thousands of IDs, so devices and MIG devices are indexed. Letters of a UUID may
+ * come in either case: an object's name is in lower case. No two devices differ in that alone.
+ *
+ * The parent of a MIG device is known from NVML while the MIG device exists. Afterwards it is known
+ * from what was published: the partitions as of then, and the partitions of tenants, which stay as
+ * long as the tenant does.
+ */
+
+#include "join/devices.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "join/condition.h"
+
+/* Of what was published, more partitions of one device are not looked at. */
+#define MAX_PAST_PARTITIONS (4 * LIMIT_PARTITIONS)
+
+struct device_partition {
+	struct view uuid;
+	size_t device;
+};
+
+static uint32_t find_partition(const struct devices *devices, struct view uuid)
+{
+	uint32_t at = lookup_first(&devices->partitions, lookup_hash(0, uuid));
+
+	while (at != LOOKUP_END && !view_equal(devices->partition_items[at].uuid, uuid))
+		at = lookup_next(&devices->partitions, at);
+	return at;
+}
+
+static const struct device *find_parent(const struct devices *devices, struct view uuid)
+{
+	uint32_t at = find_partition(devices, uuid);
+	return at != LOOKUP_END ? &devices->devices[devices->partition_items[at].device] : NULL;
+}
+
+static struct device *find_uuid(const struct devices *devices, struct view uuid)
+{
+	uint32_t at = lookup_first(&devices->uuids, lookup_hash_ignoring_case(0, uuid));
+
+	while (at != LOOKUP_END && !view_equal_ignoring_case(devices->devices[at].uuid, uuid))
+		at = lookup_next(&devices->uuids, at);
+	return at != LOOKUP_END ? &devices->devices[at] : NULL;
+}
+
+static int64_t minor_of(const struct devices *devices, const struct device *device)
+{
+	if (device->reported)
+		return device->reported->minor;
+	const struct attribution_status *status = devices_published(device);
+	/* A device that NVML no longer lists has no device file. */
+	return status && devices->nvml != DEVICES_NVML_OK ? status->device.minor : -1;
+}
+
+static uint32_t hash_minor(int64_t minor)
+{
+	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
+}
+
+/* Of several with one number it is the first of the devices, which was added first. */
+static const struct device *find_minor(const struct devices *devices, int64_t minor)
+{
+	const struct device *found = NULL;
+	uint32_t at = lookup_first(&devices->minors, hash_minor(minor));
+
+	for (; at != LOOKUP_END; at = lookup_next(&devices->minors, at)) {
+		if (minor_of(devices, &devices->devices[at]) == minor)
+			found = &devices->devices[at];
+	}
+	return found;
+}
+
+/* The partition that is made of that GPU instance; of several, the first compute instance's. */
+static struct view partition_at(const struct device *device, const struct device_id *id)
+{
+	const struct report_partition *found = NULL;
+	const struct array partitions = device->reported ? device->reported->partitions
+							 : (struct array){0};
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		const struct report_partition *p = ARRAY_AT(partitions, struct report_partition, i);
+		if (p->gpu_instance_id != id->gpu_instance)
+			continue;
+		if (!found || p->compute_instance_id < found->compute_instance_id)
+			found = p;
+	}
+	return found ? found->uuid : (struct view){0};
+}
+
+static struct view without_replica(struct view text)
+{
+	struct view base, replica;
+	view_cut(text, VIEW("::"), &base, &replica);
+	return base;
+}
+
+struct device_place devices_find(const struct devices *devices, struct view device_id)
+{
+	struct device_place place = {.id = device_id_parse(device_id)};
+	switch (place.id.form) {
+	case DEVICE_ID_GPU:
+		place.device = find_uuid(devices, place.id.uuid);
+		break;
+	case DEVICE_ID_MIG:
+		place.device = find_parent(devices, place.id.uuid);
+		place.partition = place.id.uuid;
+		break;
+	case DEVICE_ID_MIG_OLD:
+		place.device = find_uuid(devices, place.id.uuid);
+		place.partition = without_replica(device_id);
+		break;
+	case DEVICE_ID_MINOR:
+		place.device = find_minor(devices, place.id.minor);
+		if (place.device && place.id.gpu_instance >= 0)
+			place.partition = partition_at(place.device, &place.id);
+		break;
+	case DEVICE_ID_UNKNOWN:
+		break;
+	}
+	return place;
+}
+
+const struct attribution_status *devices_published(const struct device *device)
+{
+	assert(!device->is_ours || (device->previous && !device->is_taken));
+	return device->is_ours ? &device->previous->object->status : NULL;
+}
+
+bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device)
+{
+	int64_t age = device->previous ? device->previous->claimed_age_ms : -1;
+	return age >= 0 && age < input->limits->report_stale_ms;
+}
+
+static const struct join_previous *find_previous(const struct join_input *input, struct view uuid)
+{
+	for (size_t i = 0; i < input->n_previous; i++) {
+		if (view_equal_ignoring_case(input->previous[i].object->uuid, uuid))
+			return &input->previous[i];
+	}
+	return NULL;
+}
+
+static struct device *add(struct devices *devices, struct view uuid,
+				 const struct join_previous *previous, struct view node_name)
+{
+	struct device *device = &devices->devices[devices->n_devices++];
+	uint32_t at = lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, uuid));
+	assert(&devices->devices[at] == device); /* both are counted alike */
+	(void)at;
+	*device = (struct device){.uuid = uuid, .previous = previous};
+	if (previous) {
+		struct view holder = previous->object->status.node_name;
+		device->uuid = previous->object->uuid;
+		device->is_ours = view_equal(holder, node_name);
+		device->is_taken = holder.len > 0 && !device->is_ours;
+	}
+	return device;
+}
+
+static enum devices_nvml judge_nvml(const struct report *report)
+{
+	if (!report || !report->devices.present)
+		return DEVICES_NVML_NONE;
+	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK : DEVICES_NVML_DATED;
+}
+
+static void add_named(struct devices *devices, const struct join_input *input, struct view text,
+		      size_t *room)
+{
+	struct device_id id = device_id_parse(text);
+	if (*room == 0 || id.form != DEVICE_ID_GPU || id.is_odd || find_uuid(devices, id.uuid))
+		return;
+	add(devices, id.uuid, find_previous(input, id.uuid), input->node_name);
+	--*room;
+}
+
+static void add_all_named(struct devices *devices, const struct join_input *input, struct array ids,
+			  size_t *room)
+{
+	for (uint32_t i = 0; i < ids.count; i++)
+		add_named(devices, input, *ARRAY_AT(ids, struct view, i), room);
+}
+
+/* Without NVML the kubelet's books still name devices: those must not look as if they were gone. */
+static void add_from_books(struct devices *devices, const struct join_input *input, size_t *room)
+{
+	const struct report *report = input->report;
+	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
+	for (size_t l = 0; l < ARRAY_SIZE(lists); l++) {
+		for (uint32_t i = 0; i < lists[l].count; i++)
+			add_all_named(
+				devices, input,
+				ARRAY_AT(lists[l], struct report_resource_devices, i)->device_ids,
+				room);
+	}
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		add_all_named(
+			devices, input,
+			ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids,
+			room);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		add_all_named(
+			devices, input,
+			ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
+				->device_ids,
+			room);
+}
+
+/* So do the kubelet's statuses of pods, and the driver's slices. Texts that anybody may write on a
+ * pod do not: they could make up devices. */
+static void add_from_api(struct devices *devices, const struct join_input *input, size_t *room)
+{
+	for (size_t i = 0; i < input->n_pods; i++) {
+		uint32_t n;
+		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
+		for (uint32_t j = 0; j < n && !pod_is_over(input->pods[i]); j++)
+			add_named(devices, input, allocations[j].id, room);
+	}
+	for (size_t i = 0; i < input->n_slice_devices; i++)
+		add_named(devices, input, input->slice_devices[i].uuid, room);
+}
+
+static void mark_sliced(struct devices *devices, const struct join_input *input)
+{
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		struct device *device = find_uuid(devices, input->slice_devices[i].uuid);
+		if (device)
+			device->is_sliced = true;
+	}
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static int by_uuid(const void *a, const void *b)
+{
+	struct view x = ((const struct device *)a)->uuid;
+	struct view y = ((const struct device *)b)->uuid;
+	for (size_t i = 0; i < x.len && i < y.len; i++) {
+		int order = lower(x.ptr[i]) - lower(y.ptr[i]);
+		if (order != 0)
+			return order;
+	}
+	return (x.len > y.len) - (x.len < y.len);
+}
+
+/* Indexing */
+
+static void add_partition(struct devices *devices, struct view uuid, size_t device)
+{
+	assert(device < devices->n_devices);
+	if (find_partition(devices, uuid) == LOOKUP_END)
+		devices->partition_items[lookup_add(&devices->partitions, lookup_hash(0, uuid))] =
+			(struct device_partition){uuid, device};
+}
+
+static size_t count_reported_partitions(const struct device *device)
+{
+	return device->reported ? device->reported->partitions.count : 0;
+}
+
+static void add_reported_partitions(struct devices *devices, size_t index)
+{
+	const struct device *device = &devices->devices[index];
+	for (uint32_t i = 0; i < count_reported_partitions(device); i++)
+		add_partition(
+			devices,
+			ARRAY_AT(device->reported->partitions, struct report_partition, i)->uuid,
+			index);
+}
+
+static void add_published_partitions(struct devices *devices, size_t index)
+{
+	const struct attribution_status *status = devices_published(&devices->devices[index]);
+	const uint32_t end = devices->partitions.n + MAX_PAST_PARTITIONS;
+
+	assert(index < devices->n_devices);
+	if (!status)
+		return;
+	for (uint32_t i = 0; i < status->partitions.count && devices->partitions.n < end; i++)
+		add_partition(devices,
+			      ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
+			      index);
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct array uuids =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i)->partitions;
+		for (uint32_t k = 0; k < uuids.count && devices->partitions.n < end; k++)
+			add_partition(devices, *ARRAY_AT(uuids, struct view, k), index);
+	}
+}
+
+static size_t count_partitions(const struct devices *devices)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < devices->n_devices; i++)
+		n += count_reported_partitions(&devices->devices[i]) +
+		     (devices_published(&devices->devices[i]) ? MAX_PAST_PARTITIONS : 0);
+	return n;
+}
+
+/* In their final order; what is reported goes before what was published. */
+static int index_devices(struct devices *devices, struct arena *arena, struct error *err)
+{
+	size_t n_partitions = count_partitions(devices);
+
+	devices->partition_items = arena_alloc(arena, n_partitions,
+					      sizeof(*devices->partition_items));
+	if (!devices->partition_items)
+		return error_no_memory(err);
+	if (lookup_make(&devices->uuids, devices->n_devices, arena, err) < 0 ||
+	    lookup_make(&devices->minors, devices->n_devices, arena, err) < 0 ||
+	    lookup_make(&devices->partitions, n_partitions, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		const struct device *device = &devices->devices[i];
+		lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, device->uuid));
+		lookup_add(&devices->minors, hash_minor(minor_of(devices, device)));
+		add_reported_partitions(devices, i);
+	}
+	assert(devices->uuids.n == devices->n_devices && devices->minors.n == devices->n_devices);
+	for (size_t i = 0; i < devices->n_devices; i++)
+		add_published_partitions(devices, i);
+	return 0;
+}
+
+/* Making it */
+
+static void add_reported(struct devices *devices, const struct join_input *input)
+{
+	const struct array reports = input->report->devices;
+	for (uint32_t i = 0; i < reports.count; i++) {
+		const struct report_device *reported = ARRAY_AT(reports, struct report_device, i);
+		if (!find_uuid(devices, reported->uuid))
+			add(devices, reported->uuid, find_previous(input, reported->uuid),
+			    input->node_name)
+				->reported = reported;
+	}
+}
+
+static void add_published(struct devices *devices, const struct join_input *input)
+{
+	for (size_t i = 0; i < input->n_previous; i++) {
+		const struct attribution *object = input->previous[i].object;
+		if (view_equal(object->status.node_name, input->node_name) &&
+		    !find_uuid(devices, object->uuid))
+			add(devices, object->uuid, &input->previous[i], input->node_name);
+	}
+}
+
+/*
+ * A card may have been moved here. That it is here is shown by a report that is recent and says so,
+ * while no recent one of another node does; where neither node has an agent, by what the API server
+ * says of both.
+ */
+static bool is_moved_here(const struct join_input *input, const struct device *device)
+{
+	const struct join_previous *previous = device->previous;
+	const struct join_limits *limits = input->limits;
+
+	assert(previous && device->is_taken);
+	if (devices_is_claimed_elsewhere(input, device))
+		return false;
+	if (input->report)
+		return device->reported && input->report_age_ms < limits->report_stale_ms;
+	return input->report_age_ms >= limits->agentless_ms &&
+	       condition_is_agentless(&previous->object->status) && !previous->is_named_elsewhere;
+}
+
+static void mark_elsewhere(struct devices *devices, const struct join_input *input)
+{
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		struct device *device = &devices->devices[i];
+		device->is_elsewhere = device->is_taken && !is_moved_here(input, device);
+	}
+}
+
+int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_roster,
+		struct error *err)
+{
+	const struct report *report = input->report;
+	struct devices devices = {.nvml = judge_nvml(report)};
+	uint32_t n_reported = devices.nvml != DEVICES_NVML_NONE ? report->devices.count : 0;
+	size_t room = devices.nvml != DEVICES_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
+	size_t cap = n_reported + input->n_previous + room;
+
+	devices.devices = arena_alloc(arena, cap, sizeof(*devices.devices));
+	if (!devices.devices)
+		return error_no_memory(err);
+	if (lookup_make(&devices.uuids, cap, arena, err) < 0)
+		return -1;
+	if (n_reported > 0)
+		add_reported(&devices, input);
+	add_published(&devices, input);
+	if (room > 0 && report)
+		add_from_books(&devices, input, &room);
+	add_from_api(&devices, input, &room);
+	assert(devices.n_devices <= cap);
+	mark_sliced(&devices, input);
+	mark_elsewhere(&devices, input);
+	qsort(devices.devices, devices.n_devices, sizeof(*devices.devices), by_uuid);
+	if (index_devices(&devices, arena, err) < 0)
+		return -1;
+	*ret_roster = devices;
+	return 0;
+}

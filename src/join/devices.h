@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * devices - the devices that a join is about, and which of them a device ID means: those that the
+ * report lists, those whose published status names the node, and, while NVML does not answer or
+ * there is no report, those that the kubelet's books, the status of pods or ResourceSlices name by
+ * their full UUID.
+ *
+ * Threads: any.
+ * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices. Of the partitions
+ *          that a device was published with, 4 * LIMIT_PARTITIONS are known, those of tenants last.
+ */
+
+#include "base/lookup.h"
+#include "join/join.h"
+#include "model/device_id.h"
+
+struct device {
+	struct view uuid;
+	const struct report_device *reported; /* NULL: the report does not list it */
+	const struct join_previous *previous; /* NULL: it has no object */
+	bool is_ours;                         /* the object's status names this node */
+	bool is_taken;                        /* the object's status names another node */
+	bool is_elsewhere; /* and nothing shows that the device has been moved to this one */
+	bool is_sliced;                       /* a ResourceSlice of the node's describes it */
+};
+
+/* What NVML's part of a report is worth. */
+enum devices_nvml {
+	DEVICES_NVML_NONE,  /* there is no list of devices */
+	DEVICES_NVML_DATED, /* the last good list: nothing follows from a device not being in it */
+	DEVICES_NVML_OK,
+};
+
+struct device_partition; /* opaque: a MIG device and its parent */
+
+struct devices {
+	enum devices_nvml nvml;
+	struct device *devices; /* by UUID in lower case */
+	size_t n_devices;
+	struct lookup uuids, minors, partitions;
+	struct device_partition *partition_items;
+};
+
+/* Where a device ID points to. */
+struct device_place {
+	const struct device *device; /* NULL: to no device of the devices */
+	struct device_id id;
+	struct view partition; /* UUID of the MIG device, or empty */
+};
+
+/* Lists the devices. The result lies in arena and borrows from input. ERROR_NO_MEMORY. */
+MUST_USE int devices_make(const struct join_input *input, struct arena *arena,
+			 struct devices *ret_roster, struct error *err);
+/* Finds the device of a raw device ID. */
+struct device_place devices_find(const struct devices *devices, struct view device_id);
+/* The status that this node's device was last published with; NULL: none, or another node's. */
+const struct attribution_status *devices_published(const struct device *device);
+/* A recent report of another node names the device. */
+bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device);

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One join is: which devices (devices), who holds what by the kubelet's books (holding), which slots
+ * there are (slot); and then for each device its tenants, its sharing, its layout, its health and
+ * its conditions, each in a module of its own. What is decided here is whether this node may speak
+ * for a device at all, and whether anything is to be written.
+ *
+ * Without any report since the start nothing is known that is newer than what was published, but
+ * for what the API server says of pods: the published status stays, tenancies may end, and others
+ * begin. When none comes there is no agent: what the API server says is all there is then, and the
+ * status says so.
+ */
+
+#include "join/join.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "join/by_name.h"
+#include "join/claimant.h"
+#include "join/condition.h"
+#include "join/disagreement.h"
+#include "join/debounce.h"
+#include "join/health.h"
+#include "join/layout.h"
+#include "join/overlap.h"
+#include "join/sharing.h"
+#include "join/tenant.h"
+#include "join/unplaced.h"
+#include "join/user.h"
+#include "model/status_equal.h"
+
+/* What is found out about one device. */
+struct findings {
+	struct tenants tenants;
+	struct disagreements disagreements;
+	struct unplaced unplaced;
+	struct view overlap;
+	struct users users;
+	struct health health;
+};
+
+struct joiner {
+	const struct join_input *input;
+	struct arena *arena;
+	struct devices devices;
+	struct facts facts;
+	struct slots slots;
+	struct debounce *doubts;
+	struct join_result *result;
+	bool is_fresh;     /* the last report is recent */
+	bool is_unread;    /* claims that a pod uses cannot be read */
+	bool is_agentless; /* there is none, and there has been time for one */
+	size_t n_objects;  /* that the node has, or will have by this result */
+};
+
+static void look_again_in(struct joiner *joiner, int64_t ms)
+{
+	if (ms >= 0 && (joiner->result->again_in_ms < 0 || ms < joiner->result->again_in_ms))
+		joiner->result->again_in_ms = ms;
+}
+
+/* How long it still takes until that another node names the device counts; 0: it does. */
+static int64_t duplicate_in(const struct joiner *joiner, const struct device *device)
+{
+	const struct join_limits *limits = joiner->input->limits;
+	const struct attribution_status *published = devices_published(device);
+	const struct condition *ready =
+		published ? attribution_find_condition(published, VIEW("Ready")) : NULL;
+	if (ready && view_equal(ready->reason, VIEW("DuplicateUUID")))
+		return 0;
+	assert(device->previous);
+	return limits->disagreement_ms > device->previous->claimed_for_ms
+		       ? limits->disagreement_ms - device->previous->claimed_for_ms
+		       : 0;
+}
+
+static bool is_duplicate(const struct joiner *joiner, const struct device *device)
+{
+	return devices_is_claimed_elsewhere(joiner->input, device) && duplicate_in(joiner, device) == 0;
+}
+
+/* What is published of one device */
+
+static int intent_of(const struct join_input *input)
+{
+	const struct intent *intent = input->intent;
+	return intent && intent->known && intent->n_policies == 0 ? ATTRIBUTION_INTENT_UNMANAGED
+								  : ATTRIBUTION_INTENT_UNKNOWN;
+}
+
+static int scope_of(int mode)
+{
+	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED
+		       ? ATTRIBUTION_SCOPE_PARTITION
+		       : ATTRIBUTION_SCOPE_DEVICE;
+}
+
+static int64_t generation_of(const struct device *device)
+{
+	return device->previous ? device->previous->object->generation : 1;
+}
+
+static void set_holders(const struct findings *findings, struct attribution_status *status)
+{
+	status->tenants = findings->tenants.listed;
+	status->tenant_count = findings->tenants.count;
+	status->tenants_left_out = findings->tenants.left_out;
+	status->tenant_summary = findings->tenants.summary;
+	status->recent_tenants = findings->tenants.recent;
+	status->source_disagreement = findings->disagreements.listed;
+	status->source_disagreement_left_out = findings->disagreements.left_out;
+	status->unplaced_tenants = findings->unplaced.listed;
+	status->unplaced_tenants_left_out = findings->unplaced.left_out;
+	status->unallocated_users = findings->users.listed;
+	status->unallocated_users_left_out = findings->users.left_out;
+	status->unknown_processes = findings->users.unknown;
+}
+
+/* What else is said of those who hold the device, once its tenants are resolved. */
+static int find_holders(struct joiner *joiner, size_t index, int mode, struct findings *findings,
+			struct error *err)
+{
+	const struct facts *facts = &joiner->facts;
+	const struct attribution_status *published = devices_published(
+		&joiner->devices.devices[index]);
+
+	if (disagreement_find(facts, index, &findings->tenants, joiner->doubts, joiner->arena,
+			      &findings->disagreements, err) < 0 ||
+	    unplaced_list(facts, published, joiner->doubts, joiner->arena, &findings->unplaced,
+			  err) < 0 ||
+	    user_find(facts, (struct user_device){index, mode}, &findings->tenants,
+		      joiner->doubts, joiner->arena, &findings->users, err) < 0)
+		return -1;
+	joiner->result->claims_refused += findings->users.refused;
+	unplaced_note_odd(facts, index, &findings->unplaced);
+	look_again_in(joiner, findings->tenants.again_in_ms);
+	return 0;
+}
+
+static int compute_layout(struct joiner *joiner, size_t index, const struct tenants *tenants,
+			  struct attribution_status *status, struct error *err)
+{
+	if (layout_describe(&joiner->facts, index, joiner->arena, &status->device, err) < 0 ||
+	    layout_partition(&joiner->facts, &joiner->slots, index, joiner->arena,
+			     &status->partitions, err) < 0)
+		return -1;
+	return layout_count(&joiner->facts, &joiner->slots, index, tenants, joiner->arena,
+			    &status->slots, err);
+}
+
+static bool are_claims_old(const struct joiner *joiner, size_t index)
+{
+	return joiner->input->grants_denied && claimant_is_sliced(&joiner->facts, index);
+}
+
+static int compute_conditions(struct joiner *joiner, size_t index, const struct findings *findings,
+			      struct attribution_status *status, struct error *err)
+{
+	const struct device *device = &joiner->devices.devices[index];
+	const struct condition_facts facts = {
+		.is_fresh = joiner->is_fresh,
+		.is_agentless = !joiner->input->report,
+		.is_settling = joiner->facts.is_settling,
+		.is_duplicate = is_duplicate(joiner, device),
+		.is_nameless = claimant_is_nameless(joiner->input, device),
+		.is_unread = joiner->is_unread && sharing_is_without_ids(&status->sharing),
+		.are_claims_old = are_claims_old(joiner, index),
+		.pods_age = joiner->input->pods_age,
+		.is_book_readable = joiner->facts.list == BOOK_OK ||
+				    joiner->facts.checkpoint == BOOK_OK,
+		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,
+		.tenants = &findings->tenants,
+		.health = &findings->health,
+		.disagreements = &findings->disagreements,
+		.unplaced = &findings->unplaced,
+		.overlap = findings->overlap,
+		.intent = status->intent.state,
+	};
+	return condition_make(&facts, devices_published(device), status->observed_generation,
+			      joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
+}
+
+static struct attribution_report report_of(const struct report *report)
+{
+	if (!report)
+		return (struct attribution_report){0};
+	return (struct attribution_report){
+		.boot_id = report->boot_id,
+		.instance = report->instance,
+		.sequence = report->sequence,
+		.observed_at = report->observed_at,
+	};
+}
+
+/* From a report, however old: what it says is the last that is known; or from the API server only. */
+static int compute_status(struct joiner *joiner, size_t index, struct attribution_status *status,
+			  struct error *err)
+{
+	const struct device *device = &joiner->devices.devices[index];
+	struct findings findings;
+
+	*status = (struct attribution_status){
+		.observed_generation = generation_of(device),
+		.node_name = joiner->input->node_name,
+		.report = report_of(joiner->input->report),
+		.intent = {.state = intent_of(joiner->input)},
+	};
+	if (tenant_resolve(&joiner->facts, index, joiner->arena, &findings.tenants, err) < 0 ||
+	    sharing_conclude(&joiner->facts, &joiner->slots, index, &findings.tenants,
+			     joiner->arena, &status->sharing, err) < 0 ||
+	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
+	    health_judge(&joiner->slots, &joiner->facts, index, &findings.tenants, joiner->arena,
+			 &findings.health, err) < 0 ||
+	    compute_layout(joiner, index, &findings.tenants, status, err) < 0 ||
+	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
+			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
+			 err) < 0)
+		return -1;
+	set_holders(&findings, status);
+	status->activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
+	status->health = findings.health.state;
+	return compute_conditions(joiner, index, &findings, status, err);
+}
+
+/* Of whom the API server never knew, it cannot tell. */
+static bool is_gone(const struct node_pods *node_pods, const struct attribution_unplaced *unplaced)
+{
+	const struct pod *pod = node_pods_find_uid(node_pods, unplaced->pod_uid);
+	return pod ? pod_is_over(pod) : unplaced->pod_name.len > 0;
+}
+
+static int carry_unplaced(struct joiner *joiner, const struct attribution_status *published,
+			  struct unplaced *ret_unplaced, struct error *err)
+{
+	const struct array before = published->unplaced_tenants;
+	struct attribution_unplaced *kept = arena_alloc(joiner->arena, before.count, sizeof(*kept));
+	uint32_t n = 0;
+
+	if (!kept)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < before.count; i++) {
+		kept[n] = *ARRAY_AT(before, struct attribution_unplaced, i);
+		n += !is_gone(&joiner->facts.node_pods, &kept[n]);
+	}
+	*ret_unplaced = (struct unplaced){
+		.listed = {n > 0 ? kept : NULL, n, true},
+		.left_out = published->unplaced_tenants_left_out,
+	};
+	return 0;
+}
+
+/* Without a report yet: what was published, but for those that the API server knows of. */
+static int carry_status(struct joiner *joiner, size_t index, struct attribution_status *status,
+			struct error *err)
+{
+	const struct device *device = &joiner->devices.devices[index];
+	const struct attribution_status *published = devices_published(device);
+	struct findings findings;
+
+	assert(published && !joiner->input->report);
+	*status = *published;
+	status->observed_generation = generation_of(device);
+	/* What is kept of claims goes by it. */
+	if (claimant_number(joiner->input, device) >= 0)
+		status->device.minor = claimant_number(joiner->input, device);
+	if (tenant_resolve(&joiner->facts, index, joiner->arena, &findings.tenants, err) < 0 ||
+	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
+	    layout_count(&joiner->facts, &joiner->slots, index, &findings.tenants, joiner->arena,
+			 &status->slots, err) < 0 ||
+	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
+			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
+			 err) < 0 ||
+	    carry_unplaced(joiner, published, &findings.unplaced, err) < 0)
+		return -1;
+	set_holders(&findings, status);
+	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
+							 .are_claims_old = are_claims_old(joiner, index),
+							 .is_unread = joiner->input->grants_unknown,
+							 .pods_age = joiner->input->pods_age,
+							 .overlap = findings.overlap,
+							 .unplaced = &findings.unplaced},
+			       published, status->observed_generation, joiner->input->now_wall_ms,
+			       joiner->arena, &status->conditions, err);
+}
+
+/* An agent has spoken of the device, if not since the start. */
+static bool is_to_be_carried(const struct joiner *joiner, const struct device *device)
+{
+	const struct attribution_status *published = devices_published(device);
+	return !joiner->input->report && published && !condition_is_agentless(published);
+}
+
+/* May this node speak for the device? */
+
+static bool is_contested(const struct joiner *joiner, const struct device *device)
+{
+	const struct join_input *input = joiner->input;
+	for (size_t i = 0; i < input->n_contested; i++) {
+		if (view_equal_ignoring_case(input->contested[i], device->uuid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The object that no node has, or that there is not yet, belongs to whoever was the last to say
+ * that the device is there: two nodes would go on creating it in turn otherwise.
+ */
+static bool may_begin(const struct joiner *joiner, const struct device *device)
+{
+	const struct join_previous *previous = device->previous;
+	if (!joiner->input->report ? !joiner->is_agentless : !joiner->is_fresh)
+		return false;
+	if (!previous)
+		return !is_contested(joiner, device);
+	return previous->claimed_age_ms < 0 ||
+	       previous->claimed_age_ms >= joiner->input->report_age_ms;
+}
+
+/* Only what the API server says put the object where it is. */
+static bool is_of_no_agent(const struct device *device)
+{
+	return device->is_taken && condition_is_agentless(&device->previous->object->status);
+}
+
+static bool may_write(const struct joiner *joiner, const struct device *device)
+{
+	if (device->is_taken)
+		return !device->is_elsewhere;
+	if (!device->is_ours && !may_begin(joiner, device))
+		return false;
+	/* The other node is about to take it: it lists it, this one does not. */
+	return device->reported || !devices_is_claimed_elsewhere(joiner->input, device);
+}
+
+/* One report can name other devices each time: somewhere there must be an end. */
+static bool is_refused(struct joiner *joiner, const struct device *device)
+{
+	if (device->previous || joiner->n_objects++ < LIMIT_NODE_OBJECTS)
+		return false;
+	joiner->result->devices_refused++;
+	return true;
+}
+
+static struct join_device keep(const struct device *device)
+{
+	assert(device->previous);
+	const struct attribution *object = device->previous->object;
+	return (struct join_device){
+		.action = JOIN_KEEP,
+		.name = object->name,
+		.uuid = object->uuid,
+		.previous = object,
+		.status = object->status,
+	};
+}
+
+static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_name,
+		     struct error *err)
+{
+	char *bytes = arena_alloc(joiner->arena, uuid.len, 1);
+	if (!bytes)
+		return error_no_memory(err);
+	for (size_t i = 0; i < uuid.len; i++) {
+		char c = uuid.ptr[i];
+		bytes[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+	}
+	*ret_name = (struct view){bytes, uuid.len};
+	return 0;
+}
+
+static void add_result(struct joiner *joiner, struct join_device joined)
+{
+	assert(joiner->result->n_devices < joiner->devices.n_devices); /* each once */
+	joiner->result->devices[joiner->result->n_devices++] = joined;
+}
+
+/* What others claim may be left to this node when they have become silent. */
+static void watch_others(struct joiner *joiner, const struct device *device)
+{
+	int64_t stale = joiner->input->limits->report_stale_ms;
+	if (devices_is_claimed_elsewhere(joiner->input, device)) {
+		look_again_in(joiner, stale - device->previous->claimed_age_ms);
+		if (duplicate_in(joiner, device) > 0)
+			look_again_in(joiner, duplicate_in(joiner, device));
+	} else if (joiner->is_agentless && is_of_no_agent(device)) {
+		look_again_in(joiner, stale); /* nobody tells when the other node lets go of it */
+	}
+}
+
+/* The List says what the checkpoint, which was read before it, does not; or that one is not good. */
+static bool is_by_names(const struct facts *facts, size_t device)
+{
+	size_t n;
+	const struct fact *items = facts_of(facts, device, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if ((items[i].witnesses & (WITNESS_POD_RESOURCES | WITNESS_CHECKPOINT)) == WITNESS_POD_RESOURCES)
+			return true;
+	}
+	return facts->list != BOOK_NONE && facts->checkpoint != BOOK_OK;
+}
+
+static int join_one(struct joiner *joiner, size_t index, struct error *err)
+{
+	const struct device *device = &joiner->devices.devices[index];
+	struct join_device joined = {
+		.action = JOIN_WRITE,
+		.uuid = device->uuid,
+		.pods_age = joiner->input->pods_age,
+		.is_by_names = is_by_names(&joiner->facts, index),
+	};
+	int failed;
+
+	assert(index < joiner->devices.n_devices);
+	watch_others(joiner, device);
+	if (!may_write(joiner, device)) {
+		if (device->previous)
+			add_result(joiner, keep(device));
+		return 0;
+	}
+	if (is_refused(joiner, device))
+		return 0;
+	failed = is_to_be_carried(joiner, device)
+			 ? carry_status(joiner, index, &joined.status, err)
+			 : compute_status(joiner, index, &joined.status, err);
+	if (failed)
+		return -1;
+	joined.previous = device->previous ? device->previous->object : NULL;
+	by_name_hold_back(&joined);
+	if (joined.previous) {
+		joined.name = joined.previous->name;
+		if (status_equal(&joined.previous->status, &joined.status))
+			joined.action = JOIN_KEEP;
+	} else if (make_name(joiner, device->uuid, &joined.name, err) < 0) {
+		return -1;
+	}
+	add_result(joiner, joined);
+	return 0;
+}
+
+/* The node */
+
+static bool has_outstayed(const struct join_input *input)
+{
+	return !input->node && input->node_gone_for_ms >= input->limits->node_gone_ms;
+}
+
+/* Where an agent still reports there is a node, whatever became of its Node. */
+static bool is_node_gone(const struct joiner *joiner)
+{
+	return has_outstayed(joiner->input) && !(joiner->input->report && joiner->is_fresh);
+}
+
+static void bury(struct joiner *joiner)
+{
+	joiner->result->is_buried = true;
+	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
+		const struct device *device = &joiner->devices.devices[i];
+		struct join_device joined;
+		if (!device->previous)
+			continue;
+		watch_others(joiner, device);
+		joined = keep(device);
+		if (!devices_is_claimed_elsewhere(joiner->input, device) && device->is_ours &&
+		    !device->previous->object->deleting)
+			joined.action = JOIN_DELETE;
+		add_result(joiner, joined);
+	}
+}
+
+/* A device gets an object, or is adopted, or taken, when it is clear that there is no agent. */
+static bool is_one_unborn(const struct joiner *joiner)
+{
+	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
+		const struct device *device = &joiner->devices.devices[i];
+		if (!device->is_ours && (!device->is_taken || is_of_no_agent(device)))
+			return true;
+	}
+	return false;
+}
+
+static void watch_the_time(struct joiner *joiner)
+{
+	const struct join_input *input = joiner->input;
+	/* A node without devices that is gone is waited for as well: its report is to be buried. */
+	if (joiner->devices.n_devices == 0 && (input->node || !input->report))
+		return;
+	if (joiner->is_fresh)
+		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
+	if (!input->report && !joiner->is_agentless && is_one_unborn(joiner))
+		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
+	if (!input->node && !has_outstayed(input))
+		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
+	look_again_in(joiner, joiner->facts.settles_in_ms);
+}
+
+static int join_devices(struct joiner *joiner, struct error *err)
+{
+	for (size_t i = 0; i < joiner->devices.n_devices; i++)
+		joiner->n_objects += joiner->devices.devices[i].is_ours;
+	joiner->is_unread = claimant_is_unread(&joiner->facts, joiner->doubts);
+	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
+		if (join_one(joiner, i, err) < 0)
+			return -1;
+	}
+	watch_the_time(joiner);
+	return 0;
+}
+
+/* What may be in doubt: a holding, be it placed or not, what several hold, a process, and whether a
+ * pod has a device by a claim. */
+static size_t count_facts(const struct joiner *joiner)
+{
+	size_t n = 2 * joiner->facts.n_items + joiner->devices.n_devices + joiner->input->n_pods;
+	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
+		const struct report_device *reported = joiner->devices.devices[i].reported;
+		n += reported ? reported->processes.count : 0;
+	}
+	return n;
+}
+
+static int read_input(struct joiner *joiner, struct error *err)
+{
+	if (devices_make(joiner->input, joiner->arena, &joiner->devices, err) < 0 ||
+	    facts_read(joiner->input, &joiner->devices, joiner->arena, &joiner->facts, err) <
+		    0 ||
+	    slot_collect(&joiner->facts, joiner->arena, &joiner->slots, err) < 0 ||
+	    debounce_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->doubts, err) < 0)
+		return -1;
+	joiner->result->devices = arena_alloc(joiner->arena, joiner->devices.n_devices,
+					      sizeof(*joiner->result->devices));
+	return joiner->result->devices ? 0 : error_no_memory(err);
+}
+
+/* Without a report there is no telling which UIDs the next one names: all stay known. */
+static int set_ended(struct joiner *joiner, struct error *err)
+{
+	const struct join_input *input = joiner->input;
+	struct join_result *result = joiner->result;
+
+	result->ended = joiner->facts.ended;
+	result->n_ended = joiner->facts.n_ended;
+	if (input->report)
+		return 0;
+	result->ended = arena_alloc(joiner->arena, input->n_ended, sizeof(*result->ended));
+	if (!result->ended)
+		return error_no_memory(err);
+	result->n_ended = input->n_ended;
+	if (input->n_ended > 0)
+		memcpy(result->ended, input->ended, input->n_ended * sizeof(*result->ended));
+	return 0;
+}
+
+int join_node(const struct join_input *input, struct arena *arena, struct join_result *ret_result,
+	      struct error *err)
+{
+	struct join_result result = {.again_in_ms = -1};
+	struct joiner joiner = {
+		.input = input,
+		.arena = arena,
+		.result = &result,
+		.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
+		.is_agentless = !input->report &&
+				input->report_age_ms >= input->limits->agentless_ms,
+	};
+
+	assert(input->limits && input->report_age_ms >= 0);
+	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)
+		return -1;
+	result.claims_refused = joiner.facts.claims_refused;
+	result.devices_refused = input->slice_devices_left_out;
+	result.objects_left_out = input->previous_left_out;
+	result.settled_restart = joiner.facts.settled_restart;
+	result.ids_unknown = joiner.facts.ids_unknown + joiner.slots.ids_unknown;
+	if (is_node_gone(&joiner))
+		bury(&joiner);
+	else if (join_devices(&joiner, err) < 0)
+		return -1;
+	debounce_close(joiner.doubts, &result);
+	result.is_hearing_awaited |= joiner.facts.awaits_list;
+	*ret_result = result;
+	return 0;
+}

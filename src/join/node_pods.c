@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A report can ask for thousands of pods, so both keys are indexed. Of two pods with one key the one
+ * that wants a GPU is meant; but others count too, for what asks for a GPU is a matter of resource
+ * names.
+ */
+
+#include "join/node_pods.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct node_pods_name {
+	const struct pod *pod;
+	bool is_listed; /* the List has a pod of that name */
+};
+
+static uint32_t hash_name(struct view namespace, struct view name)
+{
+	return lookup_hash(lookup_hash(0, namespace), name);
+}
+
+static bool is_called(const struct pod *pod, struct view namespace, struct view name)
+{
+	return view_equal(pod_name(pod), name) && view_equal(pod_namespace(pod), namespace);
+}
+
+static void index_pod(struct node_pods *node_pods, const struct pod *pod)
+{
+	uint32_t hash = hash_name(pod_namespace(pod), pod_name(pod));
+
+	node_pods->by_uid[lookup_add(&node_pods->uids, lookup_hash(0, pod_uid(pod)))] = pod;
+	if (pod_config_hash(pod).len > 0)
+		node_pods->by_hash[lookup_add(&node_pods->hashes, lookup_hash(0, pod_config_hash(pod)))] =
+			pod;
+	node_pods->by_name[lookup_add(&node_pods->names, hash)] = (struct node_pods_name){.pod = pod};
+}
+
+/* Who is added last is found first. */
+static void index_pods(struct node_pods *node_pods)
+{
+	const struct join_input *input = node_pods->input;
+
+	for (size_t i = input->n_pods; i > 0; i--) {
+		if (!pod_wants_gpu(input->pods[i - 1]))
+			index_pod(node_pods, input->pods[i - 1]);
+	}
+	for (size_t i = node_pods->n_gpu_pods; i > 0; i--)
+		index_pod(node_pods, node_pods->gpu_pods[i - 1]);
+}
+
+static void mark_listed(struct node_pods *node_pods, const struct report_pod_resource *said)
+{
+	uint32_t at = lookup_first(&node_pods->names, hash_name(said->namespace, said->name));
+
+	for (; at != LOOKUP_END; at = lookup_next(&node_pods->names, at)) {
+		struct node_pods_name *item = &node_pods->by_name[at];
+		item->is_listed |= is_called(item->pod, said->namespace, said->name);
+	}
+}
+
+static int make_room(struct node_pods *node_pods, struct arena *arena, struct error *err)
+{
+	size_t n = node_pods->input->n_pods;
+
+	node_pods->gpu_pods = arena_alloc(arena, n, sizeof(*node_pods->gpu_pods));
+	node_pods->by_uid = arena_alloc(arena, n, sizeof(*node_pods->by_uid));
+	node_pods->by_hash = arena_alloc(arena, n, sizeof(*node_pods->by_hash));
+	node_pods->by_name = arena_alloc(arena, n, sizeof(*node_pods->by_name));
+	if (!node_pods->gpu_pods || !node_pods->by_uid || !node_pods->by_hash || !node_pods->by_name)
+		return error_no_memory(err);
+	if (lookup_make(&node_pods->uids, n, arena, err) < 0 ||
+	    lookup_make(&node_pods->hashes, n, arena, err) < 0)
+		return -1;
+	return lookup_make(&node_pods->names, n, arena, err);
+}
+
+int node_pods_take(const struct join_input *input, struct arena *arena, struct node_pods *ret_census,
+		struct error *err)
+{
+	struct node_pods node_pods = {.input = input};
+	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
+
+	for (size_t i = 1; i < input->n_elsewhere; i++) /* bsearch() rests on it */
+		assert(view_compare(input->elsewhere[i - 1], input->elsewhere[i]) < 0);
+	if (make_room(&node_pods, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < input->n_pods; i++) {
+		if (pod_wants_gpu(input->pods[i]))
+			node_pods.gpu_pods[node_pods.n_gpu_pods++] = input->pods[i];
+	}
+	assert(node_pods.n_gpu_pods <= input->n_pods);
+	index_pods(&node_pods);
+	for (uint32_t i = 0; i < list.count; i++)
+		mark_listed(&node_pods, ARRAY_AT(list, struct report_pod_resource, i));
+	*ret_census = node_pods;
+	return 0;
+}
+
+/* Whoever may edit a pod may copy the hash of a static one: of two that live nobody can tell which
+ * is the kubelet's. */
+static const struct pod *find_hash(const struct node_pods *node_pods, struct view hash)
+{
+	const struct pod *found = NULL;
+	size_t n_alive = 0;
+	uint32_t at = lookup_first(&node_pods->hashes, lookup_hash(0, hash));
+
+	for (; at != LOOKUP_END; at = lookup_next(&node_pods->hashes, at)) {
+		const struct pod *pod = node_pods->by_hash[at];
+		bool is_alive = !pod_is_over(pod) && !pod_is_deleting(pod);
+
+		if (!view_equal(pod_config_hash(pod), hash))
+			continue;
+		if (!found || is_alive)
+			found = pod;
+		n_alive += is_alive;
+	}
+	return n_alive > 1 ? NULL : found;
+}
+
+const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct view uid)
+{
+	uint32_t at = lookup_first(&node_pods->uids, lookup_hash(0, uid));
+
+	while (at != LOOKUP_END && !view_equal(pod_uid(node_pods->by_uid[at]), uid))
+		at = lookup_next(&node_pods->uids, at);
+	return at != LOOKUP_END ? node_pods->by_uid[at] : find_hash(node_pods, uid);
+}
+
+const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
+				   struct view name)
+{
+	uint32_t at = lookup_first(&node_pods->names, hash_name(namespace, name));
+
+	while (at != LOOKUP_END && !is_called(node_pods->by_name[at].pod, namespace, name))
+		at = lookup_next(&node_pods->names, at);
+	return at != LOOKUP_END ? node_pods->by_name[at].pod : NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid)
+{
+	const struct join_input *input = node_pods->input;
+
+	return input->n_elsewhere > 0 &&
+	       bsearch(&uid, input->elsewhere, input->n_elsewhere, sizeof(uid), by_text);
+}
+
+int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)
+{
+	const struct join_input *input = node_pods->input;
+	const struct pod *pod = node_pods_find_uid(node_pods, uid);
+
+	for (size_t i = 0; i < input->n_ends && (!pod || pod_is_over(pod)); i++) {
+		if (view_equal(input->ends[i].pod_uid, uid))
+			return input->now_wall_ms - input->ends[i].age_ms;
+	}
+	return input->now_wall_ms - (!pod && input->ended_for_ms > 0 ? input->ended_for_ms : 0);
+}
+
+bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod *pod)
+{
+	const struct join_input *input = node_pods->input;
+
+	for (size_t i = 0; i < input->n_told_later; i++) {
+		if (input->told_later[i] == pod)
+			return false;
+	}
+	return input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
+}
+
+bool node_pods_is_named(const struct node_pods *node_pods, const struct pod *pod)
+{
+	uint32_t at = lookup_first(&node_pods->names, hash_name(pod_namespace(pod), pod_name(pod)));
+
+	while (at != LOOKUP_END && node_pods->by_name[at].pod != pod)
+		at = lookup_next(&node_pods->names, at);
+	return at != LOOKUP_END && node_pods->by_name[at].is_listed;
+}
+
+/* Lists never contain ordinary init containers. */
+static bool must_be_listed(const struct pod *pod)
+{
+	if (pod_is_over(pod))
+		return false;
+	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c->wants_gpu && c->kind != POD_CONTAINER_INIT)
+			return true;
+	}
+	return false;
+}
+
+bool node_pods_is_listed(const struct node_pods *node_pods)
+{
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+		if (must_be_listed(node_pods->gpu_pods[i]) &&
+		    !node_pods_is_named(node_pods, node_pods->gpu_pods[i]))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * node_pods - the pods that the API server places on one node: which of them a UID or a name means,
+ * and whether a List of the kubelet's holds all that it must.
+ *
+ * Threads: any.
+ */
+
+#include "base/lookup.h"
+#include "join/join.h"
+
+struct node_pods_name; /* opaque: a pod, found by its name */
+
+struct node_pods {
+	const struct join_input *input;
+	const struct pod **gpu_pods; /* those that want a GPU */
+	size_t n_gpu_pods;
+	struct lookup uids, hashes, names;
+	const struct pod **by_uid, **by_hash;
+	struct node_pods_name *by_name;
+};
+
+/* Fails with ERROR_NO_MEMORY. The result lies in arena and borrows from input. */
+MUST_USE int node_pods_take(const struct join_input *input, struct arena *arena,
+			 struct node_pods *ret_census, struct error *err);
+/* The pod with that UID, or with that config hash for a static pod; or NULL. */
+const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct view uid);
+/* The pod of that name, or NULL; of several the input's first that wants a GPU, else its first. */
+const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
+				   struct view name);
+/* True when the API server places the pod of that UID, which is named here, on another node. */
+bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid);
+/* By the controller's wall clock: when the API server told that the pod of that UID is over or gone:
+ * by its first List at the latest. Now, where it has not told so, or nobody remembers when. */
+int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid);
+/*
+ * True when the List was read after the kubelet took the pod, which has told its start, over: by the
+ * node's clock, which tells that to the second, and by the order in which the controller was told of
+ * both, as that clock may have been set back between.
+ */
+bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod *pod);
+/* True when the report's List names the pod, which is one of the node's. */
+bool node_pods_is_named(const struct node_pods *node_pods, const struct pod *pod);
+/* True when the report's List has every pod that is not over and has a container it must show. */
+bool node_pods_is_listed(const struct node_pods *node_pods);

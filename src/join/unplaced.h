@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * unplaced - holders on the node of device IDs that are no known device's: of an unknown form, or
+ * of a device or MIG instance that nobody has told of. Each device of the node says so, for any of
+ * them may be the one.
+ *
+ * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
+ * seen for disagreement_ms (join/debounce.h); one that was published stays as long as it is there, and
+ * one of whom the API server tells (a lost claim's) counts at once, also of a node that is silent.
+ * Before the first report since the controller's start nobody new is listed.
+ *
+ * An ID that begins with a device's UUID is that device's, whatever follows; its holder is a tenant.
+ * When what follows is of no known form nobody can say what share of the device that is.
+ *
+ * Threads: any.
+ * Limits:  LIMIT_UNPLACED_TENANTS holders, LIMIT_UNPLACED_IDS IDs each; the rest is counted.
+ */
+
+#include "join/debounce.h"
+#include "join/facts.h"
+
+struct unplaced {
+	struct array listed; /* struct attribution_unplaced, by pod UID, container */
+	int64_t left_out;
+	struct view odd_id; /* held, of the device, and of no known form: the lowest; or empty */
+	size_t n_odd;       /* how often one is held */
+};
+
+/*
+ * Lists them; published is what a device of the node says of it, NULL for none. The result lies in
+ * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int unplaced_list(const struct facts *facts,
+			   const struct attribution_status *published, struct debounce *doubts,
+			   struct arena *arena, struct unplaced *ret_unplaced, struct error *err);
+/* Notes the IDs of no known form that are held of the device at that index of the devices. */
+void unplaced_note_odd(const struct facts *facts, size_t device, struct unplaced *unplaced);

@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "join/devices.h"
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static struct devices make(void)
+{
+	struct devices devices;
+	struct error err;
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	return devices;
+}
+
+static void expect_place(const struct devices *devices, const char *id, ptrdiff_t device,
+			 const char *partition)
+{
+	struct device_place place = devices_find(devices, view_from(id));
+	if (device < 0) {
+		assert_null(place.device);
+		return;
+	}
+	assert_ptr_equal(place.device, &devices->devices[device]);
+	expect_text(place.partition, partition);
+}
+
+static void nvmls_word_is_good_dated_or_missing(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	assert_int_equal(make().nvml, DEVICES_NVML_OK);
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	assert_int_equal(make().nvml, DEVICES_NVML_DATED);
+	assert_int_equal(make().n_devices, 1);
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().nvml, DEVICES_NVML_NONE);
+	world.input.report = NULL;
+	assert_int_equal(make().nvml, DEVICES_NVML_NONE);
+	assert_int_equal(make().n_devices, 0);
+}
+
+static void a_reported_device_is_listed_once_however_it_is_known(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 1);
+	build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	world.devices[world.report.devices.count++] = world.devices[0];
+	struct devices devices = make();
+	assert_int_equal(devices.n_devices, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(devices.devices[i].is_ours);
+		assert_false(devices.devices[i].is_taken);
+		assert_non_null(devices.devices[i].reported);
+		assert_ptr_equal(devices_published(&devices.devices[i]),
+				 &devices.devices[i].previous->object->status);
+	}
+	assert_true(view_equal(devices.devices[0].uuid, build_world_uuid(&world, 0)));
+}
+
+static void objects_of_other_nodes_count_only_when_reported_here(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.node_name = VIEW("b");
+	build_world_previous(&world, 0)->object = &object;
+	struct devices devices = make();
+	assert_true(devices.devices[0].is_taken);
+	assert_null(devices_published(&devices.devices[0]));
+	object.status.node_name = (struct view){0};
+	devices = make();
+	assert_false(devices.devices[0].is_taken);
+	assert_false(devices.devices[0].is_ours);
+	assert_null(devices_published(&devices.devices[0]));
+	world.report.devices.count = 0;
+	assert_int_equal(make().n_devices, 0);
+}
+
+/* Ages are in ms; a report is stale after 120 s, and after 30 s without one there is no agent. */
+static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *holder;
+		int64_t claimed_age, report_age;
+		bool is_silent, is_unlisted; /* no report; one that does not list it */
+		bool was_agentless, is_named; /* at the holder */
+		bool is_elsewhere;
+	} rows[] = {
+		{"b", -1, 0, false, false, false, false, false},
+		{"b", 0, 0, false, false, false, false, true},
+		{"b", 119999, 0, false, false, false, false, true},
+		{"b", 120000, 0, false, false, false, false, false},
+		{"b", -1, 119999, false, false, false, false, false},
+		{"b", -1, 120000, false, false, false, false, true},
+		{"b", -1, 0, false, true, false, false, true},
+		{"b", -1, 30000, true, false, true, false, false},
+		{"b", -1, 29999, true, false, true, false, true},
+		{"b", -1, 30000, true, false, false, false, true},
+		{"b", -1, 30000, true, false, true, true, true},
+		{"b", 1000, 30000, true, false, true, false, true},
+		{"", 1000, 0, false, false, false, false, false},
+		{"gpu-a", 1000, 0, false, false, false, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		const struct join_slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
+		build_world_exclusive(&world, 0);
+		if (rows[i].was_agentless)
+			build_world_without_agent(&world);
+		world.input.slice_devices = &sliced;
+		world.input.n_slice_devices = 1;
+		build_world_publish(&world);
+		struct attribution object = *build_world_previous(&world, 0)->object;
+		object.status.node_name = view_from(rows[i].holder);
+		build_world_previous(&world, 0)->object = &object;
+		build_world_previous(&world, 0)->claimed_age_ms = rows[i].claimed_age;
+		build_world_previous(&world, 0)->is_named_elsewhere = rows[i].is_named;
+		world.input.report = rows[i].is_silent ? NULL : &world.report;
+		world.input.report_age_ms = rows[i].report_age;
+		if (rows[i].is_unlisted) {
+			world.report.devices.count = 0;
+			world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+		}
+		struct devices devices = make();
+		assert_int_equal(devices.n_devices, 1);
+		assert_int_equal(devices.devices[0].is_elsewhere, rows[i].is_elsewhere);
+	}
+}
+
+static void uuids_are_the_same_in_either_case(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0)->uuid = VIEW("GPU-AAAAAAAA-0000-4000-8000-0123456789AB");
+	build_world_device(&world, 0)->uuid = VIEW("GPU-bbbbbbbb-0000-4000-8000-0123456789ab");
+	build_world_device(&world, 0)->uuid = VIEW("GPU-aaaaaaaa-0000-4000-8000-0123456789aa");
+	struct devices devices = make();
+	expect_place(&devices, "GPU-aaaaaaaa-0000-4000-8000-0123456789aa", 0, "");
+	expect_place(&devices, "GPU-aaaaaaaa-0000-4000-8000-0123456789ab", 1, "");
+	expect_place(&devices, "GPU-BBBBBBBB-0000-4000-8000-0123456789ab::3", 2, "");
+	expect_place(&devices, "GPU-AAAAAAAA-0000-4000-8000-0123456789AA", 0, "");
+}
+
+static struct view own_copy(const char *text)
+{
+	size_t len = strlen(text);
+	char *bytes = malloc(len);
+	assert_non_null(bytes);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = text[i];
+	return (struct view){bytes, len};
+}
+
+/* Texts are in memory of their own, where a sanitizer sees who reads past the end. */
+static void devices_are_in_the_order_of_their_uuids_in_lower_case(void **state)
+{
+	(void)state;
+	static const char *const uuids[] = {"APU-z", "GPU-0", "GPU-@", "GPU-[", "GPU-A",
+					    "GPU-b", "GPU-y", "GPU-Z", "GPU-z0", "GPU-Z1"};
+	enum { N = ARRAY_SIZE(uuids) };
+	struct view copies[N];
+	for (size_t i = 0; i < N; i++)
+		copies[i] = own_copy(uuids[i]);
+	for (size_t shift = 0; shift < N; shift++) {
+		world.report.devices.count = 0;
+		for (size_t i = 0; i < N; i++)
+			build_world_device(&world, 0)->uuid = copies[(3 * i + shift) % N];
+		struct devices devices = make();
+		assert_int_equal(devices.n_devices, N);
+		for (size_t i = 0; i < N; i++)
+			expect_text(devices.devices[i].uuid, uuids[i]);
+	}
+	for (size_t i = 0; i < N; i++)
+		free((void *)copies[i].ptr);
+}
+
+static void every_form_of_id_finds_its_device(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 2);
+	build_world_device(&world, 1);
+	struct devices devices = make();
+	expect_place(&devices, "GPU-00000001-0000-4000-8000-0123456789ab", 1, "");
+	expect_place(&devices, "GPU-00000001-0000-4000-8000-0123456789ab::2", 1, "");
+	expect_place(&devices, "GPU-00000001-0000-4000-8000-0123456789ab-2", 1, "");
+	expect_place(&devices, "GPU-00000007-0000-4000-8000-0123456789ab", -1, "");
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000001", 0,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000001::1", 0,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-00000000000f", -1, "");
+	expect_place(&devices, "MIG-GPU-00000000-0000-4000-8000-0123456789ab/7/0::4", 0,
+		     "MIG-GPU-00000000-0000-4000-8000-0123456789ab/7/0");
+	expect_place(&devices, "nvidia1", 1, "");
+	expect_place(&devices, "nvidia1/vgpu3", 1, "");
+	expect_place(&devices, "nvidia0/gi8", 0, "MIG-00000000-0000-4000-8000-000000000001");
+	expect_place(&devices, "nvidia0/gi9", 0, "");
+	expect_place(&devices, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000000");
+	expect_place(&devices, "nvidia7", -1, "");
+	expect_place(&devices, "nvidia7/gi1", -1, "");
+	expect_place(&devices, "all", -1, "");
+}
+
+static void of_several_compute_instances_the_first_is_meant(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 3);
+	struct report_partition *items = device->partitions.items;
+	for (unsigned i = 0; i < 3; i++) {
+		items[i].gpu_instance_id = 7;
+		items[i].compute_instance_id = (i + 2) % 3;
+	}
+	struct devices devices = make();
+	expect_place(&devices, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000001");
+}
+
+static void a_gpu_instance_of_number_0_or_of_none_is_what_it_is(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	struct report_partition *items = device->partitions.items;
+	items[0].gpu_instance_id = -1;
+	items[1].gpu_instance_id = 0;
+	struct devices devices = make();
+	expect_place(&devices, "nvidia0", 0, "");
+	expect_place(&devices, "nvidia0/gi0", 0, "MIG-00000000-0000-4000-8000-000000000001");
+}
+
+static void a_partition_belongs_to_whoever_was_published_with_it(void **state)
+{
+	(void)state;
+	struct view of_first[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000a")};
+	struct view of_second[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000b"),
+				   VIEW("MIG-00000000-0000-4000-8000-00000000000c")};
+	struct attribution_tenant tenants[] = {
+		{.partitions = {of_first, 1, true}}, {.partitions = {of_second, 2, true}},
+	};
+	struct attribution_partition partitions[] = {
+		{.uuid = VIEW("MIG-00000000-0000-4000-8000-00000000000d")},
+		{.uuid = VIEW("MIG-00000000-0000-4000-8000-00000000000e")},
+	};
+	struct attribution_partition other[] = {
+		{.uuid = VIEW("MIG-00000000-0000-4000-8000-00000000000f")},
+	};
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_publish(&world);
+	struct attribution first = *build_world_previous(&world, 0)->object;
+	struct attribution second = *build_world_previous(&world, 1)->object;
+	first.status.partitions = (struct array){other, 1, true};
+	first.status.tenants = (struct array){&(struct attribution_tenant){
+						      .partitions = {&other[0].uuid, 1, true}},
+					      1, true};
+	second.status.partitions = (struct array){partitions, 2, true};
+	second.status.tenants = (struct array){tenants, 2, true};
+	build_world_previous(&world, 0)->object = &first;
+	build_world_previous(&world, 1)->object = &second;
+	build_world_restart(&world);
+	struct devices devices = make();
+	for (char last = 'a'; last <= 'f'; last++) {
+		char id[] = "MIG-00000000-0000-4000-8000-00000000000?";
+		id[sizeof(id) - 2] = last;
+		expect_place(&devices, id, last == 'f' ? 0 : 1, id);
+	}
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000000", -1, "");
+}
+
+static void the_object_says_how_the_uuid_is_written(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	device->uuid = VIEW("GPU-00000000-0000-4000-8000-0123456789AB");
+	expect_text(make().devices[0].uuid, "GPU-00000000-0000-4000-8000-0123456789ab");
+}
+
+static void without_nvml_every_book_names_devices(void **state)
+{
+	(void)state;
+	struct view uuids[8];
+	struct report_resource_devices offered[4];
+	for (unsigned i = 0; i < ARRAY_SIZE(uuids); i++)
+		uuids[i] = build_world_uuid(&world, i);
+	for (unsigned i = 0; i < ARRAY_SIZE(offered); i++)
+		offered[i] = (struct report_resource_devices){.device_ids = {&uuids[i], 1, true}};
+	world.report.allocatable = (struct array){&offered[0], 2, true};
+	world.report.checkpoint.registered = (struct array){&offered[2], 2, true};
+	for (unsigned i = 4; i < 6; i++) {
+		build_world_list(&world, "a", "main", uuids[i]);
+		build_world_book(&world, "uid-a", "main", uuids[i + 2]);
+	}
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	world.report.devices = (struct array){0};
+	struct devices devices = make();
+	assert_int_equal(devices.n_devices, ARRAY_SIZE(uuids));
+	for (unsigned i = 0; i < ARRAY_SIZE(uuids); i++)
+		assert_true(view_equal(devices.devices[i].uuid, uuids[i]));
+	/* Their minor is not known. */
+	expect_place(&devices, "nvidia0", -1, "");
+}
+
+static void a_device_that_a_slice_describes_is_marked(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	build_world_device(&world, 1);
+	build_world_slice(&world, 7);
+	build_world_slice(&world, 1);
+	struct devices devices = make();
+	assert_int_equal(devices.n_devices, 2);
+	assert_false(devices.devices[0].is_sliced);
+	assert_true(devices.devices[1].is_sliced);
+}
+
+static void without_memory_there_is_no_roster(void **state)
+{
+	(void)state;
+	struct devices devices;
+	struct error err = {0};
+	struct arena small;
+	build_world_device(&world, 0);
+	arena_init(&small, 1);
+	assert_int_equal(devices_make(&world.input, &small, &devices, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	arena_deinit(&small);
+}
+
+static void what_is_reported_of_a_partition_goes_before_what_was_published(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	build_world_exclusive(&world, 1);
+	build_world_publish(&world);
+	struct attribution_partition moved = {.uuid = build_world_mig(&world, 0, 0)};
+	struct attribution second = *build_world_previous(&world, 1)->object;
+	second.status.partitions = (struct array){&moved, 1, true};
+	build_world_previous(&world, 1)->object = &second;
+	struct devices devices = make();
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000000", 0,
+		     "MIG-00000000-0000-4000-8000-000000000000");
+}
+
+#define MAX_PAST (4 * LIMIT_PARTITIONS)
+
+/* Gives device n the published partitions 0, 1, ..., and those that follow them to a tenant. */
+static void publish_partitions(unsigned n, uint32_t n_of_device, uint32_t n_of_tenant)
+{
+	static struct attribution objects[2];
+	static struct attribution_partition partitions[2][MAX_PAST + 1];
+	static struct view uuids[2][MAX_PAST + 1];
+	static struct attribution_tenant tenants[2];
+
+	for (unsigned i = 0; i <= MAX_PAST; i++) {
+		uuids[n][i] = build_world_mig(&world, n, i);
+		partitions[n][i].uuid = uuids[n][i];
+	}
+	tenants[n].partitions = (struct array){&uuids[n][n_of_device], n_of_tenant, true};
+	objects[n] = *build_world_previous(&world, n)->object;
+	objects[n].status.partitions = (struct array){partitions[n], n_of_device, true};
+	objects[n].status.tenants = (struct array){&tenants[n], 1, true};
+	build_world_previous(&world, n)->object = &objects[n];
+}
+
+static void the_published_partitions_of_each_device_are_bounded(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t of_device, of_tenant;
+	} rows[] = {{0, MAX_PAST + 1}, {1, MAX_PAST}, {MAX_PAST, 1}, {MAX_PAST + 1, 0}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		build_world_exclusive(&world, 0);
+		build_world_exclusive(&world, 1);
+		build_world_publish(&world);
+		for (unsigned n = 0; n < 2; n++)
+			publish_partitions(n, rows[i].of_device, rows[i].of_tenant);
+		struct devices devices = make();
+		for (unsigned k = 0; k <= 2 * MAX_PAST + 1; k++) {
+			unsigned n = k / (MAX_PAST + 1), number = k % (MAX_PAST + 1);
+			const char *uuid = build_world_mig(&world, n, number).ptr;
+			expect_place(&devices, uuid, number < MAX_PAST ? (ptrdiff_t)n : -1, uuid);
+		}
+	}
+}
+
+static uint32_t hash_uuid(unsigned n)
+{
+	return lookup_hash_ignoring_case(0, build_world_uuid(&world, n));
+}
+
+static uint32_t hash_partition(unsigned n)
+{
+	return lookup_hash(0, build_world_mig(&world, n, 0));
+}
+
+static uint32_t hash_minor(unsigned n)
+{
+	int64_t minor = n;
+	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
+}
+
+/* Finds two of one hash: of so many there are some, whatever the hash is seeded with. */
+static void find_colliding(uint32_t (*hash_of)(unsigned n), unsigned ret_n[2])
+{
+	enum { N = 1 << 19 };
+	struct lookup seen;
+	struct error err;
+	assert_int_equal(lookup_make(&seen, N, &world.arena, &err), 0);
+	for (unsigned n = 0; n < N; n++) {
+		uint32_t hash = hash_of(n);
+		ret_n[0] = lookup_first(&seen, hash);
+		ret_n[1] = n;
+		if (ret_n[0] != LOOKUP_END)
+			return;
+		lookup_add(&seen, hash);
+	}
+	fail_msg("no two have one hash");
+}
+
+static void devices_are_told_apart_also_where_their_uuids_have_one_hash(void **state)
+{
+	(void)state;
+	unsigned n[2];
+	find_colliding(hash_uuid, n);
+	build_world_device(&world, n[0]);
+	build_world_device(&world, n[1]);
+	struct devices devices = make();
+	assert_int_equal(devices.n_devices, 2);
+	for (ptrdiff_t i = 0; i < 2; i++)
+		expect_place(&devices, build_world_uuid(&world, n[i]).ptr, i, "");
+}
+
+static void devices_are_told_apart_also_where_their_minors_have_one_hash(void **state)
+{
+	(void)state;
+	unsigned n[2];
+	find_colliding(hash_minor, n);
+	for (unsigned i = 0; i < 2; i++)
+		build_world_device(&world, i)->minor = n[i];
+	struct devices devices = make();
+	for (ptrdiff_t i = 0; i < 2; i++)
+		expect_place(&devices, build_world_text(&world, "nvidia%u", n[i]).ptr, i, "");
+}
+
+static void partitions_are_told_apart_also_where_their_uuids_have_one_hash(void **state)
+{
+	(void)state;
+	unsigned n[2];
+	struct view uuids[2];
+	find_colliding(hash_partition, n);
+	for (unsigned i = 0; i < 2; i++) {
+		struct report_partition *items = build_world_cut(&world, i, 1)->partitions.items;
+		uuids[i] = items[0].uuid = build_world_mig(&world, n[i], 0);
+	}
+	struct devices devices = make();
+	for (ptrdiff_t i = 0; i < 2; i++)
+		expect_place(&devices, uuids[i].ptr, i, uuids[i].ptr);
+}
+
+static void a_partition_is_remembered_as_long_as_it_is_published(void **state)
+{
+	(void)state;
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	build_world_device(&world, 1);
+	build_world_publish(&world);
+	device->partitions.count = 0;
+	struct devices devices = make();
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000001", 0,
+		     "MIG-00000000-0000-4000-8000-000000000001");
+	build_world_publish(&world);
+	devices = make();
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000001", -1, "");
+}
+
+static void a_minor_is_remembered_while_nvml_is_silent(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 3);
+	build_world_publish(&world);
+	build_world_fail_nvml(&world);
+	struct devices devices = make();
+	expect_place(&devices, "nvidia3", 0, "");
+	expect_place(&devices, "nvidia3/gi1", 0, "");
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	world.report.devices = (struct array){.present = true};
+	devices = make();
+	expect_place(&devices, "nvidia3", -1, "");
+}
+
+static void a_good_nvml_is_not_added_to(void **state)
+{
+	(void)state;
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	assert_int_equal(make().n_devices, 0);
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().n_devices, 1);
+}
+
+static void an_object_is_found_for_a_device_that_only_the_books_name(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_publish(&world);
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.node_name = (struct view){0};
+	build_world_previous(&world, 0)->object = &object;
+	build_world_fail_nvml(&world);
+	struct devices devices = make();
+	assert_int_equal(devices.n_devices, 1);
+	assert_ptr_equal(devices.devices[0].previous->object, &object);
+}
+
+static void devices_that_only_the_books_name_are_bounded(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES + 10; i++)
+		build_world_offer(&world, build_world_uuid(&world, i));
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
+}
+
+static void without_nvml_the_api_names_devices_by_full_uuid(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){.name = "a",
+					   .told = {build_world_replica(&world, 1, 3),
+						    VIEW("GPU-00000005-0000-4000-8000-0123456789ab-1"),
+						    VIEW("GPU-00000006-0000-4000-8000-0123456789ab?"),
+						    build_world_mig(&world, 7, 0)}});
+	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_FAILED,
+						   .told = {build_world_uuid(&world, 8)}});
+	build_world_slice(&world, 2);
+	build_world_slice(&world, 1);
+	build_world_slice(&world, 3)->uuid = VIEW("no UUID");
+	build_world_restart(&world);
+	struct devices devices = make();
+	assert_int_equal(devices.n_devices, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		static const unsigned expected[] = {1, 2, 5};
+		assert_true(view_equal(devices.devices[i].uuid,
+				       build_world_uuid(&world, expected[i])));
+		assert_null(devices.devices[i].reported);
+	}
+	/* NVML's list is all there is. */
+	build_world_report(&world);
+	build_world_device(&world, 0);
+	assert_int_equal(make().n_devices, 1);
+}
+
+static void what_anybody_may_write_on_a_pod_names_no_device(void **state)
+{
+	(void)state;
+	build_world_pod(&world,
+			(struct build_pod){
+				.name = "a",
+				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
+				.kai_group = "g",
+				.kai_device = "GPU-00000000-0000-4000-8000-0123456789ab",
+				.reservation = true});
+	build_world_restart(&world);
+	assert_int_equal(make().n_devices, 0);
+}
+
+static void the_api_adds_no_more_devices_than_a_report_may_have(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		build_world_slice(&world, i);
+	build_world_pod(&world, (struct build_pod){
+					.name = "a",
+					.told = {build_world_uuid(&world, 100),
+						 build_world_uuid(&world, 101)}});
+	build_world_restart(&world);
+	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
+}
+
+static void an_id_that_goes_on_oddly_finds_its_device_and_names_none(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 1);
+	struct devices devices = make();
+	expect_place(&devices, "GPU-00000000-0000-4000-8000-0123456789ab#1", 0, "");
+	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000000#1", 0,
+		     "MIG-00000000-0000-4000-8000-000000000000");
+	build_world_offer(&world, VIEW("GPU-00000009-0000-4000-8000-0123456789ab#1"));
+	build_world_fail_nvml(&world);
+	assert_int_equal(make().n_devices, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(nvmls_word_is_good_dated_or_missing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_reported_device_is_listed_once_however_it_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		objects_of_other_nodes_count_only_when_reported_here, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(uuids_are_the_same_in_either_case, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_are_in_the_order_of_their_uuids_in_lower_case, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(every_form_of_id_finds_its_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_gpu_instance_of_number_0_or_of_none_is_what_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_belongs_to_whoever_was_published_with_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_object_says_how_the_uuid_is_written, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_nvml_every_book_names_devices, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_a_slice_describes_is_marked, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_there_is_no_roster, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		of_several_compute_instances_the_first_is_meant, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_reported_of_a_partition_goes_before_what_was_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_published_partitions_of_each_device_are_bounded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_are_told_apart_also_where_their_uuids_have_one_hash, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_are_told_apart_also_where_their_minors_have_one_hash, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_are_told_apart_also_where_their_uuids_have_one_hash, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_partition_is_remembered_as_long_as_it_is_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_minor_is_remembered_while_nvml_is_silent, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_good_nvml_is_not_added_to, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_object_is_found_for_a_device_that_only_the_books_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		devices_that_only_the_books_name_are_bounded, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_nvml_the_api_names_devices_by_full_uuid, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_anybody_may_write_on_a_pod_names_no_device, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_api_adds_no_more_devices_than_a_report_may_have, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_that_goes_on_oddly_finds_its_device_and_names_none, set_up, tear_down),
+};
+
+TEST_MAIN(tests)
