@@ -21,12 +21,7 @@
 
 bool claimant_is_one(const struct attribution_tenant *tenant)
 {
-	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
-		if (witness_of(*ARRAY_AT(tenant->witnesses, struct view, i)) ==
-		    WITNESS_RESOURCE_CLAIM)
-			return true;
-	}
-	return false;
+	return wording_witnesses_of(tenant->witnesses) & WITNESS_RESOURCE_CLAIM;
 }
 
 bool claimant_is_unheard(const struct join_input *input, struct view uid)
@@ -363,13 +358,10 @@ bool claimant_is_sliced(const struct facts *facts, size_t device)
 bool claimant_is_nameless(const struct join_input *input, const struct device *device)
 {
 	const struct join_slice_device *slice = find_slice(input, device->uuid);
-	const struct attribution_status *published = devices_published(device);
-	const struct condition *before =
-		published ? attribution_find_condition(published, VIEW("Attributed")) : NULL;
 
 	return (slice && slice->is_nameless) ||
-	       (input->grants_unknown && before &&
-		view_equal(before->reason, CLAIMANT_NAMELESS_REASON));
+	       (input->grants_unknown && device->published &&
+		device->published->attributed == REASON_RESERVED_OTHERWISE);
 }
 
 /* Those that nobody can place */
@@ -428,11 +420,8 @@ static bool is_open(const struct facts *facts, const struct pod *pod)
 static bool is_unread_published(const struct devices *devices)
 {
 	for (size_t i = 0; i < devices->n_devices; i++) {
-		const struct attribution_status *published = devices_published(&devices->devices[i]);
-		const struct condition *before = published ? attribution_find_condition(
-								     published, VIEW("Attributed"))
-							   : NULL;
-		if (before && view_equal(before->reason, VIEW(CLAIMANT_UNREAD_REASON)))
+		const struct previous *published = devices->devices[i].published;
+		if (published && published->attributed == REASON_CLAIMS_UNKNOWN)
 			return true;
 	}
 	return false;

@@ -63,17 +63,12 @@ const struct attribution_tenant *claimant_next_kept(const struct facts *facts, s
  * one nowhere: it has a device, and nothing tells which.
  */
 bool claimant_is_lost(const struct facts *facts, struct view pod_uid, struct view container);
-/* Of the condition Attributed, for a device of which claimant_is_nameless() is true. */
-#define CLAIMANT_NAMELESS_REASON VIEW("ReservedOtherwise")
 /*
  * True when the device is given by a claim that is reserved for what is no pod, and a pod of the node
  * names it: who has the device is not told. While claims and slices cannot be read it is as it was
  * published.
  */
 bool claimant_is_nameless(const struct join_input *input, const struct device *device);
-/* Of the condition Attributed, for a device that claims hand out: while claimant_is_unread(), and
- * while claims or slices may not be read. */
-#define CLAIMANT_UNREAD_REASON "ClaimsUnknown"
 /*
  * True when claims or slices cannot be read, or are not all there, and nobody can tell where a pod of
  * the node has a device that a claim gives it, or whether one does: it may be any. To be asked once a

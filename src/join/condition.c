@@ -179,7 +179,7 @@ static const struct verdict old_pods[] = {
 };
 
 static const struct verdict old_claims = {
-	CONDITION_UNKNOWN, VIEW_INIT(CLAIMANT_UNREAD_REASON),
+	CONDITION_UNKNOWN, VIEW_INIT("ClaimsUnknown"),
 	VIEW_INIT("the controller cannot read ResourceClaims or ResourceSlices at present, see its "
 		  "/readyz: tenants are as they were known before")};
 
@@ -188,14 +188,14 @@ static struct verdict judge_claims(const struct condition_facts *facts)
 {
 	if (facts->is_nameless)
 		return (struct verdict){
-			CONDITION_UNKNOWN, CLAIMANT_NAMELESS_REASON,
+			CONDITION_UNKNOWN, wording_reason(REASON_RESERVED_OTHERWISE),
 			VIEW("a ResourceClaim that a pod of the node uses has the device, and is "
 			     "reserved for what is no pod, a PodGroup: which pods use it is not "
 			     "known")};
 	if (!facts->is_unread)
 		return old_claims;
 	return (struct verdict){
-		CONDITION_UNKNOWN, VIEW(CLAIMANT_UNREAD_REASON),
+		CONDITION_UNKNOWN, VIEW("ClaimsUnknown"),
 		VIEW("a pod of the node uses a ResourceClaim, and which device that gives it is "
 		     "not known: ResourceClaims or ResourceSlices cannot be read, or are not "
 		     "complete")};
@@ -378,13 +378,6 @@ int condition_make(const struct condition_facts *facts, const struct attribution
 	}
 	*ret_conditions = (struct array){conditions, N_TYPES, true};
 	return 0;
-}
-
-bool condition_is_agentless(const struct attribution_status *status)
-{
-	const struct condition *fresh = attribution_find_condition(status,
-								   type_names[TYPE_REPORT_FRESH]);
-	return fresh && view_equal(fresh->reason, no_agent);
 }
 
 static const struct verdict awaited = {

@@ -42,8 +42,6 @@ MUST_USE int condition_make(const struct condition_facts *facts,
 			    const struct attribution_status *published, int64_t generation,
 			    int64_t now_wall_ms, struct arena *arena, struct array *ret_conditions,
 			    struct error *err);
-/* True when the status was made without any report of an agent. */
-bool condition_is_agentless(const struct attribution_status *status);
 /*
  * The conditions as they were published, but for what follows from no report having arrived for
  * long (is_fresh false): Ready and ReportFresh; for what was True of tenants, while what is known of

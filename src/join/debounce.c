@@ -198,16 +198,16 @@ int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 	return n_left_out + n_waiting < before ? n_left_out + n_waiting : before;
 }
 
-void debounce_close(struct debounce *book, struct join_result *result)
+struct debounce_result debounce_close(const struct debounce *book)
 {
-	assert(book->n_seen <= book->n && book->n <= book->n_max);
-	result->doubts = book->seen;
-	result->n_doubts = book->n_seen;
-	result->is_hearing_awaited = book->is_hearing_awaited;
 	/* What is not seen any more leaves room to the next join. */
-	if (book->is_short && book->n_seen < book->n)
-		wait_for(book, 0);
-	if (book->again_in_ms >= 0 &&
-	    (result->again_in_ms < 0 || book->again_in_ms < result->again_in_ms))
-		result->again_in_ms = book->again_in_ms;
+	bool has_room_soon = book->is_short && book->n_seen < book->n;
+
+	assert(book->n_seen <= book->n && book->n <= book->n_max);
+	return (struct debounce_result){
+		.seen = book->seen,
+		.n_seen = book->n_seen,
+		.is_hearing_awaited = book->is_hearing_awaited,
+		.again_in_ms = has_room_soon ? 0 : book->again_in_ms,
+	};
 }

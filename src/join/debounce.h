@@ -20,7 +20,7 @@
  *          good. Two facts with one key, which takes luck or malice, are as old as the older.
  */
 
-#include "join/join.h"
+#include "join/input.h"
 
 #define DEBOUNCE_MAX 512u
 #define DEBOUNCE_MAX_USERS (DEBOUNCE_MAX / 2)
@@ -63,5 +63,11 @@ bool debounce_counts(struct debounce *book, const struct debounce_subject *fact)
  * were left out before: who was left out is not known by name, and may be one of those that wait.
  */
 int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before);
-/* Sets the result's doubts, what is waited for included. They lie in the book's arena. */
-void debounce_close(struct debounce *book, struct join_result *result);
+/* What the book says at the end; it lies in the book's arena. */
+struct debounce_result {
+	const struct recall_debounced *seen; /* that the next join must know, what is waited for included */
+	size_t n_seen;
+	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
+	int64_t again_in_ms;     /* time alone may change it then; -1: it does not */
+};
+struct debounce_result debounce_close(const struct debounce *book);

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/condition.h"
 
 /* Of what was published, more partitions of one device are not looked at. */
 #define MAX_PAST_PARTITIONS (4 * LIMIT_PARTITIONS)
@@ -127,13 +126,13 @@ struct device_place devices_find(const struct devices *devices, struct view devi
 
 const struct attribution_status *devices_published(const struct device *device)
 {
-	assert(!device->is_ours || (device->previous && !device->is_taken));
-	return device->is_ours ? &device->previous->object->status : NULL;
+	assert(!device->is_ours || (device->object && !device->is_taken));
+	return device->is_ours ? &device->object->object->status : NULL;
 }
 
 bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device)
 {
-	int64_t age = device->previous ? device->previous->claimed_age_ms : -1;
+	int64_t age = device->object ? device->object->claimed_age_ms : -1;
 	return age >= 0 && age < input->limits->report_stale_ms;
 }
 
@@ -153,7 +152,7 @@ static struct device *add(struct devices *devices, struct view uuid,
 	uint32_t at = lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, uuid));
 	assert(&devices->devices[at] == device); /* both are counted alike */
 	(void)at;
-	*device = (struct device){.uuid = uuid, .previous = previous};
+	*device = (struct device){.uuid = uuid, .object = previous};
 	if (previous) {
 		struct view holder = previous->object->status.node_name;
 		device->uuid = previous->object->uuid;
@@ -362,16 +361,28 @@ static void add_published(struct devices *devices, const struct join_input *inpu
  */
 static bool is_moved_here(const struct join_input *input, const struct device *device)
 {
-	const struct join_previous *previous = device->previous;
+	const struct join_previous *previous = device->object;
 	const struct join_limits *limits = input->limits;
 
-	assert(previous && device->is_taken);
+	assert(previous && device->previous && device->is_taken);
 	if (devices_is_claimed_elsewhere(input, device))
 		return false;
 	if (input->report)
 		return device->reported && input->report_age_ms < limits->report_stale_ms;
 	return input->report_age_ms >= limits->agentless_ms &&
-	       condition_is_agentless(&previous->object->status) && !previous->is_named_elsewhere;
+	       device->previous->is_agentless && !previous->is_named_elsewhere;
+}
+
+static int read_previous(struct devices *devices, struct arena *arena, struct error *err)
+{
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		struct device *device = &devices->devices[i];
+		if (device->object && previous_read(&device->object->object->status, arena,
+						    &device->previous, err) < 0)
+			return -1;
+		device->published = device->is_ours ? device->previous : NULL;
+	}
+	return 0;
 }
 
 static void mark_elsewhere(struct devices *devices, const struct join_input *input)
@@ -404,6 +415,8 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	add_from_api(&devices, input, &room);
 	assert(devices.n_devices <= cap);
 	mark_sliced(&devices, input);
+	if (read_previous(&devices, arena, err) < 0)
+		return -1;
 	mark_elsewhere(&devices, input);
 	qsort(devices.devices, devices.n_devices, sizeof(*devices.devices), by_uuid);
 	if (index_devices(&devices, arena, err) < 0)

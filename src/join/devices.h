@@ -13,13 +13,16 @@
  */
 
 #include "base/lookup.h"
-#include "join/join.h"
+#include "join/input.h"
+#include "join/previous.h"
 #include "model/device_id.h"
 
 struct device {
 	struct view uuid;
 	const struct report_device *reported; /* NULL: the report does not list it */
-	const struct join_previous *previous; /* NULL: it has no object */
+	const struct join_previous *object; /* NULL: it has none */
+	const struct previous *previous;    /* the object's status, of whichever node; or NULL */
+	const struct previous *published;   /* the same if it is this node's, else NULL */
 	bool is_ours;                         /* the object's status names this node */
 	bool is_taken;                        /* the object's status names another node */
 	bool is_elsewhere; /* and nothing shows that the device has been moved to this one */

@@ -189,7 +189,7 @@ static int add(struct finder *finder, struct attribution_tenant *tenant,
 	for (unsigned i = 0; i < N_SAYS; i++) {
 		if (!statements[i].speaks)
 			continue;
-		says[n] = (struct attribution_statement){.witness = witness_name(i),
+		says[n] = (struct attribution_statement){.witness = wording_witness(i),
 							 .slots = statements[i].slots};
 		if (name_ids(finder, tenant, spoken, compared[i], &says[n++], err) < 0)
 			return -1;
@@ -294,7 +294,7 @@ static int compare(struct finder *finder, struct attribution_tenant *tenant, str
 	struct statement statements[N_SAYS];
 	int64_t n_named;
 
-	if (!pod || view_equal(tenant->stand_in, VIEW("HAMi")))
+	if (!pod || wording_placeholder_of(tenant->stand_in) == PLACEHOLDER_HAMI)
 		return 0;
 	if (finder->is_silent || tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED) {
 		carry(finder, tenant);

@@ -27,27 +27,6 @@ struct reader {
 	struct ledger ledger;
 };
 
-static const struct view witness_names[N_WITNESSES] = {
-	VIEW_INIT("Checkpoint"),    VIEW_INIT("PodResources"), VIEW_INIT("PodStatus"),
-	VIEW_INIT("ResourceClaim"), VIEW_INIT("HAMi"),         VIEW_INIT("KAI"),
-	VIEW_INIT("Processes"),
-};
-
-struct view witness_name(unsigned index)
-{
-	assert(index < N_WITNESSES);
-	return witness_names[index];
-}
-
-unsigned witness_of(struct view name)
-{
-	for (unsigned i = 0; i < N_WITNESSES; i++) {
-		if (view_equal(witness_names[i], name))
-			return 1u << i;
-	}
-	return 0;
-}
-
 /* How good are the books? */
 
 static enum book_worth judge_book(const struct report_source *source, bool present)

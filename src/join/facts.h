@@ -13,23 +13,6 @@
 #include "join/node_pods.h"
 #include "join/devices.h"
 
-/* In the order in which a tenant lists them. */
-enum witness {
-	WITNESS_CHECKPOINT = 1u << 0,
-	WITNESS_POD_RESOURCES = 1u << 1,
-	WITNESS_POD_STATUS = 1u << 2,
-	WITNESS_RESOURCE_CLAIM = 1u << 3,
-	WITNESS_HAMI = 1u << 4,
-	WITNESS_KAI = 1u << 5,
-	WITNESS_PROCESSES = 1u << 6, /* of tenants only: it is no allocation */
-};
-#define N_WITNESSES 7u
-
-/* As it stands in a status; index is that of the bit. */
-struct view witness_name(unsigned index);
-/* The witness of that name, 0 for none that is known. */
-unsigned witness_of(struct view name);
-
 /* What allocation responses say of MPS. */
 enum fact_mps {
 	FACT_MPS_USED = 1u << 0,

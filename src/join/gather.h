@@ -8,7 +8,7 @@
  */
 
 #include "base/arena.h"
-#include "join/join.h"
+#include "join/input.h"
 #include "model/inventory.h"
 
 /*

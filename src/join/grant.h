@@ -20,7 +20,7 @@
  */
 
 #include "base/arena.h"
-#include "join/join.h"
+#include "join/input.h"
 #include "model/pod.h"
 #include "model/resource_claim.h"
 #include "model/resource_slice.h"

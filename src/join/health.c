@@ -71,6 +71,7 @@ struct judge {
 	const struct tenants *tenants; /* of the device */
 	const struct device *device;
 	const struct attribution_status *published; /* NULL: none */
+	const struct previous *before;              /* the same, typed */
 	size_t index;
 	struct arena *arena;
 	struct finding findings[MAX_FINDINGS];
@@ -81,14 +82,11 @@ struct judge {
 	size_t n_holders;
 };
 
-static const struct view not_advertised = VIEW_INIT("NotAdvertised");
-static const struct view device_missing = VIEW_INIT("DeviceMissing");
-
 /* Published events */
 
 static struct array published_events(const struct judge *judge)
 {
-	const struct join_previous *previous = judge->device->previous;
+	const struct join_previous *previous = judge->device->object;
 	return previous ? previous->object->status.health.events : (struct array){0};
 }
 
@@ -146,7 +144,7 @@ static void add_tenants(struct judge *judge, struct array tenants, bool are_ther
 			ARRAY_AT(tenants, struct attribution_tenant, i);
 		if (tenant->phase != ATTRIBUTION_PHASE_PENDING &&
 		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED &&
-		    !view_equal(tenant->stand_in, VIEW("HAMi")))
+		    wording_placeholder_of(tenant->stand_in) != PLACEHOLDER_HAMI)
 			add_holder(judge, tenant->pod_uid, tenant->since,
 				   are_there ? INT64_MAX : left_by(judge, tenant->pod_uid));
 	}
@@ -298,17 +296,6 @@ static bool has_found(const struct judge *judge, int64_t xid)
 	return false;
 }
 
-static bool had_reason(const struct judge *judge, struct view reason)
-{
-	const struct array reasons =
-		judge->published ? judge->published->health.reasons : (struct array){0};
-	for (uint32_t i = 0; i < reasons.count; i++) {
-		if (view_equal(*ARRAY_AT(reasons, struct view, i), reason))
-			return true;
-	}
-	return false;
-}
-
 static bool was_published(const struct judge *judge, const struct attribution_health_event *event)
 {
 	const struct array kept = published_events(judge);
@@ -326,30 +313,23 @@ static bool is_listed(const struct judge *judge)
 	return judge->facts->devices->nvml == DEVICES_NVML_OK && judge->device->reported;
 }
 
-static int make_reason(int64_t code, char text[static LIMIT_TEXT_WORD])
-{
-	return snprintf(text, LIMIT_TEXT_WORD, "XID%" PRId64, code);
-}
-
 /* It was published, and has been settled, then or since. */
 static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
 {
 	const int64_t booted_after = judge->facts->input->booted_after;
-	char reason[LIMIT_TEXT_WORD];
-	int len = make_reason(event->xid, reason);
 	if (!was_published(judge, event))
 		return false;
-	return !had_reason(judge, (struct view){reason, (size_t)len}) ||
+	return !previous_had_xid(judge->before, event->xid) ||
 	       (booted_after > 0 && event->time <= booted_after) ||
-	       (is_listed(judge) && had_reason(judge, device_missing));
+	       (is_listed(judge) && previous_had_reason(judge->before, REASON_DEVICE_MISSING));
 }
 
 static int find_xid(struct judge *judge, int64_t code, struct error *err)
 {
 	struct xid xid = xid_look_up(code);
 	struct finding finding = {.xid = code};
-	char reason[LIMIT_TEXT_WORD], message[LIMIT_TEXT_MEANING + 32];
-	int reason_len, message_len;
+	char reason[WORDING_XID_SIZE], message[LIMIT_TEXT_MEANING + 32];
+	int message_len;
 
 	switch (xid.class) {
 	case XID_INFORMATIONAL:
@@ -365,10 +345,9 @@ static int find_xid(struct judge *judge, int64_t code, struct error *err)
 		finding.severity = SEVERITY_NEEDS_REBOOT;
 		break;
 	}
-	reason_len = make_reason(code, reason);
 	message_len = snprintf(message, sizeof(message), "XID %" PRId64 ": %.*s", code,
 			       VIEW_ARG(xid.meaning));
-	if (!arena_copy(judge->arena, (struct view){reason, (size_t)reason_len}, &finding.reason) ||
+	if (!arena_copy(judge->arena, wording_xid(code, reason), &finding.reason) ||
 	    !arena_copy(judge->arena, (struct view){message, (size_t)message_len},
 			&finding.message))
 		return error_no_memory(err);
@@ -415,7 +394,7 @@ static bool is_withdrawn(const struct judge *judge)
 	if (!judge->slots->is_offer_known || claimant_is_sliced(facts, judge->index) ||
 	    has_nothing_to_offer(judge->device->reported))
 		return false;
-	if (had_reason(judge, not_advertised))
+	if (previous_had_reason(judge->before, REASON_NOT_ADVERTISED))
 		return true;
 	return !facts->is_settling &&
 	       (facts->list == BOOK_OK || facts->checkpoint == BOOK_OK) &&
@@ -429,29 +408,29 @@ static void find_others(struct judge *judge)
 	if (!judge->facts->input->report) {
 		find(judge, (struct finding){
 				    .severity = SEVERITY_NOT_KNOWN,
-				    .reason = VIEW("NoAgent"),
-				    .message = VIEW("no agent reports for the node"),
+				    .reason = wording_reason(REASON_NO_AGENT),
+				    .message = wording_message(MESSAGE_NO_AGENT_FOR_HEALTH),
 			    });
 		return;
 	}
 	/* What was missing when NVML went quiet still is, or its return would not be seen. */
-	if (!is_listed(judge) && (is_nvml_ok || had_reason(judge, device_missing)))
+	if (!is_listed(judge) && (is_nvml_ok || previous_had_reason(judge->before, REASON_DEVICE_MISSING)))
 		find(judge, (struct finding){
 				    .severity = SEVERITY_NOT_KNOWN,
-				    .reason = device_missing,
-				    .message = VIEW("NVML no longer lists the device"),
+				    .reason = wording_reason(REASON_DEVICE_MISSING),
+				    .message = wording_message(MESSAGE_DEVICE_MISSING),
 			    });
 	else if (is_withdrawn(judge))
 		find(judge, (struct finding){
 				    .severity = SEVERITY_WITHDRAWN,
-				    .reason = not_advertised,
-				    .message = VIEW("the device plugin no longer offers the device"),
+				    .reason = wording_reason(REASON_NOT_ADVERTISED),
+				    .message = wording_message(MESSAGE_NOT_ADVERTISED),
 			    });
 	if (!is_nvml_ok)
 		find(judge, (struct finding){
 				    .severity = SEVERITY_NOT_KNOWN,
-				    .reason = VIEW("NVMLUnavailable"),
-				    .message = VIEW("the node's agent cannot read NVML"),
+				    .reason = wording_reason(REASON_NVML_UNAVAILABLE),
+				    .message = wording_message(MESSAGE_NVML_UNAVAILABLE),
 			    });
 }
 
@@ -459,8 +438,8 @@ static struct finding find_worst(const struct judge *judge)
 {
 	struct finding worst = {
 		.severity = SEVERITY_NONE,
-		.reason = VIEW("NothingFound"),
-		.message = VIEW("nothing speaks against the device"),
+		.reason = wording_reason(REASON_NOTHING_FOUND),
+		.message = wording_message(MESSAGE_NOTHING_FOUND),
 	};
 	for (size_t i = 0; i < judge->n_findings; i++) {
 		if (judge->findings[i].severity > worst.severity)
@@ -492,6 +471,7 @@ int health_judge(const struct slots *slots, const struct facts *facts, size_t de
 		.tenants = tenants,
 		.device = its_device,
 		.published = devices_published(its_device),
+		.before = its_device->published,
 		.index = device,
 		.arena = arena,
 	};

@@ -66,14 +66,11 @@ static void look_again_in(struct joiner *joiner, int64_t ms)
 static int64_t duplicate_in(const struct joiner *joiner, const struct device *device)
 {
 	const struct join_limits *limits = joiner->input->limits;
-	const struct attribution_status *published = devices_published(device);
-	const struct condition *ready =
-		published ? attribution_find_condition(published, VIEW("Ready")) : NULL;
-	if (ready && view_equal(ready->reason, VIEW("DuplicateUUID")))
+	if (device->published && device->published->ready == REASON_DUPLICATE_UUID)
 		return 0;
-	assert(device->previous);
-	return limits->disagreement_ms > device->previous->claimed_for_ms
-		       ? limits->disagreement_ms - device->previous->claimed_for_ms
+	assert(device->object);
+	return limits->disagreement_ms > device->object->claimed_for_ms
+		       ? limits->disagreement_ms - device->object->claimed_for_ms
 		       : 0;
 }
 
@@ -100,7 +97,7 @@ static int scope_of(int mode)
 
 static int64_t generation_of(const struct device *device)
 {
-	return device->previous ? device->previous->object->generation : 1;
+	return device->object ? device->object->object->generation : 1;
 }
 
 static void set_holders(const struct findings *findings, struct attribution_status *status)
@@ -290,8 +287,7 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 /* An agent has spoken of the device, if not since the start. */
 static bool is_to_be_carried(const struct joiner *joiner, const struct device *device)
 {
-	const struct attribution_status *published = devices_published(device);
-	return !joiner->input->report && published && !condition_is_agentless(published);
+	return !joiner->input->report && device->published && !device->published->is_agentless;
 }
 
 /* May this node speak for the device? */
@@ -312,7 +308,7 @@ static bool is_contested(const struct joiner *joiner, const struct device *devic
  */
 static bool may_begin(const struct joiner *joiner, const struct device *device)
 {
-	const struct join_previous *previous = device->previous;
+	const struct join_previous *previous = device->object;
 	if (!joiner->input->report ? !joiner->is_agentless : !joiner->is_fresh)
 		return false;
 	if (!previous)
@@ -324,7 +320,7 @@ static bool may_begin(const struct joiner *joiner, const struct device *device)
 /* Only what the API server says put the object where it is. */
 static bool is_of_no_agent(const struct device *device)
 {
-	return device->is_taken && condition_is_agentless(&device->previous->object->status);
+	return device->is_taken && device->previous->is_agentless;
 }
 
 static bool may_write(const struct joiner *joiner, const struct device *device)
@@ -340,7 +336,7 @@ static bool may_write(const struct joiner *joiner, const struct device *device)
 /* One report can name other devices each time: somewhere there must be an end. */
 static bool is_refused(struct joiner *joiner, const struct device *device)
 {
-	if (device->previous || joiner->n_objects++ < LIMIT_NODE_OBJECTS)
+	if (device->object || joiner->n_objects++ < LIMIT_NODE_OBJECTS)
 		return false;
 	joiner->result->devices_refused++;
 	return true;
@@ -348,8 +344,8 @@ static bool is_refused(struct joiner *joiner, const struct device *device)
 
 static struct join_device keep(const struct device *device)
 {
-	assert(device->previous);
-	const struct attribution *object = device->previous->object;
+	assert(device->object);
+	const struct attribution *object = device->object->object;
 	return (struct join_device){
 		.action = JOIN_KEEP,
 		.name = object->name,
@@ -384,7 +380,7 @@ static void watch_others(struct joiner *joiner, const struct device *device)
 {
 	int64_t stale = joiner->input->limits->report_stale_ms;
 	if (devices_is_claimed_elsewhere(joiner->input, device)) {
-		look_again_in(joiner, stale - device->previous->claimed_age_ms);
+		look_again_in(joiner, stale - device->object->claimed_age_ms);
 		if (duplicate_in(joiner, device) > 0)
 			look_again_in(joiner, duplicate_in(joiner, device));
 	} else if (joiner->is_agentless && is_of_no_agent(device)) {
@@ -419,7 +415,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	assert(index < joiner->devices.n_devices);
 	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
-		if (device->previous)
+		if (device->object)
 			add_result(joiner, keep(device));
 		return 0;
 	}
@@ -430,7 +426,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 			 : compute_status(joiner, index, &joined.status, err);
 	if (failed)
 		return -1;
-	joined.previous = device->previous ? device->previous->object : NULL;
+	joined.previous = device->object ? device->object->object : NULL;
 	by_name_hold_back(&joined);
 	if (joined.previous) {
 		joined.name = joined.previous->name;
@@ -462,12 +458,12 @@ static void bury(struct joiner *joiner)
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		const struct device *device = &joiner->devices.devices[i];
 		struct join_device joined;
-		if (!device->previous)
+		if (!device->object)
 			continue;
 		watch_others(joiner, device);
 		joined = keep(device);
 		if (!devices_is_claimed_elsewhere(joiner->input, device) && device->is_ours &&
-		    !device->previous->object->deleting)
+		    !device->object->object->deleting)
 			joined.action = JOIN_DELETE;
 		add_result(joiner, joined);
 	}
@@ -556,6 +552,14 @@ static int set_ended(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
+static void set_debounced(struct joiner *joiner, struct debounce_result debounced)
+{
+	joiner->result->doubts = debounced.seen;
+	joiner->result->n_doubts = debounced.n_seen;
+	joiner->result->is_hearing_awaited = debounced.is_hearing_awaited;
+	look_again_in(joiner, debounced.again_in_ms);
+}
+
 int join_node(const struct join_input *input, struct arena *arena, struct join_result *ret_result,
 	      struct error *err)
 {
@@ -581,7 +585,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
-	debounce_close(joiner.doubts, &result);
+	set_debounced(&joiner, debounce_close(joiner.doubts));
 	result.is_hearing_awaited |= joiner.facts.awaits_list;
 	*ret_result = result;
 	return 0;

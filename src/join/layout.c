@@ -20,7 +20,6 @@
 
 #include "base/limits.h"
 #include "join/claimant.h"
-#include "join/condition.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
@@ -87,7 +86,7 @@ int layout_describe(const struct facts *facts, size_t device, struct arena *aren
 		described.compute_capability = reported->compute_capability;
 		if (put_dashes(view_trim(reported->model), arena, &described.model, err) < 0)
 			return -1;
-	} else if (!published || condition_is_agentless(published)) {
+	} else if (!published || its_device->published->is_agentless) {
 		if (describe_slice(facts->input, its_device->uuid, arena, &described, err) <
 		    0)
 			return -1;

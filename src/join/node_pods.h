@@ -9,7 +9,7 @@
  */
 
 #include "base/lookup.h"
-#include "join/join.h"
+#include "join/input.h"
 
 struct node_pods_name; /* opaque: a pod, found by its name */
 

@@ -250,8 +250,8 @@ static void find(struct finder *finder, struct debounce *doubts, struct sbuf *me
 static struct view published_message(const struct attribution_status *published)
 {
 	const struct condition *attributed =
-		published ? attribution_find_condition(published, VIEW("Attributed")) : NULL;
-	return attributed && view_equal(attributed->reason, OVERLAP_REASON) ? attributed->message
+		published ? attribution_find_condition(published, wording_condition(CONDITION_ATTRIBUTED)) : NULL;
+	return attributed && wording_reason_of(attributed->reason) == REASON_SLOT_HELD_TWICE ? attributed->message
 									    : (struct view){0};
 }
 

@@ -24,7 +24,7 @@
 #define OVERLAP_MESSAGE 2048u /* bytes */
 
 /* The reason of the condition Attributed. */
-#define OVERLAP_REASON VIEW("SlotHeldTwice")
+#define OVERLAP_REASON wording_reason(REASON_SLOT_HELD_TWICE)
 
 /* What is known of a device by now. */
 struct overlap_device {

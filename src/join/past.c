@@ -146,19 +146,11 @@ unsigned past_witnesses(const struct past *past, struct view uid, struct view co
 
 /* Reading */
 
-static unsigned witnesses_of(const struct attribution_tenant *tenant)
-{
-	unsigned witnesses = 0;
-	for (uint32_t i = 0; i < tenant->witnesses.count; i++)
-		witnesses |= witness_of(*ARRAY_AT(tenant->witnesses, struct view, i));
-	return witnesses;
-}
-
 static void note_tenant(struct past *past, const struct attribution_tenant *t, size_t device,
 			bool is_ours)
 {
-	const struct past_holder holder = {t->pod_uid, t->container, device, witnesses_of(t)};
-	bool is_stand_in = view_equal(t->stand_in, VIEW("HAMi"));
+	const struct past_holder holder = {t->pod_uid, t->container, device, wording_witnesses_of(t->witnesses)};
+	bool is_stand_in = wording_placeholder_of(t->stand_in) == PLACEHOLDER_HAMI;
 	uint32_t hash;
 
 	/* Who may never have had the device is not remembered once it has left (join/tenant.c). */
@@ -193,8 +185,8 @@ static void note_recent(struct past *past, const struct attribution_past_tenant 
 
 static void read_device(struct past *past, const struct device *device, size_t index)
 {
-	assert(device->previous);
-	const struct attribution_status *status = &device->previous->object->status;
+	assert(device->object);
+	const struct attribution_status *status = &device->object->object->status;
 
 	for (uint32_t i = 0; i < status->tenants.count; i++)
 		note_tenant(past, ARRAY_AT(status->tenants, struct attribution_tenant, i), index,
@@ -209,7 +201,7 @@ static size_t count(const struct devices *devices)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < devices->n_devices; i++) {
-		const struct join_previous *previous = devices->devices[i].previous;
+		const struct join_previous *previous = devices->devices[i].object;
 		if (previous)
 			n += previous->object->status.tenants.count +
 			     previous->object->status.recent_tenants.count;
@@ -234,7 +226,7 @@ int past_read(const struct devices *devices, struct arena *arena, struct past *r
 	    lookup_make(&past.holders, 2 * n, arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < devices->n_devices; i++) {
-		if (devices->devices[i].previous)
+		if (devices->devices[i].object)
 			read_device(&past, &devices->devices[i], i);
 	}
 	*ret_past = past;

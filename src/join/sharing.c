@@ -34,6 +34,7 @@ struct findings {
 	const struct facts *facts;
 	const struct device *device;
 	const struct attribution_sharing *published; /* NULL: none */
+	const struct previous *before;               /* of the same; NULL: none */
 	const struct tenants *tenants;
 	unsigned forms;     /* of enum form: of the IDs on offer, if any */
 	unsigned left_over; /* of those that are held, and not on offer */
@@ -48,41 +49,27 @@ struct findings {
 	bool is_part_shared; /* that of a MIG device */
 	bool has_share;      /* a claim gives a share of either */
 	int mode;
-	struct view evidence[MAX_EVIDENCE];
+	enum evidence evidence[MAX_EVIDENCE];
 	uint32_t n_evidence;
 };
 
-static void add(struct findings *f, struct view evidence)
+static void add(struct findings *f, enum evidence evidence)
 {
 	assert(f->n_evidence < MAX_EVIDENCE);
 	f->evidence[f->n_evidence++] = evidence;
 }
 
-static void conclude(struct findings *f, int mode, struct view evidence)
+static void conclude(struct findings *f, int mode, enum evidence evidence)
 {
 	f->mode = mode;
 	add(f, evidence);
 }
 
-static void contradict(struct findings *f, struct view one, struct view other)
+static void contradict(struct findings *f, enum evidence one, enum evidence other)
 {
 	conclude(f, ATTRIBUTION_MODE_UNKNOWN, one);
 	add(f, other);
 }
-
-/* The form of the IDs, as evidence */
-
-static const struct view mig_ids = VIEW_INIT("device IDs name MIG devices");
-static const struct view gpu_ids = VIEW_INIT("device IDs name the whole device");
-static const struct view replica_ids = VIEW_INIT("device IDs end in a replica number");
-static const struct view shared_ids = VIEW_INIT("several pods are on the device by one ID");
-static const struct view share_ids = VIEW_INIT("a claim gives a share of the device");
-static const struct view left_over_ids = VIEW_INIT(
-	"a pod holds a device ID that is no longer offered");
-static const struct view no_ids = VIEW_INIT("no device ID is known");
-static const struct view mig_is_on = VIEW_INIT("MIG mode is on");
-static const struct view hami_ids = VIEW_INIT("device IDs are HAMi's");
-static const struct view odd_ids = VIEW_INIT("a device ID is of no known form");
 
 /* MPS or time-slicing? */
 
@@ -133,30 +120,21 @@ static enum clue ask_default_mode(const struct findings *f)
 	return is_against_mps(f) ? CLUE_TIME_SLICED : CLUE_NONE;
 }
 
-#define WITH_PIPE VIEW_INIT("an allocation response has the MPS pipe")
-#define WITHOUT_PIPE VIEW_INIT("an allocation response has no MPS pipe")
-
-static const struct view with_pipe = WITH_PIPE;
-static const struct view without_pipe = WITHOUT_PIPE;
-
 static const struct {
 	enum clue (*ask)(const struct findings *f);
-	struct view evidence;
+	enum evidence evidence;
 	bool is_weak; /* does not make unknown what a stronger one decided */
 } clues[] = {
-	{ask_allocation_with, WITH_PIPE, false},
-	{ask_allocation_without, WITHOUT_PIPE, false},
-	{ask_exclusive_process, VIEW_INIT("compute mode is ExclusiveProcess"), false},
-	{ask_processes, VIEW_INIT("an MPS process is on the device"), true},
-	{ask_default_mode, VIEW_INIT("compute mode is Default"), true},
+	{ask_allocation_with, EVIDENCE_WITH_PIPE, false},
+	{ask_allocation_without, EVIDENCE_WITHOUT_PIPE, false},
+	{ask_exclusive_process, EVIDENCE_EXCLUSIVE_PROCESS, false},
+	{ask_processes, EVIDENCE_MPS_PROCESS, true},
+	{ask_default_mode, EVIDENCE_DEFAULT_MODE, true},
 };
 
-static const struct view default_contradicts = VIEW_INIT(
-	"compute mode is Default, which contradicts");
-
-static bool is_from_allocation(struct view evidence)
+static bool is_from_allocation(unsigned evidence)
 {
-	return view_equal(evidence, with_pipe) || view_equal(evidence, without_pipe);
+	return evidence == EVIDENCE_WITH_PIPE || evidence == EVIDENCE_WITHOUT_PIPE;
 }
 
 /* Who is known by UID was there while the checkpoint told the mode; a name alone is of later. */
@@ -172,14 +150,9 @@ static bool has_tenant_of_then(const struct findings *f)
 	return false;
 }
 
-static bool was_evidence(const struct findings *f, struct view line)
+static bool was_evidence(const struct findings *f, enum evidence line)
 {
-	const struct array before = f->published->evidence;
-	for (uint32_t i = 0; i < before.count; i++) {
-		if (view_equal(*ARRAY_AT(before, struct view, i), line))
-			return true;
-	}
-	return false;
+	return f->before->evidence & (unsigned)line;
 }
 
 /* By what has come up since. */
@@ -187,7 +160,7 @@ static bool is_contradicted(const struct findings *f, int mode)
 {
 	switch (mode) {
 	case ATTRIBUTION_MODE_MPS:
-		return is_against_mps(f) && !was_evidence(f, default_contradicts);
+		return is_against_mps(f) && !was_evidence(f, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	case ATTRIBUTION_MODE_TIME_SLICED:
 		return compute_mode_of(f) == REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	default:
@@ -203,19 +176,18 @@ static bool carry_over(struct findings *f)
 {
 	const struct attribution_sharing *published = f->published;
 	if (f->facts->checkpoint != BOOK_NONE || !published ||
-	    published->evidence.count == 0 || is_contradicted(f, published->mode) ||
+	    is_contradicted(f, published->mode) ||
 	    !has_tenant_of_then(f))
 		return false;
-	struct view evidence = *ARRAY_AT(published->evidence, struct view, 0);
-	if (!is_from_allocation(evidence))
+	if (!is_from_allocation(f->before->first_evidence))
 		return false;
-	conclude(f, published->mode, evidence);
+	conclude(f, published->mode, (enum evidence)f->before->first_evidence);
 	return true;
 }
 
-static struct view shared_by(const struct findings *f)
+static enum evidence shared_by(const struct findings *f)
 {
-	return f->has_share ? share_ids : shared_ids;
+	return f->has_share ? EVIDENCE_SHARE_BY_CLAIM : EVIDENCE_SHARED_ID;
 }
 
 static void ask_clues(struct findings *f)
@@ -239,7 +211,7 @@ static void ask_clues(struct findings *f)
 		}
 	}
 	if (first == CLUE_NONE)
-		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_by(f) : replica_ids);
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, f->is_shared ? shared_by(f) : EVIDENCE_REPLICA_IDS);
 }
 
 /* What the node is labelled as corroborates, or contradicts. That the plugin does not share is no
@@ -247,18 +219,13 @@ static void ask_clues(struct findings *f)
 static const struct {
 	struct view value;
 	int mode;
-	struct view evidence, contradicts;
+	enum evidence evidence, contradicts;
 } labels[] = {
-	{VIEW_INIT("mps"), ATTRIBUTION_MODE_MPS,
-	 VIEW_INIT("node label gpu.sharing-strategy is mps"),
-	 VIEW_INIT("node label gpu.sharing-strategy is mps, which contradicts")},
-	{VIEW_INIT("time-slicing"), ATTRIBUTION_MODE_TIME_SLICED,
-	 VIEW_INIT("node label gpu.sharing-strategy is time-slicing"),
-	 VIEW_INIT("node label gpu.sharing-strategy is time-slicing, which contradicts")},
+	{VIEW_INIT("mps"), ATTRIBUTION_MODE_MPS, EVIDENCE_LABEL_MPS,
+	 EVIDENCE_LABEL_MPS_CONTRADICTS},
+	{VIEW_INIT("time-slicing"), ATTRIBUTION_MODE_TIME_SLICED, EVIDENCE_LABEL_TIME_SLICING,
+	 EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS},
 };
-
-static const struct view none_contradicts = VIEW_INIT(
-	"node label gpu.sharing-strategy is none, which contradicts");
 
 static void add_label(struct findings *f)
 {
@@ -275,10 +242,8 @@ static void add_label(struct findings *f)
 	}
 	if (view_equal(label, VIEW("none")) && f->mode != ATTRIBUTION_MODE_UNKNOWN &&
 	    f->forms == FORM_GPU_REPLICA)
-		add(f, none_contradicts);
+		add(f, EVIDENCE_LABEL_NONE_CONTRADICTS);
 }
-
-static const struct view mig_contradicts = VIEW_INIT("MIG mode is on, which contradicts");
 
 static bool is_mig_on(const struct findings *f)
 {
@@ -290,7 +255,7 @@ static bool is_mig_on(const struct findings *f)
 static void add_mig(struct findings *f)
 {
 	if (is_mig_on(f) && f->mode != ATTRIBUTION_MODE_UNKNOWN)
-		add(f, mig_contradicts);
+		add(f, EVIDENCE_MIG_CONTRADICTS);
 }
 
 static void tell_replicas_apart(struct findings *f)
@@ -300,7 +265,7 @@ static void tell_replicas_apart(struct findings *f)
 	if (f->n_evidence > 1)
 		return; /* two that contradict each other, and neither counts for more */
 	if (f->mode == ATTRIBUTION_MODE_MPS && is_against_mps(f))
-		add(f, default_contradicts);
+		add(f, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	add_mig(f);
 	add_label(f);
 }
@@ -310,34 +275,31 @@ static void tell_replicas_apart(struct findings *f)
 static void conclude_without_ids(struct findings *f)
 {
 	if (is_mig_on(f))
-		conclude(f, ATTRIBUTION_MODE_MIG, mig_is_on);
+		conclude(f, ATTRIBUTION_MODE_MIG, EVIDENCE_MIG_IS_ON);
 	else
-		conclude(f, ATTRIBUTION_MODE_UNKNOWN, no_ids);
+		conclude(f, ATTRIBUTION_MODE_UNKNOWN, EVIDENCE_NO_IDS);
 }
 
 static void conclude_shared(struct findings *f)
 {
 	tell_replicas_apart(f);
-	if (f->has_share && !view_equal(f->evidence[0], share_ids))
-		add(f, share_ids);
+	if (f->has_share && f->evidence[0] != EVIDENCE_SHARE_BY_CLAIM)
+		add(f, EVIDENCE_SHARE_BY_CLAIM);
 }
 
 static void conclude_exclusive(struct findings *f)
 {
-	conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, gpu_ids);
+	conclude(f, ATTRIBUTION_MODE_EXCLUSIVE, EVIDENCE_GPU_IDS);
 	add_mig(f);
 	add_label(f);
 }
 
-static const struct view pipe_contradicts = VIEW_INIT(
-	"an allocation response has the MPS pipe, which contradicts");
-
 static void conclude_mig_replicas(struct findings *f)
 {
-	conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, mig_ids);
-	add(f, replica_ids);
+	conclude(f, ATTRIBUTION_MODE_MIG_TIME_SLICED, EVIDENCE_MIG_IDS);
+	add(f, EVIDENCE_REPLICA_IDS);
 	if (f->part_mps & FACT_MPS_USED)
-		add(f, pipe_contradicts);
+		add(f, EVIDENCE_PIPE_CONTRADICTS);
 }
 
 static void conclude_from_forms(struct findings *f)
@@ -355,7 +317,7 @@ static void conclude_from_forms(struct findings *f)
 	case FORM_MIG:
 		conclude(f,
 			 f->is_part_shared ? ATTRIBUTION_MODE_MIG_TIME_SLICED : ATTRIBUTION_MODE_MIG,
-			 mig_ids);
+			 EVIDENCE_MIG_IDS);
 		if (f->is_part_shared)
 			add(f, shared_by(f));
 		break;
@@ -365,13 +327,13 @@ static void conclude_from_forms(struct findings *f)
 		break;
 	default: /* several, of which one is a whole device's, if not odd or HAMi's */
 		if (f->forms & FORM_ODD)
-			conclude(f, ATTRIBUTION_MODE_UNKNOWN, odd_ids);
+			conclude(f, ATTRIBUTION_MODE_UNKNOWN, EVIDENCE_ODD_ID);
 		else if (f->forms & FORM_HAMI)
-			conclude(f, ATTRIBUTION_MODE_UNKNOWN, hami_ids);
+			conclude(f, ATTRIBUTION_MODE_UNKNOWN, EVIDENCE_HAMI_IDS);
 		else if (f->forms & (FORM_MIG | FORM_MIG_REPLICA))
-			contradict(f, gpu_ids, mig_ids);
+			contradict(f, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
 		else
-			contradict(f, gpu_ids, replica_ids);
+			contradict(f, EVIDENCE_GPU_IDS, EVIDENCE_REPLICA_IDS);
 		break;
 	}
 }
@@ -382,7 +344,7 @@ static void conclude_from_forms(struct findings *f)
 static void note_left_over(struct findings *f)
 {
 	if (f->left_over & ~f->forms)
-		add(f, left_over_ids);
+		add(f, EVIDENCE_LEFT_OVER_ID);
 }
 
 /* 0: none, or not one alone. */
@@ -396,8 +358,8 @@ static unsigned published_form(const struct findings *f)
 	case ATTRIBUTION_MODE_MIG_TIME_SLICED:
 		return FORM_MIG_REPLICA;
 	default: /* it may be that only MPS and time-slicing could not be told apart */
-		if (was_evidence(f, gpu_ids) || was_evidence(f, hami_ids) ||
-		    was_evidence(f, odd_ids))
+		if (was_evidence(f, EVIDENCE_GPU_IDS) || was_evidence(f, EVIDENCE_HAMI_IDS) ||
+		    was_evidence(f, EVIDENCE_ODD_ID))
 			return 0;
 		return f->published->replicas == 1 ? FORM_GPU : FORM_GPU_REPLICA;
 	}
@@ -410,7 +372,7 @@ static unsigned published_form(const struct findings *f)
 static void tell_left_over(struct findings *f, size_t device)
 {
 	unsigned form;
-	if (f->has_offer || f->forms == 0 || !f->published || !was_evidence(f, left_over_ids) ||
+	if (f->has_offer || f->forms == 0 || !f->published || !was_evidence(f, EVIDENCE_LEFT_OVER_ID) ||
 	    claimant_is_sliced(f->facts, device))
 		return;
 	form = published_form(f);
@@ -557,7 +519,7 @@ static void read_kept(struct findings *f, size_t device, struct uses *uses)
 		const struct array parts = tenant->partitions;
 		assert(f->published); /* it is where the tenant comes from */
 		int mode = f->published->mode;
-		bool is_share = was_evidence(f, share_ids);
+		bool is_share = was_evidence(f, EVIDENCE_SHARE_BY_CLAIM);
 		bool is_mig = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
 			      mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
 		keep_form(f, is_mig);
@@ -622,11 +584,11 @@ static void complete_replicas(struct findings *f)
 
 bool sharing_is_without_ids(const struct attribution_sharing *sharing)
 {
-	struct view evidence;
+	unsigned evidence;
 	if (sharing->evidence.count != 1)
 		return false;
-	evidence = *ARRAY_AT(sharing->evidence, struct view, 0);
-	return view_equal(evidence, no_ids) || view_equal(evidence, mig_is_on);
+	evidence = wording_evidence_of(*ARRAY_AT(sharing->evidence, struct view, 0));
+	return evidence == EVIDENCE_NO_IDS || evidence == EVIDENCE_MIG_IS_ON;
 }
 
 int sharing_conclude(const struct facts *facts, const struct slots *slots, size_t device,
@@ -639,6 +601,7 @@ int sharing_conclude(const struct facts *facts, const struct slots *slots, size_
 		.facts = facts,
 		.device = its_device,
 		.published = published ? &published->sharing : NULL,
+		.before = its_device->published,
 		.tenants = tenants,
 		.is_offer_known = slots->is_offer_known,
 	};
@@ -665,7 +628,7 @@ int sharing_conclude(const struct facts *facts, const struct slots *slots, size_
 	if (!evidence)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < f.n_evidence; i++)
-		evidence[i] = f.evidence[i];
+		evidence[i] = wording_evidence(f.evidence[i]);
 	*ret_sharing = (struct attribution_sharing){
 		.mode = f.mode,
 		.replicas = f.replicas,

@@ -23,7 +23,6 @@
 
 #include "base/limits.h"
 #include "join/claimant.h"
-#include "join/condition.h"
 
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 
@@ -138,16 +137,13 @@ static bool holds_the_same(const struct attribution_tenant *a, const struct attr
 
 static unsigned published_witnesses(const struct attribution_tenant *before)
 {
-	unsigned witnesses = 0;
-	for (uint32_t i = 0; before && i < before->witnesses.count; i++)
-		witnesses |= witness_of(*ARRAY_AT(before->witnesses, struct view, i));
-	return witnesses;
+	return before ? wording_witnesses_of(before->witnesses) : 0;
 }
 
 /* By those witnesses and no others: what is published shows what it rests on. */
 static int confidence_of(unsigned witnesses, const struct attribution_tenant *tenant)
 {
-	if (view_equal(tenant->stand_in, VIEW("HAMi")))
+	if (wording_placeholder_of(tenant->stand_in) == PLACEHOLDER_HAMI)
 		return ATTRIBUTION_CONFIDENCE_UNCONFIRMED; /* it holds some device, maybe not this */
 	if (!(witnesses & ~(unsigned)WITNESS_PROCESSES))
 		return ATTRIBUTION_CONFIDENCE_UNCONFIRMED;
@@ -168,7 +164,7 @@ static int set_witnesses(struct resolver *resolver, unsigned witnesses,
 		return error_no_memory(err);
 	for (unsigned i = 0; i < N_WITNESSES; i++) {
 		if (witnesses & (1u << i))
-			texts[n++] = witness_name(i);
+			texts[n++] = wording_witness(i);
 	}
 	tenant->witnesses = (struct array){texts, n, true};
 	return 0;
@@ -226,7 +222,7 @@ static unsigned witnesses_of(const struct resolver *resolver, const struct fact 
 		kept |= WITNESS_CHECKPOINT;
 	if (resolver->facts->is_settling)
 		kept |= WITNESS_POD_RESOURCES;
-	if ((witnesses & WITNESS_HAMI) && before && view_equal(before->stand_in, VIEW("HAMi")))
+	if ((witnesses & WITNESS_HAMI) && before && wording_placeholder_of(before->stand_in) == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
 	if (claimant_is_unheard(resolver->input, group[0].owner->pod_uid))
 		kept |= WITNESS_RESOURCE_CLAIM;
@@ -350,7 +346,7 @@ static void remember(struct resolver *resolver, const struct attribution_tenant 
 {
 	if (is_unknown_pod(tenant))
 		return; /* nobody ever knew that pod: there is nothing to remember */
-	if (view_equal(tenant->stand_in, VIEW("HAMi")))
+	if (wording_placeholder_of(tenant->stand_in) == PLACEHOLDER_HAMI)
 		return; /* it held some device, maybe not this */
 	resolver->ended[resolver->n_ended++] = (struct attribution_past_tenant){
 		.pod_uid = tenant->pod_uid,
@@ -536,9 +532,9 @@ static int carry_tenants(struct resolver *resolver, struct error *err)
 /* A card that came from another node: whoever held it there does so no longer. */
 static void remember_elsewhere(struct resolver *resolver)
 {
-	assert(resolver->device->is_taken && resolver->device->previous);
+	assert(resolver->device->is_taken && resolver->device->object);
 	assert(!resolver->published); /* or each would be remembered twice */
-	const struct array tenants = resolver->device->previous->object->status.tenants;
+	const struct array tenants = resolver->device->object->object->status.tenants;
 	for (uint32_t i = 0; i < tenants.count; i++)
 		remember(resolver, ARRAY_AT(tenants, struct attribution_tenant, i),
 			 resolver->input->now_wall_ms);
@@ -548,7 +544,7 @@ static void remember_elsewhere(struct resolver *resolver)
 
 static int set_recent(struct resolver *resolver, struct error *err)
 {
-	const struct join_previous *previous = resolver->device->previous;
+	const struct join_previous *previous = resolver->device->object;
 	const struct array before = previous ? previous->object->status.recent_tenants
 					     : (struct array){0};
 	struct attribution_past_tenant *recent;
@@ -637,7 +633,7 @@ static bool is_count_known(const struct resolver *resolver)
 	return resolver->n_tenants > 0 || facts->checkpoint != BOOK_NONE ||
 	       (facts->list != BOOK_NONE && !facts->is_settling) ||
 	       (resolver->published && resolver->published->tenant_count >= 0 &&
-		!condition_is_agentless(resolver->published));
+		!resolver->device->published->is_agentless);
 }
 
 static int sum_up(struct resolver *resolver, struct error *err)
@@ -666,7 +662,7 @@ static int sum_up(struct resolver *resolver, struct error *err)
 static int make_room(struct resolver *resolver, const struct fact *items, size_t n_items,
 		     struct error *err)
 {
-	const struct join_previous *previous = resolver->device->previous;
+	const struct join_previous *previous = resolver->device->object;
 	size_t n_before = previous ? previous->object->status.tenants.count : 0;
 	size_t n_groups = 0;
 

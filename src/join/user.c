@@ -240,12 +240,7 @@ static void clear_untold(struct finder *finder)
 
 static bool is_witnessed(const struct attribution_tenant *tenant)
 {
-	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
-		if (witness_of(*ARRAY_AT(tenant->witnesses, struct view, i)) ==
-		    WITNESS_PROCESSES)
-			return true;
-	}
-	return false;
+	return wording_witnesses_of(tenant->witnesses) & WITNESS_PROCESSES;
 }
 
 /* It is the last of the witnesses, so it goes behind those that are there. */
@@ -263,7 +258,7 @@ static int witness(struct finder *finder, struct attribution_tenant *tenant, str
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
 		texts[i] = *ARRAY_AT(tenant->witnesses, struct view, i);
-	texts[n] = witness_name(N_WITNESSES - 1);
+	texts[n] = wording_witness(N_WITNESSES - 1);
 	tenant->witnesses = (struct array){texts, n + 1, true};
 	return 0;
 }

@@ -19,6 +19,7 @@
  */
 
 #include "join/debounce.h"
+#include "join/join.h"
 
 #define BUILD_WORLD_MAX 512u         /* pods, entries of a book, previous objects */
 #define BUILD_WORLD_MAX_DEVICES 64u

@@ -390,7 +390,7 @@ static unsigned witnesses_of(const struct attribution_tenant *tenant)
 {
 	unsigned witnesses = 0;
 	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
-		unsigned witness = witness_of(*ARRAY_AT(tenant->witnesses, struct view, i));
+		unsigned witness = wording_witnesses_of((struct array){ARRAY_AT(tenant->witnesses, struct view, i), 1, true});
 		assert_true(witness > witnesses); /* each once, in the fixed order */
 		witnesses |= witness;
 	}

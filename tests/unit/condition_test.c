@@ -47,6 +47,14 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static bool is_agentless(const struct attribution_status *status)
+{
+	const struct previous *previous;
+	struct error err;
+	assert_int_equal(previous_read(status, &arena, &previous, &err), 0);
+	return previous->is_agentless;
+}
+
 static struct attribution_status make(const struct attribution_status *published, int64_t now)
 {
 	struct attribution_status status = {0};
@@ -507,7 +515,7 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 }
 
 /* Behind the longest message comes why sources fail. */
-static void words_of_sources_have_room_behind_the_longest_message(void **state)
+static void wording_of_sources_have_room_behind_the_longest_message(void **state)
 {
 	(void)state;
 	static char why[LIMIT_REPORT_MESSAGE], overlap[OVERLAP_MESSAGE];
@@ -529,19 +537,19 @@ static void a_status_without_an_agent_is_told_from_one_whose_agent_is_silent(voi
 {
 	(void)state;
 	struct attribution_status status = {0};
-	assert_false(condition_is_agentless(&status));
+	assert_false(is_agentless(&status));
 	status = make(NULL, NOW);
-	assert_false(condition_is_agentless(&status));
+	assert_false(is_agentless(&status));
 	facts.is_fresh = false;
 	status = make(NULL, NOW);
 	expect_condition(&status, "ReportFresh", CONDITION_FALSE, "AgentSilent");
-	assert_false(condition_is_agentless(&status));
+	assert_false(is_agentless(&status));
 	facts.is_agentless = true;
 	for (int i = 0; i < 2; i++) {
 		facts.is_fresh = i;
 		status = make(NULL, NOW);
 		expect_condition(&status, "ReportFresh", CONDITION_FALSE, "NoAgent");
-		assert_true(condition_is_agentless(&status));
+		assert_true(is_agentless(&status));
 	}
 	facts.is_duplicate = true;
 	status = make(NULL, NOW);
@@ -936,7 +944,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn, set_up,
 		tear_down),
-	cmocka_unit_test_setup_teardown(words_of_sources_have_room_behind_the_longest_message,
+	cmocka_unit_test_setup_teardown(wording_of_sources_have_room_behind_the_longest_message,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		there_are_five_conditions_in_the_order_of_their_types, set_up, tear_down),

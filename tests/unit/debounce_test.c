@@ -8,7 +8,7 @@ static struct arena arena;
 static struct report report;
 static struct join_limits limits;
 static struct join_input input;
-static struct join_result result;
+static struct debounce_result result;
 static struct debounce *book;
 
 static int set_up(void **state)
@@ -37,16 +37,15 @@ static void begin(void)
 static void end(int64_t later_ms)
 {
 	struct recall_debounced *doubts;
-	result = (struct join_result){.again_in_ms = -1};
-	debounce_close(book, &result);
-	doubts = arena_alloc(&arena, result.n_doubts, sizeof(*doubts));
+	result = debounce_close(book);
+	doubts = arena_alloc(&arena, result.n_seen, sizeof(*doubts));
 	assert_non_null(doubts);
-	for (size_t i = 0; i < result.n_doubts; i++) {
-		doubts[i] = result.doubts[i];
+	for (size_t i = 0; i < result.n_seen; i++) {
+		doubts[i] = result.seen[i];
 		doubts[i].age_ms += later_ms;
 	}
 	input.doubts = doubts;
-	input.n_doubts = result.n_doubts;
+	input.n_doubts = result.n_seen;
 }
 
 static struct debounce_subject fact_of(struct view subject)
@@ -83,7 +82,7 @@ static void a_fact_counts_when_it_has_been_seen_for_so_long(void **state)
 		assert_int_equal(counts("a"), rows[i].counts);
 		end(0);
 		assert_int_equal(result.again_in_ms, rows[i].again_in_ms);
-		assert_int_equal(result.n_doubts, 1);
+		assert_int_equal(result.n_seen, 1);
 	}
 }
 
@@ -98,15 +97,6 @@ static void the_youngest_that_waits_says_when_to_look_again(void **state)
 	assert_false(counts("a"));
 	end(0);
 	assert_int_equal(result.again_in_ms, 600);
-	result = (struct join_result){.again_in_ms = 7};
-	debounce_close(book, &result);
-	assert_int_equal(result.again_in_ms, 7);
-	result = (struct join_result){.again_in_ms = 0};
-	debounce_close(book, &result);
-	assert_int_equal(result.again_in_ms, 0);
-	result = (struct join_result){.again_in_ms = 700};
-	debounce_close(book, &result);
-	assert_int_equal(result.again_in_ms, 600);
 }
 
 static void what_is_no_longer_seen_is_forgotten(void **state)
@@ -119,7 +109,7 @@ static void what_is_no_longer_seen_is_forgotten(void **state)
 	begin();
 	assert_true(counts("b"));
 	end(0);
-	assert_int_equal(result.n_doubts, 1);
+	assert_int_equal(result.n_seen, 1);
 	begin();
 	assert_false(counts("a"));
 	assert_true(counts("b"));
@@ -147,7 +137,7 @@ static void a_fact_is_another_in_any_part(void **state)
 		assert_int_equal(debounce_counts(book, &facts[i]), i == 0);
 	assert_true(debounce_counts(book, &facts[0]));
 	end(0);
-	assert_int_equal(result.n_doubts, ARRAY_SIZE(facts));
+	assert_int_equal(result.n_seen, ARRAY_SIZE(facts));
 }
 
 static void what_was_published_counts_and_needs_no_key(void **state)
@@ -159,7 +149,7 @@ static void what_was_published_counts_and_needs_no_key(void **state)
 	begin();
 	assert_true(debounce_counts(book, &fact));
 	end(0);
-	assert_int_equal(result.n_doubts, 0);
+	assert_int_equal(result.n_seen, 0);
 }
 
 static void a_silent_node_starts_nothing_new_and_is_not_looked_at_again(void **state)
@@ -176,7 +166,7 @@ static void a_silent_node_starts_nothing_new_and_is_not_looked_at_again(void **s
 		begin();
 		assert_int_equal(counts("a"), !has_report);
 		end(0);
-		assert_int_equal(result.n_doubts, 1);
+		assert_int_equal(result.n_seen, 1);
 	}
 	input.report = &report;
 	input.report_age_ms = limits.report_stale_ms - 1;
@@ -201,7 +191,7 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 	begin();
 	(void)debounce_counts(book, &fact);
 	end(0);
-	struct recall_debounced known = result.doubts[0];
+	struct recall_debounced known = result.seen[0];
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		known.age_ms = rows[i].age_ms;
 		input.doubts = &known;
@@ -227,7 +217,7 @@ static void one_beyond_the_bound_counts_at_once_unless_the_node_is_silent(void *
 	assert_true(counts("one more"));
 	assert_false(counts("0"));
 	end(999);
-	assert_int_equal(result.n_doubts, DEBOUNCE_MAX);
+	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
 	begin();
 	assert_true(counts("one more"));
 	for (unsigned i = 0; i < DEBOUNCE_MAX; i++) {
@@ -236,7 +226,7 @@ static void one_beyond_the_bound_counts_at_once_unless_the_node_is_silent(void *
 	}
 	end(1);
 	assert_int_equal(result.again_in_ms, 1);
-	assert_int_equal(result.n_doubts, DEBOUNCE_MAX);
+	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
 	begin();
 	assert_true(counts("511"));
 	input.report_age_ms = limits.report_stale_ms;
@@ -269,7 +259,7 @@ static void users_take_half_of_the_book_and_a_further_one_waits_for_room(void **
 	begin();
 	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), 0);
 	end(1000);
-	assert_int_equal(result.n_doubts, DEBOUNCE_MAX_USERS);
+	assert_int_equal(result.n_seen, DEBOUNCE_MAX_USERS);
 	assert_int_equal(result.again_in_ms, 1000);
 	begin();
 	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), DEBOUNCE_MAX_USERS);
@@ -304,7 +294,7 @@ static void however_many_users_there_are_other_facts_have_half_of_the_book(void 
 	}
 	assert_true(counts("one more"));
 	end(0);
-	assert_int_equal(result.n_doubts, DEBOUNCE_MAX);
+	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
 }
 
 static void the_users_of_one_device_leave_room_for_those_of_another(void **state)
@@ -321,13 +311,13 @@ static void the_users_of_one_device_leave_room_for_those_of_another(void **state
 	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), share);
 	assert_int_equal(count_users("GPU-1", 0, 1), 0);
 	end(1000);
-	assert_int_equal(result.n_doubts, share + 1);
+	assert_int_equal(result.n_seen, share + 1);
 	begin();
 	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), share);
 	assert_int_equal(count_users("GPU-1", 0, 1), 1);
 	assert_int_equal(count_users("GPU-2", 0, DEBOUNCE_MAX), 0);
 	end(1000);
-	assert_int_equal(result.n_doubts, 2 * share + 1);
+	assert_int_equal(result.n_seen, 2 * share + 1);
 	report.devices = (struct array){0};
 }
 
@@ -342,12 +332,12 @@ static void the_users_of_a_device_that_is_gone_leave_their_room_to_the_next_join
 	assert_false(user_counts("GPU-1", 0));
 	assert_false(counts("a"));
 	end(1000);
-	assert_int_equal(result.n_doubts, 1);
+	assert_int_equal(result.n_seen, 1);
 	assert_int_equal(result.again_in_ms, 0);
 	begin();
 	assert_false(user_counts("GPU-1", 0));
 	end(1000);
-	assert_int_equal(result.n_doubts, 1);
+	assert_int_equal(result.n_seen, 1);
 	begin();
 	assert_true(user_counts("GPU-1", 0));
 }

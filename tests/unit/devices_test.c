@@ -74,7 +74,7 @@ static void a_reported_device_is_listed_once_however_it_is_known(void **state)
 		assert_false(devices.devices[i].is_taken);
 		assert_non_null(devices.devices[i].reported);
 		assert_ptr_equal(devices_published(&devices.devices[i]),
-				 &devices.devices[i].previous->object->status);
+				 &devices.devices[i].object->object->status);
 	}
 	assert_true(view_equal(devices.devices[0].uuid, build_world_uuid(&world, 0)));
 }
@@ -533,7 +533,7 @@ static void an_object_is_found_for_a_device_that_only_the_books_name(void **stat
 	build_world_fail_nvml(&world);
 	struct devices devices = make();
 	assert_int_equal(devices.n_devices, 1);
-	assert_ptr_equal(devices.devices[0].previous->object, &object);
+	assert_ptr_equal(devices.devices[0].object->object, &object);
 }
 
 static void devices_that_only_the_books_name_are_bounded(void **state)

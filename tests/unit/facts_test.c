@@ -250,19 +250,6 @@ static void ended_uids_come_once_and_in_order(void **state)
 	expect_text(world.result.ended[1], "uid-z");
 }
 
-static void the_names_of_witnesses_are_told_apart(void **state)
-{
-	(void)state;
-	static const char *const names[N_WITNESSES] = {
-		"Checkpoint", "PodResources", "PodStatus", "ResourceClaim",
-		"HAMi",	      "KAI",	      "Processes"};
-	for (unsigned i = 0; i < N_WITNESSES; i++) {
-		expect_text(witness_name(i), names[i]);
-		assert_int_equal(witness_of(view_from(names[i])), 1u << i);
-	}
-	assert_int_equal(witness_of(VIEW("Oracle")), 0);
-}
-
 static void what_is_written_on_a_pod_that_is_over_counts_for_nothing(void **state)
 {
 	(void)state;
@@ -357,7 +344,6 @@ static const struct CMUnitTest tests[] = {
 		while_claims_cannot_be_read_one_stays_on_the_device_it_was_published_on, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(ended_uids_come_once_and_in_order, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_names_of_witnesses_are_told_apart, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_is_written_on_a_pod_that_is_over_counts_for_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * input - everything that a join may look at: what is known of one node, as values. join/gather.h
+ * makes it.
+ *
+ * Threads: any; immutable once made.
+ */
+
+#include "model/attribution.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "model/policy.h"
+#include "model/recall.h"
+#include "model/report.h"
+
+/* Times after which silence means something. */
+struct join_limits {
+	int64_t report_stale_ms; /* a report older than this is not fresh */
+	int64_t pending_ms;      /* a holder unknown to the API server becomes Unresolved */
+	int64_t settling_ms;     /* after a kubelet restart Lists may be short for this long */
+	int64_t node_gone_ms;    /* a node absent from the API this long has its objects deleted */
+	int64_t agentless_ms;    /* no report for this long since a join first asked: no agent */
+	int64_t disagreement_ms; /* witnesses may differ for this long: they are not read at once */
+	int64_t user_grace_ms;     /* a process of a pod that ended may be listed for this long */
+};
+
+/* An object whose status names this node, or one of the report's devices, wherever it is. */
+struct join_previous {
+	const struct attribution *object;
+	/*
+	 * Age of the youngest report of another node that names the device. Of the node that the
+	 * status names, while it has not reported since the start: time since the start, as its
+	 * report may be on the way. -1: neither.
+	 */
+	int64_t claimed_age_ms;
+	/* For how long another node's reports have named the device, each of them; -1: none does. */
+	int64_t claimed_for_ms;
+	/* Where this node has no report: the API server's pods or slices of the node that the */
+	/* status names, another one, name the device. */
+	bool is_named_elsewhere;
+};
+
+/*
+ * One device that a ResourceClaim gives to a pod of the node. Made from claims and slices by
+ * join/grant.h.
+ */
+struct join_grant {
+	const struct pod *pod;
+	struct view container;
+	struct view uuid;      /* of the physical device; empty: no slice tells */
+	struct view partition; /* UUID of the MIG device, or empty */
+	struct view device;    /* "pool/device", as the driver calls it */
+	struct view name;      /* the device of these; empty: not known */
+	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
+	bool is_admin;         /* adminAccess: it watches, it does not use */
+	bool is_share;         /* of the device, which others may have shares of too */
+};
+
+/* A device that the node's ResourceSlices describe. */
+struct join_slice_device {
+	struct view uuid;
+	struct view model;
+	struct view compute_capability;
+	struct view driver_version;
+	struct view cuda_version;
+	struct view pci_bus_id;
+	struct view name;   /* as the driver calls it, or a part of it */
+	int64_t memory_mib; /* 0: not said */
+	bool is_whole;      /* by an entry of its own, not only by those of its parts */
+	bool is_nameless;   /* it is given by a claim that a pod of the node names, and that is */
+			    /* reserved for what is no pod: who may use it is not told */
+};
+
+/* That the API server told of a pod's end: it is over, or not there any more. */
+struct join_end {
+	struct view pod_uid;
+	int64_t age_ms; /* how long ago, by the monotonic clock */
+};
+
+/* How the pods, and the Node, of the input stand to what the API server has. */
+enum join_pods {
+	JOIN_PODS_CURRENT,
+	JOIN_PODS_STALE,  /* their watch has been away for long */
+	JOIN_PODS_DENIED, /* they may be read no more */
+};
+
+struct join_input {
+	struct view node_name;
+	const struct node *node; /* NULL: the API server has no node of that name */
+	int64_t node_gone_for_ms; /* how long it has been so, by the monotonic clock; 0 if it is there */
+	const struct pod *const *pods; /* every pod that the API server places on the node */
+	size_t n_pods;
+	const struct report *report; /* the last accepted one; NULL: none since the start */
+	int64_t report_age_ms;       /* since it arrived, or, without one, since a join first asked */
+	int64_t report_held_ms; /* since its content arrived: heartbeats do not count; 0 without */
+	int64_t listed_at;      /* by the node's wall clock: when the List was read last, as the */
+				/* report has it; heartbeats do count. 0: never */
+	int64_t booted_after;   /* by the node's wall clock: it was booted after that; 0: not */
+				/* known. What it said happened before, did so before the boot */
+	bool is_of_former_boot; /* the report: the Node has named another boot since */
+	const struct view
+		*ended; /* UIDs of pods that the API server had on this node and deleted, */
+	size_t n_ended; /* while a report still names them */
+	const struct join_end *ends; /* of pods of the node that are over, or were lately */
+	size_t n_ends;
+	int64_t ended_for_ms; /* how long ago, at least, a pod of the node ended that is neither */
+			      /* among these nor there; -1: not known */
+	const struct view *elsewhere; /* UIDs that the report names, by checkpoint or processes, or what */
+	size_t n_elsewhere; /* is published as unknown, and that the API server places on another */
+			    /* node: sorted, each once */
+	const bool *is_foreign; /* of each entry of the List: the API server has a pod of that name */
+				/* on another node; NULL: of none */
+	const struct join_previous *previous;
+	size_t n_previous;
+	uint32_t previous_left_out; /* of other nodes, beyond what there is room for, as often as named */
+	const struct view
+		*contested; /* UUIDs of the report's devices that have no object, and that */
+	size_t n_contested; /* another node's report names, which is more recent */
+	const struct join_grant *grants; /* by ResourceClaims */
+	size_t n_grants;
+	const struct join_slice_device *slice_devices; /* by ResourceSlices */
+	size_t n_slice_devices;
+	uint32_t slice_devices_left_out; /* beyond what there is room for */
+	const struct recall_debounced *doubts; /* what the last join said, and how old it is by now */
+	size_t n_doubts;
+	int64_t settled_restart; /* as the last join said; 0: it knew of none */
+	enum join_pods pods_age;
+	bool grants_denied; /* the claims and slices are those of when they could be read, if ever */
+	bool grants_unknown; /* they are not all here: that one is not means nothing */
+	const struct pod *const *told_later; /* pods of the node whose start was told after the */
+	size_t n_told_later;                 /* List had arrived, which may be older than they */
+	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
+	size_t n_lacking;
+	/*
+	 * Pods of the node that may yet be given a device by a claim: one that is here, and not
+	 * allocated, or reserved for others only; or by any, while claims cannot be read. As among
+	 * those that lack one, there is none that is over.
+	 */
+	const struct pod *const *awaiting;
+	size_t n_awaiting;
+	const struct intent *intent;
+	const struct join_limits *limits;
+	int64_t now_wall_ms;
+};

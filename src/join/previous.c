@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join/previous.h"
+
+#include <assert.h>
+
+static bool is_unknown(const struct attribution_tenant *tenant)
+{
+	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
+	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
+}
+
+static enum reason read_reason(const struct attribution_status *status, enum condition_type type)
+{
+	const struct condition *condition = attribution_find_condition(status,
+								       wording_condition(type));
+	return condition ? wording_reason_of(condition->reason) : REASON_NONE;
+}
+
+static void read_evidence(struct array lines, struct previous *previous)
+{
+	for (uint32_t i = 0; i < lines.count; i++) {
+		unsigned line = wording_evidence_of(*ARRAY_AT(lines, struct view, i));
+		if (i == 0)
+			previous->first_evidence = line;
+		previous->evidence |= line;
+	}
+}
+
+int previous_read(const struct attribution_status *status, struct arena *arena,
+		  const struct previous **ret_previous, struct error *err)
+{
+	struct previous *previous = arena_alloc(arena, 1, sizeof(*previous));
+	struct previous_tenant *tenants = arena_alloc(arena, status->tenants.count,
+						      sizeof(*tenants));
+
+	if (!previous || !tenants)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *tenant = ARRAY_AT(status->tenants,
+								   struct attribution_tenant, i);
+		tenants[i] = (struct previous_tenant){
+			.published = tenant,
+			.witnesses = wording_witnesses_of(tenant->witnesses),
+			.placeholder = wording_placeholder_of(tenant->stand_in),
+			.is_unknown = is_unknown(tenant),
+		};
+	}
+	*previous = (struct previous){
+		.status = status,
+		.tenants = tenants,
+		.n_tenants = status->tenants.count,
+		.attributed = read_reason(status, CONDITION_ATTRIBUTED),
+		.ready = read_reason(status, CONDITION_READY),
+		.is_agentless =
+			read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
+	};
+	read_evidence(status->sharing.evidence, previous);
+	*ret_previous = previous;
+	return 0;
+}
+
+static bool had_text(const struct previous *previous, struct view reason)
+{
+	const struct array reasons = previous ? previous->status->health.reasons
+					      : (struct array){0};
+	for (uint32_t i = 0; i < reasons.count; i++) {
+		if (view_equal(*ARRAY_AT(reasons, struct view, i), reason))
+			return true;
+	}
+	return false;
+}
+
+bool previous_had_reason(const struct previous *previous, enum reason reason)
+{
+	assert(reason != REASON_NONE);
+	return had_text(previous, wording_reason(reason));
+}
+
+bool previous_had_xid(const struct previous *previous, int64_t code)
+{
+	char text[WORDING_XID_SIZE];
+	return had_text(previous, wording_xid(code, text));
+}
+
+const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
+					    struct view container)
+{
+	const struct attribution_tenant *found =
+		previous ? attribution_find_tenant(previous->status, pod_uid, container) : NULL;
+	return found ? &previous->tenants[found - ARRAY_AT(previous->status->tenants,
+							   struct attribution_tenant, 0)]
+		     : NULL;
+}

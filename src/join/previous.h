@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * previous - what is published of one device, as typed values. The only file that reads the texts of
+ * a published status: everything else in the join decides by these values.
+ *
+ * Threads: any; immutable once made.
+ */
+
+#include "base/arena.h"
+#include "join/wording.h"
+#include "model/attribution.h"
+
+/* A published tenant. */
+struct previous_tenant {
+	const struct attribution_tenant *published; /* its numbers, times and names */
+	unsigned witnesses;                         /* of enum witness */
+	enum placeholder placeholder;
+	bool is_unknown; /* the API server did not know its pod: Pending or Unresolved */
+};
+
+struct previous {
+	const struct attribution_status *status; /* for its values, not its texts; never NULL */
+	const struct previous_tenant *tenants;   /* by pod UID and container */
+	uint32_t n_tenants;
+	enum reason attributed, ready; /* of these conditions; REASON_NONE: none, or not known */
+	unsigned evidence;             /* of enum evidence: what the sharing mode rests on */
+	unsigned first_evidence;       /* the first of them: what the mode rests on most */
+	bool is_agentless;             /* made without any report of an agent */
+};
+
+/* Reads a status. The result borrows from it and lies in arena. Fails with ERROR_NO_MEMORY. */
+MUST_USE int previous_read(const struct attribution_status *status, struct arena *arena,
+			   const struct previous **ret_previous, struct error *err);
+/* True when health listed that reason, or (previous_had_xid) that XID error. NULL: nothing was. */
+bool previous_had_reason(const struct previous *previous, enum reason reason);
+bool previous_had_xid(const struct previous *previous, int64_t code);
+/* The tenant of that container; NULL: it was none, or nothing was published. */
+const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
+					    struct view container);
