@@ -75,7 +75,7 @@ LATENCY, RECENT, FEW = 2, 5, 20
 SCAN = 0.05
 TASKS = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
 ENDED = ("Succeeded", "Failed")
-LOG = os.path.join(ROOT, ".build", "log", "audit-actions.log")
+LOG = os.path.join(ROOT, ".build", "log", "audit-{seed}-actions.log")
 OURS = "gpu-attribution"
 
 tests = Tests(clean=lambda cluster: None)
@@ -891,6 +891,15 @@ class Judge:
         return (min(self.had.get(key, math.inf) for key in keys),
                 min(self.history.given.get(key, math.inf) for key in keys))
 
+    def seen_of(self, tenant):
+        """What the kubelet and the runtime gave the container, and when."""
+        for (uid, container, device), at in sorted(self.history.given.items(), key=str):
+            if (uid, container) == (tenant.uid, tenant.container):
+                yield f"  in the checkpoint from {clock(at)} on: {device}"
+        for b in self.ran[tenant.uid]:
+            yield f"  bundle of {b.container} on {b.node} from {clock(b.first)} on: " \
+                  f"{' '.join(sorted(b.ids)) or 'no device'}"
+
     def false_tenants(self):
         """Those that never had the device, or not yet; and counts."""
         wrong, n, unstarted = [], 0, 0
@@ -991,6 +1000,7 @@ def cases(judge, wrong, limit=5):
         lines.append(f"{clock(state.at)} {state.name}, Ready={state.ready}, names "
                      f"{pod.name if pod else '?'}/{tenant.container} ({tenant.uid}), "
                      f"{tenant.confidence}, {tenant.phase}: {why}")
+        lines += judge.seen_of(tenant)
         lines += judge.life.around(at)
     n = len({(case.state.name, case.tenant.uid) for case in wrong})
     return lines + ([f"and {n - limit} more"] if n > limit else [])
@@ -1094,6 +1104,8 @@ def main():
     parser.add_argument("--seed", default=os.environ.get("AUDIT_SEED") or secrets.randbelow(10**9))
     parser.add_argument("--minutes", type=float, default=os.environ.get("AUDIT_MINUTES") or 2)
     parser.parse_args(namespace=options)
+    global LOG
+    LOG = LOG.format(seed=options.seed)
     shutil.rmtree(LOG.replace("-actions.log", "-logs"), ignore_errors=True)
     print(f"# seed {options.seed}, {options.minutes} minutes; actions: {LOG}", flush=True)
     if options.cluster:
