@@ -47,7 +47,7 @@ int64_t claimant_minor(struct view name)
 	return view_parse_i64(number, &minor) ? minor : -1;
 }
 
-static const struct join_slice_device *find_slice(const struct join_input *input, struct view uuid)
+static const struct slice_device *find_slice(const struct join_input *input, struct view uuid)
 {
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
 		if (view_equal_ignoring_case(input->slice_devices[i].uuid, uuid))
@@ -100,7 +100,7 @@ static bool has_number_left(const struct facts *facts, const struct device *devi
 
 	*ret_is_told = false;
 	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct join_grant *grant = &input->grants[i];
+		const struct grant *grant = &input->grants[i];
 		if (!view_equal(pod_uid(grant->pod), uid) ||
 		    !view_equal(grant->container, container))
 			continue;
@@ -137,7 +137,7 @@ static bool is_taken_from(const struct facts *facts, const struct device *device
 	       !(is_told && is_last(facts, device));
 }
 
-bool claimant_is_borne_out(const struct facts *facts, const struct join_grant *grant,
+bool claimant_is_borne_out(const struct facts *facts, const struct grant *grant,
 			   const struct device *device)
 {
 	const struct join_input *input = facts->input;
@@ -148,7 +148,7 @@ bool claimant_is_borne_out(const struct facts *facts, const struct join_grant *g
 				      grant->container);
 	/* The grant is among them. */
 	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct join_grant *other = &input->grants[i];
+		const struct grant *other = &input->grants[i];
 		if (other->pod == grant->pod && other->is_admin == grant->is_admin &&
 		    view_equal(other->container, grant->container) &&
 		    claimant_minor(other->name) == minor)
@@ -159,7 +159,7 @@ bool claimant_is_borne_out(const struct facts *facts, const struct join_grant *g
 
 int64_t claimant_number(const struct join_input *input, const struct device *device)
 {
-	const struct join_slice_device *slice = find_slice(input, device->uuid);
+	const struct slice_device *slice = find_slice(input, device->uuid);
 	int64_t minor = minor_now(input, device);
 
 	if (minor >= 0 || !slice)
@@ -196,14 +196,14 @@ bool claimant_is_displaced(const struct facts *facts, const struct device *devic
 /* Seats */
 
 /* Held by the grant's container there; or watched, if the grant is to watch. */
-static bool is_of(const struct fact *item, const struct join_grant *grant, size_t device)
+static bool is_of(const struct fact *item, const struct grant *grant, size_t device)
 {
 	return item->device == device && item->is_monitor == grant->is_admin &&
 	       item->owner->pod == grant->pod &&
 	       view_equal(item->owner->container, grant->container);
 }
 
-static bool is_repeated(const struct fact *items, size_t index, const struct join_grant *grant)
+static bool is_repeated(const struct fact *items, size_t index, const struct grant *grant)
 {
 	for (size_t i = 0; i < index; i++) {
 		if (is_of(&items[i], grant, items[index].device) &&
@@ -214,7 +214,7 @@ static bool is_repeated(const struct fact *items, size_t index, const struct joi
 }
 
 /* How many IDs the container has there, as far as they have been noted. */
-static int64_t count_noted(const struct facts *facts, const struct join_grant *grant,
+static int64_t count_noted(const struct facts *facts, const struct grant *grant,
 			   size_t device)
 {
 	const struct fact *items = facts->items;
@@ -224,7 +224,7 @@ static int64_t count_noted(const struct facts *facts, const struct join_grant *g
 	return n;
 }
 
-static bool is_noted(const struct facts *facts, const struct join_grant *grant, size_t device,
+static bool is_noted(const struct facts *facts, const struct grant *grant, size_t device,
 		     struct view partition)
 {
 	for (size_t i = 0; i < facts->n_items; i++) {
@@ -235,7 +235,7 @@ static bool is_noted(const struct facts *facts, const struct join_grant *grant, 
 	return false;
 }
 
-static struct view free_partition(const struct facts *facts, const struct join_grant *grant,
+static struct view free_partition(const struct facts *facts, const struct grant *grant,
 				  size_t device, const struct attribution_tenant *tenant)
 {
 	for (uint32_t i = 0; i < tenant->partitions.count; i++) {
@@ -247,7 +247,7 @@ static struct view free_partition(const struct facts *facts, const struct join_g
 }
 
 /* Who watches takes no slot, and is on a device once. */
-static bool has_seat(const struct facts *facts, const struct join_grant *grant, size_t device,
+static bool has_seat(const struct facts *facts, const struct grant *grant, size_t device,
 		     const struct attribution_tenant *tenant)
 {
 	int64_t n_seats = grant->is_admin ? tenant->slots == 0 : tenant->slots;
@@ -255,16 +255,16 @@ static bool has_seat(const struct facts *facts, const struct join_grant *grant, 
 }
 
 /* All slices are here, and the whole device has a name in them: the grant's is another's. */
-static bool is_called_otherwise(const struct join_input *input, const struct join_grant *grant,
+static bool is_called_otherwise(const struct join_input *input, const struct grant *grant,
 				const struct device *device)
 {
-	const struct join_slice_device *slice = find_slice(input, device->uuid);
+	const struct slice_device *slice = find_slice(input, device->uuid);
 	return slice && slice->is_whole && !grant->is_part && !input->grants_unknown;
 }
 
 /* Among the devices that were published with that number; -1: with any, or none. */
 static const struct device *find_seat(const struct facts *facts,
-					     const struct join_grant *grant, int64_t minor,
+					     const struct grant *grant, int64_t minor,
 					     struct view *ret_partition)
 {
 	const struct devices *devices = facts->devices;
@@ -287,7 +287,7 @@ static const struct device *find_seat(const struct facts *facts,
 
 /* By its own number first: what another of the container's grants says is not left for this one. */
 const struct device *claimant_seat(const struct facts *facts,
-					  const struct join_grant *grant,
+					  const struct grant *grant,
 					  struct view *ret_partition)
 {
 	int64_t minor = claimant_minor(grant->name);
@@ -357,7 +357,7 @@ bool claimant_is_sliced(const struct facts *facts, size_t device)
 
 bool claimant_is_nameless(const struct join_input *input, const struct device *device)
 {
-	const struct join_slice_device *slice = find_slice(input, device->uuid);
+	const struct slice_device *slice = find_slice(input, device->uuid);
 
 	return (slice && slice->is_nameless) ||
 	       (input->grants_unknown && device->published &&
@@ -366,7 +366,7 @@ bool claimant_is_nameless(const struct join_input *input, const struct device *d
 
 /* Those that nobody can place */
 
-static bool is_placed(const struct facts *facts, const struct join_grant *grant)
+static bool is_placed(const struct facts *facts, const struct grant *grant)
 {
 	for (size_t i = 0; i < facts->n_placed; i++) {
 		const struct fact *item = &facts->items[i];

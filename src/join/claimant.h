@@ -34,7 +34,7 @@ int64_t claimant_number(const struct join_input *input, const struct device *dev
  * number to a device on which the container was not by a claim, or all of the container's to others:
  * the slice by which it is there is of a former boot.
  */
-bool claimant_is_borne_out(const struct facts *facts, const struct join_grant *grant,
+bool claimant_is_borne_out(const struct facts *facts, const struct grant *grant,
 			   const struct device *device);
 /*
  * True when the device, which was published with that tenant by a claim, has a number that no device
@@ -50,7 +50,7 @@ bool claimant_is_displaced(const struct facts *facts, const struct device *devic
  * bear the grant out. The facts are still being read, and in no order.
  */
 const struct device *claimant_seat(const struct facts *facts,
-					  const struct join_grant *grant,
+					  const struct grant *grant,
 					  struct view *ret_partition);
 /*
  * The next tenant, from *index of those that were published of the device on, to which an unheard

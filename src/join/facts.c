@@ -195,7 +195,7 @@ static void read_statuses(struct reader *reader)
 }
 
 /* what: its partition, and whether it is lost. */
-static void note_grant(struct reader *reader, const struct join_grant *grant,
+static void note_grant(struct reader *reader, const struct grant *grant,
 		       const struct device *device, struct fact what)
 {
 	what.witnesses = WITNESS_RESOURCE_CLAIM;
@@ -217,7 +217,7 @@ static void note_grant(struct reader *reader, const struct join_grant *grant,
 }
 
 static bool is_unplaced_by(const struct attribution_unplaced *unplaced,
-			   const struct join_grant *grant)
+			   const struct grant *grant)
 {
 	if (!view_equal(unplaced->pod_uid, pod_uid(grant->pod)) ||
 	    !view_equal(unplaced->container, grant->container))
@@ -230,7 +230,7 @@ static bool is_unplaced_by(const struct attribution_unplaced *unplaced,
 }
 
 /* What cannot be read takes nobody off the list either. */
-static bool is_still_unplaced(const struct reader *reader, const struct join_grant *grant)
+static bool is_still_unplaced(const struct reader *reader, const struct grant *grant)
 {
 	const struct devices *devices = reader->facts->devices;
 	for (size_t i = 0; i < devices->n_devices; i++) {
@@ -245,13 +245,13 @@ static bool is_still_unplaced(const struct reader *reader, const struct join_gra
 	return false;
 }
 
-static bool may_be_unplaced(const struct reader *reader, const struct join_grant *grant)
+static bool may_be_unplaced(const struct reader *reader, const struct grant *grant)
 {
 	return !reader->facts->input->grants_unknown || is_still_unplaced(reader, grant);
 }
 
 /* Without a slice the device is the one that was published, or else told by its raw name only. */
-static void read_untold(struct reader *reader, const struct join_grant *grant)
+static void read_untold(struct reader *reader, const struct grant *grant)
 {
 	struct view partition = grant->partition;
 	const struct device *seat = claimant_seat(reader->facts, grant, &partition);
@@ -260,7 +260,7 @@ static void read_untold(struct reader *reader, const struct join_grant *grant)
 }
 
 static const struct device *find_told(const struct reader *reader,
-					     const struct join_grant *grant)
+					     const struct grant *grant)
 {
 	const struct device *device =
 		devices_find(reader->facts->devices, grant->uuid).device;
@@ -273,7 +273,7 @@ static void read_lost(struct reader *reader, const struct pod *pod)
 	uint32_t n;
 	const struct pod_claim *claims = pod_claims(pod, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct join_grant grant = {
+		const struct grant grant = {
 			.pod = pod, .container = claims[i].container, .device = claims[i].claim};
 		if (may_be_unplaced(reader, &grant) &&
 		    claimant_is_lost(reader->facts, pod_uid(pod), grant.container) &&
@@ -288,14 +288,14 @@ static void read_grants(struct reader *reader)
 	const struct join_input *input = reader->facts->input;
 
 	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct join_grant *grant = &input->grants[i];
+		const struct grant *grant = &input->grants[i];
 		const struct device *device = find_told(reader, grant);
 		if (device && !pod_is_over(grant->pod))
 			note_grant(reader, grant, device,
 				   (struct fact){.partition = grant->partition});
 	}
 	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct join_grant *grant = &input->grants[i];
+		const struct grant *grant = &input->grants[i];
 		if (!find_told(reader, grant) && !pod_is_over(grant->pod))
 			read_untold(reader, grant);
 	}

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "join/grant.h"
+#include "model/grant.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/device_id.h"

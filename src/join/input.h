@@ -9,6 +9,7 @@
  */
 
 #include "model/attribution.h"
+#include "model/grant.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/policy.h"
@@ -40,37 +41,6 @@ struct join_previous {
 	/* Where this node has no report: the API server's pods or slices of the node that the */
 	/* status names, another one, name the device. */
 	bool is_named_elsewhere;
-};
-
-/*
- * One device that a ResourceClaim gives to a pod of the node. Made from claims and slices by
- * join/grant.h.
- */
-struct join_grant {
-	const struct pod *pod;
-	struct view container;
-	struct view uuid;      /* of the physical device; empty: no slice tells */
-	struct view partition; /* UUID of the MIG device, or empty */
-	struct view device;    /* "pool/device", as the driver calls it */
-	struct view name;      /* the device of these; empty: not known */
-	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
-	bool is_admin;         /* adminAccess: it watches, it does not use */
-	bool is_share;         /* of the device, which others may have shares of too */
-};
-
-/* A device that the node's ResourceSlices describe. */
-struct join_slice_device {
-	struct view uuid;
-	struct view model;
-	struct view compute_capability;
-	struct view driver_version;
-	struct view cuda_version;
-	struct view pci_bus_id;
-	struct view name;   /* as the driver calls it, or a part of it */
-	int64_t memory_mib; /* 0: not said */
-	bool is_whole;      /* by an entry of its own, not only by those of its parts */
-	bool is_nameless;   /* it is given by a claim that a pod of the node names, and that is */
-			    /* reserved for what is no pod: who may use it is not told */
 };
 
 /* That the API server told of a pod's end: it is over, or not there any more. */
@@ -118,9 +88,9 @@ struct join_input {
 	const struct view
 		*contested; /* UUIDs of the report's devices that have no object, and that */
 	size_t n_contested; /* another node's report names, which is more recent */
-	const struct join_grant *grants; /* by ResourceClaims */
+	const struct grant *grants; /* by ResourceClaims */
 	size_t n_grants;
-	const struct join_slice_device *slice_devices; /* by ResourceSlices */
+	const struct slice_device *slice_devices; /* by ResourceSlices */
 	size_t n_slice_devices;
 	uint32_t slice_devices_left_out; /* beyond what there is room for */
 	const struct recall_debounced *doubts; /* what the last join said, and how old it is by now */

@@ -52,7 +52,7 @@ static int describe_slice(const struct join_input *input, struct view uuid, stru
 			  struct attribution_device *device, struct error *err)
 {
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		const struct join_slice_device *slice = &input->slice_devices[i];
+		const struct slice_device *slice = &input->slice_devices[i];
 		if (!view_equal_ignoring_case(slice->uuid, uuid))
 			continue;
 		device->pci_bus_id = slice->pci_bus_id;

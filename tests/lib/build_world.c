@@ -262,7 +262,7 @@ void build_world_regrant(struct build_world *world)
 		for (size_t i = 0; i < world->input.n_pods; i++) {
 			if (!view_equal(pod_uid(world->pods[i]), world->granted[g].uid))
 				continue;
-			struct join_grant *grant = &world->grants[world->input.n_grants++];
+			struct grant *grant = &world->grants[world->input.n_grants++];
 			*grant = world->granted[g].grant;
 			grant->pod = world->pods[i];
 		}
@@ -427,7 +427,7 @@ void build_world_move_away(struct build_world *world, const char *uid)
 	world->elsewhere[at] = view_from(uid);
 }
 
-struct join_grant *build_world_grant(struct build_world *world, const char *uid,
+struct grant *build_world_grant(struct build_world *world, const char *uid,
 				     const char *container, unsigned n)
 {
 	assert_true(world->n_granted < BUILD_WORLD_MAX_DEVICES);
@@ -442,11 +442,11 @@ struct join_grant *build_world_grant(struct build_world *world, const char *uid,
 	return &granted->grant;
 }
 
-struct join_slice_device *build_world_slice(struct build_world *world, unsigned n)
+struct slice_device *build_world_slice(struct build_world *world, unsigned n)
 {
 	assert_true(world->input.n_slice_devices < BUILD_WORLD_MAX_DEVICES);
-	struct join_slice_device *slice = &world->slices[world->input.n_slice_devices++];
-	*slice = (struct join_slice_device){
+	struct slice_device *slice = &world->slices[world->input.n_slice_devices++];
+	*slice = (struct slice_device){
 		.uuid = build_world_uuid(world, n),
 		.model = VIEW("NVIDIA A100-SXM4-40GB"),
 		.compute_capability = VIEW("8.0.0"),

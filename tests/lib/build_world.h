@@ -72,7 +72,7 @@ struct build_pod {
 /* What a ResourceClaim gives to the pod of that UID. */
 struct build_grant {
 	struct view uid;
-	struct join_grant grant;
+	struct grant grant;
 };
 
 struct build_world {
@@ -96,9 +96,9 @@ struct build_world {
 	struct join_previous previous[BUILD_WORLD_MAX];
 	struct build_grant granted[BUILD_WORLD_MAX_DEVICES];
 	size_t n_granted;
-	struct join_grant grants[BUILD_WORLD_MAX_DEVICES]; /* of them, to pods that are there */
+	struct grant grants[BUILD_WORLD_MAX_DEVICES]; /* of them, to pods that are there */
 	const struct pod *awaiting[BUILD_WORLD_MAX]; /* with more claims than grants */
-	struct join_slice_device slices[BUILD_WORLD_MAX_DEVICES];
+	struct slice_device slices[BUILD_WORLD_MAX_DEVICES];
 	struct intent intent;
 	struct policy policy; /* see build_world_govern() */
 	struct join_limits limits; /* stale 2 min, pending 1 min, settling 5 min, node gone 10 min, */
@@ -147,11 +147,11 @@ void build_world_end(struct build_world *world, const char *uid);
 /* The UID is of a pod on another node. */
 void build_world_move_away(struct build_world *world, const char *uid);
 /* A ResourceClaim gives device n to a container; to be altered: call build_world_regrant() then. */
-struct join_grant *build_world_grant(struct build_world *world, const char *uid,
+struct grant *build_world_grant(struct build_world *world, const char *uid,
 				     const char *container, unsigned n);
 void build_world_regrant(struct build_world *world);
 /* A ResourceSlice describes device n. */
-struct join_slice_device *build_world_slice(struct build_world *world, unsigned n);
+struct slice_device *build_world_slice(struct build_world *world, unsigned n);
 /* The agent sees processes: a pod's (uid "": the host's) on device n, which is reported. */
 struct report_process *build_world_process(struct build_world *world, unsigned n, int64_t pid,
 					   const char *uid);

@@ -225,7 +225,7 @@ static void digest_inventory(struct inventory *inventory, unsigned node, struct 
 	arena_init(&arena, LIMIT_MIB);
 	assert_int_equal(gather_node(&parts, view_from(nodes[node]), 0, &arena, &input, &err), 0);
 	for (size_t i = 0; i < input.n_grants; i++) {
-		const struct join_grant *grant = &input.grants[i];
+		const struct grant *grant = &input.grants[i];
 
 		add_line(digest, "grant %.*s %.*s %.*s %.*s %d", VIEW_ARG(pod_uid(grant->pod)),
 			 VIEW_ARG(grant->container), VIEW_ARG(grant->device),

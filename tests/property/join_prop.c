@@ -196,7 +196,7 @@ static void rewrite_claims(void)
 	world->n_granted = 0;
 	for (unsigned i = draw(4); i > 0; i--) {
 		unsigned n = draw(N_NAMES), device = draw(N_DEVICES);
-		struct join_grant *grant = build_world_grant(world, copy(truth.uids[n]).ptr,
+		struct grant *grant = build_world_grant(world, copy(truth.uids[n]).ptr,
 							     containers[draw(N_CONTAINERS)], device);
 		grant->is_admin = chance(20);
 		if (device == 2) {

@@ -33,7 +33,7 @@ static const struct attribution_status *publish(unsigned n)
 }
 
 /* A pod of that name, which a claim gives device n; its grant, to be altered. */
-static struct join_grant *claim(const char *name, unsigned n)
+static struct grant *claim(const char *name, unsigned n)
 {
 	build_world_pod(&world, (struct build_pod){.name = name});
 	return build_world_grant(&world, build_world_text(&world, "uid-%s", name).ptr, "main", n);
@@ -114,7 +114,7 @@ static void without_slices_each_grant_stays_on_its_device_and_partition(void **s
 	build_world_slice(&world, 1);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	for (unsigned i = 0; i < 3; i++) {
-		struct join_grant *grant = build_world_grant(&world, "uid-a", "main", i / 2);
+		struct grant *grant = build_world_grant(&world, "uid-a", "main", i / 2);
 		grant->partition = build_world_mig(&world, i / 2, i % 2);
 		grant->device = build_world_text(&world, "pool/gpu-%u-mig-%u", i / 2, i % 2);
 		grant->is_part = true;
@@ -280,7 +280,7 @@ static void a_part_whose_claim_is_not_here_stays_a_part(void **state)
 	const struct pod *lacking;
 	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
 	build_world_slice(&world, 0);
-	struct join_grant *grant = claim("a", 0);
+	struct grant *grant = claim("a", 0);
 	grant->is_part = true;
 	build_world_regrant(&world);
 	assert_int_equal(publish(0)->sharing.mode, ATTRIBUTION_MODE_MIG);
@@ -545,7 +545,7 @@ static void nvml_says_before_slices_which_number_a_device_has(void **state)
 		{-1, VIEW_INIT("gpu-a"), -1}, {-1, VIEW_INIT(""), -1},
 	};
 	struct report_device *device = build_world_device(&world, 0);
-	struct join_slice_device *slice = build_world_slice(&world, 0);
+	struct slice_device *slice = build_world_slice(&world, 0);
 	struct devices devices;
 	struct error err;
 
@@ -829,7 +829,7 @@ static void the_number_in_a_slice_is_not_the_devices_once_nvml_gives_it_to_anoth
 		{VIEW_INIT("gpu-2"), false, true, false, 2},
 		{VIEW_INIT("gpu-2"), false, false, true, 2},
 	};
-	struct join_slice_device *slice = build_world_slice(&world, 1);
+	struct slice_device *slice = build_world_slice(&world, 1);
 	struct devices devices;
 	struct error err;
 
@@ -922,7 +922,7 @@ static void who_has_both_devices_keeps_both_whichever_is_off_the_bus(void **stat
 		build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
 		for (unsigned j = 0; j < 2; j++) {
 			unsigned n = (j + k) % 2;
-			struct join_grant *grant = build_world_grant(
+			struct grant *grant = build_world_grant(
 				&world, "uid-a", n == 0 ? rows[i].second : "main", n);
 			grant->name = build_world_text(&world, "gpu-%u", n);
 			grant->device = build_world_text(&world, "pool/gpu-%u", n);
@@ -959,7 +959,7 @@ static void who_had_two_devices_is_not_on_one_when_others_have_both_its_numbers(
 		build_world_grant(&world, "uid-b", "main", 2)->name = VIEW("gpu-2");
 		build_world_grant(&world, "uid-a", "side", 2)->name = VIEW("gpu-2");
 		for (unsigned n = 0; n < 2; n++) {
-			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+			struct grant *grant = build_world_grant(&world, "uid-a", "main", n);
 			grant->name = build_world_text(&world, "gpu-%u", n);
 			grant->device = build_world_text(&world, "pool/gpu-%u", n);
 		}
@@ -1004,7 +1004,7 @@ static void a_grant_takes_the_seat_of_its_own_number_before_any_other(void **sta
 	build_world_slice(&world, 1)->name = VIEW("gpu-0");
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	for (unsigned n = 0; n < 2; n++) {
-		struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+		struct grant *grant = build_world_grant(&world, "uid-a", "main", n);
 		grant->name = world.slices[n].name;
 		grant->device = build_world_text(&world, "pool/%u", n);
 	}
@@ -1015,7 +1015,7 @@ static void a_grant_takes_the_seat_of_its_own_number_before_any_other(void **sta
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
 	const struct facts facts = {.input = &world.input, .devices = &devices};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct join_grant grant = world.grants[0];
+		struct grant grant = world.grants[0];
 		grant.name = rows[i].name;
 		const struct device *seat = claimant_seat(&facts, &grant, &partition);
 		assert_non_null(seat);
@@ -1056,7 +1056,7 @@ static void who_has_two_devices_keeps_the_one_off_the_bus_by_its_own_number(void
 		for (unsigned k = 0; k < 2; k++) {
 			unsigned n = order[i][k];
 			build_world_slice(&world, n)->name = n == 0 ? VIEW("gpu-2") : VIEW("gpu-0");
-			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", n);
+			struct grant *grant = build_world_grant(&world, "uid-a", "main", n);
 			grant->name = n == 0 ? VIEW("gpu-2") : VIEW("gpu-0");
 			grant->device = n == 0 ? VIEW("pool/gpu-2") : VIEW("pool/gpu-0");
 		}
@@ -1140,12 +1140,12 @@ static void the_only_device_without_a_number_has_the_one_that_is_left(void **sta
 		for (unsigned n = 0; n < 3; n++) {
 			devices[n] = build_world_device(&world, at[2 - n]);
 			devices[n]->minor = 2 - n;
-			struct join_slice_device *slice = build_world_slice(&world, at[n]);
+			struct slice_device *slice = build_world_slice(&world, at[n]);
 			slice->name = build_world_text(&world, "gpu-%u", n);
 			slice->is_whole = true; /* what has another name is no seat */
 		}
 		for (unsigned n = 0; n < 2; n++) {
-			struct join_grant *grant = build_world_grant(&world, "uid-a", "main",
+			struct grant *grant = build_world_grant(&world, "uid-a", "main",
 								      at[n]);
 			grant->name = build_world_text(&world, "gpu-%u", n);
 			grant->device = build_world_text(&world, "pool/gpu-%u", n);
@@ -1433,7 +1433,7 @@ static void a_grant_that_nobody_can_place_leaves_nobody_attributed(void **state)
 	build_world_slice(&world, 1);
 	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "c"});
 	build_world_grant(&world, "uid-a", "main", 1)->device = VIEW("pool/gpu-1");
-	struct join_grant *lost = build_world_grant(&world, "uid-a", "main", 2);
+	struct grant *lost = build_world_grant(&world, "uid-a", "main", 2);
 	lost->device = VIEW("pool/gpu-2");
 	lost->uuid = (struct view){0};
 	build_world_regrant(&world);
@@ -1469,7 +1469,7 @@ static void each_grant_has_to_be_placed_itself(void **state)
 		build_world_pod(&world, (struct build_pod){.name = "b", .second = "side"});
 		build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
 		build_world_grant(&world, "uid-a", "main", 1)->device = VIEW("pool/gpu-1");
-		struct join_grant *grant =
+		struct grant *grant =
 			build_world_grant(&world, rows[i].uid, rows[i].container, 1);
 		grant->device = view_from(rows[i].device);
 		if (!rows[i].is_placed)
@@ -1624,7 +1624,7 @@ static void a_partition_is_free_while_its_own_container_lacks_it(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (unsigned i = 0; i < 4; i++) {
-		struct join_grant *grant = build_world_grant(&world, i < 2 ? "uid-b" : "uid-a",
+		struct grant *grant = build_world_grant(&world, i < 2 ? "uid-b" : "uid-a",
 							     "main", 0);
 		grant->partition = build_world_mig(&world, 0, 1 - i % 2);
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", 1 - i % 2);

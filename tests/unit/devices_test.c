@@ -129,7 +129,7 @@ static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tear_down(NULL);
 		set_up(NULL);
-		const struct join_slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
+		const struct slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
 		build_world_exclusive(&world, 0);
 		if (rows[i].was_agentless)
 			build_world_without_agent(&world);

@@ -293,7 +293,7 @@ static void while_claims_cannot_be_read_one_stays_on_the_device_it_was_published
 	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
-	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	expect_tenants(publish(), "uid-a/main");
 	grant->uuid = (struct view){0};
 	build_world_regrant(&world);

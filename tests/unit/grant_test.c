@@ -3,7 +3,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/grant.h"
+#include "model/grant.h"
 
 #define GPU_0 "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define GPU_1 "GPU-6e027708-5f1c-4f27-a2b9-0b5d3c2f7a10"
@@ -164,7 +164,7 @@ static const struct grant_result *compute(void)
 }
 
 /* The only grant. */
-static const struct join_grant *only(void)
+static const struct grant *only(void)
 {
 	assert_int_equal(compute()->n_grants, 1);
 	return &world.result.grants[0];
@@ -176,7 +176,7 @@ static void a_pod_is_granted_the_device_that_its_claim_was_given(void **state)
 	const struct pod *pod = add_user("u1", "gpu-7");
 
 	add_device("gpu-7", GPU_0, "");
-	const struct join_grant *grant = only();
+	const struct grant *grant = only();
 	assert_ptr_equal(grant->pod, pod);
 	assert_text(grant->container, "main");
 	assert_text(grant->uuid, GPU_0);
@@ -475,7 +475,7 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 			put_device(&fields, rows[i].devices[k][0], rows[i].devices[k][1],
 				   rows[i].devices[k][2]);
 		add_slice(&fields);
-		const struct join_grant *grant = only();
+		const struct grant *grant = only();
 		if (!view_equal(grant->uuid, view_from(rows[i].uuid)) ||
 		    !view_equal(grant->partition, view_from(rows[i].partition)))
 			fail_msg("row %zu: %.*s %.*s", i, VIEW_ARG(grant->uuid),
@@ -602,7 +602,7 @@ static void the_physical_devices_are_described_by_uuid(void **state)
 	fields.devices[fields.n_devices++] = described("gpu-2", "what", "", 7);
 	add_slice(&fields);
 	assert_int_equal(compute()->n_devices, 2);
-	const struct join_slice_device *device = &world.result.devices[0];
+	const struct slice_device *device = &world.result.devices[0];
 	assert_text(device->uuid, GPU_0);
 	assert_text(device->model, "A100");
 	assert_text(device->compute_capability, "8.0");

@@ -433,7 +433,7 @@ static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **sta
 static void a_slice_describes_what_nvml_does_not(void **state)
 {
 	(void)state;
-	struct join_slice_device *slice = build_world_slice(&world, 0);
+	struct slice_device *slice = build_world_slice(&world, 0);
 	slice->uuid = VIEW("gpu-00000000-0000-4000-8000-0123456789ab");
 	build_world_slice(&world, 1);
 	build_world_pod(&world, (struct build_pod){.name = "a",
@@ -458,7 +458,7 @@ static void a_slice_describes_what_nvml_does_not(void **state)
 static void a_device_that_no_slice_is_about_is_not_described(void **state)
 {
 	(void)state;
-	static struct join_slice_device slice = {
+	static struct slice_device slice = {
 		.uuid = VIEW_INIT("GPU-00000001-0000-4000-8000-0123456789ab"),
 		.model = VIEW_INIT("T4"),
 	};
@@ -500,7 +500,7 @@ static void what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer(void **sta
 	build_world_offer_nothing(&world);
 	build_world_slice(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
-	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->partition = build_world_mig(&world, 0, 0);
 	grant->is_part = true;
 	build_world_regrant(&world);

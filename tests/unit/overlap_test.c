@@ -669,7 +669,7 @@ static void pods_that_share_by_right_are_none(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	build_world_grant(&world, "uid-a", "main", 0);
-	struct join_grant *grant = build_world_grant(&world, "uid-b", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-b", "main", 0);
 	expect_none(publish_later());
 	grant->is_admin = true;
 	run("a", build_world_uuid(&world, 0));
@@ -788,7 +788,7 @@ static void what_a_plugin_and_a_claim_give_to_two_is_said(void **state)
 		build_world_cut(&world, 0, 2);
 		run("b", view_from(rows[i].given));
 		build_world_pod(&world, (struct build_pod){.name = "a"});
-		struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+		struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 		grant->is_part = rows[i].claimed_part[0] != '\0';
 		if (rows[i].claimed_part[0] != '?')
 			grant->partition = view_from(rows[i].claimed_part);

@@ -862,7 +862,7 @@ static void who_watches_a_shared_device_was_given_no_allocation(void **state)
 	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
-	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->device = VIEW("nvidia0/vgpu0");
 	grant->is_admin = true;
 	build_world_regrant(&world);
@@ -1008,7 +1008,7 @@ static void a_claim_alone_is_exclusive_and_a_shared_one_is_not(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	build_world_grant(&world, "uid-a", "main", 0);
 	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
-	struct join_grant *other = build_world_grant(&world, "uid-b", "main", 0);
+	struct grant *other = build_world_grant(&world, "uid-b", "main", 0);
 	/* Who watches shares nothing. */
 	other->is_admin = true;
 	build_world_regrant(&world);
@@ -1037,7 +1037,7 @@ static void one_share_alone_does_not_make_the_device_exclusive(void **state)
 	(void)state;
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
-	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->is_share = true;
 	for (int is_read = 1; is_read >= 0; is_read--) {
 		world.n_granted = (size_t)is_read;
@@ -1055,7 +1055,7 @@ static void one_share_of_a_part_alone_is_not_all_of_it(void **state)
 	(void)state;
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
-	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->is_share = true;
 	grant->is_part = true;
 	for (int has_uuid = 0; has_uuid < 2; has_uuid++) {
@@ -1098,7 +1098,7 @@ static void a_part_without_a_uuid_is_mig(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (unsigned i = 0; i < 2; i++) {
-		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
+		struct grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
 							     0);
 		grant->is_part = true;
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-1g5gb-19-%u", i);
@@ -1115,7 +1115,7 @@ static void claims_of_parts_are_mig(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	for (unsigned i = 0; i < 2; i++) {
-		struct join_grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
+		struct grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
 							     0);
 		grant->partition = build_world_mig(&world, 0, i);
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", i);
@@ -1124,9 +1124,9 @@ static void claims_of_parts_are_mig(void **state)
 	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
 }
 
-static struct join_grant *grant_part(const char *uid, unsigned partition)
+static struct grant *grant_part(const char *uid, unsigned partition)
 {
-	struct join_grant *grant = build_world_grant(&world, uid, "main", 0);
+	struct grant *grant = build_world_grant(&world, uid, "main", 0);
 	grant->partition = build_world_mig(&world, 0, partition);
 	grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", partition);
 	grant->is_part = true;
@@ -1152,7 +1152,7 @@ static void a_part_that_several_pods_have_by_one_claim_is_shared(void **state)
 	grant_part("uid-c", 1);
 	build_world_regrant(&world);
 	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
-	struct join_grant *grant = grant_part("uid-a", 2);
+	struct grant *grant = grant_part("uid-a", 2);
 	grant->is_admin = true;
 	build_world_regrant(&world);
 	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
@@ -1319,7 +1319,7 @@ static void a_claimed_part_stays_mig_whatever_the_mode_was(void **state)
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_pod(&world, (struct build_pod){.name = "b"});
-	struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->partition = build_world_mig(&world, 0, 0);
 	grant->device = VIEW("pool/gpu-0-mig-0");
 	build_world_regrant(&world);

@@ -164,10 +164,10 @@ static void a_claims_device_is_a_slot_by_its_name_once_however_many_share_it(voi
 	build_world_pod(&world, (struct build_pod){.name = "m"});
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-b", "main", 0);
-	struct join_grant *part = build_world_grant(&world, "uid-b", "main", 0);
+	struct grant *part = build_world_grant(&world, "uid-b", "main", 0);
 	part->device = VIEW("q");
 	part->partition = VIEW("m");
-	struct join_grant *admin = build_world_grant(&world, "uid-m", "main", 0);
+	struct grant *admin = build_world_grant(&world, "uid-m", "main", 0);
 	admin->device = VIEW("pool/other");
 	admin->is_admin = true;
 	build_world_regrant(&world);

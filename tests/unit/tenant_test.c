@@ -666,7 +666,7 @@ static void partitions_are_listed_in_order_each_once(void **state)
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	for (unsigned i = 0; i < ARRAY_SIZE(partitions); i++) {
-		struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+		struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 		grant->device = build_world_text(&world, "pool/%u", i);
 		grant->partition = view_from(partitions[i]);
 	}
@@ -1375,7 +1375,7 @@ static void who_watches_and_then_uses_is_a_user(void **state)
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "m"});
 	for (unsigned i = 0; i < 3; i++) {
-		struct join_grant *grant = build_world_grant(&world, "uid-m", "main", 0);
+		struct grant *grant = build_world_grant(&world, "uid-m", "main", 0);
 		grant->device = build_world_text(&world, "pool/%u", i);
 		grant->is_admin = i != 1;
 	}

@@ -367,7 +367,7 @@ static void whose_partition_is_not_known_may_be_on_any(void **state)
 		build_world_cut(&world, 0, 3);
 		build_world_pod(&world, (struct build_pod){.name = "a"});
 		for (unsigned i = 0; i < N; i++) {
-			struct join_grant *grant = build_world_grant(&world, "uid-a", "main", 0);
+			struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 			grant->is_part = true;
 			grant->device = build_world_text(&world, "pool/part-%u", i);
 			if (i != unknown)

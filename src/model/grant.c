@@ -8,7 +8,7 @@
  * partition stays unknown.
  */
 
-#include "join/grant.h"
+#include "model/grant.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -258,11 +258,11 @@ static bool name_device(struct arena *arena, const struct resource_claim_result 
 }
 
 static bool add_grant(const struct grant_use *use, const struct resource_claim_result *result,
-		      const struct catalog *catalog, struct arena *arena, struct join_grant *grant)
+		      const struct catalog *catalog, struct arena *arena, struct grant *grant)
 {
 	struct resolved resolved = resolve(catalog, result);
 
-	*grant = (struct join_grant){
+	*grant = (struct grant){
 		.pod = use->pod,
 		.container = use->use->container,
 		.name = result->device,
@@ -277,7 +277,7 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 
 /* Adds what a use gives; or, without a place for it, only says how much that is. */
 static bool add_use(const struct grant_input *input, size_t i, const struct catalog *catalog,
-		    struct arena *arena, struct join_grant *grants, size_t *n)
+		    struct arena *arena, struct grant *grants, size_t *n)
 {
 	const struct grant_use *use = &input->uses[i];
 
@@ -297,7 +297,7 @@ static bool add_use(const struct grant_input *input, size_t i, const struct cata
 static int add_grants(const struct grant_input *input, const struct catalog *catalog,
 		      struct arena *arena, struct grant_result *result, struct error *err)
 {
-	struct join_grant *grants;
+	struct grant *grants;
 	size_t n = 0;
 
 	for (size_t i = 0; i < input->n_uses; i++)
@@ -334,7 +334,7 @@ static void fill(struct view *text, struct view more)
 }
 
 /* A partition says the same of its parent as the parent does, but for the memory. */
-static void describe(const struct resource_slice_device *device, struct join_slice_device *to)
+static void describe(const struct resource_slice_device *device, struct slice_device *to)
 {
 	fill(&to->model, device->model);
 	fill(&to->compute_capability, short_version(device->compute_capability));
@@ -348,8 +348,8 @@ static void describe(const struct resource_slice_device *device, struct join_sli
 }
 
 /* The entry of that device, made if need be; NULL when there is no room. */
-static struct join_slice_device *find_entry(struct join_slice_device *devices, size_t *n,
-					    struct view uuid)
+static struct slice_device *find_entry(struct slice_device *devices, size_t *n,
+				       struct view uuid)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (view_equal(devices[i].uuid, uuid))
@@ -363,8 +363,8 @@ static struct join_slice_device *find_entry(struct join_slice_device *devices, s
 
 static int by_uuid(const void *a, const void *b)
 {
-	return view_compare(((const struct join_slice_device *)a)->uuid,
-			    ((const struct join_slice_device *)b)->uuid);
+	return view_compare(((const struct slice_device *)a)->uuid,
+			    ((const struct slice_device *)b)->uuid);
 }
 
 /* Some may use it of whom it is not told which, and that pod may be one of them. */
@@ -375,7 +375,7 @@ static bool is_nameless(const struct grant_use *use)
 }
 
 static void mark_nameless(const struct grant_use *use, const struct catalog *catalog,
-			  struct join_slice_device *devices, size_t n)
+			  struct slice_device *devices, size_t n)
 {
 	for (uint32_t k = 0; k < use->claim->results.count && is_nameless(use); k++) {
 		const struct resource_claim_result *result = ARRAY_AT(
@@ -392,8 +392,8 @@ static void mark_nameless(const struct grant_use *use, const struct catalog *cat
 static int add_devices(const struct grant_input *input, const struct catalog *catalog,
 		       struct arena *arena, struct grant_result *result, struct error *err)
 {
-	struct join_slice_device *devices = arena_alloc(arena, LIMIT_REPORT_DEVICES,
-							sizeof(*devices));
+	struct slice_device *devices = arena_alloc(arena, LIMIT_REPORT_DEVICES,
+						   sizeof(*devices));
 
 	if (!devices)
 		return error_no_memory(err);
@@ -402,7 +402,7 @@ static int add_devices(const struct grant_input *input, const struct catalog *ca
 		struct view uuid = resolve_entry(catalog, entry->slice->driver, entry->slice->pool,
 						 entry->device)
 					   .uuid;
-		struct join_slice_device *device =
+		struct slice_device *device =
 			uuid.len > 0 ? find_entry(devices, &result->n_devices, uuid) : NULL;
 
 		if (device)

@@ -16,14 +16,41 @@
  *
  * Threads: any; pure.
  * Limits:  LIMIT_REPORT_DEVICES described devices; further ones are counted. What a claim gives of
- *          them is given all the same, and is then a device that nobody knows (join/unplaced.h).
+ *          them is given all the same, and is then a device without a description.
  */
 
 #include "base/arena.h"
-#include "join/input.h"
 #include "model/pod.h"
 #include "model/resource_claim.h"
 #include "model/resource_slice.h"
+
+/* One device that a ResourceClaim gives to a pod of the node. */
+struct grant {
+	const struct pod *pod;
+	struct view container;
+	struct view uuid;      /* of the physical device; empty: no slice tells */
+	struct view partition; /* UUID of the MIG device, or empty */
+	struct view device;    /* "pool/device", as the driver calls it */
+	struct view name;      /* the device of these; empty: not known */
+	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
+	bool is_admin;         /* adminAccess: it watches, it does not use */
+	bool is_share;         /* of the device, which others may have shares of too */
+};
+
+/* A device that the node's ResourceSlices describe. */
+struct slice_device {
+	struct view uuid;
+	struct view model;
+	struct view compute_capability;
+	struct view driver_version;
+	struct view cuda_version;
+	struct view pci_bus_id;
+	struct view name;   /* as the driver calls it, or a part of it */
+	int64_t memory_mib; /* 0: not said */
+	bool is_whole;      /* by an entry of its own, not only by those of its parts */
+	bool is_nameless;   /* it is given by a claim that a pod of the node names, and that is */
+			    /* reserved for what is no pod: who may use it is not told */
+};
 
 /* A container's use of a claim. Uses of one pod stand together. */
 struct grant_use {
@@ -40,9 +67,9 @@ struct grant_input {
 };
 
 struct grant_result {
-	const struct join_grant *grants; /* in the order of the uses */
+	const struct grant *grants; /* in the order of the uses */
 	size_t n_grants;
-	const struct join_slice_device *devices; /* by UUID */
+	const struct slice_device *devices; /* by UUID */
 	size_t n_devices;
 	uint32_t devices_left_out; /* whole ones that there was no room to describe */
 	bool is_incomplete; /* slices of a pool are missing, or contradict each other */
