@@ -19,7 +19,7 @@ import sys
 import time
 from datetime import datetime
 
-from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests, Watch, run,
+from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Skipped, Tests, Watch, run,
                      uids_of, wait_for)
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
@@ -686,19 +686,5 @@ def the_controller_needs_its_six_rules_and_no_more(cluster):
     return f"{len(used)} rights used of {n_rules} rules"
 
 
-def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if len(sys.argv) > 1:
-        return tests.run(Cluster(sys.argv[1]), *sys.argv[2:3])
-    # Its own name: neither a cluster that somebody works with nor another run is in the way.
-    name = f"e2e-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--no-tenants", timeout=3600)
-        return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("e2e", "--no-tenants"))

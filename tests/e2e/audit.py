@@ -44,7 +44,8 @@ import threading
 import time
 
 import modes
-from cluster import ROOT, Cluster, Direct, Failed, Tests, percentile, run, wait_for
+from cluster import (ROOT, Cluster, Direct, Failed, Tests, own_cluster, percentile,
+                     wait_for)
 from sharing import Sharing, unit_of
 
 
@@ -1097,8 +1098,6 @@ def an_allocation_is_in_the_status_within_2_s_outside_outages(cluster):
 
 
 def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0])
     parser.add_argument("cluster", nargs="?")
     parser.add_argument("--seed", default=os.environ.get("AUDIT_SEED") or secrets.randbelow(10**9))
@@ -1110,13 +1109,8 @@ def main():
     print(f"# seed {options.seed}, {options.minutes} minutes; actions: {LOG}", flush=True)
     if options.cluster:
         return tests.run(Cluster(options.cluster))
-    # Its own name: neither a cluster that somebody works with nor another run is in the way.
-    name = f"audit-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--", *OPTIONS, timeout=3600)
+    with own_cluster("audit", "--", *OPTIONS) as name:
         return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
 
 
 if __name__ == "__main__":

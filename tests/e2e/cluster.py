@@ -9,15 +9,18 @@ with what it last saw.
 """
 
 import atexit
+import contextlib
 import ctypes
 import http.client
 import json
 import math
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -439,6 +442,19 @@ class Cluster:
         self.kubectl("-n", "gpu-attribution", "rollout", "status", what, "--timeout=120s")
 
 
+@contextlib.contextmanager
+def own_cluster(prefix, *options):
+    """A cluster for this program alone, made by hack/up with these options; yields its name."""
+    # Whoever runs this may end it: the cluster is to end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    name = f"{prefix}-{os.getpid()}"
+    try:
+        run("hack/up", "--name", name, *options, timeout=3600)
+        yield name
+    finally:
+        run("hack/down", "--name", name, timeout=120)
+
+
 class Skipped(Exception):
     """It can't be tried here; the text says why."""
 
@@ -485,3 +501,11 @@ class Tests:
             for line in str(note).splitlines():
                 print(f"# {line}", flush=True)
         return 1 if failed or not chosen else 0
+
+    def main(self, prefix, *options):
+        """The program: runs its promises, those whose sentence contains the words behind the name of
+        a cluster that is there, or all of them on a cluster of its own."""
+        if len(sys.argv) > 1:
+            return self.run(Cluster(sys.argv[1]), " ".join(sys.argv[2:]))
+        with own_cluster(prefix, *options) as name:
+            return self.run(Cluster(name))

@@ -15,10 +15,9 @@ It has no part on the node, so that its pods are placed and given their devices,
 
 import json
 import os
-import signal
 import sys
 
-from cluster import Cluster, Tests, Watch, run, uids_of, wait_for
+from cluster import Tests, Watch, uids_of, wait_for
 
 NODE = "node-1"
 SPACE = "dra-test"  # the pods and claims
@@ -366,18 +365,5 @@ def without_an_agent_slices_name_the_devices_and_claims_their_tenants(cluster):
         cluster.rollout(AGENT)
 
 
-def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if len(sys.argv) > 1:
-        return tests.run(Cluster(sys.argv[1]), " ".join(sys.argv[2:]))
-    name = f"dra-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--", "--nodes", "1", "--gpus", "3:A100", timeout=3600)
-        return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("dra", "--", "--nodes", "1", "--gpus", "3:A100"))

@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 
-from cluster import ROOT, Cluster, Failed, Tests, run, wait_for
+from cluster import ROOT, Cluster, Failed, Tests, own_cluster, run, wait_for
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
@@ -253,13 +253,8 @@ def try_all(name, only=""):
 def main():
     if len(sys.argv) > 1:
         return try_all(sys.argv[1], " ".join(sys.argv[2:]))
-    # A cluster's name is at most 20 characters; the process number keeps two runs apart.
-    name = f"e2e-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--no-tenants", timeout=3600)
+    with own_cluster("e2e", "--no-tenants") as name:
         return try_all(name)
-    finally:
-        run("hack/down", "--name", name, timeout=120)
 
 
 if __name__ == "__main__":

@@ -1070,18 +1070,5 @@ def the_operators_validation_pod_is_shown_and_not_counted(cluster):
         cluster.kubectl("delete", "crd", "clusterpolicies.nvidia.com", "--ignore-not-found")
 
 
-def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if len(sys.argv) > 1:
-        return tests.run(Cluster(sys.argv[1]), *sys.argv[2:3])
-    name = f"modes-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--", *START, timeout=3600)
-        return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("modes", "--", *START))

@@ -17,12 +17,11 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 
 import modes
-from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Tests, Watch, run,
+from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Tests, Watch,
                      uids_of, wait_for)
 from sharing import Sharing
 
@@ -742,19 +741,5 @@ def with_host_pids_the_mps_server_is_neither_tenant_nor_unallocated_user(cluster
                       f"unallocated: {status['unallocatedUsers']}"])
 
 
-def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if len(sys.argv) > 1:
-        return tests.run(Cluster(sys.argv[1]), *sys.argv[2:3])
-    # Its own name: neither a cluster that somebody works with nor another run is in the way.
-    name = f"mps-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--", *OPTIONS, timeout=3600)
-        return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("mps", "--", *OPTIONS))

@@ -24,8 +24,8 @@ import sys
 import time
 from datetime import datetime
 
-from cluster import (CONTROLLER_USER, WRITES, Cluster, Direct, Failed, Tests, percentile, run,
-                     wait_for)
+from cluster import (CONTROLLER_USER, WRITES, Cluster, Direct, Failed, Tests, own_cluster, percentile,
+                     run, wait_for)
 
 OPTIONS = ("--nodes", "1", "--gpus", "2:A100")
 API_SERVER = "kube-apiserver"
@@ -304,21 +304,14 @@ def watches_whose_peer_is_gone_without_a_word_are_back_within_30_s(cluster):
 
 
 def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0])
     parser.add_argument("cluster", nargs="?")
     parser.add_argument("--runs", type=int, default=1)
     parser.parse_args(namespace=options)
     if options.cluster:
         return tests.run(Cluster(options.cluster))
-    # Its own name: neither a cluster that somebody works with nor another run is in the way.
-    name = f"outage-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--", *OPTIONS, timeout=3600)
+    with own_cluster("outage", "--", *OPTIONS) as name:
         return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
 
 
 if __name__ == "__main__":

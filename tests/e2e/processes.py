@@ -16,12 +16,11 @@ stand-in driver lists the node's. That is why the agent is told --processes=on h
 import difflib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 
-from cluster import ROOT, Cluster, Tests, run, wait_for
+from cluster import ROOT, Tests, wait_for
 
 NAMESPACE = ("-n", "gpu-attribution")
 AGENT = "daemonset/gpu-attribution-agent"
@@ -411,18 +410,5 @@ def a_process_in_an_ephemeral_container_is_an_unallocated_user_and_not_the_tenan
     return json.dumps(users)
 
 
-def main():
-    # hack/test may be ended: what was started here is to end with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if len(sys.argv) > 1:
-        return tests.run(Cluster(sys.argv[1]), *sys.argv[2:3])
-    name = f"proc-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--no-tenants", timeout=3600)
-        return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name, timeout=120)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("proc", "--no-tenants"))

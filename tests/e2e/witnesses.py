@@ -14,7 +14,7 @@ import contextlib
 import os
 import sys
 
-from cluster import Cluster, Tests, run, wait_for
+from cluster import Cluster, Tests, wait_for
 
 NODE = "node-2"  # exclusive devices
 RESERVATIONS = "kai-resource-reservation"
@@ -253,16 +253,5 @@ def a_group_without_a_reservation_makes_nobody_a_tenant(cluster):
     assert versions.items() <= cluster.versions().items(), "something was written"
 
 
-def main():
-    if len(sys.argv) > 1:
-        return tests.run(Cluster(sys.argv[1]), " ".join(sys.argv[2:]))
-    name = f"e2e-{os.getpid()}"
-    try:
-        run("hack/up", "--name", name, "--no-tenants", timeout=1800)
-        return tests.run(Cluster(name))
-    finally:
-        run("hack/down", "--name", name)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("witnesses", "--no-tenants"))
