@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the documents to the code.
 
-usage: hack/check-docs.py [FOLDER]     the checkout (default: where this script is)
+usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where this script is)
 
 - each `path/file.c: symbol` in src/README.md exists, and the symbol is in that file;
 - each `file.py: a promise` and `unit/file_test.c: name` in tests/e2e/README.md is a test there, each
   `sim: word` an action of the simulator, each `defect: name` a planted one, no cell is empty, each
   reference has its promise or reason, and the matrices are those of `sim --matrix`;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
-- each option that the manifests pass is in the program's table of settings.
+- each option that the manifests pass is in the program's table of settings;
+- no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
+- controller/README.md has the flags of both programs; --write brings it up to date.
 Prints what does not hold, and fails if anything does not.
 """
 
@@ -17,8 +19,12 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-DOCUMENTS = ("README.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md")
+FOLDERS = [argument for argument in sys.argv[1:] if argument != "--write"]
+ROOT = pathlib.Path(FOLDERS[0] if FOLDERS else pathlib.Path(__file__).parent.parent)
+DOCUMENTS = ("README.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md", "crds/README.md",
+             "manifests/README.md", "controller/README.md")
+PLAIN = ("README.md", "crds/README.md", "manifests/README.md", "SECURITY.md", "CONTRIBUTING.md")
+SENTENCE = 30
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
 PREFIXES = ("", "src/")
 faults = []
@@ -107,6 +113,44 @@ def check_paths(name):
             faults.append(f"{name}: there is no {path}")
 
 
+def check_sentences(name):
+    """A cell of a table and an item of a list are paragraphs; a colon or semicolon ends no sentence."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text(), flags=re.M | re.S)
+    text = re.sub(r"`[^`]*`", "code", re.sub(r"\]\([^)]*\)", "]", text))
+    for paragraph in re.split(r"\n\s*\n|\n(?=[-*|#]|\d+\. )|\|", text):
+        for sentence in re.split(r"(?<=[.!?])\s+", paragraph):
+            words = re.findall(r"[\w'’-]+", sentence)
+            if len(words) > SENTENCE:
+                faults.append(f"{name}: {len(words)} words in one sentence: {' '.join(words[:9])} ...")
+
+
+def flags_of(table):
+    """The rows of a table of options, as Markdown."""
+    rows = re.findall(r'SETTING\(\w+, "([\w-]+)",\s*\w+,\s*"([^"]*)",[^"]*((?:"[^"]*"\s*)+)\)',
+                      (ROOT / table).read_text())
+    return ["| flag | default | |", "|---|---|---|"] + [
+        f"| `--{name}` | {f'`{default}`' if default else '–'} | "
+        + "".join(re.findall(r'"([^"]*)"', text)) + " |" for name, default, text in rows]
+
+
+def check_flags(name):
+    """The tables of flags are those of the programs; --write brings them up to date."""
+    path = ROOT / name
+    if not path.exists():
+        return
+    text = written = path.read_text()
+    for table in re.findall(r"<!-- flags of ([\w/.]+) -->", text):
+        mark = f"<!-- flags of {table} -->"
+        written = re.sub(rf"{re.escape(mark)}\n(?:\|.*\n)*",
+                         lambda _: "\n".join([mark, *flags_of(table), ""]), written)
+    if written == text:
+        return
+    if "--write" in sys.argv:
+        path.write_text(written)
+    else:
+        faults.append(f"{name}: its tables are not those of the programs; hack/check-docs.py --write")
+
+
 def check_options():
     programs = {"gpu-attribution-controller": "controller/settings.def",
                 "gpu-attribution-agent": "src/agent/agent_settings.def"}
@@ -126,7 +170,10 @@ for document in DOCUMENTS:
     check_paths(document)
 for check in (check_tests, check_simulator, check_cells, check_references, check_matrices):
     check("tests/e2e/README.md")
+for document in PLAIN:
+    check_sentences(document)
 check_options()
+check_flags("controller/README.md")
 for fault in faults:
     print(fault)
 sys.exit(1 if faults else 0)
