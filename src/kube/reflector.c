@@ -106,7 +106,7 @@ struct reflector {
 
 	uint64_t wait_until;
 	bool waits_for_server; /* until then, and for nothing else */
-	bool waits_refused;    /* the same, for it was refused (401, 403) */
+	bool waits_for_return; /* the same, for what a server that starts may do: 401, 403, 410 */
 	bool is_hastened[REFLECTOR_BACK]; /* for that reason, since the last good watch */
 	enum error_kind last_failure;
 	bool progress_since_list;
@@ -352,7 +352,7 @@ static void back_off(struct reflector *r, enum list_query_kind kind, const struc
 	r->wait_until = now + choose_wait(r, why);
 	r->kind = kind;
 	r->waits_for_server = why->kind == ERROR_RETRY && why->retry_after_ms == 0;
-	r->waits_refused = why->kind == ERROR_DENIED;
+	r->waits_for_return = why->kind == ERROR_DENIED || why->kind == ERROR_EXPIRED;
 }
 
 static void forget_failures(struct reflector *r)
@@ -370,7 +370,7 @@ void reflector_hasten(struct reflector *r, uint64_t at, enum reflector_haste has
 		r->progress_since_list = true;
 	}
 	if (r->busy || at >= r->wait_until ||
-	    !(r->waits_for_server || (is_back && r->waits_refused)))
+	    !(r->waits_for_server || (is_back && r->waits_for_return)))
 		return;
 	if (!is_back && r->is_hastened[haste])
 		return;
@@ -384,7 +384,7 @@ static void go_on(struct reflector *r, enum list_query_kind kind, uint64_t now)
 	r->kind = kind;
 	r->wait_until = now;
 	r->waits_for_server = false;
-	r->waits_refused = false;
+	r->waits_for_return = false;
 }
 
 /* The position of the watch is lost. Without progress since the last list this would go round. */
@@ -422,7 +422,7 @@ static void become_absent(struct reflector *r, uint64_t now)
 	r->kind = first_kind(r);
 	r->wait_until = now + wait + prng_between(&r->prng, 0, wait / 10);
 	r->waits_for_server = false;
-	r->waits_refused = false;
+	r->waits_for_return = false;
 }
 
 /* Versions. */

@@ -1481,7 +1481,7 @@ static void a_wait_for_the_server_ends_when_it_answers_and_no_other_wait_does(vo
 		{be_throttled_for_no_stated_time, NEVER},
 		{be_forbidden, BACK_ONLY},
 		{be_unknown, BACK_ONLY},
-		{be_expired, NEVER},
+		{be_expired, BACK_ONLY},
 		{be_gone, NEVER},
 		{be_absent, NEVER},
 		{be_rejected, NEVER},
