@@ -60,7 +60,7 @@ static void on_signal(void *owner, int signal_number)
 {
 	struct daemon *daemon = owner;
 
-	LOG_INFO("Ending on a signal", LOG_I64("signal", signal_number));
+	LOG_INFO("Terminating on a signal", LOG_I64("signal", signal_number));
 	loop_stop(daemon->loop);
 }
 
@@ -71,7 +71,7 @@ static void on_forgotten(void *owner, struct view node_name)
 	struct error error = {0};
 
 	if (front_forget(daemon->front, node_name, &error) < 0)
-		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Message to the front thread lost", LOG_ERROR_FIELD(&error));
 }
 
 static struct receiver_order order_of(const struct daemon *daemon, struct view node_name,
@@ -90,7 +90,7 @@ static void tell_orders(struct daemon *daemon, const struct receiver_order *orde
 	struct error error = {0};
 
 	if (front_set_orders(daemon->front, orders, n, &error) < 0)
-		LOG_ERROR("Front could not be told", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Message to the front thread lost", LOG_ERROR_FIELD(&error));
 }
 
 /* What is published must not be undone by a report that came before the one that it rests on. */
@@ -101,7 +101,7 @@ static void tell_published(struct daemon *daemon)
 	const struct attribution *object = NULL;
 
 	if (!orders) {
-		LOG_ERROR("No memory for the order of reports");
+		LOG_ERROR("Order of reports lost: no memory");
 		return;
 	}
 	while ((object = inventory_next_attribution(daemon->inventory, object)))
@@ -136,7 +136,7 @@ static void take_report(struct daemon *daemon, struct shared_report *report)
 			on_named_boot(daemon, report->report.node);
 		return;
 	}
-	LOG_ERROR("Report could not be kept", LOG_TEXT("node", report->report.node),
+	LOG_ERROR("Report lost", LOG_TEXT("node", report->report.node),
 		  LOG_ERROR_FIELD(&error));
 	on_forgotten(daemon, report->report.node);
 	shared_report_unref(report);
@@ -185,7 +185,7 @@ static void on_certificate(void *owner, struct view cert_pem, struct view key_pe
 	struct error error = {0};
 
 	if (front_set_certificate(daemon->front, cert_pem, key_pem, &error) < 0)
-		LOG_ERROR("Serving certificate is of no use", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Serving certificate rejected", LOG_ERROR_FIELD(&error));
 }
 
 static void on_events_published(void *owner, const struct reconciler_events *events)
@@ -201,7 +201,7 @@ static void on_events_published(void *owner, const struct reconciler_events *eve
 	struct error error = {0};
 
 	if (front_acknowledge(daemon->front, &report, &error) < 0)
-		LOG_WARN("Events could not be acknowledged", LOG_ERROR_FIELD(&error));
+		LOG_WARN("Acknowledgement of events lost", LOG_ERROR_FIELD(&error));
 }
 
 static bool is_ready(void *owner)
@@ -233,7 +233,7 @@ static void tell_readiness(struct daemon *daemon)
 	state.trouble = daemon->synced ? (struct view){0} : VIEW("not synced yet");
 	state.checks = readiness_checks(&daemon->readiness, &state.n_checks);
 	if (front_publish(daemon->front, &state, &error) < 0) {
-		LOG_WARN("Readiness could not be told", LOG_ERROR_FIELD(&error));
+		LOG_WARN("Readiness update lost", LOG_ERROR_FIELD(&error));
 		readiness_forget(&daemon->readiness);
 	}
 }
@@ -283,7 +283,7 @@ static int make_client(struct daemon *daemon, struct error *err)
 	if (access_load(settings->kubeconfig, settings->context, &config, err) < 0 ||
 	    choose_namespaces(daemon, &config, err) < 0)
 		return -1;
-	LOG_INFO("Talking to the API server", LOG_TEXT("server", config.server),
+	LOG_INFO("Using API server", LOG_TEXT("server", config.server),
 		 LOG_TEXT("context", config.context),
 		 LOG_TEXT("namespace", view_from(daemon->namespace)));
 	return apiclient_new(daemon->loop, &config, "gpu-attribution-controller/"

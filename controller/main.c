@@ -31,7 +31,7 @@ static int run(const struct settings *settings)
 	}
 	failed = daemon_run(daemon, &error);
 	if (failed)
-		LOG_ERROR("Stopped by a failure", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Stopped by an error", LOG_ERROR_FIELD(&error));
 	daemon_free(daemon);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -354,7 +354,7 @@ static void stay_unanswered(struct write *write, const struct error *error)
 		fail(write, error);
 		return;
 	}
-	LOG_WARN("What ResourceClaims give is not known", LOG_ERROR_FIELD(error),
+	LOG_WARN("ResourceSlices could not be verified", LOG_ERROR_FIELD(error),
 		 LOG_TEXT("node", sbuf_view(&write->plan->node_name)));
 	contradict(write);
 }

@@ -20,10 +20,10 @@ static void log_change(struct readiness *readiness, unsigned i, const struct sig
 	if (strncmp(logged, sight->trouble, READINESS_TEXT - 1) == 0)
 		return;
 	if (sight->trouble[0])
-		LOG_WARN("Trouble", LOG_TEXT("with", view_from(sight->name)),
-			 LOG_TEXT("what", view_from(sight->trouble)));
+		LOG_WARN("Readiness check failed", LOG_TEXT("check", view_from(sight->name)),
+			 LOG_TEXT("reason", view_from(sight->trouble)));
 	else
-		LOG_INFO("Trouble is over", LOG_TEXT("with", view_from(sight->name)));
+		LOG_INFO("Readiness check passed", LOG_TEXT("check", view_from(sight->name)));
 	snprintf(logged, READINESS_TEXT, "%s", sight->trouble);
 }
 

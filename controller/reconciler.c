@@ -199,7 +199,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 	reconciler->counters.devices_refused += new.devices;
 	reconciler->counters.objects_left_out += new.objects;
 	if (new.devices > 0)
-		LOG_WARN("Node has too many objects to get more", LOG_TEXT("node", node_name),
+		LOG_WARN("Too many objects of one node: no more are created", LOG_TEXT("node", node_name),
 			 LOG_I64("refused", result->devices_refused));
 }
 

@@ -66,12 +66,12 @@ static void tell_front(struct reviewer *reviewer, uint64_t ticket,
 	struct error error = {0};
 
 	if (front_answer_review(reviewer->front, ticket, verdict, &error) < 0)
-		LOG_WARN("Verdict on a token was lost", LOG_ERROR_FIELD(&error));
+		LOG_WARN("Result of a token review lost", LOG_ERROR_FIELD(&error));
 }
 
 static void say_trouble(const struct error *error)
 {
-	LOG_WARN("Token could not be reviewed: the controller needs the verb create on tokenreviews",
+	LOG_WARN("Token review failed: the controller needs the verb create on tokenreviews",
 		 LOG_ERROR_FIELD(error));
 }
 

@@ -425,7 +425,7 @@ static void end_replace(void *owner)
 		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
 	inventory_end_replace(inventory, follow->inventory_kind, now);
 	look(follow->watches);
-	LOG_INFO("Resource is synced", LOG_TEXT("resource", view_from(follow->kind->name)),
+	LOG_INFO("Resource synced", LOG_TEXT("resource", view_from(follow->kind->name)),
 		 LOG_I64("objects", (int64_t)inventory_count(inventory, follow->inventory_kind)));
 }
 

@@ -79,7 +79,7 @@ static struct report tell(struct agent *agent, int64_t sequence)
 static void log_loss(struct agent *agent, unsigned loss)
 {
 	if (loss != 0 && loss != agent->last_loss)
-		LOG_WARN("Report too large, parts are left out",
+		LOG_WARN("Report too large: parts left out",
 			 LOG_BOOL("processes", (loss & EVIDENCE_PROCESSES) != 0),
 			 LOG_BOOL("advertised", (loss & EVIDENCE_ADVERTISED) != 0),
 			 LOG_BOOL("podResources", (loss & EVIDENCE_POD_RESOURCES) != 0));
@@ -194,7 +194,7 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 	if (outcome->was_called)
 		schedule_kubelet_answered(&agent->schedule, outcome->throttled, now);
 	if (outcome->restarted) {
-		LOG_INFO("The kubelet has a new socket");
+		LOG_INFO("New kubelet socket");
 		schedule_kubelet_restarted(&agent->schedule, now);
 	}
 	if (outcome->is_news || !agent->has_sample)
@@ -297,7 +297,7 @@ static void on_signal(void *owner, int number)
 {
 	struct agent *agent = owner;
 	(void)number;
-	LOG_INFO("Ends on a signal");
+	LOG_INFO("Terminating on a signal");
 	loop_stop(agent->loop);
 }
 
@@ -348,10 +348,10 @@ static struct filewatch *watch_folder_of(struct agent *agent, const char *path,
 	int len = (int)(file_name(path).ptr - path);
 	snprintf(folder, sizeof(folder), "%.*s", len, path);
 	if (filewatch_new(agent->loop, folder, changed, agent, &watch, &err) < 0)
-		LOG_WARN("Folder not watched: changes are found by --sample-interval only",
+		LOG_WARN("Folder watch failed: changes are found by --sample-interval only",
 			 LOG_ERROR_FIELD(&err));
 	else if (!filewatch_is_armed(watch))
-		LOG_WARN("Folder cannot be watched yet", LOG_TEXT("folder", view_from(folder)));
+		LOG_WARN("Folder does not exist yet", LOG_TEXT("folder", view_from(folder)));
 	return watch;
 }
 
@@ -439,7 +439,7 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 int agent_run(struct agent *agent, struct error *err)
 {
 	if (!agent->settings->once)
-		LOG_INFO("Starts", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
+		LOG_INFO("Starting", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
 			 LOG_TEXT("node", view_from(agent->settings->node_name)),
 			 LOG_TEXT("controller", view_from(agent->settings->controller)),
 			 LOG_I64("instance", agent->delivery.instance));

@@ -27,7 +27,7 @@ static int run(const struct agent_settings *settings)
 	}
 	int failed = agent_run(agent, &err);
 	if (failed)
-		LOG_ERROR("Failed", LOG_ERROR_FIELD(&err));
+		LOG_ERROR("Stopped by an error", LOG_ERROR_FIELD(&err));
 	agent_free(agent);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
