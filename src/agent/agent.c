@@ -351,7 +351,7 @@ static struct filewatch *watch_folder_of(struct agent *agent, const char *path,
 		LOG_WARN("Folder watch failed: changes are found by --sample-interval only",
 			 LOG_ERROR_FIELD(&err));
 	else if (!filewatch_is_armed(watch))
-		LOG_WARN("Folder does not exist yet", LOG_TEXT("folder", view_from(folder)));
+		LOG_WARN("Folder not watched yet", LOG_TEXT("folder", view_from(folder)));
 	return watch;
 }
 
