@@ -23,7 +23,8 @@ FOLDERS = [argument for argument in sys.argv[1:] if argument != "--write"]
 ROOT = pathlib.Path(FOLDERS[0] if FOLDERS else pathlib.Path(__file__).parent.parent)
 DOCUMENTS = ("README.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md", "crds/README.md",
              "manifests/README.md", "controller/README.md")
-PLAIN = ("README.md", "crds/README.md", "manifests/README.md", "SECURITY.md", "CONTRIBUTING.md")
+PLAIN = ("README.md", "crds/README.md", "crds/gpuattributions.yaml", "manifests/README.md",
+         "SECURITY.md", "CONTRIBUTING.md")
 SENTENCE = 30
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
 PREFIXES = ("", "src/")
@@ -115,7 +116,12 @@ def check_paths(name):
 
 def check_sentences(name):
     """A cell of a table and an item of a list are paragraphs; a colon or semicolon ends no sentence."""
-    text = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text(), flags=re.M | re.S)
+    text = (ROOT / name).read_text()
+    if name.endswith(".yaml"):  # its descriptions
+        blocks = re.findall(r"^( *)(?:- )?description: (?:>-\n((?:\1 .*\n|\n)*)|(.*)\n)", text, re.M)
+        text = "\n\n".join(re.sub(r"^ +", "", long or short, flags=re.M)
+                           for _, long, short in blocks)
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     text = re.sub(r"`[^`]*`", "code", re.sub(r"\]\([^)]*\)", "]", text))
     for paragraph in re.split(r"\n\s*\n|\n(?=[-*|#]|\d+\. )|\|", text):
         for sentence in re.split(r"(?<=[.!?])\s+", paragraph):
