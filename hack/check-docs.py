@@ -24,7 +24,8 @@ ROOT = pathlib.Path(FOLDERS[0] if FOLDERS else pathlib.Path(__file__).parent.par
 DOCUMENTS = ("README.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md", "crds/README.md",
              "manifests/README.md", "controller/README.md")
 PLAIN = ("README.md", "crds/README.md", "crds/gpuattributions.yaml", "manifests/README.md",
-         "SECURITY.md", "CONTRIBUTING.md")
+         "SECURITY.md", "CONTRIBUTING.md", "controller/README.md", "tests/README.md",
+         "tests/e2e/README.md", "hack/cluster/README.md", "src/kubectl/README.md")
 SENTENCE = 30
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
 PREFIXES = ("", "src/")
