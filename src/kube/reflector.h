@@ -133,8 +133,9 @@ enum reflector_haste {
 /*
  * If the reflector waits only because it had no answer, or one that blames the server without a
  * Retry-After, it waits until `at` at most; with REFLECTOR_BACK also if it was refused (401, 403) or
- * its position had expired (410), as by a server that has just started. Each of the others works once until the reflector has followed
- * its resource for a while: trouble that stays leads to back-off.
+ * its position had expired (410), as by a server that has just started. Each of the others works
+ * once until the reflector has followed its resource for a while: trouble that stays leads to
+ * back-off.
  */
 void reflector_hasten(struct reflector *reflector, uint64_t at, enum reflector_haste haste);
 

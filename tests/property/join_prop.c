@@ -390,7 +390,8 @@ static unsigned witnesses_of(const struct attribution_tenant *tenant)
 {
 	unsigned witnesses = 0;
 	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
-		unsigned witness = wording_witnesses_of((struct array){ARRAY_AT(tenant->witnesses, struct view, i), 1, true});
+		const struct array one = {ARRAY_AT(tenant->witnesses, struct view, i), 1, true};
+		unsigned witness = wording_witnesses_of(one);
 		assert_true(witness > witnesses); /* each once, in the fixed order */
 		witnesses |= witness;
 	}
