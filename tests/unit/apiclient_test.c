@@ -948,15 +948,21 @@ static void begin_outage_but_for_one_watch(struct cluster *cluster)
 	"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"One\",\"apiVersion\":\"a.b/v1\","                 \
 	"\"metadata\":{\"resourceVersion\":\"6\"}}}\n"
 
+/* On the watch of the first resource; end: of the chunks, or nothing. */
+static void push_event(struct cluster *cluster, const char *end)
+{
+	char chunks[256];
+	snprintf(chunks, sizeof(chunks), "%zx\r\n%s\r\n%s", strlen(EVENT), EVENT, end);
+	script_server_push(cluster->server, well[WATCHES].begins, view_from(chunks));
+}
+
 static void a_watch_that_tells_something_ends_an_outage(void **state)
 {
 	(void)state;
 	struct cluster cluster;
 	begin_outage_but_for_one_watch(&cluster);
 	assert_string_equal(cluster.told, "away ");
-	char chunk[256];
-	snprintf(chunk, sizeof(chunk), "%zx\r\n%s\r\n", strlen(EVENT), EVENT);
-	script_server_push(cluster.server, well[WATCHES].begins, view_from(chunk));
+	push_event(&cluster, "");
 	run_until(&cluster, are_all_followed, 0);
 	assert_string_equal(cluster.told, "away back ");
 	assert_int_equal(reflector_counters(cluster.followers[0].reflector).watches, 1);
@@ -990,6 +996,67 @@ static void watches_that_were_silent_with_a_request_are_resumed_when_the_server_
 		assert_string_equal(cluster.told, "");
 		end_cluster(&cluster);
 	}
+}
+
+static bool has_been_refused(const struct cluster *cluster)
+{
+	return apiclient_counters(cluster->client).by_code[4] >= cluster->wanted;
+}
+
+/* The server is back, and whoever asks next is told so: after its first answer to anything. */
+static uint64_t end_outage(struct cluster *cluster)
+{
+	script_server_start(cluster->server);
+	send_single(cluster);
+	run_until(cluster, has_been_answered, cluster->n_answered + 1);
+	assert_string_equal(cluster->told, "back ");
+	cluster->told[0] = '\0';
+	return loop_now_ms(cluster->loop);
+}
+
+/* What waits for having been refused waits no longer when a steady server was away and is back. */
+static void the_return_of_a_steady_server_ends_the_wait_of_those_that_were_refused(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	cluster.routes[WATCHES].answer.bytes = (struct view)STATUS("403");
+	push_event(&cluster, "0\r\n\r\n"); /* it ends well, and leaves no doubt */
+	run_until(&cluster, has_been_refused, 2);
+	assert_int_equal(apiclient_counters(cluster.client).probes, 0);
+	begin_outage(&cluster);
+	cluster.routes[WATCHES].answer.bytes = (struct view)WATCH;
+	uint64_t back_at = end_outage(&cluster);
+	run_until(&cluster, are_all_followed, 0);
+	/* Its back-off is 1600 ms at least. */
+	assert_true(cluster.followers[0].followed_at <= back_at + REACHABILITY_JITTER_MS + 800);
+	end_cluster(&cluster);
+}
+
+/* Each wait for the server ends early once, for the doubt; otherwise each flap would cost requests. */
+static void a_server_that_flaps_ends_no_wait_a_second_time_before_it_has_settled(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	begin_outage(&cluster);
+	uint64_t back_at = end_outage(&cluster);
+	run_until(&cluster, are_all_followed, 0);
+	script_server_hang_up(cluster.server);
+	run_until(&cluster, is_none_followed, 0);
+	send_single(&cluster);
+	run_until(&cluster, are_all_followed, 0);
+	uint64_t lost_at = loop_now_ms(cluster.loop);
+	bool does_flap = lost_at < back_at + REACHABILITY_STEADY_MS / 2; /* a busy machine is slow */
+	begin_outage(&cluster);
+	back_at = end_outage(&cluster);
+	run_until(&cluster, are_all_followed, 0);
+	/* It has settled, or the back-off of a second failure is over. */
+	uint64_t settled_at = back_at + REACHABILITY_STEADY_MS;
+	uint64_t early_at = lost_at + 1600 < settled_at ? lost_at + 1600 : settled_at;
+	for (size_t i = 0; does_flap && i < N_FOLLOWED; i++)
+		assert_true(cluster.followers[i].followed_at >= early_at);
+	end_cluster(&cluster);
 }
 
 /* The end of a short return forgets nothing; what was refused waits until it has been well. */
@@ -1091,6 +1158,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(why_the_server_is_away_is_said_until_it_is_back),
 	cmocka_unit_test(a_watch_that_tells_something_ends_an_outage),
 	cmocka_unit_test(watches_that_were_silent_with_a_request_are_resumed_when_the_server_answers),
+	cmocka_unit_test(the_return_of_a_steady_server_ends_the_wait_of_those_that_were_refused),
+	cmocka_unit_test(a_server_that_flaps_ends_no_wait_a_second_time_before_it_has_settled),
 	cmocka_unit_test(a_server_that_flaps_ends_no_wait_of_those_that_were_refused),
 	cmocka_unit_test(a_client_can_be_freed_while_it_probes_or_the_server_is_away),
 	cmocka_unit_test(nobody_need_be_told_of_the_servers_state),

@@ -399,7 +399,7 @@ static void a_probe_that_nobody_needs_any_more_has_not_waited_in_vain(void **sta
 	assert_true(reachability_silent_since(&r) == 0);
 }
 
-/* A server that was well from the start, or for five seconds, does not flap. */
+/* A server that was well from the start, or for REACHABILITY_STEADY_MS, does not flap. */
 static void after_a_steady_server_was_away_nothing_is_to_be_settled(void **state)
 {
 	(void)state;
@@ -434,7 +434,7 @@ static void after_a_steady_server_was_away_nothing_is_to_be_settled(void **state
 	}
 }
 
-static void a_server_that_flaps_is_settled_five_seconds_after_it_failed_for_the_last_time(
+static void a_server_that_flaps_is_settled_a_second_after_it_failed_for_the_last_time(
 	void **state)
 {
 	(void)state;
@@ -558,7 +558,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(of_several_that_waited_in_vain_the_one_that_began_last_counts, set_up),
 	cmocka_unit_test_setup(a_probe_that_nobody_needs_any_more_has_not_waited_in_vain, set_up),
 	cmocka_unit_test_setup(after_a_steady_server_was_away_nothing_is_to_be_settled, set_up),
-	cmocka_unit_test_setup(a_server_that_flaps_is_settled_five_seconds_after_it_failed_for_the_last_time, set_up),
+	cmocka_unit_test_setup(a_server_that_flaps_is_settled_a_second_after_it_failed_for_the_last_time, set_up),
 	cmocka_unit_test_setup(while_probes_succeed_failures_cost_one_probe_a_second_at_most,
 			       set_up),
 	cmocka_unit_test_setup(a_probe_that_fails_after_somebody_was_answered_changes_nothing,
