@@ -520,12 +520,14 @@ static void watch_answered(void *owner, int status, bool is_recovery)
 		hasten_all(client, REFLECTOR_RECOVERED);
 }
 
-/* The server sends: it is not away. */
+/* The server sends: it is not away. Called for each part of a body, most often while all is well. */
 static void watch_heard(void *owner)
 {
 	struct apiclient *client = owner;
-	if (client->reachability.state != REACHABILITY_ANSWERS)
-		take_answer(client);
+	uint64_t now = loop_now_ms(client->loop);
+	enum reachability_state before = reachability_heard(&client->reachability, now);
+	if (before != REACHABILITY_ANSWERS)
+		go_all_ahead(client, before);
 }
 
 static void watch_failed(void *owner, bool was_answered, uint64_t waited_ms,

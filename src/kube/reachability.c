@@ -26,7 +26,7 @@
 
 void reachability_init(struct reachability *r, uint64_t seed)
 {
-	*r = (struct reachability){.state = REACHABILITY_ANSWERS};
+	*r = (struct reachability){.state = REACHABILITY_ANSWERS, .is_proven = true};
 	prng_init(&r->prng, seed);
 }
 
@@ -35,16 +35,29 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-enum reachability_state reachability_answered(struct reachability *r, uint64_t now)
+static enum reachability_state end_doubt(struct reachability *r, bool is_proven, uint64_t now)
 {
 	enum reachability_state before = r->state;
-	if (before != REACHABILITY_ANSWERS)
+	if (before != REACHABILITY_ANSWERS || (is_proven && !r->is_proven))
 		r->answers_since = now;
 	if (before == REACHABILITY_AWAY)
 		r->is_unsettled = !r->was_steady;
+	r->is_proven = is_proven;
 	r->state = REACHABILITY_ANSWERS;
 	r->is_try_next = false;
 	return before;
+}
+
+enum reachability_state reachability_answered(struct reachability *r, uint64_t now)
+{
+	return end_doubt(r, true, now);
+}
+
+enum reachability_state reachability_heard(struct reachability *r, uint64_t now)
+{
+	if (r->state == REACHABILITY_ANSWERS || !r->was_steady)
+		return REACHABILITY_ANSWERS;
+	return end_doubt(r, false, now);
 }
 
 /* Shorter waits are those of a server that refuses, or of a busy one. */
@@ -62,7 +75,8 @@ void reachability_failed(struct reachability *r, uint64_t waited_ms, uint64_t no
 	if (r->state != REACHABILITY_ANSWERS)
 		return;
 	r->state = REACHABILITY_DOUBTED;
-	r->was_steady = r->answers_since == 0 || now - r->answers_since >= REACHABILITY_STEADY_MS;
+	r->was_steady = r->is_proven && (r->answers_since == 0 ||
+					 now - r->answers_since >= REACHABILITY_STEADY_MS);
 	/* A second after the last probe, whatever that one was told to wait. */
 	r->next_at = clamp(r->next_at, now, now + PROBE_MS);
 }

@@ -60,8 +60,9 @@ struct reachability {
 	bool was_refused;      /* the last probe that failed was REACHABILITY_PROBE_REFUSED */
 	uint64_t same_since;   /* ms; since when probes have failed as the last one did */
 	uint64_t answers_since; /* ms; when the state became REACHABILITY_ANSWERS; 0: at first */
+	bool is_proven;        /* a request has been answered since */
 	uint64_t silent_since; /* ms; what brought nothing since then may be lost; 0: nothing may */
-	bool was_steady;       /* it had been for REACHABILITY_STEADY_MS then */
+	bool was_steady;       /* it had answered for REACHABILITY_STEADY_MS before the doubt */
 	bool is_unsettled;     /* REACHABILITY_SETTLED is still to come */
 };
 
@@ -72,6 +73,13 @@ void reachability_init(struct reachability *reachability, uint64_t seed);
  * the state before; when that was another one, those that wait may go ahead.
  */
 enum reachability_state reachability_answered(struct reachability *reachability, uint64_t now);
+/*
+ * A connection that was open already brought something: whoever holds it works. That ends doubt and
+ * outage as an answer does, if the server was steady before; whoever begins anew may get another
+ * server, and where nobody was answered yet only an answer counts. Returns the state before, or
+ * REACHABILITY_ANSWERS where nothing ends.
+ */
+enum reachability_state reachability_heard(struct reachability *reachability, uint64_t now);
 /*
  * A request, not a probe, got no answer, or one that blames the server (5xx). waited_ms: for how long
  * nothing came; 0 for an answer, and for a connection that was refused or broken off.

@@ -949,7 +949,7 @@ static void begin_outage_but_for_one_watch(struct cluster *cluster)
 	"\"metadata\":{\"resourceVersion\":\"6\"}}}\n"
 
 /* On the watch of the first resource; end: of the chunks, or nothing. */
-static void push_event(struct cluster *cluster, const char *end)
+static void push_event(const struct cluster *cluster, const char *end)
 {
 	char chunks[256];
 	snprintf(chunks, sizeof(chunks), "%zx\r\n%s\r\n%s", strlen(EVENT), EVENT, end);
@@ -967,6 +967,35 @@ static void a_watch_that_tells_something_ends_an_outage(void **state)
 	assert_string_equal(cluster.told, "away back ");
 	assert_int_equal(reflector_counters(cluster.followers[0].reflector).watches, 1);
 	assert_int_equal(reflector_counters(cluster.followers[0].reflector).bookmarks, 1);
+	end_cluster(&cluster);
+}
+
+static bool has_told_for_long(const struct cluster *cluster)
+{
+	push_event(cluster, "");
+	return has_time_passed(cluster);
+}
+
+/* As of a load balancer behind which one server works: whoever connects gets another. */
+static void regress_13_a_watch_that_tells_while_all_else_fails_does_not_make_the_client_spin(
+	void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_outage_but_for_one_watch(&cluster);
+	for (size_t i = 1; i < N_FOLLOWED; i++)
+		cluster.routes[WATCHES + i].answer.bytes = (struct view)STATUS("500");
+	unsigned before = script_server_requests(cluster.server);
+	run_until(&cluster, has_told_for_long, 6000);
+	/* All others once or twice, and then a probe or a try each half a second. */
+	assert_in_range(script_server_requests(cluster.server) - before, 2, 24);
+	assert_string_equal(cluster.told, "away back away ");
+	for (size_t i = 1; i < N_FOLLOWED; i++)
+		cluster.routes[WATCHES + i].answer.bytes = (struct view)WATCH;
+	uint64_t well_at = loop_now_ms(cluster.loop);
+	run_until(&cluster, are_all_followed, 0);
+	for (size_t i = 1; i < N_FOLLOWED; i++)
+		assert_true(cluster.followers[i].followed_at <= well_at + 4000);
 	end_cluster(&cluster);
 }
 
@@ -1157,6 +1186,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_server_that_cuts_the_probe_and_works_is_found_out_by_one_watch),
 	cmocka_unit_test(why_the_server_is_away_is_said_until_it_is_back),
 	cmocka_unit_test(a_watch_that_tells_something_ends_an_outage),
+	cmocka_unit_test(regress_13_a_watch_that_tells_while_all_else_fails_does_not_make_the_client_spin),
 	cmocka_unit_test(watches_that_were_silent_with_a_request_are_resumed_when_the_server_answers),
 	cmocka_unit_test(the_return_of_a_steady_server_ends_the_wait_of_those_that_were_refused),
 	cmocka_unit_test(a_server_that_flaps_ends_no_wait_a_second_time_before_it_has_settled),

@@ -161,6 +161,49 @@ static void any_answer_ends_doubt_and_outage_and_says_what_was_before(void **sta
 	}
 }
 
+/* What an open connection brings says nothing of those that are made anew. */
+static void what_is_heard_ends_doubt_and_outage_of_a_server_that_was_steady(void **state)
+{
+	(void)state;
+	for (int is_away = 0; is_away < 2; is_away++) {
+		set_up(NULL);
+		assert_int_equal(reachability_heard(&r, now), REACHABILITY_ANSWERS);
+		if (is_away)
+			begin_outage(REACHABILITY_PROBE_UNREADY);
+		else
+			fail_request();
+		assert_int_equal(reachability_heard(&r, now),
+				 is_away ? REACHABILITY_AWAY : REACHABILITY_DOUBTED);
+		expect_rest();
+		/* Nobody was answered for an hour: the next time only an answer counts. */
+		now += 3600000;
+		fail_request();
+		assert_false(r.was_steady);
+		assert_int_equal(reachability_heard(&r, now), REACHABILITY_ANSWERS);
+		assert_int_equal(r.state, REACHABILITY_DOUBTED);
+		assert_int_equal(probe(REACHABILITY_PROBE_UNREADY, 0, 0), REACHABILITY_DOUBTED);
+		assert_int_equal(reachability_heard(&r, now), REACHABILITY_ANSWERS);
+		assert_int_equal(r.state, REACHABILITY_AWAY);
+		assert_int_equal(reachability_answered(&r, now), REACHABILITY_AWAY);
+	}
+}
+
+static void who_is_answered_after_something_was_heard_finds_a_steady_server_a_second_later(
+	void **state)
+{
+	(void)state;
+	for (uint64_t missing = 0; missing < 2; missing++) {
+		set_up(NULL);
+		begin_outage(REACHABILITY_PROBE_UNREADY);
+		assert_int_equal(reachability_heard(&r, now), REACHABILITY_AWAY);
+		now += 60000;
+		assert_int_equal(reachability_answered(&r, now), REACHABILITY_ANSWERS);
+		now += REACHABILITY_STEADY_MS - missing;
+		fail_request();
+		assert_int_equal(r.was_steady, missing == 0);
+	}
+}
+
 /* No more connections are tried than six watches with a back-off of their own try, in a minute. */
 static void where_nothing_listens_there_is_a_probe_a_second_and_in_the_end_one_in_two(void **state)
 {
@@ -543,6 +586,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(a_request_that_fails_leads_to_one_probe_at_once, set_up),
 	cmocka_unit_test_setup(a_probe_that_fails_as_well_finds_the_server_away, set_up),
 	cmocka_unit_test_setup(any_answer_ends_doubt_and_outage_and_says_what_was_before, set_up),
+	cmocka_unit_test_setup(what_is_heard_ends_doubt_and_outage_of_a_server_that_was_steady, set_up),
+	cmocka_unit_test_setup(who_is_answered_after_something_was_heard_finds_a_steady_server_a_second_later, set_up),
 	cmocka_unit_test_setup(where_nothing_listens_there_is_a_probe_a_second_and_in_the_end_one_in_two, set_up),
 	cmocka_unit_test_setup(a_server_that_is_reached_and_broken_is_asked_ever_more_seldom,
 			       set_up),
