@@ -9,6 +9,9 @@
  * instance number that is too low for whatever reason (a machine restored from an image goes back
  * in time within one boot). Two agents on one node would take turns, at the pace of the back-off,
  * both telling the truth, until one of them ends.
+ *
+ * A controller that was away is told of every node within BACKOFF_CAP_MS of its return. A try that
+ * nobody answers costs one packet; a controller that is too busy says when to come (Retry-After).
  */
 
 #include "agent/delivery.h"
@@ -20,7 +23,7 @@
 
 enum {
 	BACKOFF_BASE_MS = 500,
-	BACKOFF_CAP_MS = 30000,
+	BACKOFF_CAP_MS = 8000,
 	RETRY_AFTER_CAP_MS = 300000,
 	HEARTBEAT_LOW_S = 1,
 	HEARTBEAT_HIGH_S = 3600,

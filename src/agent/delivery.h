@@ -73,7 +73,7 @@ int64_t delivery_begin(struct delivery *delivery);
 /*
  * The answer to it. boot_now_ms is the time since boot, for a new instance number after a 409.
  * Sets when the next report is due: the heartbeat after a success, Retry-After or a back-off up to
- * 30 s after all else.
+ * 8 s after all else.
  */
 enum delivery_verdict delivery_end(struct delivery *delivery, const struct delivery_answer *answer,
 				   uint64_t now, uint64_t boot_now_ms);
