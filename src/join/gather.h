@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * gather - collects what is known of one node into what a join is given.
+ * gather - turns what the inventory knows of one node into the input of a join.
  *
  * Threads: the loop thread.
  */
@@ -12,9 +12,9 @@
 #include "model/inventory.h"
 
 /*
- * Fills *ret_input with all that is known of a node; arrays lie in arena, the rest is borrowed
- * until the next change of the inventory. limits and now_wall_ms are the caller's to set. Fails with
- * ERROR_NO_MEMORY or ERROR_LIMIT.
+ * Fills *ret_input. Its arrays lie in arena. Everything else is borrowed until the inventory changes
+ * next. The caller sets limits and now_wall_ms. Notes in parts->places whether the node lacks claims,
+ * and when a join first asked for it. Fails with ERROR_NO_MEMORY or ERROR_LIMIT.
  */
 MUST_USE int gather_node(const struct inventory_parts *parts, struct view node_name,
 			 uint64_t now_ms, struct arena *arena, struct join_input *ret_input,

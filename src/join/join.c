@@ -29,7 +29,7 @@
 #include "join/sharing.h"
 #include "join/tenant.h"
 #include "join/unplaced.h"
-#include "join/user.h"
+#include "join/users.h"
 #include "model/status_equal.h"
 
 /* What is found out about one device. */
@@ -128,8 +128,8 @@ static int find_holders(struct joiner *joiner, size_t index, int mode, struct fi
 			      &findings->disagreements, err) < 0 ||
 	    unplaced_list(facts, published, joiner->doubts, joiner->arena, &findings->unplaced,
 			  err) < 0 ||
-	    user_find(facts, (struct user_device){index, mode}, &findings->tenants,
-		      joiner->doubts, joiner->arena, &findings->users, err) < 0)
+	    users_find(&(struct users_device){facts, index, mode, &findings->tenants},
+		       joiner->doubts, joiner->arena, &findings->users, err) < 0)
 		return -1;
 	joiner->result->claims_refused += findings->users.refused;
 	unplaced_note_odd(facts, index, &findings->unplaced);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join/may_hold.h"
+
+#include <assert.h>
+
+#include "join/claimant.h"
+
+/*
+ * True when the kubelet's sources would name the candidate. The List names pods by name, which tells
+ * nothing of a pod whose name is not known; and it leaves out ordinary init containers. Where there
+ * is no checkpoint, no plugin has given anything.
+ */
+static bool would_be_named(const struct candidate *candidate, const struct facts *facts)
+{
+	bool is_init = candidate->container && candidate->container->kind == POD_CONTAINER_INIT;
+
+	if (facts->checkpoint == BOOK_OK ||
+	    facts->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT)
+		return true;
+	return candidate->pod && !is_init && facts->list == BOOK_OK && !facts->is_settling;
+}
+
+/*
+ * True when the pod holds a device that is not known. The device of an ID of HAMi's is not: the pod,
+ * or a holder that could not be told, may have any.
+ */
+static bool holds_unknown(const struct facts *facts, struct view uid)
+{
+	for (size_t i = 0; i < facts->n_items; i++) {
+		const struct fact *fact = &facts->items[i];
+		bool is_its = view_equal(fact->owner->pod_uid, uid);
+
+		if ((is_its && i >= facts->n_placed) ||
+		    (fact->is_hami && (is_its || fact->owner->pod_uid.len == 0)))
+			return true;
+	}
+	return false;
+}
+
+/* A claim that is here may yet give it a device. */
+static bool awaits_grant(const struct join_input *input, const struct pod *pod)
+{
+	for (size_t i = 0; i < input->n_awaiting; i++)
+		if (input->awaiting[i] == pod)
+			return true;
+	return false;
+}
+
+bool may_hold_any(const struct candidate *candidate)
+{
+	return !candidate->container || candidate->container->kind != POD_CONTAINER_EPHEMERAL;
+}
+
+bool may_hold_unit(const struct candidate *candidate, const struct facts *facts,
+		   int64_t n_nameless)
+{
+	const struct join_input *input = facts->input;
+	bool is_untold = !candidate->pod && input->pods_age != JOIN_PODS_CURRENT;
+
+	assert(input->report && n_nameless >= 0);
+	if (candidate->pod_uid.len == 0 || !may_hold_any(candidate))
+		return false;
+	return is_untold || n_nameless > 0 || !would_be_named(candidate, facts) ||
+	       claimant_is_unheard(input, candidate->pod_uid) ||
+	       awaits_grant(input, candidate->pod) || holds_unknown(facts, candidate->pod_uid);
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each process is a tenant's, or a user's, or that of somebody who will be or was a tenant and is
+ * waited for. The server of MPS is none of these: it works for all clients of the device.
+ *
+ * Memory is as of the last change: it moves all the time, which alone is no reason to write.
+ */
+
+#include "join/users.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "join/may_hold.h"
+
+#define COMMAND_SHOWN 64u /* bytes */
+
+struct finder {
+	const struct facts *facts;
+	const struct device *device;
+	size_t index;                               /* of the device in the devices */
+	const struct attribution_status *published; /* NULL: none */
+	struct tenants *tenants;
+	struct debounce *debounce;
+	struct arena *arena;
+	bool has_server; /* of MPS */
+	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
+	struct attribution_user *found;
+	size_t n_found;
+	int64_t n_waiting;
+	int64_t n_unknown; /* that could not be looked at */
+	uint32_t n_refused;
+};
+
+/* A process, and whose it is. */
+struct suspect {
+	const struct report_process *process;
+	struct candidate who;                       /* without a UID: no pod's */
+	const struct attribution_past_tenant *past; /* its pod was this tenant; NULL: none */
+	bool is_past;                               /* its pod was a tenant, or is over */
+};
+
+/*
+ * The mode of the device or a client on it shows that MPS is in use, and so has a server. That the
+ * compute mode is one that MPS needs shows nothing: anybody's process may be alone there.
+ */
+static bool has_server(const struct report_device *reported, int mode)
+{
+	for (uint32_t i = 0; i < reported->processes.count; i++)
+		if (ARRAY_AT(reported->processes, struct report_process, i)->kind ==
+		    REPORT_PROCESS_MPS)
+			return true;
+	return mode == ATTRIBUTION_MODE_MPS;
+}
+
+/* Where there is a server, it has this name, of which the kernel keeps 15 bytes. */
+static bool is_server(const struct finder *finder, const struct report_process *process)
+{
+	return finder->has_server && process->kind != REPORT_PROCESS_MPS &&
+	       view_starts_with(process->command, VIEW("nvidia-cuda-mps"));
+}
+
+/* Whose a process is */
+
+/* The container of the pod's that the process is in; NULL: the pod's status does not tell. */
+static const struct pod_container *find_container(const struct pod *pod,
+						  const struct report_process *process)
+{
+	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c->id.len > 0 && view_equal(c->id, process->container_id))
+			return c;
+	}
+	return NULL;
+}
+
+/* That the pod was a tenant of the device; NULL: it never was, that is known. */
+static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
+{
+	const struct array recent = finder->tenants->recent;
+	for (uint32_t i = 0; i < recent.count; i++) {
+		const struct attribution_past_tenant *past =
+			ARRAY_AT(recent, struct attribution_past_tenant, i);
+		if (view_equal(past->pod_uid, uid))
+			return past;
+	}
+	return NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+static bool has_ended(const struct facts *facts, struct view uid, const struct pod *pod)
+{
+	if (pod)
+		return pod_is_over(pod);
+	return bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid), by_text);
+}
+
+static struct suspect identify(struct finder *finder, const struct report_process *process)
+{
+	const struct node_pods *node_pods = &finder->facts->node_pods;
+	const struct pod *pod = node_pods_find_uid(node_pods, process->pod_uid);
+	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
+
+	if (!pod && node_pods_is_elsewhere(node_pods, uid)) {
+		finder->n_refused++;
+		return (struct suspect){.process = process};
+	}
+	struct suspect suspect = {
+		.process = process,
+		.who = {.pod_uid = uid, .pod = pod, .container = find_container(pod, process)},
+		.past = find_past(finder, uid),
+	};
+	suspect.is_past = suspect.past || has_ended(finder->facts, uid, pod);
+	return suspect;
+}
+
+/* Tenants */
+
+static struct attribution_tenant *tenant_at(const struct finder *finder, uint32_t i)
+{
+	assert(i < finder->tenants->listed.count);
+	return ARRAY_AT(finder->tenants->listed, struct attribution_tenant, i);
+}
+
+/* A tenant that holds a partition whose UUID is not known may be on any. */
+static bool may_be_on(const struct finder *finder, const struct attribution_tenant *tenant,
+		      struct view partition)
+{
+	size_t n_facts;
+	const struct fact *facts = facts_of_holder(finder->facts, finder->index, tenant->pod_uid,
+						   tenant->container, &n_facts);
+
+	if (partition.len == 0 || tenant->partitions.count == 0)
+		return true;
+	for (uint32_t i = 0; i < tenant->partitions.count; i++)
+		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
+			return true;
+	for (size_t i = 0; i < n_facts; i++)
+		if (facts[i].partition.len == 0)
+			return true;
+	return false;
+}
+
+static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
+		      const struct suspect *suspect)
+{
+	return view_equal(tenant->pod_uid, suspect->who.pod_uid) &&
+	       (!suspect->who.container ||
+		view_equal(tenant->container, suspect->who.container->name)) &&
+	       may_be_on(finder, tenant, suspect->process->partition);
+}
+
+static bool has_begun(const struct pod_container *container)
+{
+	return container && (container->state == POD_CONTAINER_RUNNING ||
+			     container->state == POD_CONTAINER_TERMINATED);
+}
+
+/*
+ * True when the process, whose container the pod's status does not tell, may be in another one than
+ * the tenant's:
+ * - in an ephemeral one that is not kept;
+ * - in an ephemeral one that was added since: the tenant's own runs, and has another ID;
+ * - in one that has begun since: it is not shown to run; or, before the tenant's own has begun, it
+ *   is an init container's next attempt.
+ */
+static bool may_be_elsewhere(const struct attribution_tenant *tenant, const struct suspect *suspect)
+{
+	const struct pod *pod = suspect->who.pod;
+	const struct pod_container *own;
+
+	if (!pod || suspect->who.container)
+		return false;
+	own = pod_find_container(pod, tenant->container);
+	if (pod_has_more_ephemeral(pod) ||
+	    (own && own->state == POD_CONTAINER_RUNNING && own->id.len > 0 &&
+	     suspect->process->container_id.len > 0))
+		return true;
+	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c != own && c->state != POD_CONTAINER_RUNNING &&
+		    (!has_begun(c) || !has_begun(own)))
+			return true;
+	}
+	return false;
+}
+
+/* If it may be of several of the pod's containers, the number of none of them is known. */
+static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
+{
+	const uint32_t n_tenants = finder->tenants->listed.count;
+	struct attribution_tenant *last = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_tenants; i++) {
+		if (!may_be_of(finder, tenant_at(finder, i), suspect))
+			continue;
+		last = tenant_at(finder, i);
+		n++;
+	}
+	assert(!last == (n == 0));
+	if (n == 1 && !may_be_elsewhere(last, suspect)) {
+		last->processes++;
+		last->memory_mib += suspect->process->memory_mib;
+		return true;
+	}
+	for (uint32_t i = 0; i < n_tenants; i++)
+		finder->is_untold[i] |= may_be_of(finder, tenant_at(finder, i), suspect);
+	return n > 0;
+}
+
+/* Tenants that the list has no room for are found in the facts. */
+static bool is_left_out(const struct finder *finder, const struct suspect *suspect)
+{
+	const struct pod_container *container = suspect->who.container;
+	size_t n_facts;
+	const struct fact *facts = facts_of(finder->facts, finder->index, &n_facts);
+
+	if (finder->tenants->left_out == 0 || suspect->who.pod_uid.len == 0 ||
+	    !may_hold_any(&suspect->who))
+		return false;
+	for (size_t i = 0; i < n_facts; i++)
+		if (view_equal(facts[i].owner->pod_uid, suspect->who.pod_uid) &&
+		    (!container || view_equal(facts[i].owner->container, container->name)))
+			return true;
+	return !facts_have_books(finder->facts);
+}
+
+/* It is the last of the witnesses, so it goes behind those that are there. */
+static int witness(struct finder *finder, struct attribution_tenant *tenant, struct error *err)
+{
+	uint32_t n = tenant->witnesses.count;
+	struct view *texts;
+
+	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
+		tenant->confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	if (wording_witnesses_of(tenant->witnesses) & WITNESS_PROCESSES)
+		return 0;
+	texts = arena_alloc(finder->arena, n + 1, sizeof(*texts));
+	if (!texts)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < n; i++)
+		texts[i] = *ARRAY_AT(tenant->witnesses, struct view, i);
+	texts[n] = wording_witness(N_WITNESSES - 1);
+	tenant->witnesses = (struct array){texts, n + 1, true};
+	return 0;
+}
+
+/* Of a pod that the API server does not know, the process may be in any container. */
+static int conclude_tenants(struct finder *finder, struct error *err)
+{
+	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
+		struct attribution_tenant *tenant = tenant_at(finder, i);
+		if (finder->is_untold[i])
+			tenant->processes = tenant->memory_mib = 0;
+		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
+		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED &&
+		    witness(finder, tenant, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Users */
+
+static const struct attribution_user *find_published(const struct finder *finder,
+						     const struct attribution_user *user)
+{
+	const struct array users = finder->published ? finder->published->unallocated_users
+						     : (struct array){0};
+	for (uint32_t i = 0; i < users.count; i++) {
+		const struct attribution_user *u = ARRAY_AT(users, struct attribution_user, i);
+		if (view_equal(u->pod_uid, user->pod_uid) && view_equal(u->process, user->process))
+			return u;
+	}
+	return NULL;
+}
+
+/* A pod that is not told of may hold by what names no UID: a claim, a KAI group, a reused name. */
+static int64_t waits_ms(const struct join_limits *limits, const struct suspect *suspect)
+{
+	if (suspect->is_past)
+		return limits->user_grace_ms;
+	if (!suspect->who.pod && suspect->who.pod_uid.len > 0 &&
+	    limits->pending_ms > limits->disagreement_ms)
+		return limits->pending_ms;
+	return limits->disagreement_ms;
+}
+
+/* Whose pod was a tenant or is over may end yet: the driver must still list it after that time. */
+static bool counts(const struct finder *finder, const struct suspect *suspect,
+		   const struct attribution_user *user, bool is_published)
+{
+	const struct debounce_subject fact = {
+		.kind = DEBOUNCE_USER,
+		.device = finder->device->uuid,
+		.pod_uid = user->pod_uid,
+		.subject = user->process,
+		.waits_ms = waits_ms(finder->facts->input->limits, suspect),
+		.is_to_be_heard = suspect->is_past,
+		.is_published = is_published,
+	};
+	return debounce_counts(finder->debounce, &fact);
+}
+
+static int name_process(const struct finder *finder, const struct report_process *process,
+			struct view *ret, struct error *err)
+{
+	char text[LIMIT_TEXT_PROCESS];
+	struct view command = process->command;
+	int len;
+
+	if (command.len > COMMAND_SHOWN)
+		command.len = COMMAND_SHOWN;
+	len = snprintf(text, sizeof(text), "%.*s[%" PRId64 "]", VIEW_ARG(command), process->pid);
+	assert(len > 0 && (size_t)len < sizeof(text));
+	return arena_copy(finder->arena, (struct view){text, (size_t)len}, ret)
+		       ? 0
+		       : error_no_memory(err);
+}
+
+/* What was published while the API server had not told of the pod says nothing about its units. */
+static bool is_still_told(const struct attribution_user *before, const struct pod *pod)
+{
+	return before && (before->pod_name.len > 0 || !pod);
+}
+
+/* The names; where the API server does not know the pod any more, the published ones. */
+static void complete(const struct suspect *suspect, const struct attribution_user *before,
+		     struct attribution_user *user)
+{
+	const struct pod *pod = suspect->who.pod;
+
+	if (suspect->who.container)
+		user->container = suspect->who.container->name;
+	else if (before)
+		user->container = before->container;
+	if (pod) {
+		user->pod_namespace = pod_namespace(pod);
+		user->pod_name = pod_name(pod);
+	} else if (before) {
+		user->pod_namespace = before->pod_namespace;
+		user->pod_name = before->pod_name;
+	} else if (suspect->past) {
+		user->pod_namespace = suspect->past->pod_namespace;
+		user->pod_name = suspect->past->pod_name;
+	}
+}
+
+static bool may_hold(const struct finder *finder, const struct suspect *suspect)
+{
+	return !suspect->is_past &&
+	       may_hold_unit(&suspect->who, finder->facts, finder->tenants->slots_nameless);
+}
+
+static int add_user(struct finder *finder, const struct suspect *suspect, struct error *err)
+{
+	struct attribution_user user = {
+		.pod_uid = suspect->who.pod_uid,
+		.memory_mib = suspect->process->memory_mib,
+		.since = finder->facts->input->now_wall_ms,
+	};
+	const struct attribution_user *before;
+
+	if (name_process(finder, suspect->process, &user.process, err) < 0)
+		return -1;
+	before = find_published(finder, &user);
+	if ((!is_still_told(before, suspect->who.pod) && may_hold(finder, suspect)) ||
+	    !counts(finder, suspect, &user, before != NULL)) {
+		finder->n_waiting++;
+		return 0;
+	}
+	if (before)
+		user.since = before->since;
+	complete(suspect, before, &user);
+	finder->found[finder->n_found++] = user;
+	return 0;
+}
+
+static int judge(struct finder *finder, const struct report_process *process, struct error *err)
+{
+	struct suspect suspect = identify(finder, process);
+
+	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
+	if (suspect.who.pod_uid.len == 0 && process->command.len == 0) {
+		finder->n_unknown++;
+		return 0;
+	}
+	if (credit_tenant(finder, &suspect) || is_left_out(finder, &suspect) ||
+	    is_server(finder, process))
+		return 0;
+	return add_user(finder, &suspect, err);
+}
+
+/* NVML may list one process as several kinds. */
+static bool is_repeated(struct array processes, uint32_t index)
+{
+	const struct report_process *process = ARRAY_AT(processes, struct report_process, index);
+	for (uint32_t i = 0; i < index; i++) {
+		const struct report_process *other = ARRAY_AT(processes, struct report_process, i);
+		if (other->pid == process->pid && view_equal(other->partition, process->partition))
+			return true;
+	}
+	return false;
+}
+
+/* The result */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct attribution_user *x = a, *y = b;
+	int order = view_compare(x->pod_uid, y->pod_uid);
+	return order ? order : view_compare(x->process, y->process);
+}
+
+/* Sorts the users, and lists a process once that is on several partitions. */
+static void list_users(struct finder *finder, struct users *users)
+{
+	struct attribution_user *found = finder->found;
+	int64_t before = finder->published ? finder->published->unallocated_users_left_out : 0;
+	uint32_t n = 0, n_listed;
+
+	qsort(found, finder->n_found, sizeof(*found), by_key);
+	for (size_t i = 0; i < finder->n_found; i++)
+		if (n == 0 || by_key(&found[n - 1], &found[i]) != 0)
+			found[n++] = found[i];
+	assert(n <= finder->n_found);
+	n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
+	users->listed = (struct array){found, n_listed, true};
+	users->left_out = debounce_left_out(n - n_listed, finder->n_waiting, before);
+}
+
+/*
+ * If the source works and has a message, that says what it lacks: not all processes that it could not
+ * look at have only ended, or are too new.
+ */
+static int64_t count_unknown(const struct finder *finder)
+{
+	const struct join_input *input = finder->facts->input;
+	const struct debounce_subject fact = {
+		.kind = DEBOUNCE_UNKNOWN,
+		.device = finder->device->uuid,
+		.waits_ms = input->limits->disagreement_ms,
+		.is_published = finder->published && finder->published->unknown_processes > 0,
+	};
+	if (finder->n_unknown == 0 || input->report->sources.processes.message.len == 0)
+		return 0;
+	return debounce_counts(finder->debounce, &fact) ? finder->n_unknown : 0;
+}
+
+static int find(struct finder *finder, struct users *users, struct error *err)
+{
+	const struct array processes = finder->device->reported->processes;
+	const uint32_t n_tenants = finder->tenants->listed.count;
+
+	finder->found = arena_alloc(finder->arena, processes.count, sizeof(*finder->found));
+	finder->is_untold = arena_alloc(finder->arena, n_tenants, sizeof(*finder->is_untold));
+	if (!finder->found || !finder->is_untold)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < n_tenants; i++)
+		tenant_at(finder, i)->processes = tenant_at(finder, i)->memory_mib = 0;
+	for (uint32_t i = 0; i < processes.count; i++)
+		if (!is_repeated(processes, i) &&
+		    judge(finder, ARRAY_AT(processes, struct report_process, i), err) < 0)
+			return -1;
+	assert(finder->n_found <= processes.count);
+	if (conclude_tenants(finder, err) < 0)
+		return -1;
+	list_users(finder, users);
+	users->unknown = count_unknown(finder);
+	users->refused = finder->n_refused;
+	return 0;
+}
+
+/* A user whose pod the API server has told of since is left out: the next report tells what it has. */
+static int carry_users(const struct finder *finder, struct array *ret_listed)
+{
+	const struct array before = finder->published->unallocated_users;
+	struct attribution_user *kept = arena_alloc(finder->arena, before.count, sizeof(*kept));
+	uint32_t n = 0;
+
+	if (!kept)
+		return -1;
+	for (uint32_t i = 0; i < before.count; i++) {
+		kept[n] = *ARRAY_AT(before, struct attribution_user, i);
+		n += is_still_told(&kept[n],
+				   node_pods_find_uid(&finder->facts->node_pods, kept[n].pod_uid));
+	}
+	*ret_listed = (struct array){kept, n, before.present};
+	return 0;
+}
+
+static int carry(const struct finder *finder, struct users *users, struct error *err)
+{
+	const struct attribution_status *published = finder->published;
+
+	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
+		struct attribution_tenant *tenant = tenant_at(finder, i);
+		const struct attribution_tenant *before = attribution_find_tenant(
+			published, tenant->pod_uid, tenant->container);
+		tenant->processes = before ? before->processes : 0;
+		tenant->memory_mib = before ? before->memory_mib : 0;
+	}
+	if (carry_users(finder, &users->listed) < 0)
+		return error_no_memory(err);
+	users->left_out = published->unallocated_users_left_out;
+	users->unknown = published->unknown_processes;
+	return 0;
+}
+
+int users_find(const struct users_device *device, struct debounce *debounce,
+		   struct arena *arena, struct users *ret_users, struct error *err)
+{
+	const struct facts *facts = device->facts;
+	const struct report *report = facts->input->report;
+	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
+	struct users users = {0};
+	struct finder finder = {
+		.facts = facts,
+		.device = &facts->devices->devices[device->index],
+		.index = device->index,
+		.published = devices_published(&facts->devices->devices[device->index]),
+		.tenants = device->tenants,
+		.debounce = debounce,
+		.arena = arena,
+	};
+	const struct report_device *reported = finder.device->reported;
+
+	assert(device->index < facts->devices->n_devices);
+	if (state == REPORT_SOURCE_OK && facts->devices->nvml == DEVICES_NVML_OK && reported &&
+	    reported->processes.present) {
+		finder.has_server = has_server(reported, device->mode);
+		if (find(&finder, &users, err) < 0)
+			return -1;
+	} else if (state != REPORT_SOURCE_ABSENT && finder.published) {
+		/* With ABSENT, the agent may look at processes no more: nobody wants old users. */
+		if (carry(&finder, &users, err) < 0)
+			return -1;
+	}
+	*ret_users = users;
+	return 0;
+}
