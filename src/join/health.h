@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * health - whether one device is well: from its error events, from NVML still listing it, and from
- * the device plugin still offering it.
+ * health - whether one device is well: by its error events, by NVML, which lists it or not, and by
+ * the device plugin, which offers it or not.
  *
- * Error events are kept with the status, as history, each with the pods that are known to have held
- * the device when it happened: a list that stays as it was published. A new one speaks against the
- * device, and goes on doing so until the node has been booted since, or NVML lists the device again
- * after it did not, or the card is in another node. The published reasons tell which events still
- * speak against it, so that what was settled stays so when the controller starts anew. A node that
- * is booted while the controller is down, without the device having been missing, is not seen to
- * have been.
+ * Error events stay in the status as history. Each names the pods that are known to have held the
+ * device when it happened; that list never changes. A new event speaks against the device until
+ * - the node has been booted since;
+ * - or NVML lists the device again, after it did not;
+ * - or the card is in another node.
+ * The published reasons tell which events still speak against it. So what was settled stays settled
+ * when the controller restarts. A boot while the controller is down is not seen, unless the device
+ * was missing.
  *
  * Threads: any.
  * Limits:  LIMIT_HEALTH_EVENTS events, each with LIMIT_EVENT_TENANTS pods, the rest of which is
@@ -27,10 +28,17 @@ struct health {
 	struct view message;
 };
 
+/* The device that is asked about. */
+struct health_device {
+	const struct facts *facts;
+	const struct slots *slots;
+	size_t index;                  /* of facts->devices */
+	const struct tenants *tenants; /* the present ones */
+};
+
 /*
- * Judges the device at that index of the devices, whose present tenants those are. The result lies
- * in arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
+ * Judges the device. The result lies in arena or is borrowed from what is given. Fails with
+ * ERROR_NO_MEMORY.
  */
-MUST_USE int health_judge(const struct slots *slots, const struct facts *facts, size_t device,
-			  const struct tenants *tenants, struct arena *arena,
+MUST_USE int health_judge(const struct health_device *device, struct arena *arena,
 			  struct health *ret_health, struct error *err);

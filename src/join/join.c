@@ -209,8 +209,9 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 	    sharing_conclude(&joiner->facts, &joiner->slots, index, &findings.tenants,
 			     joiner->arena, &status->sharing, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
-	    health_judge(&joiner->slots, &joiner->facts, index, &findings.tenants, joiner->arena,
-			 &findings.health, err) < 0 ||
+	    health_judge(&(struct health_device){&joiner->facts, &joiner->slots, index,
+						 &findings.tenants},
+			 joiner->arena, &findings.health, err) < 0 ||
 	    compute_layout(joiner, index, &findings.tenants, status, err) < 0 ||
 	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
 			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,

@@ -51,8 +51,7 @@ bool may_hold_any(const struct candidate *candidate)
 	return !candidate->container || candidate->container->kind != POD_CONTAINER_EPHEMERAL;
 }
 
-bool may_hold_unit(const struct candidate *candidate, const struct facts *facts,
-		   int64_t n_nameless)
+bool may_hold_unit(const struct candidate *candidate, const struct facts *facts, int64_t n_nameless)
 {
 	const struct join_input *input = facts->input;
 	bool is_untold = !candidate->pod && input->pods_age != JOIN_PODS_CURRENT;

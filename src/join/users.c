@@ -83,8 +83,8 @@ static const struct attribution_past_tenant *find_past(const struct finder *find
 {
 	const struct array recent = finder->tenants->recent;
 	for (uint32_t i = 0; i < recent.count; i++) {
-		const struct attribution_past_tenant *past =
-			ARRAY_AT(recent, struct attribution_past_tenant, i);
+		const struct attribution_past_tenant *past = ARRAY_AT(
+			recent, struct attribution_past_tenant, i);
 		if (view_equal(past->pod_uid, uid))
 			return past;
 	}
@@ -516,8 +516,8 @@ static int carry(const struct finder *finder, struct users *users, struct error 
 	return 0;
 }
 
-int users_find(const struct users_device *device, struct debounce *debounce,
-		   struct arena *arena, struct users *ret_users, struct error *err)
+int users_find(const struct users_device *device, struct debounce *debounce, struct arena *arena,
+	       struct users *ret_users, struct error *err)
 {
 	const struct facts *facts = device->facts;
 	const struct report *report = facts->input->report;

@@ -46,4 +46,4 @@ struct users_device {
  * lies in arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int users_find(const struct users_device *device, struct debounce *debounce,
-			    struct arena *arena, struct users *ret_users, struct error *err);
+			struct arena *arena, struct users *ret_users, struct error *err);

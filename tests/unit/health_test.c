@@ -717,9 +717,9 @@ static void without_memory_there_is_no_verdict(void **state)
 	assert_int_equal(slot_collect(&facts, &world.arena, &slots, &err), 0);
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */
-	assert_int_equal(health_judge(&slots, &facts, 0, &(struct tenants){0}, &small, &health,
-				      &err),
-			 -1);
+	const struct tenants nobody = {.count = 0};
+	const struct health_device device = {&facts, &slots, 0, &nobody};
+	assert_int_equal(health_judge(&device, &small, &health, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }
