@@ -63,6 +63,13 @@ static const struct attribution_record *object_of(const struct list *link)
 	return CONTAINER_OF(link, struct attribution_record, base.link);
 }
 
+/* The node's report; without one, an empty one. */
+static const struct report *report_of(const struct gatherer *g)
+{
+	static const struct report nothing;
+	return g->place->report ? g->place->report : &nothing;
+}
+
 /* Pods */
 
 static int gather_pods(struct gatherer *g)
@@ -161,15 +168,16 @@ static void note_named(struct gatherer *g, struct view uid)
 /* The pods that the report names by UID. */
 static void note_reported(struct gatherer *g, const struct report *report)
 {
-	const struct array *entries = &report->checkpoint.entries;
-	for (uint32_t i = 0; i < entries->count; i++)
-		note_named(g, ARRAY_AT(*entries, struct report_checkpoint_entry, i)->pod_uid);
-	for (uint32_t i = 0; i < report->devices.count; i++) {
-		const struct array *processes =
-			&ARRAY_AT(report->devices, struct report_device, i)->processes;
+	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
+	const struct report_device *devices = report->devices.items;
 
-		for (uint32_t k = 0; k < processes->count; k++)
-			note_named(g, ARRAY_AT(*processes, struct report_process, k)->pod_uid);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		note_named(g, entries[i].pod_uid);
+	for (uint32_t i = 0; i < report->devices.count; i++) {
+		const struct report_process *processes = devices[i].processes.items;
+
+		for (uint32_t k = 0; k < devices[i].processes.count; k++)
+			note_named(g, processes[k].pod_uid);
 	}
 }
 
@@ -177,23 +185,15 @@ static void note_reported(struct gatherer *g, const struct report *report)
 static void note_published(struct gatherer *g)
 {
 	const struct list *end = &g->place->attributions;
+
 	for (const struct list *l = end->next; l != end; l = l->next) {
-		const struct array *tenants = &object_of(l)->attribution.status.tenants;
-		for (uint32_t i = 0; i < tenants->count; i++) {
-			const struct attribution_tenant *tenant = ARRAY_AT(
-				*tenants, struct attribution_tenant, i);
+		const struct array *listed = &object_of(l)->attribution.status.tenants;
+		const struct attribution_tenant *tenants = listed->items;
 
-			if (tenant->pod_name.len == 0)
-				note_named(g, tenant->pod_uid);
-		}
+		for (uint32_t i = 0; i < listed->count; i++)
+			if (tenants[i].pod_name.len == 0)
+				note_named(g, tenants[i].pod_uid);
 	}
-}
-
-static void note_all(struct gatherer *g)
-{
-	if (g->place->report)
-		note_reported(g, g->place->report);
-	note_published(g);
 }
 
 static int by_text(const void *a, const void *b)
@@ -215,11 +215,13 @@ static size_t fold(struct view *uids, size_t n_uids)
 /* Counts, and then collects. */
 static int gather_elsewhere(struct gatherer *g)
 {
-	note_all(g);
+	note_reported(g, report_of(g));
+	note_published(g);
 	g->elsewhere = arena_alloc(g->arena, g->elsewhere_cap, sizeof(*g->elsewhere));
 	if (!g->elsewhere)
 		return error_no_memory(g->err);
-	note_all(g);
+	note_reported(g, report_of(g));
+	note_published(g);
 	g->input.elsewhere = g->elsewhere;
 	g->input.n_elsewhere = fold(g->elsewhere, g->n_elsewhere);
 	return 0;
@@ -228,20 +230,18 @@ static int gather_elsewhere(struct gatherer *g)
 /* No two pods have the same name. If the name is on another node, so is the pod that the List means. */
 static int gather_foreign(struct gatherer *g)
 {
-	const struct place *place = g->place;
-	const struct array list = place->report ? place->report->pod_resources : (struct array){0};
+	const struct array list = report_of(g)->pod_resources;
+	const struct report_pod_resource *entries = list.items;
 	bool *is_foreign = arena_alloc(g->arena, list.count, sizeof(*is_foreign));
 
 	if (!is_foreign)
 		return error_no_memory(g->err);
 	g->input.is_foreign = is_foreign;
 	for (uint32_t i = 0; i < list.count; i++) {
-		const struct report_pod_resource *entry = ARRAY_AT(list, struct report_pod_resource,
-								   i);
-		const struct place *other = pod_set_place_of_name(g->parts->pods, entry->namespace,
-								  entry->name);
+		const struct place *other = pod_set_place_of_name(
+			g->parts->pods, entries[i].namespace, entries[i].name);
 
-		is_foreign[i] = other && other != place;
+		is_foreign[i] = other && other != g->place;
 	}
 	return 0;
 }
@@ -310,21 +310,23 @@ static void add_ids(struct gatherer *g, struct array ids)
 
 static void add_offered(struct gatherer *g, struct array offers)
 {
+	const struct report_resource_devices *resources = offers.items;
 	for (uint32_t i = 0; i < offers.count; i++)
-		add_ids(g, ARRAY_AT(offers, struct report_resource_devices, i)->device_ids);
+		add_ids(g, resources[i].device_ids);
 }
 
 /* While NVML lists no devices, List and checkpoint name them (join/devices.h). */
 static void add_of_kubelet(struct gatherer *g, const struct report *report)
 {
-	const struct array *list = &report->pod_resources;
-	const struct array *entries = &report->checkpoint.entries;
+	const struct report_pod_resource *list = report->pod_resources.items;
+	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
+
 	add_offered(g, report->allocatable);
 	add_offered(g, report->checkpoint.registered);
-	for (uint32_t i = 0; i < list->count; i++)
-		add_ids(g, ARRAY_AT(*list, struct report_pod_resource, i)->device_ids);
-	for (uint32_t i = 0; i < entries->count; i++)
-		add_ids(g, ARRAY_AT(*entries, struct report_checkpoint_entry, i)->device_ids);
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		add_ids(g, list[i].device_ids);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		add_ids(g, entries[i].device_ids);
 }
 
 /* While NVML lists no devices, the API server's pods and slices name them too. */
@@ -346,8 +348,8 @@ static void add_of_api(struct gatherer *g)
 static int gather_previous(struct gatherer *g)
 {
 	const struct list *objects = &g->place->attributions;
-	const struct report *report = g->place->report;
-	bool has_nvml = report && report->sources.nvml.state == REPORT_SOURCE_OK;
+	const struct report *report = report_of(g);
+	const struct report_device *devices = report->devices.items;
 
 	g->previous_cap = count_links(objects) + 2 * LIMIT_REPORT_DEVICES;
 	g->previous = arena_alloc(g->arena, g->previous_cap, sizeof(*g->previous));
@@ -356,34 +358,32 @@ static int gather_previous(struct gatherer *g)
 	g->input.previous = g->previous;
 	for (const struct list *l = objects->next; l != objects; l = l->next)
 		add_object(g, object_of(l));
-	for (uint32_t i = 0; report && i < report->devices.count; i++)
-		add_device(g, ARRAY_AT(report->devices, struct report_device, i)->uuid);
-	if (report && !has_nvml)
+	for (uint32_t i = 0; i < report->devices.count; i++)
+		add_device(g, devices[i].uuid);
+	if (report->sources.nvml.state != REPORT_SOURCE_OK) {
 		add_of_kubelet(g, report);
-	if (!has_nvml)
 		add_of_api(g);
+	}
 	return 0;
 }
 
 static int gather_contested(struct gatherer *g)
 {
-	const struct inventory_parts *parts = g->parts;
-	const struct place *place = g->place;
-	const struct array devices = place->report ? place->report->devices : (struct array){0};
-	struct view *uuids = arena_alloc(g->arena, devices.count, sizeof(*uuids));
+	const struct array listed = report_of(g)->devices;
+	const struct report_device *devices = listed.items;
+	struct view *uuids = arena_alloc(g->arena, listed.count, sizeof(*uuids));
 
 	if (!uuids)
 		return error_no_memory(g->err);
 	g->input.contested = uuids;
-	for (uint32_t i = 0; i < devices.count; i++) {
-		struct view uuid = ARRAY_AT(devices, struct report_device, i)->uuid;
+	for (uint32_t i = 0; i < listed.count; i++) {
 		char buffer[CLAIM_NAME_SIZE];
-		struct view name = claim_object_name(uuid, buffer);
-		int64_t age = claim_age(parts->claims, name, place, g->now_ms);
+		struct view name = claim_object_name(devices[i].uuid, buffer);
+		int64_t age = claim_age(g->parts->claims, name, g->place, g->now_ms);
 
 		if (age >= 0 && age < g->input.report_age_ms &&
-		    !attribution_set_find(parts->attributions, name))
-			uuids[g->input.n_contested++] = uuid;
+		    !attribution_set_find(g->parts->attributions, name))
+			uuids[g->input.n_contested++] = devices[i].uuid;
 	}
 	return 0;
 }

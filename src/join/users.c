@@ -50,9 +50,9 @@ struct suspect {
  */
 static bool has_server(const struct report_device *reported, int mode)
 {
+	const struct report_process *processes = reported->processes.items;
 	for (uint32_t i = 0; i < reported->processes.count; i++)
-		if (ARRAY_AT(reported->processes, struct report_process, i)->kind ==
-		    REPORT_PROCESS_MPS)
+		if (processes[i].kind == REPORT_PROCESS_MPS)
 			return true;
 	return mode == ATTRIBUTION_MODE_MPS;
 }
@@ -81,13 +81,10 @@ static const struct pod_container *find_container(const struct pod *pod,
 /* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
-	const struct array recent = finder->tenants->recent;
-	for (uint32_t i = 0; i < recent.count; i++) {
-		const struct attribution_past_tenant *past = ARRAY_AT(
-			recent, struct attribution_past_tenant, i);
-		if (view_equal(past->pod_uid, uid))
-			return past;
-	}
+	const struct attribution_past_tenant *recent = finder->tenants->recent.items;
+	for (uint32_t i = 0; i < finder->tenants->recent.count; i++)
+		if (view_equal(recent[i].pod_uid, uid))
+			return &recent[i];
 	return NULL;
 }
 
@@ -123,12 +120,6 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 }
 
 /* Tenants */
-
-static struct attribution_tenant *tenant_at(const struct finder *finder, uint32_t i)
-{
-	assert(i < finder->tenants->listed.count);
-	return ARRAY_AT(finder->tenants->listed, struct attribution_tenant, i);
-}
 
 /* A tenant that holds a partition whose UUID is not known may be on any. */
 static bool may_be_on(const struct finder *finder, const struct attribution_tenant *tenant,
@@ -197,23 +188,21 @@ static bool may_be_elsewhere(const struct attribution_tenant *tenant, const stru
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
 	const uint32_t n_tenants = finder->tenants->listed.count;
-	struct attribution_tenant *last = NULL;
+	struct attribution_tenant *tenants = finder->tenants->listed.items, *last = NULL;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n_tenants; i++) {
-		if (!may_be_of(finder, tenant_at(finder, i), suspect))
-			continue;
-		last = tenant_at(finder, i);
-		n++;
-	}
-	assert(!last == (n == 0));
+	for (uint32_t i = 0; i < n_tenants; i++)
+		if (may_be_of(finder, &tenants[i], suspect)) {
+			last = &tenants[i];
+			n++;
+		}
 	if (n == 1 && !may_be_elsewhere(last, suspect)) {
 		last->processes++;
 		last->memory_mib += suspect->process->memory_mib;
 		return true;
 	}
 	for (uint32_t i = 0; i < n_tenants; i++)
-		finder->is_untold[i] |= may_be_of(finder, tenant_at(finder, i), suspect);
+		finder->is_untold[i] |= may_be_of(finder, &tenants[i], suspect);
 	return n > 0;
 }
 
@@ -257,8 +246,8 @@ static int witness(struct finder *finder, struct attribution_tenant *tenant, str
 /* Of a pod that the API server does not know, the process may be in any container. */
 static int conclude_tenants(struct finder *finder, struct error *err)
 {
-	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		struct attribution_tenant *tenant = tenant_at(finder, i);
+	struct attribution_tenant *tenant = finder->tenants->listed.items;
+	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
 		if (finder->is_untold[i])
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
@@ -274,13 +263,13 @@ static int conclude_tenants(struct finder *finder, struct error *err)
 static const struct attribution_user *find_published(const struct finder *finder,
 						     const struct attribution_user *user)
 {
-	const struct array users = finder->published ? finder->published->unallocated_users
-						     : (struct array){0};
-	for (uint32_t i = 0; i < users.count; i++) {
-		const struct attribution_user *u = ARRAY_AT(users, struct attribution_user, i);
-		if (view_equal(u->pod_uid, user->pod_uid) && view_equal(u->process, user->process))
-			return u;
-	}
+	const struct array listed = finder->published ? finder->published->unallocated_users
+						      : (struct array){0};
+	const struct attribution_user *users = listed.items;
+	for (uint32_t i = 0; i < listed.count; i++)
+		if (view_equal(users[i].pod_uid, user->pod_uid) &&
+		    view_equal(users[i].process, user->process))
+			return &users[i];
 	return NULL;
 }
 
@@ -401,14 +390,12 @@ static int judge(struct finder *finder, const struct report_process *process, st
 }
 
 /* NVML may list one process as several kinds. */
-static bool is_repeated(struct array processes, uint32_t index)
+static bool is_repeated(const struct report_process *processes, uint32_t index)
 {
-	const struct report_process *process = ARRAY_AT(processes, struct report_process, index);
-	for (uint32_t i = 0; i < index; i++) {
-		const struct report_process *other = ARRAY_AT(processes, struct report_process, i);
-		if (other->pid == process->pid && view_equal(other->partition, process->partition))
+	for (uint32_t i = 0; i < index; i++)
+		if (processes[i].pid == processes[index].pid &&
+		    view_equal(processes[i].partition, processes[index].partition))
 			return true;
-	}
 	return false;
 }
 
@@ -458,20 +445,21 @@ static int64_t count_unknown(const struct finder *finder)
 
 static int find(struct finder *finder, struct users *users, struct error *err)
 {
-	const struct array processes = finder->device->reported->processes;
+	const struct report_process *processes = finder->device->reported->processes.items;
+	const uint32_t n_processes = finder->device->reported->processes.count;
 	const uint32_t n_tenants = finder->tenants->listed.count;
+	struct attribution_tenant *tenants = finder->tenants->listed.items;
 
-	finder->found = arena_alloc(finder->arena, processes.count, sizeof(*finder->found));
+	finder->found = arena_alloc(finder->arena, n_processes, sizeof(*finder->found));
 	finder->is_untold = arena_alloc(finder->arena, n_tenants, sizeof(*finder->is_untold));
 	if (!finder->found || !finder->is_untold)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n_tenants; i++)
-		tenant_at(finder, i)->processes = tenant_at(finder, i)->memory_mib = 0;
-	for (uint32_t i = 0; i < processes.count; i++)
-		if (!is_repeated(processes, i) &&
-		    judge(finder, ARRAY_AT(processes, struct report_process, i), err) < 0)
+		tenants[i].processes = tenants[i].memory_mib = 0;
+	for (uint32_t i = 0; i < n_processes; i++)
+		if (!is_repeated(processes, i) && judge(finder, &processes[i], err) < 0)
 			return -1;
-	assert(finder->n_found <= processes.count);
+	assert(finder->n_found <= n_processes);
 	if (conclude_tenants(finder, err) < 0)
 		return -1;
 	list_users(finder, users);
@@ -481,36 +469,28 @@ static int find(struct finder *finder, struct users *users, struct error *err)
 }
 
 /* A user whose pod the API server has told of since is left out: the next report tells what it has. */
-static int carry_users(const struct finder *finder, struct array *ret_listed)
+static int carry(const struct finder *finder, struct users *users, struct error *err)
 {
-	const struct array before = finder->published->unallocated_users;
+	const struct attribution_status *published = finder->published;
+	const struct array before = published->unallocated_users;
 	struct attribution_user *kept = arena_alloc(finder->arena, before.count, sizeof(*kept));
+	struct attribution_tenant *tenant = finder->tenants->listed.items;
 	uint32_t n = 0;
 
 	if (!kept)
-		return -1;
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
+		const struct attribution_tenant *was = attribution_find_tenant(
+			published, tenant->pod_uid, tenant->container);
+		tenant->processes = was ? was->processes : 0;
+		tenant->memory_mib = was ? was->memory_mib : 0;
+	}
 	for (uint32_t i = 0; i < before.count; i++) {
 		kept[n] = *ARRAY_AT(before, struct attribution_user, i);
 		n += is_still_told(&kept[n],
 				   node_pods_find_uid(&finder->facts->node_pods, kept[n].pod_uid));
 	}
-	*ret_listed = (struct array){kept, n, before.present};
-	return 0;
-}
-
-static int carry(const struct finder *finder, struct users *users, struct error *err)
-{
-	const struct attribution_status *published = finder->published;
-
-	for (uint32_t i = 0; i < finder->tenants->listed.count; i++) {
-		struct attribution_tenant *tenant = tenant_at(finder, i);
-		const struct attribution_tenant *before = attribution_find_tenant(
-			published, tenant->pod_uid, tenant->container);
-		tenant->processes = before ? before->processes : 0;
-		tenant->memory_mib = before ? before->memory_mib : 0;
-	}
-	if (carry_users(finder, &users->listed) < 0)
-		return error_no_memory(err);
+	users->listed = (struct array){kept, n, before.present};
 	users->left_out = published->unallocated_users_left_out;
 	users->unknown = published->unknown_processes;
 	return 0;
@@ -521,6 +501,7 @@ int users_find(const struct users_device *device, struct debounce *debounce, str
 {
 	const struct facts *facts = device->facts;
 	const struct report *report = facts->input->report;
+	/* ABSENT: the agent may look at processes no more, and nobody wants old users. */
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
 	struct users users = {0};
 	struct finder finder = {
@@ -533,18 +514,17 @@ int users_find(const struct users_device *device, struct debounce *debounce, str
 		.arena = arena,
 	};
 	const struct report_device *reported = finder.device->reported;
+	int failed = 0;
 
 	assert(device->index < facts->devices->n_devices);
 	if (state == REPORT_SOURCE_OK && facts->devices->nvml == DEVICES_NVML_OK && reported &&
 	    reported->processes.present) {
 		finder.has_server = has_server(reported, device->mode);
-		if (find(&finder, &users, err) < 0)
-			return -1;
+		failed = find(&finder, &users, err);
 	} else if (state != REPORT_SOURCE_ABSENT && finder.published) {
-		/* With ABSENT, the agent may look at processes no more: nobody wants old users. */
-		if (carry(&finder, &users, err) < 0)
-			return -1;
+		failed = carry(&finder, &users, err);
 	}
-	*ret_users = users;
-	return 0;
+	if (failed == 0)
+		*ret_users = users;
+	return failed;
 }
