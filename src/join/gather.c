@@ -9,18 +9,13 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/limits.h"
-#include "model/grant.h"
+#include "join/gather_claims.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/device_id.h"
 #include "model/pod_set.h"
-#include "model/resource_claim_set.h"
-#include "model/resource_slice_set.h"
-
-#define KEY_SIZE 512u /* more than the key of any claim needs */
 
 struct gatherer {
 	const struct inventory_parts *parts;
@@ -33,10 +28,6 @@ struct gatherer {
 	size_t previous_cap;
 	struct view *elsewhere; /* NULL: they are only counted */
 	size_t n_elsewhere, elsewhere_cap;
-	struct grant_use *uses; /* of claims that are here */
-	const struct pod **lacking, **awaiting;
-	struct grant_input grants;
-	bool lacks_claims; /* one that comes, or is allocated, may change the result */
 };
 
 static int64_t age_of(const struct gatherer *g, uint64_t since)
@@ -388,120 +379,6 @@ static int gather_contested(struct gatherer *g)
 	return 0;
 }
 
-/* ResourceClaims and ResourceSlices */
-
-/* The pod's claim of that name; NULL: the API server has none, or it was not seen yet. */
-static const struct resource_claim *find_claim(const struct gatherer *g, const struct pod *pod,
-					       struct view name)
-{
-	char key[KEY_SIZE];
-	size_t n = pod_namespace(pod).len + 1; /* up to the '/' */
-
-	if (n + name.len > sizeof(key))
-		return NULL;
-	memcpy(key, pod_key(pod).ptr, n);
-	memcpy(key + n, name.ptr, name.len);
-	return resource_claim_set_find(g->parts->resource_claims, (struct view){key, n + name.len});
-}
-
-static size_t count_uses(const struct join_input *input)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < input->n_pods; i++) {
-		uint32_t n_claims;
-		(void)pod_claims(input->pods[i], &n_claims);
-		n += n_claims;
-	}
-	return n;
-}
-
-/* The claim gives the pod no more than now: it is another driver's, or reserved for the pod. */
-static bool is_settled(const struct resource_claim *claim, const struct pod *pod)
-{
-	return claim->is_allocated &&
-	       (claim->results.count == 0 || resource_claim_is_reserved_for(claim, pod_uid(pod)));
-}
-
-/*
- * Adds the pod's uses of claims that are here. A claim that is not may be on its way, or of a version
- * of the API that is not read.
- */
-static void add_uses(struct gatherer *g, const struct pod *pod)
-{
-	struct join_input *input = &g->input;
-	uint32_t n_claims;
-	const struct pod_claim *claims = pod_claims(pod, &n_claims);
-	bool is_over = pod_is_over(pod), lacks = false;
-	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !g->parts->grants_known);
-
-	for (uint32_t k = 0; k < n_claims; k++) {
-		const struct resource_claim *claim = find_claim(g, pod, claims[k].claim);
-		lacks |= !claim;
-		awaits |= claim && !is_settled(claim, pod);
-		g->lacks_claims |= !is_over && (!claim || !claim->is_allocated);
-		if (claim)
-			g->uses[g->grants.n_uses++] = (struct grant_use){pod, &claims[k], claim};
-	}
-	if (lacks && !is_over)
-		g->lacking[input->n_lacking++] = pod;
-	if (awaits && !is_over)
-		g->awaiting[input->n_awaiting++] = pod;
-}
-
-static int gather_uses(struct gatherer *g)
-{
-	struct join_input *input = &g->input;
-	struct arena *arena = g->arena;
-	g->uses = arena_alloc(arena, count_uses(input), sizeof(*g->uses));
-	g->lacking = arena_alloc(arena, input->n_pods, sizeof(*g->lacking));
-	g->awaiting = arena_alloc(arena, input->n_pods, sizeof(*g->awaiting));
-	if (!g->uses || !g->lacking || !g->awaiting)
-		return error_no_memory(g->err);
-	g->grants.uses = g->uses;
-	input->lacking = g->lacking;
-	input->awaiting = g->awaiting;
-	for (size_t i = 0; i < input->n_pods; i++)
-		add_uses(g, input->pods[i]);
-	return 0;
-}
-
-static int gather_slices(struct gatherer *g)
-{
-	const struct list *end = &g->place->slices;
-	struct grant_input *grants = &g->grants;
-	const struct resource_slice **slices = arena_alloc(g->arena, g->place->n_slices,
-							   sizeof(*slices));
-
-	if (!slices)
-		return error_no_memory(g->err);
-	grants->slices = slices;
-	for (const struct list *l = end->next; l != end; l = l->next)
-		slices[grants->n_slices++] =
-			CONTAINER_OF(l, struct resource_slice_record, base.link)->slice;
-	assert(grants->n_slices == g->place->n_slices);
-	return 0;
-}
-
-/* After gather_pods(). */
-static int gather_grants(struct gatherer *g)
-{
-	struct join_input *input = &g->input;
-	bool is_distrusted = g->place->slices_distrusted_until > g->now_ms;
-	struct grant_result result;
-
-	if (gather_uses(g) < 0 || (!is_distrusted && gather_slices(g) < 0) ||
-	    grant_compute(&g->grants, g->arena, &result, g->err) < 0)
-		return -1;
-	place_note_claims(g->parts->places, g->place, g->lacks_claims);
-	input->grants = result.grants;
-	input->n_grants = result.n_grants;
-	input->slice_devices = result.devices;
-	input->n_slice_devices = result.n_devices;
-	input->slice_devices_left_out = result.devices_left_out;
-	input->grants_unknown |= result.is_incomplete || is_distrusted;
-	return 0;
-}
-
 /* The node itself */
 
 /*
@@ -537,6 +414,12 @@ static enum join_pods age_of_pods(const struct inventory_parts *parts)
 	return parts->pods_age == INVENTORY_CURRENT && parts->nodes_age == INVENTORY_CURRENT
 		       ? JOIN_PODS_CURRENT
 		       : JOIN_PODS_STALE;
+}
+
+static int gather_grants(struct gatherer *g)
+{
+	const struct gather_claims_source source = {g->parts, g->place, g->now_ms};
+	return gather_claims(&source, g->arena, &g->input, g->err);
 }
 
 static int gather_place(struct gatherer *g)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/may_hold.h"
+#include "join/candidate.h"
 
 #define COMMAND_SHOWN 64u /* bytes */
 
@@ -66,18 +66,6 @@ static bool is_server(const struct finder *finder, const struct report_process *
 
 /* Whose a process is */
 
-/* The container of the pod's that the process is in; NULL: the pod's status does not tell. */
-static const struct pod_container *find_container(const struct pod *pod,
-						  const struct report_process *process)
-{
-	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
-		const struct pod_container *c = pod_container_at(pod, i);
-		if (c->id.len > 0 && view_equal(c->id, process->container_id))
-			return c;
-	}
-	return NULL;
-}
-
 /* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
@@ -112,7 +100,7 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 	}
 	struct suspect suspect = {
 		.process = process,
-		.who = {.pod_uid = uid, .pod = pod, .container = find_container(pod, process)},
+		.who = {.pod_uid = uid, .pod = pod, .container = candidate_container(pod, process)},
 		.past = find_past(finder, uid),
 	};
 	suspect.is_past = suspect.past || has_ended(finder->facts, uid, pod);
@@ -149,41 +137,6 @@ static bool may_be_of(const struct finder *finder, const struct attribution_tena
 	       may_be_on(finder, tenant, suspect->process->partition);
 }
 
-static bool has_begun(const struct pod_container *container)
-{
-	return container && (container->state == POD_CONTAINER_RUNNING ||
-			     container->state == POD_CONTAINER_TERMINATED);
-}
-
-/*
- * True when the process, whose container the pod's status does not tell, may be in another one than
- * the tenant's:
- * - in an ephemeral one that is not kept;
- * - in an ephemeral one that was added since: the tenant's own runs, and has another ID;
- * - in one that has begun since: it is not shown to run; or, before the tenant's own has begun, it
- *   is an init container's next attempt.
- */
-static bool may_be_elsewhere(const struct attribution_tenant *tenant, const struct suspect *suspect)
-{
-	const struct pod *pod = suspect->who.pod;
-	const struct pod_container *own;
-
-	if (!pod || suspect->who.container)
-		return false;
-	own = pod_find_container(pod, tenant->container);
-	if (pod_has_more_ephemeral(pod) ||
-	    (own && own->state == POD_CONTAINER_RUNNING && own->id.len > 0 &&
-	     suspect->process->container_id.len > 0))
-		return true;
-	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
-		const struct pod_container *c = pod_container_at(pod, i);
-		if (c != own && c->state != POD_CONTAINER_RUNNING &&
-		    (!has_begun(c) || !has_begun(own)))
-			return true;
-	}
-	return false;
-}
-
 /* If it may be of several of the pod's containers, the number of none of them is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
@@ -196,7 +149,8 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 			last = &tenants[i];
 			n++;
 		}
-	if (n == 1 && !may_be_elsewhere(last, suspect)) {
+	if (n == 1 &&
+	    !candidate_may_be_elsewhere(&suspect->who, suspect->process, last->container)) {
 		last->processes++;
 		last->memory_mib += suspect->process->memory_mib;
 		return true;
@@ -214,7 +168,7 @@ static bool is_left_out(const struct finder *finder, const struct suspect *suspe
 	const struct fact *facts = facts_of(finder->facts, finder->index, &n_facts);
 
 	if (finder->tenants->left_out == 0 || suspect->who.pod_uid.len == 0 ||
-	    !may_hold_any(&suspect->who))
+	    !candidate_can_hold(&suspect->who))
 		return false;
 	for (size_t i = 0; i < n_facts; i++)
 		if (view_equal(facts[i].owner->pod_uid, suspect->who.pod_uid) &&
@@ -347,7 +301,7 @@ static void complete(const struct suspect *suspect, const struct attribution_use
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
 	return !suspect->is_past &&
-	       may_hold_unit(&suspect->who, finder->facts, finder->tenants->slots_nameless);
+	       candidate_may_hold(&suspect->who, finder->facts, finder->tenants->slots_nameless);
 }
 
 static int add_user(struct finder *finder, const struct suspect *suspect, struct error *err)

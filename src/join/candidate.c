@@ -1,9 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "join/may_hold.h"
+#include "join/candidate.h"
 
 #include <assert.h>
 
 #include "join/claimant.h"
+
+const struct pod_container *candidate_container(const struct pod *pod,
+						const struct report_process *process)
+{
+	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c->id.len > 0 && view_equal(c->id, process->container_id))
+			return c;
+	}
+	return NULL;
+}
+
+static bool has_begun(const struct pod_container *container)
+{
+	return container && (container->state == POD_CONTAINER_RUNNING ||
+			     container->state == POD_CONTAINER_TERMINATED);
+}
+
+bool candidate_may_be_elsewhere(const struct candidate *candidate,
+				const struct report_process *process, struct view container)
+{
+	const struct pod *pod = candidate->pod;
+	const struct pod_container *own;
+
+	if (!pod || candidate->container)
+		return false;
+	own = pod_find_container(pod, container);
+	if (pod_has_more_ephemeral(pod) || (own && own->state == POD_CONTAINER_RUNNING &&
+					    own->id.len > 0 && process->container_id.len > 0))
+		return true;
+	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c != own && c->state != POD_CONTAINER_RUNNING &&
+		    (!has_begun(c) || !has_begun(own)))
+			return true;
+	}
+	return false;
+}
 
 /*
  * True when the kubelet's sources would name the candidate. The List names pods by name, which tells
@@ -46,18 +84,19 @@ static bool awaits_grant(const struct join_input *input, const struct pod *pod)
 	return false;
 }
 
-bool may_hold_any(const struct candidate *candidate)
+bool candidate_can_hold(const struct candidate *candidate)
 {
 	return !candidate->container || candidate->container->kind != POD_CONTAINER_EPHEMERAL;
 }
 
-bool may_hold_unit(const struct candidate *candidate, const struct facts *facts, int64_t n_nameless)
+bool candidate_may_hold(const struct candidate *candidate, const struct facts *facts,
+			int64_t n_nameless)
 {
 	const struct join_input *input = facts->input;
 	bool is_untold = !candidate->pod && input->pods_age != JOIN_PODS_CURRENT;
 
 	assert(input->report && n_nameless >= 0);
-	if (candidate->pod_uid.len == 0 || !may_hold_any(candidate))
+	if (candidate->pod_uid.len == 0 || !candidate_can_hold(candidate))
 		return false;
 	return is_untold || n_nameless > 0 || !would_be_named(candidate, facts) ||
 	       claimant_is_unheard(input, candidate->pod_uid) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/may_hold.h"
+#include "join/candidate.h"
 
 #include "lib/build_world.h"
 #include "lib/expect_status.h"

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * gather_claims - the part of join/gather.h for ResourceClaims and ResourceSlices.
+ *
+ * Threads: the loop thread.
+ */
+
+#include "base/arena.h"
+#include "join/input.h"
+#include "model/inventory.h"
+
+struct gather_claims_source {
+	const struct inventory_parts *parts;
+	struct place *place; /* of the node */
+	uint64_t now_ms;
+};
+
+/*
+ * Adds what claims and slices give to an input that has the pods already. Notes whether the node lacks
+ * claims. The arrays lie in arena. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int gather_claims(const struct gather_claims_source *source, struct arena *arena,
+			   struct join_input *input, struct error *err);
