@@ -25,6 +25,11 @@
 
 #include "base/compiler.h"
 
+/* A test; and its entry in the list, where each test has set_up() before and tear_down() after it. */
+#define TEST(name) static void name(__attribute__((unused)) void **state)
+#define cmocka_unit_test_set_up(name) \
+	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 #define TEST_MAIN(tests) TEST_MAIN_WITH(tests, NULL, NULL)
 
 /* TEST_MAIN() with a function that runs before and one that runs after all tests. */

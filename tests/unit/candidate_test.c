@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#define WORLD_PENDING_MS 10000 /* no longer than disagreement_ms */
+
+#include "lib/world_fixture.h"
+
 #include "join/candidate.h"
-
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	world.limits.pending_ms = world.limits.disagreement_ms; /* for those in no API server */
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
-static const struct attribution_status *publish_later(void)
-{
-	build_world_wait(&world, world.limits.disagreement_ms);
-	return publish();
-}
 
 /* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. Pod "p"
  * holds device 0. */
@@ -145,8 +116,7 @@ static void let_hami_choose_for_it(bool is_open)
 /* A new world, with pods "p", which holds device 0, and "b". */
 static void start(void)
 {
-	tear_down(NULL);
-	set_up(NULL);
+	start_anew();
 	for (unsigned n = 0; n < 3; n++)
 		build_world_exclusive(&world, n);
 	build_world_see_no_processes(&world);
@@ -154,9 +124,8 @@ static void start(void)
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 }
 
-static void who_may_hold_the_device_is_no_user_of_it(void **state)
+TEST(who_may_hold_the_device_is_no_user_of_it)
 {
-	(void)state;
 	static void (*const doubts[])(bool is_open) = {
 		let_no_book_be_read,
 		let_claims_be_unknown,
@@ -241,9 +210,8 @@ static void let_hami_have_chosen_another_device_for_it(void)
 	build_world_book(&world, "uid-b", "main", hami_id(2));
 }
 
-static void what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open(void **state)
+TEST(what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open)
 {
-	(void)state;
 	static void (*const doubts[])(void) = {
 		let_another_hold_an_unknown_device,
 		let_hami_choose_for_another,
@@ -265,9 +233,8 @@ static void what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open(v
 }
 
 /* Of two containers only the second has one that HAMi has chosen. */
-static void who_may_hold_by_any_of_its_containers_may_hold(void **state)
+TEST(who_may_hold_by_any_of_its_containers_may_hold)
 {
-	(void)state;
 	start();
 	build_world_run(&world, (struct build_pod){.name = "b", .second = "side"},
 			build_world_uuid(&world, 2));
@@ -279,9 +246,8 @@ static void who_may_hold_by_any_of_its_containers_may_hold(void **state)
 }
 
 /* Only HAMi's plugin gives another device than the ID names. */
-static void somebody_unknown_on_another_device_makes_nobody_a_tenant_here(void **state)
+TEST(somebody_unknown_on_another_device_makes_nobody_a_tenant_here)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
 	build_world_pod(&world, (struct build_pod){.name = "b"});
@@ -293,9 +259,8 @@ static void somebody_unknown_on_another_device_makes_nobody_a_tenant_here(void *
 }
 
 /* A List never has them. */
-static void without_a_checkpoint_an_init_container_may_hold_what_its_pod_does(void **state)
+TEST(without_a_checkpoint_an_init_container_may_hold_what_its_pod_does)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){.name = "a",
@@ -317,9 +282,8 @@ static void without_a_checkpoint_an_init_container_may_hold_what_its_pod_does(vo
 	expect_users(publish_later(), "uid-a python3[7]");
 }
 
-static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
+TEST(no_list_has_init_containers_or_names_whom_nobody_knows)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
 	build_world_see_no_processes(&world);
@@ -338,9 +302,8 @@ static void no_list_has_init_containers_or_names_whom_nobody_knows(void **state)
 	expect_users(publish_later(), "uid-b python3[1],uid-c python3[2],uid-strange python3[3]");
 }
 
-static void an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open(void **state)
+TEST(an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
 	build_world_see_no_processes(&world);
@@ -360,23 +323,13 @@ static void an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_ope
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(who_may_hold_by_any_of_its_containers_may_hold, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(who_may_hold_the_device_is_no_user_of_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		somebody_unknown_on_another_device_makes_nobody_a_tenant_here, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_a_checkpoint_an_init_container_may_hold_what_its_pod_does, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(no_list_has_init_containers_or_names_whom_nobody_knows,
-					set_up, tear_down),
+	cmocka_unit_test_set_up(what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open),
+	cmocka_unit_test_set_up(who_may_hold_by_any_of_its_containers_may_hold),
+	cmocka_unit_test_set_up(who_may_hold_the_device_is_no_user_of_it),
+	cmocka_unit_test_set_up(somebody_unknown_on_another_device_makes_nobody_a_tenant_here),
+	cmocka_unit_test_set_up(without_a_checkpoint_an_init_container_may_hold_what_its_pod_does),
+	cmocka_unit_test_set_up(an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open),
+	cmocka_unit_test_set_up(no_list_has_init_containers_or_names_whom_nobody_knows),
 };
 
 TEST_MAIN(tests)

@@ -91,6 +91,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+}
+
 /* Object n, whose status names that node. */
 static void put_object_of(unsigned n, const char *node, struct array tenants)
 {
@@ -185,9 +191,8 @@ static const struct join_previous *previous_of(const struct join_input *input, u
 	return NULL;
 }
 
-static void each_object_of_the_node_and_of_its_devices_is_gathered_once(void **state)
+TEST(each_object_of_the_node_and_of_its_devices_is_gathered_once)
 {
-	(void)state;
 	struct report_device mixed[] = {devices[1], devices[0], devices[2],
 					devices[3], devices[2], devices[9]};
 
@@ -204,9 +209,8 @@ static void each_object_of_the_node_and_of_its_devices_is_gathered_once(void **s
 		assert_non_null(previous_of(&input, i));
 }
 
-static void it_is_told_how_long_another_node_has_named_the_device(void **state)
+TEST(it_is_told_how_long_another_node_has_named_the_device)
 {
-	(void)state;
 	const struct report rival = {.devices = {devices, 1, true}};
 
 	put_object(0, "a");
@@ -219,9 +223,8 @@ static void it_is_told_how_long_another_node_has_named_the_device(void **state)
 	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, NOW - 8500);
 }
 
-static void an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age(void **state)
+TEST(an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age)
 {
-	(void)state;
 	const struct report rival = {.devices = {devices, 1, true}};
 
 	put_object(0, "b");
@@ -237,9 +240,8 @@ static void an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age(void 
 }
 
 /* Objects 0 to 4 are named by the books, 5 to 7 by the API server; all are another node's. */
-static void without_nvml_each_id_of_books_and_api_names_an_object(void **state)
+TEST(without_nvml_each_id_of_books_and_api_names_an_object)
 {
-	(void)state;
 	struct view ids[] = {VIEW("nonsense"), view_from(uuids[0]), view_from(uuids[1]),
 			     VIEW(""),         view_from(uuids[2]), view_from(uuids[3]),
 			     VIEW("nvidia0"),  view_from(uuids[4])};
@@ -275,9 +277,8 @@ static void without_nvml_each_id_of_books_and_api_names_an_object(void **state)
 	}
 }
 
-static void of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices(void **state)
+TEST(of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices)
 {
-	(void)state;
 	static struct view ids[N_OBJECTS];
 	struct report_resource_devices offer = {VIEW("r"), {ids, N_OBJECTS, true}};
 
@@ -300,9 +301,8 @@ static void of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices
 }
 
 /* Of object 2, which a's slice names. */
-static void what_names_a_device_elsewhere_counts_where_only_the_api_speaks(void **state)
+TEST(what_names_a_device_elsewhere_counts_where_only_the_api_speaks)
 {
-	(void)state;
 	static const struct {
 		const char *holder;
 		const char *told; /* an ID that a pod on b was given */
@@ -319,8 +319,7 @@ static void what_names_a_device_elsewhere_counts_where_only_the_api_speaks(void 
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		put_object(2, rows[i].holder);
 		put_told("p", "b", view_from(rows[i].told));
 		put_slice("a", 2, 1);
@@ -334,9 +333,8 @@ static void what_names_a_device_elsewhere_counts_where_only_the_api_speaks(void 
 	}
 }
 
-static void only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign(void **state)
+TEST(only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign)
 {
-	(void)state;
 	struct report_checkpoint_entry entries[] = {
 		{.pod_uid = VIEW("here")}, {.pod_uid = VIEW("nobody")}, {.pod_uid = VIEW("away")}};
 	struct report_pod_resource list[] = {
@@ -370,9 +368,8 @@ static void only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign(void
 }
 
 /* What was found for a name was of this node; whose UID nobody knew may have come elsewhere since. */
-static void who_is_published_as_unknown_may_be_elsewhere_without_a_report(void **state)
+TEST(who_is_published_as_unknown_may_be_elsewhere_without_a_report)
 {
-	(void)state;
 	static struct attribution_tenant tenants[] = {
 		{.pod_uid = VIEW_INIT("away")},
 		{.pod_uid = VIEW_INIT("also"), .pod_name = VIEW_INIT("also")},
@@ -426,9 +423,8 @@ static void assert_elsewhere(const char *uids)
 }
 
 /* With too little room for them what comes next into the arena would overwrite some. */
-static void who_is_on_another_node_is_elsewhere_wherever_the_report_names_them(void **state)
+TEST(who_is_on_another_node_is_elsewhere_wherever_the_report_names_them)
 {
-	(void)state;
 	static struct report_pod_resource list[64];
 	const struct pod_fields away[] = {pod_of("x", "b"), pod_of("y", "b"), pod_of("z", "b"),
 					  pod_of("here", "a")};
@@ -465,9 +461,8 @@ static void who_is_on_another_node_is_elsewhere_wherever_the_report_names_them(v
 }
 
 /* Of devices 0 to 3, b names the first three; of 0 there is an object. */
-static void a_device_without_object_is_contested_by_who_reported_later(void **state)
+TEST(a_device_without_object_is_contested_by_who_reported_later)
 {
-	(void)state;
 	const struct report rival = {.devices = {devices, 3, true}};
 	static const struct {
 		uint64_t rivals_at; /* ms */
@@ -522,9 +517,8 @@ static void put_claimer(const char *name, struct view claim, struct view second)
 	put_pod(&fields);
 }
 
-static void each_claim_of_each_pod_is_used_or_lacking(void **state)
+TEST(each_claim_of_each_pod_is_used_or_lacking)
 {
-	(void)state;
 	static const char long_name[510] = "c";
 	const struct view longest = {long_name, 509}, longer = {long_name, 510};
 
@@ -556,9 +550,8 @@ static void assert_awaiting(const char *uids)
 	assert_string_equal(text, uids);
 }
 
-static void who_awaits_a_grant_has_a_claim_that_may_come_to_give_one(void **state)
+TEST(who_awaits_a_grant_has_a_claim_that_may_come_to_give_one)
 {
-	(void)state;
 	const struct pod_fields without_claims = pod_of("t", "a");
 
 	put_claim(VIEW("gpu"), "p");
@@ -582,9 +575,8 @@ static void who_awaits_a_grant_has_a_claim_that_may_come_to_give_one(void **stat
 	assert_awaiting("n p q r s ");
 }
 
-static void who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over(void **state)
+TEST(who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over)
 {
-	(void)state;
 	struct pod_fields over = pod_of("r", "a");
 
 	put_claim_without_gpu(VIEW("new"), false, 1);
@@ -608,9 +600,8 @@ static void who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over(
 	assert_int_equal(places.n_lacking, 0);
 }
 
-static void of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited(void **state)
+TEST(of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited)
 {
-	(void)state;
 	struct pod_fields fields = pod_of("p", "a");
 
 	put_claim_without_gpu(VIEW("nic"), true, 1);
@@ -631,9 +622,8 @@ static void of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited(void **st
 	assert_awaiting("");
 }
 
-static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
+TEST(each_pod_that_is_over_has_ended_when_it_was_told)
 {
-	(void)state;
 	static const struct {
 		const char *uid;
 		uint64_t at;
@@ -657,18 +647,16 @@ static void each_pod_that_is_over_has_ended_when_it_was_told(void **state)
 	}
 }
 
-static void who_ended_before_the_first_list_did_so_however_early_that_came(void **state)
+TEST(who_ended_before_the_first_list_did_so_however_early_that_came)
 {
-	(void)state;
 	place_of("a");
 	assert_int_equal(gather("a", 1000).ended_for_ms, -1);
 	parts.pods_known_at = 1;
 	assert_int_equal(gather("a", 1000).ended_for_ms, 999);
 }
 
-static void devices_that_slices_describe_beyond_the_bound_are_counted(void **state)
+TEST(devices_that_slices_describe_beyond_the_bound_are_counted)
 {
-	(void)state;
 	put_object(0, "a");
 	put_slice("a", 0, LIMIT_REPORT_DEVICES + 2);
 	const struct join_input input = gather("a", NOW);
@@ -676,9 +664,8 @@ static void devices_that_slices_describe_beyond_the_bound_are_counted(void **sta
 	assert_int_equal(input.slice_devices_left_out, 2);
 }
 
-static void a_report_of_another_boot_than_the_nodes_is_told(void **state)
+TEST(a_report_of_another_boot_than_the_nodes_is_told)
 {
-	(void)state;
 	static const struct {
 		const char *reported, *of_node;
 		bool is_former;
@@ -699,9 +686,8 @@ static void a_report_of_another_boot_than_the_nodes_is_told(void **state)
 	}
 }
 
-static void without_a_report_nothing_is_held(void **state)
+TEST(without_a_report_nothing_is_held)
 {
-	(void)state;
 	put_object(0, "a");
 	assert_int_equal(gather("a", NOW).report_held_ms, 0);
 	put_report("a", &report, 5000, 6000);
@@ -831,8 +817,7 @@ static const struct {
 /* What is gathered when there is memory for all of it. */
 static struct join_input gather_larger(size_t i)
 {
-	tear_down(NULL);
-	set_up(NULL);
+	start_anew();
 	larger[i].put();
 	put_object(0, "a");
 	place_of("a")->report = &report;
@@ -854,9 +839,8 @@ static bool fails_to_gather(struct arena *small, const struct join_input *whole)
 	return failed;
 }
 
-static void without_memory_for_any_part_nothing_is_gathered(void **state)
+TEST(without_memory_for_any_part_nothing_is_gathered)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(larger); i++) {
 		const struct join_input whole = gather_larger(i);
 		bool failed = true;
@@ -872,9 +856,8 @@ static void without_memory_for_any_part_nothing_is_gathered(void **state)
 	}
 }
 
-static void whichever_allocation_fails_nothing_is_gathered(void **state)
+TEST(whichever_allocation_fails_nothing_is_gathered)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(larger); i++) {
 		const struct join_input whole = gather_larger(i);
 		bool failed = true;
@@ -893,51 +876,27 @@ static void whichever_allocation_fails_nothing_is_gathered(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		each_object_of_the_node_and_of_its_devices_is_gathered_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		it_is_told_how_long_another_node_has_named_the_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_nvml_each_id_of_books_and_api_names_an_object, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_names_a_device_elsewhere_counts_where_only_the_api_speaks, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_is_published_as_unknown_may_be_elsewhere_without_a_report, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_is_on_another_node_is_elsewhere_wherever_the_report_names_them, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_without_object_is_contested_by_who_reported_later, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_claim_of_each_pod_is_used_or_lacking, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_awaits_a_grant_has_a_claim_that_may_come_to_give_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_pod_that_is_over_has_ended_when_it_was_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_ended_before_the_first_list_did_so_however_early_that_came, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		devices_that_slices_describe_beyond_the_bound_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_report_of_another_boot_than_the_nodes_is_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_a_report_nothing_is_held, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_for_any_part_nothing_is_gathered, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		whichever_allocation_fails_nothing_is_gathered, set_up, tear_down),
+	cmocka_unit_test_set_up(each_object_of_the_node_and_of_its_devices_is_gathered_once),
+	cmocka_unit_test_set_up(it_is_told_how_long_another_node_has_named_the_device),
+	cmocka_unit_test_set_up(an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age),
+	cmocka_unit_test_set_up(without_nvml_each_id_of_books_and_api_names_an_object),
+	cmocka_unit_test_set_up(of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices),
+	cmocka_unit_test_set_up(what_names_a_device_elsewhere_counts_where_only_the_api_speaks),
+	cmocka_unit_test_set_up(who_is_published_as_unknown_may_be_elsewhere_without_a_report),
+	cmocka_unit_test_set_up(only_who_is_known_to_be_on_another_node_is_elsewhere_or_foreign),
+	cmocka_unit_test_set_up(who_is_on_another_node_is_elsewhere_wherever_the_report_names_them),
+	cmocka_unit_test_set_up(a_device_without_object_is_contested_by_who_reported_later),
+	cmocka_unit_test_set_up(each_claim_of_each_pod_is_used_or_lacking),
+	cmocka_unit_test_set_up(who_awaits_a_grant_has_a_claim_that_may_come_to_give_one),
+	cmocka_unit_test_set_up(who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over),
+	cmocka_unit_test_set_up(of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited),
+	cmocka_unit_test_set_up(each_pod_that_is_over_has_ended_when_it_was_told),
+	cmocka_unit_test_set_up(who_ended_before_the_first_list_did_so_however_early_that_came),
+	cmocka_unit_test_set_up(devices_that_slices_describe_beyond_the_bound_are_counted),
+	cmocka_unit_test_set_up(a_report_of_another_boot_than_the_nodes_is_told),
+	cmocka_unit_test_set_up(without_a_report_nothing_is_held),
+	cmocka_unit_test_set_up(without_memory_for_any_part_nothing_is_gathered),
+	cmocka_unit_test_set_up(whichever_allocation_fails_nothing_is_gathered),
 };
 
 TEST_MAIN(tests)

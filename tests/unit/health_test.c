@@ -1,33 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #include "base/limits.h"
 #include "join/health.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 static void expect_health(int state, int recovery, const char *reasons)
 {
@@ -50,17 +26,15 @@ static const struct attribution_health_event *event_at(uint32_t i)
 	return ARRAY_AT(events, struct attribution_health_event, i);
 }
 
-static void a_device_with_nothing_against_it_is_healthy(void **state)
+TEST(a_device_with_nothing_against_it_is_healthy)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
 	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_TRUE, "NothingFound");
 }
 
-static void each_class_of_error_has_its_state_and_remedy(void **state)
+TEST(each_class_of_error_has_its_state_and_remedy)
 {
-	(void)state;
 	static const struct {
 		int64_t code;
 		int state, recovery;
@@ -79,8 +53,7 @@ static void each_class_of_error_has_its_state_and_remedy(void **state)
 		{63, ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "", CONDITION_TRUE},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		build_world_event(&world, build_world_uuid(&world, 0), rows[i].code,
 				  BUILD_WORLD_NOW);
@@ -92,9 +65,8 @@ static void each_class_of_error_has_its_state_and_remedy(void **state)
 	}
 }
 
-static void the_worst_error_decides_and_all_are_reasons(void **state)
+TEST(the_worst_error_decides_and_all_are_reasons)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_event(&world, build_world_uuid(&world, 0), 95, BUILD_WORLD_NOW);
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW + 1);
@@ -114,9 +86,8 @@ static void event(int64_t code, int64_t seconds)
 			  BUILD_WORLD_NOW + seconds * 1000);
 }
 
-static void reasons_come_once_and_by_code_whatever_happened_first(void **state)
+TEST(reasons_come_once_and_by_code_whatever_happened_first)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	event(48, 0);
 	event(48, 1);
@@ -125,9 +96,8 @@ static void reasons_come_once_and_by_code_whatever_happened_first(void **state)
 	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_FALSE, "XID48");
 }
 
-static void a_reboot_is_the_remedy_where_a_reset_would_be_too_little(void **state)
+TEST(a_reboot_is_the_remedy_where_a_reset_would_be_too_little)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	event(62, 0);
 	event(79, 1);
@@ -135,16 +105,14 @@ static void a_reboot_is_the_remedy_where_a_reset_would_be_too_little(void **stat
 	expect_condition(build_world_status(&world, 0), "Healthy", CONDITION_FALSE, "XID79");
 }
 
-static void events_come_newest_first_and_those_of_one_time_by_number(void **state)
+TEST(events_come_newest_first_and_those_of_one_time_by_number)
 {
-	(void)state;
 	static const struct {
 		int64_t code, seconds;
 	} rows[] = {{31, 1}, {48, 0}, {79, 0}, {95, -1}};
 	enum { N = ARRAY_SIZE(rows) };
 	for (size_t shift = 0; shift < 2 * N; shift++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		for (size_t i = 0; i < N; i++) {
 			size_t at = (shift < N ? shift + i : shift - i) % N;
@@ -156,9 +124,8 @@ static void events_come_newest_first_and_those_of_one_time_by_number(void **stat
 	}
 }
 
-static void an_event_without_tenants_lists_none(void **state)
+TEST(an_event_without_tenants_lists_none)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	event(79, 0);
 	publish();
@@ -166,9 +133,8 @@ static void an_event_without_tenants_lists_none(void **state)
 	assert_null(event_at(0)->tenants.items);
 }
 
-static void an_error_at_the_time_of_another_is_another(void **state)
+TEST(an_error_at_the_time_of_another_is_another)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	event(31, 0);
 	publish();
@@ -176,9 +142,8 @@ static void an_error_at_the_time_of_another_is_another(void **state)
 	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
 }
 
-static void an_event_lists_each_pod_that_held_the_device_once(void **state)
+TEST(an_event_lists_each_pod_that_held_the_device_once)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
 	build_world_book(&world, "uid-b", "second", build_world_replica(&world, 0, 1));
@@ -209,9 +174,8 @@ static void replace_a_while_nobody_watches(void)
 			build_world_uuid(&world, 0));
 }
 
-static void an_event_lists_who_held_the_device_when_it_happened(void **state)
+TEST(an_event_lists_who_held_the_device_when_it_happened)
 {
-	(void)state;
 	static const struct {
 		int64_t ms;
 		const char *tenants;
@@ -227,8 +191,7 @@ static void an_event_lists_who_held_the_device_when_it_happened(void **state)
 		{602001, "uid-b"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		replace_a_while_nobody_watches();
 		build_world_event(&world, build_world_uuid(&world, 0), 79,
 				  BUILD_WORLD_NOW + rows[i].ms);
@@ -240,17 +203,15 @@ static void an_event_lists_who_held_the_device_when_it_happened(void **state)
 }
 
 /* Whoever the pod was of which nothing is left but that it was there. */
-static void an_event_that_is_told_late_lists_who_had_left_before(void **state)
+TEST(an_event_that_is_told_late_lists_who_had_left_before)
 {
-	(void)state;
 	static const struct {
 		int64_t ms;
 		const char *tenants;
 	} rows[] = {{62000, "uid-a"}, {62001, ""}, {117999, ""}, {118000, "uid-b"}, {182000, "uid-b"},
 		    {182001, ""}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		for (int k = 0; k < 2; k++) {
 			const char *name = k == 0 ? "a" : "b";
@@ -272,7 +233,7 @@ static void an_event_that_is_told_late_lists_who_had_left_before(void **state)
 }
 
 /* The writes since then were not accepted: what is published still has pod a, which is gone or over. */
-static void an_event_does_not_list_whose_end_was_told_before_it(void **state)
+TEST(an_event_does_not_list_whose_end_was_told_before_it)
 {
 	static const struct join_end end = {VIEW_INIT("uid-a"), 40000};
 	static const struct {
@@ -281,8 +242,7 @@ static void an_event_does_not_list_whose_end_was_told_before_it(void **state)
 	} rows[] = {{20000, "uid-a"}, {22000, "uid-a"}, {22001, ""}, {60000, ""}};
 
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		build_world_run(&world, (struct build_pod){.name = "a"},
 				build_world_uuid(&world, 0));
@@ -302,9 +262,8 @@ static void an_event_does_not_list_whose_end_was_told_before_it(void **state)
 	}
 }
 
-static void each_event_has_a_list_of_its_own_which_stays(void **state)
+TEST(each_event_has_a_list_of_its_own_which_stays)
 {
-	(void)state;
 	replace_a_while_nobody_watches();
 	event(79, 60);
 	event(79, 660);
@@ -317,13 +276,11 @@ static void each_event_has_a_list_of_its_own_which_stays(void **state)
 	}
 }
 
-static void a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen(void **state)
+TEST(a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen)
 {
-	(void)state;
 	static const int64_t instants[] = {-2001, -2000, 0, 3600000};
 	for (size_t i = 0; i < ARRAY_SIZE(instants); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		build_world_run(&world, (struct build_pod){.name = "a", .is_unseen = true},
 				build_world_uuid(&world, 0));
@@ -334,9 +291,8 @@ static void a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen(void
 	}
 }
 
-static void the_start_of_a_pod_that_is_over_still_counts(void **state)
+TEST(the_start_of_a_pod_that_is_over_still_counts)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
 	publish();
@@ -346,9 +302,8 @@ static void the_start_of_a_pod_that_is_over_still_counts(void **state)
 	expect_texts(event_at(0)->tenants, "uid-a");
 }
 
-static void more_pods_may_have_left_than_are_remembered(void **state)
+TEST(more_pods_may_have_left_than_are_remembered)
 {
-	(void)state;
 	enum { N = LIMIT_RECENT_TENANTS + 2 };
 	build_world_shared(&world, 0, N);
 	for (unsigned i = 0; i < N; i++)
@@ -364,9 +319,8 @@ static void more_pods_may_have_left_than_are_remembered(void **state)
 	assert_int_equal(event_at(0)->tenants_left_out, 0);
 }
 
-static void who_held_the_card_in_another_node_did_not_in_this(void **state)
+TEST(who_held_the_card_in_another_node_did_not_in_this)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
 	publish();
@@ -382,9 +336,8 @@ static void who_held_the_card_in_another_node_did_not_in_this(void **state)
 	expect_texts(event_at(0)->tenants, "");
 }
 
-static void an_event_names_nobody_whom_the_api_does_not_know(void **state)
+TEST(an_event_names_nobody_whom_the_api_does_not_know)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
 	build_world_book(&world, "uid-ghost", "main", build_world_replica(&world, 0, 1));
@@ -406,9 +359,8 @@ static void an_event_names_nobody_whom_the_api_does_not_know(void **state)
 }
 
 /* Whatever its ID names: HAMi has given it another device, or this one. */
-static void an_event_does_not_name_a_pod_of_which_hami_tells_no_device(void **state)
+TEST(an_event_does_not_name_a_pod_of_which_hami_tells_no_device)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"},
 			build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
@@ -417,9 +369,8 @@ static void an_event_does_not_name_a_pod_of_which_hami_tells_no_device(void **st
 	expect_texts(event_at(0)->tenants, "");
 }
 
-static void an_event_does_not_name_who_only_stood_there_until_hami_told_the_device(void **state)
+TEST(an_event_does_not_name_who_only_stood_there_until_hami_told_the_device)
 {
-	(void)state;
 	const struct view id = build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr);
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
@@ -441,9 +392,8 @@ static void an_event_does_not_name_who_only_stood_there_until_hami_told_the_devi
 }
 
 /* It has the device itself, for whomever. */
-static void an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost(void **state)
+TEST(an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
@@ -458,9 +408,8 @@ static void an_event_names_a_reservation_for_nobody_known_that_the_books_have_lo
 	expect_texts(event_at(0)->tenants, "uid-r");
 }
 
-static void a_static_pod_has_one_uid_in_an_event(void **state)
+TEST(a_static_pod_has_one_uid_in_an_event)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_book(&world, "c0ffee", "main", build_world_uuid(&world, 0));
 	build_world_list(&world, "static", "main", build_world_uuid(&world, 0));
@@ -471,9 +420,8 @@ static void a_static_pod_has_one_uid_in_an_event(void **state)
 	expect_texts(event_at(0)->tenants, "uid-static");
 }
 
-static void the_pods_of_an_event_are_bounded(void **state)
+TEST(the_pods_of_an_event_are_bounded)
 {
-	(void)state;
 	build_world_shared(&world, 0, LIMIT_EVENT_TENANTS + 5);
 	for (unsigned i = 0; i < LIMIT_EVENT_TENANTS + 5; i++)
 		build_world_run(&world,
@@ -486,9 +434,8 @@ static void the_pods_of_an_event_are_bounded(void **state)
 }
 
 /* The last of them come after the event, or nobody says when they came. */
-static void pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event(void **state)
+TEST(pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event)
 {
-	(void)state;
 	enum { N = LIMIT_TENANTS + 8, LATE = 4 };
 	build_world_device(&world, 0);
 	build_world_shared(&world, 1, N);
@@ -512,9 +459,8 @@ static void pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event(void **
 }
 
 /* Those within the bound are in no book any more. */
-static void the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound(void **state)
+TEST(the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound)
 {
-	(void)state;
 	enum { N = LIMIT_TENANTS };
 	build_world_shared(&world, 0, N + 1);
 	for (unsigned i = 0; i < N; i++)
@@ -531,9 +477,8 @@ static void the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bou
 	assert_int_equal(event_at(0)->tenants_left_out, N + 1 - LIMIT_EVENT_TENANTS);
 }
 
-static void an_event_that_is_sent_again_is_the_same_event(void **state)
+TEST(an_event_that_is_sent_again_is_the_same_event)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
@@ -549,9 +494,8 @@ static void an_event_that_is_sent_again_is_the_same_event(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void only_the_newest_events_are_kept(void **state)
+TEST(only_the_newest_events_are_kept)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
 	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
@@ -563,9 +507,8 @@ static void only_the_newest_events_are_kept(void **state)
 	assert_true(event_at(LIMIT_HEALTH_EVENTS - 1)->time == BUILD_WORLD_NOW + 1);
 }
 
-static void as_many_kinds_of_errors_as_are_kept_can_be_reasons(void **state)
+TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	for (unsigned i = 0; i < LIMIT_HEALTH_EVENTS; i++)
 		build_world_event(&world, build_world_uuid(&world, 0), 1000 + i,
@@ -579,9 +522,8 @@ static void as_many_kinds_of_errors_as_are_kept_can_be_reasons(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void events_of_other_devices_and_other_kinds_are_not_this_ones(void **state)
+TEST(events_of_other_devices_and_other_kinds_are_not_this_ones)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	build_world_exclusive(&world, 1);
 	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
@@ -594,9 +536,8 @@ static void events_of_other_devices_and_other_kinds_are_not_this_ones(void **sta
 	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID48");
 }
 
-static void what_is_known_to_be_wrong_is_worse_than_not_knowing(void **state)
+TEST(what_is_known_to_be_wrong_is_worse_than_not_knowing)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
 	publish();
@@ -621,9 +562,8 @@ static void expect_well_with_events(uint32_t n_events)
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, n_events);
 }
 
-static void errors_before_the_boot_are_history(void **state)
+TEST(errors_before_the_boot_are_history)
 {
-	(void)state;
 	fall_off_the_bus();
 	world.report.events.count = 0;
 	world.input.booted_after = BUILD_WORLD_NOW - 1;
@@ -641,10 +581,8 @@ static void errors_before_the_boot_are_history(void **state)
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, 2);
 }
 
-static void an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted(
-	void **state)
+TEST(an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_event(&world, build_world_uuid(&world, 0), 0, 0);
 	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "XID0");
@@ -653,9 +591,8 @@ static void an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_
 	expect_well_with_events(1);
 }
 
-static void errors_before_the_device_came_back_are_history(void **state)
+TEST(errors_before_the_device_came_back_are_history)
 {
-	(void)state;
 	fall_off_the_bus();
 	world.report.devices.count = 0;
 	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
@@ -671,9 +608,8 @@ static void errors_before_the_device_came_back_are_history(void **state)
 	expect_well_with_events(1);
 }
 
-static void nvml_that_was_away_settles_no_error(void **state)
+TEST(nvml_that_was_away_settles_no_error)
 {
-	(void)state;
 	fall_off_the_bus();
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
 	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
@@ -682,9 +618,8 @@ static void nvml_that_was_away_settles_no_error(void **state)
 	expect_health(ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "XID79");
 }
 
-static void without_nvml_nothing_is_known(void **state)
+TEST(without_nvml_nothing_is_known)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	publish();
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
@@ -700,9 +635,8 @@ static void without_nvml_nothing_is_known(void **state)
 		    "the node's agent cannot read NVML");
 }
 
-static void without_memory_there_is_no_verdict(void **state)
+TEST(without_memory_there_is_no_verdict)
 {
-	(void)state;
 	struct devices devices;
 	struct facts facts;
 	struct slots slots;
@@ -724,9 +658,8 @@ static void without_memory_there_is_no_verdict(void **state)
 	arena_deinit(&small);
 }
 
-static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
+TEST(a_device_that_is_no_longer_on_offer_is_degraded)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
 	publish();
@@ -742,9 +675,8 @@ static void a_device_that_is_no_longer_on_offer_is_degraded(void **state)
 }
 
 /* It has nothing to offer then; otherwise a device that is not on offer is withdrawn. */
-static void a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn(void **state)
+TEST(a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn)
 {
-	(void)state;
 	static const struct {
 		bool is_mig;
 		unsigned n_partitions;
@@ -761,8 +693,7 @@ static void a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn(void **sta
 		 "NotAdvertised"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		publish();
 		world.report.devices.count = 0;
@@ -774,9 +705,8 @@ static void a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn(void **sta
 	}
 }
 
-static void a_kubelet_that_settles_withdraws_nothing(void **state)
+TEST(a_kubelet_that_settles_withdraws_nothing)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
 	publish();
@@ -789,20 +719,17 @@ static void a_kubelet_that_settles_withdraws_nothing(void **state)
 	expect_health(ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "NotAdvertised");
 }
 
-static void without_an_agent_nothing_is_known_of_health(void **state)
+TEST(without_an_agent_nothing_is_known_of_health)
 {
-	(void)state;
 	build_world_slice(&world, 0);
 	build_world_without_agent(&world);
 	expect_health(ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, "NoAgent");
 }
 
-static void a_device_is_withdrawn_by_either_book(void **state)
+TEST(a_device_is_withdrawn_by_either_book)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_exclusive(&world, 0);
 		publish();
 		build_world_offer_nothing(&world);
@@ -817,18 +744,16 @@ static void a_device_is_withdrawn_by_either_book(void **state)
 	}
 }
 
-static void one_id_on_offer_is_enough(void **state)
+TEST(one_id_on_offer_is_enough)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_offer(&world, build_world_replica(&world, 0, 1));
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
 }
 
-static void each_device_is_withdrawn_for_itself(void **state)
+TEST(each_device_is_withdrawn_for_itself)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_device(&world, 1);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 1));
@@ -836,9 +761,8 @@ static void each_device_is_withdrawn_for_itself(void **state)
 	expect_texts(build_world_status(&world, 1)->health.reasons, "NotAdvertised");
 }
 
-static void where_no_offer_is_known_none_is_withdrawn(void **state)
+TEST(where_no_offer_is_known_none_is_withdrawn)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	publish();
 	world.report.allocatable = (struct array){0};
@@ -846,9 +770,8 @@ static void where_no_offer_is_known_none_is_withdrawn(void **state)
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
 }
 
-static void a_dated_list_brings_no_device_back(void **state)
+TEST(a_dated_list_brings_no_device_back)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	publish();
 	world.report.devices.count = 0;
@@ -859,9 +782,8 @@ static void a_dated_list_brings_no_device_back(void **state)
 		      "DeviceMissing,NVMLUnavailable");
 }
 
-static void every_error_before_the_boot_is_history(void **state)
+TEST(every_error_before_the_boot_is_history)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	event(48, 0);
 	event(79, 1);
@@ -870,16 +792,14 @@ static void every_error_before_the_boot_is_history(void **state)
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
 }
 
-static void a_device_that_was_never_on_offer_was_not_withdrawn(void **state)
+TEST(a_device_that_was_never_on_offer_was_not_withdrawn)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	expect_health(ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, "");
 }
 
-static void sources_that_fail_withdraw_nothing(void **state)
+TEST(sources_that_fail_withdraw_nothing)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	publish();
 	build_world_offer_nothing(&world);
@@ -892,94 +812,54 @@ static void sources_that_fail_withdraw_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(an_event_lists_who_held_the_device_when_it_happened, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_event_that_is_told_late_lists_who_had_left_before,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_event_has_a_list_of_its_own_which_stays, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_start_of_a_pod_that_is_over_still_counts, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(more_pods_may_have_left_than_are_remembered, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(who_held_the_card_in_another_node_did_not_in_this, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_event_names_nobody_whom_the_api_does_not_know, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_does_not_name_a_pod_of_which_hami_tells_no_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_does_not_name_who_only_stood_there_until_hami_told_the_device, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(a_static_pod_has_one_uid_in_an_event, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		reasons_come_once_and_by_code_whatever_happened_first, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reboot_is_the_remedy_where_a_reset_would_be_too_little, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_event_does_not_list_whose_end_was_told_before_it,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_event_without_tenants_lists_none, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		events_come_newest_first_and_those_of_one_time_by_number, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_kubelet_that_settles_withdraws_nothing, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_error_at_the_time_of_another_is_another, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_device_is_withdrawn_by_either_book, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_an_agent_nothing_is_known_of_health, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(one_id_on_offer_is_enough, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_device_is_withdrawn_for_itself, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		where_no_offer_is_known_none_is_withdrawn, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_dated_list_brings_no_device_back, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(every_error_before_the_boot_is_history, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_with_nothing_against_it_is_healthy, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_class_of_error_has_its_state_and_remedy, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_worst_error_decides_and_all_are_reasons, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_lists_each_pod_that_held_the_device_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_pods_of_an_event_are_bounded, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_that_is_sent_again_is_the_same_event, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(only_the_newest_events_are_kept, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		as_many_kinds_of_errors_as_are_kept_can_be_reasons, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		events_of_other_devices_and_other_kinds_are_not_this_ones, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_known_to_be_wrong_is_worse_than_not_knowing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_nvml_nothing_is_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_is_no_longer_on_offer_is_degraded, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_was_never_on_offer_was_not_withdrawn, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(sources_that_fail_withdraw_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		errors_before_the_boot_are_history, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		errors_before_the_device_came_back_are_history, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		nvml_that_was_away_settles_no_error, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_there_is_no_verdict, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound, set_up,
-		tear_down),
+	cmocka_unit_test_set_up(an_event_lists_who_held_the_device_when_it_happened),
+	cmocka_unit_test_set_up(an_event_that_is_told_late_lists_who_had_left_before),
+	cmocka_unit_test_set_up(each_event_has_a_list_of_its_own_which_stays),
+	cmocka_unit_test_set_up(a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen),
+	cmocka_unit_test_set_up(the_start_of_a_pod_that_is_over_still_counts),
+	cmocka_unit_test_set_up(more_pods_may_have_left_than_are_remembered),
+	cmocka_unit_test_set_up(who_held_the_card_in_another_node_did_not_in_this),
+	cmocka_unit_test_set_up(an_event_names_nobody_whom_the_api_does_not_know),
+	cmocka_unit_test_set_up(an_event_does_not_name_a_pod_of_which_hami_tells_no_device),
+	cmocka_unit_test_set_up(an_event_does_not_name_who_only_stood_there_until_hami_told_the_device),
+	cmocka_unit_test_set_up(an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost),
+	cmocka_unit_test_set_up(a_static_pod_has_one_uid_in_an_event),
+	cmocka_unit_test_set_up(pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event),
+	cmocka_unit_test_set_up(reasons_come_once_and_by_code_whatever_happened_first),
+	cmocka_unit_test_set_up(a_reboot_is_the_remedy_where_a_reset_would_be_too_little),
+	cmocka_unit_test_set_up(an_event_does_not_list_whose_end_was_told_before_it),
+	cmocka_unit_test_set_up(an_event_without_tenants_lists_none),
+	cmocka_unit_test_set_up(events_come_newest_first_and_those_of_one_time_by_number),
+	cmocka_unit_test_set_up(an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted),
+	cmocka_unit_test_set_up(a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn),
+	cmocka_unit_test_set_up(a_kubelet_that_settles_withdraws_nothing),
+	cmocka_unit_test_set_up(an_error_at_the_time_of_another_is_another),
+	cmocka_unit_test_set_up(a_device_is_withdrawn_by_either_book),
+	cmocka_unit_test_set_up(without_an_agent_nothing_is_known_of_health),
+	cmocka_unit_test_set_up(one_id_on_offer_is_enough),
+	cmocka_unit_test_set_up(each_device_is_withdrawn_for_itself),
+	cmocka_unit_test_set_up(where_no_offer_is_known_none_is_withdrawn),
+	cmocka_unit_test_set_up(a_dated_list_brings_no_device_back),
+	cmocka_unit_test_set_up(every_error_before_the_boot_is_history),
+	cmocka_unit_test_set_up(a_device_with_nothing_against_it_is_healthy),
+	cmocka_unit_test_set_up(each_class_of_error_has_its_state_and_remedy),
+	cmocka_unit_test_set_up(the_worst_error_decides_and_all_are_reasons),
+	cmocka_unit_test_set_up(an_event_lists_each_pod_that_held_the_device_once),
+	cmocka_unit_test_set_up(the_pods_of_an_event_are_bounded),
+	cmocka_unit_test_set_up(an_event_that_is_sent_again_is_the_same_event),
+	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
+	cmocka_unit_test_set_up(as_many_kinds_of_errors_as_are_kept_can_be_reasons),
+	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
+	cmocka_unit_test_set_up(what_is_known_to_be_wrong_is_worse_than_not_knowing),
+	cmocka_unit_test_set_up(without_nvml_nothing_is_known),
+	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
+	cmocka_unit_test_set_up(a_device_that_was_never_on_offer_was_not_withdrawn),
+	cmocka_unit_test_set_up(sources_that_fail_withdraw_nothing),
+	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
+	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
+	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
+	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),
+	cmocka_unit_test_set_up(the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound),
 };
 
 TEST_MAIN(tests)

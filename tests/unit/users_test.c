@@ -1,37 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
+#define WORLD_PENDING_MS 10000 /* no longer than disagreement_ms */
+
 #include "lib/failing_malloc.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #include "base/limits.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	world.limits.pending_ms = world.limits.disagreement_ms; /* for those in no API server */
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 /* The agent sees processes; pod "a" holds device 0. */
 static void run_a(void)
@@ -41,21 +18,14 @@ static void run_a(void)
 	build_world_see_no_processes(&world);
 }
 
-static const struct attribution_status *publish_later(void)
-{
-	build_world_wait(&world, world.limits.disagreement_ms);
-	return publish();
-}
-
 static const struct attribution_user *user_at(const struct attribution_status *status, uint32_t i)
 {
 	assert_true(i < status->unallocated_users.count);
 	return ARRAY_AT(status->unallocated_users, struct attribution_user, i);
 }
 
-static void a_tenants_processes_and_memory_are_added_up(void **state)
+TEST(a_tenants_processes_and_memory_are_added_up)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	build_world_process(&world, 0, 2, "uid-a")->memory_mib = 23;
@@ -99,9 +69,8 @@ static void expect_processes(const struct attribution_status *status, int64_t fi
 	expect_users(status, "");
 }
 
-static void a_process_is_the_containers_whose_id_the_pods_status_tells(void **state)
+TEST(a_process_is_the_containers_whose_id_the_pods_status_tells)
 {
-	(void)state;
 	run_two("z");
 	build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("z");
 	expect_processes(publish_later(), 0, 1);
@@ -110,13 +79,11 @@ static void a_process_is_the_containers_whose_id_the_pods_status_tells(void **st
 	expect_processes(publish_later(), 1, 2);
 }
 
-static void which_of_two_containers_has_a_process_is_not_guessed(void **state)
+TEST(which_of_two_containers_has_a_process_is_not_guessed)
 {
-	(void)state;
 	static const char *const ids[] = {"z", "", "old"};
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		run_two(i == 1 ? "" : "z");
 		build_world_process(&world, 0, 1, "uid-a")->container_id = VIEW("a");
 		if (i != 1)
@@ -142,9 +109,8 @@ static void run_debug(void)
 	build_world_see_no_processes(&world);
 }
 
-static void of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its(void **state)
+TEST(of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its)
 {
-	(void)state;
 	static const char *const ids[] = {"id-main", ""};
 	run_debug();
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
@@ -158,8 +124,7 @@ static void of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_it
 /* Container main of pod "a" holds the device; the pod is so, with a container other by default. */
 static const struct attribution_status *run_beside(struct build_pod pod, const char *process_id)
 {
-	tear_down(NULL);
-	set_up(NULL);
+	start_anew();
 	build_world_exclusive(&world, 0);
 	pod.name = "a";
 	if (!pod.container)
@@ -173,9 +138,8 @@ static const struct attribution_status *run_beside(struct build_pod pod, const c
 }
 
 /* The status is told late: a process may be there before the ID of its container is. */
-static void a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witness(void **state)
+TEST(a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witness)
 {
-	(void)state;
 	static const struct {
 		struct build_pod pod;
 		const char *process_id;
@@ -225,9 +189,8 @@ static void a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witne
 	}
 }
 
-static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
+TEST(a_process_in_a_container_that_holds_nothing_is_a_user)
 {
-	(void)state;
 	run_debug();
 	build_world_process(&world, 0, 7, "uid-a")->container_id = VIEW("id-debug");
 	const struct attribution_status *status = publish_later();
@@ -245,9 +208,8 @@ static void a_process_in_a_container_that_holds_nothing_is_a_user(void **state)
 	expect_text(user_at(status, 0)->container, "debug");
 }
 
-static void the_container_of_a_user_is_the_one_that_was_told_last(void **state)
+TEST(the_container_of_a_user_is_the_one_that_was_told_last)
 {
-	(void)state;
 	static const struct {
 		const char *id, *container, *expected;
 	} rows[] = {{"", "x", ""}, {"id", "x", "x"}, {"id", "y", "y"}, {"", "y", "y"}};
@@ -272,9 +234,8 @@ static const struct build_pod looked_into = {.name = "a",
 					     .second = "main",
 					     .second_id = "id-main"};
 
-static void a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants(void **state)
+TEST(a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants)
 {
-	(void)state;
 	static const enum pod_container_state states[] = {POD_CONTAINER_RUNNING,
 							  POD_CONTAINER_TERMINATED};
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
@@ -293,17 +254,15 @@ static void a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants(
 	}
 }
 
-static void of_a_user_of_the_host_no_container_is_told(void **state)
+TEST(of_a_user_of_the_host_no_container_is_told)
 {
-	(void)state;
 	run_debug();
 	build_world_process(&world, 0, 7, "")->container_id = VIEW("id-debug");
 	assert_int_equal(user_at(publish_later(), 0)->container.len, 0);
 }
 
-static void a_process_in_a_third_container_leaves_the_tenants_numbers_known(void **state)
+TEST(a_process_in_a_third_container_leaves_the_tenants_numbers_known)
 {
-	(void)state;
 	const struct build_pod pod = {
 		.name = "a", .container = "zzz", .second = "debug", .second_id = "id-debug"};
 	build_world_shared(&world, 0, 2);
@@ -325,9 +284,8 @@ static void run_on_partitions(void)
 	build_world_see_no_processes(&world);
 }
 
-static void a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user(void **state)
+TEST(a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user)
 {
-	(void)state;
 	run_on_partitions();
 	build_world_process(&world, 0, 1, "uid-a")->partition = build_world_mig(&world, 0, 1);
 	build_world_process(&world, 0, 2, "uid-b")->partition = build_world_mig(&world, 0, 1);
@@ -341,9 +299,8 @@ static void a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user(void *
 	expect_users(status, "uid-a python3[1]");
 }
 
-static void a_process_is_the_containers_whose_partition_it_is_on(void **state)
+TEST(a_process_is_the_containers_whose_partition_it_is_on)
 {
-	(void)state;
 	const struct build_pod pod = {.name = "a", .container = "aaa", .second = "zzz"};
 	build_world_cut(&world, 0, 3);
 	for (unsigned i = 0; i < 3; i++)
@@ -357,13 +314,11 @@ static void a_process_is_the_containers_whose_partition_it_is_on(void **state)
 }
 
 /* A claim gave it two MIG devices; of one no slice tells the UUID, or of none. */
-static void whose_partition_is_not_known_may_be_on_any(void **state)
+TEST(whose_partition_is_not_known_may_be_on_any)
 {
-	(void)state;
 	enum { N = 2 };
 	for (unsigned unknown = 0; unknown <= N; unknown++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		build_world_cut(&world, 0, 3);
 		build_world_pod(&world, (struct build_pod){.name = "a"});
 		for (unsigned i = 0; i < N; i++) {
@@ -384,9 +339,8 @@ static void whose_partition_is_not_known_may_be_on_any(void **state)
 	}
 }
 
-static void a_tenant_that_is_only_carried_may_be_on_any_partition(void **state)
+TEST(a_tenant_that_is_only_carried_may_be_on_any_partition)
 {
-	(void)state;
 	run_a();
 	publish();
 	build_world_fail_list(&world);
@@ -396,9 +350,8 @@ static void a_tenant_that_is_only_carried_may_be_on_any_partition(void **state)
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
 }
 
-static void a_static_pods_processes_are_found_by_its_hash(void **state)
+TEST(a_static_pods_processes_are_found_by_its_hash)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "static", .hash = "c0ffee"},
 			build_world_uuid(&world, 0));
@@ -411,9 +364,8 @@ static void a_static_pods_processes_are_found_by_its_hash(void **state)
 	expect_users(status, "uid-other python3[2]");
 }
 
-static void a_holder_that_the_api_does_not_know_has_processes_too(void **state)
+TEST(a_holder_that_the_api_does_not_know_has_processes_too)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
 	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
@@ -426,9 +378,8 @@ static void a_holder_that_the_api_does_not_know_has_processes_too(void **state)
 	expect_users(status, "");
 }
 
-static void memory_that_moves_is_no_reason_to_write(void **state)
+TEST(memory_that_moves_is_no_reason_to_write)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	struct report_process *host = build_world_process(&world, 0, 2, "");
@@ -438,9 +389,8 @@ static void memory_that_moves_is_no_reason_to_write(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void that_a_process_was_seen_stays_true(void **state)
+TEST(that_a_process_was_seen_stays_true)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	publish_later();
@@ -452,9 +402,8 @@ static void that_a_process_was_seen_stays_true(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_tenant_that_only_its_processes_show_has_no_other_witness(void **state)
+TEST(a_tenant_that_only_its_processes_show_has_no_other_witness)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	publish_later();
@@ -468,9 +417,8 @@ static void a_tenant_that_only_its_processes_show_has_no_other_witness(void **st
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void the_witness_goes_behind_those_that_were_published(void **state)
+TEST(the_witness_goes_behind_those_that_were_published)
 {
-	(void)state;
 	static struct view published[] = {VIEW_INIT("Checkpoint")};
 	run_a();
 	publish();
@@ -484,9 +432,8 @@ static void the_witness_goes_behind_those_that_were_published(void **state)
 		     "Checkpoint,Processes");
 }
 
-static void the_processes_of_tenants_that_stay_are_counted_anew(void **state)
+TEST(the_processes_of_tenants_that_stay_are_counted_anew)
 {
-	(void)state;
 	build_world_shared(&world, 0, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		const char *name = build_world_text(&world, "p%u", i).ptr;
@@ -512,9 +459,8 @@ static void the_processes_of_tenants_that_stay_are_counted_anew(void **state)
 	}
 }
 
-static void a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while(void **state)
+TEST(a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 4711, "");
 	build_world_report(&world);
@@ -536,9 +482,8 @@ static void a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while(v
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_user_keeps_its_since_in_later_reports(void **state)
+TEST(a_user_keeps_its_since_in_later_reports)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "");
 	int64_t since = user_at(publish_later(), 0)->since;
@@ -551,9 +496,8 @@ static void a_user_keeps_its_since_in_later_reports(void **state)
 	expect_users(publish_later(), " python3[1], python3[2]");
 }
 
-static void each_user_waits_for_itself(void **state)
+TEST(each_user_waits_for_itself)
 {
-	(void)state;
 	run_a();
 	build_world_device(&world, 1);
 	build_world_process(&world, 0, 1, "uid-b");
@@ -569,9 +513,8 @@ static void each_user_waits_for_itself(void **state)
 	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
 }
 
-static void that_a_container_was_seen_says_nothing_of_a_process(void **state)
+TEST(that_a_container_was_seen_says_nothing_of_a_process)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_pod(&world, (struct build_pod){.name = "a",
 						   .container = "x[1]",
@@ -586,9 +529,8 @@ static void that_a_container_was_seen_says_nothing_of_a_process(void **state)
 	assert_int_equal(world.result.again_in_ms, world.limits.user_grace_ms);
 }
 
-static void a_number_that_another_pods_process_has_now_makes_a_new_user(void **state)
+TEST(a_number_that_another_pods_process_has_now_makes_a_new_user)
 {
-	(void)state;
 	run_a();
 	struct report_process *process = build_world_process(&world, 0, 1, "uid-b");
 	expect_users(publish_later(), "uid-b python3[1]");
@@ -599,9 +541,8 @@ static void a_number_that_another_pods_process_has_now_makes_a_new_user(void **s
 	assert_true(user_at(status, 0)->since == world.input.now_wall_ms);
 }
 
-static void a_pod_that_holds_no_slot_is_a_user_by_name(void **state)
+TEST(a_pod_that_holds_no_slot_is_a_user_by_name)
 {
-	(void)state;
 	run_a();
 	build_world_pod(&world, (struct build_pod){.name = "b", .wants_no_gpu = true});
 	build_world_process(&world, 0, 1, "uid-b");
@@ -622,9 +563,8 @@ static void a_pod_that_holds_no_slot_is_a_user_by_name(void **state)
 }
 
 /* It may have a slot, as the next report that is heard tells. */
-static void without_a_report_a_user_whose_pod_was_told_since_is_none(void **state)
+TEST(without_a_report_a_user_whose_pod_was_told_since_is_none)
 {
-	(void)state;
 	run_a();
 	build_world_pod(&world, (struct build_pod){.name = "b", .wants_no_gpu = true});
 	build_world_process(&world, 0, 1, "uid-b");
@@ -638,9 +578,8 @@ static void without_a_report_a_user_whose_pod_was_told_since_is_none(void **stat
 	expect_users(publish(), " python3[4],uid-b python3[1],uid-other python3[3]");
 }
 
-static void of_a_pod_there_may_be_no_more_than_its_uid_and_the_process(void **state)
+TEST(of_a_pod_there_may_be_no_more_than_its_uid_and_the_process)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a")->command = (struct view){0};
 	build_world_process(&world, 0, 2, "b")->command = (struct view){0};
@@ -651,9 +590,8 @@ static void of_a_pod_there_may_be_no_more_than_its_uid_and_the_process(void **st
 	expect_text(user_at(status, 0)->pod_name, "b");
 }
 
-static void a_process_that_outlives_its_pod_is_a_user_after_the_grace(void **state)
+TEST(a_process_that_outlives_its_pod_is_a_user_after_the_grace)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	publish_later();
@@ -673,9 +611,8 @@ static void a_process_that_outlives_its_pod_is_a_user_after_the_grace(void **sta
 	expect_users(publish(), "uid-a python3[1]");
 }
 
-static void a_process_that_was_last_listed_within_the_grace_is_no_user(void **state)
+TEST(a_process_that_was_last_listed_within_the_grace_is_no_user)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	publish_later();
@@ -686,17 +623,15 @@ static void a_process_that_was_last_listed_within_the_grace_is_no_user(void **st
 	expect_users(publish(), "");
 }
 
-static void the_server_of_mps_is_nobodys(void **state)
+TEST(the_server_of_mps_is_nobodys)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	build_world_process(&world, 0, 1, "uid-mps-daemon")->command = VIEW("nvidia-cuda-mps");
 	expect_users(publish_later(), "");
 }
 
-static void a_compute_mode_that_mps_needs_hides_nobody(void **state)
+TEST(a_compute_mode_that_mps_needs_hides_nobody)
 {
-	(void)state;
 	build_world_exclusive(&world, 0)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	build_world_process(&world, 0, 1, "")->command = VIEW("nvidia-cuda-mps");
 	const struct attribution_status *status = publish_later();
@@ -704,9 +639,8 @@ static void a_compute_mode_that_mps_needs_hides_nobody(void **state)
 	expect_users(status, " nvidia-cuda-mps[1]");
 }
 
-static void a_tenants_process_is_its_own_whatever_it_is_called(void **state)
+TEST(a_tenants_process_is_its_own_whatever_it_is_called)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a")->command = VIEW("nvidia-cuda-mps");
 	build_world_process(&world, 0, 2, "uid-a")->kind = REPORT_PROCESS_MPS;
@@ -714,9 +648,8 @@ static void a_tenants_process_is_its_own_whatever_it_is_called(void **state)
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 2);
 }
 
-static void a_client_of_mps_shows_that_its_server_is_there(void **state)
+TEST(a_client_of_mps_shows_that_its_server_is_there)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
 	struct report_process *server = build_world_process(&world, 0, 1, "uid-b");
@@ -737,9 +670,8 @@ static void a_client_of_mps_shows_that_its_server_is_there(void **state)
 	expect_users(publish_later(), "");
 }
 
-static void a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant(void **state)
+TEST(a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant)
 {
-	(void)state;
 	run_a();
 	publish_later();
 	build_world_remove_pod(&world, "uid-a");
@@ -768,8 +700,7 @@ static void a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant(void *
 /* Pods "a", then "b" were tenants of device 0; of "c" only the checkpoint knows still. */
 static void let_all_leave(bool is_booked)
 {
-	tear_down(NULL);
-	set_up(NULL);
+	start_anew();
 	run_a();
 	publish_later();
 	build_world_remove_pod(&world, "uid-a");
@@ -790,9 +721,8 @@ static void let_all_leave(bool is_booked)
 	build_world_process(&world, 0, 4, "uid-strange");
 }
 
-static void each_process_of_a_pod_that_left_has_the_grace(void **state)
+TEST(each_process_of_a_pod_that_left_has_the_grace)
 {
-	(void)state;
 	for (int is_booked = 0; is_booked < 2; is_booked++) {
 		let_all_leave(is_booked);
 		build_world_wait(&world, world.limits.disagreement_ms);
@@ -801,9 +731,8 @@ static void each_process_of_a_pod_that_left_has_the_grace(void **state)
 	}
 }
 
-static void of_a_pod_that_left_it_is_known_that_it_holds_nothing(void **state)
+TEST(of_a_pod_that_left_it_is_known_that_it_holds_nothing)
 {
-	(void)state;
 	for (int is_booked = 0; is_booked < 2; is_booked++) {
 		let_all_leave(is_booked);
 		build_world_pod(&world,
@@ -817,9 +746,8 @@ static void of_a_pod_that_left_it_is_known_that_it_holds_nothing(void **state)
 	}
 }
 
-static void who_the_api_places_on_another_node_gives_a_process_no_name(void **state)
+TEST(who_the_api_places_on_another_node_gives_a_process_no_name)
 {
-	(void)state;
 	static const struct {
 		const char *away[2];
 		const char *users;
@@ -830,8 +758,7 @@ static void who_the_api_places_on_another_node_gives_a_process_no_name(void **st
 		{{"uid-y", "uid-x"}, " python3[1], python3[2]"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		run_a();
 		build_world_process(&world, 0, 1, "uid-x");
 		build_world_process(&world, 0, 2, "uid-y");
@@ -842,9 +769,8 @@ static void who_the_api_places_on_another_node_gives_a_process_no_name(void **st
 	}
 }
 
-static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
+TEST(what_is_only_called_like_the_server_of_mps_is_a_user)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_process(&world, 0, 1, "")->command = VIEW("nvidia-cuda-mps-server");
 	expect_users(publish_later(), " nvidia-cuda-mps-server[1]");
@@ -857,9 +783,8 @@ static void what_is_only_called_like_the_server_of_mps_is_a_user(void **state)
 	expect_users(publish_later(), " nvidia-cuda-mps-server[2], python3[3]");
 }
 
-static void a_process_that_is_listed_twice_is_one(void **state)
+TEST(a_process_that_is_listed_twice_is_one)
 {
-	(void)state;
 	run_a();
 	for (int i = 0; i < 2; i++) {
 		const int kind = i ? REPORT_PROCESS_GRAPHICS : REPORT_PROCESS_COMPUTE;
@@ -877,9 +802,8 @@ static void a_process_that_is_listed_twice_is_one(void **state)
 	expect_users(status, " python3[2]");
 }
 
-static void while_processes_cannot_be_told_all_stays_as_it_was(void **state)
+TEST(while_processes_cannot_be_told_all_stays_as_it_was)
 {
-	(void)state;
 	static const struct {
 		int processes, nvml;
 		bool is_present;
@@ -916,9 +840,8 @@ static void while_processes_cannot_be_told_all_stays_as_it_was(void **state)
 	expect_users(publish(), " python3[2]");
 }
 
-static void before_they_could_ever_be_told_there_are_none(void **state)
+TEST(before_they_could_ever_be_told_there_are_none)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_process(&world, 0, 1, "");
 	world.report.sources.processes.state = REPORT_SOURCE_ERROR;
@@ -926,9 +849,8 @@ static void before_they_could_ever_be_told_there_are_none(void **state)
 	assert_int_equal(build_world_status(&world, 0)->unallocated_users_left_out, 0);
 }
 
-static void who_takes_the_sight_of_processes_away_wants_no_users(void **state)
+TEST(who_takes_the_sight_of_processes_away_wants_no_users)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	build_world_process(&world, 0, 2, "");
@@ -939,9 +861,8 @@ static void who_takes_the_sight_of_processes_away_wants_no_users(void **state)
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 0);
 }
 
-static void those_beyond_the_bound_are_counted_and_stay_so(void **state)
+TEST(those_beyond_the_bound_are_counted_and_stay_so)
 {
-	(void)state;
 	run_a();
 	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS + 3; i++)
 		build_world_process(&world, 0, 100 + i, "");
@@ -957,9 +878,8 @@ static void those_beyond_the_bound_are_counted_and_stay_so(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void as_many_as_the_bound_are_listed_and_none_is_left_out(void **state)
+TEST(as_many_as_the_bound_are_listed_and_none_is_left_out)
 {
-	(void)state;
 	run_a();
 	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS; i++) {
 		build_world_process(&world, 0, 100 + i, "");
@@ -971,9 +891,8 @@ static void as_many_as_the_bound_are_listed_and_none_is_left_out(void **state)
 	}
 }
 
-static void who_is_beyond_the_bound_of_the_tenants_is_no_user(void **state)
+TEST(who_is_beyond_the_bound_of_the_tenants_is_no_user)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_shared(&world, 1, LIMIT_TENANTS + 2);
 	for (unsigned i = 0; i < LIMIT_TENANTS + 2; i++) {
@@ -1001,10 +920,8 @@ static void who_is_beyond_the_bound_of_the_tenants_is_no_user(void **state)
 	expect_users(build_world_status(&world, 1), " python3[4]");
 }
 
-static void an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_tenants(
-	void **state)
+TEST(an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_tenants)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_shared(&world, 1, LIMIT_TENANTS + 2);
 	for (unsigned i = 0; i < LIMIT_TENANTS + 2; i++)
@@ -1024,9 +941,8 @@ static void an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_
 	expect_users(build_world_status(&world, 1), "uid-a python3[2]");
 }
 
-static void other_news_all_the_time_does_not_put_off_a_user(void **state)
+TEST(other_news_all_the_time_does_not_put_off_a_user)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 4711, "");
 	publish();
@@ -1039,9 +955,8 @@ static void other_news_all_the_time_does_not_put_off_a_user(void **state)
 	expect_users(publish(), " python3[4711]");
 }
 
-static void the_number_left_out_stays_whatever_is_new(void **state)
+TEST(the_number_left_out_stays_whatever_is_new)
 {
-	(void)state;
 	run_a();
 	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS + 6; i++)
 		build_world_process(&world, 0, 100 + i, "");
@@ -1064,9 +979,8 @@ static void the_number_left_out_stays_whatever_is_new(void **state)
 	assert_int_equal(status->unallocated_users_left_out, 5);
 }
 
-static void users_are_in_the_order_of_pod_and_process(void **state)
+TEST(users_are_in_the_order_of_pod_and_process)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 9, "uid-z");
 	build_world_process(&world, 0, 7, "");
@@ -1075,9 +989,8 @@ static void users_are_in_the_order_of_pod_and_process(void **state)
 	expect_users(publish_later(), " python3[6], python3[7],uid-z python3[8],uid-z python3[9]");
 }
 
-static void a_process_that_nobody_could_look_at_is_no_user(void **state)
+TEST(a_process_that_nobody_could_look_at_is_no_user)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 6, "")->command = (struct view){0};
 	build_world_process(&world, 0, 7, "");
@@ -1093,9 +1006,8 @@ static void hide_processes(unsigned n, const char *message)
 	world.report.sources.processes.message = view_from(message);
 }
 
-static void processes_that_the_agent_could_not_look_at_are_counted(void **state)
+TEST(processes_that_the_agent_could_not_look_at_are_counted)
 {
-	(void)state;
 	run_a();
 	hide_processes(2, "only 4096 processes are looked up");
 	assert_int_equal(publish()->unknown_processes, 0);
@@ -1115,18 +1027,16 @@ static void processes_that_the_agent_could_not_look_at_are_counted(void **state)
 	assert_int_equal(publish()->unknown_processes, 0);
 }
 
-static void a_process_that_has_only_ended_or_just_begun_is_not_counted(void **state)
+TEST(a_process_that_has_only_ended_or_just_begun_is_not_counted)
 {
-	(void)state;
 	run_a();
 	hide_processes(1, "");
 	assert_int_equal(publish_later()->unknown_processes, 0);
 	assert_int_equal(world.result.n_doubts, 0);
 }
 
-static void the_unknown_processes_of_each_device_wait_for_themselves(void **state)
+TEST(the_unknown_processes_of_each_device_wait_for_themselves)
 {
-	(void)state;
 	run_a();
 	build_world_device(&world, 1);
 	build_world_see_no_processes(&world);
@@ -1147,9 +1057,8 @@ static void the_unknown_processes_of_each_device_wait_for_themselves(void **stat
 	assert_int_equal(publish()->unknown_processes, 1);
 }
 
-static void who_takes_the_sight_of_processes_away_wants_none_counted(void **state)
+TEST(who_takes_the_sight_of_processes_away_wants_none_counted)
 {
-	(void)state;
 	run_a();
 	hide_processes(1, "some processes cannot be looked at");
 	assert_int_equal(publish_later()->unknown_processes, 1);
@@ -1157,18 +1066,16 @@ static void who_takes_the_sight_of_processes_away_wants_none_counted(void **stat
 	assert_int_equal(publish()->unknown_processes, 0);
 }
 
-static void a_long_name_is_cut(void **state)
+TEST(a_long_name_is_cut)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 4194304, "")->command = build_world_text(&world, "%080d", 0);
 	struct view process = user_at(publish_later(), 0)->process;
 	assert_int_equal(process.len, 64 + sizeof("[4194304]") - 1);
 }
 
-static void a_name_is_as_long_as_it_is_up_to_the_bound(void **state)
+TEST(a_name_is_as_long_as_it_is_up_to_the_bound)
 {
-	(void)state;
 	static const size_t lens[] = {1, 63, 64, 65};
 	run_a();
 	struct report_process *process = build_world_process(&world, 0, 1, "");
@@ -1193,10 +1100,8 @@ static void flood(unsigned n)
 }
 
 /* The checkpoint was read before the pod was admitted, and the List after that. */
-static void however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_differ(
-	void **state)
+TEST(however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_differ)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
 	build_world_see_no_processes(&world);
@@ -1219,9 +1124,8 @@ static void however_many_users_there_are_a_new_pods_witnesses_are_not_believed_t
 		      ATTRIBUTION_CONFIDENCE_DISPUTED);
 }
 
-static void the_users_of_a_device_do_not_hide_those_of_another(void **state)
+TEST(the_users_of_a_device_do_not_hide_those_of_another)
 {
-	(void)state;
 	run_a();
 	build_world_device(&world, 1);
 	build_world_see_no_processes(&world);
@@ -1235,9 +1139,8 @@ static void the_users_of_a_device_do_not_hide_those_of_another(void **state)
 	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
 }
 
-static void who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time(void **state)
+TEST(who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time)
 {
-	(void)state;
 	run_a();
 	flood(0);
 	const struct attribution_status *status = publish();
@@ -1258,9 +1161,8 @@ static void who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time(void
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_process_of_a_pod_on_another_node_is_refused_and_nobodys(void **state)
+TEST(a_process_of_a_pod_on_another_node_is_refused_and_nobodys)
 {
-	(void)state;
 	run_a();
 	build_world_move_away(&world, "uid-victim");
 	build_world_move_away(&world, "uid-bystander");
@@ -1283,9 +1185,8 @@ static void a_process_of_a_pod_on_another_node_is_refused_and_nobodys(void **sta
 	assert_int_equal(world.result.claims_refused, 0);
 }
 
-static void of_a_pod_that_is_here_no_process_is_refused(void **state)
+TEST(of_a_pod_that_is_here_no_process_is_refused)
 {
-	(void)state;
 	run_a();
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	build_world_move_away(&world, "uid-b");
@@ -1321,9 +1222,8 @@ static void expect_all_or_no_memory(void)
 	}
 }
 
-static void no_process_is_left_out_for_want_of_memory(void **state)
+TEST(no_process_is_left_out_for_want_of_memory)
 {
-	(void)state;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-a");
 	for (unsigned i = 2; i < 10; i++)
@@ -1337,9 +1237,8 @@ static void no_process_is_left_out_for_want_of_memory(void **state)
 }
 
 /* It may hold the device by what is in no book that could be matched with it: by KAI, or a claim. */
-static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void **state)
+TEST(whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is)
 {
-	(void)state;
 	world.limits.pending_ms = world.limits.disagreement_ms + 1000;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-b");
@@ -1353,9 +1252,8 @@ static void whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is(void 
 	expect_users(publish(), " python3[2],uid-b python3[1],uid-c python3[3]");
 }
 
-static void nobody_is_a_user_before_the_time_of_a_disagreement(void **state)
+TEST(nobody_is_a_user_before_the_time_of_a_disagreement)
 {
-	(void)state;
 	world.limits.pending_ms = world.limits.disagreement_ms - 1000;
 	run_a();
 	build_world_process(&world, 0, 1, "uid-b");
@@ -1366,12 +1264,10 @@ static void nobody_is_a_user_before_the_time_of_a_disagreement(void **state)
 }
 
 /* The API server tells of a pod and of its claims one after the other. */
-static void who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is(void **state)
+TEST(who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is)
 {
-	(void)state;
 	for (int has_claim = 0; has_claim < 2; has_claim++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		run_a();
 		build_world_process(&world, 0, 1, "uid-b");
 		publish();
@@ -1382,9 +1278,8 @@ static void who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is(void *
 	}
 }
 
-static void a_process_of_a_pod_that_is_over_has_the_grace(void **state)
+TEST(a_process_of_a_pod_that_is_over_has_the_grace)
 {
-	(void)state;
 	run_a();
 	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_FAILED});
 	build_world_process(&world, 0, 1, "uid-b");
@@ -1395,9 +1290,8 @@ static void a_process_of_a_pod_that_is_over_has_the_grace(void **state)
 	expect_users(publish(), "uid-b python3[1]");
 }
 
-static void where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for(void **state)
+TEST(where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for)
 {
-	(void)state;
 	world.limits.pending_ms = 60000;
 	run_a();
 	build_world_slice(&world, 0);
@@ -1408,9 +1302,8 @@ static void where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for(void *
 	expect_users(publish(), "uid-strange python3[1]");
 }
 
-static void of_a_pod_that_the_api_does_not_know_no_container_is_borne_out(void **state)
+TEST(of_a_pod_that_the_api_does_not_know_no_container_is_borne_out)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
 	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
@@ -1433,145 +1326,76 @@ static void of_a_pod_that_the_api_does_not_know_no_container_is_borne_out(void *
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(a_tenants_processes_and_memory_are_added_up, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_process_is_the_containers_whose_id_the_pods_status_tells,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(which_of_two_containers_has_a_process_is_not_guessed,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witness, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(a_process_in_a_container_that_holds_nothing_is_a_user,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_tenants, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(of_a_user_of_the_host_no_container_is_told, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_in_a_third_container_leaves_the_tenants_numbers_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_is_the_containers_whose_partition_it_is_on,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(whose_partition_is_not_known_may_be_on_any, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_that_is_only_carried_may_be_on_any_partition,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_compute_mode_that_mps_needs_hides_nobody, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_tenants_process_is_its_own_whatever_it_is_called, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_static_pods_processes_are_found_by_its_hash, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_holder_that_the_api_does_not_know_has_processes_too,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(memory_that_moves_is_no_reason_to_write, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(that_a_process_was_seen_stays_true, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(a_user_keeps_its_since_in_later_reports, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_holds_no_slot_is_a_user_by_name, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_process_that_outlives_its_pod_is_a_user_after_the_grace,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_that_was_last_listed_within_the_grace_is_no_user,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_server_of_mps_is_nobodys, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_client_of_mps_shows_that_its_server_is_there, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_the_api_places_on_another_node_gives_a_process_no_name,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_is_only_called_like_the_server_of_mps_is_a_user,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_that_is_listed_twice_is_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(while_processes_cannot_be_told_all_stays_as_it_was, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(before_they_could_ever_be_told_there_are_none, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(who_takes_the_sight_of_processes_away_wants_no_users,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_stay_so, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(other_news_all_the_time_does_not_put_off_a_user, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(the_number_left_out_stays_whatever_is_new, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(users_are_in_the_order_of_pod_and_process, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_process_that_nobody_could_look_at_is_no_user, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(processes_that_the_agent_could_not_look_at_are_counted,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_that_has_only_ended_or_just_begun_is_not_counted,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_unknown_processes_of_each_device_wait_for_themselves,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_takes_the_sight_of_processes_away_wants_none_counted,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_long_name_is_cut, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_tenant_that_only_its_processes_show_has_no_other_witness,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_witness_goes_behind_those_that_were_published, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(the_processes_of_tenants_that_stay_are_counted_anew, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(each_user_waits_for_itself, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(that_a_container_was_seen_says_nothing_of_a_process, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_number_that_another_pods_process_has_now_makes_a_new_user,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_a_report_a_user_whose_pod_was_told_since_is_none, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_a_pod_there_may_be_no_more_than_its_uid_and_the_process,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_process_of_a_pod_that_left_has_the_grace, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(of_a_pod_that_left_it_is_known_that_it_holds_nothing,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(nobody_is_a_user_before_the_time_of_a_disagreement, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(the_container_of_a_user_is_the_one_that_was_told_last,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(as_many_as_the_bound_are_listed_and_none_is_left_out,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_is_beyond_the_bound_of_the_tenants_is_no_user, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_name_is_as_long_as_it_is_up_to_the_bound, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_of_a_pod_that_is_over_has_the_grace, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_a_pod_that_the_api_does_not_know_no_container_is_borne_out, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_differ,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_users_of_a_device_do_not_hide_those_of_another, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_process_of_a_pod_on_another_node_is_refused_and_nobodys,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_a_pod_that_is_here_no_process_is_refused, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(no_process_is_left_out_for_want_of_memory, set_up,
-					tear_down),
+	cmocka_unit_test_set_up(a_tenants_processes_and_memory_are_added_up),
+	cmocka_unit_test_set_up(a_process_is_the_containers_whose_id_the_pods_status_tells),
+	cmocka_unit_test_set_up(which_of_two_containers_has_a_process_is_not_guessed),
+	cmocka_unit_test_set_up(of_a_pod_with_one_tenant_a_process_whose_container_is_not_told_is_its),
+	cmocka_unit_test_set_up(a_process_that_may_be_in_a_container_that_has_just_begun_is_no_witness),
+	cmocka_unit_test_set_up(a_process_in_a_container_that_holds_nothing_is_a_user),
+	cmocka_unit_test_set_up(a_process_in_an_ephemeral_container_is_a_user_and_never_the_tenants),
+	cmocka_unit_test_set_up(an_ephemeral_container_is_a_user_whoever_is_beyond_the_bound_of_the_tenants),
+	cmocka_unit_test_set_up(of_a_user_of_the_host_no_container_is_told),
+	cmocka_unit_test_set_up(a_process_in_a_third_container_leaves_the_tenants_numbers_known),
+	cmocka_unit_test_set_up(a_process_on_a_partition_that_its_pod_does_not_hold_is_a_user),
+	cmocka_unit_test_set_up(a_process_is_the_containers_whose_partition_it_is_on),
+	cmocka_unit_test_set_up(whose_partition_is_not_known_may_be_on_any),
+	cmocka_unit_test_set_up(a_tenant_that_is_only_carried_may_be_on_any_partition),
+	cmocka_unit_test_set_up(a_compute_mode_that_mps_needs_hides_nobody),
+	cmocka_unit_test_set_up(a_tenants_process_is_its_own_whatever_it_is_called),
+	cmocka_unit_test_set_up(a_static_pods_processes_are_found_by_its_hash),
+	cmocka_unit_test_set_up(a_holder_that_the_api_does_not_know_has_processes_too),
+	cmocka_unit_test_set_up(memory_that_moves_is_no_reason_to_write),
+	cmocka_unit_test_set_up(that_a_process_was_seen_stays_true),
+	cmocka_unit_test_set_up(a_process_of_the_host_is_a_user_when_it_has_been_there_for_a_while),
+	cmocka_unit_test_set_up(a_user_keeps_its_since_in_later_reports),
+	cmocka_unit_test_set_up(a_pod_that_holds_no_slot_is_a_user_by_name),
+	cmocka_unit_test_set_up(a_process_that_outlives_its_pod_is_a_user_after_the_grace),
+	cmocka_unit_test_set_up(a_process_that_was_last_listed_within_the_grace_is_no_user),
+	cmocka_unit_test_set_up(the_server_of_mps_is_nobodys),
+	cmocka_unit_test_set_up(a_client_of_mps_shows_that_its_server_is_there),
+	cmocka_unit_test_set_up(a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant),
+	cmocka_unit_test_set_up(who_the_api_places_on_another_node_gives_a_process_no_name),
+	cmocka_unit_test_set_up(what_is_only_called_like_the_server_of_mps_is_a_user),
+	cmocka_unit_test_set_up(a_process_that_is_listed_twice_is_one),
+	cmocka_unit_test_set_up(while_processes_cannot_be_told_all_stays_as_it_was),
+	cmocka_unit_test_set_up(before_they_could_ever_be_told_there_are_none),
+	cmocka_unit_test_set_up(who_takes_the_sight_of_processes_away_wants_no_users),
+	cmocka_unit_test_set_up(those_beyond_the_bound_are_counted_and_stay_so),
+	cmocka_unit_test_set_up(other_news_all_the_time_does_not_put_off_a_user),
+	cmocka_unit_test_set_up(the_number_left_out_stays_whatever_is_new),
+	cmocka_unit_test_set_up(users_are_in_the_order_of_pod_and_process),
+	cmocka_unit_test_set_up(a_process_that_nobody_could_look_at_is_no_user),
+	cmocka_unit_test_set_up(processes_that_the_agent_could_not_look_at_are_counted),
+	cmocka_unit_test_set_up(a_process_that_has_only_ended_or_just_begun_is_not_counted),
+	cmocka_unit_test_set_up(the_unknown_processes_of_each_device_wait_for_themselves),
+	cmocka_unit_test_set_up(who_takes_the_sight_of_processes_away_wants_none_counted),
+	cmocka_unit_test_set_up(a_long_name_is_cut),
+	cmocka_unit_test_set_up(a_tenant_that_only_its_processes_show_has_no_other_witness),
+	cmocka_unit_test_set_up(the_witness_goes_behind_those_that_were_published),
+	cmocka_unit_test_set_up(the_processes_of_tenants_that_stay_are_counted_anew),
+	cmocka_unit_test_set_up(each_user_waits_for_itself),
+	cmocka_unit_test_set_up(that_a_container_was_seen_says_nothing_of_a_process),
+	cmocka_unit_test_set_up(a_number_that_another_pods_process_has_now_makes_a_new_user),
+	cmocka_unit_test_set_up(without_a_report_a_user_whose_pod_was_told_since_is_none),
+	cmocka_unit_test_set_up(of_a_pod_there_may_be_no_more_than_its_uid_and_the_process),
+	cmocka_unit_test_set_up(each_process_of_a_pod_that_left_has_the_grace),
+	cmocka_unit_test_set_up(of_a_pod_that_left_it_is_known_that_it_holds_nothing),
+	cmocka_unit_test_set_up(nobody_is_a_user_before_the_time_of_a_disagreement),
+	cmocka_unit_test_set_up(the_container_of_a_user_is_the_one_that_was_told_last),
+	cmocka_unit_test_set_up(as_many_as_the_bound_are_listed_and_none_is_left_out),
+	cmocka_unit_test_set_up(who_is_beyond_the_bound_of_the_tenants_is_no_user),
+	cmocka_unit_test_set_up(a_name_is_as_long_as_it_is_up_to_the_bound),
+	cmocka_unit_test_set_up(whom_the_api_server_does_not_know_is_waited_for_as_a_tenant_is),
+	cmocka_unit_test_set_up(who_was_a_user_before_it_was_known_may_be_a_tenant_once_it_is),
+	cmocka_unit_test_set_up(a_process_of_a_pod_that_is_over_has_the_grace),
+	cmocka_unit_test_set_up(where_claims_are_used_a_pod_that_is_not_told_of_is_waited_for),
+	cmocka_unit_test_set_up(of_a_pod_that_the_api_does_not_know_no_container_is_borne_out),
+	cmocka_unit_test_set_up(however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_differ),
+	cmocka_unit_test_set_up(the_users_of_a_device_do_not_hide_those_of_another),
+	cmocka_unit_test_set_up(who_finds_no_room_is_counted_only_when_it_was_seen_for_its_time),
+	cmocka_unit_test_set_up(a_process_of_a_pod_on_another_node_is_refused_and_nobodys),
+	cmocka_unit_test_set_up(of_a_pod_that_is_here_no_process_is_refused),
+	cmocka_unit_test_set_up(no_process_is_left_out_for_want_of_memory),
 };
 
 TEST_MAIN(tests)
