@@ -120,8 +120,8 @@ static void start(void)
 	for (unsigned n = 0; n < 3; n++)
 		build_world_exclusive(&world, n);
 	build_world_see_no_processes(&world);
-	build_world_run(&world, (struct build_pod){.name = "p"}, build_world_uuid(&world, 0));
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_run(&world, POD("p"), build_world_uuid(&world, 0));
+	build_world_pod(&world, POD("b"));
 }
 
 TEST(who_may_hold_the_device_is_no_user_of_it)
@@ -250,7 +250,7 @@ TEST(somebody_unknown_on_another_device_makes_nobody_a_tenant_here)
 {
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	build_world_pod(&world, POD("b"));
 	build_world_process(&world, 1, 1, "uid-b");
 	build_world_list(&world, "x", "main", build_world_uuid(&world, 0));
 	publish();
@@ -285,7 +285,7 @@ TEST(without_a_checkpoint_an_init_container_may_hold_what_its_pod_does)
 TEST(no_list_has_init_containers_or_names_whom_nobody_knows)
 {
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_run(&world, POD("a"), build_world_uuid(&world, 0));
 	build_world_see_no_processes(&world);
 	build_world_fail_book(&world);
 	build_world_pod(&world,
@@ -328,7 +328,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(who_may_hold_the_device_is_no_user_of_it),
 	cmocka_unit_test_set_up(somebody_unknown_on_another_device_makes_nobody_a_tenant_here),
 	cmocka_unit_test_set_up(without_a_checkpoint_an_init_container_may_hold_what_its_pod_does),
-	cmocka_unit_test_set_up(an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open),
+	cmocka_unit_test_set_up(
+		an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open),
 	cmocka_unit_test_set_up(no_list_has_init_containers_or_names_whom_nobody_knows),
 };
 
