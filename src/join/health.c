@@ -112,9 +112,9 @@ static void add_stay(struct judge *judge, struct view uid, int64_t since, int64_
  */
 static void add_tenants(struct judge *judge, struct array tenants, bool are_there)
 {
-	for (uint32_t i = 0; i < tenants.count; i++) {
-		const struct attribution_tenant *tenant = ARRAY_AT(tenants,
-								   struct attribution_tenant, i);
+	const struct attribution_tenant *tenant = tenants.items;
+
+	for (uint32_t i = 0; i < tenants.count; i++, tenant++) {
 		int64_t until = INT64_MAX;
 
 		if (tenant->phase == ATTRIBUTION_PHASE_PENDING ||
@@ -128,12 +128,18 @@ static void add_tenants(struct judge *judge, struct array tenants, bool are_ther
 	}
 }
 
+static int by_pod(const void *a, const void *b)
+{
+	return view_compare(((const struct stay *)a)->pod_uid, ((const struct stay *)b)->pod_uid);
+}
+
 /* Facts name tenants that the list has no room for too: of these only their start is known. */
 static int collect_stays(struct judge *judge, struct error *err)
 {
 	const struct array published = judge->before ? judge->before->status->tenants
 						     : (struct array){0};
 	const struct array listed = judge->tenants->listed, recent = judge->tenants->recent;
+	const struct attribution_past_tenant *past = recent.items;
 	size_t n_facts;
 	const struct fact *facts = facts_of(judge->facts, judge->index, &n_facts);
 	size_t cap = published.count + listed.count + recent.count + n_facts;
@@ -147,18 +153,11 @@ static int collect_stays(struct judge *judge, struct error *err)
 			add_stay(judge, facts[i].owner->pod_uid, 0, INT64_MAX);
 	add_tenants(judge, published, false);
 	/* Those that left did so on this node, unless the card comes from another. */
-	for (uint32_t i = 0; i < recent.count && !judge->device->is_taken; i++) {
-		const struct attribution_past_tenant *past = ARRAY_AT(
-			recent, struct attribution_past_tenant, i);
+	for (uint32_t i = 0; i < recent.count && !judge->device->is_taken; i++, past++)
 		add_stay(judge, past->pod_uid, past->since, past->until + TOLD_LATE_MS);
-	}
 	assert(judge->n_stays <= cap);
+	qsort(judge->stays, judge->n_stays, sizeof(*judge->stays), by_pod);
 	return 0;
-}
-
-static int by_pod(const void *a, const void *b)
-{
-	return view_compare(((const struct stay *)a)->pod_uid, ((const struct stay *)b)->pod_uid);
 }
 
 static bool held_then(const struct stay *stay, int64_t time)
@@ -207,12 +206,10 @@ static int by_time(const void *a, const void *b)
 
 static bool has_event(struct array events, int64_t time, int64_t code)
 {
-	for (uint32_t i = 0; i < events.count; i++) {
-		const struct attribution_health_event *event = ARRAY_AT(
-			events, struct attribution_health_event, i);
+	const struct attribution_health_event *event = events.items;
+	for (uint32_t i = 0; i < events.count; i++, event++)
 		if (event->time == time && event->xid == code)
 			return true;
-	}
 	return false;
 }
 
@@ -224,11 +221,8 @@ static int add_event(struct judge *judge, const struct report_event *event, stru
 	if (event->type != REPORT_EVENT_XID || has_event(known, event->time, event->code) ||
 	    devices_find(judge->facts->devices, event->uuid).device != judge->device)
 		return 0;
-	if (!judge->stays) {
-		if (collect_stays(judge, err) < 0)
-			return -1;
-		qsort(judge->stays, judge->n_stays, sizeof(*judge->stays), by_pod);
-	}
+	if (!judge->stays && collect_stays(judge, err) < 0)
+		return -1;
 	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.time = event->time,
