@@ -342,10 +342,9 @@ static bool has_claimed(const struct facts *facts, size_t device)
 /* It was counted, and not by IDs: it is idle, and slices cannot be read. */
 static bool was_sliced(const struct facts *facts, size_t device)
 {
-	const struct attribution_status *published = devices_published(
-		&facts->devices->devices[device]);
-	return facts->input->grants_unknown && published && published->slots.total > 0 &&
-	       sharing_is_without_ids(&published->sharing);
+	const struct previous *published = facts->devices->devices[device].published;
+	return facts->input->grants_unknown && published && published->status->slots.total > 0 &&
+	       sharing_is_without_ids(published->evidence);
 }
 
 bool claimant_is_sliced(const struct facts *facts, size_t device)

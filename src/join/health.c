@@ -351,7 +351,7 @@ static bool is_withdrawn(const struct judge *judge)
 {
 	const struct facts *facts = judge->facts;
 	size_t n_slots;
-	const struct slot *slots = slot_items(judge->slots, judge->index, &n_slots);
+	const struct slot *slots = slots_of(judge->slots, judge->index, &n_slots);
 
 	for (size_t i = 0; i < n_slots; i++)
 		if (slots[i].is_offered)

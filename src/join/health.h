@@ -19,7 +19,7 @@
  *          counted; LIMIT_HEALTH_REASONS.
  */
 
-#include "join/slot.h"
+#include "join/slots.h"
 #include "join/tenant.h"
 
 struct health {

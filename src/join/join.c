@@ -2,7 +2,7 @@
 
 /*
  * One join is: which devices (devices), who holds what by the kubelet's books (holding), which slots
- * there are (slot); and then for each device its tenants, its sharing, its layout, its health and
+ * there are (slots); and then for each device its tenants, its sharing, its layout, its health and
  * its conditions, each in a module of its own. What is decided here is whether this node may speak
  * for a device at all, and whether anything is to be written.
  *
@@ -39,6 +39,7 @@ struct findings {
 	struct unplaced unplaced;
 	struct view overlap;
 	struct users users;
+	struct sharing sharing;
 	struct health health;
 };
 
@@ -137,15 +138,18 @@ static int find_holders(struct joiner *joiner, size_t index, int mode, struct fi
 	return 0;
 }
 
-static int compute_layout(struct joiner *joiner, size_t index, const struct tenants *tenants,
+/* How the device is shared and cut. */
+static int compute_layout(struct joiner *joiner, size_t index, struct findings *findings,
 			  struct attribution_status *status, struct error *err)
 {
-	if (layout_describe(&joiner->facts, index, joiner->arena, &status->device, err) < 0 ||
-	    layout_partition(&joiner->facts, &joiner->slots, index, joiner->arena,
-			     &status->partitions, err) < 0)
+	const struct subject subject = slots_subject(&joiner->facts, &joiner->slots, index,
+						     joiner->arena);
+	if (sharing_conclude(&subject, &findings->tenants, &findings->sharing, err) < 0 ||
+	    sharing_write(&findings->sharing, joiner->arena, &status->sharing, err) < 0 ||
+	    layout_describe(&subject, &status->device, err) < 0 ||
+	    layout_partition(&subject, &status->partitions, err) < 0)
 		return -1;
-	return layout_count(&joiner->facts, &joiner->slots, index, tenants, joiner->arena,
-			    &status->slots, err);
+	return layout_count(&subject, &findings->tenants, &status->slots, err);
 }
 
 static bool are_claims_old(const struct joiner *joiner, size_t index)
@@ -163,7 +167,7 @@ static int compute_conditions(struct joiner *joiner, size_t index, const struct 
 		.is_settling = joiner->facts.is_settling,
 		.is_duplicate = is_duplicate(joiner, device),
 		.is_nameless = claimant_is_nameless(joiner->input, device),
-		.is_unread = joiner->is_unread && sharing_is_without_ids(&status->sharing),
+		.is_unread = joiner->is_unread && sharing_is_without_ids(findings->sharing.evidence),
 		.are_claims_old = are_claims_old(joiner, index),
 		.pods_age = joiner->input->pods_age,
 		.is_book_readable = joiner->facts.list == BOOK_OK ||
@@ -206,13 +210,11 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 		.intent = {.state = intent_of(joiner->input)},
 	};
 	if (tenant_resolve(&joiner->facts, index, joiner->arena, &findings.tenants, err) < 0 ||
-	    sharing_conclude(&joiner->facts, &joiner->slots, index, &findings.tenants,
-			     joiner->arena, &status->sharing, err) < 0 ||
+	    compute_layout(joiner, index, &findings, status, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    health_judge(&(struct health_device){&joiner->facts, &joiner->slots, index,
 						 &findings.tenants},
 			 joiner->arena, &findings.health, err) < 0 ||
-	    compute_layout(joiner, index, &findings.tenants, status, err) < 0 ||
 	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
 			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
 			 err) < 0)
@@ -257,6 +259,8 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 {
 	const struct device *device = &joiner->devices.devices[index];
 	const struct attribution_status *published = devices_published(device);
+	const struct subject subject = slots_subject(&joiner->facts, &joiner->slots, index,
+						     joiner->arena);
 	struct findings findings;
 
 	assert(published && !joiner->input->report);
@@ -267,8 +271,7 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 		status->device.minor = claimant_number(joiner->input, device);
 	if (tenant_resolve(&joiner->facts, index, joiner->arena, &findings.tenants, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
-	    layout_count(&joiner->facts, &joiner->slots, index, &findings.tenants, joiner->arena,
-			 &status->slots, err) < 0 ||
+	    layout_count(&subject, &findings.tenants, &status->slots, err) < 0 ||
 	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
 			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
 			 err) < 0 ||
@@ -526,7 +529,7 @@ static int read_input(struct joiner *joiner, struct error *err)
 	if (devices_make(joiner->input, joiner->arena, &joiner->devices, err) < 0 ||
 	    facts_read(joiner->input, &joiner->devices, joiner->arena, &joiner->facts, err) <
 		    0 ||
-	    slot_collect(&joiner->facts, joiner->arena, &joiner->slots, err) < 0 ||
+	    slots_collect(&joiner->facts, joiner->arena, &joiner->slots, err) < 0 ||
 	    debounce_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->doubts, err) < 0)
 		return -1;
 	joiner->result->devices = arena_alloc(joiner->arena, joiner->devices.n_devices,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A slot is counted once however many name it. Slots of tenants that are carried over without a
- * book naming them have no IDs any more: their number is added, and so may come to more than there
- * are in all when such a slot has been given to somebody else since; the total is the bound then,
- * and join/overlap.c says what has happened.
+ * A slot counts once, however many pods hold it. Tenants that are carried over, and that no source
+ * names, have no IDs: the number of their slots is added. So the sum may exceed the total, when such
+ * a slot was given to another pod since. The total is the bound then, and join/overlap.c reports it.
  *
- * How many slots there are is how many IDs are on offer, and those that are held beside them. While
- * the plugin offers none of the device's, the held ones are a rest of them: as many as were
- * published, or it is not known.
+ * The total is the number of IDs on offer, and of those held beside them. When the plugin offers no
+ * ID of the device, the held ones are a part of all: the total is then the published one, or unknown.
  */
 
 #include "join/layout.h"
@@ -26,6 +24,11 @@ static int64_t max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static bool is_sliced(const struct subject *subject)
+{
+	return claimant_is_sliced(subject->facts, subject->index);
+}
+
 /* The device */
 
 static int put_dashes(struct view text, struct arena *arena, struct view *ret, struct error *err)
@@ -39,6 +42,39 @@ static int put_dashes(struct view text, struct arena *arena, struct view *ret, s
 	return 0;
 }
 
+static void describe_by_nvml(const struct subject *subject, struct attribution_device *device)
+{
+	const struct report_device *reported = subject->device->reported;
+
+	device->index = reported->index;
+	/* A number of a former boot does not replace one that slices have told since. */
+	if (!subject->published || claimant_hears_nvml(subject->facts->input))
+		device->minor = reported->minor;
+	device->pci_bus_id = reported->pci_bus_id;
+	device->memory_mib = reported->memory_mib;
+	device->serial = reported->serial;
+	device->compute_capability = reported->compute_capability;
+	device->model = view_trim(reported->model);
+}
+
+static void describe_by_slice(const struct subject *subject, struct attribution_device *device)
+{
+	const struct join_input *input = subject->facts->input;
+
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		const struct slice_device *slice = &input->slice_devices[i];
+		if (!view_equal_ignoring_case(slice->uuid, subject->device->uuid))
+			continue;
+		device->pci_bus_id = slice->pci_bus_id;
+		device->memory_mib = slice->memory_mib;
+		device->compute_capability = slice->compute_capability;
+		device->driver_version = slice->driver_version;
+		device->cuda_version = slice->cuda_version;
+		device->model = view_trim(slice->model);
+		return;
+	}
+}
+
 static void describe_driver(const struct report *report, struct attribution_device *device)
 {
 	if (report && report->driver_version.len > 0)
@@ -47,83 +83,57 @@ static void describe_driver(const struct report *report, struct attribution_devi
 		device->cuda_version = report->cuda_version;
 }
 
-/* What a driver's slice says, where NVML says nothing. */
-static int describe_slice(const struct join_input *input, struct view uuid, struct arena *arena,
-			  struct attribution_device *device, struct error *err)
+int layout_describe(const struct subject *subject, struct attribution_device *ret_device,
+		    struct error *err)
 {
-	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		const struct slice_device *slice = &input->slice_devices[i];
-		if (!view_equal_ignoring_case(slice->uuid, uuid))
-			continue;
-		device->pci_bus_id = slice->pci_bus_id;
-		device->memory_mib = slice->memory_mib;
-		device->compute_capability = slice->compute_capability;
-		device->driver_version = slice->driver_version;
-		device->cuda_version = slice->cuda_version;
-		return put_dashes(view_trim(slice->model), arena, &device->model, err);
-	}
-	return 0;
-}
-
-int layout_describe(const struct facts *facts, size_t device, struct arena *arena,
-		    struct attribution_device *ret_device, struct error *err)
-{
-	const struct device *its_device = &facts->devices->devices[device];
-	const struct attribution_status *published = devices_published(its_device);
-	const struct report_device *reported = its_device->reported;
+	const struct join_input *input = subject->facts->input;
+	int64_t number = claimant_number(input, subject->device);
 	struct attribution_device described = {.index = -1, .minor = -1};
 
-	if (published)
-		described = published->device;
-	if (reported) {
-		described.index = reported->index;
-		/* What it was before the boot is not what slices may have told since. */
-		if (!published || claimant_hears_nvml(facts->input))
-			described.minor = reported->minor;
-		described.pci_bus_id = reported->pci_bus_id;
-		described.memory_mib = reported->memory_mib;
-		described.serial = reported->serial;
-		described.compute_capability = reported->compute_capability;
-		if (put_dashes(view_trim(reported->model), arena, &described.model, err) < 0)
-			return -1;
-	} else if (!published || its_device->published->is_agentless) {
-		if (describe_slice(facts->input, its_device->uuid, arena, &described, err) <
-		    0)
-			return -1;
-	}
-	if (claimant_number(facts->input, its_device) >= 0)
-		described.minor = claimant_number(facts->input, its_device);
-	describe_driver(facts->input->report, &described);
+	if (subject->published)
+		described = subject->published->device;
+	if (subject->device->reported)
+		describe_by_nvml(subject, &described);
+	else if (!subject->published || subject->device->published->is_agentless)
+		describe_by_slice(subject, &described);
+	if (number >= 0)
+		described.minor = number;
+	describe_driver(input->report, &described);
+	if (put_dashes(described.model, subject->arena, &described.model, err) < 0)
+		return -1;
 	*ret_device = described;
 	return 0;
 }
 
 /* Partitions */
 
-static int64_t count_partition(const struct slot *slots, size_t n_slots, struct view uuid)
+/* Those that NVML tells; or the published ones, where it tells none or cannot read one of them. */
+static bool is_told(const struct device *device)
 {
-	int64_t n = 0;
-	for (size_t i = 0; i < n_slots; i++)
-		n += view_equal(slots[i].partition, uuid);
-	return n;
+	return device->reported && device->reported->partitions.present;
 }
 
-static const struct attribution_partition *find_partition(
-	const struct attribution_status *published, struct view uuid)
+static uint32_t count_partitions(const struct subject *subject)
 {
-	for (uint32_t i = 0; published && i < published->partitions.count; i++) {
-		const struct attribution_partition *p = ARRAY_AT(published->partitions,
-								 struct attribution_partition, i);
-		if (view_equal(p->uuid, uuid))
-			return p;
-	}
-	return NULL;
+	if (is_told(subject->device))
+		return subject->device->reported->partitions.count;
+	return subject->published ? subject->published->partitions.count : 0;
 }
 
-static int64_t carried_slots(const struct attribution_status *published, struct view uuid)
+static struct attribution_partition partition_at(const struct subject *subject, uint32_t i)
 {
-	const struct attribution_partition *before = find_partition(published, uuid);
-	return before ? before->slots : 0;
+	assert(i < count_partitions(subject));
+	if (!is_told(subject->device))
+		return *ARRAY_AT(subject->published->partitions, struct attribution_partition, i);
+	const struct report_partition *p = ARRAY_AT(subject->device->reported->partitions,
+						    struct report_partition, i);
+	return (struct attribution_partition){
+		.uuid = p->uuid,
+		.profile = p->profile,
+		.gpu_instance_id = p->gpu_instance_id,
+		.compute_instance_id = p->compute_instance_id,
+		.memory_mib = p->memory_mib,
+	};
 }
 
 static int by_uuid(const void *a, const void *b)
@@ -132,101 +142,140 @@ static int by_uuid(const void *a, const void *b)
 	return view_compare(x->uuid, y->uuid);
 }
 
-/* False also where one of them could not be read. */
-static bool is_told(const struct device *device)
-{
-	return device->reported && device->reported->partitions.present;
-}
-
-/* Reported ones, or, where NVML does not tell them, those that were published. */
-static struct array known_partitions(const struct device *device)
-{
-	const struct attribution_status *published = devices_published(device);
-	if (is_told(device))
-		return device->reported->partitions;
-	return published ? published->partitions : (struct array){0};
-}
-
-static void copy_published(struct array from, struct attribution_partition *to)
-{
-	for (uint32_t i = 0; i < from.count; i++)
-		to[i] = *ARRAY_AT(from, struct attribution_partition, i);
-}
-
-static void copy_reported(struct array from, struct attribution_partition *to)
-{
-	for (uint32_t i = 0; i < from.count; i++) {
-		const struct report_partition *p = ARRAY_AT(from, struct report_partition, i);
-		to[i] = (struct attribution_partition){
-			.uuid = p->uuid,
-			.profile = p->profile,
-			.gpu_instance_id = p->gpu_instance_id,
-			.compute_instance_id = p->compute_instance_id,
-			.memory_mib = p->memory_mib,
-		};
-	}
-}
-
-/* The plugin offers none of the device's IDs, and some are held that are only parts or shares. */
-static bool is_withdrawn(const struct facts *facts, size_t device, const struct slot *own,
-			 size_t n_slots)
+/* The plugin offers no ID of the device, and some are held that are only parts or shares of it. */
+static bool is_withdrawn(const struct subject *subject)
 {
 	bool has_rest = false;
-	for (size_t i = 0; i < n_slots; i++) {
-		if (own[i].is_offered)
+	for (size_t i = 0; i < subject->n_slots; i++) {
+		const struct slot *slot = &subject->slots[i];
+		if (slot->is_offered)
 			return false;
-		has_rest |= own[i].is_replica || own[i].is_mig || own[i].is_odd;
+		has_rest |= slot->is_replica || slot->is_mig || slot->is_odd;
 	}
-	return has_rest && !claimant_is_sliced(facts, device);
+	return has_rest && !is_sliced(subject);
 }
 
-/* What is on offer is not known, or may be short. */
-static bool is_offer_vague(const struct facts *facts, const struct slots *slots,
-			   size_t device)
+/* What is on offer is not known, or more may be on offer than is known. */
+static bool is_offer_vague(const struct subject *subject)
 {
-	size_t n_slots;
-	const struct slot *own = slot_items(slots, device, &n_slots);
-	return !slots->is_offer_known || facts->is_settling ||
-	       is_withdrawn(facts, device, own, n_slots);
+	return !subject->is_offer_known || subject->facts->is_settling || is_withdrawn(subject);
 }
 
-int layout_partition(const struct facts *facts, const struct slots *slots, size_t device,
-		     struct arena *arena, struct array *ret_partitions, struct error *err)
+static int64_t count_slots(const struct subject *subject, struct view partition)
 {
-	const struct device *its_device = &facts->devices->devices[device];
-	const struct attribution_status *published = devices_published(its_device);
-	const struct array from = known_partitions(its_device);
-	size_t n_slots;
-	const struct slot *own = slot_items(slots, device, &n_slots);
+	int64_t n = 0;
+	for (size_t i = 0; i < subject->n_slots; i++)
+		n += view_equal(subject->slots[i].partition, partition);
+	return n;
+}
 
-	struct attribution_partition *to = arena_alloc(arena, from.count, sizeof(*to));
+static int64_t published_slots(const struct subject *subject, struct view partition)
+{
+	for (uint32_t i = 0; subject->published && i < subject->published->partitions.count; i++) {
+		const struct attribution_partition *p = ARRAY_AT(
+			subject->published->partitions, struct attribution_partition, i);
+		if (view_equal(p->uuid, partition))
+			return p->slots;
+	}
+	return 0;
+}
+
+int layout_partition(const struct subject *subject, struct array *ret_partitions,
+		     struct error *err)
+{
+	const bool is_vague = is_offer_vague(subject);
+	uint32_t n = count_partitions(subject);
+	struct attribution_partition *to = arena_alloc(subject->arena, n, sizeof(*to));
+
 	if (!to)
 		return error_no_memory(err);
-	if (is_told(its_device))
-		copy_reported(from, to);
-	else
-		copy_published(from, to);
-	uint32_t n = from.count < LIMIT_PARTITIONS ? from.count : LIMIT_PARTITIONS;
-	bool is_vague = is_offer_vague(facts, slots, device);
-	qsort(to, from.count, sizeof(*to), by_uuid);
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = partition_at(subject, i);
+	qsort(to, n, sizeof(*to), by_uuid);
+	if (n > LIMIT_PARTITIONS)
+		n = LIMIT_PARTITIONS;
 	for (uint32_t i = 0; i < n; i++) {
-		to[i].slots = count_partition(own, n_slots, to[i].uuid);
+		to[i].slots = count_slots(subject, to[i].uuid);
 		if (is_vague)
-			to[i].slots = max(to[i].slots, carried_slots(published, to[i].uuid));
+			to[i].slots = max(to[i].slots, published_slots(subject, to[i].uuid));
 	}
-	assert(n <= LIMIT_PARTITIONS);
 	*ret_partitions = (struct array){to, n, true};
 	return 0;
 }
 
 /* Slots */
 
-static int64_t count_held(const struct slot *slots, size_t n_slots)
+static int64_t count_held(const struct subject *subject)
 {
 	int64_t n = 0;
-	for (size_t i = 0; i < n_slots; i++)
-		n += slots[i].is_held;
+	for (size_t i = 0; i < subject->n_slots; i++)
+		n += subject->slots[i].is_held;
 	return n;
+}
+
+/* Ordinary init containers run one after the other, and before the other containers of the pod. */
+static bool is_in_turn(const struct holder *holder)
+{
+	const struct pod_container *c = pod_find_container(holder->pod, holder->container);
+	return c && c->kind == POD_CONTAINER_INIT;
+}
+
+/* Slots of holders of which only the device is known, not the ID. The facts are by pod. */
+static int64_t count_nameless(const struct subject *subject)
+{
+	const struct pod *pod = NULL;
+	int64_t n = 0, n_of_pod = 0, n_in_turn = 0;
+
+	for (size_t i = 0; i < subject->n_items; i++) {
+		const struct fact *item = &subject->items[i];
+		if (item->id.len > 0 || item->takes_no_slot)
+			continue;
+		if (item->owner->pod != pod) {
+			n += max(n_of_pod, n_in_turn);
+			n_of_pod = n_in_turn = 0;
+			pod = item->owner->pod;
+		}
+		if (is_in_turn(item->owner))
+			n_in_turn = 1;
+		else
+			n_of_pod++;
+	}
+	return n + max(n_of_pod, n_in_turn);
+}
+
+/* Without the kubelet: what was given out, less what tenants left, and what new tenants hold. */
+static int64_t carry_allocated(const struct subject *subject, const struct tenants *tenants,
+			       int64_t n_held)
+{
+	int64_t n = n_held + tenants->slots_kept;
+	if (!subject->published || subject->published->slots.allocated < 0)
+		return n > 0 ? n : -1;
+	/* Two containers of a pod may have one slot in turn: it must not be counted again. */
+	n = subject->published->slots.allocated - tenants->slots_ended;
+	for (uint32_t i = 0; i < tenants->listed.count; i++) {
+		const struct attribution_tenant *t = ARRAY_AT(tenants->listed,
+							      struct attribution_tenant, i);
+		if (!previous_find(subject->device->published, t->pod_uid, t->container))
+			n += t->slots;
+	}
+	return max(n, n_held);
+}
+
+/* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or one */
+/* for each partition. */
+static int64_t count_total(const struct subject *subject, int64_t n_given)
+{
+	int64_t total = -1;
+
+	if (subject->is_offer_known && !is_withdrawn(subject))
+		total = (int64_t)subject->n_slots;
+	if (is_sliced(subject))
+		total = max(total, max(count_partitions(subject), 1));
+	if (subject->published && is_offer_vague(subject))
+		total = max(total, subject->published->slots.total);
+	else if (subject->published && total == 0 && n_given > 0) /* tenants are known, not IDs */
+		total = subject->published->slots.total;
+	return total >= 0 ? max(total, count_held(subject)) : -1;
 }
 
 static int summarise(struct attribution_slots *slots, struct arena *arena, struct error *err)
@@ -242,112 +291,21 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 		       : error_no_memory(err);
 }
 
-static bool is_nameless(const struct fact *item)
-{
-	return item->id.len == 0 && !item->takes_no_slot;
-}
-
-/* What an ordinary init container had is given to the next container of its pod. */
-static bool is_in_turn(const struct fact *item)
-{
-	const struct holder *owner = item->owner;
-	const struct pod_container *c = pod_find_container(owner->pod, owner->container);
-	return c && c->kind == POD_CONTAINER_INIT;
-}
-
-/* Those of which only the device is known: each takes some slot of it. */
-static int64_t count_nameless(const struct facts *facts, size_t device)
-{
-	const struct pod *pod = NULL;
-	size_t n_items;
-	const struct fact *items = facts_of(facts, device, &n_items);
-	int64_t n = 0, n_of_pod = 0, n_in_turn = 0;
-
-	for (size_t i = 0; i < n_items; i++) {
-		if (!is_nameless(&items[i]))
-			continue;
-		if (items[i].owner->pod != pod) {
-			n += max(n_of_pod, n_in_turn);
-			n_of_pod = n_in_turn = 0;
-			pod = items[i].owner->pod;
-		}
-		if (is_in_turn(&items[i]))
-			n_in_turn = 1;
-		else
-			n_of_pod++;
-	}
-	return n + max(n_of_pod, n_in_turn);
-}
-
-/* No book says anything: what was given out still is, but for tenants that ended. */
-static int64_t carry_allocated(const struct attribution_status *published,
-			       const struct tenants *tenants, int64_t n_held)
-{
-	int64_t n = n_held + tenants->slots_kept;
-	if (!published || published->slots.allocated < 0)
-		return n > 0 ? n : -1;
-	/* Two of a pod's containers may have one slot in turn: what was counted need not be again. */
-	n = published->slots.allocated - tenants->slots_ended;
-	for (uint32_t i = 0; i < tenants->listed.count; i++) {
-		const struct attribution_tenant *t = ARRAY_AT(tenants->listed,
-							      struct attribution_tenant, i);
-		if (!attribution_find_tenant(published, t->pod_uid, t->container))
-			n += t->slots;
-	}
-	return max(n, n_held);
-}
-
-/* What a driver of dynamic resource allocation offers is not counted in slots: a device is one, or
- * as many as it has partitions. */
-static int64_t count_sliced(const struct facts *facts, size_t index)
-{
-	const struct device *device = &facts->devices->devices[index];
-	if (!claimant_is_sliced(facts, index))
-		return -1;
-	return max(known_partitions(device).count, 1);
-}
-
-/* Those on offer and those held, each once; -1: not known. */
-static int64_t count_total(const struct facts *facts, const struct slots *slots,
-			   size_t device, int64_t n_given)
-{
-	const struct attribution_status *published = devices_published(
-		&facts->devices->devices[device]);
-	size_t n_slots;
-	const struct slot *own = slot_items(slots, device, &n_slots);
-	int64_t total = -1;
-
-	if (slots->is_offer_known && !is_withdrawn(facts, device, own, n_slots))
-		total = (int64_t)n_slots;
-	total = max(total, count_sliced(facts, device));
-	if (published && is_offer_vague(facts, slots, device))
-		total = max(total, published->slots.total);
-	else if (published && total == 0 && n_given > 0) /* by who is known, and not by which ID */
-		total = published->slots.total;
-	return total >= 0 ? max(total, count_held(own, n_slots)) : -1;
-}
-
-int layout_count(const struct facts *facts, const struct slots *slots, size_t device,
-		 const struct tenants *tenants, struct arena *arena,
+int layout_count(const struct subject *subject, const struct tenants *tenants,
 		 struct attribution_slots *ret_slots, struct error *err)
 {
-	const struct attribution_status *published = devices_published(
-		&facts->devices->devices[device]);
 	struct attribution_slots counted = {.allocated = -1};
-	size_t n_slots;
-	const struct slot *own = slot_items(slots, device, &n_slots);
-	int64_t n_held = count_held(own, n_slots) + count_nameless(facts, device);
+	int64_t n_held = count_held(subject) + count_nameless(subject);
 
-	assert(device < facts->devices->n_devices);
-	if (!facts_have_books(facts))
-		counted.allocated = carry_allocated(published, tenants, n_held);
+	if (!facts_have_books(subject->facts))
+		counted.allocated = carry_allocated(subject, tenants, n_held);
 	else if (tenants->count >= 0)
 		counted.allocated = n_held + tenants->slots_kept;
-	counted.total = count_total(facts, slots, device, n_held + tenants->slots_kept);
+	counted.total = count_total(subject, n_held + tenants->slots_kept);
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
 	assert(counted.total < 0 || counted.allocated <= counted.total);
-	if (summarise(&counted, arena, err) < 0)
+	if (summarise(&counted, subject->arena, err) < 0)
 		return -1;
 	*ret_slots = counted;
 	return 0;

@@ -9,19 +9,17 @@
  * Limits:  LIMIT_PARTITIONS partitions.
  */
 
-#include "join/slot.h"
+#include "join/slots.h"
 #include "join/tenant.h"
 
-/* Each lies in arena or is borrowed from what is given, and fails with ERROR_NO_MEMORY. */
+/* Each lies in the subject's arena or is borrowed from it, and fails with ERROR_NO_MEMORY. */
 
-/* device, here and below: its index in the devices. index and minor: -1 where they are not known. */
-MUST_USE int layout_describe(const struct facts *facts, size_t device, struct arena *arena,
-			     struct attribution_device *ret_device, struct error *err);
+/* index and minor: -1 where they are not known. */
+MUST_USE int layout_describe(const struct subject *subject, struct attribution_device *ret_device,
+			     struct error *err);
 /* struct attribution_partition, by UUID. */
-MUST_USE int layout_partition(const struct facts *facts, const struct slots *slots,
-			      size_t device, struct arena *arena, struct array *ret_partitions,
+MUST_USE int layout_partition(const struct subject *subject, struct array *ret_partitions,
 			      struct error *err);
 /* summary is empty unless both numbers are known; allocated is then at most total. */
-MUST_USE int layout_count(const struct facts *facts, const struct slots *slots,
-			  size_t device, const struct tenants *tenants, struct arena *arena,
+MUST_USE int layout_count(const struct subject *subject, const struct tenants *tenants,
 			  struct attribution_slots *ret_slots, struct error *err);

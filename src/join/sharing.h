@@ -8,20 +8,32 @@
  * The node's label decides nothing: it corroborates, or a line says that it contradicts.
  *
  * Threads: any.
- * Limits:  evidence is at most 5 lines.
  */
 
-#include "join/slot.h"
+#include "join/slots.h"
 #include "join/tenant.h"
 
+/* The limit of status.sharing.evidence; more is left out. */
+#define SHARING_MAX_LINES 5u
+
+struct sharing {
+	int mode;
+	int64_t replicas; /* 0: not known */
+	enum evidence lines[SHARING_MAX_LINES];
+	uint32_t n_lines;
+	unsigned evidence; /* the lines as bits */
+	const struct attribution_sharing *kept; /* what was published goes on, in its own texts, and */
+						/* there are no lines; or NULL */
+};
+
 /*
- * Concludes mode, replicas and evidence of the device at that index of the devices, which has those
- * tenants now. With no device ID known and sources that failed it is what was published. The
- * evidence's texts are static or borrowed from what is given, their array lies in arena. Fails with
- * ERROR_NO_MEMORY.
+ * Concludes how the device is shared, which has those tenants now. When no device ID is known and
+ * sources failed, that is what was published. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int sharing_conclude(const struct facts *facts, const struct slots *slots,
-			      size_t device, const struct tenants *tenants, struct arena *arena,
-			      struct attribution_sharing *ret_sharing, struct error *err);
-/* True when that conclusion was drawn without any device ID. */
-bool sharing_is_without_ids(const struct attribution_sharing *sharing);
+MUST_USE int sharing_conclude(const struct subject *subject, const struct tenants *tenants,
+			      struct sharing *ret_sharing, struct error *err);
+/* Puts it into texts, which are static or those that were published. Fails with ERROR_NO_MEMORY. */
+MUST_USE int sharing_write(const struct sharing *sharing, struct arena *arena,
+			   struct attribution_sharing *ret_sharing, struct error *err);
+/* True when a conclusion with that evidence was drawn without any device ID. */
+bool sharing_is_without_ids(unsigned evidence);

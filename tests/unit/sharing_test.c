@@ -1348,23 +1348,13 @@ static void a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are(void **s
 		    "compute mode is Default,a pod holds a device ID that is no longer offered");
 }
 
-static void a_conclusion_without_ids_is_told_by_its_only_evidence(void **state)
+static void a_conclusion_without_ids_is_told_by_its_evidence(void **state)
 {
 	(void)state;
-	static struct view lines[] = {VIEW_INIT("no device ID is known"),
-				      VIEW_INIT("MIG mode is on"),
-				      VIEW_INIT("compute mode is Default")};
-	static const struct {
-		unsigned first, n;
-		bool expected;
-	} rows[] = {{0, 1, true}, {1, 1, true}, {2, 1, false}, {0, 2, false}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct attribution_sharing sharing = {
-			.evidence = {&lines[rows[i].first], rows[i].n, true}};
-		assert_int_equal(sharing_is_without_ids(&sharing), rows[i].expected);
-	}
-	assert_false(sharing_is_without_ids(&(struct attribution_sharing){0}));
+	for (unsigned i = 0; i < N_EVIDENCE; i++)
+		assert_int_equal(sharing_is_without_ids(1u << i),
+				 1u << i == EVIDENCE_NO_IDS || 1u << i == EVIDENCE_MIG_IS_ON);
+	assert_false(sharing_is_without_ids(0));
 }
 
 static void a_left_over_does_not_undo_what_allocations_told(void **state)
@@ -1502,7 +1492,7 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_conclusion_without_ids_is_told_by_its_only_evidence,
+	cmocka_unit_test_setup_teardown(a_conclusion_without_ids_is_told_by_its_evidence,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_part_that_several_pods_have_by_one_claim_is_shared,
 					set_up, tear_down),

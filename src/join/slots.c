@@ -2,7 +2,7 @@
 
 /* Everything that names an ID is noted, then sorted and folded. */
 
-#include "join/slot.h"
+#include "join/slots.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@ static size_t count_ids(struct array lists)
 }
 
 /*
- * A plugin that calls what it shares by another name numbers the replicas anew, while who came
- * before keeps what he has of the old name.
+ * Adds the slot that the ID names. False: the ID is of no device. A plugin that renames what it
+ * shares numbers the replicas anew, while older pods keep theirs under the former name.
  */
 static bool add(const struct devices *devices, struct slots *slots, struct view id,
-		struct view resource, bool is_held)
+		struct view resource)
 {
 	struct device_place place = devices_find(devices, id);
 	if (!place.device)
@@ -35,13 +35,12 @@ static bool add(const struct devices *devices, struct slots *slots, struct view 
 		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.gpu_instance >= 0,
 		.is_odd = place.id.is_odd,
 		.is_hami = place.id.is_hami,
-		.is_held = is_held,
-		.is_offered = !is_held,
+		.is_by_minor = place.id.form == DEVICE_ID_MINOR,
 	};
 	return true;
 }
 
-/* A claim's device is told by the claim, not by the form of its name. */
+/* The claim tells what its device is, not the form of the name. */
 static void add_held(struct slots *slots, const struct devices *devices, const struct fact *item)
 {
 	assert(item->device < devices->n_devices);
@@ -53,10 +52,11 @@ static void add_held(struct slots *slots, const struct devices *devices, const s
 			.id = item->id,
 			.partition = item->partition,
 			.is_mig = item->is_part || item->partition.len > 0,
-			.is_held = true,
 		};
-	else
-		add(devices, slots, item->id, item->owner->resource, true);
+	else if (!add(devices, slots, item->id, item->owner->resource))
+		return;
+	slots->items[slots->n_items - 1].is_held = true;
+	slots->items[slots->n_items - 1].mps = item->mps;
 }
 
 static void add_offer(const struct devices *devices, struct slots *slots, struct array lists)
@@ -65,10 +65,31 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 		const struct report_resource_devices *offer = ARRAY_AT(
 			lists, struct report_resource_devices, i);
 		for (uint32_t j = 0; j < offer->device_ids.count; j++) {
-			if (!add(devices, slots, *ARRAY_AT(offer->device_ids, struct view, j),
-				 offer->resource, false))
+			struct view id = *ARRAY_AT(offer->device_ids, struct view, j);
+			if (add(devices, slots, id, offer->resource))
+				slots->items[slots->n_items - 1].is_offered = true;
+			else
 				slots->ids_unknown++;
 		}
+	}
+}
+
+/*
+ * Two sources say what is on offer. The last good part of one that fails counts only where the other
+ * says nothing: it may be older than the plugin's present configuration.
+ */
+static void add_offers(const struct facts *facts, const struct report *report,
+		       struct slots *slots)
+{
+	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
+	const bool is_known[] = {lists[0].present, report->checkpoint.present && lists[1].present};
+	const bool is_good[] = {is_known[0] && facts->list == BOOK_OK,
+				is_known[1] && facts->checkpoint == BOOK_OK};
+
+	slots->is_offer_known = is_known[0] || is_known[1];
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (is_good[i] || !is_good[1 - i])
+			add_offer(facts->devices, slots, lists[i]);
 	}
 }
 
@@ -81,7 +102,7 @@ static int by_place(const void *a, const void *b)
 	return order ? order : view_compare(x->resource, y->resource);
 }
 
-/* Of an ID whose holder is not known the resource is not either: that one comes first. */
+/* An ID whose resource is not known comes first, and is the same as the next one. */
 static bool is_same(const struct slot *a, const struct slot *b)
 {
 	return a->device == b->device && view_equal(a->id, b->id) &&
@@ -97,6 +118,7 @@ static void fold(struct slots *slots)
 		const struct slot *slot = &slots->items[i];
 		if (last && is_same(last, slot)) {
 			last->resource = slot->resource;
+			last->mps |= slot->mps;
 			last->is_held |= slot->is_held;
 			last->is_offered |= slot->is_offered;
 		} else {
@@ -107,29 +129,19 @@ static void fold(struct slots *slots)
 	slots->n_items = n;
 }
 
-/*
- * What is on offer is told by both books. The last good part of one that fails counts only where
- * the other does not speak: it may be of before the plugin was configured anew.
- */
-static void add_offers(const struct facts *facts, const struct report *report,
-		       struct slots *slots)
+static void index_devices(struct slots *slots, size_t n_devices)
 {
-	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
-	const bool is_known[] = {report->allocatable.present,
-				 report->checkpoint.present &&
-					 report->checkpoint.registered.present};
-	const bool is_good[] = {is_known[0] && facts->list == BOOK_OK,
-				is_known[1] && facts->checkpoint == BOOK_OK};
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		slots->is_offer_known |= is_known[i];
-		if (is_good[i] || !is_good[1 - i])
-			add_offer(facts->devices, slots, lists[i]);
+	size_t at = 0;
+	for (size_t device = 0; device <= n_devices; device++) {
+		while (at < slots->n_items && slots->items[at].device < device)
+			at++;
+		slots->first[device] = at;
 	}
+	assert(at == slots->n_items);
 }
 
-int slot_collect(const struct facts *facts, struct arena *arena, struct slots *ret_slots,
-		 struct error *err)
+int slots_collect(const struct facts *facts, struct arena *arena, struct slots *ret_slots,
+		  struct error *err)
 {
 	const struct report *report = facts->input->report;
 	struct slots slots = {0};
@@ -138,37 +150,40 @@ int slot_collect(const struct facts *facts, struct arena *arena, struct slots *r
 	if (report)
 		n += count_ids(report->allocatable) + count_ids(report->checkpoint.registered);
 	slots.items = arena_alloc(arena, n, sizeof(*slots.items));
-	if (!slots.items)
+	slots.first = arena_alloc(arena, facts->devices->n_devices + 1, sizeof(*slots.first));
+	if (!slots.items || !slots.first)
 		return error_no_memory(err);
 	for (size_t i = 0; i < facts->n_placed; i++)
 		add_held(&slots, facts->devices, &facts->items[i]);
 	if (report)
 		add_offers(facts, report, &slots);
-	assert(slots.n_items <= n); /* the room there is */
+	assert(slots.n_items <= n);
 	fold(&slots);
+	index_devices(&slots, facts->devices->n_devices);
 	*ret_slots = slots;
 	return 0;
 }
 
-/* Index of the first slot of that device, or of a later one. */
-static size_t find_device(const struct slots *slots, size_t device)
+const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n)
 {
-	size_t low = 0, high = slots->n_items;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (slots->items[middle].device < device)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	assert(low == 0 || slots->items[low - 1].device < device);
-	assert(low == slots->n_items || slots->items[low].device >= device);
-	return low;
+	*ret_n = slots->first[device + 1] - slots->first[device];
+	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
 }
 
-const struct slot *slot_items(const struct slots *slots, size_t device, size_t *ret_n)
+struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
+			     struct arena *arena)
 {
-	size_t first = find_device(slots, device);
-	*ret_n = find_device(slots, device + 1) - first;
-	return *ret_n > 0 ? &slots->items[first] : NULL;
+	const struct device *its_device = &facts->devices->devices[device];
+	struct subject subject = {
+		.facts = facts,
+		.device = its_device,
+		.published = its_device->published ? its_device->published->status : NULL,
+		.index = device,
+		.is_offer_known = slots->is_offer_known,
+		.arena = arena,
+	};
+	assert(device < facts->devices->n_devices);
+	subject.slots = slots_of(slots, device, &subject.n_slots);
+	subject.items = facts_of(facts, device, &subject.n_items);
+	return subject;
 }

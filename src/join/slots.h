@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * slots - the units that device IDs name: each ID that is advertised, registered or held is one slot
+ * of its device, however often it is named. A replica is one slot under each resource's name.
+ *
+ * Threads: any.
+ */
+
+#include "join/facts.h"
+
+struct slot {
+	size_t device;         /* index in the devices */
+	struct view id;        /* raw, or a claim's "pool/device" */
+	struct view resource;  /* of a replica only */
+	struct view partition; /* UUID of the MIG device, or empty */
+	unsigned mps;          /* of enum fact_mps: what its holders were given */
+	bool is_replica;
+	bool is_mig;
+	bool is_odd;      /* the ID is of no known form but for the UUID it begins with */
+	bool is_hami;     /* the plugin may have given another device than the ID says */
+	bool is_by_minor; /* the ID names the device by its number, as GKE's plugin does */
+	bool is_held;
+	bool is_offered; /* advertised or registered */
+};
+
+struct slots {
+	struct slot *items; /* by device, then ID */
+	size_t n_items;
+	size_t *first;        /* of each device, and of one after the last: index in the items */
+	bool is_offer_known;  /* some source says which IDs are on offer */
+	uint32_t ids_unknown; /* offered IDs of no device */
+};
+
+/* One device, with all that its description is made of. */
+struct subject {
+	const struct facts *facts;
+	const struct device *device;
+	const struct attribution_status *published; /* by this node, or NULL: see struct previous */
+	size_t index;                               /* of the device */
+	const struct slot *slots;                   /* of the device, by ID */
+	size_t n_slots;
+	const struct fact *items; /* of the device */
+	size_t n_items;
+	bool is_offer_known; /* as in struct slots */
+	struct arena *arena; /* for what is made of it */
+};
+
+/* Collects the slots. The result lies in arena and borrows from what is given. ERROR_NO_MEMORY. */
+MUST_USE int slots_collect(const struct facts *facts, struct arena *arena,
+			   struct slots *ret_slots, struct error *err);
+/* The slots of a device: *ret_n elements from the returned one on; NULL when there are none. */
+const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n);
+/* The device at that index, with what was collected. The result borrows from what is given. */
+struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
+			     struct arena *arena);
