@@ -4,9 +4,8 @@
  * A report can name thousands of IDs, so devices and MIG devices are indexed. Letters of a UUID may
  * come in either case: an object's name is in lower case. No two devices differ in that alone.
  *
- * The parent of a MIG device is known from NVML while the MIG device exists. Afterwards it is known
- * from what was published: the partitions as of then, and the partitions of tenants, which stay as
- * long as the tenant does.
+ * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published status
+ * does: by its partitions, and by those of its tenants, which stay as long as the tenant does.
  */
 
 #include "join/devices.h"
@@ -16,28 +15,13 @@
 
 #include "base/limits.h"
 
-/* Of what was published, more partitions of one device are not looked at. */
+/* More published partitions of one device are ignored. */
 #define MAX_PAST_PARTITIONS (4 * LIMIT_PARTITIONS)
 
 struct device_partition {
 	struct view uuid;
 	size_t device;
 };
-
-static uint32_t find_partition(const struct devices *devices, struct view uuid)
-{
-	uint32_t at = lookup_first(&devices->partitions, lookup_hash(0, uuid));
-
-	while (at != LOOKUP_END && !view_equal(devices->partition_items[at].uuid, uuid))
-		at = lookup_next(&devices->partitions, at);
-	return at;
-}
-
-static const struct device *find_parent(const struct devices *devices, struct view uuid)
-{
-	uint32_t at = find_partition(devices, uuid);
-	return at != LOOKUP_END ? &devices->devices[devices->partition_items[at].device] : NULL;
-}
 
 static struct device *find_uuid(const struct devices *devices, struct view uuid)
 {
@@ -48,13 +32,24 @@ static struct device *find_uuid(const struct devices *devices, struct view uuid)
 	return at != LOOKUP_END ? &devices->devices[at] : NULL;
 }
 
+/* The device that has the partition. */
+static const struct device *find_parent(const struct devices *devices, struct view uuid)
+{
+	uint32_t at = lookup_first(&devices->partitions, lookup_hash(0, uuid));
+
+	while (at != LOOKUP_END && !view_equal(devices->partition_items[at].uuid, uuid))
+		at = lookup_next(&devices->partitions, at);
+	return at != LOOKUP_END ? &devices->devices[devices->partition_items[at].device] : NULL;
+}
+
 static int64_t minor_of(const struct devices *devices, const struct device *device)
 {
 	if (device->reported)
 		return device->reported->minor;
-	const struct attribution_status *status = devices_published(device);
 	/* A device that NVML no longer lists has no device file. */
-	return status && devices->nvml != DEVICES_NVML_OK ? status->device.minor : -1;
+	return device->published && devices->nvml != DEVICES_NVML_OK
+		       ? device->published->status->device.minor
+		       : -1;
 }
 
 static uint32_t hash_minor(int64_t minor)
@@ -62,7 +57,7 @@ static uint32_t hash_minor(int64_t minor)
 	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
 }
 
-/* Of several with one number it is the first of the devices, which was added first. */
+/* Of several with one number the first, which was added first and is found last. */
 static const struct device *find_minor(const struct devices *devices, int64_t minor)
 {
 	const struct device *found = NULL;
@@ -75,7 +70,7 @@ static const struct device *find_minor(const struct devices *devices, int64_t mi
 	return found;
 }
 
-/* The partition that is made of that GPU instance; of several, the first compute instance's. */
+/* The partition of that GPU instance; of several, the first compute instance's. */
 static struct view partition_at(const struct device *device, const struct device_id *id)
 {
 	const struct report_partition *found = NULL;
@@ -126,8 +121,7 @@ struct device_place devices_find(const struct devices *devices, struct view devi
 
 const struct attribution_status *devices_published(const struct device *device)
 {
-	assert(!device->is_ours || (device->object && !device->is_taken));
-	return device->is_ours ? &device->object->object->status : NULL;
+	return device->published ? device->published->status : NULL;
 }
 
 bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device)
@@ -135,6 +129,8 @@ bool devices_is_claimed_elsewhere(const struct join_input *input, const struct d
 	int64_t age = device->object ? device->object->claimed_age_ms : -1;
 	return age >= 0 && age < input->limits->report_stale_ms;
 }
+
+/* Making them */
 
 static const struct join_previous *find_previous(const struct join_input *input, struct view uuid)
 {
@@ -145,21 +141,45 @@ static const struct join_previous *find_previous(const struct join_input *input,
 	return NULL;
 }
 
-static struct device *add(struct devices *devices, struct view uuid,
-				 const struct join_previous *previous, struct view node_name)
+/* Returns the new device, or NULL when it is there already. */
+static struct device *add(struct devices *devices, const struct join_input *input,
+			  struct view uuid)
 {
+	if (find_uuid(devices, uuid))
+		return NULL;
+	const struct join_previous *previous = find_previous(input, uuid);
 	struct device *device = &devices->devices[devices->n_devices++];
 	uint32_t at = lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, uuid));
 	assert(&devices->devices[at] == device); /* both are counted alike */
 	(void)at;
 	*device = (struct device){.uuid = uuid, .object = previous};
 	if (previous) {
-		struct view holder = previous->object->status.node_name;
+		struct view node = previous->object->status.node_name;
 		device->uuid = previous->object->uuid;
-		device->is_ours = view_equal(holder, node_name);
-		device->is_taken = holder.len > 0 && !device->is_ours;
+		device->is_ours = view_equal(node, input->node_name);
+		device->is_taken = node.len > 0 && !device->is_ours;
 	}
 	return device;
+}
+
+static void add_reported(struct devices *devices, const struct join_input *input)
+{
+	const struct array reports = input->report->devices;
+	for (uint32_t i = 0; i < reports.count; i++) {
+		const struct report_device *reported = ARRAY_AT(reports, struct report_device, i);
+		struct device *device = add(devices, input, reported->uuid);
+		if (device)
+			device->reported = reported;
+	}
+}
+
+static void add_published(struct devices *devices, const struct join_input *input)
+{
+	for (size_t i = 0; i < input->n_previous; i++) {
+		const struct attribution *object = input->previous[i].object;
+		if (view_equal(object->status.node_name, input->node_name))
+			add(devices, input, object->uuid);
+	}
 }
 
 static enum devices_nvml judge_nvml(const struct report *report)
@@ -169,69 +189,59 @@ static enum devices_nvml judge_nvml(const struct report *report)
 	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK : DEVICES_NVML_DATED;
 }
 
+/* Adds the device that the ID names by its full UUID, while there are fewer than the limit. */
 static void add_named(struct devices *devices, const struct join_input *input, struct view text,
-		      size_t *room)
+		      size_t limit)
 {
-	struct device_id id = device_id_parse(text);
-	if (*room == 0 || id.form != DEVICE_ID_GPU || id.is_odd || find_uuid(devices, id.uuid))
+	if (devices->n_devices >= limit)
 		return;
-	add(devices, id.uuid, find_previous(input, id.uuid), input->node_name);
-	--*room;
+	struct device_id id = device_id_parse(text);
+	if (id.form == DEVICE_ID_GPU && !id.is_odd)
+		add(devices, input, id.uuid);
 }
 
 static void add_all_named(struct devices *devices, const struct join_input *input, struct array ids,
-			  size_t *room)
+			  size_t limit)
 {
 	for (uint32_t i = 0; i < ids.count; i++)
-		add_named(devices, input, *ARRAY_AT(ids, struct view, i), room);
+		add_named(devices, input, *ARRAY_AT(ids, struct view, i), limit);
 }
 
-/* Without NVML the kubelet's books still name devices: those must not look as if they were gone. */
-static void add_from_books(struct devices *devices, const struct join_input *input, size_t *room)
+/* Without NVML the kubelet still names devices: they must not look as if they were gone. */
+static void add_from_kubelet(struct devices *devices, const struct join_input *input,
+			     size_t limit)
 {
-	const struct report *report = input->report;
-	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
-	for (size_t l = 0; l < ARRAY_SIZE(lists); l++) {
-		for (uint32_t i = 0; i < lists[l].count; i++)
-			add_all_named(
-				devices, input,
-				ARRAY_AT(lists[l], struct report_resource_devices, i)->device_ids,
-				room);
+	const struct array offers[] = {input->report->allocatable,
+				       input->report->checkpoint.registered};
+	const struct array list = input->report->pod_resources;
+	const struct array entries = input->report->checkpoint.entries;
+
+	for (size_t k = 0; k < ARRAY_SIZE(offers); k++) {
+		const struct report_resource_devices *of = offers[k].items;
+		for (uint32_t i = 0; i < offers[k].count; i++)
+			add_all_named(devices, input, of[i].device_ids, limit);
 	}
-	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		add_all_named(
-			devices, input,
-			ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids,
-			room);
-	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		add_all_named(
-			devices, input,
-			ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
-				->device_ids,
-			room);
+	for (uint32_t i = 0; i < list.count; i++)
+		add_all_named(devices, input,
+			      ARRAY_AT(list, struct report_pod_resource, i)->device_ids, limit);
+	for (uint32_t i = 0; i < entries.count; i++)
+		add_all_named(devices, input,
+			      ARRAY_AT(entries, struct report_checkpoint_entry, i)->device_ids,
+			      limit);
 }
 
-/* So do the kubelet's statuses of pods, and the driver's slices. Texts that anybody may write on a
- * pod do not: they could make up devices. */
-static void add_from_api(struct devices *devices, const struct join_input *input, size_t *room)
+/* So do the statuses of pods, and ResourceSlices. Annotations do not: anybody may write them, and */
+/* could make up devices. */
+static void add_from_api(struct devices *devices, const struct join_input *input, size_t limit)
 {
 	for (size_t i = 0; i < input->n_pods; i++) {
 		uint32_t n;
 		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
-		for (uint32_t j = 0; j < n && !pod_is_over(input->pods[i]); j++)
-			add_named(devices, input, allocations[j].id, room);
+		for (uint32_t k = 0; k < n && !pod_is_over(input->pods[i]); k++)
+			add_named(devices, input, allocations[k].id, limit);
 	}
 	for (size_t i = 0; i < input->n_slice_devices; i++)
-		add_named(devices, input, input->slice_devices[i].uuid, room);
-}
-
-static void mark_sliced(struct devices *devices, const struct join_input *input)
-{
-	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		struct device *device = find_uuid(devices, input->slice_devices[i].uuid);
-		if (device)
-			device->is_sliced = true;
-	}
+		add_named(devices, input, input->slice_devices[i].uuid, limit);
 }
 
 static char lower(char c)
@@ -251,39 +261,63 @@ static int by_uuid(const void *a, const void *b)
 	return (x.len > y.len) - (x.len < y.len);
 }
 
+/*
+ * A card may have been moved here. A recent report of this node shows it, while no recent one of
+ * another node names the device; where neither node has an agent, the API server does.
+ */
+static bool is_moved_here(const struct join_input *input, const struct device *device)
+{
+	assert(device->object && device->previous && device->is_taken);
+	if (devices_is_claimed_elsewhere(input, device))
+		return false;
+	if (input->report)
+		return device->reported && input->report_age_ms < input->limits->report_stale_ms;
+	return input->report_age_ms >= input->limits->agentless_ms &&
+	       device->previous->is_agentless && !device->object->is_named_elsewhere;
+}
+
+/* Sets what depends on slices and on what was published. */
+static int complete(const struct join_input *input, struct devices *devices, struct arena *arena,
+		    struct error *err)
+{
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		struct device *device = find_uuid(devices, input->slice_devices[i].uuid);
+		if (device)
+			device->is_sliced = true;
+	}
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		struct device *device = &devices->devices[i];
+		if (device->object && previous_read(&device->object->object->status, arena,
+						    &device->previous, err) < 0)
+			return -1;
+		device->published = device->is_ours ? device->previous : NULL;
+		device->is_elsewhere = device->is_taken && !is_moved_here(input, device);
+	}
+	return 0;
+}
+
 /* Indexing */
 
 static void add_partition(struct devices *devices, struct view uuid, size_t device)
 {
 	assert(device < devices->n_devices);
-	if (find_partition(devices, uuid) == LOOKUP_END)
+	if (!find_parent(devices, uuid))
 		devices->partition_items[lookup_add(&devices->partitions, lookup_hash(0, uuid))] =
 			(struct device_partition){uuid, device};
 }
 
-static size_t count_reported_partitions(const struct device *device)
-{
-	return device->reported ? device->reported->partitions.count : 0;
-}
-
 static void add_reported_partitions(struct devices *devices, size_t index)
 {
-	const struct device *device = &devices->devices[index];
-	for (uint32_t i = 0; i < count_reported_partitions(device); i++)
-		add_partition(
-			devices,
-			ARRAY_AT(device->reported->partitions, struct report_partition, i)->uuid,
-			index);
+	const struct array reported = devices->devices[index].reported->partitions;
+	for (uint32_t i = 0; i < reported.count; i++)
+		add_partition(devices, ARRAY_AT(reported, struct report_partition, i)->uuid, index);
 }
 
 static void add_published_partitions(struct devices *devices, size_t index)
 {
-	const struct attribution_status *status = devices_published(&devices->devices[index]);
+	const struct attribution_status *status = devices->devices[index].published->status;
 	const uint32_t end = devices->partitions.n + MAX_PAST_PARTITIONS;
 
-	assert(index < devices->n_devices);
-	if (!status)
-		return;
 	for (uint32_t i = 0; i < status->partitions.count && devices->partitions.n < end; i++)
 		add_partition(devices,
 			      ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
@@ -294,107 +328,50 @@ static void add_published_partitions(struct devices *devices, size_t index)
 		for (uint32_t k = 0; k < uuids.count && devices->partitions.n < end; k++)
 			add_partition(devices, *ARRAY_AT(uuids, struct view, k), index);
 	}
+	assert(devices->partitions.n <= end);
 }
 
 static size_t count_partitions(const struct devices *devices)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < devices->n_devices; i++)
-		n += count_reported_partitions(&devices->devices[i]) +
-		     (devices_published(&devices->devices[i]) ? MAX_PAST_PARTITIONS : 0);
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		if (devices->devices[i].reported)
+			n += devices->devices[i].reported->partitions.count;
+		if (devices->devices[i].published)
+			n += MAX_PAST_PARTITIONS;
+	}
 	return n;
 }
 
 /* In their final order; what is reported goes before what was published. */
 static int index_devices(struct devices *devices, struct arena *arena, struct error *err)
 {
-	size_t n_partitions = count_partitions(devices);
+	const size_t n = devices->n_devices, n_partitions = count_partitions(devices);
 
 	devices->partition_items = arena_alloc(arena, n_partitions,
-					      sizeof(*devices->partition_items));
+					       sizeof(*devices->partition_items));
 	if (!devices->partition_items)
 		return error_no_memory(err);
-	if (lookup_make(&devices->uuids, devices->n_devices, arena, err) < 0 ||
-	    lookup_make(&devices->minors, devices->n_devices, arena, err) < 0 ||
+	if (lookup_make(&devices->uuids, n, arena, err) < 0 ||
+	    lookup_make(&devices->minors, n, arena, err) < 0 ||
 	    lookup_make(&devices->partitions, n_partitions, arena, err) < 0)
 		return -1;
-	for (size_t i = 0; i < devices->n_devices; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct device *device = &devices->devices[i];
 		lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, device->uuid));
 		lookup_add(&devices->minors, hash_minor(minor_of(devices, device)));
-		add_reported_partitions(devices, i);
+		if (device->reported)
+			add_reported_partitions(devices, i);
 	}
-	assert(devices->uuids.n == devices->n_devices && devices->minors.n == devices->n_devices);
-	for (size_t i = 0; i < devices->n_devices; i++)
-		add_published_partitions(devices, i);
-	return 0;
-}
-
-/* Making it */
-
-static void add_reported(struct devices *devices, const struct join_input *input)
-{
-	const struct array reports = input->report->devices;
-	for (uint32_t i = 0; i < reports.count; i++) {
-		const struct report_device *reported = ARRAY_AT(reports, struct report_device, i);
-		if (!find_uuid(devices, reported->uuid))
-			add(devices, reported->uuid, find_previous(input, reported->uuid),
-			    input->node_name)
-				->reported = reported;
-	}
-}
-
-static void add_published(struct devices *devices, const struct join_input *input)
-{
-	for (size_t i = 0; i < input->n_previous; i++) {
-		const struct attribution *object = input->previous[i].object;
-		if (view_equal(object->status.node_name, input->node_name) &&
-		    !find_uuid(devices, object->uuid))
-			add(devices, object->uuid, &input->previous[i], input->node_name);
-	}
-}
-
-/*
- * A card may have been moved here. That it is here is shown by a report that is recent and says so,
- * while no recent one of another node does; where neither node has an agent, by what the API server
- * says of both.
- */
-static bool is_moved_here(const struct join_input *input, const struct device *device)
-{
-	const struct join_previous *previous = device->object;
-	const struct join_limits *limits = input->limits;
-
-	assert(previous && device->previous && device->is_taken);
-	if (devices_is_claimed_elsewhere(input, device))
-		return false;
-	if (input->report)
-		return device->reported && input->report_age_ms < limits->report_stale_ms;
-	return input->report_age_ms >= limits->agentless_ms &&
-	       device->previous->is_agentless && !previous->is_named_elsewhere;
-}
-
-static int read_previous(struct devices *devices, struct arena *arena, struct error *err)
-{
-	for (size_t i = 0; i < devices->n_devices; i++) {
-		struct device *device = &devices->devices[i];
-		if (device->object && previous_read(&device->object->object->status, arena,
-						    &device->previous, err) < 0)
-			return -1;
-		device->published = device->is_ours ? device->previous : NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (devices->devices[i].published)
+			add_published_partitions(devices, i);
 	}
 	return 0;
 }
 
-static void mark_elsewhere(struct devices *devices, const struct join_input *input)
-{
-	for (size_t i = 0; i < devices->n_devices; i++) {
-		struct device *device = &devices->devices[i];
-		device->is_elsewhere = device->is_taken && !is_moved_here(input, device);
-	}
-}
-
-int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_roster,
-		struct error *err)
+int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_devices,
+		 struct error *err)
 {
 	const struct report *report = input->report;
 	struct devices devices = {.nvml = judge_nvml(report)};
@@ -410,17 +387,16 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	if (n_reported > 0)
 		add_reported(&devices, input);
 	add_published(&devices, input);
-	if (room > 0 && report)
-		add_from_books(&devices, input, &room);
-	add_from_api(&devices, input, &room);
+	room += devices.n_devices;
+	if (report)
+		add_from_kubelet(&devices, input, room);
+	add_from_api(&devices, input, room);
 	assert(devices.n_devices <= cap);
-	mark_sliced(&devices, input);
-	if (read_previous(&devices, arena, err) < 0)
+	if (complete(input, &devices, arena, err) < 0)
 		return -1;
-	mark_elsewhere(&devices, input);
 	qsort(devices.devices, devices.n_devices, sizeof(*devices.devices), by_uuid);
 	if (index_devices(&devices, arena, err) < 0)
 		return -1;
-	*ret_roster = devices;
+	*ret_devices = devices;
 	return 0;
 }

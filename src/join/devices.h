@@ -4,8 +4,8 @@
 /*
  * devices - the devices that a join is about, and which of them a device ID means: those that the
  * report lists, those whose published status names the node, and, while NVML does not answer or
- * there is no report, those that the kubelet's books, the status of pods or ResourceSlices name by
- * their full UUID.
+ * there is no report, those that the kubelet, the status of pods or ResourceSlices name by their
+ * full UUID.
  *
  * Threads: any.
  * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices. Of the partitions
@@ -48,14 +48,14 @@ struct devices {
 
 /* Where a device ID points to. */
 struct device_place {
-	const struct device *device; /* NULL: to no device of the devices */
+	const struct device *device; /* NULL: to none of the devices */
 	struct device_id id;
 	struct view partition; /* UUID of the MIG device, or empty */
 };
 
 /* Lists the devices. The result lies in arena and borrows from input. ERROR_NO_MEMORY. */
 MUST_USE int devices_make(const struct join_input *input, struct arena *arena,
-			 struct devices *ret_roster, struct error *err);
+			  struct devices *ret_devices, struct error *err);
 /* Finds the device of a raw device ID. */
 struct device_place devices_find(const struct devices *devices, struct view device_id);
 /* The status that this node's device was last published with; NULL: none, or another node's. */

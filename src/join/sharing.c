@@ -18,9 +18,8 @@
 
 #include "join/claimant.h"
 
-/* What the rules look at. */
+/* What the rules look at; forms of IDs first. */
 enum finding {
-	/* Forms of IDs. */
 	FORM_GPU = 1u << 0,
 	FORM_GPU_REPLICA = 1u << 1,
 	FORM_MIG = 1u << 2,
@@ -36,10 +35,20 @@ enum finding {
 	ANYTHING = 1u << 9, /* always found */
 };
 
+/* A pod uses the device, or a part of it, by means of a claim. */
+struct use {
+	struct view part; /* UUID or name of the MIG device; empty: the whole device */
+	struct view pod_uid;
+	bool is_part;
+	bool is_share;
+};
+
 struct findings {
 	const struct subject *subject;
-	const struct previous *before; /* what was published; NULL: nothing */
 	const struct tenants *tenants;
+	struct attribution_sharing published; /* its mode is UNSET when nothing was published */
+	unsigned evidence_before;             /* of enum evidence: that of the same */
+	unsigned first_evidence_before;
 	unsigned forms;     /* of IDs on offer; of those held, when none is on offer */
 	unsigned left_over; /* forms of IDs held and not on offer */
 	unsigned shared;    /* SHARED_GPU, SHARED_MIG */
@@ -50,15 +59,18 @@ struct findings {
 	bool has_offer;
 	bool is_by_minor; /* replicas have names as GKE's plugin gives them */
 	bool has_share;   /* a claim gives a share of the device or of a MIG device */
+	struct use *uses; /* by claims */
+	size_t n_uses;
 	struct sharing sharing;
 };
 
+/* Each line once. */
 static void add(struct findings *f, enum evidence line)
 {
 	struct sharing *sharing = &f->sharing;
-	assert(sharing->n_lines <= SHARING_MAX_LINES);
-	if (sharing->n_lines == SHARING_MAX_LINES)
+	if (sharing->evidence & line)
 		return;
+	assert(sharing->n_lines < SHARING_MAX_LINES);
 	sharing->lines[sharing->n_lines++] = line;
 	sharing->evidence |= line;
 }
@@ -67,11 +79,6 @@ static void conclude(struct findings *f, int mode, enum evidence line)
 {
 	f->sharing.mode = mode;
 	add(f, line);
-}
-
-static bool was_evidence(const struct findings *f, unsigned lines)
-{
-	return f->before && (f->before->evidence & lines) != 0;
 }
 
 /* MPS or time-slicing? */
@@ -119,12 +126,11 @@ static void follow_clues(struct findings *f)
 
 	for (size_t i = 0; i < ARRAY_SIZE(clues); i++) {
 		const bool is_first = f->sharing.n_lines == 0;
-		if (!clues[i].is_so || clues[i].mode == f->sharing.mode)
+		if (!clues[i].is_so || clues[i].mode == f->sharing.mode ||
+		    (clues[i].is_weak && !is_first))
 			continue;
-		if (is_first || !clues[i].is_weak)
-			conclude(f, is_first ? clues[i].mode : ATTRIBUTION_MODE_UNKNOWN,
-				 clues[i].line);
-		if (!is_first && !clues[i].is_weak)
+		conclude(f, is_first ? clues[i].mode : ATTRIBUTION_MODE_UNKNOWN, clues[i].line);
+		if (!is_first)
 			return;
 	}
 	if (f->sharing.n_lines == 0)
@@ -145,25 +151,27 @@ static bool has_old_tenant(const struct findings *f)
 	return false;
 }
 
-/* The compute mode contradicts the published mode, and did not when that was published. */
-static bool is_contradicted(const struct findings *f, int mode)
-{
-	if (mode == ATTRIBUTION_MODE_MPS)
-		return is_against_mps(f) && !was_evidence(f, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
-	return mode != ATTRIBUTION_MODE_TIME_SLICED ||
-	       f->compute_mode == REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-}
-
-/* The checkpoint told MPS from time-slicing, and cannot be read: what it told still holds. */
+/*
+ * The checkpoint told MPS from time-slicing, and cannot be read: what it told still holds, unless
+ * the compute mode contradicts it, and did not then.
+ */
 static bool is_carried_over(const struct findings *f)
 {
-	return f->subject->facts->checkpoint == BOOK_NONE && f->before &&
-	       (f->before->first_evidence & (EVIDENCE_WITH_PIPE | EVIDENCE_WITHOUT_PIPE)) != 0 &&
-	       !is_contradicted(f, f->subject->published->sharing.mode) && has_old_tenant(f);
+	if (f->subject->facts->checkpoint != BOOK_NONE || !has_old_tenant(f) ||
+	    !(f->first_evidence_before & (EVIDENCE_WITH_PIPE | EVIDENCE_WITHOUT_PIPE)))
+		return false;
+	if (f->published.mode == ATTRIBUTION_MODE_MPS)
+		return !is_against_mps(f) ||
+		       (f->evidence_before & EVIDENCE_DEFAULT_MODE_CONTRADICTS);
+	return f->published.mode == ATTRIBUTION_MODE_TIME_SLICED &&
+	       f->compute_mode != REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 }
 
-/* A plugin that does not share is no news when the device is not shared. */
-static void add_label(struct findings *f)
+/*
+ * Without a strategy for MIG the plugin offers a device in MIG mode as a whole one. A plugin that
+ * does not share is no news when the device is not shared.
+ */
+static void add_mig_and_label(struct findings *f)
 {
 	static const struct {
 		struct view value;
@@ -179,33 +187,25 @@ static void add_label(struct findings *f)
 	const int mode = f->sharing.mode;
 	struct view label = {0};
 
+	if (f->is_mig_on && mode != ATTRIBUTION_MODE_UNKNOWN)
+		add(f, EVIDENCE_MIG_CONTRADICTS);
 	if (node)
 		(void)node_label(node, VIEW("gpu.sharing-strategy"), &label);
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		bool agrees = mode == ATTRIBUTION_MODE_UNKNOWN || mode == labels[i].mode;
 		if (view_equal(labels[i].value, label))
-			add(f, mode == ATTRIBUTION_MODE_UNKNOWN || mode == labels[i].mode
-				       ? labels[i].agrees
-				       : labels[i].contradicts);
+			add(f, agrees ? labels[i].agrees : labels[i].contradicts);
 	}
 	if (view_equal(label, VIEW("none")) && mode != ATTRIBUTION_MODE_UNKNOWN &&
 	    f->forms == FORM_GPU_REPLICA)
 		add(f, EVIDENCE_LABEL_NONE_CONTRADICTS);
 }
 
-/* Without a strategy for MIG the plugin offers a device in MIG mode as a whole one. */
-static void add_mig_and_label(struct findings *f)
-{
-	if (f->is_mig_on && f->sharing.mode != ATTRIBUTION_MODE_UNKNOWN)
-		add(f, EVIDENCE_MIG_CONTRADICTS);
-	add_label(f);
-}
-
 /* Two clues that contradict each other are all that is said. */
 static void tell_mps_from_time_slicing(struct findings *f)
 {
 	if (is_carried_over(f))
-		conclude(f, f->subject->published->sharing.mode,
-			 (enum evidence)f->before->first_evidence);
+		conclude(f, f->published.mode, (enum evidence)f->first_evidence_before);
 	else
 		follow_clues(f);
 	if (f->sharing.n_lines > 1)
@@ -238,20 +238,15 @@ static const struct rule {
 	{ANYTHING, ANYTHING, ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_NO_IDS}},
 };
 
-static const struct rule *find_rule(const struct findings *f)
+/* The first rule that fits. */
+static void apply_rules(struct findings *f)
 {
 	const unsigned found = f->forms | f->shared | (f->is_mig_on ? MIG_IS_ON : 0u) | ANYTHING;
 	const struct rule *rule = rules;
+
 	while (!(found & rule->one) || !(found & rule->other))
 		rule++;
 	assert(rule < rules + ARRAY_SIZE(rules));
-	return rule;
-}
-
-static void apply_rules(struct findings *f)
-{
-	const struct rule *rule = find_rule(f);
-
 	f->sharing.mode = rule->mode;
 	for (size_t i = 0; i < ARRAY_SIZE(rule->lines) && rule->lines[i]; i++)
 		add(f, (enum evidence)rule->lines[i]);
@@ -263,8 +258,7 @@ static void apply_rules(struct findings *f)
 		add(f, EVIDENCE_PIPE_CONTRADICTS);
 	if (rule->other == SHARED_MIG)
 		add(f, shared_by(f));
-	if (rule->other == SHARED_GPU && f->has_share &&
-	    !(f->sharing.evidence & EVIDENCE_SHARE_BY_CLAIM))
+	if (rule->other == SHARED_GPU && f->has_share)
 		add(f, EVIDENCE_SHARE_BY_CLAIM);
 	if (f->left_over & ~f->forms)
 		add(f, EVIDENCE_LEFT_OVER_ID);
@@ -299,10 +293,9 @@ static void read_slots(struct findings *f)
 		}
 		f->forms |= form_of(slot);
 		/* Slots are by ID, so those of one partition follow each other. */
-		n = last && slot->is_replica && last->is_replica &&
-				    view_equal(slot->partition, last->partition)
-			    ? n + 1
-			    : 1;
+		bool is_next = last && slot->is_replica && last->is_replica &&
+			       view_equal(slot->partition, last->partition);
+		n = is_next ? n + 1 : 1;
 		if (n > f->sharing.replicas)
 			f->sharing.replicas = n;
 		last = slot;
@@ -313,30 +306,10 @@ static void read_slots(struct findings *f)
 	}
 }
 
-/* A use of the device, or of a part of it, by a pod, by means of a claim. */
-struct use {
-	struct view part; /* UUID or name of the MIG device; empty: the whole device */
-	struct view pod_uid;
-	bool is_part;
-	bool is_share;
-};
-
-struct uses {
-	struct use *items;
-	size_t n_items;
-};
-
-static size_t count_uses(const struct subject *subject)
-{
-	const struct previous *before = subject->device->published;
-	size_t n = subject->n_items;
-	for (uint32_t i = 0; before && i < before->n_tenants; i++)
-		n += 1 + before->tenants[i].published->partitions.count;
-	return n;
-}
+/* Claims */
 
 /* A pod that only monitors shares nothing. */
-static void read_facts(struct findings *f, struct uses *uses)
+static void read_facts(struct findings *f)
 {
 	for (size_t i = 0; i < f->subject->n_items; i++) {
 		const struct fact *item = &f->subject->items[i];
@@ -344,7 +317,7 @@ static void read_facts(struct findings *f, struct uses *uses)
 			f->shared |= SHARED_GPU;
 		if (!(item->witnesses & WITNESS_RESOURCE_CLAIM) || item->is_monitor)
 			continue;
-		uses->items[uses->n_items++] = (struct use){
+		f->uses[f->n_uses++] = (struct use){
 			.part = item->is_part && item->partition.len == 0 ? item->id
 									  : item->partition,
 			.pod_uid = item->owner->pod_uid,
@@ -355,27 +328,26 @@ static void read_facts(struct findings *f, struct uses *uses)
 }
 
 /* A tenant by a claim that cannot be read now: it has what was published. */
-static void read_kept_tenant(struct findings *f, const struct attribution_tenant *tenant,
-			     struct uses *uses)
+static void read_kept_tenant(struct findings *f, const struct attribution_tenant *tenant)
 {
-	const int mode = f->subject->published->sharing.mode;
+	const int mode = f->published.mode;
 	const struct array parts = tenant->partitions;
 	const bool is_mig = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
 			    mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
 	struct use use = {.pod_uid = tenant->pod_uid,
 			  .is_part = is_mig,
-			  .is_share = was_evidence(f, EVIDENCE_SHARE_BY_CLAIM)};
+			  .is_share = f->evidence_before & EVIDENCE_SHARE_BY_CLAIM};
 
 	*(f->has_offer ? &f->left_over : &f->forms) |= is_mig ? FORM_MIG : FORM_GPU;
 	if (f->sharing.replicas == 0)
 		f->sharing.replicas = 1;
 	for (uint32_t i = 0; i < parts.count; i++) {
 		use.part = *ARRAY_AT(parts, struct view, i);
-		uses->items[uses->n_items++] = use;
+		f->uses[f->n_uses++] = use;
 	}
 	/* Only the claim told which part it is that has no UUID. */
 	if (parts.count == 0 && mode != ATTRIBUTION_MODE_MIG)
-		uses->items[uses->n_items++] = use;
+		f->uses[f->n_uses++] = use;
 }
 
 static int by_part(const void *a, const void *b)
@@ -383,50 +355,53 @@ static int by_part(const void *a, const void *b)
 	return view_compare(((const struct use *)a)->part, ((const struct use *)b)->part);
 }
 
-static bool is_used_twice(const struct use *one, const struct use *other)
+/* A part that two pods use is shared. */
+static void find_shared(struct findings *f)
 {
-	return view_equal(one->part, other->part) && !view_equal(one->pod_uid, other->pod_uid);
+	for (size_t i = 0; i < f->n_uses; i++) {
+		const struct use *use = &f->uses[i], *last = i > 0 ? use - 1 : NULL;
+		f->has_share |= use->is_share;
+		if (use->is_share || (last && view_equal(last->part, use->part) &&
+				      !view_equal(last->pod_uid, use->pod_uid)))
+			f->shared |= use->is_part ? SHARED_MIG : SHARED_GPU;
+	}
 }
 
 static int read_claims(struct findings *f, struct error *err)
 {
 	const struct subject *subject = f->subject;
 	const struct attribution_tenant *tenant;
-	const size_t cap = count_uses(subject);
+	const struct previous *before = subject->device->published;
+	size_t cap = subject->n_items;
 	uint32_t next = 0;
-	struct uses uses = {.items = arena_alloc(subject->arena, cap, sizeof(*uses.items))};
 
-	if (!uses.items)
+	for (uint32_t i = 0; before && i < before->n_tenants; i++)
+		cap += 1 + before->tenants[i].published->partitions.count;
+	f->uses = arena_alloc(subject->arena, cap, sizeof(*f->uses));
+	if (!f->uses)
 		return error_no_memory(err);
-	read_facts(f, &uses);
+	read_facts(f);
 	while ((tenant = claimant_next_kept(subject->facts, subject->index, &next)))
-		read_kept_tenant(f, tenant, &uses);
-	assert(uses.n_items <= cap);
-	qsort(uses.items, uses.n_items, sizeof(*uses.items), by_part);
-	for (size_t i = 0; i < uses.n_items; i++) {
-		const struct use *use = &uses.items[i];
-		f->has_share |= use->is_share;
-		if (use->is_share || (i > 0 && is_used_twice(&uses.items[i - 1], use)))
-			f->shared |= use->is_part ? SHARED_MIG : SHARED_GPU;
-	}
+		read_kept_tenant(f, tenant);
+	assert(f->n_uses <= cap);
+	qsort(f->uses, f->n_uses, sizeof(*f->uses), by_part);
+	find_shared(f);
 	return 0;
 }
 
 /* The form of the IDs that were on offer when the status was published; 0: none, or several. */
 static unsigned published_form(const struct findings *f)
 {
-	switch (f->subject->published->sharing.mode) {
-	case ATTRIBUTION_MODE_EXCLUSIVE:
-		return FORM_GPU;
-	case ATTRIBUTION_MODE_MIG:
+	if (f->published.mode == ATTRIBUTION_MODE_MIG)
 		return FORM_MIG;
-	case ATTRIBUTION_MODE_MIG_TIME_SLICED:
+	if (f->published.mode == ATTRIBUTION_MODE_MIG_TIME_SLICED)
 		return FORM_MIG_REPLICA;
-	default: /* perhaps only MPS and time-slicing could not be told apart */
-		if (was_evidence(f, EVIDENCE_GPU_IDS | EVIDENCE_HAMI_IDS | EVIDENCE_ODD_ID))
-			return 0;
-		return f->subject->published->sharing.replicas == 1 ? FORM_GPU : FORM_GPU_REPLICA;
-	}
+	if (f->published.mode == ATTRIBUTION_MODE_EXCLUSIVE)
+		return FORM_GPU;
+	/* Perhaps only MPS and time-slicing could not be told apart. */
+	if (f->evidence_before & (EVIDENCE_GPU_IDS | EVIDENCE_HAMI_IDS | EVIDENCE_ODD_ID))
+		return 0;
+	return f->published.replicas == 1 ? FORM_GPU : FORM_GPU_REPLICA;
 }
 
 /*
@@ -435,46 +410,52 @@ static unsigned published_form(const struct findings *f)
  */
 static void tell_left_over(struct findings *f)
 {
-	unsigned form;
-	if (f->has_offer || f->forms == 0 || !was_evidence(f, EVIDENCE_LEFT_OVER_ID) ||
-	    claimant_is_sliced(f->subject->facts, f->subject->index))
-		return;
-	form = published_form(f);
+	unsigned form = 0;
+	if (!f->has_offer && f->forms && f->evidence_before & EVIDENCE_LEFT_OVER_ID &&
+	    !claimant_is_sliced(f->subject->facts, f->subject->index))
+		form = published_form(f);
 	if (form == 0)
 		return;
 	f->left_over = f->forms & ~form;
 	f->forms = form;
-	f->sharing.replicas = f->subject->published->sharing.replicas;
+	f->sharing.replicas = f->published.replicas;
 }
 
 /* With no ID on offer, the held ones are a part of all: how many those are, the status told. */
 static void complete_replicas(struct findings *f)
 {
-	const struct attribution_status *published = f->subject->published;
-	if (f->has_offer ||
-	    !(f->forms & (FORM_GPU_REPLICA | FORM_MIG_REPLICA | FORM_HAMI | FORM_ODD)))
-		return;
-	f->sharing.replicas = published && published->sharing.mode == f->sharing.mode
-				      ? published->sharing.replicas
-				      : 0;
+	if (!f->has_offer && f->forms & ~(unsigned)(FORM_GPU | FORM_MIG))
+		f->sharing.replicas =
+			f->published.mode == f->sharing.mode ? f->published.replicas : 0;
 }
 
-/* No source could be read, or the List may be short: nothing follows from what is known of IDs. */
-static bool is_unheard(const struct findings *f)
+/*
+ * No source could be read, or the List may be short: nothing follows from what is known of IDs, and
+ * what was published stays.
+ */
+static bool keep_published(struct findings *f)
 {
-	return f->subject->facts->is_settling ||
-	       (f->forms == 0 && !f->subject->is_offer_known);
+	if (f->published.mode == ATTRIBUTION_MODE_UNSET ||
+	    (!f->subject->facts->is_settling && (f->forms || f->subject->is_offer_known)))
+		return false;
+	f->sharing = (struct sharing){.mode = f->published.mode,
+				      .replicas = f->published.replicas,
+				      .evidence = f->evidence_before,
+				      .kept = &f->subject->published->sharing};
+	return true;
 }
 
 int sharing_conclude(const struct subject *subject, const struct tenants *tenants,
 		     struct sharing *ret_sharing, struct error *err)
 {
 	const struct report_device *reported = subject->device->reported;
-	const struct attribution_status *published = subject->published;
+	const struct previous *before = subject->device->published;
 	struct findings f = {
 		.subject = subject,
-		.before = subject->device->published,
 		.tenants = tenants,
+		.published = before ? before->status->sharing : (struct attribution_sharing){0},
+		.evidence_before = before ? before->evidence : 0,
+		.first_evidence_before = before ? before->first_evidence : 0,
 		.compute_mode = reported ? reported->compute_mode : REPORT_COMPUTE_UNKNOWN,
 		.is_mig_on = reported && reported->mig.present && reported->mig.current,
 	};
@@ -482,18 +463,11 @@ int sharing_conclude(const struct subject *subject, const struct tenants *tenant
 	read_slots(&f);
 	if (read_claims(&f, err) < 0)
 		return -1;
-	if (is_unheard(&f) && published && published->sharing.mode != ATTRIBUTION_MODE_UNSET) {
-		*ret_sharing = (struct sharing){
-			.mode = published->sharing.mode,
-			.replicas = published->sharing.replicas,
-			.evidence = f.before->evidence,
-			.kept = &published->sharing,
-		};
-		return 0;
+	if (!keep_published(&f)) {
+		tell_left_over(&f);
+		apply_rules(&f);
+		complete_replicas(&f);
 	}
-	tell_left_over(&f);
-	apply_rules(&f);
-	complete_replicas(&f);
 	*ret_sharing = f.sharing;
 	return 0;
 }

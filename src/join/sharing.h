@@ -13,8 +13,8 @@
 #include "join/slots.h"
 #include "join/tenant.h"
 
-/* The limit of status.sharing.evidence; more is left out. */
-#define SHARING_MAX_LINES 5u
+/* As many lines as a conclusion can have. */
+#define SHARING_MAX_LINES 6u
 
 struct sharing {
 	int mode;
