@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_test.h"
 
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "join/devices.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static struct devices make(void)
 {
@@ -45,9 +27,8 @@ static void expect_place(const struct devices *devices, const char *id, ptrdiff_
 	expect_text(place.partition, partition);
 }
 
-static void nvmls_word_is_good_dated_or_missing(void **state)
+WORLD_TEST(nvmls_word_is_good_dated_or_missing)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	assert_int_equal(make().nvml, DEVICES_NVML_OK);
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
@@ -60,9 +41,8 @@ static void nvmls_word_is_good_dated_or_missing(void **state)
 	assert_int_equal(make().n_devices, 0);
 }
 
-static void a_reported_device_is_listed_once_however_it_is_known(void **state)
+WORLD_TEST(a_reported_device_is_listed_once_however_it_is_known)
 {
-	(void)state;
 	build_world_exclusive(&world, 1);
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
@@ -79,9 +59,8 @@ static void a_reported_device_is_listed_once_however_it_is_known(void **state)
 	assert_true(view_equal(devices.devices[0].uuid, build_world_uuid(&world, 0)));
 }
 
-static void objects_of_other_nodes_count_only_when_reported_here(void **state)
+WORLD_TEST(objects_of_other_nodes_count_only_when_reported_here)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
 	struct attribution object = *build_world_previous(&world, 0)->object;
@@ -100,9 +79,8 @@ static void objects_of_other_nodes_count_only_when_reported_here(void **state)
 }
 
 /* Ages are in ms; a report is stale after 120 s, and after 30 s without one there is no agent. */
-static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void **state)
+WORLD_TEST(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here)
 {
-	(void)state;
 	static const struct {
 		const char *holder;
 		int64_t claimed_age, report_age;
@@ -127,8 +105,7 @@ static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void 
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		world_again();
 		const struct slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
 		build_world_exclusive(&world, 0);
 		if (rows[i].was_agentless)
@@ -153,9 +130,8 @@ static void a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here(void 
 	}
 }
 
-static void uuids_are_the_same_in_either_case(void **state)
+WORLD_TEST(uuids_are_the_same_in_either_case)
 {
-	(void)state;
 	build_world_device(&world, 0)->uuid = VIEW("GPU-AAAAAAAA-0000-4000-8000-0123456789AB");
 	build_world_device(&world, 0)->uuid = VIEW("GPU-bbbbbbbb-0000-4000-8000-0123456789ab");
 	build_world_device(&world, 0)->uuid = VIEW("GPU-aaaaaaaa-0000-4000-8000-0123456789aa");
@@ -177,9 +153,8 @@ static struct view own_copy(const char *text)
 }
 
 /* Texts are in memory of their own, where a sanitizer sees who reads past the end. */
-static void devices_are_in_the_order_of_their_uuids_in_lower_case(void **state)
+WORLD_TEST(devices_are_in_the_order_of_their_uuids_in_lower_case)
 {
-	(void)state;
 	static const char *const uuids[] = {"APU-z", "GPU-0", "GPU-@", "GPU-[", "GPU-A",
 					    "GPU-b", "GPU-y", "GPU-Z", "GPU-z0", "GPU-Z1"};
 	enum { N = ARRAY_SIZE(uuids) };
@@ -199,9 +174,8 @@ static void devices_are_in_the_order_of_their_uuids_in_lower_case(void **state)
 		free((void *)copies[i].ptr);
 }
 
-static void every_form_of_id_finds_its_device(void **state)
+WORLD_TEST(every_form_of_id_finds_its_device)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	build_world_device(&world, 1);
 	struct devices devices = make();
@@ -226,9 +200,8 @@ static void every_form_of_id_finds_its_device(void **state)
 	expect_place(&devices, "all", -1, "");
 }
 
-static void of_several_compute_instances_the_first_is_meant(void **state)
+WORLD_TEST(of_several_compute_instances_the_first_is_meant)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	struct report_partition *items = device->partitions.items;
 	for (unsigned i = 0; i < 3; i++) {
@@ -239,9 +212,8 @@ static void of_several_compute_instances_the_first_is_meant(void **state)
 	expect_place(&devices, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000001");
 }
 
-static void a_gpu_instance_of_number_0_or_of_none_is_what_it_is(void **state)
+WORLD_TEST(a_gpu_instance_of_number_0_or_of_none_is_what_it_is)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	struct report_partition *items = device->partitions.items;
 	items[0].gpu_instance_id = -1;
@@ -251,9 +223,8 @@ static void a_gpu_instance_of_number_0_or_of_none_is_what_it_is(void **state)
 	expect_place(&devices, "nvidia0/gi0", 0, "MIG-00000000-0000-4000-8000-000000000001");
 }
 
-static void a_partition_belongs_to_whoever_was_published_with_it(void **state)
+WORLD_TEST(a_partition_belongs_to_whoever_was_published_with_it)
 {
-	(void)state;
 	struct view of_first[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000a")};
 	struct view of_second[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000b"),
 				   VIEW("MIG-00000000-0000-4000-8000-00000000000c")};
@@ -290,18 +261,16 @@ static void a_partition_belongs_to_whoever_was_published_with_it(void **state)
 	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000000", -1, "");
 }
 
-static void the_object_says_how_the_uuid_is_written(void **state)
+WORLD_TEST(the_object_says_how_the_uuid_is_written)
 {
-	(void)state;
 	struct report_device *device = build_world_exclusive(&world, 0);
 	build_world_publish(&world);
 	device->uuid = VIEW("GPU-00000000-0000-4000-8000-0123456789AB");
 	expect_text(make().devices[0].uuid, "GPU-00000000-0000-4000-8000-0123456789ab");
 }
 
-static void without_nvml_every_book_names_devices(void **state)
+WORLD_TEST(without_nvml_every_book_names_devices)
 {
-	(void)state;
 	struct view uuids[8];
 	struct report_resource_devices offered[4];
 	for (unsigned i = 0; i < ARRAY_SIZE(uuids); i++)
@@ -324,9 +293,8 @@ static void without_nvml_every_book_names_devices(void **state)
 	expect_place(&devices, "nvidia0", -1, "");
 }
 
-static void a_device_that_a_slice_describes_is_marked(void **state)
+WORLD_TEST(a_device_that_a_slice_describes_is_marked)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
 	build_world_slice(&world, 7);
@@ -337,9 +305,8 @@ static void a_device_that_a_slice_describes_is_marked(void **state)
 	assert_true(devices.devices[1].is_sliced);
 }
 
-static void without_memory_there_is_no_roster(void **state)
+WORLD_TEST(without_memory_there_is_no_roster)
 {
-	(void)state;
 	struct devices devices;
 	struct error err = {0};
 	struct arena small;
@@ -350,9 +317,8 @@ static void without_memory_there_is_no_roster(void **state)
 	arena_deinit(&small);
 }
 
-static void what_is_reported_of_a_partition_goes_before_what_was_published(void **state)
+WORLD_TEST(what_is_reported_of_a_partition_goes_before_what_was_published)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	build_world_exclusive(&world, 1);
 	build_world_publish(&world);
@@ -386,15 +352,13 @@ static void publish_partitions(unsigned n, uint32_t n_of_device, uint32_t n_of_t
 	build_world_previous(&world, n)->object = &objects[n];
 }
 
-static void the_published_partitions_of_each_device_are_bounded(void **state)
+WORLD_TEST(the_published_partitions_of_each_device_are_bounded)
 {
-	(void)state;
 	static const struct {
 		uint32_t of_device, of_tenant;
 	} rows[] = {{0, MAX_PAST + 1}, {1, MAX_PAST}, {MAX_PAST, 1}, {MAX_PAST + 1, 0}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		world_again();
 		build_world_exclusive(&world, 0);
 		build_world_exclusive(&world, 1);
 		build_world_publish(&world);
@@ -443,9 +407,8 @@ static void find_colliding(uint32_t (*hash_of)(unsigned n), unsigned ret_n[2])
 	fail_msg("no two have one hash");
 }
 
-static void devices_are_told_apart_also_where_their_uuids_have_one_hash(void **state)
+WORLD_TEST(devices_are_told_apart_also_where_their_uuids_have_one_hash)
 {
-	(void)state;
 	unsigned n[2];
 	find_colliding(hash_uuid, n);
 	build_world_device(&world, n[0]);
@@ -456,9 +419,8 @@ static void devices_are_told_apart_also_where_their_uuids_have_one_hash(void **s
 		expect_place(&devices, build_world_uuid(&world, n[i]).ptr, i, "");
 }
 
-static void devices_are_told_apart_also_where_their_minors_have_one_hash(void **state)
+WORLD_TEST(devices_are_told_apart_also_where_their_minors_have_one_hash)
 {
-	(void)state;
 	unsigned n[2];
 	find_colliding(hash_minor, n);
 	for (unsigned i = 0; i < 2; i++)
@@ -468,9 +430,8 @@ static void devices_are_told_apart_also_where_their_minors_have_one_hash(void **
 		expect_place(&devices, build_world_text(&world, "nvidia%u", n[i]).ptr, i, "");
 }
 
-static void partitions_are_told_apart_also_where_their_uuids_have_one_hash(void **state)
+WORLD_TEST(partitions_are_told_apart_also_where_their_uuids_have_one_hash)
 {
-	(void)state;
 	unsigned n[2];
 	struct view uuids[2];
 	find_colliding(hash_partition, n);
@@ -483,9 +444,8 @@ static void partitions_are_told_apart_also_where_their_uuids_have_one_hash(void 
 		expect_place(&devices, uuids[i].ptr, i, uuids[i].ptr);
 }
 
-static void a_partition_is_remembered_as_long_as_it_is_published(void **state)
+WORLD_TEST(a_partition_is_remembered_as_long_as_it_is_published)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	build_world_device(&world, 1);
 	build_world_publish(&world);
@@ -498,9 +458,8 @@ static void a_partition_is_remembered_as_long_as_it_is_published(void **state)
 	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000001", -1, "");
 }
 
-static void a_minor_is_remembered_while_nvml_is_silent(void **state)
+WORLD_TEST(a_minor_is_remembered_while_nvml_is_silent)
 {
-	(void)state;
 	build_world_exclusive(&world, 3);
 	build_world_publish(&world);
 	build_world_fail_nvml(&world);
@@ -513,18 +472,16 @@ static void a_minor_is_remembered_while_nvml_is_silent(void **state)
 	expect_place(&devices, "nvidia3", -1, "");
 }
 
-static void a_good_nvml_is_not_added_to(void **state)
+WORLD_TEST(a_good_nvml_is_not_added_to)
 {
-	(void)state;
 	build_world_offer(&world, build_world_uuid(&world, 0));
 	assert_int_equal(make().n_devices, 0);
 	build_world_fail_nvml(&world);
 	assert_int_equal(make().n_devices, 1);
 }
 
-static void an_object_is_found_for_a_device_that_only_the_books_name(void **state)
+WORLD_TEST(an_object_is_found_for_a_device_that_only_the_books_name)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
 	struct attribution object = *build_world_previous(&world, 0)->object;
@@ -536,18 +493,16 @@ static void an_object_is_found_for_a_device_that_only_the_books_name(void **stat
 	assert_ptr_equal(devices.devices[0].object->object, &object);
 }
 
-static void devices_that_only_the_books_name_are_bounded(void **state)
+WORLD_TEST(devices_that_only_the_books_name_are_bounded)
 {
-	(void)state;
 	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES + 10; i++)
 		build_world_offer(&world, build_world_uuid(&world, i));
 	build_world_fail_nvml(&world);
 	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
 }
 
-static void without_nvml_the_api_names_devices_by_full_uuid(void **state)
+WORLD_TEST(without_nvml_the_api_names_devices_by_full_uuid)
 {
-	(void)state;
 	build_world_pod(&world,
 			(struct build_pod){.name = "a",
 					   .told = {build_world_replica(&world, 1, 3),
@@ -574,9 +529,8 @@ static void without_nvml_the_api_names_devices_by_full_uuid(void **state)
 	assert_int_equal(make().n_devices, 1);
 }
 
-static void what_anybody_may_write_on_a_pod_names_no_device(void **state)
+WORLD_TEST(what_anybody_may_write_on_a_pod_names_no_device)
 {
-	(void)state;
 	build_world_pod(&world,
 			(struct build_pod){
 				.name = "a",
@@ -588,9 +542,8 @@ static void what_anybody_may_write_on_a_pod_names_no_device(void **state)
 	assert_int_equal(make().n_devices, 0);
 }
 
-static void the_api_adds_no_more_devices_than_a_report_may_have(void **state)
+WORLD_TEST(the_api_adds_no_more_devices_than_a_report_may_have)
 {
-	(void)state;
 	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES; i++)
 		build_world_slice(&world, i);
 	build_world_pod(&world, (struct build_pod){
@@ -601,9 +554,8 @@ static void the_api_adds_no_more_devices_than_a_report_may_have(void **state)
 	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
 }
 
-static void an_id_that_goes_on_oddly_finds_its_device_and_names_none(void **state)
+WORLD_TEST(an_id_that_goes_on_oddly_finds_its_device_and_names_none)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	struct devices devices = make();
 	expect_place(&devices, "GPU-00000000-0000-4000-8000-0123456789ab#1", 0, "");
@@ -615,55 +567,34 @@ static void an_id_that_goes_on_oddly_finds_its_device_and_names_none(void **stat
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(nvmls_word_is_good_dated_or_missing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reported_device_is_listed_once_however_it_is_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		objects_of_other_nodes_count_only_when_reported_here, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(uuids_are_the_same_in_either_case, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		devices_are_in_the_order_of_their_uuids_in_lower_case, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(every_form_of_id_finds_its_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_gpu_instance_of_number_0_or_of_none_is_what_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_partition_belongs_to_whoever_was_published_with_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_object_says_how_the_uuid_is_written, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_nvml_every_book_names_devices, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_a_slice_describes_is_marked, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_there_is_no_roster, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_several_compute_instances_the_first_is_meant, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_reported_of_a_partition_goes_before_what_was_published, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_published_partitions_of_each_device_are_bounded, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		devices_are_told_apart_also_where_their_uuids_have_one_hash, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		devices_are_told_apart_also_where_their_minors_have_one_hash, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		partitions_are_told_apart_also_where_their_uuids_have_one_hash, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_partition_is_remembered_as_long_as_it_is_published, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_minor_is_remembered_while_nvml_is_silent, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_good_nvml_is_not_added_to, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_object_is_found_for_a_device_that_only_the_books_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		devices_that_only_the_books_name_are_bounded, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_nvml_the_api_names_devices_by_full_uuid, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_anybody_may_write_on_a_pod_names_no_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_api_adds_no_more_devices_than_a_report_may_have, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_id_that_goes_on_oddly_finds_its_device_and_names_none, set_up, tear_down),
+	cmocka_unit_test_world(nvmls_word_is_good_dated_or_missing),
+	cmocka_unit_test_world(a_reported_device_is_listed_once_however_it_is_known),
+	cmocka_unit_test_world(objects_of_other_nodes_count_only_when_reported_here),
+	cmocka_unit_test_world(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here),
+	cmocka_unit_test_world(uuids_are_the_same_in_either_case),
+	cmocka_unit_test_world(devices_are_in_the_order_of_their_uuids_in_lower_case),
+	cmocka_unit_test_world(every_form_of_id_finds_its_device),
+	cmocka_unit_test_world(a_gpu_instance_of_number_0_or_of_none_is_what_it_is),
+	cmocka_unit_test_world(a_partition_belongs_to_whoever_was_published_with_it),
+	cmocka_unit_test_world(the_object_says_how_the_uuid_is_written),
+	cmocka_unit_test_world(without_nvml_every_book_names_devices),
+	cmocka_unit_test_world(a_device_that_a_slice_describes_is_marked),
+	cmocka_unit_test_world(without_memory_there_is_no_roster),
+	cmocka_unit_test_world(of_several_compute_instances_the_first_is_meant),
+	cmocka_unit_test_world(what_is_reported_of_a_partition_goes_before_what_was_published),
+	cmocka_unit_test_world(the_published_partitions_of_each_device_are_bounded),
+	cmocka_unit_test_world(devices_are_told_apart_also_where_their_uuids_have_one_hash),
+	cmocka_unit_test_world(devices_are_told_apart_also_where_their_minors_have_one_hash),
+	cmocka_unit_test_world(partitions_are_told_apart_also_where_their_uuids_have_one_hash),
+	cmocka_unit_test_world(a_partition_is_remembered_as_long_as_it_is_published),
+	cmocka_unit_test_world(a_minor_is_remembered_while_nvml_is_silent),
+	cmocka_unit_test_world(a_good_nvml_is_not_added_to),
+	cmocka_unit_test_world(an_object_is_found_for_a_device_that_only_the_books_name),
+	cmocka_unit_test_world(devices_that_only_the_books_name_are_bounded),
+	cmocka_unit_test_world(without_nvml_the_api_names_devices_by_full_uuid),
+	cmocka_unit_test_world(what_anybody_may_write_on_a_pod_names_no_device),
+	cmocka_unit_test_world(the_api_adds_no_more_devices_than_a_report_may_have),
+	cmocka_unit_test_world(an_id_that_goes_on_oddly_finds_its_device_and_names_none),
 };
 
 TEST_MAIN(tests)

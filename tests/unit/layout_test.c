@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_test.h"
 
 #include "base/limits.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static const struct attribution_status *publish(void)
 {
@@ -35,9 +17,8 @@ static const struct attribution_partition *partition_at(uint32_t i)
 	return ARRAY_AT(partitions, struct attribution_partition, i);
 }
 
-static void the_device_is_described_as_nvml_does_with_dashes_in_the_model(void **state)
+WORLD_TEST(the_device_is_described_as_nvml_does_with_dashes_in_the_model)
 {
-	(void)state;
 	build_world_exclusive(&world, 3);
 	build_world_publish(&world);
 	const struct attribution_device *device = &build_world_status(&world, 3)->device;
@@ -52,27 +33,24 @@ static void the_device_is_described_as_nvml_does_with_dashes_in_the_model(void *
 	expect_text(device->cuda_version, "13.0");
 }
 
-static void each_device_has_its_own_model(void **state)
+WORLD_TEST(each_device_has_its_own_model)
 {
-	(void)state;
 	build_world_exclusive(&world, 0)->model = VIEW("Tesla T4");
 	build_world_exclusive(&world, 1)->model = VIEW("NVIDIA H100");
 	expect_text(publish()->device.model, "Tesla-T4");
 	expect_text(build_world_status(&world, 1)->device.model, "NVIDIA-H100");
 }
 
-static void a_model_without_blanks_stays_as_it_is(void **state)
+WORLD_TEST(a_model_without_blanks_stays_as_it_is)
 {
-	(void)state;
 	build_world_exclusive(&world, 0)->model = VIEW("Tesla-T4 ");
 	expect_text(publish()->device.model, "Tesla-T4");
 	world.devices[0].model = VIEW("");
 	expect_text(publish()->device.model, "");
 }
 
-static void versions_that_a_report_lacks_are_carried_over(void **state)
+WORLD_TEST(versions_that_a_report_lacks_are_carried_over)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	publish();
 	world.report.driver_version = (struct view){0};
@@ -87,9 +65,8 @@ static void versions_that_a_report_lacks_are_carried_over(void **state)
 	expect_text(device->cuda_version, "9");
 }
 
-static void partitions_come_in_the_order_of_their_uuids_with_their_slots(void **state)
+WORLD_TEST(partitions_come_in_the_order_of_their_uuids_with_their_slots)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	struct report_partition *items = device->partitions.items;
 	struct report_partition first = items[0];
@@ -113,9 +90,8 @@ static void partitions_come_in_the_order_of_their_uuids_with_their_slots(void **
 	expect_text(build_world_status(&world, 0)->slots.summary, "0/4");
 }
 
-static void partitions_are_carried_over_while_nvml_is_silent(void **state)
+WORLD_TEST(partitions_are_carried_over_while_nvml_is_silent)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	publish();
 	build_world_fail_nvml(&world);
@@ -129,9 +105,8 @@ static void partitions_are_carried_over_while_nvml_is_silent(void **state)
 		assert_int_equal(partition_at(i)->slots, 1);
 }
 
-static void a_single_partition_is_carried_over_whole(void **state)
+WORLD_TEST(a_single_partition_is_carried_over_whole)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	publish();
 	build_world_fail_nvml(&world);
@@ -140,9 +115,8 @@ static void a_single_partition_is_carried_over_whole(void **state)
 	expect_text(partition_at(0)->profile, "1g.5gb");
 }
 
-static void a_partition_has_the_slots_that_are_on_offer(void **state)
+WORLD_TEST(a_partition_has_the_slots_that_are_on_offer)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	build_world_offer(&world,
 			  build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1", 0u));
@@ -154,9 +128,8 @@ static void a_partition_has_the_slots_that_are_on_offer(void **state)
 	assert_int_equal(partition_at(0)->slots, 1);
 }
 
-static void a_partition_that_is_new_while_no_offer_is_known_has_no_slots(void **state)
+WORLD_TEST(a_partition_that_is_new_while_no_offer_is_known_has_no_slots)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	device->partitions.count = 1;
 	build_world_offer_nothing(&world);
@@ -170,11 +143,10 @@ static void a_partition_that_is_new_while_no_offer_is_known_has_no_slots(void **
 	assert_int_equal(partition_at(1)->slots, 0);
 }
 
-static void what_a_settling_kubelet_does_not_offer_yet_is_not_gone(void **state)
+WORLD_TEST(what_a_settling_kubelet_does_not_offer_yet_is_not_gone)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	world_run("a", build_world_mig(&world, 0, 0));
 	expect_text(publish()->slots.summary, "1/2");
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
 	build_world_list_nothing(&world);
@@ -190,13 +162,12 @@ static void what_a_settling_kubelet_does_not_offer_yet_is_not_gone(void **state)
 	assert_int_equal(partition_at(1)->slots, 0);
 }
 
-static void what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held(void **state)
+WORLD_TEST(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	build_world_shared(&world, 1, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 1, 0));
+	world_run("a", build_world_mig(&world, 0, 0));
+	world_run("b", build_world_replica(&world, 1, 0));
 	publish();
 	build_world_offer_nothing(&world);
 	expect_text(publish()->slots.summary, "1/2");
@@ -214,16 +185,14 @@ static void what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held(void 
 	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
 }
 
-static void of_shares_that_were_never_on_offer_the_total_is_not_known(void **state)
+WORLD_TEST(of_shares_that_were_never_on_offer_the_total_is_not_known)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 1));
+	world_run("a", build_world_replica(&world, 0, 0));
+	world_run("b", build_world_uuid(&world, 1));
 	build_world_device(&world, 2);
-	build_world_run(&world, (struct build_pod){.name = "c"},
-			VIEW("GPU-00000002-0000-4000-8000-0123456789ab?"));
+	world_run("c", VIEW("GPU-00000002-0000-4000-8000-0123456789ab?"));
 	publish();
 	for (unsigned n = 0; n < 3; n += 2) {
 		const struct attribution_status *status = build_world_status(&world, n);
@@ -235,20 +204,18 @@ static void of_shares_that_were_never_on_offer_the_total_is_not_known(void **sta
 	expect_text(build_world_status(&world, 1)->slots.summary, "1/1");
 }
 
-static void one_id_on_offer_says_that_there_are_no_more(void **state)
+WORLD_TEST(one_id_on_offer_says_that_there_are_no_more)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	expect_text(publish()->slots.summary, "1/4");
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, build_world_replica(&world, 0, 1));
 	expect_text(publish()->slots.summary, "1/2");
 }
 
-static void of_too_many_partitions_the_first_are_listed(void **state)
+WORLD_TEST(of_too_many_partitions_the_first_are_listed)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, LIMIT_PARTITIONS + 1);
 	for (uint32_t n = LIMIT_PARTITIONS - 1; n <= LIMIT_PARTITIONS + 1; n++) {
 		device->partitions.count = n;
@@ -259,9 +226,8 @@ static void of_too_many_partitions_the_first_are_listed(void **state)
 	}
 }
 
-static void partitions_that_nvml_no_longer_lists_are_gone(void **state)
+WORLD_TEST(partitions_that_nvml_no_longer_lists_are_gone)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	publish();
 	device->partitions.count = 1;
@@ -269,14 +235,13 @@ static void partitions_that_nvml_no_longer_lists_are_gone(void **state)
 }
 
 /* One of them could not be read. */
-static void a_list_of_partitions_that_is_not_known_is_the_one_that_was(void **state)
+WORLD_TEST(a_list_of_partitions_that_is_not_known_is_the_one_that_was)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 3);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_mig(&world, 0, 0));
+	world_run("a", build_world_mig(&world, 0, 0));
 	expect_text(publish()->slots.summary, "1/3");
 	device->partitions = (struct array){0};
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 0, 1));
+	world_run("b", build_world_mig(&world, 0, 1));
 	for (int i = 0; i < 2; i++) {
 		expect_text(publish()->slots.summary, "2/3");
 		assert_int_equal(build_world_status(&world, 0)->partitions.count, 3);
@@ -290,12 +255,11 @@ static void a_list_of_partitions_that_is_not_known_is_the_one_that_was(void **st
 	assert_int_equal(publish()->partitions.count, 0);
 }
 
-static void a_slot_counts_once_whoever_names_it(void **state)
+WORLD_TEST(a_slot_counts_once_whoever_names_it)
 {
-	(void)state;
 	build_world_shared(&world, 0, 3);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
+	world_run("b", build_world_replica(&world, 0, 0));
 	const struct attribution_status *status = publish();
 	assert_int_equal(status->tenant_count, 2);
 	assert_int_equal(status->slots.allocated, 1);
@@ -303,34 +267,30 @@ static void a_slot_counts_once_whoever_names_it(void **state)
 	expect_text(status->slots.summary, "1/3");
 }
 
-static void a_held_id_that_is_not_on_offer_is_a_slot_too(void **state)
+WORLD_TEST(a_held_id_that_is_not_on_offer_is_a_slot_too)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 7));
+	world_run("a", build_world_replica(&world, 0, 7));
 	expect_text(publish()->slots.summary, "1/3");
 }
 
-static void the_total_is_carried_over_while_no_offer_is_known(void **state)
+WORLD_TEST(the_total_is_carried_over_while_no_offer_is_known)
 {
-	(void)state;
 	build_world_shared(&world, 0, 3);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	publish();
 	world.report.allocatable = (struct array){0};
 	world.report.checkpoint.registered = (struct array){0};
 	expect_text(publish()->slots.summary, "1/3");
 	for (unsigned i = 1; i < 5; i++)
-		build_world_run(&world, (struct build_pod){.name = "a"},
-				build_world_replica(&world, 0, i));
+		world_run("a", build_world_replica(&world, 0, i));
 	expect_text(publish()->slots.summary, "5/5");
 }
 
-static void without_an_offer_ever_the_total_is_not_known(void **state)
+WORLD_TEST(without_an_offer_ever_the_total_is_not_known)
 {
-	(void)state;
 	build_world_shared(&world, 0, 3);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	world.report.allocatable = (struct array){0};
 	world.report.checkpoint.registered = (struct array){0};
 	const struct attribution_status *status = publish();
@@ -347,11 +307,10 @@ static void without_an_offer_ever_the_total_is_not_known(void **state)
 }
 
 /* Its List may be short, its checkpoint cannot be read, and nobody knew the device before. */
-static void what_is_given_out_is_not_known_while_a_new_node_settles(void **state)
+WORLD_TEST(what_is_given_out_is_not_known_while_a_new_node_settles)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_fail_book(&world);
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
 	const struct attribution_status *status = publish();
@@ -361,11 +320,10 @@ static void what_is_given_out_is_not_known_while_a_new_node_settles(void **state
 	expect_text(status->slots.summary, "");
 }
 
-static void who_is_new_while_no_book_says_anything_is_added(void **state)
+WORLD_TEST(who_is_new_while_no_book_says_anything_is_added)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	world_run("b", build_world_replica(&world, 0, 1));
 	expect_text(publish()->slots.summary, "1/4");
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
@@ -378,11 +336,10 @@ static void who_is_new_while_no_book_says_anything_is_added(void **state)
 	expect_text(publish()->slots.summary, "3/4");
 }
 
-static void what_was_not_counted_is_counted_by_its_tenants(void **state)
+WORLD_TEST(what_was_not_counted_is_counted_by_its_tenants)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	publish();
 	struct attribution before = *build_world_previous(&world, 0)->object;
 	before.status.slots = (struct attribution_slots){.total = -1, .allocated = -1};
@@ -393,16 +350,15 @@ static void what_was_not_counted_is_counted_by_its_tenants(void **state)
 	assert_int_equal(status->slots.allocated, 1);
 }
 
-static void without_a_report_the_total_is_what_it_was(void **state)
+WORLD_TEST(without_a_report_the_total_is_what_it_was)
 {
-	(void)state;
 	build_world_device(&world, 1);
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	publish();
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	world_run("b", build_world_uuid(&world, 0));
 	/* Two tenants of one slot, one of whom no book names. */
 	expect_text(publish()->slots.summary, "1/1");
 	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
@@ -411,15 +367,14 @@ static void without_a_report_the_total_is_what_it_was(void **state)
 	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
 }
 
-static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **state)
+WORLD_TEST(slots_of_tenants_that_no_book_names_count_up_to_the_total)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	publish();
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	world_run("b", build_world_uuid(&world, 0));
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-a/main,uid-b/main");
 	expect_text(status->slots.summary, "1/1");
@@ -430,9 +385,8 @@ static void slots_of_tenants_that_no_book_names_count_up_to_the_total(void **sta
 	expect_text(publish()->slots.summary, "1/1");
 }
 
-static void a_slice_describes_what_nvml_does_not(void **state)
+WORLD_TEST(a_slice_describes_what_nvml_does_not)
 {
-	(void)state;
 	struct slice_device *slice = build_world_slice(&world, 0);
 	slice->uuid = VIEW("gpu-00000000-0000-4000-8000-0123456789ab");
 	build_world_slice(&world, 1);
@@ -455,9 +409,8 @@ static void a_slice_describes_what_nvml_does_not(void **state)
 	expect_text(world.result.devices[0].status.device.driver_version, "590.1.0");
 }
 
-static void a_device_that_no_slice_is_about_is_not_described(void **state)
+WORLD_TEST(a_device_that_no_slice_is_about_is_not_described)
 {
-	(void)state;
 	static struct slice_device slice = {
 		.uuid = VIEW_INIT("GPU-00000001-0000-4000-8000-0123456789ab"),
 		.model = VIEW_INIT("T4"),
@@ -475,9 +428,8 @@ static void a_device_that_no_slice_is_about_is_not_described(void **state)
 	expect_text(build_world_status(&world, 1)->slots.summary, "");
 }
 
-static void a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions(void **state)
+WORLD_TEST(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	build_world_offer_nothing(&world);
 	build_world_slice(&world, 0);
@@ -493,13 +445,12 @@ static void a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partiti
 }
 
 /* Of such a device nothing is on offer at any time. */
-static void what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer(void **state)
+WORLD_TEST(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer)
 {
-	(void)state;
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	build_world_offer_nothing(&world);
 	build_world_slice(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->partition = build_world_mig(&world, 0, 0);
 	grant->is_part = true;
@@ -509,9 +460,8 @@ static void what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer(void **sta
 	expect_text(publish()->slots.summary, "1/2");
 }
 
-static void what_nvml_said_once_no_slice_unsays(void **state)
+WORLD_TEST(what_nvml_said_once_no_slice_unsays)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	publish();
 	build_world_slice(&world, 0)->driver_version = VIEW("1.2.3");
@@ -522,11 +472,10 @@ static void what_nvml_said_once_no_slice_unsays(void **state)
 	assert_int_equal(status->device.index, 0);
 }
 
-static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
+WORLD_TEST(who_is_on_a_device_by_no_id_takes_a_slot_of_it)
 {
-	(void)state;
 	build_world_shared(&world, 0, 3);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	build_world_device(&world, 1);
 	build_world_run(
 		&world,
@@ -537,9 +486,8 @@ static void who_is_on_a_device_by_no_id_takes_a_slot_of_it(void **state)
 }
 
 /* A pod's containers by HAMi, which gives to the later ones what its init container had. */
-static void what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones(void **state)
+WORLD_TEST(what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones)
 {
-	(void)state;
 #define GIVEN "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"
 	static const struct {
 		const char *holders[3], *hami, *summary;
@@ -550,8 +498,7 @@ static void what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones(void 
 		{{"main", "side"}, GIVEN GIVEN, "3/5"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		world_again();
 		build_world_shared(&world, 0, 5);
 		build_world_device(&world, 1);
 		build_world_pod(&world, (struct build_pod){.name = "b",
@@ -570,9 +517,8 @@ static void what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones(void 
 }
 
 /* Pod "b", which comes after another one. */
-static void only_ordinary_init_containers_have_what_hami_gave_one_after_the_other(void **state)
+WORLD_TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other)
 {
-	(void)state;
 	static const struct {
 		struct build_pod pod;
 		const char *holders[3], *summary;
@@ -594,8 +540,7 @@ static void only_ordinary_init_containers_have_what_hami_gave_one_after_the_othe
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct build_pod pod = rows[i].pod;
-		tear_down(NULL);
-		set_up(NULL);
+		world_again();
 		build_world_shared(&world, 0, 5);
 		build_world_device(&world, 1);
 		build_world_pod(&world, (struct build_pod){.name = "a", .hami = GIVEN});
@@ -612,9 +557,8 @@ static void only_ordinary_init_containers_have_what_hami_gave_one_after_the_othe
 }
 #undef GIVEN
 
-static void who_is_on_a_device_that_has_no_slots_takes_none(void **state)
+WORLD_TEST(who_is_on_a_device_that_has_no_slots_takes_none)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_shared(&world, 1, 1);
 	build_world_run(
@@ -627,9 +571,8 @@ static void who_is_on_a_device_that_has_no_slots_takes_none(void **state)
 	expect_text(status->slots.summary, "0/0");
 }
 
-static void who_shares_a_reservations_device_takes_no_further_slot(void **state)
+WORLD_TEST(who_shares_a_reservations_device_takes_no_further_slot)
 {
-	(void)state;
 	build_world_shared(&world, 0, 3);
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
@@ -639,73 +582,41 @@ static void who_shares_a_reservations_device_takes_no_further_slot(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		the_device_is_described_as_nvml_does_with_dashes_in_the_model, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_device_has_its_own_model, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_model_without_blanks_stays_as_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(versions_that_a_report_lacks_are_carried_over, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		partitions_come_in_the_order_of_their_uuids_with_their_slots, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(partitions_are_carried_over_while_nvml_is_silent, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(partitions_that_nvml_no_longer_lists_are_gone, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_slot_counts_once_whoever_names_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_held_id_that_is_not_on_offer_is_a_slot_too, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(the_total_is_carried_over_while_no_offer_is_known, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_an_offer_ever_the_total_is_not_known, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_shares_that_were_never_on_offer_the_total_is_not_known,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(slots_of_tenants_that_no_book_names_count_up_to_the_total,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_slice_describes_what_nvml_does_not, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_nvml_said_once_no_slice_unsays, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_is_on_a_device_by_no_id_takes_a_slot_of_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(who_shares_a_reservations_device_takes_no_further_slot,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_single_partition_is_carried_over_whole, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_partition_has_the_slots_that_are_on_offer, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_partition_that_is_new_while_no_offer_is_known_has_no_slots, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_a_settling_kubelet_does_not_offer_yet_is_not_gone,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_too_many_partitions_the_first_are_listed, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(what_is_given_out_is_not_known_while_a_new_node_settles,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_is_new_while_no_book_says_anything_is_added, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(what_was_not_counted_is_counted_by_its_tenants, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_a_report_the_total_is_what_it_was, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_device_that_no_slice_is_about_is_not_described, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_ordinary_init_containers_have_what_hami_gave_one_after_the_other, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(who_is_on_a_device_that_has_no_slots_takes_none, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_list_of_partitions_that_is_not_known_is_the_one_that_was,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(one_id_on_offer_says_that_there_are_no_more, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer,
-					set_up, tear_down),
+	cmocka_unit_test_world(the_device_is_described_as_nvml_does_with_dashes_in_the_model),
+	cmocka_unit_test_world(each_device_has_its_own_model),
+	cmocka_unit_test_world(a_model_without_blanks_stays_as_it_is),
+	cmocka_unit_test_world(versions_that_a_report_lacks_are_carried_over),
+	cmocka_unit_test_world(partitions_come_in_the_order_of_their_uuids_with_their_slots),
+	cmocka_unit_test_world(partitions_are_carried_over_while_nvml_is_silent),
+	cmocka_unit_test_world(partitions_that_nvml_no_longer_lists_are_gone),
+	cmocka_unit_test_world(a_slot_counts_once_whoever_names_it),
+	cmocka_unit_test_world(a_held_id_that_is_not_on_offer_is_a_slot_too),
+	cmocka_unit_test_world(the_total_is_carried_over_while_no_offer_is_known),
+	cmocka_unit_test_world(without_an_offer_ever_the_total_is_not_known),
+	cmocka_unit_test_world(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held),
+	cmocka_unit_test_world(of_shares_that_were_never_on_offer_the_total_is_not_known),
+	cmocka_unit_test_world(slots_of_tenants_that_no_book_names_count_up_to_the_total),
+	cmocka_unit_test_world(a_slice_describes_what_nvml_does_not),
+	cmocka_unit_test_world(what_nvml_said_once_no_slice_unsays),
+	cmocka_unit_test_world(who_is_on_a_device_by_no_id_takes_a_slot_of_it),
+	cmocka_unit_test_world(who_shares_a_reservations_device_takes_no_further_slot),
+	cmocka_unit_test_world(a_single_partition_is_carried_over_whole),
+	cmocka_unit_test_world(a_partition_has_the_slots_that_are_on_offer),
+	cmocka_unit_test_world(a_partition_that_is_new_while_no_offer_is_known_has_no_slots),
+	cmocka_unit_test_world(what_a_settling_kubelet_does_not_offer_yet_is_not_gone),
+	cmocka_unit_test_world(of_too_many_partitions_the_first_are_listed),
+	cmocka_unit_test_world(what_is_given_out_is_not_known_while_a_new_node_settles),
+	cmocka_unit_test_world(who_is_new_while_no_book_says_anything_is_added),
+	cmocka_unit_test_world(what_was_not_counted_is_counted_by_its_tenants),
+	cmocka_unit_test_world(without_a_report_the_total_is_what_it_was),
+	cmocka_unit_test_world(a_device_that_no_slice_is_about_is_not_described),
+	cmocka_unit_test_world(what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones),
+	cmocka_unit_test_world(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other),
+	cmocka_unit_test_world(who_is_on_a_device_that_has_no_slots_takes_none),
+	cmocka_unit_test_world(a_list_of_partitions_that_is_not_known_is_the_one_that_was),
+	cmocka_unit_test_world(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions),
+	cmocka_unit_test_world(one_id_on_offer_says_that_there_are_no_more),
+	cmocka_unit_test_world(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer),
 };
 
 TEST_MAIN(tests)

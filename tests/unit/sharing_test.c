@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_test.h"
 
 #include "join/sharing.h"
 
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
+/* Publishes, and expects that of device 0; evidence: texts with commas between them. */
 static void expect_mode(int mode, int64_t replicas, const char *evidence)
 {
 	build_world_publish(&world);
@@ -33,6 +16,23 @@ static void expect_mode(int mode, int64_t replicas, const char *evidence)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+/* The same, with lines of evidence; the first 0 ends them. */
+static void expect_lines(int mode, int64_t replicas, const unsigned lines[SHARING_MAX_LINES + 1])
+{
+	char evidence[512] = "";
+	for (size_t i = 0, len = 0; lines[i]; i++) {
+		struct view text = wording_evidence((enum evidence)lines[i]);
+		len += (size_t)snprintf(evidence + len, sizeof(evidence) - len, "%s%.*s",
+					i > 0 ? "," : "", VIEW_ARG(text));
+		assert_true(len < sizeof(evidence));
+	}
+	expect_mode(mode, replicas, evidence);
+}
+
+#define EXPECT(mode, replicas, ...)                    \
+	expect_lines(ATTRIBUTION_MODE_##mode, replicas, \
+		     (const unsigned[SHARING_MAX_LINES + 1]){__VA_ARGS__})
+
 static void set_label(struct build_world *w, struct view value)
 {
 	struct node_label *label = arena_alloc(&w->arena, 1, sizeof(*label));
@@ -43,74 +43,59 @@ static void set_label(struct build_world *w, struct view value)
 
 static void hold(unsigned replica, bool mps)
 {
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, replica))->mps =
 		mps;
 }
 
-static void whole_device_ids_are_exclusive(void **state)
+WORLD_TEST(whole_device_ids_are_exclusive)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-static void mig_mode_contradicts_ids_of_the_whole_device(void **state)
+WORLD_TEST(mig_mode_contradicts_ids_of_the_whole_device)
 {
-	(void)state;
 	struct report_device *device = build_world_exclusive(&world, 0);
 	device->mig = (struct report_mig){.present = true, .pending = true};
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	device->mig.current = true;
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1,
-		    "device IDs name the whole device,"
-		    "MIG mode is on, which contradicts");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_CONTRADICTS);
 	set_label(&world, VIEW("time-slicing"));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1,
-		    "device IDs name the whole device,"
-		    "MIG mode is on, which contradicts,"
-		    "node label gpu.sharing-strategy is time-slicing, which contradicts");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_CONTRADICTS,
+	       EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS);
 }
 
-static void mig_mode_contradicts_replicas_of_the_whole_device(void **state)
+WORLD_TEST(mig_mode_contradicts_replicas_of_the_whole_device)
 {
-	(void)state;
 	struct report_device *device = build_world_shared(&world, 0, 4);
 	device->mig = (struct report_mig){.present = true, .current = true};
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4,
-		    "compute mode is Default,"
-		    "MIG mode is on, which contradicts");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_MIG_CONTRADICTS);
 	/* As many lines as there can be. */
 	hold(0, true);
 	set_label(&world, VIEW("time-slicing"));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts,"
-		    "MIG mode is on, which contradicts,"
-		    "node label gpu.sharing-strategy is time-slicing, which contradicts,"
-		    "a pod holds a device ID that is no longer offered");
+	world_run("b", build_world_uuid(&world, 0));
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS,
+	       EVIDENCE_MIG_CONTRADICTS, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS,
+	       EVIDENCE_LEFT_OVER_ID);
 }
 
-static void mig_mode_contradicts_no_mode_that_is_unknown(void **state)
+WORLD_TEST(mig_mode_contradicts_no_mode_that_is_unknown)
 {
-	(void)state;
 	struct report_device *device = build_world_shared(&world, 0, 4);
 	device->mig = (struct report_mig){.present = true, .current = true};
 	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 }
 
-static void mig_ids_are_mig(void **state)
+WORLD_TEST(mig_ids_are_mig)
 {
-	(void)state;
 	build_world_cut(&world, 0, 3);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
-static void mig_ids_with_replicas_are_mig_time_sliced(void **state)
+WORLD_TEST(mig_ids_with_replicas_are_mig_time_sliced)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
 	for (unsigned p = 0; p < 2; p++) {
@@ -120,8 +105,7 @@ static void mig_ids_with_replicas_are_mig_time_sliced(void **state)
 							   "MIG-00000000-0000-4000-8000-%012x::%u",
 							   p, r));
 	}
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 3,
-		    "device IDs name MIG devices,device IDs end in a replica number");
+	EXPECT(MIG_TIME_SLICED, 3, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
 }
 
 static void offer_replicas_of_a_part(void)
@@ -133,62 +117,53 @@ static void offer_replicas_of_a_part(void)
 }
 
 /* There is no mode for it. */
-static void a_pipe_contradicts_that_replicas_of_a_part_take_turns(void **state)
+WORLD_TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
 {
-	(void)state;
 	static const char *const ids[] = {"MIG-00000000-0000-4000-8000-000000000000::0",
 					  "nvidia0/gi0/vgpu0", "nvidia0/gi1/vgpu0"};
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		tear_down(state);
-		set_up(state);
+		world_again();
 		build_world_cut(&world, 0, 2);
 		build_world_offer_nothing(&world);
 		build_world_offer(&world, view_from(ids[i]));
-		build_world_run(&world, (struct build_pod){.name = "a"}, view_from(ids[i]));
-		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-			    "device IDs name MIG devices,device IDs end in a replica number");
+		world_run("a", view_from(ids[i]));
+		EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
 		world.booked[0].mps = true;
-		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-			    "device IDs name MIG devices,device IDs end in a replica number,"
-			    "an allocation response has the MPS pipe, which contradicts");
+		EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS,
+		       EVIDENCE_PIPE_CONTRADICTS);
 	}
 }
 
-static void a_pipe_that_was_given_with_another_form_contradicts_nothing(void **state)
+WORLD_TEST(a_pipe_that_was_given_with_another_form_contradicts_nothing)
 {
-	(void)state;
 	offer_replicas_of_a_part();
-	build_world_run(&world, (struct build_pod){.name = "a"},
-			VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world_run("a", VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
+	world_run("b", build_world_replica(&world, 0, 0));
 	world.booked[1].mps = true;
 	for (unsigned i = 0; i < 2; i++) {
-		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
-			    "device IDs name MIG devices,device IDs end in a replica number,"
-			    "a pod holds a device ID that is no longer offered");
+		EXPECT(MIG_TIME_SLICED, 2, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS,
+		       EVIDENCE_LEFT_OVER_ID);
 		build_world_offer_nothing(&world); /* the plugin is away */
 	}
 }
 
-static void gke_ids_are_read_by_minor_and_instance(void **state)
+WORLD_TEST(gke_ids_are_read_by_minor_and_instance)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("nvidia0/vgpu0"));
 	build_world_offer(&world, VIEW("nvidia0/vgpu1"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, VIEW("nvidia0/gi7"));
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, VIEW("nvidia0"));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
 /* GKE's MPS leaves it as it is. */
-static void the_default_compute_mode_says_nothing_of_gkes_replicas(void **state)
+WORLD_TEST(the_default_compute_mode_says_nothing_of_gkes_replicas)
 {
-	(void)state;
 	static const struct {
 		bool mps;
 		int mode;
@@ -198,111 +173,99 @@ static void the_default_compute_mode_says_nothing_of_gkes_replicas(void **state)
 		{false, ATTRIBUTION_MODE_TIME_SLICED, "an allocation response has no MPS pipe"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		world_again();
 		build_world_device(&world, 0);
 		build_world_offer(&world, VIEW("nvidia0/vgpu0"));
 		build_world_offer(&world, VIEW("nvidia0/vgpu1"));
-		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
-		build_world_run(&world, (struct build_pod){.name = "a"}, VIEW("nvidia0/vgpu0"));
+		EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
+		world_run("a", VIEW("nvidia0/vgpu0"));
 		world.booked[0].mps = rows[i].mps;
 		expect_mode(rows[i].mode, 2, rows[i].evidence);
 		build_world_fail_book(&world);
 		expect_mode(rows[i].mode, 2, rows[i].evidence);
 		build_world_remove_pod(&world, "uid-a");
 		build_world_list_nothing(&world);
-		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+		EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	}
 	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
+	EXPECT(MPS, 2, EVIDENCE_EXCLUSIVE_PROCESS);
 }
 
 /* Who has a whole device of GKE's shares it by means of its own. */
-static void the_default_compute_mode_tells_of_gkes_whole_devices(void **state)
+WORLD_TEST(the_default_compute_mode_tells_of_gkes_whole_devices)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("nvidia0"));
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
 			VIEW("nvidia0"));
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
-static void an_allocation_with_the_pipe_is_mps(void **state)
+WORLD_TEST(an_allocation_with_the_pipe_is_mps)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_UNKNOWN;
 	hold(0, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
 }
 
-static void a_device_that_agrees_with_an_allocation_contradicts_nothing(void **state)
+WORLD_TEST(a_device_that_agrees_with_an_allocation_contradicts_nothing)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	hold(0, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
 }
 
-static void an_allocation_without_the_pipe_is_time_slicing(void **state)
+WORLD_TEST(an_allocation_without_the_pipe_is_time_slicing)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, false);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 }
 
-static void without_allocations_the_device_itself_tells(void **state)
+WORLD_TEST(without_allocations_the_device_itself_tells)
 {
-	(void)state;
 	struct report_process processes[] = {{.pid = 1, .kind = REPORT_PROCESS_COMPUTE},
 					     {.pid = 2, .kind = REPORT_PROCESS_COMPUTE}};
 	struct report_device *device = build_world_shared(&world, 0, 2);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 	device->processes = (struct array){processes, 2, true};
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	/* An MPS that a user runs for himself leaves the compute mode as it is. */
 	processes[1].kind = REPORT_PROCESS_MPS;
 	device->compute_mode = REPORT_COMPUTE_DEFAULT;
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_MPS, 2, "an MPS process is on the device");
+	EXPECT(MPS, 2, EVIDENCE_MPS_PROCESS);
 	processes[0].kind = REPORT_PROCESS_MPS;
 	processes[1].kind = REPORT_PROCESS_COMPUTE;
-	expect_mode(ATTRIBUTION_MODE_MPS, 2, "an MPS process is on the device");
+	EXPECT(MPS, 2, EVIDENCE_MPS_PROCESS);
 	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	expect_mode(ATTRIBUTION_MODE_MPS, 2, "compute mode is ExclusiveProcess");
+	EXPECT(MPS, 2, EVIDENCE_EXCLUSIVE_PROCESS);
 	device->compute_mode = REPORT_COMPUTE_PROHIBITED;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 }
 
-static void the_label_alone_decides_nothing(void **state)
+WORLD_TEST(the_label_alone_decides_nothing)
 {
-	(void)state;
 	struct report_device *device = build_world_shared(&world, 0, 2);
 	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	set_label(&world, VIEW("mps"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2,
-		    "device IDs end in a replica number,"
-		    "node label gpu.sharing-strategy is mps");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS, EVIDENCE_LABEL_MPS);
 	set_label(&world, VIEW("time-slicing"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2,
-		    "device IDs end in a replica number,"
-		    "node label gpu.sharing-strategy is time-slicing");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS, EVIDENCE_LABEL_TIME_SLICING);
 	set_label(&world, VIEW("none"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	world.input.node = NULL;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 }
 
-static void the_label_agrees_with_what_decided_or_contradicts_it(void **state)
+WORLD_TEST(the_label_agrees_with_what_decided_or_contradicts_it)
 {
-	(void)state;
 	static const struct {
 		const char *label;
 		int compute_mode, mode;
@@ -336,13 +299,11 @@ static void the_label_agrees_with_what_decided_or_contradicts_it(void **state)
 	/* Where two that count for more contradict each other, it is those that are named. */
 	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	hold(0, false);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2,
-		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess");
+	EXPECT(UNKNOWN, 2, EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS);
 }
 
-static void the_label_contradicts_the_ids_of_whole_devices_by_any_strategy(void **state)
+WORLD_TEST(the_label_contradicts_the_ids_of_whole_devices_by_any_strategy)
 {
-	(void)state;
 	static const struct {
 		const char *label, *evidence;
 	} rows[] = {
@@ -361,198 +322,157 @@ static void the_label_contradicts_the_ids_of_whole_devices_by_any_strategy(void 
 		expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, rows[i].evidence);
 	}
 	world.input.node = NULL;
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
 /* It is the plugin that does not share, and whole devices that it is about. */
-static void the_label_says_nothing_of_what_others_share_or_of_parts(void **state)
+WORLD_TEST(the_label_says_nothing_of_what_others_share_or_of_parts)
 {
-	(void)state;
 	set_label(&world, VIEW("none"));
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
 			build_world_uuid(&world, 0));
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
-	tear_down(state);
-	set_up(state);
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
+	world_again();
 	set_label(&world, VIEW("time-slicing"));
 	build_world_cut(&world, 0, 2);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
-static void a_pipe_under_the_default_mode_is_mps_and_both_are_said(void **state)
+WORLD_TEST(a_pipe_under_the_default_mode_is_mps_and_both_are_said)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	set_label(&world, VIEW("time-slicing"));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts,"
-		    "node label gpu.sharing-strategy is time-slicing, which contradicts,"
-		    "a pod holds a device ID that is no longer offered");
+	world_run("b", build_world_uuid(&world, 0));
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS,
+	       EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS, EVIDENCE_LEFT_OVER_ID);
 	/* It contradicted while the checkpoint spoke: its silence changes nothing. */
 	build_world_fail_book(&world);
 	set_label(&world, VIEW("mps"));
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts,"
-		    "node label gpu.sharing-strategy is mps,"
-		    "a pod holds a device ID that is no longer offered");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS, EVIDENCE_LABEL_MPS,
+	       EVIDENCE_LEFT_OVER_ID);
 	/* Nor does it when it has stopped meanwhile; but not when it comes up only then. */
 	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "node label gpu.sharing-strategy is mps,"
-		    "a pod holds a device ID that is no longer offered");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_LABEL_MPS, EVIDENCE_LEFT_OVER_ID);
 	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4,
-		    "compute mode is Default,"
-		    "node label gpu.sharing-strategy is mps, which contradicts,"
-		    "a pod holds a device ID that is no longer offered");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_LABEL_MPS_CONTRADICTS,
+	       EVIDENCE_LEFT_OVER_ID);
 }
 
-static void contradicting_allocations_are_named_both(void **state)
+WORLD_TEST(contradicting_allocations_are_named_both)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
 	hold(1, false);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4,
-		    "an allocation response has the MPS pipe,"
-		    "an allocation response has no MPS pipe");
+	EXPECT(UNKNOWN, 4, EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE);
 	/* That is nothing to go by when the checkpoint is silent. */
 	build_world_fail_book(&world);
 	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 }
 
-static void an_allocation_and_a_device_that_contradict_are_named_both(void **state)
+WORLD_TEST(an_allocation_and_a_device_that_contradict_are_named_both)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	hold(0, false);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4,
-		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess");
+	EXPECT(UNKNOWN, 4, EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS);
 }
 
 /* A pod may run an MPS of its own in its share of time. */
-static void an_mps_process_contradicts_no_allocation(void **state)
+WORLD_TEST(an_mps_process_contradicts_no_allocation)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, false);
 	build_world_process(&world, 0, 1, "uid-a")->kind = REPORT_PROCESS_MPS;
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 }
 
-static void forms_of_ids_that_contradict_are_named_both(void **state)
+WORLD_TEST(forms_of_ids_that_contradict_are_named_both)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	build_world_offer(&world, build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
-		    "device IDs name the whole device,device IDs name MIG devices");
+	EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
 	build_world_offer(&world, build_world_text(&world, "%.*s::1",
 						   VIEW_ARG(build_world_mig(&world, 0, 0))));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
-		    "device IDs name the whole device,device IDs name MIG devices");
+	EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, build_world_uuid(&world, 0));
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1,
-		    "device IDs name the whole device,device IDs end in a replica number");
+	EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_REPLICA_IDS);
 }
 
-static void of_several_kinds_of_parts_some_may_be_shared(void **state)
+WORLD_TEST(of_several_kinds_of_parts_some_may_be_shared)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	build_world_offer(&world, build_world_text(&world, "%.*s::1",
 						   VIEW_ARG(build_world_mig(&world, 0, 1))));
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-		    "device IDs name MIG devices,device IDs end in a replica number");
+	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
 }
 
-static void without_ids_mig_mode_tells(void **state)
+WORLD_TEST(without_ids_mig_mode_tells)
 {
-	(void)state;
 	struct report_device *device = build_world_device(&world, 0);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 	device->mig = (struct report_mig){.current = true};
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 	device->mig = (struct report_mig){.present = true};
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 	device->mig.pending = true;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 	device->mig.current = true;
-	expect_mode(ATTRIBUTION_MODE_MIG, 0, "MIG mode is on");
+	EXPECT(MIG, 0, EVIDENCE_MIG_IS_ON);
 }
 
-static void sources_that_fail_leave_what_was_published(void **state)
+WORLD_TEST(sources_that_fail_leave_what_was_published)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 }
 
-static void sources_that_fail_leave_an_unknown_mode_with_its_reason(void **state)
+WORLD_TEST(sources_that_fail_leave_an_unknown_mode_with_its_reason)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a device ID is of no known form");
+	EXPECT(UNKNOWN, 1, EVIDENCE_ODD_ID);
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a device ID is of no known form");
+	EXPECT(UNKNOWN, 1, EVIDENCE_ODD_ID);
 	/* An object that never had a mode gets one. */
 	struct attribution before = *build_world_previous(&world, 0)->object;
 	before.status.sharing = (struct attribution_sharing){0};
 	build_world_previous(&world, 0)->object = &before;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
-static void a_settling_kubelets_short_offer_changes_no_mode(void **state)
+WORLD_TEST(a_settling_kubelets_short_offer_changes_no_mode)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	world.report.kubelet_restarted_at = world.report.observed_at - 10;
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
 	build_world_offer_nothing(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "compute mode is Default, which contradicts");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	world.report.kubelet_restarted_at = 0;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
-static void a_silent_checkpoint_leaves_what_it_told(void **state)
+WORLD_TEST(a_silent_checkpoint_leaves_what_it_told)
 {
-	(void)state;
 	static const struct {
 		bool mps;
 		int compute_mode, then;
@@ -564,8 +484,7 @@ static void a_silent_checkpoint_leaves_what_it_told(void **state)
 		 "an allocation response has no MPS pipe", "compute mode is ExclusiveProcess"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		world_again();
 		struct report_device *device = build_world_shared(&world, 0, 4);
 		device->compute_mode = REPORT_COMPUTE_PROHIBITED;
 		hold(0, rows[i].mps);
@@ -579,210 +498,190 @@ static void a_silent_checkpoint_leaves_what_it_told(void **state)
 	}
 }
 
-static void a_checkpoint_that_speaks_is_believed_anew(void **state)
+WORLD_TEST(a_checkpoint_that_speaks_is_believed_anew)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
 	hold(0, false);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 	build_world_book_nothing(&world);
 	hold(1, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
 }
 
-static void only_what_a_checkpoint_told_outlasts_its_silence(void **state)
+WORLD_TEST(only_what_a_checkpoint_told_outlasts_its_silence)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_pod(&world, (struct build_pod){.name = "a",
 						   .told = {build_world_replica(&world, 0, 0)}});
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
 	expect_tenant(build_world_status(&world, 0), "uid-a", ATTRIBUTION_PHASE_RUNNING,
 		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
 	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 	/* Nor does a mode without any evidence. */
 	struct attribution before = *build_world_previous(&world, 0)->object;
 	before.status.sharing = (struct attribution_sharing){.mode = ATTRIBUTION_MODE_MPS};
 	build_world_previous(&world, 0)->object = &before;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 }
 
 /* The replicas have another resource's name now, and the same numbers. */
-static void what_was_given_under_another_name_tells_nothing_of_what_is_on_offer(void **state)
+WORLD_TEST(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,compute mode is Default, which "
-		    "contradicts");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
 	world.allocatable.resource = world.registered.resource = VIEW("nvidia.com/gpu.shared");
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
+	world_pod("b");
 	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0))->resource =
 		VIEW("nvidia.com/gpu.shared");
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 }
 
-static void a_disputed_tenant_was_there_while_the_checkpoint_spoke(void **state)
+WORLD_TEST(a_disputed_tenant_was_there_while_the_checkpoint_spoke)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
 	build_world_pod(&world, (struct build_pod){.name = "a",
 						   .told = {build_world_replica(&world, 0, 1)}});
 	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 0))->mps = true;
 	build_world_wait(&world, world.limits.disagreement_ms);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
 	expect_tenant(build_world_status(&world, 0), "uid-a", ATTRIBUTION_PHASE_RUNNING,
 		      ATTRIBUTION_CONFIDENCE_DISPUTED);
 	/* Nobody names it any more, but nothing shows that it has gone. */
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
 }
 
-static void a_silent_checkpoint_told_of_those_only_who_were_there(void **state)
+WORLD_TEST(a_silent_checkpoint_told_of_those_only_who_were_there)
 {
 	static const enum pod_phase phases[] = {POD_PHASE_SUCCEEDED, POD_PHASE_UNKNOWN};
 	for (size_t i = 0; i < ARRAY_SIZE(phases); i++) {
-		tear_down(state);
-		set_up(state);
+		world_again();
 		build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
 		hold(0, true);
 		build_world_publish(&world);
 		build_world_fail_book(&world);
 		/* Of who comes later only the name is known, also if it comes first in order. */
-		build_world_pod(&world, (struct build_pod){.name = "0"});
+		world_pod("0");
 		build_world_list(&world, "0", "main", build_world_replica(&world, 0, 1));
-		expect_mode(ATTRIBUTION_MODE_MPS, 4, "an allocation response has the MPS pipe");
+		EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
 		if (phases[i] == POD_PHASE_UNKNOWN)
 			build_world_remove_pod(&world, "uid-a");
 		else
 			build_world_pod(&world,
 					(struct build_pod){.name = "a", .phase = phases[i]});
 		build_world_publish(&world);
-		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 4, "device IDs end in a replica number");
+		EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 	}
 }
 
-static void a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell(void **state)
+WORLD_TEST(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell)
 {
-	(void)state;
 	struct report_device *device = build_world_shared(&world, 0, 4);
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
 	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	expect_mode(ATTRIBUTION_MODE_MPS, 4, "compute mode is ExclusiveProcess");
+	EXPECT(MPS, 4, EVIDENCE_EXCLUSIVE_PROCESS);
 }
 
-static void held_ids_alone_make_the_replicas_neither_fewer_nor_more(void **state)
+WORLD_TEST(held_ids_alone_make_the_replicas_neither_fewer_nor_more)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	hold(0, false);
 	build_world_publish(&world);
 	world.report.allocatable = (struct array){0};
 	world.report.checkpoint.registered = (struct array){0};
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 	/* Nor when it is known that none is on offer: the plugin is away. */
 	build_world_offer_nothing(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 	/* Nor more: some are of before. */
 	for (unsigned i = 1; i < 6; i++)
 		build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, i));
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 	/* And those of another mode are others. */
 	build_world_book_nothing(&world);
 	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-static void what_is_on_offer_says_how_many_replicas_there_are(void **state)
+WORLD_TEST(what_is_on_offer_says_how_many_replicas_there_are)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
 	build_world_offer_nothing(&world);
 	build_world_offer(&world, build_world_replica(&world, 0, 0));
 	build_world_offer(&world, build_world_replica(&world, 0, 1));
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 }
 
-static void replicas_of_which_none_was_ever_on_offer_are_not_counted(void **state)
+WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_offer_nothing(&world);
 	hold(0, false);
 	hold(2, false);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 0, "an allocation response has no MPS pipe");
-	tear_down(state);
-	set_up(state);
+	EXPECT(TIME_SLICED, 0, EVIDENCE_WITHOUT_PIPE);
+	world_again();
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
-	build_world_run(
-		&world, (struct build_pod){.name = "a"},
-		build_world_text(&world, "%.*s::1", VIEW_ARG(build_world_mig(&world, 0, 1))));
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 0,
-		    "device IDs name MIG devices,device IDs end in a replica number");
-	tear_down(state);
-	set_up(state);
+	world_run("a", build_world_text(&world, "%.*s::1", VIEW_ARG(build_world_mig(&world, 0, 1))));
+	EXPECT(MIG_TIME_SLICED, 0, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
+	world_again();
 	build_world_without_agent(&world);
 	build_world_pod(&world, (struct build_pod){.name = "a",
 						   .told = {build_world_replica(&world, 0, 0)}});
 	build_world_pod(&world, (struct build_pod){.name = "b",
 						   .told = {build_world_replica(&world, 0, 2)}});
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 0, EVIDENCE_REPLICA_IDS);
 	/* That a whole device or a MIG device is one, its ID says. */
-	tear_down(state);
-	set_up(state);
+	world_again();
 	build_world_device(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	world_run("a", build_world_uuid(&world, 0));
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	build_world_cut(&world, 1, 2);
 	build_world_offer_nothing(&world);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 1, 1));
+	world_run("b", build_world_mig(&world, 1, 1));
 	build_world_publish(&world);
 	assert_int_equal(build_world_status(&world, 1)->sharing.replicas, 1);
 }
 
-static void an_odd_id_leaves_the_mode_open(void **state)
+WORLD_TEST(an_odd_id_leaves_the_mode_open)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
 	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "a device ID is of no known form");
+	EXPECT(UNKNOWN, 2, EVIDENCE_ODD_ID);
 }
 
-static void how_a_device_is_shared_out_is_what_is_on_offer(void **state)
+WORLD_TEST(how_a_device_is_shared_out_is_what_is_on_offer)
 {
-	(void)state;
 	static const char left_over[] = "a pod holds a device ID that is no longer offered";
 	char evidence[128];
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	snprintf(evidence, sizeof(evidence), "compute mode is Default,%s", left_over);
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
 	/* One of the same form is no left-over of another mode. */
 	build_world_book_nothing(&world);
 	build_world_list_nothing(&world);
 	hold(7, false);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, "compute mode is Default");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
 }
 
 /* The pods a and b hold what was given before and what is given now. */
 static void leave_over(struct view before, struct view now)
 {
-	build_world_run(&world, (struct build_pod){.name = "a"}, before);
-	build_world_run(&world, (struct build_pod){.name = "b"}, now);
+	world_run("a", before);
+	world_run("b", now);
 	build_world_publish(&world);
 }
 
-static void while_a_plugin_is_away_what_was_left_over_before_still_is(void **state)
+WORLD_TEST(while_a_plugin_is_away_what_was_left_over_before_still_is)
 {
-	(void)state;
 	static const char evidence[] = "an allocation response has no MPS pipe,"
 				       "a pod holds a device ID that is no longer offered";
 	build_world_shared(&world, 0, 4);
@@ -792,84 +691,74 @@ static void while_a_plugin_is_away_what_was_left_over_before_still_is(void **sta
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
 	/* Evidence is that of now. */
 	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0,
-		    "an allocation response has no MPS pipe,compute mode is ExclusiveProcess,"
-		    "a pod holds a device ID that is no longer offered");
+	EXPECT(UNKNOWN, 0, EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS,
+	       EVIDENCE_LEFT_OVER_ID);
 	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
 	build_world_publish(&world);
-	assert_int_equal(build_world_status(&world, 0)->sharing.mode,
-			 ATTRIBUTION_MODE_TIME_SLICED);
+	assert_int_equal(build_world_status(&world, 0)->sharing.mode, ATTRIBUTION_MODE_TIME_SLICED);
 	/* When nobody is there any more there is nothing to go by. */
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
 	build_world_remove_pod(&world, "uid-a");
 	build_world_remove_pod(&world, "uid-b");
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
-static void what_was_left_over_makes_no_replicas_while_a_plugin_is_away(void **state)
+WORLD_TEST(what_was_left_over_makes_no_replicas_while_a_plugin_is_away)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	leave_over(build_world_replica(&world, 0, 0), build_world_uuid(&world, 0));
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 1));
+	world_run("a", build_world_replica(&world, 0, 1));
 	build_world_offer_nothing(&world);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1,
-		    "device IDs name the whole device,"
-		    "a pod holds a device ID that is no longer offered");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS, EVIDENCE_LEFT_OVER_ID);
 }
 
 /* By whole devices: a replica is what was left over. */
-static void while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before(void **state)
+WORLD_TEST(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
 			build_world_uuid(&world, 0));
 	build_world_pod(&world, (struct build_pod){.name = "s", .kai_group = "g"});
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
 	for (int is_away = 0; is_away < 2; is_away++) {
-		expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1,
-			    "compute mode is Default,"
-			    "a pod holds a device ID that is no longer offered");
+		EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_LEFT_OVER_ID);
 		build_world_offer_nothing(&world);
 	}
 	build_world_list_nothing(&world);
 	build_world_remove_pod(&world, "uid-a");
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
-static void while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before(void **state)
+WORLD_TEST(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	for (unsigned i = 0; i < 3; i++)
 		build_world_offer(&world, build_world_text(&world, "%.*s-%u",
 							   VIEW_ARG(build_world_uuid(&world, 0)),
 							   i));
-	build_world_run(&world, (struct build_pod){.name = "a"}, world.offered[1]);
+	world_run("a", world.offered[1]);
 	for (int is_away = 0; is_away < 2; is_away++) {
-		expect_mode(ATTRIBUTION_MODE_UNKNOWN, 3, "device IDs are HAMi's");
+		EXPECT(UNKNOWN, 3, EVIDENCE_HAMI_IDS);
 		build_world_offer_nothing(&world);
 	}
 }
 
 /* Its device has a name that could be a replica's, and no slot. */
-static void who_watches_a_shared_device_was_given_no_allocation(void **state)
+WORLD_TEST(who_watches_a_shared_device_was_given_no_allocation)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->device = VIEW("nvidia0/vgpu0");
 	grant->is_admin = true;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 }
 
-static void of_each_form_the_one_that_was_on_offer_is_that_of_now(void **state)
+WORLD_TEST(of_each_form_the_one_that_was_on_offer_is_that_of_now)
 {
 	static const char left_over[] = "a pod holds a device ID that is no longer offered";
 	static const struct {
@@ -889,8 +778,7 @@ static void of_each_form_the_one_that_was_on_offer_is_that_of_now(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char evidence[256];
-		tear_down(state);
-		set_up(state);
+		world_again();
 		struct report_device *device = build_world_cut(&world, 0, 1);
 		device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 		device->mig.current = rows[i].is_part;
@@ -921,22 +809,20 @@ static void of_each_form_the_one_that_was_on_offer_is_that_of_now(void **state)
 		/* Or only they who are of now: then nothing is left over. */
 		build_world_remove_pod(&world, "uid-a");
 		build_world_list_nothing(&world);
-		build_world_pod(&world, (struct build_pod){.name = "b"});
+		world_pod("b");
 		build_world_list(&world, "b", "main", world.offered[0]);
 		expect_mode(rows[i].mode, rows[i].replicas, rows[i].evidence);
 	}
 }
 
-static void forms_of_which_none_was_left_over_before_contradict_each_other(void **state)
+WORLD_TEST(forms_of_which_none_was_left_over_before_contradict_each_other)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world_run("b", build_world_replica(&world, 0, 0));
 	build_world_publish(&world);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	build_world_offer_nothing(&world);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0,
-		    "device IDs name the whole device,device IDs end in a replica number");
+	EXPECT(UNKNOWN, 0, EVIDENCE_GPU_IDS, EVIDENCE_REPLICA_IDS);
 	/* Nor is it known when those on offer were of no one form. */
 	static const char *const none[] = {"device IDs name the whole device",
 					   "device IDs are HAMi's",
@@ -956,9 +842,8 @@ static void forms_of_which_none_was_left_over_before_contradict_each_other(void 
 }
 
 /* The plugin has gone for good; a driver of dynamic resource allocation has the device now. */
-static void what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give(void **state)
+WORLD_TEST(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	leave_over(build_world_uuid(&world, 0), build_world_replica(&world, 0, 0));
 	build_world_offer_nothing(&world);
@@ -966,95 +851,84 @@ static void what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give
 	build_world_book_nothing(&world);
 	build_world_remove_pod(&world, "uid-a");
 	build_world_remove_pod(&world, "uid-b");
-	build_world_pod(&world, (struct build_pod){.name = "c"});
+	world_pod("c");
 	build_world_grant(&world, "uid-c", "main", 0);
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-static void what_was_given_before_replicas_says_nothing_of_mps(void **state)
+WORLD_TEST(what_was_given_before_replicas_says_nothing_of_mps)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_MPS, 2,
-		    "compute mode is ExclusiveProcess,"
-		    "a pod holds a device ID that is no longer offered");
+	world_run("a", build_world_uuid(&world, 0));
+	EXPECT(MPS, 2, EVIDENCE_EXCLUSIVE_PROCESS, EVIDENCE_LEFT_OVER_ID);
 }
 
 /* The plugin was configured anew, from MPS to time-slicing; a pod that was there runs on. */
-static void what_was_given_of_another_offer_says_nothing_of_mps(void **state)
+WORLD_TEST(what_was_given_of_another_offer_says_nothing_of_mps)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_UNKNOWN;
 	hold(3, true);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 2, "device IDs end in a replica number");
+	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "compute mode is Default");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 	hold(1, false);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 2, "an allocation response has no MPS pipe");
+	EXPECT(TIME_SLICED, 2, EVIDENCE_WITHOUT_PIPE);
 	/* While nothing is on offer it is all there is to go by. */
 	build_world_offer_nothing(&world);
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0,
-		    "an allocation response has the MPS pipe,"
-		    "an allocation response has no MPS pipe");
+	EXPECT(UNKNOWN, 0, EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE);
 }
 
-static void a_claim_alone_is_exclusive_and_a_shared_one_is_not(void **state)
+WORLD_TEST(a_claim_alone_is_exclusive_and_a_shared_one_is_not)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	build_world_grant(&world, "uid-a", "main", 0);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	struct grant *other = build_world_grant(&world, "uid-b", "main", 0);
 	/* Who watches shares nothing. */
 	other->is_admin = true;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	other->is_admin = false;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "several pods are on the device by one ID");
+	EXPECT(UNKNOWN, 1, EVIDENCE_SHARED_ID);
 }
 
-static void several_shares_of_several_pods_share_the_device(void **state)
+WORLD_TEST(several_shares_of_several_pods_share_the_device)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	build_world_grant(&world, "uid-a", "main", 0)->device = VIEW("pool/gpu-0/1");
 	build_world_grant(&world, "uid-b", "main", 0)->device = VIEW("pool/gpu-0/2");
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
-static void one_share_alone_does_not_make_the_device_exclusive(void **state)
+WORLD_TEST(one_share_alone_does_not_make_the_device_exclusive)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->is_share = true;
 	for (int is_read = 1; is_read >= 0; is_read--) {
 		world.n_granted = (size_t)is_read;
 		world.input.grants_unknown = !is_read;
 		build_world_regrant(&world);
-		expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1,
-			    "compute mode is Default,a claim gives a share of the device");
+		EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_SHARE_BY_CLAIM);
 	}
 	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 1, "a claim gives a share of the device");
+	EXPECT(UNKNOWN, 1, EVIDENCE_SHARE_BY_CLAIM);
 }
 
-static void one_share_of_a_part_alone_is_not_all_of_it(void **state)
+WORLD_TEST(one_share_of_a_part_alone_is_not_all_of_it)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->is_share = true;
 	grant->is_part = true;
@@ -1064,39 +938,35 @@ static void one_share_of_a_part_alone_is_not_all_of_it(void **state)
 			world.n_granted = (size_t)is_read;
 			world.input.grants_unknown = !is_read;
 			build_world_regrant(&world);
-			expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-				    "device IDs name MIG devices,a claim gives a share of the device");
+			EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARE_BY_CLAIM);
 		}
 	}
 }
 
-static void several_containers_of_one_pod_share_nothing(void **state)
+WORLD_TEST(several_containers_of_one_pod_share_nothing)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-a", "side", 0);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-static void a_pod_that_is_given_what_another_still_has_shares_nothing(void **state)
+WORLD_TEST(a_pod_that_is_given_what_another_still_has_shares_nothing)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a", .deleting = true},
 			build_world_uuid(&world, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	world_run("b", build_world_uuid(&world, 0));
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
 }
 
-static void a_part_without_a_uuid_is_mig(void **state)
+WORLD_TEST(a_part_without_a_uuid_is_mig)
 {
-	(void)state;
 	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	for (unsigned i = 0; i < 2; i++) {
 		struct grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
 							     0);
@@ -1104,16 +974,15 @@ static void a_part_without_a_uuid_is_mig(void **state)
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-1g5gb-19-%u", i);
 	}
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
-static void claims_of_parts_are_mig(void **state)
+WORLD_TEST(claims_of_parts_are_mig)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	for (unsigned i = 0; i < 2; i++) {
 		struct grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
 							     0);
@@ -1121,7 +990,7 @@ static void claims_of_parts_are_mig(void **state)
 		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", i);
 	}
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
 static struct grant *grant_part(const char *uid, unsigned partition)
@@ -1133,9 +1002,8 @@ static struct grant *grant_part(const char *uid, unsigned partition)
 	return grant;
 }
 
-static void a_part_that_several_pods_have_by_one_claim_is_shared(void **state)
+WORLD_TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
 {
-	(void)state;
 	static const char shared[] = "device IDs name MIG devices,"
 				     "several pods are on the device by one ID";
 	static const char *const names[] = {"a", "b", "c"};
@@ -1148,14 +1016,14 @@ static void a_part_that_several_pods_have_by_one_claim_is_shared(void **state)
 	grant_part("uid-b", 0)->container = VIEW("side");
 	grant_part("uid-b", 2);
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	grant_part("uid-c", 1);
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	struct grant *grant = grant_part("uid-a", 2);
 	grant->is_admin = true;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	grant->is_admin = false;
 	build_world_regrant(&world);
 	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, shared);
@@ -1167,13 +1035,12 @@ static void a_part_that_several_pods_have_by_one_claim_is_shared(void **state)
 		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, shared);
 	}
 	build_world_remove_pod(&world, "uid-a");
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
 /* In memory of their own, where a sanitizer sees who writes past the end. */
-static void however_many_parts_were_published_there_is_room_for_them(void **state)
+WORLD_TEST(however_many_parts_were_published_there_is_room_for_them)
 {
-	(void)state;
 	static struct view parts[3000];
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
@@ -1182,7 +1049,7 @@ static void however_many_parts_were_published_there_is_room_for_them(void **stat
 		grant_part(i ? "uid-b" : "uid-a", i);
 	}
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		parts[i] = build_world_text(&world, "MIG-%zu", i);
 	struct attribution before = *build_world_previous(&world, 0)->object;
@@ -1199,68 +1066,60 @@ static void however_many_parts_were_published_there_is_room_for_them(void **stat
 }
 
 /* What it is called is all that is known of it. */
-static void a_shared_part_without_a_uuid_is_shared(void **state)
+WORLD_TEST(a_shared_part_without_a_uuid_is_shared)
 {
-	(void)state;
 	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
 	for (unsigned i = 0; i < 2; i++) {
 		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
 		grant_part(i ? "uid-b" : "uid-a", 0)->partition = (struct view){0};
 	}
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-		    "device IDs name MIG devices,several pods are on the device by one ID");
+	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
 	/* While claims cannot be read it is what it was published as. */
 	world.input.grants_unknown = true;
 	world.n_granted = 0;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1,
-		    "device IDs name MIG devices,several pods are on the device by one ID");
+	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
 }
 
-static void parts_without_a_uuid_stay_those_of_one_holder_each(void **state)
+WORLD_TEST(parts_without_a_uuid_stay_those_of_one_holder_each)
 {
-	(void)state;
 	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
 	for (unsigned i = 0; i < 2; i++) {
 		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
 		grant_part(i ? "uid-b" : "uid-a", i)->partition = (struct view){0};
 	}
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	world.input.grants_unknown = true;
 	world.n_granted = 0;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
-static void a_reservation_shares_the_device_out_by_time(void **state)
+WORLD_TEST(a_reservation_shares_the_device_out_by_time)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
 			build_world_uuid(&world, 0));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
-static void whoever_shares_the_whole_device_shares_no_part_of_it(void **state)
+WORLD_TEST(whoever_shares_the_whole_device_shares_no_part_of_it)
 {
-	(void)state;
 	build_world_cut(&world, 0, 2);
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
 			build_world_uuid(&world, 0));
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
-	expect_mode(ATTRIBUTION_MODE_MIG, 1,
-		    "device IDs name MIG devices,a pod holds a device ID that is no longer offered");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS, EVIDENCE_LEFT_OVER_ID);
 }
 
-static void who_still_holds_what_hami_gave_shares_no_whole_device(void **state)
+WORLD_TEST(who_still_holds_what_hami_gave_shares_no_whole_device)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){
@@ -1268,258 +1127,189 @@ static void who_still_holds_what_hami_gave_shares_no_whole_device(void **state)
 				.hami = "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;",
 			},
 			VIEW("GPU-00000000-0000-4000-8000-0123456789ab-1"));
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-static void while_claims_cannot_be_read_a_claimed_device_is_shared_as_before(void **state)
+WORLD_TEST(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-b", "main", 0);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 	world.n_granted = 1;
 	world.input.grants_unknown = true;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 1, "compute mode is Default");
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 	/* A device that no claim gave away goes by what is known of it. */
 	build_world_offer(&world, build_world_uuid(&world, 1));
 	build_world_publish(&world);
 	assert_int_equal(build_world_status(&world, 1)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 	world.input.grants_unknown = false;
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-static void containers_of_one_pod_share_nothing_while_claims_cannot_be_read(void **state)
+WORLD_TEST(containers_of_one_pod_share_nothing_while_claims_cannot_be_read)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-a", "side", 0);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	world.input.grants_unknown = true;
 	/* One of them is known, with or without somebody before it, and then none. */
-	build_world_pod(&world, (struct build_pod){.name = "0"});
+	world_pod("0");
 	build_world_grant(&world, "uid-0", "main", 0)->is_admin = true;
 	world.granted[1] = world.granted[2];
 	for (size_t n = 3; n-- > 0;) {
 		world.n_granted = n;
 		build_world_regrant(&world);
-		expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+		EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	}
 }
 
-static void a_claimed_part_stays_mig_whatever_the_mode_was(void **state)
+WORLD_TEST(a_claimed_part_stays_mig_whatever_the_mode_was)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->partition = build_world_mig(&world, 0, 0);
 	grant->device = VIEW("pool/gpu-0-mig-0");
 	build_world_regrant(&world);
 	build_world_book(&world, "uid-b", "main",
 			 VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "a device ID is of no known form");
+	EXPECT(UNKNOWN, 0, EVIDENCE_ODD_ID);
 	world.input.grants_unknown = true;
 	world.n_granted = 0;
 	build_world_regrant(&world);
 	build_world_book_nothing(&world);
 	build_world_remove_pod(&world, "uid-b");
-	expect_mode(ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices");
+	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
-static void a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are(void **state)
+WORLD_TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_publish(&world);
 	world.input.grants_unknown = true;
 	world.n_granted = 0;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4,
-		    "compute mode is Default,a pod holds a device ID that is no longer offered");
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_LEFT_OVER_ID);
 }
 
-static void a_conclusion_without_ids_is_told_by_its_evidence(void **state)
+WORLD_TEST(a_conclusion_without_ids_is_told_by_its_evidence)
 {
-	(void)state;
 	for (unsigned i = 0; i < N_EVIDENCE; i++)
 		assert_int_equal(sharing_is_without_ids(1u << i),
 				 1u << i == EVIDENCE_NO_IDS || 1u << i == EVIDENCE_MIG_IS_ON);
 	assert_false(sharing_is_without_ids(0));
 }
 
-static void a_left_over_does_not_undo_what_allocations_told(void **state)
+WORLD_TEST(a_left_over_does_not_undo_what_allocations_told)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
 	hold(0, true);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_uuid(&world, 0));
+	world_run("b", build_world_uuid(&world, 0));
 	build_world_publish(&world);
 	/* The checkpoint told MPS, and fails. */
 	build_world_fail_book(&world);
-	expect_mode(ATTRIBUTION_MODE_MPS, 4,
-		    "an allocation response has the MPS pipe,"
-		    "a pod holds a device ID that is no longer offered");
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_LEFT_OVER_ID);
 }
 
-static void a_claimant_that_is_over_keeps_no_mode(void **state)
+WORLD_TEST(a_claimant_that_is_over_keeps_no_mode)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_grant(&world, "uid-a", "main", 0);
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	world.input.grants_unknown = true;
 	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED});
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, "device IDs name the whole device");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
+	world_pod("a");
+	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	build_world_remove_pod(&world, "uid-a");
-	expect_mode(ATTRIBUTION_MODE_UNKNOWN, 0, "no device ID is known");
+	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(of_several_kinds_of_parts_some_may_be_shared, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(whole_device_ids_are_exclusive, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(mig_mode_contradicts_ids_of_the_whole_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(mig_mode_contradicts_replicas_of_the_whole_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(mig_mode_contradicts_no_mode_that_is_unknown, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pipe_contradicts_that_replicas_of_a_part_take_turns, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pipe_that_was_given_with_another_form_contradicts_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_default_compute_mode_says_nothing_of_gkes_replicas, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_default_compute_mode_tells_of_gkes_whole_devices, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(mig_ids_are_mig, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(mig_ids_with_replicas_are_mig_time_sliced, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(gke_ids_are_read_by_minor_and_instance, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_allocation_with_the_pipe_is_mps, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_allocation_without_the_pipe_is_time_slicing, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_allocations_the_device_itself_tells, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(the_label_alone_decides_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_label_agrees_with_what_decided_or_contradicts_it,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_label_contradicts_the_ids_of_whole_devices_by_any_strategy, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_label_says_nothing_of_what_others_share_or_of_parts,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pipe_under_the_default_mode_is_mps_and_both_are_said,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_was_given_of_another_offer_says_nothing_of_mps, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(replicas_of_which_none_was_ever_on_offer_are_not_counted,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(contradicting_allocations_are_named_both, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_allocation_and_a_device_that_contradict_are_named_both,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_mps_process_contradicts_no_allocation, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(forms_of_ids_that_contradict_are_named_both, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_ids_mig_mode_tells, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(sources_that_fail_leave_what_was_published, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_silent_checkpoint_leaves_what_it_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_silent_checkpoint_told_of_those_only_who_were_there,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(held_ids_alone_make_the_replicas_neither_fewer_nor_more,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_odd_id_leaves_the_mode_open, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(how_a_device_is_shared_out_is_what_is_on_offer, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(what_was_given_before_replicas_says_nothing_of_mps, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_claim_alone_is_exclusive_and_a_shared_one_is_not, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(one_share_of_a_part_alone_is_not_all_of_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(one_share_alone_does_not_make_the_device_exclusive, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(several_shares_of_several_pods_share_the_device, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(several_containers_of_one_pod_share_nothing, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_part_without_a_uuid_is_mig, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(claims_of_parts_are_mig, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(whoever_shares_the_whole_device_shares_no_part_of_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_reservation_shares_the_device_out_by_time, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(who_still_holds_what_hami_gave_shares_no_whole_device,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_claims_cannot_be_read_a_claimed_device_is_shared_as_before, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(a_left_over_does_not_undo_what_allocations_told, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_claimant_that_is_over_keeps_no_mode, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_device_that_agrees_with_an_allocation_contradicts_nothing,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(sources_that_fail_leave_an_unknown_mode_with_its_reason,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_settling_kubelets_short_offer_changes_no_mode, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_checkpoint_that_speaks_is_believed_anew, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(only_what_a_checkpoint_told_outlasts_its_silence, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_was_given_under_another_name_tells_nothing_of_what_is_on_offer, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(a_disputed_tenant_was_there_while_the_checkpoint_spoke,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_is_on_offer_says_how_many_replicas_there_are, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_is_given_what_another_still_has_shares_nothing,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		containers_of_one_pod_share_nothing_while_claims_cannot_be_read, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_claimed_part_stays_mig_whatever_the_mode_was, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_conclusion_without_ids_is_told_by_its_evidence,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_part_that_several_pods_have_by_one_claim_is_shared,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_shared_part_without_a_uuid_is_shared, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(parts_without_a_uuid_stay_those_of_one_holder_each, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(while_a_plugin_is_away_what_was_left_over_before_still_is,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_each_form_the_one_that_was_on_offer_is_that_of_now,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		forms_of_which_none_was_left_over_before_contradict_each_other, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(what_was_left_over_makes_no_replicas_while_a_plugin_is_away,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(who_watches_a_shared_device_was_given_no_allocation, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(however_many_parts_were_published_there_is_room_for_them,
-					set_up, tear_down),
+	cmocka_unit_test_world(of_several_kinds_of_parts_some_may_be_shared),
+	cmocka_unit_test_world(whole_device_ids_are_exclusive),
+	cmocka_unit_test_world(mig_mode_contradicts_ids_of_the_whole_device),
+	cmocka_unit_test_world(mig_mode_contradicts_replicas_of_the_whole_device),
+	cmocka_unit_test_world(mig_mode_contradicts_no_mode_that_is_unknown),
+	cmocka_unit_test_world(a_pipe_contradicts_that_replicas_of_a_part_take_turns),
+	cmocka_unit_test_world(a_pipe_that_was_given_with_another_form_contradicts_nothing),
+	cmocka_unit_test_world(the_default_compute_mode_says_nothing_of_gkes_replicas),
+	cmocka_unit_test_world(the_default_compute_mode_tells_of_gkes_whole_devices),
+	cmocka_unit_test_world(mig_ids_are_mig),
+	cmocka_unit_test_world(mig_ids_with_replicas_are_mig_time_sliced),
+	cmocka_unit_test_world(gke_ids_are_read_by_minor_and_instance),
+	cmocka_unit_test_world(an_allocation_with_the_pipe_is_mps),
+	cmocka_unit_test_world(an_allocation_without_the_pipe_is_time_slicing),
+	cmocka_unit_test_world(without_allocations_the_device_itself_tells),
+	cmocka_unit_test_world(the_label_alone_decides_nothing),
+	cmocka_unit_test_world(the_label_agrees_with_what_decided_or_contradicts_it),
+	cmocka_unit_test_world(the_label_contradicts_the_ids_of_whole_devices_by_any_strategy),
+	cmocka_unit_test_world(the_label_says_nothing_of_what_others_share_or_of_parts),
+	cmocka_unit_test_world(a_pipe_under_the_default_mode_is_mps_and_both_are_said),
+	cmocka_unit_test_world(what_was_given_of_another_offer_says_nothing_of_mps),
+	cmocka_unit_test_world(replicas_of_which_none_was_ever_on_offer_are_not_counted),
+	cmocka_unit_test_world(contradicting_allocations_are_named_both),
+	cmocka_unit_test_world(an_allocation_and_a_device_that_contradict_are_named_both),
+	cmocka_unit_test_world(an_mps_process_contradicts_no_allocation),
+	cmocka_unit_test_world(forms_of_ids_that_contradict_are_named_both),
+	cmocka_unit_test_world(without_ids_mig_mode_tells),
+	cmocka_unit_test_world(sources_that_fail_leave_what_was_published),
+	cmocka_unit_test_world(a_silent_checkpoint_leaves_what_it_told),
+	cmocka_unit_test_world(a_silent_checkpoint_told_of_those_only_who_were_there),
+	cmocka_unit_test_world(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell),
+	cmocka_unit_test_world(held_ids_alone_make_the_replicas_neither_fewer_nor_more),
+	cmocka_unit_test_world(an_odd_id_leaves_the_mode_open),
+	cmocka_unit_test_world(how_a_device_is_shared_out_is_what_is_on_offer),
+	cmocka_unit_test_world(what_was_given_before_replicas_says_nothing_of_mps),
+	cmocka_unit_test_world(a_claim_alone_is_exclusive_and_a_shared_one_is_not),
+	cmocka_unit_test_world(one_share_of_a_part_alone_is_not_all_of_it),
+	cmocka_unit_test_world(one_share_alone_does_not_make_the_device_exclusive),
+	cmocka_unit_test_world(several_shares_of_several_pods_share_the_device),
+	cmocka_unit_test_world(several_containers_of_one_pod_share_nothing),
+	cmocka_unit_test_world(a_part_without_a_uuid_is_mig),
+	cmocka_unit_test_world(claims_of_parts_are_mig),
+	cmocka_unit_test_world(whoever_shares_the_whole_device_shares_no_part_of_it),
+	cmocka_unit_test_world(a_reservation_shares_the_device_out_by_time),
+	cmocka_unit_test_world(who_still_holds_what_hami_gave_shares_no_whole_device),
+	cmocka_unit_test_world(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before),
+	cmocka_unit_test_world(a_left_over_does_not_undo_what_allocations_told),
+	cmocka_unit_test_world(a_claimant_that_is_over_keeps_no_mode),
+	cmocka_unit_test_world(a_device_that_agrees_with_an_allocation_contradicts_nothing),
+	cmocka_unit_test_world(sources_that_fail_leave_an_unknown_mode_with_its_reason),
+	cmocka_unit_test_world(a_settling_kubelets_short_offer_changes_no_mode),
+	cmocka_unit_test_world(a_checkpoint_that_speaks_is_believed_anew),
+	cmocka_unit_test_world(only_what_a_checkpoint_told_outlasts_its_silence),
+	cmocka_unit_test_world(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer),
+	cmocka_unit_test_world(a_disputed_tenant_was_there_while_the_checkpoint_spoke),
+	cmocka_unit_test_world(what_is_on_offer_says_how_many_replicas_there_are),
+	cmocka_unit_test_world(a_pod_that_is_given_what_another_still_has_shares_nothing),
+	cmocka_unit_test_world(containers_of_one_pod_share_nothing_while_claims_cannot_be_read),
+	cmocka_unit_test_world(a_claimed_part_stays_mig_whatever_the_mode_was),
+	cmocka_unit_test_world(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are),
+	cmocka_unit_test_world(a_conclusion_without_ids_is_told_by_its_evidence),
+	cmocka_unit_test_world(a_part_that_several_pods_have_by_one_claim_is_shared),
+	cmocka_unit_test_world(a_shared_part_without_a_uuid_is_shared),
+	cmocka_unit_test_world(parts_without_a_uuid_stay_those_of_one_holder_each),
+	cmocka_unit_test_world(while_a_plugin_is_away_what_was_left_over_before_still_is),
+	cmocka_unit_test_world(of_each_form_the_one_that_was_on_offer_is_that_of_now),
+	cmocka_unit_test_world(forms_of_which_none_was_left_over_before_contradict_each_other),
+	cmocka_unit_test_world(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give),
+	cmocka_unit_test_world(what_was_left_over_makes_no_replicas_while_a_plugin_is_away),
+	cmocka_unit_test_world(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before),
+	cmocka_unit_test_world(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before),
+	cmocka_unit_test_world(who_watches_a_shared_device_was_given_no_allocation),
+	cmocka_unit_test_world(however_many_parts_were_published_there_is_room_for_them),
 };
 
 TEST_MAIN(tests)

@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_test.h"
 
 #include "join/slots.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static struct devices devices;
 static struct facts facts;
@@ -35,12 +17,11 @@ static struct slots collect(void)
 	return slots;
 }
 
-static void an_id_is_one_slot_whether_offered_held_or_both(void **state)
+WORLD_TEST(an_id_is_one_slot_whether_offered_held_or_both)
 {
-	(void)state;
 	build_world_shared(&world, 0, 2);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 1));
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 2));
+	world_run("a", build_world_replica(&world, 0, 1));
+	world_run("a", build_world_replica(&world, 0, 2));
 	struct slots slots = collect();
 	size_t n;
 	const struct slot *own = slots_of(&slots, 0, &n);
@@ -55,9 +36,8 @@ static void an_id_is_one_slot_whether_offered_held_or_both(void **state)
 	}
 }
 
-static void slots_are_kept_apart_by_device(void **state)
+WORLD_TEST(slots_are_kept_apart_by_device)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_device(&world, 1);
 	build_world_cut(&world, 2, 2);
@@ -73,9 +53,8 @@ static void slots_are_kept_apart_by_device(void **state)
 	assert_true(view_equal(own[1].partition, build_world_mig(&world, 2, 1)));
 }
 
-static void whether_an_offer_is_known_is_told(void **state)
+WORLD_TEST(whether_an_offer_is_known_is_told)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	assert_true(collect().is_offer_known);
 	world.report.allocatable = (struct array){0};
@@ -91,9 +70,8 @@ static void whether_an_offer_is_known_is_told(void **state)
 }
 
 /* It may be of before the plugin was configured anew. */
-static void a_dated_offer_counts_only_where_no_other_speaks(void **state)
+WORLD_TEST(a_dated_offer_counts_only_where_no_other_speaks)
 {
-	(void)state;
 	enum { OK = REPORT_SOURCE_OK, BAD = REPORT_SOURCE_ERROR };
 	static const struct {
 		int list, book; /* the sources */
@@ -132,9 +110,8 @@ static void a_dated_offer_counts_only_where_no_other_speaks(void **state)
 }
 
 /* None is an answer, too: the plugin has gone. */
-static void an_empty_offer_is_not_filled_up_by_a_dated_one(void **state)
+WORLD_TEST(an_empty_offer_is_not_filled_up_by_a_dated_one)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
 	assert_int_equal(collect().n_items, 1);
@@ -143,23 +120,21 @@ static void an_empty_offer_is_not_filled_up_by_a_dated_one(void **state)
 	assert_true(collect().is_offer_known);
 }
 
-static void offered_ids_of_no_device_are_counted(void **state)
+WORLD_TEST(offered_ids_of_no_device_are_counted)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_offer(&world, VIEW("all"));
 	assert_int_equal(collect().ids_unknown, 2);
 	assert_int_equal(collect().n_items, 1);
 }
 
-static void a_claims_device_is_a_slot_by_its_name_once_however_many_share_it(void **state)
+WORLD_TEST(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
 	build_world_offer_nothing(&world);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
-	build_world_pod(&world, (struct build_pod){.name = "m"});
+	world_pod("a");
+	world_pod("b");
+	world_pod("m");
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-b", "main", 0);
 	struct grant *part = build_world_grant(&world, "uid-b", "main", 0);
@@ -180,9 +155,8 @@ static void a_claims_device_is_a_slot_by_its_name_once_however_many_share_it(voi
 	expect_text(own[1].partition, "m");
 }
 
-static void what_each_resource_offers_is_a_slot(void **state)
+WORLD_TEST(what_each_resource_offers_is_a_slot)
 {
-	(void)state;
 	static struct view ids[2][300];
 	struct report_resource_devices resources[] = {
 		{.device_ids = {ids[0], ARRAY_SIZE(ids[0]), true}},
@@ -197,9 +171,8 @@ static void what_each_resource_offers_is_a_slot(void **state)
 	assert_int_equal(collect().n_items, 2 * ARRAY_SIZE(ids[0]));
 }
 
-static void a_part_of_a_device_is_told_by_each_form_of_id(void **state)
+WORLD_TEST(a_part_of_a_device_is_told_by_each_form_of_id)
 {
-	(void)state;
 	struct report_device *device = build_world_device(&world, 0);
 	device->minor = 0;
 	for (int i = 0; i < 2; i++) {
@@ -214,9 +187,8 @@ static void a_part_of_a_device_is_told_by_each_form_of_id(void **state)
 }
 
 /* Claims may call two devices by one name, as when a boot has numbered them anew. */
-static void a_name_on_two_devices_is_a_slot_of_each(void **state)
+WORLD_TEST(a_name_on_two_devices_is_a_slot_of_each)
 {
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		build_world_device(&world, i);
 		build_world_pod(&world, (struct build_pod){.name = i == 0 ? "a" : "b"});
@@ -228,16 +200,15 @@ static void a_name_on_two_devices_is_a_slot_of_each(void **state)
 }
 
 /* As with renameByDefault: the kubelet has the replicas of each name as devices of their own. */
-static void a_replica_is_another_slot_under_the_name_of_another_resource(void **state)
+WORLD_TEST(a_replica_is_another_slot_under_the_name_of_another_resource)
 {
-	(void)state;
 	static const struct view shared = VIEW_INIT("nvidia.com/gpu.shared");
 	static const char *const resources[] = {"nvidia.com/gpu", "nvidia.com/gpu.shared",
 						"nvidia.com/gpu.shared"};
 	static const bool held[] = {true, true, false}, offered[] = {false, true, true};
 	build_world_shared(&world, 0, 2);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
+	world_run("b", build_world_replica(&world, 0, 0));
 	world.allocatable.resource = world.registered.resource = shared;
 	world.listed[0].resource = world.booked[0].resource = shared;
 	struct slots slots = collect();
@@ -264,9 +235,8 @@ static void a_replica_is_another_slot_under_the_name_of_another_resource(void **
 	assert_int_equal(collect().n_items, 1);
 }
 
-static void without_memory_there_are_no_slots(void **state)
+WORLD_TEST(without_memory_there_are_no_slots)
 {
-	(void)state;
 	struct slots slots;
 	struct error err = {0};
 	build_world_exclusive(&world, 0);
@@ -278,9 +248,8 @@ static void without_memory_there_are_no_slots(void **state)
 	arena_deinit(&small);
 }
 
-static void an_odd_id_is_a_slot_that_says_so(void **state)
+WORLD_TEST(an_odd_id_is_a_slot_that_says_so)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab?"));
 	struct slots slots = collect();
@@ -290,25 +259,19 @@ static void an_odd_id_is_a_slot_that_says_so(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		an_id_is_one_slot_whether_offered_held_or_both, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(slots_are_kept_apart_by_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(whether_an_offer_is_known_is_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(offered_ids_of_no_device_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claims_device_is_a_slot_by_its_name_once_however_many_share_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_each_resource_offers_is_a_slot, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_part_of_a_device_is_told_by_each_form_of_id, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_name_on_two_devices_is_a_slot_of_each, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_replica_is_another_slot_under_the_name_of_another_resource, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_there_are_no_slots, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_odd_id_is_a_slot_that_says_so, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_dated_offer_counts_only_where_no_other_speaks, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_empty_offer_is_not_filled_up_by_a_dated_one, set_up,
-					tear_down),
+	cmocka_unit_test_world(an_id_is_one_slot_whether_offered_held_or_both),
+	cmocka_unit_test_world(slots_are_kept_apart_by_device),
+	cmocka_unit_test_world(whether_an_offer_is_known_is_told),
+	cmocka_unit_test_world(offered_ids_of_no_device_are_counted),
+	cmocka_unit_test_world(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it),
+	cmocka_unit_test_world(what_each_resource_offers_is_a_slot),
+	cmocka_unit_test_world(a_part_of_a_device_is_told_by_each_form_of_id),
+	cmocka_unit_test_world(a_name_on_two_devices_is_a_slot_of_each),
+	cmocka_unit_test_world(a_replica_is_another_slot_under_the_name_of_another_resource),
+	cmocka_unit_test_world(without_memory_there_are_no_slots),
+	cmocka_unit_test_world(an_odd_id_is_a_slot_that_says_so),
+	cmocka_unit_test_world(a_dated_offer_counts_only_where_no_other_speaks),
+	cmocka_unit_test_world(an_empty_offer_is_not_filled_up_by_a_dated_one),
 };
 
 TEST_MAIN(tests)
