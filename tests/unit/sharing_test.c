@@ -48,72 +48,176 @@ static void hold(unsigned replica, bool mps)
 		mps;
 }
 
-WORLD_TEST(whole_device_ids_are_exclusive)
+/* KAI's reservation pod "r" holds the ID, and pods of its group share the device. */
+static void reserve(struct view id)
 {
-	build_world_exclusive(&world, 0);
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
+	build_world_run(&world,
+			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"}, id);
 }
 
-WORLD_TEST(mig_mode_contradicts_ids_of_the_whole_device)
+static void join_group(const char *pod)
 {
-	struct report_device *device = build_world_exclusive(&world, 0);
-	device->mig = (struct report_mig){.present = true, .pending = true};
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
-	device->mig.current = true;
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_CONTRADICTS);
-	set_label(&world, VIEW("time-slicing"));
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_CONTRADICTS,
-	       EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS);
+	build_world_pod(&world, (struct build_pod){.name = pod, .kai_group = "g"});
 }
 
-WORLD_TEST(mig_mode_contradicts_replicas_of_the_whole_device)
+/* Claims cannot be read, but for the first n grants. */
+static void read_grants(size_t n)
 {
-	struct report_device *device = build_world_shared(&world, 0, 4);
-	device->mig = (struct report_mig){.present = true, .current = true};
-	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_MIG_CONTRADICTS);
-	/* As many lines as there can be. */
-	hold(0, true);
-	set_label(&world, VIEW("time-slicing"));
-	world_run("b", build_world_uuid(&world, 0));
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS,
-	       EVIDENCE_MIG_CONTRADICTS, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS,
-	       EVIDENCE_LEFT_OVER_ID);
+	world.n_granted = n;
+	world.input.grants_unknown = true;
+	build_world_regrant(&world);
 }
 
-WORLD_TEST(mig_mode_contradicts_no_mode_that_is_unknown)
-{
-	struct report_device *device = build_world_shared(&world, 0, 4);
-	device->mig = (struct report_mig){.present = true, .current = true};
-	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
-}
+#define GPU "GPU-00000000-0000-4000-8000-0123456789ab"
+#define MIG "MIG-00000000-0000-4000-8000-00000000000"
 
-WORLD_TEST(mig_ids_are_mig)
+/* The device has two partitions. Each row replaces the offer of the one before. */
+WORLD_TEST(the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_replicas)
 {
-	build_world_cut(&world, 0, 3);
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
-}
-
-WORLD_TEST(mig_ids_with_replicas_are_mig_time_sliced)
-{
-	build_world_cut(&world, 0, 2);
-	build_world_offer_nothing(&world);
-	for (unsigned p = 0; p < 2; p++) {
-		for (unsigned r = 0; r < 3; r++)
-			build_world_offer(&world,
-					  build_world_text(&world,
-							   "MIG-00000000-0000-4000-8000-%012x::%u",
-							   p, r));
+	static const struct {
+		const char *ids[6];
+		int mode;
+		int64_t replicas;
+		unsigned lines[SHARING_MAX_LINES + 1];
+	} rows[] = {
+		{{GPU}, ATTRIBUTION_MODE_EXCLUSIVE, 1, {EVIDENCE_GPU_IDS}},
+		{{"nvidia0"}, ATTRIBUTION_MODE_EXCLUSIVE, 1, {EVIDENCE_GPU_IDS}},
+		{{MIG "0", MIG "1"}, ATTRIBUTION_MODE_MIG, 1, {EVIDENCE_MIG_IDS}},
+		{{"nvidia0/gi7"}, ATTRIBUTION_MODE_MIG, 1, {EVIDENCE_MIG_IDS}},
+		{{MIG "0::0", MIG "0::1", MIG "0::2", MIG "1::0", MIG "1::1"},
+		 ATTRIBUTION_MODE_MIG_TIME_SLICED, 3, {EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS}},
+		{{MIG "0", MIG "1", MIG "1::1"},
+		 ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, {EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS}},
+		{{GPU "::0", GPU "::1", GPU "::2"},
+		 ATTRIBUTION_MODE_TIME_SLICED, 3, {EVIDENCE_DEFAULT_MODE}},
+		{{GPU "::0", GPU "::1"}, ATTRIBUTION_MODE_TIME_SLICED, 2, {EVIDENCE_DEFAULT_MODE}},
+		{{"nvidia0/vgpu0", "nvidia0/vgpu1"},
+		 ATTRIBUTION_MODE_UNKNOWN, 2, {EVIDENCE_REPLICA_IDS}},
+		{{GPU "::0", GPU "::1", GPU "::x"}, ATTRIBUTION_MODE_UNKNOWN, 2, {EVIDENCE_ODD_ID}},
+		{{GPU, MIG "0"}, ATTRIBUTION_MODE_UNKNOWN, 1, {EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS}},
+		{{GPU "::0", MIG "0::1"},
+		 ATTRIBUTION_MODE_UNKNOWN, 1, {EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS}},
+		{{GPU, GPU "::0"},
+		 ATTRIBUTION_MODE_UNKNOWN, 1, {EVIDENCE_GPU_IDS, EVIDENCE_REPLICA_IDS}},
+	};
+	build_world_cut(&world, 0, 2)->mig = (struct report_mig){.present = true, .pending = true};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_world_offer_nothing(&world);
+		for (size_t k = 0; k < ARRAY_SIZE(rows[i].ids) && rows[i].ids[k]; k++)
+			build_world_offer(&world, view_from(rows[i].ids[k]));
+		expect_lines(rows[i].mode, rows[i].replicas, rows[i].lines);
 	}
-	EXPECT(MIG_TIME_SLICED, 3, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
+}
+
+/* Four replicas, or the whole device. Each row begins with a new world. */
+WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
+{
+	enum { ANY = REPORT_COMPUTE_UNKNOWN, DEFAULT = REPORT_COMPUTE_DEFAULT,
+	       EXCLUSIVE = REPORT_COMPUTE_EXCLUSIVE_PROCESS, NONE = REPORT_COMPUTE_PROHIBITED };
+	static const struct {
+		const char *held; /* of each replica that is, with the pipe (m) or not (t); w: */
+				  /* the device is on offer as a whole; x: as a whole it was, */
+				  /* and a pod holds it; p, P: processes, the first or last is MPS */
+		int compute_mode;
+		bool is_mig_on;
+		const char *label;
+		int mode;
+		unsigned lines[SHARING_MAX_LINES + 1];
+	} rows[] = {
+		{"m", ANY, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_WITH_PIPE}},
+		{"m", EXCLUSIVE, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_WITH_PIPE}},
+		{"m", DEFAULT, false, "", ATTRIBUTION_MODE_MPS,
+		 {EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS}},
+		{"t", DEFAULT, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_WITHOUT_PIPE}},
+		{"mt", DEFAULT, false, "", ATTRIBUTION_MODE_UNKNOWN,
+		 {EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE}},
+		{"t", EXCLUSIVE, false, "", ATTRIBUTION_MODE_UNKNOWN,
+		 {EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS}},
+		/* Two clues that contradict each other are all that is said. */
+		{"t", EXCLUSIVE, true, "mps", ATTRIBUTION_MODE_UNKNOWN,
+		 {EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS}},
+		/* A pod may run an MPS of its own, which leaves the compute mode as it is. */
+		{"tP", DEFAULT, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_WITHOUT_PIPE}},
+		{"tP", ANY, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_WITHOUT_PIPE}},
+		{"P", DEFAULT, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_DEFAULT_MODE}},
+		{"P", ANY, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_MPS_PROCESS}},
+		{"p", ANY, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_MPS_PROCESS}},
+		{"p", EXCLUSIVE, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_EXCLUSIVE_PROCESS}},
+		{"p", NONE, false, "", ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_REPLICA_IDS}},
+		{"", DEFAULT, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_DEFAULT_MODE}},
+		/* The label decides nothing. */
+		{"", ANY, false, "", ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_REPLICA_IDS}},
+		{"", ANY, false, "mps", ATTRIBUTION_MODE_UNKNOWN,
+		 {EVIDENCE_REPLICA_IDS, EVIDENCE_LABEL_MPS}},
+		{"", ANY, false, "time-slicing", ATTRIBUTION_MODE_UNKNOWN,
+		 {EVIDENCE_REPLICA_IDS, EVIDENCE_LABEL_TIME_SLICING}},
+		{"", ANY, false, "none", ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_REPLICA_IDS}},
+		{"", ANY, false, "no node", ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_REPLICA_IDS}},
+		{"", EXCLUSIVE, false, "mps", ATTRIBUTION_MODE_MPS,
+		 {EVIDENCE_EXCLUSIVE_PROCESS, EVIDENCE_LABEL_MPS}},
+		{"", EXCLUSIVE, false, "time-slicing", ATTRIBUTION_MODE_MPS,
+		 {EVIDENCE_EXCLUSIVE_PROCESS, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS}},
+		{"", EXCLUSIVE, false, "none", ATTRIBUTION_MODE_MPS,
+		 {EVIDENCE_EXCLUSIVE_PROCESS, EVIDENCE_LABEL_NONE_CONTRADICTS}},
+		{"", DEFAULT, false, "none", ATTRIBUTION_MODE_TIME_SLICED,
+		 {EVIDENCE_DEFAULT_MODE, EVIDENCE_LABEL_NONE_CONTRADICTS}},
+		{"", DEFAULT, false, "mps", ATTRIBUTION_MODE_TIME_SLICED,
+		 {EVIDENCE_DEFAULT_MODE, EVIDENCE_LABEL_MPS_CONTRADICTS}},
+		{"", DEFAULT, false, "time-slicing", ATTRIBUTION_MODE_TIME_SLICED,
+		 {EVIDENCE_DEFAULT_MODE, EVIDENCE_LABEL_TIME_SLICING}},
+		{"w", DEFAULT, false, "time-slicing", ATTRIBUTION_MODE_EXCLUSIVE,
+		 {EVIDENCE_GPU_IDS, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS}},
+		{"w", DEFAULT, false, "mps", ATTRIBUTION_MODE_EXCLUSIVE,
+		 {EVIDENCE_GPU_IDS, EVIDENCE_LABEL_MPS_CONTRADICTS}},
+		{"w", DEFAULT, false, "none", ATTRIBUTION_MODE_EXCLUSIVE, {EVIDENCE_GPU_IDS}},
+		{"w", DEFAULT, false, "?", ATTRIBUTION_MODE_EXCLUSIVE, {EVIDENCE_GPU_IDS}},
+		{"w", DEFAULT, false, "no node", ATTRIBUTION_MODE_EXCLUSIVE, {EVIDENCE_GPU_IDS}},
+		/* MIG mode contradicts any known mode. */
+		{"w", DEFAULT, true, "", ATTRIBUTION_MODE_EXCLUSIVE,
+		 {EVIDENCE_GPU_IDS, EVIDENCE_MIG_CONTRADICTS}},
+		{"w", DEFAULT, true, "time-slicing", ATTRIBUTION_MODE_EXCLUSIVE,
+		 {EVIDENCE_GPU_IDS, EVIDENCE_MIG_CONTRADICTS,
+		  EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS}},
+		{"", ANY, true, "", ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_REPLICA_IDS}},
+		{"", DEFAULT, true, "", ATTRIBUTION_MODE_TIME_SLICED,
+		 {EVIDENCE_DEFAULT_MODE, EVIDENCE_MIG_CONTRADICTS}},
+		{"mx", DEFAULT, true, "time-slicing", ATTRIBUTION_MODE_MPS,
+		 {EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS, EVIDENCE_MIG_CONTRADICTS,
+		  EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS, EVIDENCE_LEFT_OVER_ID}},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const bool is_whole = strchr(rows[i].held, 'w') != NULL;
+		unsigned replica = 0;
+		world_again();
+		struct report_device *device = is_whole ? build_world_exclusive(&world, 0)
+							: build_world_shared(&world, 0, 4);
+		device->compute_mode = rows[i].compute_mode;
+		device->mig = (struct report_mig){.present = true, .current = rows[i].is_mig_on};
+		set_label(&world, view_from(rows[i].label));
+		if (strcmp(rows[i].label, "no node") == 0)
+			world.input.node = NULL;
+		for (const char *c = rows[i].held; *c; c++) {
+			if (*c == 'm' || *c == 't')
+				hold(replica++, *c == 'm');
+			if (*c == 'x')
+				world_run("b", build_world_uuid(&world, 0));
+			if (*c == 'p' || *c == 'P')
+				build_world_process(&world, 0, 1, "uid-a")->kind =
+					*c == 'p' ? REPORT_PROCESS_MPS : REPORT_PROCESS_COMPUTE;
+			if (*c == 'p' || *c == 'P')
+				build_world_process(&world, 0, 2, "uid-a")->kind =
+					*c == 'P' ? REPORT_PROCESS_MPS : REPORT_PROCESS_COMPUTE;
+		}
+		expect_lines(rows[i].mode, is_whole ? 1 : 4, rows[i].lines);
+	}
 }
 
 static void offer_replicas_of_a_part(void)
 {
 	build_world_cut(&world, 0, 1);
 	build_world_offer_nothing(&world);
-	build_world_offer(&world, VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
-	build_world_offer(&world, VIEW("MIG-00000000-0000-4000-8000-000000000000::1"));
+	build_world_offer(&world, VIEW(MIG "0::0"));
+	build_world_offer(&world, VIEW(MIG "0::1"));
 }
 
 /* There is no mode for it. */
@@ -137,7 +241,7 @@ WORLD_TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
 WORLD_TEST(a_pipe_that_was_given_with_another_form_contradicts_nothing)
 {
 	offer_replicas_of_a_part();
-	world_run("a", VIEW("MIG-00000000-0000-4000-8000-000000000000::0"));
+	world_run("a", VIEW(MIG "0::0"));
 	world_run("b", build_world_replica(&world, 0, 0));
 	world.booked[1].mps = true;
 	for (unsigned i = 0; i < 2; i++) {
@@ -145,20 +249,6 @@ WORLD_TEST(a_pipe_that_was_given_with_another_form_contradicts_nothing)
 		       EVIDENCE_LEFT_OVER_ID);
 		build_world_offer_nothing(&world); /* the plugin is away */
 	}
-}
-
-WORLD_TEST(gke_ids_are_read_by_minor_and_instance)
-{
-	build_world_device(&world, 0);
-	build_world_offer(&world, VIEW("nvidia0/vgpu0"));
-	build_world_offer(&world, VIEW("nvidia0/vgpu1"));
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, VIEW("nvidia0/gi7"));
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, VIEW("nvidia0"));
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
 /* GKE's MPS leaves it as it is. */
@@ -196,133 +286,9 @@ WORLD_TEST(the_default_compute_mode_tells_of_gkes_whole_devices)
 {
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("nvidia0"));
-	build_world_run(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
-			VIEW("nvidia0"));
-	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	reserve(VIEW("nvidia0"));
+	join_group("a");
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
-}
-
-WORLD_TEST(an_allocation_with_the_pipe_is_mps)
-{
-	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	hold(0, true);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
-}
-
-WORLD_TEST(a_device_that_agrees_with_an_allocation_contradicts_nothing)
-{
-	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	hold(0, true);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
-}
-
-WORLD_TEST(an_allocation_without_the_pipe_is_time_slicing)
-{
-	build_world_shared(&world, 0, 4);
-	hold(0, false);
-	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
-}
-
-WORLD_TEST(without_allocations_the_device_itself_tells)
-{
-	struct report_process processes[] = {{.pid = 1, .kind = REPORT_PROCESS_COMPUTE},
-					     {.pid = 2, .kind = REPORT_PROCESS_COMPUTE}};
-	struct report_device *device = build_world_shared(&world, 0, 2);
-	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
-	device->processes = (struct array){processes, 2, true};
-	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
-	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
-	/* An MPS that a user runs for himself leaves the compute mode as it is. */
-	processes[1].kind = REPORT_PROCESS_MPS;
-	device->compute_mode = REPORT_COMPUTE_DEFAULT;
-	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
-	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	EXPECT(MPS, 2, EVIDENCE_MPS_PROCESS);
-	processes[0].kind = REPORT_PROCESS_MPS;
-	processes[1].kind = REPORT_PROCESS_COMPUTE;
-	EXPECT(MPS, 2, EVIDENCE_MPS_PROCESS);
-	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	EXPECT(MPS, 2, EVIDENCE_EXCLUSIVE_PROCESS);
-	device->compute_mode = REPORT_COMPUTE_PROHIBITED;
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
-}
-
-WORLD_TEST(the_label_alone_decides_nothing)
-{
-	struct report_device *device = build_world_shared(&world, 0, 2);
-	device->compute_mode = REPORT_COMPUTE_UNKNOWN;
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
-	set_label(&world, VIEW("mps"));
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS, EVIDENCE_LABEL_MPS);
-	set_label(&world, VIEW("time-slicing"));
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS, EVIDENCE_LABEL_TIME_SLICING);
-	set_label(&world, VIEW("none"));
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
-	world.input.node = NULL;
-	EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
-}
-
-WORLD_TEST(the_label_agrees_with_what_decided_or_contradicts_it)
-{
-	static const struct {
-		const char *label;
-		int compute_mode, mode;
-		const char *evidence;
-	} rows[] = {
-		{"mps", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
-		 "compute mode is ExclusiveProcess,node label gpu.sharing-strategy is mps"},
-		{"time-slicing", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
-		 "compute mode is ExclusiveProcess,"
-		 "node label gpu.sharing-strategy is time-slicing, which contradicts"},
-		{"none", REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
-		 "compute mode is ExclusiveProcess,"
-		 "node label gpu.sharing-strategy is none, which contradicts"},
-		{"none", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
-		 "compute mode is Default,"
-		 "node label gpu.sharing-strategy is none, which contradicts"},
-		{"", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
-		 "compute mode is Default"},
-		{"mps", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
-		 "compute mode is Default,"
-		 "node label gpu.sharing-strategy is mps, which contradicts"},
-		{"time-slicing", REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
-		 "compute mode is Default,node label gpu.sharing-strategy is time-slicing"},
-	};
-	struct report_device *device = build_world_shared(&world, 0, 2);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		set_label(&world, view_from(rows[i].label));
-		device->compute_mode = rows[i].compute_mode;
-		expect_mode(rows[i].mode, 2, rows[i].evidence);
-	}
-	/* Where two that count for more contradict each other, it is those that are named. */
-	device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	hold(0, false);
-	EXPECT(UNKNOWN, 2, EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS);
-}
-
-WORLD_TEST(the_label_contradicts_the_ids_of_whole_devices_by_any_strategy)
-{
-	static const struct {
-		const char *label, *evidence;
-	} rows[] = {
-		{"time-slicing",
-		 "device IDs name the whole device,"
-		 "node label gpu.sharing-strategy is time-slicing, which contradicts"},
-		{"mps", "device IDs name the whole device,"
-			"node label gpu.sharing-strategy is mps, which contradicts"},
-		/* That it is as it mostly is, is no news. */
-		{"none", "device IDs name the whole device"},
-		{"?", "device IDs name the whole device"},
-	};
-	build_world_exclusive(&world, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		set_label(&world, view_from(rows[i].label));
-		expect_mode(ATTRIBUTION_MODE_EXCLUSIVE, 1, rows[i].evidence);
-	}
-	world.input.node = NULL;
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
 /* It is the plugin that does not share, and whole devices that it is about. */
@@ -330,10 +296,8 @@ WORLD_TEST(the_label_says_nothing_of_what_others_share_or_of_parts)
 {
 	set_label(&world, VIEW("none"));
 	build_world_exclusive(&world, 0);
-	build_world_run(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
-			build_world_uuid(&world, 0));
-	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	reserve(build_world_uuid(&world, 0));
+	join_group("a");
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 	world_again();
 	set_label(&world, VIEW("time-slicing"));
@@ -363,6 +327,16 @@ WORLD_TEST(a_pipe_under_the_default_mode_is_mps_and_both_are_said)
 	       EVIDENCE_LEFT_OVER_ID);
 }
 
+/* They had it one after the other, and the kubelet has not forgotten the first. */
+WORLD_TEST(holders_of_one_replica_that_contradict_are_named_both)
+{
+	build_world_shared(&world, 0, 4);
+	hold(0, true);
+	world_pod("b");
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0));
+	EXPECT(UNKNOWN, 4, EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE);
+}
+
 WORLD_TEST(contradicting_allocations_are_named_both)
 {
 	build_world_shared(&world, 0, 4);
@@ -373,48 +347,6 @@ WORLD_TEST(contradicting_allocations_are_named_both)
 	build_world_fail_book(&world);
 	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
 	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
-}
-
-WORLD_TEST(an_allocation_and_a_device_that_contradict_are_named_both)
-{
-	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	hold(0, false);
-	EXPECT(UNKNOWN, 4, EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS);
-}
-
-/* A pod may run an MPS of its own in its share of time. */
-WORLD_TEST(an_mps_process_contradicts_no_allocation)
-{
-	build_world_shared(&world, 0, 4);
-	hold(0, false);
-	build_world_process(&world, 0, 1, "uid-a")->kind = REPORT_PROCESS_MPS;
-	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
-	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
-	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
-}
-
-WORLD_TEST(forms_of_ids_that_contradict_are_named_both)
-{
-	build_world_cut(&world, 0, 1);
-	build_world_offer(&world, build_world_uuid(&world, 0));
-	EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, build_world_replica(&world, 0, 0));
-	build_world_offer(&world, build_world_text(&world, "%.*s::1",
-						   VIEW_ARG(build_world_mig(&world, 0, 0))));
-	EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, build_world_uuid(&world, 0));
-	build_world_offer(&world, build_world_replica(&world, 0, 0));
-	EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_REPLICA_IDS);
-}
-
-WORLD_TEST(of_several_kinds_of_parts_some_may_be_shared)
-{
-	build_world_cut(&world, 0, 2);
-	build_world_offer(&world, build_world_text(&world, "%.*s::1",
-						   VIEW_ARG(build_world_mig(&world, 0, 1))));
-	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
 }
 
 WORLD_TEST(without_ids_mig_mode_tells)
@@ -431,28 +363,16 @@ WORLD_TEST(without_ids_mig_mode_tells)
 	EXPECT(MIG, 0, EVIDENCE_MIG_IS_ON);
 }
 
-WORLD_TEST(sources_that_fail_leave_what_was_published)
-{
-	build_world_shared(&world, 0, 4);
-	hold(0, true);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
-	build_world_fail_list(&world);
-	build_world_fail_book(&world);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
-}
-
 WORLD_TEST(sources_that_fail_leave_an_unknown_mode_with_its_reason)
 {
 	build_world_exclusive(&world, 0);
-	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
+	build_world_offer(&world, VIEW(GPU "::x"));
 	EXPECT(UNKNOWN, 1, EVIDENCE_ODD_ID);
 	build_world_fail_list(&world);
 	build_world_fail_book(&world);
 	EXPECT(UNKNOWN, 1, EVIDENCE_ODD_ID);
 	/* An object that never had a mode gets one. */
-	struct attribution before = *build_world_previous(&world, 0)->object;
-	before.status.sharing = (struct attribution_sharing){0};
-	build_world_previous(&world, 0)->object = &before;
+	world_alter(0)->status.sharing = (struct attribution_sharing){0};
 	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
@@ -498,16 +418,6 @@ WORLD_TEST(a_silent_checkpoint_leaves_what_it_told)
 	}
 }
 
-WORLD_TEST(a_checkpoint_that_speaks_is_believed_anew)
-{
-	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
-	hold(0, false);
-	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
-	build_world_book_nothing(&world);
-	hold(1, true);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
-}
-
 WORLD_TEST(only_what_a_checkpoint_told_outlasts_its_silence)
 {
 	build_world_shared(&world, 0, 4);
@@ -520,9 +430,7 @@ WORLD_TEST(only_what_a_checkpoint_told_outlasts_its_silence)
 	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
 	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 	/* Nor does a mode without any evidence. */
-	struct attribution before = *build_world_previous(&world, 0)->object;
-	before.status.sharing = (struct attribution_sharing){.mode = ATTRIBUTION_MODE_MPS};
-	build_world_previous(&world, 0)->object = &before;
+	world_alter(0)->status.sharing = (struct attribution_sharing){.mode = ATTRIBUTION_MODE_MPS};
 	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 }
 
@@ -609,16 +517,6 @@ WORLD_TEST(held_ids_alone_make_the_replicas_neither_fewer_nor_more)
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-WORLD_TEST(what_is_on_offer_says_how_many_replicas_there_are)
-{
-	build_world_shared(&world, 0, 4);
-	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, build_world_replica(&world, 0, 0));
-	build_world_offer(&world, build_world_replica(&world, 0, 1));
-	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
-}
-
 WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 {
 	build_world_shared(&world, 0, 4);
@@ -648,13 +546,6 @@ WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 	world_run("b", build_world_mig(&world, 1, 1));
 	build_world_publish(&world);
 	assert_int_equal(build_world_status(&world, 1)->sharing.replicas, 1);
-}
-
-WORLD_TEST(an_odd_id_leaves_the_mode_open)
-{
-	build_world_shared(&world, 0, 2);
-	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
-	EXPECT(UNKNOWN, 2, EVIDENCE_ODD_ID);
 }
 
 WORLD_TEST(how_a_device_is_shared_out_is_what_is_on_offer)
@@ -717,10 +608,8 @@ WORLD_TEST(what_was_left_over_makes_no_replicas_while_a_plugin_is_away)
 WORLD_TEST(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before)
 {
 	build_world_exclusive(&world, 0);
-	build_world_run(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
-			build_world_uuid(&world, 0));
-	build_world_pod(&world, (struct build_pod){.name = "s", .kai_group = "g"});
+	reserve(build_world_uuid(&world, 0));
+	join_group("s");
 	world_pod("a");
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
 	for (int is_away = 0; is_away < 2; is_away++) {
@@ -943,15 +832,6 @@ WORLD_TEST(one_share_of_a_part_alone_is_not_all_of_it)
 	}
 }
 
-WORLD_TEST(several_containers_of_one_pod_share_nothing)
-{
-	build_world_device(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
-	build_world_grant(&world, "uid-a", "main", 0);
-	build_world_grant(&world, "uid-a", "side", 0);
-	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
-}
-
 WORLD_TEST(a_pod_that_is_given_what_another_still_has_shares_nothing)
 {
 	build_world_exclusive(&world, 0);
@@ -960,21 +840,6 @@ WORLD_TEST(a_pod_that_is_given_what_another_still_has_shares_nothing)
 	world_run("b", build_world_uuid(&world, 0));
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
-}
-
-WORLD_TEST(a_part_without_a_uuid_is_mig)
-{
-	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
-	world_pod("a");
-	world_pod("b");
-	for (unsigned i = 0; i < 2; i++) {
-		struct grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main",
-							     0);
-		grant->is_part = true;
-		grant->device = build_world_text(&world, "pool/gpu-0-mig-1g5gb-19-%u", i);
-	}
-	build_world_regrant(&world);
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
 WORLD_TEST(claims_of_parts_are_mig)
@@ -1004,8 +869,6 @@ static struct grant *grant_part(const char *uid, unsigned partition)
 
 WORLD_TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
 {
-	static const char shared[] = "device IDs name MIG devices,"
-				     "several pods are on the device by one ID";
 	static const char *const names[] = {"a", "b", "c"};
 	build_world_cut(&world, 0, 3);
 	build_world_offer_nothing(&world);
@@ -1026,13 +889,13 @@ WORLD_TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
 	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 	grant->is_admin = false;
 	build_world_regrant(&world);
-	expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, shared);
+	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
 	/* Of some of them the claim cannot be read, and then of none. */
 	world.input.grants_unknown = true;
 	for (size_t n = 6; n > 0; n -= 3) {
 		world.n_granted = n - 3;
 		build_world_regrant(&world);
-		expect_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED, 1, shared);
+		EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
 	}
 	build_world_remove_pod(&world, "uid-a");
 	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
@@ -1057,64 +920,68 @@ WORLD_TEST(however_many_parts_were_published_there_is_room_for_them)
 		ARRAY_AT(before.status.tenants, struct attribution_tenant, i)->partitions =
 			(struct array){parts, ARRAY_SIZE(parts), true};
 	build_world_previous(&world, 0)->object = &before;
-	world.input.grants_unknown = true;
-	world.n_granted = 0;
-	build_world_regrant(&world);
+	read_grants(0);
 	build_world_join(&world);
 	assert_int_equal(build_world_status(&world, 0)->sharing.mode,
 			 ATTRIBUTION_MODE_MIG_TIME_SLICED);
 }
 
-/* What it is called is all that is known of it. */
-WORLD_TEST(a_shared_part_without_a_uuid_is_shared)
+/* Its name is all that is known of it. While claims cannot be read it is what it was published as. */
+WORLD_TEST(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same)
 {
-	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
-	for (unsigned i = 0; i < 2; i++) {
-		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
-		grant_part(i ? "uid-b" : "uid-a", 0)->partition = (struct view){0};
+	for (unsigned is_other = 0; is_other < 2; is_other++) {
+		world_again();
+		build_world_device(&world, 0)->mig =
+			(struct report_mig){.present = true, .current = true};
+		world_pod("a");
+		world_pod("b");
+		grant_part("uid-a", 0)->partition = (struct view){0};
+		grant_part("uid-b", is_other)->partition = (struct view){0};
+		build_world_regrant(&world);
+		for (int is_read = 1; is_read >= 0; is_read--) {
+			if (is_other)
+				EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
+			else
+				EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
+			read_grants(0);
+		}
 	}
-	build_world_regrant(&world);
-	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
-	/* While claims cannot be read it is what it was published as. */
-	world.input.grants_unknown = true;
-	world.n_granted = 0;
-	build_world_regrant(&world);
-	EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
 }
 
-WORLD_TEST(parts_without_a_uuid_stay_those_of_one_holder_each)
+/* MPS by replicas, of which one is left over: a claim gives a share of what is a whole device now. */
+WORLD_TEST(there_is_room_for_all_that_can_be_said_at_once)
 {
-	build_world_device(&world, 0)->mig = (struct report_mig){.present = true, .current = true};
-	for (unsigned i = 0; i < 2; i++) {
-		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
-		grant_part(i ? "uid-b" : "uid-a", i)->partition = (struct view){0};
-	}
+	struct report_device *device = build_world_shared(&world, 0, 4);
+	hold(0, true);
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
+	build_world_fail_book(&world);
+	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_uuid(&world, 0));
+	device->mig = (struct report_mig){.present = true, .current = true};
+	set_label(&world, VIEW("time-slicing"));
+	world_pod("c");
+	build_world_grant(&world, "uid-c", "main", 0)->is_share = true;
 	build_world_regrant(&world);
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
-	world.input.grants_unknown = true;
-	world.n_granted = 0;
-	build_world_regrant(&world);
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
+	EXPECT(MPS, 1, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS,
+	       EVIDENCE_MIG_CONTRADICTS, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS,
+	       EVIDENCE_SHARE_BY_CLAIM, EVIDENCE_LEFT_OVER_ID);
 }
 
 WORLD_TEST(a_reservation_shares_the_device_out_by_time)
 {
 	build_world_exclusive(&world, 0);
-	build_world_run(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
-			build_world_uuid(&world, 0));
+	reserve(build_world_uuid(&world, 0));
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
-	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	join_group("a");
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
 WORLD_TEST(whoever_shares_the_whole_device_shares_no_part_of_it)
 {
 	build_world_cut(&world, 0, 2);
-	build_world_run(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
-			build_world_uuid(&world, 0));
-	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g"});
+	reserve(build_world_uuid(&world, 0));
+	join_group("a");
 	EXPECT(MIG, 1, EVIDENCE_MIG_IDS, EVIDENCE_LEFT_OVER_ID);
 }
 
@@ -1139,9 +1006,7 @@ WORLD_TEST(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before)
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_grant(&world, "uid-b", "main", 0);
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
-	world.n_granted = 1;
-	world.input.grants_unknown = true;
-	build_world_regrant(&world);
+	read_grants(1);
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 	/* A device that no claim gave away goes by what is known of it. */
 	build_world_offer(&world, build_world_uuid(&world, 1));
@@ -1180,11 +1045,9 @@ WORLD_TEST(a_claimed_part_stays_mig_whatever_the_mode_was)
 	grant->device = VIEW("pool/gpu-0-mig-0");
 	build_world_regrant(&world);
 	build_world_book(&world, "uid-b", "main",
-			 VIEW("GPU-00000000-0000-4000-8000-0123456789ab::x"));
+			 VIEW(GPU "::x"));
 	EXPECT(UNKNOWN, 0, EVIDENCE_ODD_ID);
-	world.input.grants_unknown = true;
-	world.n_granted = 0;
-	build_world_regrant(&world);
+	read_grants(0);
 	build_world_book_nothing(&world);
 	build_world_remove_pod(&world, "uid-b");
 	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
@@ -1196,9 +1059,7 @@ WORLD_TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
 	world_pod("a");
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_publish(&world);
-	world.input.grants_unknown = true;
-	world.n_granted = 0;
-	build_world_regrant(&world);
+	read_grants(0);
 	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_LEFT_OVER_ID);
 }
 
@@ -1237,47 +1098,32 @@ WORLD_TEST(a_claimant_that_is_over_keeps_no_mode)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(of_several_kinds_of_parts_some_may_be_shared),
-	cmocka_unit_test_world(whole_device_ids_are_exclusive),
-	cmocka_unit_test_world(mig_mode_contradicts_ids_of_the_whole_device),
-	cmocka_unit_test_world(mig_mode_contradicts_replicas_of_the_whole_device),
-	cmocka_unit_test_world(mig_mode_contradicts_no_mode_that_is_unknown),
+	cmocka_unit_test_world(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same),
+	cmocka_unit_test_world(there_is_room_for_all_that_can_be_said_at_once),
+	cmocka_unit_test_world(
+		the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_replicas),
+	cmocka_unit_test_world(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said),
+	cmocka_unit_test_world(holders_of_one_replica_that_contradict_are_named_both),
 	cmocka_unit_test_world(a_pipe_contradicts_that_replicas_of_a_part_take_turns),
 	cmocka_unit_test_world(a_pipe_that_was_given_with_another_form_contradicts_nothing),
 	cmocka_unit_test_world(the_default_compute_mode_says_nothing_of_gkes_replicas),
 	cmocka_unit_test_world(the_default_compute_mode_tells_of_gkes_whole_devices),
-	cmocka_unit_test_world(mig_ids_are_mig),
-	cmocka_unit_test_world(mig_ids_with_replicas_are_mig_time_sliced),
-	cmocka_unit_test_world(gke_ids_are_read_by_minor_and_instance),
-	cmocka_unit_test_world(an_allocation_with_the_pipe_is_mps),
-	cmocka_unit_test_world(an_allocation_without_the_pipe_is_time_slicing),
-	cmocka_unit_test_world(without_allocations_the_device_itself_tells),
-	cmocka_unit_test_world(the_label_alone_decides_nothing),
-	cmocka_unit_test_world(the_label_agrees_with_what_decided_or_contradicts_it),
-	cmocka_unit_test_world(the_label_contradicts_the_ids_of_whole_devices_by_any_strategy),
 	cmocka_unit_test_world(the_label_says_nothing_of_what_others_share_or_of_parts),
 	cmocka_unit_test_world(a_pipe_under_the_default_mode_is_mps_and_both_are_said),
 	cmocka_unit_test_world(what_was_given_of_another_offer_says_nothing_of_mps),
 	cmocka_unit_test_world(replicas_of_which_none_was_ever_on_offer_are_not_counted),
 	cmocka_unit_test_world(contradicting_allocations_are_named_both),
-	cmocka_unit_test_world(an_allocation_and_a_device_that_contradict_are_named_both),
-	cmocka_unit_test_world(an_mps_process_contradicts_no_allocation),
-	cmocka_unit_test_world(forms_of_ids_that_contradict_are_named_both),
 	cmocka_unit_test_world(without_ids_mig_mode_tells),
-	cmocka_unit_test_world(sources_that_fail_leave_what_was_published),
 	cmocka_unit_test_world(a_silent_checkpoint_leaves_what_it_told),
 	cmocka_unit_test_world(a_silent_checkpoint_told_of_those_only_who_were_there),
 	cmocka_unit_test_world(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell),
 	cmocka_unit_test_world(held_ids_alone_make_the_replicas_neither_fewer_nor_more),
-	cmocka_unit_test_world(an_odd_id_leaves_the_mode_open),
 	cmocka_unit_test_world(how_a_device_is_shared_out_is_what_is_on_offer),
 	cmocka_unit_test_world(what_was_given_before_replicas_says_nothing_of_mps),
 	cmocka_unit_test_world(a_claim_alone_is_exclusive_and_a_shared_one_is_not),
 	cmocka_unit_test_world(one_share_of_a_part_alone_is_not_all_of_it),
 	cmocka_unit_test_world(one_share_alone_does_not_make_the_device_exclusive),
 	cmocka_unit_test_world(several_shares_of_several_pods_share_the_device),
-	cmocka_unit_test_world(several_containers_of_one_pod_share_nothing),
-	cmocka_unit_test_world(a_part_without_a_uuid_is_mig),
 	cmocka_unit_test_world(claims_of_parts_are_mig),
 	cmocka_unit_test_world(whoever_shares_the_whole_device_shares_no_part_of_it),
 	cmocka_unit_test_world(a_reservation_shares_the_device_out_by_time),
@@ -1285,22 +1131,17 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before),
 	cmocka_unit_test_world(a_left_over_does_not_undo_what_allocations_told),
 	cmocka_unit_test_world(a_claimant_that_is_over_keeps_no_mode),
-	cmocka_unit_test_world(a_device_that_agrees_with_an_allocation_contradicts_nothing),
 	cmocka_unit_test_world(sources_that_fail_leave_an_unknown_mode_with_its_reason),
 	cmocka_unit_test_world(a_settling_kubelets_short_offer_changes_no_mode),
-	cmocka_unit_test_world(a_checkpoint_that_speaks_is_believed_anew),
 	cmocka_unit_test_world(only_what_a_checkpoint_told_outlasts_its_silence),
 	cmocka_unit_test_world(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer),
 	cmocka_unit_test_world(a_disputed_tenant_was_there_while_the_checkpoint_spoke),
-	cmocka_unit_test_world(what_is_on_offer_says_how_many_replicas_there_are),
 	cmocka_unit_test_world(a_pod_that_is_given_what_another_still_has_shares_nothing),
 	cmocka_unit_test_world(containers_of_one_pod_share_nothing_while_claims_cannot_be_read),
 	cmocka_unit_test_world(a_claimed_part_stays_mig_whatever_the_mode_was),
 	cmocka_unit_test_world(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are),
 	cmocka_unit_test_world(a_conclusion_without_ids_is_told_by_its_evidence),
 	cmocka_unit_test_world(a_part_that_several_pods_have_by_one_claim_is_shared),
-	cmocka_unit_test_world(a_shared_part_without_a_uuid_is_shared),
-	cmocka_unit_test_world(parts_without_a_uuid_stay_those_of_one_holder_each),
 	cmocka_unit_test_world(while_a_plugin_is_away_what_was_left_over_before_still_is),
 	cmocka_unit_test_world(of_each_form_the_one_that_was_on_offer_is_that_of_now),
 	cmocka_unit_test_world(forms_of_which_none_was_left_over_before_contradict_each_other),
