@@ -63,13 +63,11 @@ WORLD_TEST(objects_of_other_nodes_count_only_when_reported_here)
 {
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
-	struct attribution object = *build_world_previous(&world, 0)->object;
-	object.status.node_name = VIEW("b");
-	build_world_previous(&world, 0)->object = &object;
+	world_alter(0)->status.node_name = VIEW("b");
 	struct devices devices = make();
 	assert_true(devices.devices[0].is_taken);
 	assert_null(devices_published(&devices.devices[0]));
-	object.status.node_name = (struct view){0};
+	world_alter(0)->status.node_name = (struct view){0};
 	devices = make();
 	assert_false(devices.devices[0].is_taken);
 	assert_false(devices.devices[0].is_ours);
@@ -484,13 +482,12 @@ WORLD_TEST(an_object_is_found_for_a_device_that_only_the_books_name)
 {
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
-	struct attribution object = *build_world_previous(&world, 0)->object;
-	object.status.node_name = (struct view){0};
-	build_world_previous(&world, 0)->object = &object;
+	struct attribution *object = world_alter(0);
+	object->status.node_name = (struct view){0};
 	build_world_fail_nvml(&world);
 	struct devices devices = make();
 	assert_int_equal(devices.n_devices, 1);
-	assert_ptr_equal(devices.devices[0].object->object, &object);
+	assert_ptr_equal(devices.devices[0].object->object, object);
 }
 
 WORLD_TEST(devices_that_only_the_books_name_are_bounded)

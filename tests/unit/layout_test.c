@@ -33,20 +33,17 @@ WORLD_TEST(the_device_is_described_as_nvml_does_with_dashes_in_the_model)
 	expect_text(device->cuda_version, "13.0");
 }
 
-WORLD_TEST(each_device_has_its_own_model)
+WORLD_TEST(a_model_has_dashes_for_the_blanks_within_it)
 {
-	build_world_exclusive(&world, 0)->model = VIEW("Tesla T4");
+	static const char *const rows[][2] = {
+		{"Tesla T4", "Tesla-T4"}, {"Tesla-T4 ", "Tesla-T4"}, {"", ""}, {"A B C", "A-B-C"}};
+	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1)->model = VIEW("NVIDIA H100");
-	expect_text(publish()->device.model, "Tesla-T4");
-	expect_text(build_world_status(&world, 1)->device.model, "NVIDIA-H100");
-}
-
-WORLD_TEST(a_model_without_blanks_stays_as_it_is)
-{
-	build_world_exclusive(&world, 0)->model = VIEW("Tesla-T4 ");
-	expect_text(publish()->device.model, "Tesla-T4");
-	world.devices[0].model = VIEW("");
-	expect_text(publish()->device.model, "");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.devices[0].model = view_from(rows[i][0]);
+		expect_text(publish()->device.model, rows[i][1]);
+		expect_text(build_world_status(&world, 1)->device.model, "NVIDIA-H100");
+	}
 }
 
 WORLD_TEST(versions_that_a_report_lacks_are_carried_over)
@@ -105,27 +102,22 @@ WORLD_TEST(partitions_are_carried_over_while_nvml_is_silent)
 		assert_int_equal(partition_at(i)->slots, 1);
 }
 
-WORLD_TEST(a_single_partition_is_carried_over_whole)
+WORLD_TEST(partitions_are_those_that_nvml_lists_with_the_slots_on_offer)
 {
-	build_world_cut(&world, 0, 1);
-	publish();
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	build_world_offer(&world,
+			  build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1", 0u));
+	assert_int_equal(publish()->partitions.count, 2);
+	assert_int_equal(partition_at(0)->slots, 2);
+	device->partitions.count = 1;
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_mig(&world, 0, 0));
+	assert_int_equal(publish()->partitions.count, 1);
+	assert_int_equal(partition_at(0)->slots, 1);
 	build_world_fail_nvml(&world);
 	assert_int_equal(publish()->partitions.count, 1);
 	assert_true(view_equal(partition_at(0)->uuid, build_world_mig(&world, 0, 0)));
 	expect_text(partition_at(0)->profile, "1g.5gb");
-}
-
-WORLD_TEST(a_partition_has_the_slots_that_are_on_offer)
-{
-	build_world_cut(&world, 0, 1);
-	build_world_offer(&world,
-			  build_world_text(&world, "MIG-00000000-0000-4000-8000-%012x::1", 0u));
-	publish();
-	assert_int_equal(partition_at(0)->slots, 2);
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, build_world_mig(&world, 0, 0));
-	publish();
-	assert_int_equal(partition_at(0)->slots, 1);
 }
 
 WORLD_TEST(a_partition_that_is_new_while_no_offer_is_known_has_no_slots)
@@ -204,16 +196,6 @@ WORLD_TEST(of_shares_that_were_never_on_offer_the_total_is_not_known)
 	expect_text(build_world_status(&world, 1)->slots.summary, "1/1");
 }
 
-WORLD_TEST(one_id_on_offer_says_that_there_are_no_more)
-{
-	build_world_shared(&world, 0, 4);
-	world_run("a", build_world_replica(&world, 0, 0));
-	expect_text(publish()->slots.summary, "1/4");
-	build_world_offer_nothing(&world);
-	build_world_offer(&world, build_world_replica(&world, 0, 1));
-	expect_text(publish()->slots.summary, "1/2");
-}
-
 WORLD_TEST(of_too_many_partitions_the_first_are_listed)
 {
 	struct report_device *device = build_world_cut(&world, 0, LIMIT_PARTITIONS + 1);
@@ -224,14 +206,6 @@ WORLD_TEST(of_too_many_partitions_the_first_are_listed)
 		assert_true(view_equal(partition_at(n_listed - 1)->uuid,
 				       build_world_mig(&world, 0, n_listed - 1)));
 	}
-}
-
-WORLD_TEST(partitions_that_nvml_no_longer_lists_are_gone)
-{
-	struct report_device *device = build_world_cut(&world, 0, 2);
-	publish();
-	device->partitions.count = 1;
-	assert_int_equal(publish()->partitions.count, 1);
 }
 
 /* One of them could not be read. */
@@ -267,11 +241,39 @@ WORLD_TEST(a_slot_counts_once_whoever_names_it)
 	expect_text(status->slots.summary, "1/3");
 }
 
-WORLD_TEST(a_held_id_that_is_not_on_offer_is_a_slot_too)
+WORLD_TEST(slots_are_those_on_offer_and_those_held_beside_them)
 {
-	build_world_shared(&world, 0, 2);
-	world_run("a", build_world_replica(&world, 0, 7));
-	expect_text(publish()->slots.summary, "1/3");
+	build_world_shared(&world, 0, 4);
+	world_run("a", build_world_replica(&world, 0, 0));
+	expect_text(publish()->slots.summary, "1/4");
+	world_run("b", build_world_replica(&world, 0, 7));
+	expect_text(publish()->slots.summary, "2/5");
+	build_world_offer_nothing(&world);
+	build_world_offer(&world, build_world_replica(&world, 0, 1));
+	expect_text(publish()->slots.summary, "2/3");
+}
+
+/* Two tenants of one slot, one of whom no source names. */
+WORLD_TEST(slots_of_tenants_that_no_source_names_count_up_to_the_total)
+{
+	build_world_device(&world, 1);
+	build_world_exclusive(&world, 0);
+	world_run("a", build_world_uuid(&world, 0));
+	publish();
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	world_run("b", build_world_uuid(&world, 0));
+	for (int step = 0; step < 3; step++) {
+		expect_text(publish()->slots.summary, "1/1");
+		expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
+		expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
+		/* Then not even the plugin offers it, and then there is no report. */
+		build_world_offer_nothing(&world);
+		build_world_list_nothing(&world);
+		build_world_book_nothing(&world);
+		if (step == 1)
+			build_world_restart(&world);
+	}
 }
 
 WORLD_TEST(the_total_is_carried_over_while_no_offer_is_known)
@@ -341,48 +343,11 @@ WORLD_TEST(what_was_not_counted_is_counted_by_its_tenants)
 	build_world_shared(&world, 0, 4);
 	world_run("a", build_world_replica(&world, 0, 0));
 	publish();
-	struct attribution before = *build_world_previous(&world, 0)->object;
-	before.status.slots = (struct attribution_slots){.total = -1, .allocated = -1};
-	build_world_previous(&world, 0)->object = &before;
+	world_alter(0)->status.slots = (struct attribution_slots){.total = -1, .allocated = -1};
 	build_world_restart(&world);
 	const struct attribution_status *status = publish();
 	assert_int_equal(status->slots.total, -1);
 	assert_int_equal(status->slots.allocated, 1);
-}
-
-WORLD_TEST(without_a_report_the_total_is_what_it_was)
-{
-	build_world_device(&world, 1);
-	build_world_exclusive(&world, 0);
-	world_run("a", build_world_uuid(&world, 0));
-	publish();
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	world_run("b", build_world_uuid(&world, 0));
-	/* Two tenants of one slot, one of whom no book names. */
-	expect_text(publish()->slots.summary, "1/1");
-	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
-	build_world_restart(&world);
-	expect_text(publish()->slots.summary, "1/1");
-	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
-}
-
-WORLD_TEST(slots_of_tenants_that_no_book_names_count_up_to_the_total)
-{
-	build_world_exclusive(&world, 0);
-	world_run("a", build_world_uuid(&world, 0));
-	publish();
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	world_run("b", build_world_uuid(&world, 0));
-	const struct attribution_status *status = publish();
-	expect_tenants(status, "uid-a/main,uid-b/main");
-	expect_text(status->slots.summary, "1/1");
-	/* Not even the plugin offers it: the tenants still hold what they hold. */
-	build_world_offer_nothing(&world);
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	expect_text(publish()->slots.summary, "1/1");
 }
 
 WORLD_TEST(a_slice_describes_what_nvml_does_not)
@@ -485,77 +450,46 @@ WORLD_TEST(who_is_on_a_device_by_no_id_takes_a_slot_of_it)
 	expect_text(publish()->slots.summary, "2/3");
 }
 
-/* A pod's containers by HAMi, which gives to the later ones what its init container had. */
-WORLD_TEST(what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones)
-{
-#define GIVEN "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"
-	static const struct {
-		const char *holders[3], *hami, *summary;
-	} rows[] = {
-		{{"init"}, GIVEN, "2/5"},
-		{{"init", "main"}, GIVEN GIVEN, "2/5"},
-		{{"init", "main", "side"}, GIVEN GIVEN GIVEN, "3/5"},
-		{{"main", "side"}, GIVEN GIVEN, "3/5"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_again();
-		build_world_shared(&world, 0, 5);
-		build_world_device(&world, 1);
-		build_world_pod(&world, (struct build_pod){.name = "b",
-							   .second = "side",
-							   .init = "init",
-							   .hami = rows[i].hami});
-		build_world_pod(&world, (struct build_pod){.name = "c", .hami = GIVEN});
-		for (unsigned k = 0; k < 3 && rows[i].holders[k]; k++)
-			build_world_book(&world, "uid-b", rows[i].holders[k],
-					 build_world_text(&world, "%s-%u",
-							  build_world_uuid(&world, 1).ptr, k));
-		build_world_book(&world, "uid-c", "main",
-				 build_world_text(&world, "%s-9", build_world_uuid(&world, 1).ptr));
-		expect_text(publish()->slots.summary, rows[i].summary);
-	}
-}
+undef GIVEN
 
-/* Pod "b", which comes after another one. */
+/* HAMi gives the later containers of a pod what its ordinary init containers had. Of the device's */
+/* five slots two are held by pods before and after it. */
 WORLD_TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other)
 {
+#define GIVEN "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"
 	static const struct {
 		struct build_pod pod;
 		const char *holders[3], *summary;
 	} rows[] = {
-		{{.hami = GIVEN GIVEN, .init = "init"}, {"init", "main"}, "2/5"},
-		{{.hami = GIVEN GIVEN GIVEN,
-		  .container = "first",
-		  .kind = POD_CONTAINER_INIT,
-		  .init = "init",
-		  .second = "main"},
-		 {"first", "init", "main"},
-		 "2/5"},
-		{{.hami = GIVEN GIVEN,
-		  .container = "side",
-		  .kind = POD_CONTAINER_SIDECAR,
-		  .second = "main"},
-		 {"side", "main"},
-		 "3/5"},
+		{{.hami = GIVEN, .init = "init", .second = "side"}, {"init"}, "3/5"},
+		{{.hami = GIVEN GIVEN, .init = "init"}, {"init", "main"}, "3/5"},
+		{{.hami = GIVEN GIVEN GIVEN, .init = "init", .second = "side"},
+		 {"init", "main", "side"}, "4/5"},
+		{{.hami = GIVEN GIVEN, .init = "init", .second = "side"}, {"main", "side"}, "4/5"},
+		{{.hami = GIVEN GIVEN GIVEN, .container = "first", .kind = POD_CONTAINER_INIT,
+		  .init = "init", .second = "main"}, {"first", "init", "main"}, "3/5"},
+		{{.hami = GIVEN GIVEN, .container = "side", .kind = POD_CONTAINER_SIDECAR,
+		  .second = "main"}, {"side", "main"}, "4/5"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct build_pod pod = rows[i].pod;
 		world_again();
+		const char *other = build_world_uuid(&world, 1).ptr;
 		build_world_shared(&world, 0, 5);
 		build_world_device(&world, 1);
 		build_world_pod(&world, (struct build_pod){.name = "a", .hami = GIVEN});
-		build_world_book(&world, "uid-a", "main",
-				 build_world_text(&world, "%s-9", build_world_uuid(&world, 1).ptr));
+		build_world_book(&world, "uid-a", "main", build_world_text(&world, "%s-8", other));
 		pod.name = "b";
 		build_world_pod(&world, pod);
+		build_world_pod(&world, (struct build_pod){.name = "c", .hami = GIVEN});
+		build_world_book(&world, "uid-c", "main", build_world_text(&world, "%s-9", other));
 		for (unsigned k = 0; k < 3 && rows[i].holders[k]; k++)
 			build_world_book(&world, "uid-b", rows[i].holders[k],
-					 build_world_text(&world, "%s-%u",
-							  build_world_uuid(&world, 1).ptr, k));
+					 build_world_text(&world, "%s-%u", other, k));
 		expect_text(publish()->slots.summary, rows[i].summary);
 	}
-}
 #undef GIVEN
+}
 
 WORLD_TEST(who_is_on_a_device_that_has_no_slots_takes_none)
 {
@@ -582,40 +516,34 @@ WORLD_TEST(who_shares_a_reservations_device_takes_no_further_slot)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_world(partitions_are_those_that_nvml_lists_with_the_slots_on_offer),
+	cmocka_unit_test_world(slots_of_tenants_that_no_source_names_count_up_to_the_total),
+	cmocka_unit_test_world(slots_are_those_on_offer_and_those_held_beside_them),
+	cmocka_unit_test_world(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other),
+	cmocka_unit_test_world(a_model_has_dashes_for_the_blanks_within_it),
 	cmocka_unit_test_world(the_device_is_described_as_nvml_does_with_dashes_in_the_model),
-	cmocka_unit_test_world(each_device_has_its_own_model),
-	cmocka_unit_test_world(a_model_without_blanks_stays_as_it_is),
 	cmocka_unit_test_world(versions_that_a_report_lacks_are_carried_over),
 	cmocka_unit_test_world(partitions_come_in_the_order_of_their_uuids_with_their_slots),
 	cmocka_unit_test_world(partitions_are_carried_over_while_nvml_is_silent),
-	cmocka_unit_test_world(partitions_that_nvml_no_longer_lists_are_gone),
 	cmocka_unit_test_world(a_slot_counts_once_whoever_names_it),
-	cmocka_unit_test_world(a_held_id_that_is_not_on_offer_is_a_slot_too),
 	cmocka_unit_test_world(the_total_is_carried_over_while_no_offer_is_known),
 	cmocka_unit_test_world(without_an_offer_ever_the_total_is_not_known),
 	cmocka_unit_test_world(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held),
 	cmocka_unit_test_world(of_shares_that_were_never_on_offer_the_total_is_not_known),
-	cmocka_unit_test_world(slots_of_tenants_that_no_book_names_count_up_to_the_total),
 	cmocka_unit_test_world(a_slice_describes_what_nvml_does_not),
 	cmocka_unit_test_world(what_nvml_said_once_no_slice_unsays),
 	cmocka_unit_test_world(who_is_on_a_device_by_no_id_takes_a_slot_of_it),
 	cmocka_unit_test_world(who_shares_a_reservations_device_takes_no_further_slot),
-	cmocka_unit_test_world(a_single_partition_is_carried_over_whole),
-	cmocka_unit_test_world(a_partition_has_the_slots_that_are_on_offer),
 	cmocka_unit_test_world(a_partition_that_is_new_while_no_offer_is_known_has_no_slots),
 	cmocka_unit_test_world(what_a_settling_kubelet_does_not_offer_yet_is_not_gone),
 	cmocka_unit_test_world(of_too_many_partitions_the_first_are_listed),
 	cmocka_unit_test_world(what_is_given_out_is_not_known_while_a_new_node_settles),
 	cmocka_unit_test_world(who_is_new_while_no_book_says_anything_is_added),
 	cmocka_unit_test_world(what_was_not_counted_is_counted_by_its_tenants),
-	cmocka_unit_test_world(without_a_report_the_total_is_what_it_was),
 	cmocka_unit_test_world(a_device_that_no_slice_is_about_is_not_described),
-	cmocka_unit_test_world(what_hami_gave_to_an_init_container_goes_to_its_pods_next_ones),
-	cmocka_unit_test_world(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other),
 	cmocka_unit_test_world(who_is_on_a_device_that_has_no_slots_takes_none),
 	cmocka_unit_test_world(a_list_of_partitions_that_is_not_known_is_the_one_that_was),
 	cmocka_unit_test_world(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions),
-	cmocka_unit_test_world(one_id_on_offer_says_that_there_are_no_more),
 	cmocka_unit_test_world(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer),
 };
 
