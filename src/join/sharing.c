@@ -441,7 +441,7 @@ static bool keep_published(struct findings *f)
 	f->sharing = (struct sharing){.mode = f->published.mode,
 				      .replicas = f->published.replicas,
 				      .evidence = f->evidence_before,
-				      .kept = &f->subject->published->sharing};
+				      .kept = &f->subject->published->sharing.evidence};
 	return true;
 }
 
@@ -453,13 +453,15 @@ int sharing_conclude(const struct subject *subject, const struct tenants *tenant
 	struct findings f = {
 		.subject = subject,
 		.tenants = tenants,
-		.published = before ? before->status->sharing : (struct attribution_sharing){0},
-		.evidence_before = before ? before->evidence : 0,
-		.first_evidence_before = before ? before->first_evidence : 0,
 		.compute_mode = reported ? reported->compute_mode : REPORT_COMPUTE_UNKNOWN,
 		.is_mig_on = reported && reported->mig.present && reported->mig.current,
 	};
 
+	if (before) {
+		f.published = before->status->sharing;
+		f.evidence_before = before->evidence;
+		f.first_evidence_before = before->first_evidence;
+	}
 	read_slots(&f);
 	if (read_claims(&f, err) < 0)
 		return -1;
@@ -483,10 +485,9 @@ int sharing_write(const struct sharing *sharing, struct arena *arena,
 	*ret_sharing = (struct attribution_sharing){
 		.mode = sharing->mode,
 		.replicas = sharing->replicas,
-		.evidence = {texts, sharing->n_lines, true},
+		.evidence = sharing->kept ? *sharing->kept
+					  : (struct array){texts, sharing->n_lines, true},
 	};
-	if (sharing->kept)
-		*ret_sharing = *sharing->kept;
 	return 0;
 }
 

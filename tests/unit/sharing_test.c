@@ -134,6 +134,8 @@ WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 		{"t", EXCLUSIVE, false, "", ATTRIBUTION_MODE_UNKNOWN,
 		 {EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS}},
 		/* Two clues that contradict each other are all that is said. */
+		{"mt", EXCLUSIVE, true, "mps", ATTRIBUTION_MODE_UNKNOWN,
+		 {EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE}},
 		{"t", EXCLUSIVE, true, "mps", ATTRIBUTION_MODE_UNKNOWN,
 		 {EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS}},
 		/* A pod may run an MPS of its own, which leaves the compute mode as it is. */
@@ -235,6 +237,9 @@ WORLD_TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
 		world.booked[0].mps = true;
 		EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS,
 		       EVIDENCE_PIPE_CONTRADICTS);
+		/* Nor is there one for a device on offer as a whole and in parts, whatever its parts do. */
+		build_world_offer(&world, build_world_uuid(&world, 0));
+		EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
 	}
 }
 
