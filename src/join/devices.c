@@ -4,8 +4,8 @@
  * A report can name thousands of IDs, so devices and MIG devices are indexed. Letters of a UUID may
  * come in either case: an object's name is in lower case. No two devices differ in that alone.
  *
- * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published status
- * does: by its partitions, and by those of its tenants, which stay as long as the tenant does.
+ * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published
+ * status does: by its partitions, and by those of its tenants, which stay as long as the tenant.
  */
 
 #include "join/devices.h"
@@ -186,7 +186,8 @@ static enum devices_nvml judge_nvml(const struct report *report)
 {
 	if (!report || !report->devices.present)
 		return DEVICES_NVML_NONE;
-	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK : DEVICES_NVML_DATED;
+	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK
+							      : DEVICES_NVML_DATED;
 }
 
 /* Adds the device that the ID names by its full UUID, while there are fewer than the limit. */
@@ -230,8 +231,7 @@ static void add_from_kubelet(struct devices *devices, const struct join_input *i
 			      limit);
 }
 
-/* So do the statuses of pods, and ResourceSlices. Annotations do not: anybody may write them, and */
-/* could make up devices. */
+/* So do the statuses of pods, and ResourceSlices. Annotations do not: anybody may write them. */
 static void add_from_api(struct devices *devices, const struct join_input *input, size_t limit)
 {
 	for (size_t i = 0; i < input->n_pods; i++) {

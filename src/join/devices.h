@@ -8,8 +8,9 @@
  * full UUID.
  *
  * Threads: any.
- * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices. Of the partitions
- *          that a device was published with, 4 * LIMIT_PARTITIONS are known, those of tenants last.
+ * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices. Of the
+ *          partitions that a device was published with, 4 * LIMIT_PARTITIONS are known, those of
+ *          tenants last.
  */
 
 #include "base/lookup.h"

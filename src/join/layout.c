@@ -2,11 +2,12 @@
 
 /*
  * A slot counts once, however many pods hold it. Tenants that are carried over, and that no source
- * names, have no IDs: the number of their slots is added. So the sum may exceed the total, when such
- * a slot was given to another pod since. The total is the bound then, and join/overlap.c reports it.
+ * names, have no IDs: the number of their slots is added. So the sum may exceed the total, when
+ * such a slot was given to another pod since. The total is the bound then, and join/overlap.c says
+ * what has happened.
  *
  * The total is the number of IDs on offer, and of those held beside them. When the plugin offers no
- * ID of the device, the held ones are a part of all: the total is then the published one, or unknown.
+ * ID of the device, the held ones are a part of all: the total is then as published, or unknown.
  */
 
 #include "join/layout.h"
@@ -261,8 +262,8 @@ static int64_t carry_allocated(const struct subject *subject, const struct tenan
 	return max(n, n_held);
 }
 
-/* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or one */
-/* for each partition. */
+/* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or as */
+/* many as it has partitions. */
 static int64_t count_total(const struct subject *subject, int64_t n_given)
 {
 	int64_t total = -1;

@@ -3,12 +3,12 @@
 /*
  * Slots, facts and claims are read into findings. The first rule that fits the findings decides the
  * mode. The form of the device IDs tells whether they name the device or MIG devices, and whether
- * they are replicas. It does not tell MPS from time-slicing: that is what the clues are for. The first
- * clue decides, unless one that is as strong says otherwise: then the mode is unknown.
+ * they are replicas. It does not tell MPS from time-slicing: the clues do. The first clue decides,
+ * unless one that is as strong says otherwise: then the mode is unknown.
  *
  * The evidence says what decided, and what of compute mode, MIG mode and label contradicts it; the
- * label also when it agrees. It does not list processes beside that: they come and go, and the status
- * would change each time without a change of its meaning.
+ * label also when it agrees. It does not list processes beside that: they come and go, and each
+ * time the status would change and mean the same.
  */
 
 #include "join/sharing.h"
@@ -28,7 +28,7 @@ enum finding {
 	FORM_ODD = 1u << 5,
 	FORM_WHOLE = FORM_GPU | FORM_GPU_REPLICA,
 	FORM_PART = FORM_MIG | FORM_MIG_REPLICA,
-	/* Without replicas: several pods hold one ID, or one holds it for others, or a share of it. */
+	/* Several pods hold one ID that is no replica, or one holds it for others, or a share. */
 	SHARED_GPU = 1u << 6,
 	SHARED_MIG = 1u << 7,
 	MIG_IS_ON = 1u << 8,
@@ -104,8 +104,10 @@ static enum evidence shared_by(const struct findings *f)
 	return f->has_share ? EVIDENCE_SHARE_BY_CLAIM : EVIDENCE_SHARED_ID;
 }
 
-/* A weak clue does not contradict another. Any pod may run an MPS of its own, so the process is a */
-/* clue only when the compute mode is not known. */
+/*
+ * A weak clue does not contradict another. Any pod may run an MPS of its own, so its process is a
+ * clue only when the compute mode is not known.
+ */
 static void follow_clues(struct findings *f)
 {
 	const int MPS = ATTRIBUTION_MODE_MPS, TIME_SLICED = ATTRIBUTION_MODE_TIME_SLICED;
@@ -180,8 +182,8 @@ static void add_mig_and_label(struct findings *f)
 	} labels[] = {
 		{VIEW_INIT("mps"), ATTRIBUTION_MODE_MPS, EVIDENCE_LABEL_MPS,
 		 EVIDENCE_LABEL_MPS_CONTRADICTS},
-		{VIEW_INIT("time-slicing"), ATTRIBUTION_MODE_TIME_SLICED, EVIDENCE_LABEL_TIME_SLICING,
-		 EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS},
+		{VIEW_INIT("time-slicing"), ATTRIBUTION_MODE_TIME_SLICED,
+		 EVIDENCE_LABEL_TIME_SLICING, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS},
 	};
 	const struct node *node = f->subject->facts->input->node;
 	const int mode = f->sharing.mode;

@@ -22,8 +22,8 @@ struct sharing {
 	enum evidence lines[SHARING_MAX_LINES];
 	uint32_t n_lines;
 	unsigned evidence; /* the lines as bits */
-	const struct array *kept; /* the texts of the evidence that was published, when that stays, */
-				  /* and there are no lines; or NULL */
+	const struct array *kept; /* the published texts of the evidence, when they stay as they */
+				  /* are: then there are no lines. Or NULL */
 };
 
 /*

@@ -75,8 +75,8 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 }
 
 /*
- * Two sources say what is on offer. The last good part of one that fails counts only where the other
- * says nothing: it may be older than the plugin's present configuration.
+ * Two sources say what is on offer. The last good part of one that fails counts only where the
+ * other says nothing: it may be older than the plugin's present configuration.
  */
 static void add_offers(const struct facts *facts, const struct report *report,
 		       struct slots *slots)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * slots - the units that device IDs name: each ID that is advertised, registered or held is one slot
- * of its device, however often it is named. A replica is one slot under each resource's name.
+ * slots - the units that device IDs name: each ID that is advertised, registered or held is one
+ * slot of its device, however often it is named. A replica is one slot under each resource's name.
  *
  * Threads: any.
  */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * world_test - what the tests of the join's parts have in common: one world, made anew for each test,
- * and short names for what most of them put into it.
+ * world_test - what the tests of the join's parts have in common: one world, made anew for each
+ * test, and short names for what most of them put into it.
  *
  *	WORLD_TEST(whole_devices_are_exclusive)
  *	{

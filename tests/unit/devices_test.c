@@ -405,41 +405,30 @@ static void find_colliding(uint32_t (*hash_of)(unsigned n), unsigned ret_n[2])
 	fail_msg("no two have one hash");
 }
 
-WORLD_TEST(devices_are_told_apart_also_where_their_uuids_have_one_hash)
+/* UUIDs, minors and UUIDs of partitions. */
+WORLD_TEST(what_has_one_hash_is_told_apart_all_the_same)
 {
-	unsigned n[2];
-	find_colliding(hash_uuid, n);
-	build_world_device(&world, n[0]);
-	build_world_device(&world, n[1]);
-	struct devices devices = make();
-	assert_int_equal(devices.n_devices, 2);
-	for (ptrdiff_t i = 0; i < 2; i++)
-		expect_place(&devices, build_world_uuid(&world, n[i]).ptr, i, "");
-}
-
-WORLD_TEST(devices_are_told_apart_also_where_their_minors_have_one_hash)
-{
-	unsigned n[2];
-	find_colliding(hash_minor, n);
-	for (unsigned i = 0; i < 2; i++)
-		build_world_device(&world, i)->minor = n[i];
-	struct devices devices = make();
-	for (ptrdiff_t i = 0; i < 2; i++)
-		expect_place(&devices, build_world_text(&world, "nvidia%u", n[i]).ptr, i, "");
-}
-
-WORLD_TEST(partitions_are_told_apart_also_where_their_uuids_have_one_hash)
-{
-	unsigned n[2];
-	struct view uuids[2];
-	find_colliding(hash_partition, n);
-	for (unsigned i = 0; i < 2; i++) {
-		struct report_partition *items = build_world_cut(&world, i, 1)->partitions.items;
-		uuids[i] = items[0].uuid = build_world_mig(&world, n[i], 0);
+	static uint32_t (*const hashes[])(unsigned n) = {hash_uuid, hash_minor, hash_partition};
+	for (size_t h = 0; h < ARRAY_SIZE(hashes); h++) {
+		unsigned n[2];
+		struct view ids[2];
+		world_again();
+		find_colliding(hashes[h], n);
+		for (unsigned i = 0; i < 2; i++) {
+			const unsigned number = h == 0 ? n[i] : i;
+			struct report_device *device = build_world_cut(&world, number, 1);
+			struct report_partition *part = device->partitions.items;
+			device->minor = n[i];
+			part->uuid = build_world_mig(&world, n[i], 0);
+			ids[i] = h == 0   ? device->uuid
+				 : h == 1 ? build_world_text(&world, "nvidia%u", n[i])
+					  : part->uuid;
+		}
+		struct devices devices = make();
+		assert_int_equal(devices.n_devices, 2);
+		for (ptrdiff_t i = 0; i < 2; i++)
+			expect_place(&devices, ids[i].ptr, i, h == 2 ? ids[i].ptr : "");
 	}
-	struct devices devices = make();
-	for (ptrdiff_t i = 0; i < 2; i++)
-		expect_place(&devices, uuids[i].ptr, i, uuids[i].ptr);
 }
 
 WORLD_TEST(a_partition_is_remembered_as_long_as_it_is_published)
@@ -500,12 +489,12 @@ WORLD_TEST(devices_that_only_the_books_name_are_bounded)
 
 WORLD_TEST(without_nvml_the_api_names_devices_by_full_uuid)
 {
-	build_world_pod(&world,
-			(struct build_pod){.name = "a",
-					   .told = {build_world_replica(&world, 1, 3),
-						    VIEW("GPU-00000005-0000-4000-8000-0123456789ab-1"),
-						    VIEW("GPU-00000006-0000-4000-8000-0123456789ab?"),
-						    build_world_mig(&world, 7, 0)}});
+	build_world_pod(&world, (struct build_pod){
+					.name = "a",
+					.told = {build_world_replica(&world, 1, 3),
+						 VIEW("GPU-00000005-0000-4000-8000-0123456789ab-1"),
+						 VIEW("GPU-00000006-0000-4000-8000-0123456789ab?"),
+						 build_world_mig(&world, 7, 0)}});
 	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_FAILED,
 						   .told = {build_world_uuid(&world, 8)}});
 	build_world_slice(&world, 2);
@@ -564,6 +553,7 @@ WORLD_TEST(an_id_that_goes_on_oddly_finds_its_device_and_names_none)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_world(what_has_one_hash_is_told_apart_all_the_same),
 	cmocka_unit_test_world(nvmls_word_is_good_dated_or_missing),
 	cmocka_unit_test_world(a_reported_device_is_listed_once_however_it_is_known),
 	cmocka_unit_test_world(objects_of_other_nodes_count_only_when_reported_here),
@@ -580,9 +570,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(of_several_compute_instances_the_first_is_meant),
 	cmocka_unit_test_world(what_is_reported_of_a_partition_goes_before_what_was_published),
 	cmocka_unit_test_world(the_published_partitions_of_each_device_are_bounded),
-	cmocka_unit_test_world(devices_are_told_apart_also_where_their_uuids_have_one_hash),
-	cmocka_unit_test_world(devices_are_told_apart_also_where_their_minors_have_one_hash),
-	cmocka_unit_test_world(partitions_are_told_apart_also_where_their_uuids_have_one_hash),
 	cmocka_unit_test_world(a_partition_is_remembered_as_long_as_it_is_published),
 	cmocka_unit_test_world(a_minor_is_remembered_while_nvml_is_silent),
 	cmocka_unit_test_world(a_good_nvml_is_not_added_to),

@@ -450,10 +450,8 @@ WORLD_TEST(who_is_on_a_device_by_no_id_takes_a_slot_of_it)
 	expect_text(publish()->slots.summary, "2/3");
 }
 
-undef GIVEN
-
-/* HAMi gives the later containers of a pod what its ordinary init containers had. Of the device's */
-/* five slots two are held by pods before and after it. */
+/* HAMi gives the later containers of a pod what its ordinary init containers had. Two of the */
+/* device's five slots are held by pods before and after it. */
 WORLD_TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other)
 {
 #define GIVEN "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"
@@ -519,7 +517,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(partitions_are_those_that_nvml_lists_with_the_slots_on_offer),
 	cmocka_unit_test_world(slots_of_tenants_that_no_source_names_count_up_to_the_total),
 	cmocka_unit_test_world(slots_are_those_on_offer_and_those_held_beside_them),
-	cmocka_unit_test_world(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other),
+	cmocka_unit_test_world(
+		only_ordinary_init_containers_have_what_hami_gave_one_after_the_other),
 	cmocka_unit_test_world(a_model_has_dashes_for_the_blanks_within_it),
 	cmocka_unit_test_world(the_device_is_described_as_nvml_does_with_dashes_in_the_model),
 	cmocka_unit_test_world(versions_that_a_report_lacks_are_carried_over),
@@ -543,7 +542,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(a_device_that_no_slice_is_about_is_not_described),
 	cmocka_unit_test_world(who_is_on_a_device_that_has_no_slots_takes_none),
 	cmocka_unit_test_world(a_list_of_partitions_that_is_not_known_is_the_one_that_was),
-	cmocka_unit_test_world(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions),
+	cmocka_unit_test_world(
+		a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions),
 	cmocka_unit_test_world(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer),
 };
 

@@ -115,9 +115,9 @@ WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 	enum { ANY = REPORT_COMPUTE_UNKNOWN, DEFAULT = REPORT_COMPUTE_DEFAULT,
 	       EXCLUSIVE = REPORT_COMPUTE_EXCLUSIVE_PROCESS, NONE = REPORT_COMPUTE_PROHIBITED };
 	static const struct {
-		const char *held; /* of each replica that is, with the pipe (m) or not (t); w: */
-				  /* the device is on offer as a whole; x: as a whole it was, */
-				  /* and a pod holds it; p, P: processes, the first or last is MPS */
+		const char *held; /* m, t: a replica is, with the pipe or without; w: the device */
+				  /* is on offer as a whole; x: a pod holds it as a whole; */
+				  /* p, P: of two processes the first or the last is MPS */
 		int compute_mode;
 		bool is_mig_on;
 		const char *label;
@@ -237,7 +237,7 @@ WORLD_TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
 		world.booked[0].mps = true;
 		EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS,
 		       EVIDENCE_PIPE_CONTRADICTS);
-		/* Nor is there one for a device on offer as a whole and in parts, whatever its parts do. */
+		/* It contradicts no mode that is unknown. */
 		build_world_offer(&world, build_world_uuid(&world, 0));
 		EXPECT(UNKNOWN, 1, EVIDENCE_GPU_IDS, EVIDENCE_MIG_IDS);
 	}
@@ -532,7 +532,7 @@ WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 	world_again();
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
-	world_run("a", build_world_text(&world, "%.*s::1", VIEW_ARG(build_world_mig(&world, 0, 1))));
+	world_run("a", VIEW(MIG "1::1"));
 	EXPECT(MIG_TIME_SLICED, 0, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
 	world_again();
 	build_world_without_agent(&world);
@@ -697,7 +697,7 @@ WORLD_TEST(of_each_form_the_one_that_was_on_offer_is_that_of_now)
 		build_world_remove_pod(&world, "uid-b");
 		build_world_list(&world, "a", "main",
 				 rows[i].is_part ? build_world_uuid(&world, 0)
-						 : build_world_text(&world, "%.*s%s", VIEW_ARG(uuid),
+						 : build_world_text(&world, "%s%s", uuid.ptr,
 								    rows[i].before));
 		expect_mode(rows[i].mode, rows[i].replicas, evidence);
 		/* Or only they who are of now: then nothing is left over. */
@@ -931,7 +931,7 @@ WORLD_TEST(however_many_parts_were_published_there_is_room_for_them)
 			 ATTRIBUTION_MODE_MIG_TIME_SLICED);
 }
 
-/* Its name is all that is known of it. While claims cannot be read it is what it was published as. */
+/* Its name is all that is known of it. While claims cannot be read it stays as published. */
 WORLD_TEST(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same)
 {
 	for (unsigned is_other = 0; is_other < 2; is_other++) {
@@ -953,7 +953,7 @@ WORLD_TEST(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same)
 	}
 }
 
-/* MPS by replicas, of which one is left over: a claim gives a share of what is a whole device now. */
+/* Of MPS by replicas one is left over; a claim gives a share of what is a whole device now. */
 WORLD_TEST(there_is_room_for_all_that_can_be_said_at_once)
 {
 	struct report_device *device = build_world_shared(&world, 0, 4);
@@ -1150,9 +1150,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(while_a_plugin_is_away_what_was_left_over_before_still_is),
 	cmocka_unit_test_world(of_each_form_the_one_that_was_on_offer_is_that_of_now),
 	cmocka_unit_test_world(forms_of_which_none_was_left_over_before_contradict_each_other),
-	cmocka_unit_test_world(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give),
+	cmocka_unit_test_world(
+		what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give),
 	cmocka_unit_test_world(what_was_left_over_makes_no_replicas_while_a_plugin_is_away),
-	cmocka_unit_test_world(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before),
+	cmocka_unit_test_world(
+		while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before),
 	cmocka_unit_test_world(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before),
 	cmocka_unit_test_world(who_watches_a_shared_device_was_given_no_allocation),
 	cmocka_unit_test_world(however_many_parts_were_published_there_is_room_for_them),

@@ -165,7 +165,7 @@ WORLD_TEST(what_each_resource_offers_is_a_slot)
 	build_world_device(&world, 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ids[0]); i++) {
 		ids[0][i] = build_world_replica(&world, 0, i);
-		ids[1][i] = build_world_text(&world, "%.*s-%u", VIEW_ARG(build_world_uuid(&world, 0)), i);
+		ids[1][i] = build_world_text(&world, "%s-%u", build_world_uuid(&world, 0).ptr, i);
 	}
 	world.report.allocatable = (struct array){resources, ARRAY_SIZE(resources), true};
 	assert_int_equal(collect().n_items, 2 * ARRAY_SIZE(ids[0]));
@@ -218,7 +218,7 @@ WORLD_TEST(a_replica_is_another_slot_under_the_name_of_another_resource)
 		assert_int_equal(slots.items[i].is_held, held[i]);
 		assert_int_equal(slots.items[i].is_offered, offered[i]);
 	}
-	/* Of whom the List alone tells, and by a name that nobody has, the resource is not known. */
+	/* Of a holder that only the List names, and that is no pod, the resource is not known. */
 	build_world_list(&world, "x", "other", build_world_replica(&world, 0, 0));
 	assert_int_equal(collect().n_items, 3);
 	world.report.checkpoint.entries.count = 0;
