@@ -142,6 +142,7 @@ WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 		{"tP", DEFAULT, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_WITHOUT_PIPE}},
 		{"tP", ANY, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_WITHOUT_PIPE}},
 		{"P", DEFAULT, false, "", ATTRIBUTION_MODE_TIME_SLICED, {EVIDENCE_DEFAULT_MODE}},
+		{"c", ANY, false, "", ATTRIBUTION_MODE_UNKNOWN, {EVIDENCE_REPLICA_IDS}},
 		{"P", ANY, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_MPS_PROCESS}},
 		{"p", ANY, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_MPS_PROCESS}},
 		{"p", EXCLUSIVE, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_EXCLUSIVE_PROCESS}},
@@ -201,6 +202,9 @@ WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 		for (const char *c = rows[i].held; *c; c++) {
 			if (*c == 'm' || *c == 't')
 				hold(replica++, *c == 'm');
+			if (*c == 'c') /* a process that is no MPS */
+				build_world_process(&world, 0, 1, "uid-a")->kind =
+					REPORT_PROCESS_COMPUTE;
 			if (*c == 'x')
 				world_run("b", build_world_uuid(&world, 0));
 			if (*c == 'p' || *c == 'P')
