@@ -9,7 +9,7 @@
  * Threads: any.
  */
 
-#include "join/disagreement.h"
+#include "join/tenants.h"
 #include "join/health.h"
 #include "join/overlap.h"
 #include "join/unplaced.h"

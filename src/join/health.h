@@ -20,7 +20,7 @@
  */
 
 #include "join/slots.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 
 struct health {
 	struct attribution_health_state state;

@@ -21,13 +21,12 @@
 #include "join/by_name.h"
 #include "join/claimant.h"
 #include "join/condition.h"
-#include "join/disagreement.h"
 #include "join/debounce.h"
 #include "join/health.h"
 #include "join/layout.h"
 #include "join/overlap.h"
 #include "join/sharing.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 #include "join/unplaced.h"
 #include "join/users.h"
 #include "model/status_equal.h"
@@ -117,7 +116,14 @@ static void set_holders(const struct findings *findings, struct attribution_stat
 	status->unknown_processes = findings->users.unknown;
 }
 
-/* What else is said of those who hold the device, once its tenants are resolved. */
+static int find_tenants(struct joiner *joiner, size_t index, struct findings *findings,
+			struct error *err)
+{
+	const struct tenants_ask ask = {&joiner->facts, index, joiner->doubts, joiner->arena};
+	return tenants_find(&ask, &findings->tenants, &findings->disagreements, err);
+}
+
+/* What else is said of those who hold the device, once its tenants are found. */
 static int find_holders(struct joiner *joiner, size_t index, int mode, struct findings *findings,
 			struct error *err)
 {
@@ -125,9 +131,7 @@ static int find_holders(struct joiner *joiner, size_t index, int mode, struct fi
 	const struct attribution_status *published = devices_published(
 		&joiner->devices.devices[index]);
 
-	if (disagreement_find(facts, index, &findings->tenants, joiner->doubts, joiner->arena,
-			      &findings->disagreements, err) < 0 ||
-	    unplaced_list(facts, published, joiner->doubts, joiner->arena, &findings->unplaced,
+	if (unplaced_list(facts, published, joiner->doubts, joiner->arena, &findings->unplaced,
 			  err) < 0 ||
 	    users_find(&(struct users_device){facts, index, mode, &findings->tenants},
 		       joiner->doubts, joiner->arena, &findings->users, err) < 0)
@@ -209,7 +213,7 @@ static int compute_status(struct joiner *joiner, size_t index, struct attributio
 		.report = report_of(joiner->input->report),
 		.intent = {.state = intent_of(joiner->input)},
 	};
-	if (tenant_resolve(&joiner->facts, index, joiner->arena, &findings.tenants, err) < 0 ||
+	if (find_tenants(joiner, index, &findings, err) < 0 ||
 	    compute_layout(joiner, index, &findings, status, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    health_judge(&(struct health_device){&joiner->facts, &joiner->slots, index,
@@ -269,7 +273,7 @@ static int carry_status(struct joiner *joiner, size_t index, struct attribution_
 	/* What is kept of claims goes by it. */
 	if (claimant_number(joiner->input, device) >= 0)
 		status->device.minor = claimant_number(joiner->input, device);
-	if (tenant_resolve(&joiner->facts, index, joiner->arena, &findings.tenants, err) < 0 ||
+	if (find_tenants(joiner, index, &findings, err) < 0 ||
 	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
 	    layout_count(&subject, &findings.tenants, &status->slots, err) < 0 ||
 	    overlap_find(&joiner->facts, (struct overlap_device){index, status},

@@ -10,7 +10,7 @@
  */
 
 #include "join/slots.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 
 /* Each lies in the subject's arena or is borrowed from it, and fails with ERROR_NO_MEMORY. */
 

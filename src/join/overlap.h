@@ -18,7 +18,7 @@
  */
 
 #include "join/debounce.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 
 #define OVERLAP_PODS 4u
 #define OVERLAP_MESSAGE 2048u /* bytes */

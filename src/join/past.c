@@ -153,7 +153,7 @@ static void note_tenant(struct past *past, const struct attribution_tenant *t, s
 	bool is_stand_in = wording_placeholder_of(t->stand_in) == PLACEHOLDER_HAMI;
 	uint32_t hash;
 
-	/* Who may never have had the device is not remembered once it has left (join/tenant.c). */
+	/* Who may never have had the device is not remembered once it has left (join/tenants.c). */
 	if (!is_stand_in)
 		note_everywhere(past,
 				(struct past_name){.namespace = t->pod_namespace,

@@ -11,7 +11,7 @@
  */
 
 #include "join/slots.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 
 /* As many lines as a conclusion can have. */
 #define SHARING_MAX_LINES 6u

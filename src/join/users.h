@@ -24,7 +24,7 @@
  */
 
 #include "join/debounce.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 
 struct users {
 	struct array listed; /* struct attribution_user, by pod UID, process */

@@ -6,7 +6,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/tenant.h"
+#include "join/tenants.h"
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
@@ -1752,18 +1752,27 @@ static void a_tenant_can_have_every_witness(void **state)
 static struct devices devices;
 static struct facts facts;
 
-/* Two tenants, both of whom the List, which is not complete, and the checkpoint lack. */
-static void read_two_that_stay(void)
+static struct debounce *debounce;
+
+/* Neither the checkpoint nor the List, which is not complete, has "a"; "b" is disputed. */
+static void read_one_that_stays_and_one_that_is_disputed(void)
 {
 	struct error err;
 	build_world_shared(&world, 0, 2);
+	build_world_device(&world, 1);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
+	build_world_run(&world,
+			(struct build_pod){.name = "b", .told = {build_world_uuid(&world, 1)}},
+			build_world_replica(&world, 0, 1));
 	publish();
+	build_world_wait(&world, world.limits.disagreement_ms);
+	expect_tenant(publish(), "uid-b", RUNNING, DISPUTED);
 	build_world_book_nothing(&world);
 	build_world_list_nothing(&world);
+	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 1));
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
 	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(debounce_open(&world.input, 2, &world.arena, &debounce, &err), 0);
 }
 
 /* So many bytes fit before the arena asks for memory. */
@@ -1779,18 +1788,22 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 {
 	(void)state;
 	bool failed = true;
-	read_two_that_stay();
+	read_one_that_stays_and_one_that_is_disputed();
 	for (size_t room = 0; failed; room += 16) {
 		CLEANUP(arena_deinit) struct arena arena;
+		const struct tenants_ask ask = {&facts, 0, debounce, &arena};
+		struct disagreements found = {.left_out = 4711};
 		struct tenants tenants = {.count = 4711};
 		struct error err = {0};
 		leave_room(&arena, room);
 		failing_malloc_at(1);
-		int result = tenant_resolve(&facts, 0, &arena, &tenants, &err);
+		int result = tenants_find(&ask, &tenants, &found, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : 0);
 		assert_int_equal(tenants.count, failed ? 4711 : 2);
+		assert_int_equal(found.left_out, failed ? 4711 : 0);
+		assert_int_equal(found.listed.count, failed ? 0 : 1);
 	}
 }
 

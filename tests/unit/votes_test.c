@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/disagreement.h"
+#include "join/tenants.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
@@ -818,38 +818,6 @@ static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **sta
 	assert_int_equal(status->source_disagreement_left_out, 1);
 }
 
-static void without_memory_none_is_found(void **state)
-{
-	(void)state;
-	const size_t enough = LIMIT_SOURCE_DISAGREEMENT * sizeof(struct attribution_disagreement) +
-			      3 * sizeof(struct attribution_statement) +
-			      3 * LIMIT_STATED_IDS * sizeof(struct view);
-	struct devices devices;
-	struct facts facts;
-	struct debounce *doubts;
-	struct disagreements found;
-	struct error err;
-
-	contradict();
-	struct attribution_tenant published = *expect_tenant(publish_later(), "uid-a", RUNNING,
-							     DISPUTED);
-	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
-	assert_int_equal(debounce_open(&world.input, 1, &world.arena, &doubts, &err), 0);
-	for (size_t cap = 0; cap < enough; cap += 8) {
-		struct attribution_tenant tenant = published;
-		struct tenants tenants = {.listed = {&tenant, 1, true}};
-		CLEANUP(arena_deinit) struct arena small;
-		arena_init(&small, cap);
-		tenant.confidence = CONFIRMED;
-		error_clear(&err);
-		assert_int_equal(disagreement_find(&facts, 0, &tenants, doubts, &small, &found,
-						   &err),
-				 -1);
-		assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	}
-}
-
 static void who_is_carried_over_stays_disputed(void **state)
 {
 	(void)state;
@@ -952,7 +920,6 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		of_more_published_ones_than_the_bound_the_rest_is_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_none_is_found, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(who_is_carried_over_stays_disputed, set_up, tear_down),
 };
 

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The holders that facts name on the device, and those that are published there, are put in order.
+ * One walk over them takes the votes on each (join/votes.h), has the table decide
+ * (join/arbitrate.h), and writes down the tenant, or that it left.
+ */
+
+#include "join/tenants.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "join/votes.h"
+
+#define UID_SHOWN 8 /* bytes of a UID in a summary */
+
+struct walk {
+	const struct tenants_ask *ask;
+	const struct join_input *input;
+	const struct device *device;
+	struct votes_holder *holders; /* by pod UID, container */
+	size_t n_holders;
+	struct attribution_tenant *tenants;
+	size_t n_tenants;
+	struct attribution_past_tenant *recent; /* newest first */
+	size_t n_recent;
+	struct attribution_disagreement *disputed;
+	struct tenants result;
+	struct disagreements disagreements;
+};
+
+/* Holders */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct votes_holder *x = a, *y = b;
+	int order = view_compare(x->pod_uid, y->pod_uid);
+	return order ? order : view_compare(x->container, y->container);
+}
+
+/* One of its facts is enough: of that one nothing more is known. */
+static enum placeholder placeholder_of(const struct fact *items, size_t n_items)
+{
+	for (size_t i = 0; i < n_items; i++) {
+		if (items[i].owner->stand_in.len > 0 && !items[i].owner->is_resolved)
+			return wording_placeholder_of(items[i].owner->stand_in);
+	}
+	return PLACEHOLDER_NONE;
+}
+
+static void add_named(struct walk *walk, const struct fact *items, size_t n_items)
+{
+	const struct holder *owner = items[0].owner;
+
+	assert(owner->pod_uid.len > 0);
+	walk->holders[walk->n_holders++] = (struct votes_holder){
+		.facts = walk->ask->facts,
+		.device = walk->ask->device,
+		.pod_uid = owner->pod_uid,
+		.container = owner->container,
+		.pod = owner->pod,
+		.items = items,
+		.n_items = n_items,
+		.placeholder = placeholder_of(items, n_items),
+	};
+}
+
+static bool is_same_owner(const struct fact *a, const struct fact *b)
+{
+	return a->owner->rank == b->owner->rank;
+}
+
+/* IDs whose holder is not known come first: they have no UID. */
+static void list_named(struct walk *walk, const struct fact *items, size_t n_items)
+{
+	size_t first = 0, n;
+
+	while (first < n_items && items[first].owner->pod_uid.len == 0)
+		first++;
+	walk->result.slots_nameless = (int64_t)first;
+	for (; first < n_items; first += n) {
+		n = 1;
+		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
+			n++;
+		add_named(walk, &items[first], n);
+	}
+}
+
+/* A static pod may be published under the UID that only the kubelet uses for it. */
+static void list_published(struct walk *walk)
+{
+	const struct previous *published = walk->device->published;
+	const size_t n_named = walk->n_holders;
+
+	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
+		const struct previous_tenant *previous = &published->tenants[i];
+		struct votes_holder *found, holder = {
+			.facts = walk->ask->facts,
+			.device = walk->ask->device,
+			.pod_uid = previous->published->pod_uid,
+			.container = previous->published->container,
+			.pod = node_pods_find_uid(&walk->ask->facts->node_pods,
+						  previous->published->pod_uid),
+			.placeholder = previous->placeholder,
+		};
+		if (holder.pod)
+			holder.pod_uid = pod_uid(holder.pod);
+		found = bsearch(&holder, walk->holders, n_named, sizeof(holder), by_key);
+		if (!found) {
+			found = &walk->holders[walk->n_holders++];
+			*found = holder;
+		}
+		found->previous = previous;
+	}
+	qsort(walk->holders, walk->n_holders, sizeof(*walk->holders), by_key);
+}
+
+/* What facts say of a tenant */
+
+static int by_text(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+static int set_partitions(const struct votes_holder *holder, struct arena *arena,
+			  struct attribution_tenant *tenant, struct error *err)
+{
+	struct view *texts = arena_alloc(arena, holder->n_items, sizeof(*texts));
+	uint32_t n = 0, n_unique = 0;
+
+	if (!texts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < holder->n_items; i++) {
+		if (holder->items[i].partition.len > 0)
+			texts[n++] = holder->items[i].partition;
+	}
+	qsort(texts, n, sizeof(*texts), by_text);
+	for (uint32_t i = 0; i < n; i++) {
+		if (n_unique == 0 || !view_equal(texts[n_unique - 1], texts[i]))
+			texts[n_unique++] = texts[i];
+	}
+	if (n_unique > LIMIT_PARTITIONS) {
+		tenant->partitions_left_out = n_unique - LIMIT_PARTITIONS;
+		n_unique = LIMIT_PARTITIONS;
+	}
+	tenant->partitions = (struct array){n_unique > 0 ? texts : NULL, n_unique, true};
+	return 0;
+}
+
+static bool holds_the_same(const struct attribution_tenant *a, const struct attribution_tenant *b)
+{
+	if (a->slots != b->slots || a->partitions.count != b->partitions.count)
+		return false;
+	for (uint32_t i = 0; i < a->partitions.count; i++) {
+		if (!view_equal(*ARRAY_AT(a->partitions, struct view, i),
+				*ARRAY_AT(b->partitions, struct view, i)))
+			return false;
+	}
+	return true;
+}
+
+/* It is no user of the device if it only watches, or holds it for others that are listed. */
+static void add_fact(struct attribution_tenant *tenant, const struct fact *item)
+{
+	tenant->slots += !item->takes_no_slot;
+	tenant->system &= item->is_monitor || item->owner->is_resolved;
+	if (view_compare(item->owner->resource, tenant->resource) < 0)
+		tenant->resource = item->owner->resource;
+}
+
+static int describe_facts(struct walk *walk, struct votes_holder *holder,
+			  struct attribution_tenant *tenant, struct error *err)
+{
+	const struct attribution_tenant *before = holder->previous ? holder->previous->published
+								   : NULL;
+	bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0, is_by_name = false;
+
+	*tenant = (struct attribution_tenant){
+		.pod_uid = holder->pod_uid,
+		.container = holder->container,
+		.resource = holder->items[0].owner->resource,
+		.stand_in = wording_placeholder(holder->placeholder),
+		.system = true,
+		.since = before && before->since ? before->since : walk->input->now_wall_ms,
+	};
+	for (size_t i = 0; i < holder->n_items; i++) {
+		add_fact(tenant, &holder->items[i]);
+		is_by_name |= holder->items[i].witnesses == WITNESS_POD_RESOURCES;
+	}
+	if (set_partitions(holder, walk->ask->arena, tenant, err) < 0)
+		return -1;
+	/* The List may mean the static pod that comes after this one (join/listing.c). */
+	if (before && is_mirror && is_by_name) {
+		tenant->slots = before->slots;
+		tenant->partitions = before->partitions;
+		tenant->partitions_left_out = before->partitions_left_out;
+	}
+	holder->holds_the_same = before && holds_the_same(before, tenant);
+	return 0;
+}
+
+/* What the API server says of a tenant */
+
+static int phase_of(const struct pod *pod, struct view container)
+{
+	const struct pod_container *c = pod_find_container(pod, container);
+
+	if (pod_is_deleting(pod))
+		return ATTRIBUTION_PHASE_TERMINATING;
+	if (c && c->state == POD_CONTAINER_TERMINATED)
+		return ATTRIBUTION_PHASE_RESERVED;
+	if (c ? c->state == POD_CONTAINER_RUNNING : pod_phase(pod) == POD_PHASE_RUNNING)
+		return ATTRIBUTION_PHASE_RUNNING;
+	return ATTRIBUTION_PHASE_STARTING;
+}
+
+/* Anybody may call a pod of his own what the operator calls its pods, but not in its namespace. */
+static bool is_validation(const struct intent *intent, const struct pod *pod)
+{
+	return pod_is_system(pod) && intent && intent->policy &&
+	       view_equal(intent->policy->namespace, pod_namespace(pod));
+}
+
+/* Who is kept, and was known before, keeps its description. */
+static void describe_pod(const struct walk *walk, const struct votes_holder *holder,
+			 struct attribution_tenant *tenant)
+{
+	const struct pod *pod = holder->pod;
+
+	tenant->phase = phase_of(pod, tenant->container);
+	if (holder->n_items == 0 && !holder->previous->is_unknown)
+		return;
+	tenant->pod_uid = pod_uid(pod);
+	tenant->pod_namespace = pod_namespace(pod);
+	tenant->pod_name = pod_name(pod);
+	tenant->workload.kind = pod_owner_kind(pod);
+	tenant->workload.name = pod_owner_name(pod);
+	tenant->workload.present = tenant->workload.kind.len > 0;
+	tenant->system |= is_validation(walk->input->intent, pod);
+}
+
+static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
+{
+	int64_t now = walk->input->now_wall_ms;
+	int64_t *again = &walk->result.again_in_ms;
+
+	/* The clock was set back: better to wait once more than until it has caught up. */
+	if (tenant->since > now)
+		tenant->since = now;
+	int64_t left = walk->input->limits->pending_ms - (now - tenant->since);
+	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
+	if (left > 0 && (*again < 0 || left < *again))
+		*again = left;
+}
+
+/* Contradictions */
+
+/*
+ * A witness that does not name the container at all may have been read before the container began:
+ * its no counts when it was heard of again since. Without a List nobody says when it was read.
+ */
+static bool counts(const struct walk *walk, const struct votes *votes)
+{
+	const struct votes_holder *holder = votes->of;
+	const struct facts *facts = holder->facts;
+	const bool is_by_silence = !(votes->no & votes->names);
+	const struct debounce_subject subject = {
+		.kind = DEBOUNCE_DISAGREEMENT,
+		.device = walk->device->uuid,
+		.pod_uid = holder->pod_uid,
+		.subject = holder->container,
+		.waits_ms = walk->input->limits->disagreement_ms,
+		.is_to_be_heard = is_by_silence,
+		.is_unread = is_by_silence && facts->list == BOOK_OK &&
+			     !node_pods_is_read_since(&facts->node_pods, holder->pod),
+		.is_published = holder->previous && holder->previous->published->confidence ==
+							    ATTRIBUTION_CONFIDENCE_DISPUTED,
+	};
+	return debounce_counts(walk->ask->debounce, &subject);
+}
+
+static const struct attribution_disagreement *find_published(const struct walk *walk,
+							     const struct votes_holder *holder)
+{
+	const struct array before = walk->device->published->status->source_disagreement;
+
+	for (uint32_t i = 0; i < before.count; i++) {
+		const struct attribution_disagreement *d = ARRAY_AT(
+			before, struct attribution_disagreement, i);
+		if (view_equal(d->pod_uid, holder->pod_uid) &&
+		    view_equal(d->container, holder->container))
+			return d;
+	}
+	return NULL;
+}
+
+static int add_disputed(struct walk *walk, const struct votes *votes, struct error *err)
+{
+	struct disagreements *result = &walk->disagreements;
+	struct attribution_disagreement *added = &walk->disputed[result->listed.count];
+	const struct attribution_disagreement *before =
+		votes->is_carried ? find_published(walk, votes->of) : NULL;
+
+	if (result->listed.count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
+		result->left_out++;
+		return 0;
+	}
+	result->listed = (struct array){walk->disputed, result->listed.count + 1, true};
+	if (before) {
+		*added = *before;
+		return 0;
+	}
+	*added = (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
+						   .container = votes->of->container};
+	return votes_state(votes, walk->ask->arena, &added->says, err);
+}
+
+/* Verdicts */
+
+/* Not whom nobody ever knew, nor who held some device by HAMi's ID, maybe not this. */
+static void remember(struct walk *walk, const struct previous_tenant *previous, int64_t until)
+{
+	const struct attribution_tenant *tenant = previous->published;
+
+	if (previous->is_unknown || previous->placeholder == PLACEHOLDER_HAMI)
+		return;
+	walk->recent[walk->n_recent++] = (struct attribution_past_tenant){
+		.pod_uid = tenant->pod_uid,
+		.pod_namespace = tenant->pod_namespace,
+		.pod_name = tenant->pod_name,
+		.container = tenant->container,
+		.since = tenant->since,
+		.until = until > tenant->since ? until : tenant->since,
+	};
+}
+
+static void end(struct walk *walk, const struct votes_holder *holder)
+{
+	const struct attribution_tenant *tenant = holder->previous->published;
+
+	walk->result.slots_ended += tenant->slots;
+	remember(walk, holder->previous,
+		 node_pods_ended_at(&holder->facts->node_pods, tenant->pod_uid));
+}
+
+/* Of whom nobody is left to name it, nobody disputes anything. */
+static int kept_confidence(const struct votes *votes)
+{
+	if (votes->is_carried && (votes->left & ~(unsigned)WITNESS_PROCESSES))
+		return ATTRIBUTION_CONFIDENCE_DISPUTED;
+	return votes_decide(votes, votes->left, 0).confidence;
+}
+
+static int set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant,
+			 struct error *err)
+{
+	struct view *texts = arena_alloc(walk->ask->arena, N_WITNESSES, sizeof(*texts));
+	uint32_t n = 0;
+
+	if (!texts)
+		return error_no_memory(err);
+	for (unsigned i = 0; i < N_WITNESSES; i++) {
+		if (witnesses & (1u << i))
+			texts[n++] = wording_witness(i);
+	}
+	tenant->witnesses = (struct array){texts, n, true};
+	return 0;
+}
+
+/* The tenant has been described by its facts, or is as it was published. */
+static int add_tenant(struct walk *walk, const struct votes *votes, unsigned witnesses,
+		      struct error *err)
+{
+	const struct votes_holder *holder = votes->of;
+	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants++];
+
+	if (holder->pod)
+		describe_pod(walk, holder, tenant);
+	else if (walk->input->report)
+		wait_for_pod(walk, tenant);
+	if ((holder->n_items > 0 || witnesses != holder->previous->witnesses) &&
+	    set_witnesses(walk, witnesses, tenant, err) < 0)
+		return -1;
+	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED
+		       ? add_disputed(walk, votes, err)
+		       : 0;
+}
+
+/* A contradiction that does not count yet is taken for silence. */
+static int visit(struct walk *walk, struct votes_holder *holder, struct error *err)
+{
+	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants];
+	struct arbitrate_result result;
+	struct votes votes;
+
+	assert(walk->n_tenants < walk->n_holders);
+	if (holder->n_items > 0 && describe_facts(walk, holder, tenant, err) < 0)
+		return -1;
+	votes = votes_take(holder);
+	if (holder->n_items > 0 && votes.no && !votes.is_carried && !counts(walk, &votes))
+		votes.no = 0;
+	result = votes_decide(&votes, votes.yes, votes.no);
+	switch (result.verdict) {
+	case ARBITRATE_HOLD:
+		assert(holder->n_items > 0);
+		tenant->confidence = result.confidence;
+		return add_tenant(walk, &votes, votes.yes, err);
+	case ARBITRATE_KEEP:
+		*tenant = *holder->previous->published;
+		tenant->confidence = kept_confidence(&votes);
+		walk->result.slots_kept += tenant->slots;
+		return add_tenant(walk, &votes, votes.left, err);
+	case ARBITRATE_END:
+		end(walk, holder);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Those that left; of a card that came from another node, all who held it there. */
+static void set_recent(struct walk *walk)
+{
+	const struct previous *previous = walk->device->previous;
+	const struct array before = previous ? previous->status->recent_tenants : (struct array){0};
+
+	assert(!walk->device->is_taken || !walk->device->published);
+	for (uint32_t i = 0; walk->device->is_taken && i < previous->n_tenants; i++)
+		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
+	walk->result.recent = before;
+	if (walk->n_recent == 0)
+		return;
+	for (uint32_t i = 0; i < before.count && walk->n_recent < LIMIT_RECENT_TENANTS; i++)
+		walk->recent[walk->n_recent++] = *ARRAY_AT(before, struct attribution_past_tenant, i);
+	if (walk->n_recent > LIMIT_RECENT_TENANTS)
+		walk->n_recent = LIMIT_RECENT_TENANTS;
+	walk->result.recent = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
+}
+
+/* Counting and summing up */
+
+static void count_tenant(struct tenants *result, const struct attribution_tenant *tenant)
+{
+	const bool is_pending = tenant->phase == ATTRIBUTION_PHASE_PENDING;
+
+	result->count += !tenant->system;
+	if (is_pending)
+		result->slots_pending += tenant->slots;
+	if (is_pending || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED)
+		result->slots_unresolved += tenant->slots;
+	else if (tenant->stand_in.len > 0 && !tenant->system)
+		result->slots_stand_in += tenant->slots;
+}
+
+/* The number of pods that are no system pods, and the first of them. */
+static size_t count_pods(const struct walk *walk, const struct attribution_tenant **ret_first)
+{
+	const struct attribution_tenant *last = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < walk->n_tenants; i++) {
+		const struct attribution_tenant *tenant = &walk->tenants[i];
+		if (tenant->system || (last && view_equal(last->pod_uid, tenant->pod_uid)))
+			continue;
+		last = tenant;
+		if (n++ == 0)
+			*ret_first = tenant;
+	}
+	return n;
+}
+
+static int set_summary(struct walk *walk, struct error *err)
+{
+	const struct attribution_tenant *first = NULL;
+	size_t n = count_pods(walk, &first) + (size_t)walk->result.left_out;
+	char text[LIMIT_TEXT_TENANTS + 1];
+	struct view name, namespace;
+	int len;
+
+	if (!first)
+		return 0;
+	namespace = first->pod_name.len > 0 ? first->pod_namespace : VIEW("uid");
+	name = first->pod_name.len > 0 ? first->pod_name : first->pod_uid;
+	if (first->pod_name.len == 0 && name.len > UID_SHOWN)
+		name.len = UID_SHOWN;
+	len = snprintf(text, sizeof(text), "%.*s/%.*s", VIEW_ARG(namespace), VIEW_ARG(name));
+	if (n > 1)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%zu", n - 1);
+	assert(len > 0 && (size_t)len < sizeof(text));
+	if (!arena_copy(walk->ask->arena, (struct view){text, (size_t)len}, &walk->result.summary))
+		return error_no_memory(err);
+	return 0;
+}
+
+static bool is_count_known(const struct walk *walk)
+{
+	const struct facts *facts = walk->ask->facts;
+	const struct previous *published = walk->device->published;
+
+	return walk->n_tenants > 0 || facts->checkpoint != BOOK_NONE ||
+	       (facts->list != BOOK_NONE && !facts->is_settling) ||
+	       (published && published->status->tenant_count >= 0 && !published->is_agentless);
+}
+
+/* Who was not listed may still be there while no book can be read. */
+static int sum_up(struct walk *walk, struct error *err)
+{
+	const struct previous *published = walk->device->published;
+	struct tenants *result = &walk->result;
+	size_t n = walk->n_tenants;
+
+	if (published && !facts_have_books(walk->ask->facts))
+		result->left_out = published->status->tenants_left_out;
+	if (set_summary(walk, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		count_tenant(result, &walk->tenants[i]);
+	result->slots_unresolved += result->slots_nameless + result->slots_stand_in;
+	result->count = is_count_known(walk) ? result->count + result->left_out : -1;
+	if (n > LIMIT_TENANTS) {
+		result->left_out += (int64_t)(n - LIMIT_TENANTS);
+		n = LIMIT_TENANTS;
+	}
+	result->listed = (struct array){n > 0 ? walk->tenants : NULL, (uint32_t)n, true};
+	return 0;
+}
+
+/* The device */
+
+static int make_room(struct walk *walk, const struct fact *items, size_t n_items,
+		     struct error *err)
+{
+	struct arena *arena = walk->ask->arena;
+	const struct previous *previous = walk->device->previous;
+	const size_t n_before = previous ? previous->n_tenants : 0;
+	size_t n = n_before;
+
+	for (size_t i = 0; i < n_items; i++)
+		n += i == 0 || !is_same_owner(&items[i - 1], &items[i]);
+	walk->holders = arena_alloc(arena, n, sizeof(*walk->holders));
+	walk->tenants = arena_alloc(arena, n, sizeof(*walk->tenants));
+	walk->recent = arena_alloc(arena, n_before + LIMIT_RECENT_TENANTS, sizeof(*walk->recent));
+	walk->disputed = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT, sizeof(*walk->disputed));
+	return walk->holders && walk->tenants && walk->recent && walk->disputed
+		       ? 0
+		       : error_no_memory(err);
+}
+
+int tenants_find(const struct tenants_ask *ask, struct tenants *ret_tenants,
+		 struct disagreements *ret_disagreements, struct error *err)
+{
+	size_t n_items;
+	const struct fact *items = facts_of(ask->facts, ask->device, &n_items);
+	struct walk walk = {
+		.ask = ask,
+		.input = ask->facts->input,
+		.device = &ask->facts->devices->devices[ask->device],
+		.result = {.again_in_ms = -1},
+		.disagreements = {.listed = {NULL, 0, true}},
+	};
+
+	if (make_room(&walk, items, n_items, err) < 0)
+		return -1;
+	list_named(&walk, items, n_items);
+	list_published(&walk);
+	for (size_t i = 0; i < walk.n_holders; i++) {
+		if (visit(&walk, &walk.holders[i], err) < 0)
+			return -1;
+	}
+	set_recent(&walk);
+	if (sum_up(&walk, err) < 0)
+		return -1;
+	*ret_tenants = walk.result;
+	*ret_disagreements = walk.disagreements;
+	return 0;
+}

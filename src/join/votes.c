@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Compared are the checkpoint, the List and the status of the pod: all three tell what the kubelet's
+ * device manager gave. Claims, HAMi and KAI tell other things, and contradict nobody.
+ *
+ * A witness speaks of a container when it names any device of the node for it. Two also speak by
+ * silence. A good checkpoint has everything that was given. A good List that has the pod has all
+ * containers of it but ordinary init containers; unless one of its IDs is held by an unidentified
+ * pod, which may be this one. Who speaks, and names fewer IDs of the device than all of them
+ * together, says no.
+ *
+ * A holder without facts is one that was published. What a source says then counts as a no only
+ * where it could have said yes: the checkpoint beside a complete List, the API server's witnesses
+ * where nobody else ever named the holder.
+ */
+
+#include "join/votes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "join/claimant.h"
+
+#define N_COMPARED 3u
+#define COMPARED (WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_POD_STATUS)
+#define BY_UID (WITNESS_CHECKPOINT | WITNESS_POD_STATUS | WITNESS_RESOURCE_CLAIM)
+#define BY_ANNOTATION (WITNESS_HAMI | WITNESS_KAI)
+/* As up to date as the watches: what they no longer say is no longer so. */
+#define OF_API (WITNESS_POD_STATUS | WITNESS_RESOURCE_CLAIM | WITNESS_KAI)
+
+_Static_assert(COMPARED == (1u << N_COMPARED) - 1, "they are the first witnesses");
+
+static bool is_list_good(const struct facts *facts)
+{
+	return facts->list == BOOK_OK && !facts->is_settling;
+}
+
+static bool was_disputed(const struct previous_tenant *previous)
+{
+	return previous && previous->published->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED;
+}
+
+/* The holder has facts */
+
+/*
+ * Published witnesses that cannot be asked now. A checkpoint that cannot be read said this of the
+ * same slots only. What the kubelet said of HAMi's ID is not about the device that the annotation
+ * tells. That a process was seen stays true.
+ */
+static unsigned find_kept(const struct votes_holder *of, unsigned named)
+{
+	const struct facts *facts = of->facts;
+	unsigned kept = WITNESS_PROCESSES;
+
+	if (!of->previous)
+		return 0;
+	if (!facts->input->report)
+		kept |= WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES;
+	if (facts->checkpoint == BOOK_NONE && !of->previous->is_unknown && of->holds_the_same)
+		kept |= WITNESS_CHECKPOINT;
+	if (facts->is_settling)
+		kept |= WITNESS_POD_RESOURCES;
+	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
+		kept = WITNESS_PROCESSES;
+	if (claimant_is_unheard(facts->input, of->pod_uid))
+		kept |= WITNESS_RESOURCE_CLAIM;
+	return of->previous->witnesses & kept;
+}
+
+/* How many of its IDs on the device any of the witnesses names. */
+static int64_t count_named(const struct votes_holder *of, unsigned witnesses)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < of->n_items; i++)
+		n += (of->items[i].witnesses & witnesses) != 0;
+	return n;
+}
+
+/* Or may be one: of a pod with very many containers only the first are kept. */
+static bool is_init(const struct votes_holder *of)
+{
+	const struct pod_container *c = pod_find_container(of->pod, of->container);
+	return c ? c->kind == POD_CONTAINER_INIT : pod_has_more_containers(of->pod);
+}
+
+static int by_id(const void *key, const void *element)
+{
+	return view_compare(*(const struct view *)key, ((const struct fact *)element)->id);
+}
+
+/* One of its IDs is also held by an unidentified pod; only the List says so. */
+static bool is_left_open(const struct votes_holder *of)
+{
+	const struct view nobody = {0};
+	size_t n_open;
+	const struct fact *open = facts_of_holder(of->facts, of->device, nobody, nobody, &n_open);
+
+	for (size_t i = 0; i < of->n_items && n_open > 0; i++) {
+		if (bsearch(&of->items[i].id, open, n_open, sizeof(*open), by_id))
+			return true;
+	}
+	return false;
+}
+
+static bool speaks_by_silence(const struct votes_holder *of, unsigned witness)
+{
+	if (witness == WITNESS_CHECKPOINT)
+		return of->facts->checkpoint == BOOK_OK;
+	return witness == WITNESS_POD_RESOURCES && is_list_good(of->facts) && !is_init(of) &&
+	       node_pods_is_named(&of->facts->node_pods, of->pod) && !is_left_open(of);
+}
+
+/* While the node is silent nothing new is compared. Of a status that was cut any ID may be missing. */
+static void compare(const struct votes_holder *of, struct votes *votes)
+{
+	const struct join_input *input = of->facts->input;
+	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
+	const int64_t n_named = count_named(of, COMPARED);
+
+	if (!input->report || input->report_age_ms >= input->limits->report_stale_ms) {
+		votes->is_carried = was_disputed(of->previous);
+		votes->no = votes->is_carried ? WITNESS_CHECKPOINT : 0;
+		return;
+	}
+	for (unsigned i = 0; i < N_COMPARED; i++) {
+		const unsigned witness = 1u << i;
+		if (witness == WITNESS_POD_STATUS && pod_is_status_cut(of->pod))
+			continue;
+		votes->names |= heard & witness;
+		if (!(heard & witness) && !speaks_by_silence(of, witness))
+			continue;
+		votes->speaks |= witness;
+		if (count_named(of, witness) < n_named)
+			votes->no |= witness;
+	}
+	assert((votes->names & votes->speaks) == votes->names);
+}
+
+/* An ID of HAMi's need not mean the device that it names: that is no dispute. */
+static void hear_facts(const struct votes_holder *of, struct votes *votes)
+{
+	for (size_t i = 0; i < of->n_items; i++)
+		votes->yes |= of->items[i].witnesses;
+	assert(votes->yes != 0);
+	votes->yes |= find_kept(of, votes->yes);
+	if (of->pod && of->placeholder != PLACEHOLDER_HAMI)
+		compare(of, votes);
+}
+
+/* The holder is published only */
+
+/* A claim that cannot be read has not ended. */
+static bool is_unheard(const struct votes_holder *of)
+{
+	const struct attribution_tenant *published = of->previous->published;
+	return (of->previous->witnesses & WITNESS_RESOURCE_CLAIM) &&
+	       claimant_is_unheard(of->facts->input, published->pod_uid) &&
+	       !claimant_is_displaced(of->facts, &of->facts->devices->devices[of->device],
+				      published);
+}
+
+static bool has_status(const struct votes_holder *of)
+{
+	uint32_t n = 0;
+	const struct pod_allocation *allocations = of->pod ? pod_allocations(of->pod, &n) : NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (view_equal(allocations[i].container, of->container))
+			return true;
+	}
+	return false;
+}
+
+/* Witnesses that can be asked, and do not name it. */
+static unsigned find_lost(const struct votes_holder *of)
+{
+	unsigned lost = WITNESS_KAI;
+
+	if (of->facts->checkpoint == BOOK_OK)
+		lost |= WITNESS_CHECKPOINT;
+	if (is_list_good(of->facts))
+		lost |= WITNESS_POD_RESOURCES;
+	if (!is_unheard(of))
+		lost |= WITNESS_RESOURCE_CLAIM;
+	if (has_status(of))
+		lost |= WITNESS_POD_STATUS;
+	return lost;
+}
+
+/*
+ * A claim's device was never in the checkpoint, and one that NVML lacks may be missing there. A pod
+ * that was never known had that one witness, and the List, which names no such pod, denies its ID.
+ */
+static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost)
+{
+	const struct facts *facts = of->facts;
+	const struct device *device = &facts->devices->devices[of->device];
+
+	if (of->previous->is_unknown)
+		return facts->checkpoint != BOOK_NONE || (lost & WITNESS_POD_RESOURCES);
+	return (lost & WITNESS_CHECKPOINT) && facts->is_complete && !is_unheard(of) &&
+	       (facts->devices->nvml != DEVICES_NVML_OK || device->reported);
+}
+
+/* HAMi's annotation tells all devices that a container has by HAMi's IDs; not those of claims. */
+static void hear_silence(const struct votes_holder *of, struct votes *votes)
+{
+	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
+	const unsigned published = of->previous->witnesses & ~(unsigned)WITNESS_PROCESSES;
+	const unsigned lost = find_lost(of);
+
+	votes->left = of->previous->witnesses & ~lost;
+	votes->is_carried = was_disputed(of->previous);
+	votes->no = lost & WITNESS_POD_RESOURCES;
+	if (is_gone_from_checkpoint(of, lost))
+		votes->no |= WITNESS_CHECKPOINT;
+	if (!(published & ~(OF_API & lost)))
+		votes->no |= published;
+	if (!(published & WITNESS_RESOURCE_CLAIM))
+		votes->no |= heard & WITNESS_HAMI;
+	assert(votes->yes == 0);
+}
+
+/* All */
+
+/* Who was known once, and is not any more, has been deleted. */
+static enum arbitrate_pod judge_pod(const struct votes_holder *of)
+{
+	if (!of->pod && node_pods_is_elsewhere(&of->facts->node_pods, of->pod_uid))
+		return ARBITRATE_POD_ELSEWHERE;
+	if (of->pod ? pod_is_over(of->pod) : of->previous && !of->previous->is_unknown)
+		return ARBITRATE_POD_OVER;
+	if (!of->pod)
+		return ARBITRATE_POD_UNKNOWN;
+	return of->placeholder == PLACEHOLDER_HAMI ? ARBITRATE_POD_PLACEHOLDER
+						   : ARBITRATE_POD_KNOWN;
+}
+
+struct votes votes_take(const struct votes_holder *holder)
+{
+	struct votes votes = {.of = holder, .pod = judge_pod(holder)};
+
+	assert(holder->device < holder->facts->devices->n_devices);
+	assert(holder->n_items > 0 || holder->previous);
+	if (holder->n_items > 0)
+		hear_facts(holder, &votes);
+	else
+		hear_silence(holder, &votes);
+	return votes;
+}
+
+static enum arbitrate_vote sum_up(unsigned yes, unsigned no)
+{
+	if (yes && no)
+		return ARBITRATE_BOTH;
+	if (no)
+		return ARBITRATE_NO;
+	return yes ? ARBITRATE_YES : ARBITRATE_SILENT;
+}
+
+struct arbitrate_result votes_decide(const struct votes *votes, unsigned yes, unsigned no)
+{
+	const struct arbitrate_input input = {
+		.uid = sum_up(yes & BY_UID, no & BY_UID),
+		.name = no & WITNESS_POD_RESOURCES ? ARBITRATE_NO
+						   : sum_up(yes & WITNESS_POD_RESOURCES, 0),
+		.annotation = yes & BY_ANNOTATION ? ARBITRATE_YES : sum_up(0, no & BY_ANNOTATION),
+		.pod = votes->pod,
+		.was_published = votes->of->previous,
+	};
+	struct arbitrate_result result = arbitrate_decide(&input);
+
+	/* A process of the pod on the device bears out what the annotation says. */
+	if (result.row == ARBITRATE_ROW_ANNOTATED && (yes & WITNESS_PROCESSES))
+		result.confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	return result;
+}
+
+/* Of the IDs that one witness names: those that all name who speak, or the others. */
+static void pick_ids(const struct votes *votes, unsigned witness, bool by_all,
+		     struct attribution_statement *said)
+{
+	struct view *ids = said->device_ids.items;
+	for (size_t i = 0; i < votes->of->n_items; i++) {
+		const struct fact *item = &votes->of->items[i];
+		if (!(item->witnesses & witness) ||
+		    ((item->witnesses & votes->speaks) == votes->speaks) != by_all)
+			continue;
+		if (said->device_ids.count < LIMIT_STATED_IDS)
+			ids[said->device_ids.count++] = item->id;
+		else
+			said->device_ids_left_out++;
+	}
+}
+
+int votes_state(const struct votes *votes, struct arena *arena, struct array *ret_says,
+		struct error *err)
+{
+	struct attribution_statement *said = arena_alloc(arena, N_COMPARED, sizeof(*said));
+	struct view *ids = arena_alloc(arena, (size_t)N_COMPARED * LIMIT_STATED_IDS, sizeof(*ids));
+
+	assert(votes->speaks != 0);
+	if (!said || !ids)
+		return error_no_memory(err);
+	*ret_says = (struct array){said, 0, true};
+	for (unsigned i = 0; i < N_COMPARED; i++, ids += LIMIT_STATED_IDS) {
+		if (!(votes->speaks & (1u << i)))
+			continue;
+		*said = (struct attribution_statement){.witness = wording_witness(i),
+						       .slots = count_named(votes->of, 1u << i),
+						       .device_ids = {ids, 0, true}};
+		pick_ids(votes, 1u << i, false, said);
+		pick_ids(votes, 1u << i, true, said);
+		if (said->device_ids.count == 0)
+			said->device_ids.items = NULL;
+		said++;
+		ret_says->count++;
+	}
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * votes - what the witnesses say of one holder on one device: its facts, and what the silence of
+ * each source is worth. join/arbitrate.h decides by them.
+ *
+ * Threads: any; pure.
+ * Limits:  LIMIT_STATED_IDS of what one witness says; the rest is counted.
+ */
+
+#include "join/arbitrate.h"
+#include "join/facts.h"
+
+/* A holder on a device: one that facts name there, or one that is published there, or both. */
+struct votes_holder {
+	const struct facts *facts;
+	size_t device; /* index in the devices */
+	struct view pod_uid;
+	struct view container;
+	const struct pod *pod;    /* NULL: the API server does not have it on this node */
+	const struct fact *items; /* its facts there */
+	size_t n_items;
+	const struct previous_tenant *previous; /* as it was published there; NULL: it was not */
+	enum placeholder placeholder;           /* by its facts; without any, as published */
+	bool holds_the_same; /* by its facts it holds as many slots and partitions as published */
+};
+
+/* All but is_carried are sets of enum witness. */
+struct votes {
+	const struct votes_holder *of;
+	enum arbitrate_pod pod;
+	unsigned yes;    /* that name it on the device, or did so last and cannot be read now */
+	unsigned no;     /* that do not name it there, or name less of it than others do */
+	unsigned left;   /* without facts: of the published ones, those that may still name it */
+	unsigned speaks; /* where compared, that say something of it */
+	unsigned names;  /* of these, that name any device for it on the node */
+	bool is_carried; /* the contradiction is the published one: nothing new was heard of it */
+};
+
+/*
+ * Hears all witnesses of the holder, to whom the result points. A no beside a yes is a contradiction,
+ * which the caller debounces.
+ */
+struct votes votes_take(const struct votes_holder *holder);
+/* The verdict on the holder, had these witnesses said yes and those no. */
+struct arbitrate_result votes_decide(const struct votes *votes, unsigned yes, unsigned no);
+/*
+ * What each witness that speaks says, as struct attribution_statement in arena: what they differ in
+ * comes first. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int votes_state(const struct votes *votes, struct arena *arena, struct array *ret_says,
+			 struct error *err);
