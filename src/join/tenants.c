@@ -26,6 +26,9 @@ struct walk {
 	size_t n_holders;
 	struct attribution_tenant *tenants;
 	size_t n_tenants;
+	const struct attribution_tenant *first, *last; /* that are counted; or NULL */
+	int64_t n_pods;                                /* that are counted */
+	struct view *texts; /* room for partitions and witnesses: what has not been used */
 	struct attribution_past_tenant *recent; /* newest first */
 	size_t n_recent;
 	struct attribution_disagreement *disputed;
@@ -42,51 +45,36 @@ static int by_key(const void *a, const void *b)
 	return order ? order : view_compare(x->container, y->container);
 }
 
-/* One of its facts is enough: of that one nothing more is known. */
-static enum placeholder placeholder_of(const struct fact *items, size_t n_items)
+static struct votes_holder *add_holder(struct walk *walk, struct votes_holder holder)
 {
-	for (size_t i = 0; i < n_items; i++) {
-		if (items[i].owner->stand_in.len > 0 && !items[i].owner->is_resolved)
-			return wording_placeholder_of(items[i].owner->stand_in);
-	}
-	return PLACEHOLDER_NONE;
+	struct votes_holder *added = &walk->holders[walk->n_holders++];
+
+	*added = holder;
+	added->facts = walk->ask->facts;
+	added->device = walk->ask->device;
+	return added;
 }
 
-static void add_named(struct walk *walk, const struct fact *items, size_t n_items)
-{
-	const struct holder *owner = items[0].owner;
-
-	assert(owner->pod_uid.len > 0);
-	walk->holders[walk->n_holders++] = (struct votes_holder){
-		.facts = walk->ask->facts,
-		.device = walk->ask->device,
-		.pod_uid = owner->pod_uid,
-		.container = owner->container,
-		.pod = owner->pod,
-		.items = items,
-		.n_items = n_items,
-		.placeholder = placeholder_of(items, n_items),
-	};
-}
-
-static bool is_same_owner(const struct fact *a, const struct fact *b)
-{
-	return a->owner->rank == b->owner->rank;
-}
-
-/* IDs whose holder is not known come first: they have no UID. */
+/* Facts of a holder stand together; those of nobody who is known come first. */
 static void list_named(struct walk *walk, const struct fact *items, size_t n_items)
 {
-	size_t first = 0, n;
+	struct votes_holder *holder = NULL;
 
-	while (first < n_items && items[first].owner->pod_uid.len == 0)
-		first++;
-	walk->result.slots_nameless = (int64_t)first;
-	for (; first < n_items; first += n) {
-		n = 1;
-		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
-			n++;
-		add_named(walk, &items[first], n);
+	for (size_t i = 0; i < n_items; i++) {
+		const struct holder *owner = items[i].owner;
+		if (owner->pod_uid.len == 0) {
+			walk->result.slots_nameless++;
+			continue;
+		}
+		if (!holder || owner->rank != holder->items[0].owner->rank)
+			holder = add_holder(walk, (struct votes_holder){.pod_uid = owner->pod_uid,
+									.container = owner->container,
+									.pod = owner->pod,
+									.items = &items[i]});
+		holder->n_items++;
+		/* One of its facts is enough: of that one nothing more is known. */
+		if (holder->placeholder == PLACEHOLDER_NONE && !owner->is_resolved)
+			holder->placeholder = wording_placeholder_of(owner->stand_in);
 	}
 }
 
@@ -98,22 +86,16 @@ static void list_published(struct walk *walk)
 
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *previous = &published->tenants[i];
-		struct votes_holder *found, holder = {
-			.facts = walk->ask->facts,
-			.device = walk->ask->device,
-			.pod_uid = previous->published->pod_uid,
-			.container = previous->published->container,
-			.pod = node_pods_find_uid(&walk->ask->facts->node_pods,
-						  previous->published->pod_uid),
-			.placeholder = previous->placeholder,
-		};
-		if (holder.pod)
-			holder.pod_uid = pod_uid(holder.pod);
-		found = bsearch(&holder, walk->holders, n_named, sizeof(holder), by_key);
-		if (!found) {
-			found = &walk->holders[walk->n_holders++];
-			*found = holder;
-		}
+		const struct view uid = previous->published->pod_uid;
+		const struct pod *pod = node_pods_find_uid(&walk->ask->facts->node_pods, uid);
+		const struct votes_holder holder = {.pod_uid = pod ? pod_uid(pod) : uid,
+						    .container = previous->published->container,
+						    .pod = pod,
+						    .placeholder = previous->placeholder};
+		struct votes_holder *found = bsearch(&holder, walk->holders, n_named,
+						     sizeof(holder), by_key);
+		if (!found)
+			found = add_holder(walk, holder);
 		found->previous = previous;
 	}
 	qsort(walk->holders, walk->n_holders, sizeof(*walk->holders), by_key);
@@ -126,14 +108,12 @@ static int by_text(const void *a, const void *b)
 	return view_compare(*(const struct view *)a, *(const struct view *)b);
 }
 
-static int set_partitions(const struct votes_holder *holder, struct arena *arena,
-			  struct attribution_tenant *tenant, struct error *err)
+static void set_partitions(struct walk *walk, const struct votes_holder *holder,
+			   struct attribution_tenant *tenant)
 {
-	struct view *texts = arena_alloc(arena, holder->n_items, sizeof(*texts));
+	struct view *texts = walk->texts;
 	uint32_t n = 0, n_unique = 0;
 
-	if (!texts)
-		return error_no_memory(err);
 	for (size_t i = 0; i < holder->n_items; i++) {
 		if (holder->items[i].partition.len > 0)
 			texts[n++] = holder->items[i].partition;
@@ -148,7 +128,7 @@ static int set_partitions(const struct votes_holder *holder, struct arena *arena
 		n_unique = LIMIT_PARTITIONS;
 	}
 	tenant->partitions = (struct array){n_unique > 0 ? texts : NULL, n_unique, true};
-	return 0;
+	walk->texts += n_unique;
 }
 
 static bool holds_the_same(const struct attribution_tenant *a, const struct attribution_tenant *b)
@@ -163,21 +143,17 @@ static bool holds_the_same(const struct attribution_tenant *a, const struct attr
 	return true;
 }
 
-/* It is no user of the device if it only watches, or holds it for others that are listed. */
-static void add_fact(struct attribution_tenant *tenant, const struct fact *item)
-{
-	tenant->slots += !item->takes_no_slot;
-	tenant->system &= item->is_monitor || item->owner->is_resolved;
-	if (view_compare(item->owner->resource, tenant->resource) < 0)
-		tenant->resource = item->owner->resource;
-}
-
-static int describe_facts(struct walk *walk, struct votes_holder *holder,
-			  struct attribution_tenant *tenant, struct error *err)
+/*
+ * It is no user of the device if it only watches, or holds it for others that are listed. A name may
+ * mean the static pod that comes after this one (join/listing.c).
+ */
+static void describe_facts(struct walk *walk, struct votes_holder *holder,
+			   struct attribution_tenant *tenant)
 {
 	const struct attribution_tenant *before = holder->previous ? holder->previous->published
 								   : NULL;
-	bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0, is_by_name = false;
+	const bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0;
+	bool is_by_name = false;
 
 	*tenant = (struct attribution_tenant){
 		.pod_uid = holder->pod_uid,
@@ -188,19 +164,20 @@ static int describe_facts(struct walk *walk, struct votes_holder *holder,
 		.since = before && before->since ? before->since : walk->input->now_wall_ms,
 	};
 	for (size_t i = 0; i < holder->n_items; i++) {
-		add_fact(tenant, &holder->items[i]);
-		is_by_name |= holder->items[i].witnesses == WITNESS_POD_RESOURCES;
+		const struct fact *item = &holder->items[i];
+		tenant->slots += !item->takes_no_slot;
+		tenant->system &= item->is_monitor || item->owner->is_resolved;
+		if (view_compare(item->owner->resource, tenant->resource) < 0)
+			tenant->resource = item->owner->resource;
+		is_by_name |= item->witnesses == WITNESS_POD_RESOURCES;
 	}
-	if (set_partitions(holder, walk->ask->arena, tenant, err) < 0)
-		return -1;
-	/* The List may mean the static pod that comes after this one (join/listing.c). */
+	set_partitions(walk, holder, tenant);
 	if (before && is_mirror && is_by_name) {
 		tenant->slots = before->slots;
 		tenant->partitions = before->partitions;
 		tenant->partitions_left_out = before->partitions_left_out;
 	}
 	holder->holds_the_same = before && holds_the_same(before, tenant);
-	return 0;
 }
 
 /* What the API server says of a tenant */
@@ -218,18 +195,15 @@ static int phase_of(const struct pod *pod, struct view container)
 	return ATTRIBUTION_PHASE_STARTING;
 }
 
-/* Anybody may call a pod of his own what the operator calls its pods, but not in its namespace. */
-static bool is_validation(const struct intent *intent, const struct pod *pod)
-{
-	return pod_is_system(pod) && intent && intent->policy &&
-	       view_equal(intent->policy->namespace, pod_namespace(pod));
-}
-
-/* Who is kept, and was known before, keeps its description. */
+/*
+ * Who is kept, and was known before, keeps its description. Anybody may call a pod of his own what
+ * the operator calls its pods, but not in its namespace.
+ */
 static void describe_pod(const struct walk *walk, const struct votes_holder *holder,
 			 struct attribution_tenant *tenant)
 {
 	const struct pod *pod = holder->pod;
+	const struct intent *intent = walk->input->intent;
 
 	tenant->phase = phase_of(pod, tenant->container);
 	if (holder->n_items == 0 && !holder->previous->is_unknown)
@@ -240,7 +214,8 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 	tenant->workload.kind = pod_owner_kind(pod);
 	tenant->workload.name = pod_owner_name(pod);
 	tenant->workload.present = tenant->workload.kind.len > 0;
-	tenant->system |= is_validation(walk->input->intent, pod);
+	tenant->system |= pod_is_system(pod) && intent && intent->policy &&
+			  view_equal(intent->policy->namespace, pod_namespace(pod));
 }
 
 static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
@@ -258,30 +233,6 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 }
 
 /* Contradictions */
-
-/*
- * A witness that does not name the container at all may have been read before the container began:
- * its no counts when it was heard of again since. Without a List nobody says when it was read.
- */
-static bool counts(const struct walk *walk, const struct votes *votes)
-{
-	const struct votes_holder *holder = votes->of;
-	const struct facts *facts = holder->facts;
-	const bool is_by_silence = !(votes->no & votes->names);
-	const struct debounce_subject subject = {
-		.kind = DEBOUNCE_DISAGREEMENT,
-		.device = walk->device->uuid,
-		.pod_uid = holder->pod_uid,
-		.subject = holder->container,
-		.waits_ms = walk->input->limits->disagreement_ms,
-		.is_to_be_heard = is_by_silence,
-		.is_unread = is_by_silence && facts->list == BOOK_OK &&
-			     !node_pods_is_read_since(&facts->node_pods, holder->pod),
-		.is_published = holder->previous && holder->previous->published->confidence ==
-							    ATTRIBUTION_CONFIDENCE_DISPUTED,
-	};
-	return debounce_counts(walk->ask->debounce, &subject);
-}
 
 static const struct attribution_disagreement *find_published(const struct walk *walk,
 							     const struct votes_holder *holder)
@@ -310,13 +261,10 @@ static int add_disputed(struct walk *walk, const struct votes *votes, struct err
 		return 0;
 	}
 	result->listed = (struct array){walk->disputed, result->listed.count + 1, true};
-	if (before) {
-		*added = *before;
-		return 0;
-	}
-	*added = (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
-						   .container = votes->of->container};
-	return votes_state(votes, walk->ask->arena, &added->says, err);
+	*added = before ? *before
+			: (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
+							    .container = votes->of->container};
+	return before ? 0 : votes_state(votes, walk->ask->arena, &added->says, err);
 }
 
 /* Verdicts */
@@ -338,15 +286,6 @@ static void remember(struct walk *walk, const struct previous_tenant *previous, 
 	};
 }
 
-static void end(struct walk *walk, const struct votes_holder *holder)
-{
-	const struct attribution_tenant *tenant = holder->previous->published;
-
-	walk->result.slots_ended += tenant->slots;
-	remember(walk, holder->previous,
-		 node_pods_ended_at(&holder->facts->node_pods, tenant->pod_uid));
-}
-
 /* Of whom nobody is left to name it, nobody disputes anything. */
 static int kept_confidence(const struct votes *votes)
 {
@@ -355,20 +294,34 @@ static int kept_confidence(const struct votes *votes)
 	return votes_decide(votes, votes->left, 0).confidence;
 }
 
-static int set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant,
-			 struct error *err)
+static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant)
 {
-	struct view *texts = arena_alloc(walk->ask->arena, N_WITNESSES, sizeof(*texts));
-	uint32_t n = 0;
-
-	if (!texts)
-		return error_no_memory(err);
+	tenant->witnesses = (struct array){walk->texts, 0, true};
 	for (unsigned i = 0; i < N_WITNESSES; i++) {
 		if (witnesses & (1u << i))
-			texts[n++] = wording_witness(i);
+			walk->texts[tenant->witnesses.count++] = wording_witness(i);
 	}
-	tenant->witnesses = (struct array){texts, n, true};
-	return 0;
+	walk->texts += tenant->witnesses.count;
+}
+
+static void count_tenant(struct walk *walk, const struct attribution_tenant *tenant)
+{
+	struct tenants *result = &walk->result;
+	const bool is_pending = tenant->phase == ATTRIBUTION_PHASE_PENDING;
+
+	if (is_pending)
+		result->slots_pending += tenant->slots;
+	if (is_pending || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED)
+		result->slots_unresolved += tenant->slots;
+	else if (tenant->stand_in.len > 0 && !tenant->system)
+		result->slots_stand_in += tenant->slots;
+	if (tenant->system)
+		return;
+	result->count++;
+	walk->n_pods += !walk->last || !view_equal(walk->last->pod_uid, tenant->pod_uid);
+	walk->last = tenant;
+	if (!walk->first)
+		walk->first = tenant;
 }
 
 /* The tenant has been described by its facts, or is as it was published. */
@@ -382,15 +335,14 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 		describe_pod(walk, holder, tenant);
 	else if (walk->input->report)
 		wait_for_pod(walk, tenant);
-	if ((holder->n_items > 0 || witnesses != holder->previous->witnesses) &&
-	    set_witnesses(walk, witnesses, tenant, err) < 0)
-		return -1;
+	if (holder->n_items > 0 || witnesses != holder->previous->witnesses)
+		set_witnesses(walk, witnesses, tenant);
+	count_tenant(walk, tenant);
 	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED
 		       ? add_disputed(walk, votes, err)
 		       : 0;
 }
 
-/* A contradiction that does not count yet is taken for silence. */
 static int visit(struct walk *walk, struct votes_holder *holder, struct error *err)
 {
 	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants];
@@ -398,11 +350,9 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	struct votes votes;
 
 	assert(walk->n_tenants < walk->n_holders);
-	if (holder->n_items > 0 && describe_facts(walk, holder, tenant, err) < 0)
-		return -1;
-	votes = votes_take(holder);
-	if (holder->n_items > 0 && votes.no && !votes.is_carried && !counts(walk, &votes))
-		votes.no = 0;
+	if (holder->n_items > 0)
+		describe_facts(walk, holder, tenant);
+	votes = votes_take(holder, walk->ask->debounce);
 	result = votes_decide(&votes, votes.yes, votes.no);
 	switch (result.verdict) {
 	case ARBITRATE_HOLD:
@@ -415,7 +365,10 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 		walk->result.slots_kept += tenant->slots;
 		return add_tenant(walk, &votes, votes.left, err);
 	case ARBITRATE_END:
-		end(walk, holder);
+		walk->result.slots_ended += holder->previous->published->slots;
+		remember(walk, holder->previous,
+			 node_pods_ended_at(&holder->facts->node_pods,
+					    holder->previous->published->pod_uid));
 		return 0;
 	default:
 		return 0;
@@ -443,40 +396,10 @@ static void set_recent(struct walk *walk)
 
 /* Counting and summing up */
 
-static void count_tenant(struct tenants *result, const struct attribution_tenant *tenant)
-{
-	const bool is_pending = tenant->phase == ATTRIBUTION_PHASE_PENDING;
-
-	result->count += !tenant->system;
-	if (is_pending)
-		result->slots_pending += tenant->slots;
-	if (is_pending || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED)
-		result->slots_unresolved += tenant->slots;
-	else if (tenant->stand_in.len > 0 && !tenant->system)
-		result->slots_stand_in += tenant->slots;
-}
-
-/* The number of pods that are no system pods, and the first of them. */
-static size_t count_pods(const struct walk *walk, const struct attribution_tenant **ret_first)
-{
-	const struct attribution_tenant *last = NULL;
-	size_t n = 0;
-
-	for (size_t i = 0; i < walk->n_tenants; i++) {
-		const struct attribution_tenant *tenant = &walk->tenants[i];
-		if (tenant->system || (last && view_equal(last->pod_uid, tenant->pod_uid)))
-			continue;
-		last = tenant;
-		if (n++ == 0)
-			*ret_first = tenant;
-	}
-	return n;
-}
-
 static int set_summary(struct walk *walk, struct error *err)
 {
-	const struct attribution_tenant *first = NULL;
-	size_t n = count_pods(walk, &first) + (size_t)walk->result.left_out;
+	const struct attribution_tenant *first = walk->first;
+	int64_t n = walk->n_pods + walk->result.left_out;
 	char text[LIMIT_TEXT_TENANTS + 1];
 	struct view name, namespace;
 	int len;
@@ -489,7 +412,7 @@ static int set_summary(struct walk *walk, struct error *err)
 		name.len = UID_SHOWN;
 	len = snprintf(text, sizeof(text), "%.*s/%.*s", VIEW_ARG(namespace), VIEW_ARG(name));
 	if (n > 1)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%zu", n - 1);
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%" PRId64, n - 1);
 	assert(len > 0 && (size_t)len < sizeof(text));
 	if (!arena_copy(walk->ask->arena, (struct view){text, (size_t)len}, &walk->result.summary))
 		return error_no_memory(err);
@@ -517,8 +440,6 @@ static int sum_up(struct walk *walk, struct error *err)
 		result->left_out = published->status->tenants_left_out;
 	if (set_summary(walk, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		count_tenant(result, &walk->tenants[i]);
 	result->slots_unresolved += result->slots_nameless + result->slots_stand_in;
 	result->count = is_count_known(walk) ? result->count + result->left_out : -1;
 	if (n > LIMIT_TENANTS) {
@@ -531,21 +452,20 @@ static int sum_up(struct walk *walk, struct error *err)
 
 /* The device */
 
-static int make_room(struct walk *walk, const struct fact *items, size_t n_items,
-		     struct error *err)
+static int make_room(struct walk *walk, size_t n_items, struct error *err)
 {
 	struct arena *arena = walk->ask->arena;
 	const struct previous *previous = walk->device->previous;
+	const size_t n_owners = walk->ask->facts->n_owners;
 	const size_t n_before = previous ? previous->n_tenants : 0;
-	size_t n = n_before;
+	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
 
-	for (size_t i = 0; i < n_items; i++)
-		n += i == 0 || !is_same_owner(&items[i - 1], &items[i]);
 	walk->holders = arena_alloc(arena, n, sizeof(*walk->holders));
 	walk->tenants = arena_alloc(arena, n, sizeof(*walk->tenants));
+	walk->texts = arena_alloc(arena, n_items + n * N_WITNESSES, sizeof(*walk->texts));
 	walk->recent = arena_alloc(arena, n_before + LIMIT_RECENT_TENANTS, sizeof(*walk->recent));
 	walk->disputed = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT, sizeof(*walk->disputed));
-	return walk->holders && walk->tenants && walk->recent && walk->disputed
+	return walk->holders && walk->tenants && walk->texts && walk->recent && walk->disputed
 		       ? 0
 		       : error_no_memory(err);
 }
@@ -563,7 +483,7 @@ int tenants_find(const struct tenants_ask *ask, struct tenants *ret_tenants,
 		.disagreements = {.listed = {NULL, 0, true}},
 	};
 
-	if (make_room(&walk, items, n_items, err) < 0)
+	if (make_room(&walk, n_items, err) < 0)
 		return -1;
 	list_named(&walk, items, n_items);
 	list_published(&walk);

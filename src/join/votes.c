@@ -112,41 +112,68 @@ static bool speaks_by_silence(const struct votes_holder *of, unsigned witness)
 	       node_pods_is_named(&of->facts->node_pods, of->pod) && !is_left_open(of);
 }
 
-/* While the node is silent nothing new is compared. Of a status that was cut any ID may be missing. */
-static void compare(const struct votes_holder *of, struct votes *votes)
+/*
+ * A witness that does not name the container at all may have been read before the container began:
+ * its no counts when it was heard of again since. Without a List nobody says when it was read.
+ */
+static bool counts(const struct votes_holder *of, bool is_by_silence, struct debounce *debounce)
 {
-	const struct join_input *input = of->facts->input;
+	const struct facts *facts = of->facts;
+	const struct debounce_subject subject = {
+		.kind = DEBOUNCE_DISAGREEMENT,
+		.device = facts->devices->devices[of->device].uuid,
+		.pod_uid = of->pod_uid,
+		.subject = of->container,
+		.waits_ms = facts->input->limits->disagreement_ms,
+		.is_to_be_heard = is_by_silence,
+		.is_unread = is_by_silence && facts->list == BOOK_OK &&
+			     !node_pods_is_read_since(&facts->node_pods, of->pod),
+		.is_published = was_disputed(of->previous),
+	};
+	return debounce_counts(debounce, &subject);
+}
+
+/* Of a status that was cut any ID may be missing. */
+static void compare(const struct votes_holder *of, struct votes *votes, struct debounce *debounce)
+{
 	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
 	const int64_t n_named = count_named(of, COMPARED);
 
-	if (!input->report || input->report_age_ms >= input->limits->report_stale_ms) {
-		votes->is_carried = was_disputed(of->previous);
-		votes->no = votes->is_carried ? WITNESS_CHECKPOINT : 0;
-		return;
-	}
 	for (unsigned i = 0; i < N_COMPARED; i++) {
 		const unsigned witness = 1u << i;
 		if (witness == WITNESS_POD_STATUS && pod_is_status_cut(of->pod))
 			continue;
-		votes->names |= heard & witness;
 		if (!(heard & witness) && !speaks_by_silence(of, witness))
 			continue;
 		votes->speaks |= witness;
 		if (count_named(of, witness) < n_named)
 			votes->no |= witness;
 	}
-	assert((votes->names & votes->speaks) == votes->names);
+	if (votes->no && !counts(of, !(votes->no & heard), debounce))
+		votes->no = 0;
 }
 
-/* An ID of HAMi's need not mean the device that it names: that is no dispute. */
-static void hear_facts(const struct votes_holder *of, struct votes *votes)
+/*
+ * While the node is silent nothing is compared, and a published dispute stays: some no is kept. An
+ * ID of HAMi's need not mean the device that it names: that is no dispute.
+ */
+static void hear_facts(const struct votes_holder *of, struct votes *votes,
+		       struct debounce *debounce)
 {
+	const struct join_input *input = of->facts->input;
+
 	for (size_t i = 0; i < of->n_items; i++)
 		votes->yes |= of->items[i].witnesses;
 	assert(votes->yes != 0);
 	votes->yes |= find_kept(of, votes->yes);
-	if (of->pod && of->placeholder != PLACEHOLDER_HAMI)
-		compare(of, votes);
+	if (!of->pod || of->placeholder == PLACEHOLDER_HAMI)
+		return;
+	if (input->report && input->report_age_ms < input->limits->report_stale_ms) {
+		compare(of, votes, debounce);
+	} else if (was_disputed(of->previous)) {
+		votes->is_carried = true;
+		votes->no = WITNESS_CHECKPOINT;
+	}
 }
 
 /* The holder is published only */
@@ -238,14 +265,14 @@ static enum arbitrate_pod judge_pod(const struct votes_holder *of)
 						   : ARBITRATE_POD_KNOWN;
 }
 
-struct votes votes_take(const struct votes_holder *holder)
+struct votes votes_take(const struct votes_holder *holder, struct debounce *debounce)
 {
 	struct votes votes = {.of = holder, .pod = judge_pod(holder)};
 
 	assert(holder->device < holder->facts->devices->n_devices);
 	assert(holder->n_items > 0 || holder->previous);
 	if (holder->n_items > 0)
-		hear_facts(holder, &votes);
+		hear_facts(holder, &votes, debounce);
 	else
 		hear_silence(holder, &votes);
 	return votes;

@@ -10,6 +10,7 @@
  */
 
 #include "join/arbitrate.h"
+#include "join/debounce.h"
 #include "join/facts.h"
 
 /* A holder on a device: one that facts name there, or one that is published there, or both. */
@@ -34,15 +35,14 @@ struct votes {
 	unsigned no;     /* that do not name it there, or name less of it than others do */
 	unsigned left;   /* without facts: of the published ones, those that may still name it */
 	unsigned speaks; /* where compared, that say something of it */
-	unsigned names;  /* of these, that name any device for it on the node */
 	bool is_carried; /* the contradiction is the published one: nothing new was heard of it */
 };
 
 /*
- * Hears all witnesses of the holder, to whom the result points. A no beside a yes is a contradiction,
- * which the caller debounces.
+ * Hears all witnesses of the holder, to whom the result points. A no beside a yes is a contradiction:
+ * until it counts by the debounce, it is taken for silence.
  */
-struct votes votes_take(const struct votes_holder *holder);
+struct votes votes_take(const struct votes_holder *holder, struct debounce *debounce);
 /* The verdict on the holder, had these witnesses said yes and those no. */
 struct arbitrate_result votes_decide(const struct votes *votes, unsigned yes, unsigned no);
 /*
