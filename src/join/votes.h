@@ -5,7 +5,7 @@
  * votes - what the witnesses say of one holder on one device: its facts, and what the silence of
  * each source is worth. join/arbitrate.h decides by them.
  *
- * Threads: any; pure.
+ * Threads: any; pure but for what the debounce notes.
  * Limits:  LIMIT_STATED_IDS of what one witness says; the rest is counted.
  */
 
@@ -27,7 +27,7 @@ struct votes_holder {
 	bool holds_the_same; /* by its facts it holds as many slots and partitions as published */
 };
 
-/* All but is_carried are sets of enum witness. */
+/* The numbers are sets of enum witness. */
 struct votes {
 	const struct votes_holder *of;
 	enum arbitrate_pod pod;
