@@ -1,198 +1,292 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each entry of the checkpoint has a standing, by what the API server knows of its UID. The List is
- * explained with their help (join/listing.h). Only then it is clear which entries of the checkpoint
- * with an unknown UID are alive: the kubelet does not rewrite the file when a pod ends, so such an
- * entry counts as left over when a List that can be believed has nothing of it.
+ * There are far fewer holders than IDs: holders are sorted once, and compared by their rank from
+ * then on.
  *
  * What the API server says (the status of pods, claims, annotations) is true of pods that it has on
- * this node; those that are over hold nothing, whatever is still written on them.
+ * this node. Those that are over hold nothing, whatever is still written on them.
  */
 
 #include "join/facts.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "join/book.h"
 #include "join/claimant.h"
-#include "join/listing.h"
-#include "join/stand_in.h"
+#include "join/from_checkpoint.h"
+#include "join/from_hami.h"
+#include "join/from_kai.h"
+#include "join/from_pod_resources.h"
+#include "join/from_pod_status.h"
 
-struct reader {
-	struct facts *facts;
-	struct past past;
-	struct book book;
-	struct ledger ledger;
-};
+/* Adding */
 
-/* How good are the books? */
-
-static enum book_worth judge_book(const struct report_source *source, bool present)
+int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft,
+	       struct error *err)
 {
-	if (!present)
-		return BOOK_NONE;
-	return source->state == REPORT_SOURCE_OK ? BOOK_OK : BOOK_DATED;
+	struct facts_draft draft = {.facts = facts, .arena = arena};
+
+	draft.nobody = facts_add_holder(&draft, (struct holder){0});
+	if (!draft.nobody)
+		return error_no_memory(err);
+	*ret_draft = draft;
+	return 0;
+}
+
+struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder)
+{
+	struct holder *added = arena_alloc(draft->arena, 1, sizeof(*added));
+
+	if (!added) {
+		draft->has_failed = true;
+		return NULL;
+	}
+	*added = holder;
+	added->next = draft->holders;
+	draft->holders = added;
+	draft->n_holders++;
+	return added;
+}
+
+struct holder *facts_add_container(struct facts_draft *draft, const struct pod *pod,
+				   struct view container, struct view resource)
+{
+	return facts_add_holder(draft, (struct holder){
+					       .pod_uid = pod_uid(pod),
+					       .container = container,
+					       .resource = resource,
+					       .pod = pod,
+				       });
+}
+
+/* Doubles the room for items. */
+static bool grow(struct facts_draft *draft)
+{
+	struct facts *facts = draft->facts;
+	size_t cap = draft->items_cap > 0 ? 2 * draft->items_cap : 64;
+	struct fact *items = arena_alloc(draft->arena, cap, sizeof(*items));
+
+	if (!items)
+		return false;
+	if (facts->n_items > 0)
+		memcpy(items, facts->items, facts->n_items * sizeof(*items));
+	facts->items = items;
+	draft->items_cap = cap;
+	return true;
+}
+
+static void add(struct facts_draft *draft, struct fact item)
+{
+	struct facts *facts = draft->facts;
+
+	assert(item.owner && item.witnesses != 0);
+	assert(item.device == FACT_NOWHERE || item.device < facts->devices->n_devices);
+	if (facts->n_items < draft->items_cap || grow(draft))
+		facts->items[facts->n_items++] = item;
+	else
+		draft->has_failed = true;
 }
 
 /*
- * How long Lists may still be short; 0 or less: they may not. From the kubelet's start to the report
- * it is the node's clock that counts, from the report's arrival on the controller's.
+ * An ID of an NVIDIA resource that gives no GPU may be no GPU's. Where the resource is not known,
+ * the ID may be any.
  */
-static int64_t settles_in(const struct join_input *input)
+static bool is_gpu_resource(struct view name)
 {
-	const struct report *report = input->report;
-	int64_t since = report->observed_at - report->kubelet_restarted_at;
-	assert(input->report_held_ms >= 0);
-
-	if (report->kubelet_restarted_at == 0 || since <= -input->limits->settling_ms)
-		return 0;
-	return input->limits->settling_ms - (since + input->report_held_ms);
+	return name.len == 0 || view_equal(name, VIEW("nvidia.com/gpu")) ||
+	       view_starts_with(name, VIEW("nvidia.com/gpu.")) ||
+	       view_starts_with(name, VIEW("nvidia.com/mig-")) ||
+	       view_equal(name, VIEW("gpu.nvidia.com"));
 }
 
-/*
- * The kubelet's restart since which a List was complete. That List was the kubelet's whole memory:
- * what a later one lacks, a pod just bound, say, is no sign of a short one.
- */
-static int64_t find_settled_restart(const struct facts *facts)
+/* A plugin may call its resource anything. GKE's, whose IDs are short, has one name. */
+static bool is_gpu_id(const struct device_id *id)
 {
-	const struct report *report = facts->input->report;
-	int64_t restart = report->kubelet_restarted_at;
-
-	if (facts->is_complete && report->sources.pod_resources.observed_at >= restart)
-		return restart;
-	return facts->input->settled_restart == restart ? restart : 0;
+	return id->form != DEVICE_ID_UNKNOWN && id->form != DEVICE_ID_MINOR;
 }
 
-static void judge_books(struct facts *facts)
+void facts_add(struct facts_draft *draft, struct holder *holder, struct view id, struct fact what)
 {
-	const struct report *report = facts->input->report;
-	int64_t settles_in_ms = settles_in(facts->input);
+	struct facts *facts = draft->facts;
+	struct device_place place = devices_find(facts->devices, id);
 
-	facts->list = judge_book(&report->sources.pod_resources, report->pod_resources.present);
-	facts->checkpoint = judge_book(&report->sources.checkpoint, report->checkpoint.present);
-	facts->is_complete = facts->list == BOOK_OK &&
-				node_pods_is_listed(&facts->node_pods);
-	facts->settled_restart = find_settled_restart(facts);
-	facts->is_settling = settles_in_ms > 0 && !facts->is_complete &&
-				facts->settled_restart == 0;
-	if (facts->is_settling)
-		facts->settles_in_ms = settles_in_ms;
+	what.owner = holder ? holder : draft->nobody;
+	what.id = id;
+	what.device = FACT_NOWHERE;
+	what.is_hami = place.id.is_hami;
+	if (!place.device) {
+		if (!is_gpu_resource(what.owner->resource) && !is_gpu_id(&place.id))
+			return;
+		facts->ids_unknown++;
+	} else {
+		if (place.id.is_hami && holder)
+			holder->stand_in = wording_placeholder(PLACEHOLDER_HAMI);
+		what.device = (size_t)(place.device - facts->devices->devices);
+		what.partition = place.partition;
+	}
+	add(draft, what);
 }
+
+void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device,
+		  struct fact what)
+{
+	what.owner = holder ? holder : draft->nobody;
+	what.device = (size_t)(device - draft->facts->devices->devices);
+	add(draft, what);
+}
+
+/* Putting in order */
+
+static int compare_holders(const struct holder *a, const struct holder *b)
+{
+	int order = view_compare(a->pod_uid, b->pod_uid);
+	return order ? order : view_compare(a->container, b->container);
+}
+
+static int by_holder(const void *a, const void *b)
+{
+	return compare_holders(*(const struct holder *const *)a, *(const struct holder *const *)b);
+}
+
+/* A holder's rank is the index of its container's first holder, which is the one that stays. */
+static void rank_holders(struct facts_draft *draft, struct holder **owners)
+{
+	struct holder *holder = draft->holders;
+	size_t n = 0;
+
+	for (size_t i = 0; i < draft->n_holders; i++, holder = holder->next)
+		owners[i] = holder;
+	assert(!holder);
+	qsort(owners, draft->n_holders, sizeof(*owners), by_holder);
+	for (size_t i = 0; i < draft->n_holders; i++) {
+		holder = owners[i];
+		if (n == 0 || compare_holders(owners[n - 1], holder) != 0)
+			owners[n++] = holder;
+		holder->rank = (uint32_t)n - 1;
+	}
+	draft->facts->owners = owners;
+	draft->facts->n_owners = n;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct fact *x = a, *y = b;
+	int order = (x->device > y->device) - (x->device < y->device);
+	if (!order)
+		order = (x->owner->rank > y->owner->rank) - (x->owner->rank < y->owner->rank);
+	if (!order)
+		order = view_compare(x->id, y->id);
+	/* Of two entries the one with the lower resource name stays, in whatever order they came. */
+	return order ? order : view_compare(x->owner->resource, y->owner->resource);
+}
+
+static bool is_same(const struct fact *a, const struct fact *b)
+{
+	return a->device == b->device && a->owner->rank == b->owner->rank &&
+	       view_equal(a->id, b->id);
+}
+
+static void merge(struct fact *into, const struct fact *item)
+{
+	into->witnesses |= item->witnesses;
+	into->mps |= item->mps;
+	into->takes_no_slot &= item->takes_no_slot;
+	into->is_monitor &= item->is_monitor;
+}
+
+int facts_close(struct facts_draft *draft, struct error *err)
+{
+	struct facts *facts = draft->facts;
+	struct holder **owners = arena_alloc(draft->arena, draft->n_holders, sizeof(*owners));
+	size_t n = 0;
+
+	if (!owners || draft->has_failed)
+		return error_no_memory(err);
+	rank_holders(draft, owners);
+	if (facts->n_items > 0)
+		qsort(facts->items, facts->n_items, sizeof(*facts->items), by_place);
+	for (size_t i = 0; i < facts->n_items; i++) {
+		const struct fact *item = &facts->items[i];
+		owners[item->owner->rank]->heard |= item->witnesses;
+		if (n > 0 && is_same(&facts->items[n - 1], item)) {
+			merge(&facts->items[n - 1], item);
+			continue;
+		}
+		assert(item->device == FACT_NOWHERE || facts->n_placed == n);
+		facts->n_placed += item->device != FACT_NOWHERE;
+		facts->items[n++] = *item;
+	}
+	facts->n_items = n;
+	return 0;
+}
+
+/* Looking up */
 
 bool facts_have_books(const struct facts *facts)
 {
 	return facts->list != BOOK_NONE || facts->checkpoint != BOOK_NONE;
 }
 
-/* The checkpoint */
-
-static void note_entry(struct reader *reader, const struct book_entry *entry)
+/* Against that container on the device, or, if holder is NULL, against any on it. */
+static int compare_place(const struct fact *item, size_t device, const struct holder *holder)
 {
-	const struct report_checkpoint_entry *said = entry->said;
-	struct holder *owner = ledger_add_owner(
-		&reader->ledger,
-		(struct holder){
-			.pod_uid = entry->pod ? pod_uid(entry->pod) : said->pod_uid,
-			.container = said->container,
-			.resource = said->resource,
-			.pod = entry->pod,
-		});
-	const struct fact what = {
-		.witnesses = WITNESS_CHECKPOINT,
-		.mps = said->mps ? FACT_MPS_USED : FACT_MPS_NOT_USED,
-	};
-	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		ledger_note(&reader->ledger, owner, *ARRAY_AT(said->device_ids, struct view, i),
-			    what);
+	int order = (item->device > device) - (item->device < device);
+	return order || !holder ? order : compare_holders(item->owner, holder);
 }
 
-/* A left-over entry is one that a List which can be believed has nothing of. */
-static bool is_left_over(const struct facts *facts, const struct book_entry *entry)
+/* How many items compare with that place as less than `limit`. */
+static size_t count_below(const struct facts *facts, size_t device, const struct holder *holder,
+			  int limit)
 {
-	return facts->list == BOOK_OK && !facts->is_settling && !entry->is_supported;
-}
-
-static void read_entry(struct reader *reader, const struct book_entry *entry)
-{
-	struct facts *facts = reader->facts;
-	assert(facts->n_ended < reader->book.n_entries); /* one of each at most */
-	switch (entry->standing) {
-	case BOOK_LIVE:
-		note_entry(reader, entry);
-		break;
-	case BOOK_ENDED:
-		if (!entry->pod)
-			facts->ended[facts->n_ended++] = entry->said->pod_uid;
-		break;
-	case BOOK_REFUSED:
-		facts->claims_refused++;
-		/* When that pod is deleted there, it does not become one that nobody knows here. */
-		facts->ended[facts->n_ended++] = entry->said->pod_uid;
-		break;
-	default:
-		if (!is_left_over(facts, entry))
-			note_entry(reader, entry);
-		break;
+	size_t low = 0, high = facts->n_items;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare_place(&facts->items[middle], device, holder) < limit)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	return low;
 }
 
-static int by_text(const void *a, const void *b)
+static const struct fact *find_place(const struct facts *facts, size_t device,
+				     const struct holder *holder, size_t *ret_n)
 {
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
+	size_t first = count_below(facts, device, holder, 0);
+	*ret_n = count_below(facts, device, holder, 1) - first;
+	assert(first + *ret_n <= facts->n_items);
+	return *ret_n > 0 ? &facts->items[first] : NULL;
 }
 
-static void fold_ended(struct facts *facts)
+const struct fact *facts_of(const struct facts *facts, size_t device, size_t *ret_n)
 {
-	size_t n = 0;
-	qsort(facts->ended, facts->n_ended, sizeof(*facts->ended), by_text);
-	for (size_t i = 0; i < facts->n_ended; i++) {
-		if (n == 0 || !view_equal(facts->ended[n - 1], facts->ended[i]))
-			facts->ended[n++] = facts->ended[i];
-	}
-	assert(n <= facts->n_ended);
-	facts->n_ended = n;
+	assert(device < facts->devices->n_devices);
+	return find_place(facts, device, NULL, ret_n);
 }
 
-static void read_books(struct reader *reader)
+const struct fact *facts_of_holder(const struct facts *facts, size_t device, struct view pod_uid,
+				   struct view container, size_t *ret_n)
 {
-	struct listing listing = {reader->facts, &reader->book, &reader->past, &reader->ledger};
-
-	judge_books(reader->facts);
-	listing_read(&listing);
-	for (uint32_t i = 0; i < reader->book.n_entries; i++)
-		read_entry(reader, &reader->book.entries[i]);
-	fold_ended(reader->facts);
+	const struct holder key = {.pod_uid = pod_uid, .container = container};
+	return find_place(facts, device, &key, ret_n);
 }
 
-/* What the API server says */
-
-static void read_pod_status(struct reader *reader, const struct pod *pod)
+unsigned facts_heard_of(const struct facts *facts, struct view pod_uid, struct view container)
 {
-	uint32_t n;
-	const struct pod_allocation *allocations = pod_allocations(pod, &n);
-	for (uint32_t i = 0; i < n; i++) {
-		struct holder *owner = ledger_add_owner(
-			&reader->ledger, (struct holder){
-						 .pod_uid = pod_uid(pod),
-						 .container = allocations[i].container,
-						 .resource = allocations[i].resource,
-						 .pod = pod,
-					 });
-		ledger_note(&reader->ledger, owner, allocations[i].id,
-			    (struct fact){.witnesses = WITNESS_POD_STATUS});
-	}
+	const struct holder key = {.pod_uid = pod_uid, .container = container}, *at = &key;
+	struct holder *const *found =
+		bsearch(&at, facts->owners, facts->n_owners, sizeof(*facts->owners), by_holder);
+	return found ? (*found)->heard : 0;
 }
 
-static void read_statuses(struct reader *reader)
-{
-	const struct node_pods *node_pods = &reader->facts->node_pods;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
-		if (!pod_is_over(node_pods->gpu_pods[i]))
-			read_pod_status(reader, node_pods->gpu_pods[i]);
-	}
-}
+/* ResourceClaims */
+
+struct reader {
+	struct facts *facts;
+	struct facts_draft draft;
+};
 
 /* what: its partition, and whether it is lost. */
 static void note_grant(struct reader *reader, const struct grant *grant,
@@ -203,17 +297,13 @@ static void note_grant(struct reader *reader, const struct grant *grant,
 	what.is_monitor = grant->is_admin;
 	what.is_part = grant->is_part;
 	what.is_share = grant->is_share;
-	struct holder *owner = ledger_add_owner(&reader->ledger,
-						       (struct holder){
-							       .pod_uid = pod_uid(grant->pod),
-							       .container = grant->container,
-							       .resource = VIEW("gpu.nvidia.com"),
-							       .pod = grant->pod,
-						       });
+	what.id = grant->device;
+	struct holder *holder = facts_add_container(&reader->draft, grant->pod, grant->container,
+						    VIEW("gpu.nvidia.com"));
 	if (device)
-		ledger_note_device(&reader->ledger, owner, device, grant->device, what);
+		facts_add_on(&reader->draft, holder, device, what);
 	else
-		ledger_note(&reader->ledger, owner, grant->device, what);
+		facts_add(&reader->draft, holder, grant->device, what);
 }
 
 static bool is_unplaced_by(const struct attribution_unplaced *unplaced,
@@ -303,147 +393,63 @@ static void read_grants(struct reader *reader)
 		read_lost(reader, input->lacking[i]);
 }
 
-/* All of them */
+/* All witnesses */
 
-static size_t count_listed_ids(struct array list)
+/* The List is explained with the help of the checkpoint, which is read with the help of the List. */
+static int read_report(struct facts_draft *draft, struct error *err)
 {
-	size_t n = 0;
-	for (uint32_t i = 0; i < list.count; i++)
-		n += ARRAY_AT(list, struct report_pod_resource, i)->device_ids.count;
-	return n;
-}
+	struct facts *facts = draft->facts;
+	const struct array entries = facts->input->report->checkpoint.entries;
+	struct previous_index previous;
+	struct checkpoint_index checkpoint;
 
-static size_t count_allocations(const struct node_pods *node_pods)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
-		uint32_t n_of_pod;
-		pod_allocations(node_pods->gpu_pods[i], &n_of_pod);
-		n += n_of_pod;
-	}
-	return n;
-}
-
-static size_t count_lacking(const struct join_input *input)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < input->n_lacking; i++) {
-		uint32_t n_of_pod;
-		(void)pod_claims(input->lacking[i], &n_of_pod);
-		n += n_of_pod;
-	}
-	return n;
-}
-
-/* How many owners and IDs there can be at most. */
-static int make_room(struct reader *reader, struct arena *arena, struct error *err)
-{
-	struct facts *facts = reader->facts;
-	const struct join_input *input = facts->input;
-	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
-	size_t n_told = count_allocations(&facts->node_pods) + input->n_grants +
-			count_lacking(input) + stand_in_count(&facts->node_pods);
-
-	facts->ended = arena_alloc(arena, reader->book.n_entries, sizeof(*facts->ended));
+	facts->ended = arena_alloc(draft->arena, entries.count, sizeof(*facts->ended));
 	if (!facts->ended)
 		return error_no_memory(err);
-	return ledger_open(&reader->ledger, facts, list.count + reader->book.n_entries + n_told,
-			   count_listed_ids(list) + reader->book.n_ids + n_told, arena, err);
-}
-
-static int read_checkpoint(struct reader *reader, struct arena *arena, struct error *err)
-{
-	const struct facts *facts = reader->facts;
-	if (past_read(facts->devices, arena, &reader->past, err) < 0)
+	if (previous_index_make(facts->devices, draft->arena, &previous, err) < 0 ||
+	    checkpoint_index_make(&facts->node_pods, &previous, draft->arena, &checkpoint, err) < 0)
 		return -1;
-	return book_read(&facts->node_pods, &reader->past, arena, &reader->book, err);
-}
-
-int facts_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
-		 struct facts *ret_holdings, struct error *err)
-{
-	struct facts facts = {
-		.input = input, .devices = devices, .settles_in_ms = -1};
-	struct reader reader = {.facts = &facts};
-
-	if (node_pods_take(input, arena, &facts.node_pods, err) < 0 ||
-	    (input->report && read_checkpoint(&reader, arena, err) < 0) ||
-	    make_room(&reader, arena, err) < 0)
-		return -1;
-	if (input->report)
-		read_books(&reader);
-	read_statuses(&reader);
-	read_grants(&reader);
-	stand_in_resolve(&reader.ledger);
-	ledger_close(&reader.ledger);
-	assert(facts.n_placed <= facts.n_items);
-	*ret_holdings = facts;
+	from_pod_resources_read(draft, &checkpoint, &previous);
+	from_checkpoint_read(draft, &checkpoint);
 	return 0;
 }
 
-static int compare_place(const struct fact *item, size_t device, struct view pod_uid,
-			 struct view container)
+static void judge_sources(struct facts *facts)
 {
-	int order = (item->device > device) - (item->device < device);
-	if (!order)
-		order = view_compare(item->owner->pod_uid, pod_uid);
-	return order ? order : view_compare(item->owner->container, container);
+	static const enum book_worth worths[] = {
+		[SOURCE_ABSENT] = BOOK_NONE,
+		[SOURCE_UNREADABLE] = BOOK_DATED,
+		[SOURCE_PARTIAL] = BOOK_OK,
+		[SOURCE_COMPLETE] = BOOK_OK,
+	};
+	facts->source = source_judge(&facts->node_pods);
+	facts->list = worths[facts->source.pod_resources];
+	facts->checkpoint = worths[facts->source.checkpoint];
+	facts->is_settling = facts->source.is_settling;
+	facts->settled_restart = facts->source.settled_restart;
+	facts->is_complete = facts->source.is_list_complete;
+	facts->settles_in_ms = facts->source.settles_in_ms;
 }
 
-const struct fact *facts_of_holder(const struct facts *facts, size_t device,
-				       struct view pod_uid, struct view container, size_t *ret_n)
+int facts_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
+	       struct facts *ret_facts, struct error *err)
 {
-	size_t low = 0, high = facts->n_items, n = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (compare_place(&facts->items[middle], device, pod_uid, container) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low + n < facts->n_items &&
-	       compare_place(&facts->items[low + n], device, pod_uid, container) == 0)
-		n++;
-	*ret_n = n;
-	return n > 0 ? &facts->items[low] : NULL;
-}
+	struct facts facts = {.input = input, .devices = devices};
+	struct reader reader = {.facts = &facts};
 
-/* Index of the first item of that device, or of a later one. */
-static size_t find_device(const struct facts *facts, size_t device)
-{
-	size_t low = 0, high = facts->n_items;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (facts->items[middle].device < device)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	assert(low == 0 || facts->items[low - 1].device < device);
-	assert(low == facts->n_items || facts->items[low].device >= device);
-	return low;
-}
-
-const struct fact *facts_of(const struct facts *facts, size_t device, size_t *ret_n)
-{
-	size_t first = find_device(facts, device);
-	assert(device < facts->devices->n_devices);
-	*ret_n = find_device(facts, device + 1) - first;
-	return *ret_n > 0 ? &facts->items[first] : NULL;
-}
-
-static int by_owner(const void *key, const void *element)
-{
-	const struct holder *x = key, *y = *(const struct holder *const *)element;
-	int order = view_compare(x->pod_uid, y->pod_uid);
-	return order ? order : view_compare(x->container, y->container);
-}
-
-unsigned facts_heard_of(const struct facts *facts, struct view pod_uid,
-			  struct view container)
-{
-	const struct holder key = {.pod_uid = pod_uid, .container = container};
-	struct holder *const *found = bsearch(&key, facts->owners, facts->n_owners,
-						     sizeof(*facts->owners), by_owner);
-	return found ? (*found)->heard : 0;
+	if (node_pods_take(input, arena, &facts.node_pods, err) < 0 ||
+	    facts_open(&facts, arena, &reader.draft, err) < 0)
+		return -1;
+	judge_sources(&facts);
+	if (input->report && read_report(&reader.draft, err) < 0)
+		return -1;
+	from_pod_status_read(&reader.draft);
+	read_grants(&reader);
+	from_hami_read(&reader.draft);
+	from_kai_read(&reader.draft);
+	if (facts_close(&reader.draft, err) < 0)
+		return -1;
+	assert(facts.n_placed <= facts.n_items);
+	*ret_facts = facts;
+	return 0;
 }

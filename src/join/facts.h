@@ -2,16 +2,18 @@
 #pragma once
 
 /*
- * holding - who holds which device, by all that speak of it: the kubelet's two books (the List of
- * PodResources, which names pods by name, and the checkpoint, which names them by UID), the status
- * of the pods, ResourceClaims, and what HAMi and KAI write on pods. What several say of one device
- * ID in one container's hands is one holding with several witnesses.
+ * facts - who holds which device, by each witness: the checkpoint, which names pods by UID, the List
+ * of PodResources, which names them by name, the status of the pods, ResourceClaims, and what HAMi
+ * and KAI write on pods. What several witnesses say of one device ID of one container is one fact.
+ *
+ * The readers (join/from_*.h) write a draft; facts_close() puts it in order.
  *
  * Threads: any.
  */
 
-#include "join/node_pods.h"
 #include "join/devices.h"
+#include "join/node_pods.h"
+#include "join/source.h"
 
 /* What allocation responses say of MPS. */
 enum fact_mps {
@@ -21,9 +23,8 @@ enum fact_mps {
 
 /* A container of a pod. */
 struct holder {
-	struct view
-		pod_uid; /* the API server's, or the kubelet's for a pod that it does not know; */
-			 /* empty: the holder could not be told */
+	struct view pod_uid; /* the API server's, or the kubelet's for a pod that it does not know; */
+			     /* empty: the holder could not be told */
 	struct view container;
 	struct view resource;
 	struct view stand_in;  /* "HAMi", "KAI": it holds the device for somebody else; or empty */
@@ -31,6 +32,7 @@ struct holder {
 	const struct pod *pod; /* NULL: the API server does not know it */
 	uint32_t rank;         /* by pod UID and container, which are equal where it is */
 	unsigned heard; /* witnesses of any of its facts; set in those of struct facts only */
+	struct holder *next; /* in the draft */
 };
 
 /* The device of IDs that are none's of the devices. */
@@ -53,46 +55,85 @@ struct fact {
 	bool is_lost;          /* by a claim that is gone: see claimant_is_lost() */
 };
 
-/* What one of the books is worth. */
+/* A source state (join/source.h) in three steps. */
 enum book_worth {
 	BOOK_NONE,
-	BOOK_DATED, /* the last good part of a source that fails */
-	BOOK_OK,
+	BOOK_DATED, /* SOURCE_UNREADABLE */
+	BOOK_OK,    /* SOURCE_PARTIAL or SOURCE_COMPLETE */
 };
 
 struct facts {
 	const struct join_input *input;
 	const struct devices *devices;
 	struct node_pods node_pods;
+	struct source source;
+	/* The same in other words: */
 	enum book_worth list;
 	enum book_worth checkpoint;
-	bool is_settling;      /* the kubelet restarted lately, and no List was complete since */
-	int64_t settled_restart; /* for the next join, see join/join.h */
-	bool is_complete;      /* the List holds every active pod of the node that must be in it */
-	int64_t settles_in_ms; /* -1: is not settling */
+	bool is_settling;
+	int64_t settled_restart;
+	bool is_complete;
+	int64_t settles_in_ms;
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
-	struct holder **owners; /* by pod UID and container, each once */
-	size_t n_owners;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */
-	struct view
-		*ended; /* UIDs of gone pods, and of other nodes', that the checkpoint names: sorted, each once */
-	size_t n_ended;
+	struct holder **owners; /* by pod UID and container, each once; the first is nobody */
+	size_t n_owners;
+	struct view *ended; /* UIDs that the checkpoint names of pods that are gone or of another */
+	size_t n_ended;     /* node: sorted, each once */
 	bool awaits_list; /* one that is read later may mean pods that this one need not mean */
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */
 };
 
-/* Hears all witnesses. The result lies in arena and borrows from input and devices. ERROR_NO_MEMORY. */
+/* Facts that are being read: the items are in no order yet. */
+struct facts_draft {
+	struct facts *facts;
+	struct arena *arena;
+	struct holder *holders; /* the one added last first */
+	size_t n_holders;
+	struct holder *nobody; /* one of them: whoever cannot be told */
+	size_t items_cap;
+	bool has_failed; /* there was no memory for a fact */
+};
+
+/*
+ * Reads what all witnesses say. The result lies in arena and borrows from input and devices. Fails
+ * with ERROR_NO_MEMORY.
+ */
 MUST_USE int facts_read(const struct join_input *input, const struct devices *devices,
-			  struct arena *arena, struct facts *ret_holdings, struct error *err);
-/* True when at least one of the books could be read, now or some time ago. */
+			struct arena *arena, struct facts *ret_facts, struct error *err);
+/* True when the checkpoint or the List could be read, now or some time ago. */
 bool facts_have_books(const struct facts *facts);
 /* The items of a device: *ret_n elements from the returned one on; NULL when there are none. */
 const struct fact *facts_of(const struct facts *facts, size_t device, size_t *ret_n);
 /* Of those, the ones of that container of that pod. device may be FACT_NOWHERE. */
-const struct fact *facts_of_holder(const struct facts *facts, size_t device,
-				       struct view pod_uid, struct view container, size_t *ret_n);
+const struct fact *facts_of_holder(const struct facts *facts, size_t device, struct view pod_uid,
+				   struct view container, size_t *ret_n);
 /* The witnesses that name any ID in the hands of that container of that pod. */
-unsigned facts_heard_of(const struct facts *facts, struct view pod_uid,
-			  struct view container);
+unsigned facts_heard_of(const struct facts *facts, struct view pod_uid, struct view container);
+
+/* Starts a draft. Fails with ERROR_NO_MEMORY. */
+MUST_USE int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft,
+			struct error *err);
+/*
+ * Adds a container of a pod that the API server knows. The result lives as long as the arena. NULL:
+ * there was no memory, and facts_close() fails.
+ */
+struct holder *facts_add_container(struct facts_draft *draft, const struct pod *pod,
+				   struct view container, struct view resource);
+/* The same for any container: copies the holder. */
+struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder);
+/*
+ * Adds that the holder (NULL: one that cannot be told) has the ID. `what` gives the rest: witnesses,
+ * mps, takes_no_slot, is_monitor. The device follows from the ID.
+ */
+void facts_add(struct facts_draft *draft, struct holder *holder, struct view id, struct fact what);
+/*
+ * Adds that the holder is on that device, by an ID that does not tell the device, or that is not
+ * known (empty).
+ */
+void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device,
+		  struct fact what);
+/* Puts everything in order, each fact once. Fails with ERROR_NO_MEMORY, for what was added too. */
+MUST_USE int facts_close(struct facts_draft *draft, struct error *err);

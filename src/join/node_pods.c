@@ -9,7 +9,6 @@
 #include "join/node_pods.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 struct node_pods_name {
 	const struct pod *pod;
@@ -26,14 +25,18 @@ static bool is_called(const struct pod *pod, struct view namespace, struct view 
 	return view_equal(pod_name(pod), name) && view_equal(pod_namespace(pod), namespace);
 }
 
+static void index_id(struct node_pods *node_pods, struct view id, const struct pod *pod)
+{
+	node_pods->by_id[lookup_add(&node_pods->ids, lookup_hash(0, id))] = pod;
+}
+
 static void index_pod(struct node_pods *node_pods, const struct pod *pod)
 {
 	uint32_t hash = hash_name(pod_namespace(pod), pod_name(pod));
 
-	node_pods->by_uid[lookup_add(&node_pods->uids, lookup_hash(0, pod_uid(pod)))] = pod;
+	index_id(node_pods, pod_uid(pod), pod);
 	if (pod_config_hash(pod).len > 0)
-		node_pods->by_hash[lookup_add(&node_pods->hashes, lookup_hash(0, pod_config_hash(pod)))] =
-			pod;
+		index_id(node_pods, pod_config_hash(pod), pod);
 	node_pods->by_name[lookup_add(&node_pods->names, hash)] = (struct node_pods_name){.pod = pod};
 }
 
@@ -65,36 +68,39 @@ static int make_room(struct node_pods *node_pods, struct arena *arena, struct er
 	size_t n = node_pods->input->n_pods;
 
 	node_pods->gpu_pods = arena_alloc(arena, n, sizeof(*node_pods->gpu_pods));
-	node_pods->by_uid = arena_alloc(arena, n, sizeof(*node_pods->by_uid));
-	node_pods->by_hash = arena_alloc(arena, n, sizeof(*node_pods->by_hash));
+	node_pods->by_id = arena_alloc(arena, 2 * n, sizeof(*node_pods->by_id));
 	node_pods->by_name = arena_alloc(arena, n, sizeof(*node_pods->by_name));
-	if (!node_pods->gpu_pods || !node_pods->by_uid || !node_pods->by_hash || !node_pods->by_name)
+	if (!node_pods->gpu_pods || !node_pods->by_id || !node_pods->by_name)
 		return error_no_memory(err);
-	if (lookup_make(&node_pods->uids, n, arena, err) < 0 ||
-	    lookup_make(&node_pods->hashes, n, arena, err) < 0)
+	if (lookup_make(&node_pods->ids, 2 * n, arena, err) < 0 ||
+	    lookup_make(&node_pods->names, n, arena, err) < 0)
 		return -1;
-	return lookup_make(&node_pods->names, n, arena, err);
+	if (lookup_make(&node_pods->ended, node_pods->input->n_ended, arena, err) < 0)
+		return -1;
+	return lookup_make(&node_pods->elsewhere, node_pods->input->n_elsewhere, arena, err);
 }
 
-int node_pods_take(const struct join_input *input, struct arena *arena, struct node_pods *ret_census,
-		struct error *err)
+int node_pods_take(const struct join_input *input, struct arena *arena,
+		   struct node_pods *ret_node_pods, struct error *err)
 {
 	struct node_pods node_pods = {.input = input};
 	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
 
-	for (size_t i = 1; i < input->n_elsewhere; i++) /* bsearch() rests on it */
-		assert(view_compare(input->elsewhere[i - 1], input->elsewhere[i]) < 0);
 	if (make_room(&node_pods, arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < input->n_pods; i++) {
 		if (pod_wants_gpu(input->pods[i]))
 			node_pods.gpu_pods[node_pods.n_gpu_pods++] = input->pods[i];
 	}
-	assert(node_pods.n_gpu_pods <= input->n_pods);
 	index_pods(&node_pods);
+	for (size_t i = 0; i < input->n_ended; i++)
+		lookup_add(&node_pods.ended, lookup_hash(0, input->ended[i]));
+	for (size_t i = 0; i < input->n_elsewhere; i++)
+		lookup_add(&node_pods.elsewhere, lookup_hash(0, input->elsewhere[i]));
 	for (uint32_t i = 0; i < list.count; i++)
 		mark_listed(&node_pods, ARRAY_AT(list, struct report_pod_resource, i));
-	*ret_census = node_pods;
+	assert(node_pods.n_gpu_pods <= input->n_pods && node_pods.names.n == input->n_pods);
+	*ret_node_pods = node_pods;
 	return 0;
 }
 
@@ -104,10 +110,10 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 {
 	const struct pod *found = NULL;
 	size_t n_alive = 0;
-	uint32_t at = lookup_first(&node_pods->hashes, lookup_hash(0, hash));
+	uint32_t at = lookup_first(&node_pods->ids, lookup_hash(0, hash));
 
-	for (; at != LOOKUP_END; at = lookup_next(&node_pods->hashes, at)) {
-		const struct pod *pod = node_pods->by_hash[at];
+	for (; at != LOOKUP_END; at = lookup_next(&node_pods->ids, at)) {
+		const struct pod *pod = node_pods->by_id[at];
 		bool is_alive = !pod_is_over(pod) && !pod_is_deleting(pod);
 
 		if (!view_equal(pod_config_hash(pod), hash))
@@ -121,11 +127,11 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 
 const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct view uid)
 {
-	uint32_t at = lookup_first(&node_pods->uids, lookup_hash(0, uid));
+	uint32_t at = lookup_first(&node_pods->ids, lookup_hash(0, uid));
 
-	while (at != LOOKUP_END && !view_equal(pod_uid(node_pods->by_uid[at]), uid))
-		at = lookup_next(&node_pods->uids, at);
-	return at != LOOKUP_END ? node_pods->by_uid[at] : find_hash(node_pods, uid);
+	while (at != LOOKUP_END && !view_equal(pod_uid(node_pods->by_id[at]), uid))
+		at = lookup_next(&node_pods->ids, at);
+	return at != LOOKUP_END ? node_pods->by_id[at] : find_hash(node_pods, uid);
 }
 
 const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
@@ -138,17 +144,23 @@ const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct 
 	return at != LOOKUP_END ? node_pods->by_name[at].pod : NULL;
 }
 
-static int by_text(const void *a, const void *b)
+static bool contains(const struct lookup *lookup, const struct view *uids, struct view uid)
 {
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
+	uint32_t at = lookup_first(lookup, lookup_hash(0, uid));
+
+	while (at != LOOKUP_END && !view_equal(uids[at], uid))
+		at = lookup_next(lookup, at);
+	return at != LOOKUP_END;
+}
+
+bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid)
+{
+	return contains(&node_pods->ended, node_pods->input->ended, uid);
 }
 
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid)
 {
-	const struct join_input *input = node_pods->input;
-
-	return input->n_elsewhere > 0 &&
-	       bsearch(&uid, input->elsewhere, input->n_elsewhere, sizeof(uid), by_text);
+	return contains(&node_pods->elsewhere, node_pods->input->elsewhere, uid);
 }
 
 int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)

@@ -17,19 +17,21 @@ struct node_pods {
 	const struct join_input *input;
 	const struct pod **gpu_pods; /* those that want a GPU */
 	size_t n_gpu_pods;
-	struct lookup uids, hashes, names;
-	const struct pod **by_uid, **by_hash;
+	struct lookup ids, names, ended, elsewhere;
+	const struct pod **by_id; /* each by its UID, and by its config hash if it has one */
 	struct node_pods_name *by_name;
 };
 
 /* Fails with ERROR_NO_MEMORY. The result lies in arena and borrows from input. */
 MUST_USE int node_pods_take(const struct join_input *input, struct arena *arena,
-			 struct node_pods *ret_census, struct error *err);
+			    struct node_pods *ret_node_pods, struct error *err);
 /* The pod with that UID, or with that config hash for a static pod; or NULL. */
 const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct view uid);
 /* The pod of that name, or NULL; of several the input's first that wants a GPU, else its first. */
 const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
-				   struct view name);
+				      struct view name);
+/* True when the API server had the pod of that UID, by the input's `ended`. */
+bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid);
 /* True when the API server places the pod of that UID, which is named here, on another node. */
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid);
 /* By the controller's wall clock: when the API server told that the pod of that UID is over or gone:

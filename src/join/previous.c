@@ -2,6 +2,7 @@
 #include "join/previous.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static bool is_unknown(const struct attribution_tenant *tenant)
 {
@@ -26,6 +27,13 @@ static void read_evidence(struct array lines, struct previous *previous)
 	}
 }
 
+static int by_holder(const void *a, const void *b)
+{
+	const struct previous_tenant *x = a, *y = b;
+	int order = view_compare(x->published->pod_uid, y->published->pod_uid);
+	return order ? order : view_compare(x->published->container, y->published->container);
+}
+
 int previous_read(const struct attribution_status *status, struct arena *arena,
 		  const struct previous **ret_previous, struct error *err)
 {
@@ -45,6 +53,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 			.is_unknown = is_unknown(tenant),
 		};
 	}
+	qsort(tenants, status->tenants.count, sizeof(*tenants), by_holder);
 	*previous = (struct previous){
 		.status = status,
 		.tenants = tenants,
@@ -85,9 +94,10 @@ bool previous_had_xid(const struct previous *previous, int64_t code)
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
 					    struct view container)
 {
-	const struct attribution_tenant *found =
-		previous ? attribution_find_tenant(previous->status, pod_uid, container) : NULL;
-	return found ? &previous->tenants[found - ARRAY_AT(previous->status->tenants,
-							   struct attribution_tenant, 0)]
-		     : NULL;
+	const struct attribution_tenant holder = {.pod_uid = pod_uid, .container = container};
+	const struct previous_tenant key = {.published = &holder};
+	return previous && previous->n_tenants > 0
+		       ? bsearch(&key, previous->tenants, previous->n_tenants, sizeof(key),
+				 by_holder)
+		       : NULL;
 }

@@ -6,11 +6,6 @@
 
 #include "join/facts.h"
 
-#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
-#define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
-#define RUNNING ATTRIBUTION_PHASE_RUNNING
-#define PENDING ATTRIBUTION_PHASE_PENDING
-
 static struct build_world world;
 
 static int set_up(void **state)
@@ -27,147 +22,267 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static struct devices devices;
+static struct facts facts;
+static struct facts_draft draft;
+
 static const struct attribution_status *publish(void)
 {
 	build_world_publish(&world);
 	return build_world_status(&world, 0);
 }
 
-static void date_list(void)
+/* Devices 0, which is cut, and 1. */
+static void open_draft(void)
 {
-	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
+	struct error err;
+	build_world_cut(&world, 0, 2);
+	build_world_device(&world, 1);
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	facts = (struct facts){.input = &world.input, .devices = &devices};
+	assert_int_equal(facts_open(&facts, &world.arena, &draft, &err), 0);
 }
 
-static void date_book(void)
+static void close_draft(void)
 {
-	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
+	struct error err;
+	assert_int_equal(facts_close(&draft, &err), 0);
 }
 
-static struct facts read_holdings(void)
+static struct holder *own(const char *uid, const char *container)
 {
-	static struct devices devices;
-	struct facts facts;
+	return facts_add_holder(&draft, (struct holder){
+						.pod_uid = view_from(uid),
+						.container = view_from(container),
+						.resource = VIEW("nvidia.com/gpu"),
+					});
+}
+
+static const struct fact by_checkpoint = {.witnesses = WITNESS_CHECKPOINT,
+					  .mps = FACT_MPS_USED};
+static const struct fact by_list = {.witnesses = WITNESS_POD_RESOURCES};
+static const struct fact by_status = {.witnesses = WITNESS_POD_STATUS};
+
+static void what_several_say_of_one_id_is_one_fact(void **state)
+{
+	(void)state;
+	open_draft();
+	facts_add(&draft, own("u", "c"), build_world_uuid(&world, 1), by_status);
+	facts_add(&draft, own("u", "c"), build_world_uuid(&world, 1), by_checkpoint);
+	facts_add(&draft, own("u", "c"), build_world_uuid(&world, 1), by_list);
+	close_draft();
+	assert_int_equal(facts.n_items, 1);
+	assert_int_equal(facts.n_placed, 1);
+	const struct fact *item = &facts.items[0];
+	assert_int_equal(item->device, 1);
+	assert_int_equal(item->witnesses, WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_POD_STATUS);
+	assert_int_equal(item->mps, FACT_MPS_USED);
+	expect_text(item->owner->pod_uid, "u");
+	expect_text(item->partition, "");
+}
+
+static void other_ids_containers_pods_and_devices_are_other_facts(void **state)
+{
+	(void)state;
+	open_draft();
+	facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, 0), by_list);
+	facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, 1), by_list);
+	facts_add(&draft, own("u", "d"), build_world_replica(&world, 1, 0), by_list);
+	facts_add(&draft, own("v", "c"), build_world_replica(&world, 1, 0), by_list);
+	facts_add(&draft, own("u", "c"), build_world_replica(&world, 0, 0), by_list);
+	close_draft();
+	assert_int_equal(facts.n_items, 5);
+}
+
+static void facts_are_in_the_order_of_device_pod_container_and_id(void **state)
+{
+	(void)state;
+	open_draft();
+	facts_add(&draft, own("a", "c"), VIEW("nowhere"), by_list);
+	facts_add(&draft, own("u", "d"), build_world_replica(&world, 1, 0), by_list);
+	facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, 1), by_list);
+	facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, 0), by_list);
+	facts_add(&draft, own("t", "z"), build_world_replica(&world, 1, 9), by_list);
+	facts_add(&draft, NULL, build_world_replica(&world, 1, 3), by_list);
+	facts_add(&draft, own("z", "z"), build_world_mig(&world, 0, 1), by_list);
+	close_draft();
+	static const char *const uids[] = {"z", "", "t", "u", "u", "u", "a"};
+	assert_int_equal(facts.n_items, ARRAY_SIZE(uids));
+	for (size_t i = 0; i < ARRAY_SIZE(uids); i++)
+		expect_text(facts.items[i].owner->pod_uid, uids[i]);
+	assert_true(view_equal(facts.items[3].id, build_world_replica(&world, 1, 0)));
+	expect_text(facts.items[5].owner->container, "d");
+	assert_true(view_equal(facts.items[0].partition, build_world_mig(&world, 0, 1)));
+}
+
+static void of_two_resource_names_the_lower_one_stays(void **state)
+{
+	static const struct view names[] = {VIEW_INIT("a/gpu"), VIEW_INIT("b/gpu")};
+	for (size_t i = 0; i < 2; i++) {
+		open_draft();
+		for (size_t k = 0; k < 2; k++) {
+			struct holder *holder = own("u", "c");
+			holder->resource = names[(i + k) % 2];
+			facts_add(&draft, holder, build_world_uuid(&world, 1), by_list);
+		}
+		close_draft();
+		assert_int_equal(facts.n_items, 1);
+		expect_text(facts.items[0].owner->resource, "a/gpu");
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+static void ids_of_no_device_come_last_and_are_counted_as_often_as_named(void **state)
+{
+	(void)state;
+	open_draft();
+	facts_add(&draft, own("a", "c"), VIEW("nowhere"), by_list);
+	facts_add(&draft, own("a", "c"), VIEW("nowhere"), by_checkpoint);
+	facts_add(&draft, own("b", "c"), build_world_uuid(&world, 7), by_list);
+	facts_add(&draft, own("z", "c"), build_world_uuid(&world, 0), by_list);
+	close_draft();
+	assert_int_equal(facts.ids_unknown, 3);
+	assert_int_equal(facts.n_items, 3);
+	assert_int_equal(facts.n_placed, 1);
+	assert_true(facts.items[1].device == FACT_NOWHERE);
+	expect_text(facts.items[1].id, "nowhere");
+}
+
+/* Devices of other resources and makers are none of ours. A plugin may be told to call its resource
+ * anything; what it calls the device is NVIDIA's. */
+static void an_id_of_no_device_counts_only_where_it_may_be_a_gpus(void **state)
+{
+	static const struct {
+		const char *resource, *id;
+		bool counts;
+	} rows[] = {
+		{"", "nowhere", true},
+		{"nvidia.com/gpu", "nowhere", true},
+		{"nvidia.com/gpu.shared", "nowhere", true},
+		{"nvidia.com/mig-1g.5gb", "nowhere", true},
+		{"gpu.nvidia.com", "nowhere", true},
+		{"nvidia.com/gpus", "nowhere", false},
+		{"nvidia.com/mig", "nowhere", false},
+		{"nvidia.com/pgpu", "nowhere", false},
+		{"gpu.nvidia.com/x", "nowhere", false},
+		{"rdma/hca", "nowhere", false},
+		{"x", "GPU-ffffffff-0000-4000-8000-000000000000", true},
+		{"x", "GPU-ffffffff-0000-4000-8000-000000000000::3", true},
+		{"x", "GPU-ffffffff-0000-4000-8000-000000000000-3", true}, /* HAMi's */
+		{"x", "MIG-ffffffff-0000-4000-8000-000000000000", true},
+		{"x", "MIG-GPU-ffffffff-0000-4000-8000-000000000000/7/0", true},
+		{"x", "GPU-7", false},
+		{"x", "MIG-7", false},
+		{"x", "nvidia7", false}, /* GKE's resource has one name */
+		{"x", "nvidia7/vgpu0", false},
+		{"x", "ffffffff-0000-4000-8000-000000000000", false}, /* a vGPU's */
+		{"x", "0000:3b:00.0", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		open_draft();
+		struct holder *holder = own("a", "c");
+		holder->resource = view_from(rows[i].resource);
+		facts_add(&draft, holder, view_from(rows[i].id), by_list);
+		/* What is a device of ours is one by any name. */
+		facts_add(&draft, holder, build_world_uuid(&world, 0), by_list);
+		close_draft();
+		assert_int_equal(facts.ids_unknown, rows[i].counts);
+		assert_int_equal(facts.n_items, 1 + rows[i].counts);
+		assert_int_equal(facts.n_placed, 1);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+static void an_owner_without_a_name_is_nobody(void **state)
+{
+	(void)state;
+	open_draft();
+	facts_add(&draft, own("", ""), build_world_uuid(&world, 1), by_list);
+	facts_add(&draft, NULL, build_world_uuid(&world, 1), by_list);
+	facts_add(&draft, own("", "c"), build_world_uuid(&world, 1), by_list);
+	close_draft();
+	assert_int_equal(facts.n_items, 2);
+	expect_text(facts.items[1].owner->container, "c");
+}
+
+static void who_only_watches_by_one_word_uses_by_the_other(void **state)
+{
+	(void)state;
+	const struct fact uses = {.witnesses = WITNESS_RESOURCE_CLAIM, .id = VIEW_INIT("pool/0")};
+	struct fact watches = uses;
+	watches.takes_no_slot = watches.is_monitor = true;
+	open_draft();
+	facts_add_on(&draft, own("u", "c"), &devices.devices[0], watches);
+	facts_add_on(&draft, own("v", "c"), &devices.devices[0], watches);
+	facts_add_on(&draft, own("v", "c"), &devices.devices[0], uses);
+	close_draft();
+	assert_int_equal(facts.n_items, 2);
+	assert_true(facts.items[0].takes_no_slot && facts.items[0].is_monitor);
+	assert_false(facts.items[1].takes_no_slot || facts.items[1].is_monitor);
+}
+
+static void a_device_can_be_named_without_an_id(void **state)
+{
+	(void)state;
+	open_draft();
+	facts_add_on(&draft, own("u", "c"), &devices.devices[1],
+		     (struct fact){.witnesses = WITNESS_HAMI});
+	facts_add(&draft, own("u", "c"), build_world_uuid(&world, 1), by_list);
+	close_draft();
+	assert_int_equal(facts.n_items, 2);
+	assert_int_equal(facts.items[0].id.len, 0);
+	assert_int_equal(facts.items[0].device, 1);
+	assert_int_equal(facts.ids_unknown, 0);
+}
+
+static void an_id_of_hamis_marks_its_holder_as_a_placeholder(void **state)
+{
+	(void)state;
+	const struct view id = VIEW("GPU-00000001-0000-4000-8000-0123456789ab-2");
+	open_draft();
+	struct holder *held = own("u", "c"), *other = own("x", "c");
+	facts_add(&draft, held, id, by_list);
+	facts_add(&draft, other, build_world_uuid(&world, 1), by_list);
+	facts_add(&draft, NULL, id, by_list);
+	close_draft();
+	assert_int_equal(facts.n_placed, 3);
+	expect_text(held->stand_in, "HAMi");
+	expect_text(other->stand_in, "");
+	expect_text(facts.items[0].owner->pod_uid, "");
+	expect_text(facts.items[0].owner->stand_in, "");
+}
+
+/* It is told at the end, whatever there was no room for. */
+static void without_memory_a_draft_does_not_close(void **state)
+{
+	(void)state;
+	size_t n_failed = 0;
+	open_draft();
+	for (size_t cap = 64; cap < 262144; cap *= 2) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct error err = {0};
+		arena_init(&arena, cap);
+		facts = (struct facts){.input = &world.input, .devices = &devices};
+		bool is_open = facts_open(&facts, &arena, &draft, &err) == 0;
+		for (unsigned i = 0; i < 100 && is_open; i++)
+			facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, i), by_list);
+		if (is_open && facts_close(&draft, &err) == 0) {
+			assert_int_equal(facts.n_items, 100);
+			continue;
+		}
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+		n_failed++;
+	}
+	assert_in_range(n_failed, 1, 11);
+}
+
+static void read_facts(void)
+{
 	struct error err;
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
 	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
-	return facts;
-}
-
-static void a_dated_checkpoint_still_names_by_uid(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
-	date_list();
-	date_book();
-	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
-	expect_texts(t->witnesses, "Checkpoint,PodResources");
-	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_UNKNOWN,
-			 "SourcesFailed");
-}
-
-static void a_source_that_the_report_does_not_mention_is_not_good(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	world.report.sources.pod_resources.state = REPORT_SOURCE_UNKNOWN;
-	world.report.sources.checkpoint.state = REPORT_SOURCE_UNKNOWN;
-	expect_condition(publish(), "Attributed", CONDITION_UNKNOWN, "SourcesFailed");
-}
-
-static void a_list_may_be_short_for_the_stated_time_after_a_restart(void **state)
-{
-	(void)state;
-	const int64_t t = world.report.observed_at, settling = world.limits.settling_ms;
-	const struct {
-		int64_t restarted_at, observed_at, held_ms;
-		int64_t settles_in_ms; /* -1: the List counts */
-	} rows[] = {
-		{t - 1, t, 0, settling - 1},
-		{t - settling + 1, t, 0, 1},
-		{t - settling, t, 0, -1},
-		{t - 1, t, settling - 2, 1},
-		{t - 1, t, settling - 1, -1},
-		/* The node's clock was set back in between, or it was not that kubelet's. */
-		{t + settling - 1, t, 0, 2 * settling - 1},
-		{t + settling, t, 0, -1},
-		/* It is not known, and the node's clock has not been set. */
-		{0, t, 0, -1},
-		{0, 1000, 0, -1},
-	};
-	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world.report.kubelet_restarted_at = rows[i].restarted_at;
-		world.report.observed_at = rows[i].observed_at;
-		world.input.report_held_ms = rows[i].held_ms;
-		struct facts facts = read_holdings();
-		assert_int_equal(facts.settles_in_ms, rows[i].settles_in_ms);
-		assert_int_equal(facts.is_settling, rows[i].settles_in_ms > 0);
-	}
-}
-
-static void after_a_list_that_was_complete_none_is_short_until_the_next_restart(void **state)
-{
-	(void)state;
-	const int64_t restart = world.report.observed_at - 10;
-	const struct {
-		bool is_complete;
-		int64_t read_at, settled; /* the List; by an earlier join */
-		int64_t settled_now;
-		bool is_settling;
-	} rows[] = {
-		{true, restart, 0, restart, false},
-		/* It may be the kubelet's before. */
-		{true, restart - 1, 0, 0, false},
-		{false, restart, 0, 0, true},
-		{false, restart, restart, restart, false},
-		{false, restart, restart - 1, 0, true},
-	};
-	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	world.report.kubelet_restarted_at = restart;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		build_world_list_nothing(&world);
-		if (rows[i].is_complete)
-			build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
-		world.report.sources.pod_resources.observed_at = rows[i].read_at;
-		world.input.settled_restart = rows[i].settled;
-		struct facts facts = read_holdings();
-		assert_int_equal(facts.is_complete, rows[i].is_complete);
-		assert_int_equal(facts.settled_restart, rows[i].settled_now);
-		assert_int_equal(facts.is_settling, rows[i].is_settling);
-	}
-}
-
-static void only_a_list_that_was_just_read_is_complete(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	assert_false(read_holdings().is_complete);
-	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
-	assert_true(read_holdings().is_complete);
-	date_list();
-	assert_false(read_holdings().is_complete);
-}
-
-static void there_are_books_when_one_of_them_could_be_read(void **state)
-{
-	(void)state;
-	static const struct {
-		bool has_list, has_checkpoint, is_dated;
-	} rows[] = {{true, true, false},  {true, false, true}, {true, false, false},
-		    {false, true, false}, {false, true, true}, {false, false, true}};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world.report.pod_resources.present = rows[i].has_list;
-		world.report.checkpoint.present = rows[i].has_checkpoint;
-		world.report.sources.pod_resources.state = world.report.sources.checkpoint.state =
-			rows[i].is_dated ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
-		struct facts facts = read_holdings();
-		assert_int_equal(facts_have_books(&facts),
-				 rows[i].has_list || rows[i].has_checkpoint);
-	}
 }
 
 static void what_is_not_there_is_not_found(void **state)
@@ -177,7 +292,7 @@ static void what_is_not_there_is_not_found(void **state)
 	build_world_shared(&world, 0, 2);
 	build_world_exclusive(&world, 1);
 	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
-	struct facts facts = read_holdings();
+	read_facts();
 	assert_non_null(facts_of(&facts, 0, &n));
 	assert_int_equal(n, 1);
 	assert_non_null(facts_of_holder(&facts, 0, VIEW("uid-b"), VIEW("main"), &n));
@@ -197,70 +312,6 @@ static void what_is_not_there_is_not_found(void **state)
 		assert_int_equal(facts_heard_of(&facts, others[i].uid, others[i].container),
 				 0);
 	}
-}
-
-static void every_id_of_an_entry_is_held(void **state)
-{
-	(void)state;
-	struct view ids[] = {build_world_replica(&world, 0, 0), build_world_replica(&world, 0, 1),
-			     build_world_replica(&world, 0, 2)};
-	build_world_shared(&world, 0, 4);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_book(&world, "uid-a", "main", VIEW(""))->device_ids =
-		(struct array){ids, ARRAY_SIZE(ids), true};
-	assert_int_equal(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->slots, 3);
-}
-
-/* When it is deleted there it does not become one that nobody knows here. */
-static void the_uid_of_another_nodes_pod_is_an_ended_one(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_move_away(&world, "uid-away");
-	build_world_book(&world, "uid-away", "main", build_world_uuid(&world, 0));
-	build_world_join(&world);
-	assert_int_equal(world.result.n_ended, 1);
-	expect_text(world.result.ended[0], "uid-away");
-	assert_int_equal(world.result.claims_refused, 1);
-}
-
-static void the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED},
-			build_world_uuid(&world, 0));
-	build_world_join(&world);
-	assert_int_equal(world.result.n_ended, 0);
-	expect_tenants(build_world_status(&world, 0), "");
-}
-
-static void ended_uids_come_once_and_in_order(void **state)
-{
-	(void)state;
-	build_world_shared(&world, 0, 4);
-	build_world_end(&world, "uid-z");
-	build_world_end(&world, "uid-a");
-	build_world_book(&world, "uid-z", "main", build_world_replica(&world, 0, 0));
-	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 1));
-	build_world_book(&world, "uid-z", "side", build_world_replica(&world, 0, 2));
-	build_world_join(&world);
-	assert_int_equal(world.result.n_ended, 2);
-	expect_text(world.result.ended[0], "uid-a");
-	expect_text(world.result.ended[1], "uid-z");
-}
-
-static void what_is_written_on_a_pod_that_is_over_counts_for_nothing(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_FAILED,
-						   .told = {build_world_uuid(&world, 0)}});
-	build_world_pod(&world, (struct build_pod){.name = "b", .phase = POD_PHASE_SUCCEEDED});
-	build_world_grant(&world, "uid-b", "main", 0);
-	const struct attribution_status *status = publish();
-	expect_tenants(status, "");
-	expect_text(status->slots.summary, "0/1");
 }
 
 static void a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name(void **state)
@@ -298,7 +349,7 @@ static void while_claims_cannot_be_read_one_stays_on_the_device_it_was_published
 	grant->uuid = (struct view){0};
 	build_world_regrant(&world);
 	world.input.grants_unknown = true;
-	struct facts facts = read_holdings();
+	read_facts();
 	assert_int_equal(facts.n_items, 1);
 	assert_int_equal(facts.items[0].device, 0);
 	assert_int_equal(facts.items[0].witnesses, WITNESS_RESOURCE_CLAIM);
@@ -319,37 +370,33 @@ static void while_claims_cannot_be_read_none_is_unplaced(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(a_dated_checkpoint_still_names_by_uid, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_several_say_of_one_id_is_one_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_source_that_the_report_does_not_mention_is_not_good, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_list_may_be_short_for_the_stated_time_after_a_restart,
-					set_up, tear_down),
+		other_ids_containers_pods_and_devices_are_other_facts, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		after_a_list_that_was_complete_none_is_short_until_the_next_restart, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(only_a_list_that_was_just_read_is_complete, set_up,
+		facts_are_in_the_order_of_device_pod_container_and_id, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_two_resource_names_the_lower_one_stays, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(there_are_books_when_one_of_them_could_be_read, set_up,
+	cmocka_unit_test_setup_teardown(
+		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_id_of_no_device_counts_only_where_it_may_be_a_gpus, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_owner_without_a_name_is_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_id_of_hamis_marks_its_holder_as_a_placeholder, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_a_draft_does_not_close, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_not_there_is_not_found, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(every_id_of_an_entry_is_held, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_uid_of_another_nodes_pod_is_an_ended_one, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_claims_cannot_be_read_one_stays_on_the_device_it_was_published_on, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(ended_uids_come_once_and_in_order, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_written_on_a_pod_that_is_over_counts_for_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		while_claims_cannot_be_read_none_is_unplaced, set_up, tear_down),
+		a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_claims_cannot_be_read_one_stays_on_the_device_it_was_published_on, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(while_claims_cannot_be_read_none_is_unplaced, set_up,
+					tear_down),
 };
 
 TEST_MAIN(tests)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join/from_kai.h"
+
+#include <assert.h>
+
+/* The container that has the share: the one that the pod names, or its first main container. An
+ * ephemeral container has none: KAI knows none. */
+static struct view find_container(const struct pod *pod)
+{
+	const struct pod_container *named = pod_find_container(pod, pod_kai_container(pod));
+
+	if (named && named->kind != POD_CONTAINER_EPHEMERAL)
+		return named->name;
+	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+		if (pod_container_at(pod, i)->kind == POD_CONTAINER_MAIN)
+			return pod_container_at(pod, i)->name;
+	}
+	return (struct view){0};
+}
+
+static bool is_sharer(const struct pod *pod, struct view group)
+{
+	return !pod_is_over(pod) && !pod_is_reservation(pod) && pod_is_in_kai_group(pod, group);
+}
+
+/* Adds the pods of the group to the device. False: there is none. */
+static bool add_sharers(struct facts_draft *draft, struct view group, const struct device *device)
+{
+	const struct fact what = {.witnesses = WITNESS_KAI, .takes_no_slot = true};
+	const struct node_pods *node_pods = &draft->facts->node_pods;
+	bool has_any = false;
+
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+		const struct pod *pod = node_pods->gpu_pods[i];
+		if (!is_sharer(pod, group))
+			continue;
+		has_any = true;
+		facts_add_on(draft,
+			     facts_add_container(draft, pod, find_container(pod), (struct view){0}),
+			     device, what);
+	}
+	return has_any;
+}
+
+/* The device that the reservation holds by the other witnesses. It holds one: if they name several,
+ * it is the first. */
+static const struct device *find_held(const struct facts *facts, const struct pod *pod)
+{
+	size_t device = FACT_NOWHERE;
+
+	for (size_t i = 0; i < facts->n_items; i++) {
+		const struct fact *item = &facts->items[i];
+		if (item->owner->pod == pod && item->device < device)
+			device = item->device;
+	}
+	assert(device == FACT_NOWHERE || device < facts->devices->n_devices);
+	return device != FACT_NOWHERE ? &facts->devices->devices[device] : NULL;
+}
+
+/* The first device on which the pod is published: a pod that runs moves to no other. */
+static const struct device *find_published(const struct devices *devices, const struct pod *pod)
+{
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		const struct previous *published = devices->devices[i].published;
+		for (uint32_t k = 0; published && k < published->n_tenants; k++) {
+			if (view_equal(published->tenants[k].published->pod_uid, pod_uid(pod)))
+				return &devices->devices[i];
+		}
+	}
+	return NULL;
+}
+
+/* The reservation's annotation decides only until a witness tells its device, or did. */
+static void read_reservation(struct facts_draft *draft, const struct pod *pod)
+{
+	const struct facts *facts = draft->facts;
+	const struct device *device = find_held(facts, pod);
+	if (!device)
+		device = find_published(facts->devices, pod);
+	if (!device)
+		device = devices_find(facts->devices, pod_kai_device(pod)).device;
+	bool is_resolved = device && add_sharers(draft, pod_kai_group(pod), device);
+
+	for (struct holder *holder = draft->holders; holder; holder = holder->next) {
+		if (holder->pod != pod)
+			continue;
+		holder->stand_in = wording_placeholder(PLACEHOLDER_KAI);
+		holder->is_resolved = is_resolved;
+	}
+}
+
+void from_kai_read(struct facts_draft *draft)
+{
+	const struct node_pods *node_pods = &draft->facts->node_pods;
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+		const struct pod *pod = node_pods->gpu_pods[i];
+		if (pod_is_reservation(pod) && !pod_is_over(pod))
+			read_reservation(draft, pod);
+	}
+}

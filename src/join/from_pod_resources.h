@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * from_pod_resources - the facts that the kubelet's List of PodResources states. It names pods by
+ * name, so each entry is explained first: which pod it means.
+ *
+ * Threads: any.
+ */
+
+#include "join/checkpoint_index.h"
+#include "join/facts.h"
+
+/*
+ * Adds who has which ID by the List of the input's report, marks the checkpoint's entries that the
+ * List has too, and sets `claims_refused` and `awaits_list` of the facts.
+ */
+void from_pod_resources_read(struct facts_draft *draft, struct checkpoint_index *checkpoint,
+			     const struct previous_index *previous);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * source - what the silence of the checkpoint and of the List of PodResources is worth.
+ *
+ * Threads: any; pure.
+ */
+
+#include "join/node_pods.h"
+
+enum source_state {
+	SOURCE_ABSENT,     /* nothing was ever read of it */
+	SOURCE_UNREADABLE, /* it fails; what it said last is there */
+	SOURCE_PARTIAL,    /* it speaks, but may leave holders out */
+	SOURCE_COMPLETE,   /* it speaks, and names everybody whom it covers */
+};
+
+struct source {
+	enum source_state checkpoint;
+	enum source_state pod_resources;
+	bool is_settling; /* the kubelet restarted lately, and no List was complete since: whatever */
+			  /* the List is, it may be short */
+	bool is_list_complete;   /* a List just read names every active pod that it must name */
+	int64_t settled_restart; /* for the next join, see join/join.h */
+	int64_t settles_in_ms;   /* -1: is not settling */
+};
+
+/* The sources of the input's report. Without a report both are absent. */
+struct source source_judge(const struct node_pods *node_pods);
