@@ -47,6 +47,12 @@ static int compare_places(const void *a, const void *b)
 	return order ? order : !!x->pod - !!y->pod;
 }
 
+static size_t count_places(const struct checkpoint_index_entry *entry)
+{
+	const size_t n_ids = entry->said->device_ids.count;
+	return entry->standing == CHECKPOINT_LIVE ? 2 * n_ids + 1 : n_ids;
+}
+
 static void add_places(struct checkpoint_index *index, const struct checkpoint_index_entry *entry)
 {
 	const struct array ids = entry->said->device_ids;
@@ -92,20 +98,22 @@ int checkpoint_index_make(const struct node_pods *node_pods, const struct previo
 	struct checkpoint_index index = {.n_entries = said.count};
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < said.count; i++)
-		n += 1 + 2 * ARRAY_AT(said, struct report_checkpoint_entry, i)->device_ids.count;
 	index.entries = arena_alloc(arena, said.count, sizeof(*index.entries));
-	index.places = arena_alloc(arena, n, sizeof(*index.places));
-	if (!index.entries || !index.places)
+	if (!index.entries)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < said.count; i++) {
 		struct checkpoint_index_entry *entry = &index.entries[i];
 		entry->said = ARRAY_AT(said, struct report_checkpoint_entry, i);
 		entry->pod = node_pods_find_uid(node_pods, entry->said->pod_uid);
 		entry->standing = judge(node_pods, previous, entry->said->pod_uid, entry->pod);
-		add_places(&index, entry);
+		n += count_places(entry);
 	}
-	assert(index.n_places <= n);
+	index.places = arena_alloc(arena, n, sizeof(*index.places));
+	if (!index.places)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < said.count; i++)
+		add_places(&index, &index.entries[i]);
+	assert(index.n_places == n);
 	sort_places(&index);
 	*ret_index = index;
 	return 0;

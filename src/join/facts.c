@@ -21,15 +21,47 @@
 #include "join/from_pod_resources.h"
 #include "join/from_pod_status.h"
 
+/* For facts that no report states. */
+#define ROOM 256u
+
 /* Adding */
+
+/* How many IDs the report names. */
+static size_t count_ids(const struct report *report)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		n += ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids.count;
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		n += ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
+			     ->device_ids.count;
+	return n;
+}
+
+/* Makes room for that many items. False: there is no memory. */
+static bool grow(struct facts_draft *draft, size_t cap)
+{
+	struct facts *facts = draft->facts;
+	struct fact *items = arena_alloc(draft->arena, cap, sizeof(*items));
+
+	assert(cap > facts->n_items);
+	if (!items)
+		return false;
+	if (facts->n_items > 0)
+		memcpy(items, facts->items, facts->n_items * sizeof(*items));
+	facts->items = items;
+	draft->items_cap = cap;
+	return true;
+}
 
 int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft,
 	       struct error *err)
 {
 	struct facts_draft draft = {.facts = facts, .arena = arena};
+	const struct report *report = facts->input->report;
 
 	draft.nobody = facts_add_holder(&draft, (struct holder){0});
-	if (!draft.nobody)
+	if (!draft.nobody || !grow(&draft, ROOM + (report ? count_ids(report) : 0)))
 		return error_no_memory(err);
 	*ret_draft = draft;
 	return 0;
@@ -61,29 +93,13 @@ struct holder *facts_add_container(struct facts_draft *draft, const struct pod *
 				       });
 }
 
-/* Doubles the room for items. */
-static bool grow(struct facts_draft *draft)
-{
-	struct facts *facts = draft->facts;
-	size_t cap = draft->items_cap > 0 ? 2 * draft->items_cap : 64;
-	struct fact *items = arena_alloc(draft->arena, cap, sizeof(*items));
-
-	if (!items)
-		return false;
-	if (facts->n_items > 0)
-		memcpy(items, facts->items, facts->n_items * sizeof(*items));
-	facts->items = items;
-	draft->items_cap = cap;
-	return true;
-}
-
 static void add(struct facts_draft *draft, struct fact item)
 {
 	struct facts *facts = draft->facts;
 
 	assert(item.owner && item.witnesses != 0);
 	assert(item.device == FACT_NOWHERE || item.device < facts->devices->n_devices);
-	if (facts->n_items < draft->items_cap || grow(draft))
+	if (facts->n_items < draft->items_cap || grow(draft, 2 * draft->items_cap))
 		facts->items[facts->n_items++] = item;
 	else
 		draft->has_failed = true;
@@ -178,7 +194,7 @@ static int by_place(const void *a, const void *b)
 		order = (x->owner->rank > y->owner->rank) - (x->owner->rank < y->owner->rank);
 	if (!order)
 		order = view_compare(x->id, y->id);
-	/* Of two entries the one with the lower resource name stays, in whatever order they came. */
+	/* Of two entries the one with the lower resource name stays, whichever came first. */
 	return order ? order : view_compare(x->owner->resource, y->owner->resource);
 }
 
@@ -395,7 +411,7 @@ static void read_grants(struct reader *reader)
 
 /* All witnesses */
 
-/* The List is explained with the help of the checkpoint, which is read with the help of the List. */
+/* The checkpoint helps to explain the List, and the List to read the checkpoint. */
 static int read_report(struct facts_draft *draft, struct error *err)
 {
 	struct facts *facts = draft->facts;

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * facts - who holds which device, by each witness: the checkpoint, which names pods by UID, the List
- * of PodResources, which names them by name, the status of the pods, ResourceClaims, and what HAMi
- * and KAI write on pods. What several witnesses say of one device ID of one container is one fact.
+ * facts - who holds which device, by each witness: the checkpoint, which names pods by UID, the
+ * List of PodResources, which names them by name, the status of the pods, ResourceClaims, and what
+ * HAMi and KAI write on pods. What several witnesses say of one device ID of one container is one
+ * fact.
  *
  * The readers (join/from_*.h) write a draft; facts_close() puts it in order.
  *
@@ -23,7 +24,7 @@ enum fact_mps {
 
 /* A container of a pod. */
 struct holder {
-	struct view pod_uid; /* the API server's, or the kubelet's for a pod that it does not know; */
+	struct view pod_uid; /* the API server's; of a pod that it does not know the kubelet's; */
 			     /* empty: the holder could not be told */
 	struct view container;
 	struct view resource;
@@ -81,7 +82,7 @@ struct facts {
 	size_t n_owners;
 	struct view *ended; /* UIDs that the checkpoint names of pods that are gone or of another */
 	size_t n_ended;     /* node: sorted, each once */
-	bool awaits_list; /* one that is read later may mean pods that this one need not mean */
+	bool awaits_list;   /* one that is read later may mean pods that this one need not mean */
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */
 };
@@ -92,7 +93,7 @@ struct facts_draft {
 	struct arena *arena;
 	struct holder *holders; /* the one added last first */
 	size_t n_holders;
-	struct holder *nobody; /* one of them: whoever cannot be told */
+	struct holder *nobody;  /* one of them: whoever cannot be told */
 	size_t items_cap;
 	bool has_failed; /* there was no memory for a fact */
 };
@@ -113,7 +114,7 @@ const struct fact *facts_of_holder(const struct facts *facts, size_t device, str
 /* The witnesses that name any ID in the hands of that container of that pod. */
 unsigned facts_heard_of(const struct facts *facts, struct view pod_uid, struct view container);
 
-/* Starts a draft. Fails with ERROR_NO_MEMORY. */
+/* Starts a draft, with room for what the report names. Fails with ERROR_NO_MEMORY. */
 MUST_USE int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft,
 			struct error *err);
 /*
@@ -125,8 +126,8 @@ struct holder *facts_add_container(struct facts_draft *draft, const struct pod *
 /* The same for any container: copies the holder. */
 struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder);
 /*
- * Adds that the holder (NULL: one that cannot be told) has the ID. `what` gives the rest: witnesses,
- * mps, takes_no_slot, is_monitor. The device follows from the ID.
+ * Adds that the holder (NULL: one that cannot be told) has the ID, from which the device follows.
+ * `what` gives the rest: witnesses, mps, takes_no_slot, is_monitor.
  */
 void facts_add(struct facts_draft *draft, struct holder *holder, struct view id, struct fact what);
 /*

@@ -2,8 +2,8 @@
 
 /*
  * Which parts the annotation has differs from release to release, but not how HAMi's plugin reads
- * them. It does not learn for which container the kubelet asks, and gives the first part that is not
- * empty and that it has not given yet. The kubelet asks for the init containers first, then for the
+ * them. It does not learn for which container the kubelet asks, and gives the first part that is
+ * not empty and that it has not given yet. The kubelet asks for the init containers first, then for the
  * main ones, each in the order of the pod, and only for those that request something. So the n-th
  * part that is not empty is that of the n-th container that holds IDs of HAMi's.
  *
@@ -67,7 +67,7 @@ static bool take_id(struct facts *facts, const struct pod *pod, struct view cont
 
 /* The annotation */
 
-/* It may have a bracket behind it, which tells a part of a MIG device: that does not matter here. */
+/* A bracket behind it, which tells a part of a MIG device, does not matter here. */
 static struct view uuid_of(struct view device)
 {
 	struct view uuid, rest;

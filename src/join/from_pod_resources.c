@@ -62,8 +62,8 @@ static void mark(const struct reader *reader, const struct entry *entry, const s
 /* What the kubelet's start of a pod tells */
 
 /*
- * True when a List that was read after the kubelet took the pod over means this pod: the kubelet has
- * no two pods of one name at a time. A static pod whose manifest was changed is an exception: the
+ * True when a List that was read after the kubelet took the pod over means this pod: the kubelet
+ * has no two pods of one name at a time. A static pod whose manifest was changed is an exception: the
  * API server still has the former mirror of that name.
  */
 static bool is_since_start(const struct reader *reader, const struct pod *pod)
@@ -94,7 +94,7 @@ static bool has_process(const struct report *report, const struct pod *pod)
 
 /* When the name is all there is to go by */
 
-/* A List has named the container there before. For an ID of HAMi's, HAMi's annotation says so too. */
+/* A List has named the container there. For an ID of HAMi's, HAMi's annotation says so too. */
 static bool was_listed(const struct reader *reader, const struct entry *entry,
 		       const struct device_place *place)
 {
@@ -140,7 +140,7 @@ static void add_agreed(const struct reader *reader, const struct entry *entry)
 {
 	const struct facts *facts = reader->facts;
 	bool is_list_old = facts->list == BOOK_DATED;
-	assert(entry->holder && entry->pod);
+	assert(entry->pod);
 
 	/* An old List means who had the name then. */
 	if (is_list_old && (pod_started_at(entry->pod) == 0 ||

@@ -32,12 +32,12 @@ static void index_id(struct node_pods *node_pods, struct view id, const struct p
 
 static void index_pod(struct node_pods *node_pods, const struct pod *pod)
 {
-	uint32_t hash = hash_name(pod_namespace(pod), pod_name(pod));
+	uint32_t at = lookup_add(&node_pods->names, hash_name(pod_namespace(pod), pod_name(pod)));
 
+	node_pods->by_name[at] = (struct node_pods_name){.pod = pod};
 	index_id(node_pods, pod_uid(pod), pod);
 	if (pod_config_hash(pod).len > 0)
 		index_id(node_pods, pod_config_hash(pod), pod);
-	node_pods->by_name[lookup_add(&node_pods->names, hash)] = (struct node_pods_name){.pod = pod};
 }
 
 /* Who is added last is found first. */
@@ -116,7 +116,7 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 		const struct pod *pod = node_pods->by_id[at];
 		bool is_alive = !pod_is_over(pod) && !pod_is_deleting(pod);
 
-		if (!view_equal(pod_config_hash(pod), hash))
+		if (pod == found || !view_equal(pod_config_hash(pod), hash))
 			continue;
 		if (!found || is_alive)
 			found = pod;

@@ -5,7 +5,7 @@
 
 struct previous_index_item {
 	struct view uid, container, namespace, name;
-	const struct device *device; /* NULL: HAMi's ID named it, and it may never have been there */
+	const struct device *device; /* NULL: by HAMi's ID, so it may have been another */
 	bool is_known;               /* the API server knew the pod */
 };
 
@@ -59,9 +59,10 @@ static void add_device(struct previous_index *index, const struct device *device
 	for (uint32_t i = 0; i < previous->n_tenants; i++) {
 		const struct attribution_tenant *t = previous->tenants[i].published;
 		bool is_placeholder = previous->tenants[i].placeholder == PLACEHOLDER_HAMI;
+		bool is_known = !previous->tenants[i].is_unknown;
 		add(index, (struct previous_index_item){
 				   t->pod_uid, t->container, t->pod_namespace, t->pod_name,
-				   is_placeholder ? NULL : device, !previous->tenants[i].is_unknown});
+				   is_placeholder ? NULL : device, is_known});
 	}
 	for (uint32_t i = 0; i < recent.count; i++) {
 		const struct attribution_past_tenant *t =

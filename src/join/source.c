@@ -26,8 +26,8 @@ static int64_t settles_in(const struct join_input *input)
 }
 
 /*
- * The kubelet's restart since which a List was complete. Such a List was the kubelet's whole memory:
- * a later one that lacks a pod (one that was just bound, say) is not short.
+ * The kubelet's restart since which a List was complete. Such a List was the kubelet's whole
+ * memory: a later one that lacks a pod (one that was just bound, say) is not short.
  */
 static int64_t find_settled_restart(const struct join_input *input, bool is_list_complete)
 {

@@ -19,8 +19,7 @@ enum source_state {
 struct source {
 	enum source_state checkpoint;
 	enum source_state pod_resources;
-	bool is_settling; /* the kubelet restarted lately, and no List was complete since: whatever */
-			  /* the List is, it may be short */
+	bool is_settling;        /* the kubelet restarted lately, and no List was complete since */
 	bool is_list_complete;   /* a List just read names every active pod that it must name */
 	int64_t settled_restart; /* for the next join, see join/join.h */
 	int64_t settles_in_ms;   /* -1: is not settling */
