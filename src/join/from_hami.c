@@ -3,9 +3,9 @@
 /*
  * Which parts the annotation has differs from release to release, but not how HAMi's plugin reads
  * them. It does not learn for which container the kubelet asks, and gives the first part that is
- * not empty and that it has not given yet. The kubelet asks for the init containers first, then for the
- * main ones, each in the order of the pod, and only for those that request something. So the n-th
- * part that is not empty is that of the n-th container that holds IDs of HAMi's.
+ * not empty and that it has not given yet. The kubelet asks for the init containers first, then for
+ * the main ones, each in the order of the pod, and only for those that request something. So the
+ * n-th part that is not empty is that of the n-th container that holds IDs of HAMi's.
  *
  * Where these are not as many, not all holders are known (the List has no init containers), or
  * somebody has edited the annotation. Then it is read by position if it has a part for each
