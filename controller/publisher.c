@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/sbuf.h"
 #include "controller/question.h"
-#include "join/by_name.h"
+#include "join/join.h"
 #include "schema/attribution_doc.h"
 #include "wire/jout.h"
 
@@ -511,7 +511,7 @@ static bool has_witness(const struct attribution_tenant *tenant, struct view nam
 
 static bool is_doubtful(const struct join_device *device, const struct attribution_tenant *tenant)
 {
-	return by_name_is(device, tenant) && tenant->pod_uid.len > 0 &&
+	return join_is_by_name(device, tenant) && tenant->pod_uid.len > 0 &&
 	       question_is_name(tenant->pod_namespace) && question_is_name(tenant->pod_name);
 }
 
@@ -526,7 +526,7 @@ static bool is_asked_for(const struct join_device *device, uint32_t n, struct vi
 	return false;
 }
 
-/* While what is known of pods is old by_name_hold_back() has seen to it. */
+/* While what is known of pods is old the holders are those that are published. */
 static int ask_for_pods(struct write *write, const struct join_device *device, struct error *err)
 {
 	for (uint32_t i = 0;

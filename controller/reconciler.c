@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "join/gather.h"
+#include "schema/attribution_doc.h"
 
 /*
  * One key is one node. A node is taken from the queue, joined, and stays taken until its writes
@@ -165,6 +166,7 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	await_events(reconciler, node_name, input.report);
 	input.limits = &reconciler->config.limits;
 	input.now_wall_ms = clock_wall_ms();
+	input.is_same = attribution_doc_is_same;
 	if (join_node(&input, &reconciler->arena, ret, err) < 0)
 		return -1;
 	return inventory_keep_recall(inventory, node_name, &(struct recall){
@@ -192,12 +194,14 @@ static void count(struct reconciler *reconciler, struct view node_name,
 			.ids = result->ids_unknown,
 			.devices = result->devices_refused,
 			.objects = result->objects_left_out,
+			.debounced = result->debounced_left_out,
 		});
 
 	reconciler->counters.claims_refused += new.claims;
 	reconciler->counters.ids_unknown += new.ids;
 	reconciler->counters.devices_refused += new.devices;
 	reconciler->counters.objects_left_out += new.objects;
+	reconciler->counters.debounced_left_out += new.debounced;
 	if (new.devices > 0)
 		LOG_WARN("Too many objects of one node: no more are created", LOG_TEXT("node", node_name),
 			 LOG_I64("refused", result->devices_refused));

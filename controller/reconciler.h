@@ -54,6 +54,7 @@ void reconciler_wake(struct reconciler *reconciler);
 /* Rise only, but for depth. */
 struct reconciler_counters {
 	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused, objects_left_out;
+	uint64_t debounced_left_out;
 	uint64_t depth;
 	struct workqueue_counters queue;
 	struct publisher_counters writes;

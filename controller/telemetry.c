@@ -118,6 +118,7 @@ static void collect_reconciler(struct telemetry *telemetry)
 	carry(telemetry, METRICS_IDS_UNKNOWN, 0, counters.ids_unknown);
 	carry(telemetry, METRICS_DEVICES_REFUSED, 0, counters.devices_refused);
 	carry(telemetry, METRICS_OBJECTS_LEFT_OUT, 0, counters.objects_left_out);
+	carry(telemetry, METRICS_DEBOUNCED_LEFT_OUT, 0, counters.debounced_left_out);
 }
 
 static void collect_client(struct telemetry *telemetry)

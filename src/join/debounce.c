@@ -2,30 +2,19 @@
 
 /*
  * A hash table with open addressing, never more than half full: a report can have many thousand
- * facts, and each is looked up once a join. Of a key alone it must be known whose room it takes: its
- * last bits tell whether it is a user, and of which device.
+ * facts, and each is looked up once a join.
  */
 
 #include "join/debounce.h"
 
 #include <assert.h>
 
-#include "base/limits.h"
-
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 #define USER UINT64_C(1)
 #define OF_DEVICE UINT64_C(0xffffffff) /* USER and a hash of the device */
 
-_Static_assert(LIMIT_REPORT_DEVICES <= DEBOUNCE_MAX_USERS, "each device has room for a user");
-
-/* The room that users of a device take. */
-struct share {
-	uint64_t of;
-	size_t n;
-};
-
 struct slot {
-	struct recall_debounced doubt;
+	struct recall_debounced known;
 	bool is_used;
 	bool is_seen;
 };
@@ -34,12 +23,11 @@ struct debounce {
 	const struct join_input *input;
 	bool is_silent; /* the node is: nothing new starts */
 	bool is_hearing_awaited;
-	bool is_short;           /* a user found no room */
-	int64_t again_in_ms;     /* -1: nothing waits for time alone */
-	struct slot *slots;      /* n_max of them are used at most */
+	int64_t again_in_ms;           /* -1: nothing waits for time alone */
+	struct slot *slots;            /* n_max of them are used at most */
 	struct recall_debounced *seen; /* n_max */
-	struct share *shares;    /* n_max of them are used at most, and one more is there */
-	size_t n_slots, n_max, n, n_seen, n_users, n_shares, max_share;
+	size_t n_slots, n_max, n, n_seen;
+	uint32_t n_left_out;
 };
 
 /* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/); the length parts the texts. */
@@ -57,136 +45,106 @@ static uint64_t add_text(uint64_t hash, struct view text)
 	return add_bytes(hash, text.ptr, text.len);
 }
 
-static uint64_t key_of(const struct debounce_subject *fact)
+static uint64_t key_of(const struct debounce_subject *subject)
 {
-	unsigned char kind = (unsigned char)fact->kind;
+	unsigned char kind = (unsigned char)subject->kind;
 	uint64_t hash = add_bytes(FNV_BASIS, &kind, 1);
-	hash = add_text(hash, fact->device);
-	hash = add_text(hash, fact->pod_uid);
-	hash = add_text(hash, fact->subject);
-	if (fact->kind != DEBOUNCE_USER)
+	hash = add_text(hash, subject->device);
+	hash = add_text(hash, subject->pod_uid);
+	hash = add_text(hash, subject->subject);
+	if (subject->kind != DEBOUNCE_USER)
 		return hash & ~USER;
-	return (hash & ~OF_DEVICE) | (add_text(FNV_BASIS, fact->device) & OF_DEVICE) | USER;
+	return (hash & ~OF_DEVICE) | (add_text(FNV_BASIS, subject->device) & OF_DEVICE) | USER;
 }
 
 /* The slot of the key, or the free one where it belongs. */
-static struct slot *find(struct debounce *book, uint64_t key)
+static struct slot *find(struct debounce *debounce, uint64_t key)
 {
-	size_t i = key % book->n_slots;
-	assert(book->n < book->n_slots); /* a free one ends the walk */
-	while (book->slots[i].is_used && book->slots[i].doubt.key != key)
-		i = (i + 1) % book->n_slots;
-	return &book->slots[i];
-}
-
-/* That of the key's device, or the free one. */
-static struct share *find_share(const struct debounce *book, uint64_t key)
-{
-	size_t i = 0;
-	while (i < book->n_shares && book->shares[i].of != (key & OF_DEVICE))
-		i++;
-	return &book->shares[i];
-}
-
-static bool take_users_room(struct debounce *book, uint64_t key)
-{
-	struct share *share = find_share(book, key);
-	bool is_new = share == &book->shares[book->n_shares];
-
-	assert((key & USER) && book->n_shares <= book->n_users && book->n_users <= book->n);
-	assert(book->n < book->n_max);
-	if (book->n_users == DEBOUNCE_MAX_USERS || (!is_new && share->n == book->max_share))
-		return false;
-	if (is_new)
-		book->shares[book->n_shares++] = (struct share){.of = key & OF_DEVICE};
-	share->n++;
-	book->n_users++;
-	return true;
+	size_t i = key % debounce->n_slots;
+	assert(debounce->n < debounce->n_slots); /* a free one ends the walk */
+	while (debounce->slots[i].is_used && debounce->slots[i].known.key != key)
+		i = (i + 1) % debounce->n_slots;
+	return &debounce->slots[i];
 }
 
 /* NULL: there is no room. */
-static struct slot *add(struct debounce *book, struct recall_debounced doubt)
+static struct slot *add(struct debounce *debounce, struct recall_debounced known)
 {
-	struct slot *slot = find(book, doubt.key);
+	struct slot *slot = find(debounce, known.key);
 	if (slot->is_used)
 		return slot;
-	if (book->n == book->n_max || ((doubt.key & USER) && !take_users_room(book, doubt.key)))
+	if (debounce->n == debounce->n_max)
 		return NULL;
-	book->n++;
-	assert(book->n <= book->n_max);
-	*slot = (struct slot){.doubt = doubt, .is_used = true};
+	debounce->n++;
+	*slot = (struct slot){.known = known, .is_used = true};
 	return slot;
 }
 
-int debounce_open(const struct join_input *input, size_t n_facts, struct arena *arena,
-	       struct debounce **ret_book, struct error *err)
+int debounce_open(const struct join_input *input, size_t n_subjects, struct arena *arena,
+		  struct debounce **ret_debounce, struct error *err)
 {
-	struct debounce *book = arena_alloc(arena, 1, sizeof(*book));
-	size_t n_max = input->n_doubts + n_facts;
-	size_t n_devices = input->report ? input->report->devices.count : 0;
+	struct debounce *debounce = arena_alloc(arena, 1, sizeof(*debounce));
+	size_t n_max = input->n_doubts + n_subjects;
 
-	if (!book)
+	if (!debounce)
 		return error_no_memory(err);
-	*book = (struct debounce){
+	*debounce = (struct debounce){
 		.input = input,
 		.is_silent = input->report &&
 			     input->report_age_ms >= input->limits->report_stale_ms,
 		.again_in_ms = -1,
 		.n_max = n_max < DEBOUNCE_MAX ? n_max : DEBOUNCE_MAX,
-		.max_share = DEBOUNCE_MAX_USERS / (n_devices > 0 ? n_devices : 1),
 	};
-	book->n_slots = 2 * book->n_max + 1;
-	book->slots = arena_alloc(arena, book->n_slots, sizeof(*book->slots));
-	book->seen = arena_alloc(arena, book->n_max, sizeof(*book->seen));
-	book->shares = arena_alloc(arena, book->n_max + 1, sizeof(*book->shares));
-	if (!book->slots || !book->seen || !book->shares)
+	debounce->n_slots = 2 * debounce->n_max + 1;
+	debounce->slots = arena_alloc(arena, debounce->n_slots, sizeof(*debounce->slots));
+	debounce->seen = arena_alloc(arena, debounce->n_max, sizeof(*debounce->seen));
+	if (!debounce->slots || !debounce->seen)
 		return error_no_memory(err);
 	for (size_t i = 0; i < input->n_doubts; i++)
-		(void)add(book, input->doubts[i]);
-	*ret_book = book;
+		(void)add(debounce, input->doubts[i]);
+	*ret_debounce = debounce;
 	return 0;
 }
 
-static void wait_for(struct debounce *book, int64_t ms)
+static void wait_for(struct debounce *debounce, int64_t ms)
 {
 	assert(ms >= 0);
-	if (book->again_in_ms < 0 || ms < book->again_in_ms)
-		book->again_in_ms = ms;
+	if (debounce->again_in_ms < 0 || ms < debounce->again_in_ms)
+		debounce->again_in_ms = ms;
 }
 
-static void see(struct debounce *book, struct slot *slot)
+static void see(struct debounce *debounce, struct slot *slot)
 {
-	assert(slot->is_used && (slot->is_seen || book->n_seen < book->n));
+	assert(slot->is_used && (slot->is_seen || debounce->n_seen < debounce->n));
 	if (!slot->is_seen)
-		book->seen[book->n_seen++] = slot->doubt;
+		debounce->seen[debounce->n_seen++] = slot->known;
 	slot->is_seen = true;
 }
 
-bool debounce_counts(struct debounce *book, const struct debounce_subject *fact)
+bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject)
 {
 	struct slot *slot;
 	int64_t left;
 
-	if (fact->is_published)
+	if (subject->is_published)
 		return true;
-	slot = add(book, (struct recall_debounced){.key = key_of(fact)});
-	if (slot)
-		see(book, slot);
-	if (book->is_silent)
-		return false;
+	slot = add(debounce, (struct recall_debounced){.key = key_of(subject)});
 	if (!slot) {
-		book->is_short |= fact->kind == DEBOUNCE_USER;
-		return fact->kind != DEBOUNCE_USER;
-	}
-	left = fact->waits_ms - slot->doubt.age_ms;
-	if (left > 0) {
-		wait_for(book, left);
+		debounce->n_left_out++;
 		return false;
 	}
-	if (!fact->is_unread &&
-	    (!fact->is_to_be_heard || left + book->input->report_age_ms <= 0))
+	see(debounce, slot);
+	if (debounce->is_silent)
+		return false;
+	left = subject->waits_ms - slot->known.age_ms;
+	if (left > 0) {
+		wait_for(debounce, left);
+		return false;
+	}
+	if (!subject->is_unread &&
+	    (!subject->is_to_be_heard || left + debounce->input->report_age_ms <= 0))
 		return true;
-	book->is_hearing_awaited = true;
+	debounce->is_hearing_awaited = true;
 	return false;
 }
 
@@ -198,16 +156,17 @@ int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 	return n_left_out + n_waiting < before ? n_left_out + n_waiting : before;
 }
 
-struct debounce_result debounce_close(const struct debounce *book)
+struct debounce_result debounce_close(const struct debounce *debounce)
 {
 	/* What is not seen any more leaves room to the next join. */
-	bool has_room_soon = book->is_short && book->n_seen < book->n;
+	bool has_room_soon = debounce->n_left_out > 0 && debounce->n_seen < debounce->n;
 
-	assert(book->n_seen <= book->n && book->n <= book->n_max);
+	assert(debounce->n_seen <= debounce->n && debounce->n <= debounce->n_max);
 	return (struct debounce_result){
-		.seen = book->seen,
-		.n_seen = book->n_seen,
-		.is_hearing_awaited = book->is_hearing_awaited,
-		.again_in_ms = has_room_soon ? 0 : book->again_in_ms,
+		.seen = debounce->seen,
+		.n_seen = debounce->n_seen,
+		.n_left_out = debounce->n_left_out,
+		.is_hearing_awaited = debounce->is_hearing_awaited,
+		.again_in_ms = has_room_soon ? 0 : debounce->again_in_ms,
 	};
 }

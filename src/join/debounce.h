@@ -2,28 +2,23 @@
 #pragma once
 
 /*
- * doubt - what is seen of a node and does not count yet. The kubelet, NVML and the API server are
+ * debounce - what is seen of a node and does not count yet. The kubelet, NVML and the API server are
  * not read at one instant, so what they say of each other is believed only when it has been seen
  * for a while, whatever else happens on the node meanwhile.
  *
- * A fact is known by a key. The join is given how long each has been seen, and says which of them
- * the next join must know; what is no longer seen is forgotten. What was published needs no key:
- * it stands in the status.
+ * A subject is known by a key. The join is given how long each has been seen, and says which of them
+ * the next join must know; what is no longer seen is forgotten. What was published needs no key: it
+ * stands in the status.
  *
  * Threads: any.
- * Limits:  DEBOUNCE_MAX facts, DEBOUNCE_MAX_USERS of them users, and of these as many of each device.
- *          A further user waits until there is room: anybody may start processes, and none counts
- *          that was not seen for its time, nor do those of one device hide those of another. Any
- *          other further fact counts at once: for these half of the book is kept, so that only what
- *          the node's own books say, and its pods that use claims, can fill it; and there is no
- *          number that would tell that more wait, so that what found no room would be denied for
- *          good. Two facts with one key, which takes luck or malice, are as old as the older.
+ * Limits:  DEBOUNCE_MAX subjects. A further one does not count, and is counted as left out, until
+ *          there is room. What the last join has said keeps its room. Two subjects with one key,
+ *          which takes luck or malice, are as old as the older.
  */
 
 #include "join/input.h"
 
 #define DEBOUNCE_MAX 512u
-#define DEBOUNCE_MAX_USERS (DEBOUNCE_MAX / 2)
 
 enum debounce_kind {
 	DEBOUNCE_DISAGREEMENT,
@@ -48,26 +43,24 @@ struct debounce_subject {
 struct debounce; /* opaque */
 
 /*
- * Makes the book of one join in which there are n_facts at most; a further one finds no room. It
- * lies in arena and borrows input. Fails with ERROR_NO_MEMORY.
+ * Makes the debounce of one join in which n_subjects are seen at most; a further one finds no room.
+ * It lies in arena and borrows input. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int debounce_open(const struct join_input *input, size_t n_facts, struct arena *arena,
-			struct debounce **ret_book, struct error *err);
-/*
- * Says that the fact is seen. True when it counts. A node that is silent starts nothing new. What
- * the last join has said keeps its room.
- */
-bool debounce_counts(struct debounce *book, const struct debounce_subject *fact);
+MUST_USE int debounce_open(const struct join_input *input, size_t n_subjects, struct arena *arena,
+			   struct debounce **ret_debounce, struct error *err);
+/* Says that the subject is seen. True when it counts. A node that is silent starts nothing new. */
+bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject);
 /*
  * How many are left out of a list for which that many were too many, n_waiting wait, and so many
  * were left out before: who was left out is not known by name, and may be one of those that wait.
  */
 int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before);
-/* What the book says at the end; it lies in the book's arena. */
+/* What the next join must know, at the end of this one; it lies in the arena. */
 struct debounce_result {
-	const struct recall_debounced *seen; /* that the next join must know, what is waited for included */
+	const struct recall_debounced *seen;
 	size_t n_seen;
+	uint32_t n_left_out;     /* found no room, as often as they were seen */
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
 	int64_t again_in_ms;     /* time alone may change it then; -1: it does not */
 };
-struct debounce_result debounce_close(const struct debounce *book);
+struct debounce_result debounce_close(const struct debounce *debounce);

@@ -148,7 +148,8 @@ static int collect_stays(struct judge *judge, struct error *err)
 	if (!judge->stays)
 		return error_no_memory(err);
 	add_tenants(judge, listed, true);
-	for (size_t i = 0; i < n_facts; i++)
+	/* While pods are old, facts are no more than what may be published later. */
+	for (size_t i = 0; i < n_facts && judge->facts->input->pods_age == JOIN_PODS_CURRENT; i++)
 		if (!facts[i].is_hami)
 			add_stay(judge, facts[i].owner->pod_uid, 0, INT64_MAX);
 	add_tenants(judge, published, false);

@@ -113,4 +113,6 @@ struct join_input {
 	const struct intent *intent;
 	const struct join_limits *limits;
 	int64_t now_wall_ms;
+	/* True when both statuses say the same to a reader; NULL: each is written. */
+	bool (*is_same)(const struct attribution_status *a, const struct attribution_status *b);
 };

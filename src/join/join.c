@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One join is: which devices (devices), who holds what by the kubelet's books (holding), which slots
- * there are (slots); and then for each device its tenants, its sharing, its layout, its health and
- * its conditions, each in a module of its own. What is decided here is whether this node may speak
- * for a device at all, and whether anything is to be written.
- *
- * Without any report since the start nothing is known that is newer than what was published, but
- * for what the API server says of pods: the published status stays, tenancies may end, and others
- * begin. When none comes there is no agent: what the API server says is all there is then, and the
- * status says so.
+ * One join reads the input (devices, facts, slots), and then, for each device: may this node speak for
+ * it; its status (join/stages.h); and whether anything is to be written. When no report has come since
+ * the start there is no agent, and the status says so.
  */
 
 #include "join/join.h"
@@ -18,29 +12,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "join/by_name.h"
 #include "join/claimant.h"
-#include "join/condition.h"
-#include "join/debounce.h"
-#include "join/health.h"
-#include "join/layout.h"
-#include "join/overlap.h"
-#include "join/sharing.h"
-#include "join/tenants.h"
-#include "join/unplaced.h"
-#include "join/users.h"
-#include "model/status_equal.h"
-
-/* What is found out about one device. */
-struct findings {
-	struct tenants tenants;
-	struct disagreements disagreements;
-	struct unplaced unplaced;
-	struct view overlap;
-	struct users users;
-	struct sharing sharing;
-	struct health health;
-};
+#include "join/stages.h"
 
 struct joiner {
 	const struct join_input *input;
@@ -48,11 +21,11 @@ struct joiner {
 	struct devices devices;
 	struct facts facts;
 	struct slots slots;
-	struct debounce *doubts;
+	struct debounce *debounce;
 	struct join_result *result;
 	bool is_fresh;     /* the last report is recent */
 	bool is_unread;    /* claims that a pod uses cannot be read */
-	bool is_agentless; /* there is none, and there has been time for one */
+	bool is_agentless; /* there is no report, and there has been time for one */
 	size_t n_objects;  /* that the node has, or will have by this result */
 };
 
@@ -77,225 +50,6 @@ static int64_t duplicate_in(const struct joiner *joiner, const struct device *de
 static bool is_duplicate(const struct joiner *joiner, const struct device *device)
 {
 	return devices_is_claimed_elsewhere(joiner->input, device) && duplicate_in(joiner, device) == 0;
-}
-
-/* What is published of one device */
-
-static int intent_of(const struct join_input *input)
-{
-	const struct intent *intent = input->intent;
-	return intent && intent->known && intent->n_policies == 0 ? ATTRIBUTION_INTENT_UNMANAGED
-								  : ATTRIBUTION_INTENT_UNKNOWN;
-}
-
-static int scope_of(int mode)
-{
-	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED
-		       ? ATTRIBUTION_SCOPE_PARTITION
-		       : ATTRIBUTION_SCOPE_DEVICE;
-}
-
-static int64_t generation_of(const struct device *device)
-{
-	return device->object ? device->object->object->generation : 1;
-}
-
-static void set_holders(const struct findings *findings, struct attribution_status *status)
-{
-	status->tenants = findings->tenants.listed;
-	status->tenant_count = findings->tenants.count;
-	status->tenants_left_out = findings->tenants.left_out;
-	status->tenant_summary = findings->tenants.summary;
-	status->recent_tenants = findings->tenants.recent;
-	status->source_disagreement = findings->disagreements.listed;
-	status->source_disagreement_left_out = findings->disagreements.left_out;
-	status->unplaced_tenants = findings->unplaced.listed;
-	status->unplaced_tenants_left_out = findings->unplaced.left_out;
-	status->unallocated_users = findings->users.listed;
-	status->unallocated_users_left_out = findings->users.left_out;
-	status->unknown_processes = findings->users.unknown;
-}
-
-static int find_tenants(struct joiner *joiner, size_t index, struct findings *findings,
-			struct error *err)
-{
-	const struct tenants_ask ask = {&joiner->facts, index, joiner->doubts, joiner->arena};
-	return tenants_find(&ask, &findings->tenants, &findings->disagreements, err);
-}
-
-/* What else is said of those who hold the device, once its tenants are found. */
-static int find_holders(struct joiner *joiner, size_t index, int mode, struct findings *findings,
-			struct error *err)
-{
-	const struct facts *facts = &joiner->facts;
-	const struct attribution_status *published = devices_published(
-		&joiner->devices.devices[index]);
-
-	if (unplaced_list(facts, published, joiner->doubts, joiner->arena, &findings->unplaced,
-			  err) < 0 ||
-	    users_find(&(struct users_device){facts, index, mode, &findings->tenants},
-		       joiner->doubts, joiner->arena, &findings->users, err) < 0)
-		return -1;
-	joiner->result->claims_refused += findings->users.refused;
-	unplaced_note_odd(facts, index, &findings->unplaced);
-	look_again_in(joiner, findings->tenants.again_in_ms);
-	return 0;
-}
-
-/* How the device is shared and cut. */
-static int compute_layout(struct joiner *joiner, size_t index, struct findings *findings,
-			  struct attribution_status *status, struct error *err)
-{
-	const struct subject subject = slots_subject(&joiner->facts, &joiner->slots, index,
-						     joiner->arena);
-	if (sharing_conclude(&subject, &findings->tenants, &findings->sharing, err) < 0 ||
-	    sharing_write(&findings->sharing, joiner->arena, &status->sharing, err) < 0 ||
-	    layout_describe(&subject, &status->device, err) < 0 ||
-	    layout_partition(&subject, &status->partitions, err) < 0)
-		return -1;
-	return layout_count(&subject, &findings->tenants, &status->slots, err);
-}
-
-static bool are_claims_old(const struct joiner *joiner, size_t index)
-{
-	return joiner->input->grants_denied && claimant_is_sliced(&joiner->facts, index);
-}
-
-static int compute_conditions(struct joiner *joiner, size_t index, const struct findings *findings,
-			      struct attribution_status *status, struct error *err)
-{
-	const struct device *device = &joiner->devices.devices[index];
-	const struct condition_facts facts = {
-		.is_fresh = joiner->is_fresh,
-		.is_agentless = !joiner->input->report,
-		.is_settling = joiner->facts.is_settling,
-		.is_duplicate = is_duplicate(joiner, device),
-		.is_nameless = claimant_is_nameless(joiner->input, device),
-		.is_unread = joiner->is_unread && sharing_is_without_ids(findings->sharing.evidence),
-		.are_claims_old = are_claims_old(joiner, index),
-		.pods_age = joiner->input->pods_age,
-		.is_book_readable = joiner->facts.list == BOOK_OK ||
-				    joiner->facts.checkpoint == BOOK_OK,
-		.sources = joiner->input->report ? &joiner->input->report->sources : NULL,
-		.tenants = &findings->tenants,
-		.health = &findings->health,
-		.disagreements = &findings->disagreements,
-		.unplaced = &findings->unplaced,
-		.overlap = findings->overlap,
-		.intent = status->intent.state,
-	};
-	return condition_make(&facts, devices_published(device), status->observed_generation,
-			      joiner->input->now_wall_ms, joiner->arena, &status->conditions, err);
-}
-
-static struct attribution_report report_of(const struct report *report)
-{
-	if (!report)
-		return (struct attribution_report){0};
-	return (struct attribution_report){
-		.boot_id = report->boot_id,
-		.instance = report->instance,
-		.sequence = report->sequence,
-		.observed_at = report->observed_at,
-	};
-}
-
-/* From a report, however old: what it says is the last that is known; or from the API server only. */
-static int compute_status(struct joiner *joiner, size_t index, struct attribution_status *status,
-			  struct error *err)
-{
-	const struct device *device = &joiner->devices.devices[index];
-	struct findings findings;
-
-	*status = (struct attribution_status){
-		.observed_generation = generation_of(device),
-		.node_name = joiner->input->node_name,
-		.report = report_of(joiner->input->report),
-		.intent = {.state = intent_of(joiner->input)},
-	};
-	if (find_tenants(joiner, index, &findings, err) < 0 ||
-	    compute_layout(joiner, index, &findings, status, err) < 0 ||
-	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
-	    health_judge(&(struct health_device){&joiner->facts, &joiner->slots, index,
-						 &findings.tenants},
-			 joiner->arena, &findings.health, err) < 0 ||
-	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
-			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
-			 err) < 0)
-		return -1;
-	set_holders(&findings, status);
-	status->activity = (struct attribution_activity_state){
-		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
-	status->health = findings.health.state;
-	return compute_conditions(joiner, index, &findings, status, err);
-}
-
-/* Of whom the API server never knew, it cannot tell. */
-static bool is_gone(const struct node_pods *node_pods, const struct attribution_unplaced *unplaced)
-{
-	const struct pod *pod = node_pods_find_uid(node_pods, unplaced->pod_uid);
-	return pod ? pod_is_over(pod) : unplaced->pod_name.len > 0;
-}
-
-static int carry_unplaced(struct joiner *joiner, const struct attribution_status *published,
-			  struct unplaced *ret_unplaced, struct error *err)
-{
-	const struct array before = published->unplaced_tenants;
-	struct attribution_unplaced *kept = arena_alloc(joiner->arena, before.count, sizeof(*kept));
-	uint32_t n = 0;
-
-	if (!kept)
-		return error_no_memory(err);
-	for (uint32_t i = 0; i < before.count; i++) {
-		kept[n] = *ARRAY_AT(before, struct attribution_unplaced, i);
-		n += !is_gone(&joiner->facts.node_pods, &kept[n]);
-	}
-	*ret_unplaced = (struct unplaced){
-		.listed = {n > 0 ? kept : NULL, n, true},
-		.left_out = published->unplaced_tenants_left_out,
-	};
-	return 0;
-}
-
-/* Without a report yet: what was published, but for those that the API server knows of. */
-static int carry_status(struct joiner *joiner, size_t index, struct attribution_status *status,
-			struct error *err)
-{
-	const struct device *device = &joiner->devices.devices[index];
-	const struct attribution_status *published = devices_published(device);
-	const struct subject subject = slots_subject(&joiner->facts, &joiner->slots, index,
-						     joiner->arena);
-	struct findings findings;
-
-	assert(published && !joiner->input->report);
-	*status = *published;
-	status->observed_generation = generation_of(device);
-	/* What is kept of claims goes by it. */
-	if (claimant_number(joiner->input, device) >= 0)
-		status->device.minor = claimant_number(joiner->input, device);
-	if (find_tenants(joiner, index, &findings, err) < 0 ||
-	    find_holders(joiner, index, status->sharing.mode, &findings, err) < 0 ||
-	    layout_count(&subject, &findings.tenants, &status->slots, err) < 0 ||
-	    overlap_find(&joiner->facts, (struct overlap_device){index, status},
-			 &findings.tenants, joiner->doubts, joiner->arena, &findings.overlap,
-			 err) < 0 ||
-	    carry_unplaced(joiner, published, &findings.unplaced, err) < 0)
-		return -1;
-	set_holders(&findings, status);
-	return condition_carry(&(struct condition_facts){.is_fresh = joiner->is_fresh,
-							 .are_claims_old = are_claims_old(joiner, index),
-							 .is_unread = joiner->input->grants_unknown,
-							 .pods_age = joiner->input->pods_age,
-							 .overlap = findings.overlap,
-							 .unplaced = &findings.unplaced},
-			       published, status->observed_generation, joiner->input->now_wall_ms,
-			       joiner->arena, &status->conditions, err);
-}
-
-/* An agent has spoken of the device, if not since the start. */
-static bool is_to_be_carried(const struct joiner *joiner, const struct device *device)
-{
-	return !joiner->input->report && device->published && !device->published->is_agentless;
 }
 
 /* May this node speak for the device? */
@@ -409,6 +163,15 @@ static bool is_by_names(const struct facts *facts, size_t device)
 	return facts->list != BOOK_NONE && facts->checkpoint != BOOK_OK;
 }
 
+bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
+{
+	unsigned witnesses = wording_witnesses_of(tenant->witnesses);
+	bool is_listed = (witnesses & WITNESS_POD_RESOURCES) &&
+			 (device->is_by_names || !(witnesses & WITNESS_CHECKPOINT));
+	/* HAMi's annotation counts while the container holds an ID of HAMi's, as the List may tell. */
+	return is_listed || ((witnesses & WITNESS_HAMI) && device->is_by_names);
+}
+
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
 {
 	const struct device *device = &joiner->devices.devices[index];
@@ -418,7 +181,17 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 		.pods_age = joiner->input->pods_age,
 		.is_by_names = is_by_names(&joiner->facts, index),
 	};
-	int failed;
+	const struct stages_node node = {
+		.input = joiner->input,
+		.facts = &joiner->facts,
+		.slots = &joiner->slots,
+		.debounce = joiner->debounce,
+		.arena = joiner->arena,
+		.is_fresh = joiner->is_fresh,
+		.is_unread = joiner->is_unread,
+		.is_frozen = joiner->input->pods_age != JOIN_PODS_CURRENT,
+	};
+	struct stages_result made;
 
 	assert(index < joiner->devices.n_devices);
 	watch_others(joiner, device);
@@ -429,16 +202,16 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	}
 	if (is_refused(joiner, device))
 		return 0;
-	failed = is_to_be_carried(joiner, device)
-			 ? carry_status(joiner, index, &joined.status, err)
-			 : compute_status(joiner, index, &joined.status, err);
-	if (failed)
+	if (stages_run(&node, index, is_duplicate(joiner, device), &made, err) < 0)
 		return -1;
+	joined.status = made.status;
+	joiner->result->claims_refused += made.claims_refused;
+	look_again_in(joiner, made.again_in_ms);
 	joined.previous = device->object ? device->object->object : NULL;
-	by_name_hold_back(&joined);
 	if (joined.previous) {
 		joined.name = joined.previous->name;
-		if (status_equal(&joined.previous->status, &joined.status))
+		if (joiner->input->is_same &&
+		    joiner->input->is_same(&joined.previous->status, &joined.status))
 			joined.action = JOIN_KEEP;
 	} else if (make_name(joiner, device->uuid, &joined.name, err) < 0) {
 		return -1;
@@ -507,7 +280,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	joiner->is_unread = claimant_is_unread(&joiner->facts, joiner->doubts);
+	joiner->is_unread = claimant_is_unread(&joiner->facts, joiner->debounce);
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;
@@ -534,7 +307,7 @@ static int read_input(struct joiner *joiner, struct error *err)
 	    facts_read(joiner->input, &joiner->devices, joiner->arena, &joiner->facts, err) <
 		    0 ||
 	    slots_collect(&joiner->facts, joiner->arena, &joiner->slots, err) < 0 ||
-	    debounce_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->doubts, err) < 0)
+	    debounce_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->debounce, err) < 0)
 		return -1;
 	joiner->result->devices = arena_alloc(joiner->arena, joiner->devices.n_devices,
 					      sizeof(*joiner->result->devices));
@@ -564,6 +337,7 @@ static void set_debounced(struct joiner *joiner, struct debounce_result debounce
 {
 	joiner->result->doubts = debounced.seen;
 	joiner->result->n_doubts = debounced.n_seen;
+	joiner->result->debounced_left_out = debounced.n_left_out;
 	joiner->result->is_hearing_awaited = debounced.is_hearing_awaited;
 	look_again_in(joiner, debounced.again_in_ms);
 }
@@ -593,7 +367,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
-	set_debounced(&joiner, debounce_close(joiner.doubts));
+	set_debounced(&joiner, debounce_close(joiner.debounce));
 	result.is_hearing_awaited |= joiner.facts.awaits_list;
 	*ret_result = result;
 	return 0;

@@ -50,6 +50,7 @@ struct join_result {
 	uint32_t devices_refused; /* got no object: the node has too many */
 	uint32_t objects_left_out; /* of other nodes, not looked at: too many of them are named */
 	bool is_buried;           /* the node is gone: its report will not be asked for again */
+	uint32_t debounced_left_out; /* what is seen and found no room: it does not count (join/debounce.h) */
 };
 
 /*
@@ -58,3 +59,8 @@ struct join_result {
  */
 MUST_USE int join_node(const struct join_input *input, struct arena *arena,
 		       struct join_result *ret_result, struct error *err);
+/*
+ * True when a name alone speaks for the tenant: another pod may have that name by now. Before such a
+ * one is published the API server is asked, unless pods_age says that the holders are frozen.
+ */
+bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant);

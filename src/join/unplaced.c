@@ -5,27 +5,37 @@
 
 #include "base/limits.h"
 
-static bool is_same_owner(const struct fact *a, const struct fact *b)
+/* The facts of one container. */
+struct group {
+	const struct fact *items;
+	size_t n;
+};
+
+static struct group next_group(const struct fact *items, size_t n_items)
 {
-	return a->owner->rank == b->owner->rank;
+	size_t n = 1;
+	assert(n_items > 0);
+	while (n < n_items && items[n].owner->rank == items->owner->rank)
+		n++;
+	return (struct group){items, n};
 }
 
-static int describe(const struct fact *group, size_t n_group, struct arena *arena,
-		    struct attribution_unplaced *ret, struct error *err)
+static int describe(struct group group, struct arena *arena, struct attribution_unplaced *ret,
+		    struct error *err)
 {
-	const struct holder *owner = group[0].owner;
-	uint32_t n = n_group < LIMIT_UNPLACED_IDS ? (uint32_t)n_group : LIMIT_UNPLACED_IDS;
+	const struct holder *owner = group.items->owner;
+	uint32_t n = group.n < LIMIT_UNPLACED_IDS ? (uint32_t)group.n : LIMIT_UNPLACED_IDS;
 	struct view *ids = arena_alloc(arena, n, sizeof(*ids));
 	if (!ids)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = group[i].id;
+		ids[i] = group.items[i].id;
 	*ret = (struct attribution_unplaced){
 		.pod_uid = owner->pod_uid,
 		.container = owner->container,
 		.resource = owner->resource,
 		.device_ids = {ids, n, true},
-		.device_ids_left_out = (int64_t)(n_group - n),
+		.device_ids_left_out = (int64_t)(group.n - n),
 	};
 	if (owner->pod) {
 		ret->pod_namespace = pod_namespace(owner->pod);
@@ -35,69 +45,85 @@ static int describe(const struct fact *group, size_t n_group, struct arena *aren
 }
 
 /* That a claim is gone, and its device another now, does not depend on when NVML is read. */
-static bool is_lost(const struct fact *group, size_t n_group)
+static bool is_lost(struct group group)
 {
-	for (size_t i = 0; i < n_group; i++) {
-		if (group[i].is_lost)
-			return true;
-	}
-	return false;
+	bool is_lost = false;
+	for (size_t i = 0; i < group.n; i++)
+		is_lost |= group.items[i].is_lost;
+	return is_lost;
 }
 
-static bool counts(const struct facts *facts, const struct attribution_status *published,
-		   const struct fact *group, size_t n_group, struct debounce *doubts)
+static const struct attribution_status *published_of(const struct stage *stage)
 {
-	const struct holder *owner = group[0].owner;
-	const struct debounce_subject fact = {
+	return devices_published(&stage->facts->devices->devices[stage->device]);
+}
+
+static bool counts(const struct stage *stage, struct group group)
+{
+	const struct attribution_status *published = published_of(stage);
+	const struct holder *owner = group.items->owner;
+	const struct debounce_subject subject = {
 		.kind = DEBOUNCE_UNPLACED,
 		.pod_uid = owner->pod_uid,
 		.subject = owner->container,
-		.waits_ms = facts->input->limits->disagreement_ms,
+		.waits_ms = stage->facts->input->limits->disagreement_ms,
 		.is_published = (published && attribution_is_unplaced(published, owner->pod_uid,
 								      owner->container)) ||
-				is_lost(group, n_group),
+				is_lost(group),
 	};
-	return debounce_counts(doubts, &fact);
+	return debounce_counts(stage->debounce, &subject);
 }
 
-int unplaced_list(const struct facts *facts, const struct attribution_status *published,
-		  struct debounce *doubts, struct arena *arena, struct unplaced *ret_unplaced,
-		  struct error *err)
+static int list(const struct stage *stage, struct attribution_unplaced *listed,
+		struct unplaced *result, struct error *err)
 {
-	const struct fact *items = facts->items + facts->n_placed;
-	size_t n_items = facts->n_items - facts->n_placed, n;
-	struct unplaced result = {0};
+	const struct attribution_status *published = published_of(stage);
+	const struct facts *facts = stage->facts;
 	int64_t n_waiting = 0;
-	assert(facts->n_placed <= facts->n_items);
-	struct attribution_unplaced *listed = arena_alloc(arena, LIMIT_UNPLACED_TENANTS,
-							  sizeof(*listed));
+	struct group group;
 
-	if (!listed)
-		return error_no_memory(err);
-	for (size_t first = 0; first < n_items; first += n) {
-		n = 1;
-		while (first + n < n_items && is_same_owner(&items[first], &items[first + n]))
-			n++;
-		if (!counts(facts, published, &items[first], n, doubts))
+	assert(facts->n_placed <= facts->n_items);
+	for (size_t at = facts->n_placed; at < facts->n_items; at += group.n) {
+		group = next_group(facts->items + at, facts->n_items - at);
+		if (!counts(stage, group))
 			n_waiting++;
-		else if (result.listed.count == LIMIT_UNPLACED_TENANTS)
-			result.left_out++;
-		else if (describe(&items[first], n, arena, &listed[result.listed.count++], err) < 0)
+		else if (result->listed.count == LIMIT_UNPLACED_TENANTS)
+			result->left_out++;
+		else if (describe(group, stage->arena, &listed[result->listed.count++], err) < 0)
 			return -1;
 	}
-	result.left_out = debounce_left_out(result.left_out, n_waiting,
-					 published ? published->unplaced_tenants_left_out : 0);
-	result.listed.items = result.listed.count > 0 ? listed : NULL;
-	result.listed.present = true;
-	assert(result.listed.count <= LIMIT_UNPLACED_TENANTS);
-	*ret_unplaced = result;
+	result->left_out = debounce_left_out(result->left_out, n_waiting,
+					     published ? published->unplaced_tenants_left_out : 0);
 	return 0;
 }
 
-void unplaced_note_odd(const struct facts *facts, size_t device, struct unplaced *unplaced)
+/* Of whom the API server never knew, it cannot tell. */
+static bool is_gone(const struct node_pods *node_pods, const struct attribution_unplaced *unplaced)
+{
+	const struct pod *pod = node_pods_find_uid(node_pods, unplaced->pod_uid);
+	return pod ? pod_is_over(pod) : unplaced->pod_name.len > 0;
+}
+
+static void keep(const struct stage *stage, struct attribution_unplaced *listed,
+		 struct unplaced *result)
+{
+	const struct attribution_status *published = published_of(stage);
+
+	assert(published);
+	for (uint32_t i = 0; i < published->unplaced_tenants.count &&
+			     result->listed.count < LIMIT_UNPLACED_TENANTS; i++) {
+		const struct attribution_unplaced *before =
+			ARRAY_AT(published->unplaced_tenants, struct attribution_unplaced, i);
+		if (!is_gone(&stage->facts->node_pods, before))
+			listed[result->listed.count++] = *before;
+	}
+	result->left_out = published->unplaced_tenants_left_out;
+}
+
+static void note_odd(const struct stage *stage, struct unplaced *unplaced)
 {
 	size_t n_items;
-	const struct fact *items = facts_of(facts, device, &n_items);
+	const struct fact *items = facts_of(stage->facts, stage->device, &n_items);
 
 	for (size_t i = 0; i < n_items; i++) {
 		if (!device_id_parse(items[i].id).is_odd)
@@ -105,4 +131,24 @@ void unplaced_note_odd(const struct facts *facts, size_t device, struct unplaced
 		if (unplaced->n_odd++ == 0 || view_compare(items[i].id, unplaced->odd_id) < 0)
 			unplaced->odd_id = items[i].id;
 	}
+}
+
+int unplaced_find(const struct stage *stage, struct unplaced *ret_unplaced, struct error *err)
+{
+	struct attribution_unplaced *listed = arena_alloc(stage->arena, LIMIT_UNPLACED_TENANTS,
+							  sizeof(*listed));
+	struct unplaced result = {0};
+
+	if (!listed)
+		return error_no_memory(err);
+	if (stage->is_awaited)
+		keep(stage, listed, &result);
+	else if (list(stage, listed, &result, err) < 0)
+		return -1;
+	assert(result.listed.count <= LIMIT_UNPLACED_TENANTS);
+	result.listed.items = result.listed.count > 0 ? listed : NULL;
+	result.listed.present = true;
+	note_odd(stage, &result);
+	*ret_unplaced = result;
+	return 0;
 }

@@ -7,19 +7,18 @@
  * them may be the one.
  *
  * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
- * seen for disagreement_ms (join/debounce.h); one that was published stays as long as it is there, and
- * one of whom the API server tells (a lost claim's) counts at once, also of a node that is silent.
- * Before the first report since the controller's start nobody new is listed.
+ * seen for disagreement_ms (join/debounce.h). One that was published stays as long as it is there.
+ * One of whom the API server tells (a lost claim's) counts at once, also of a node that is silent.
+ * While the first report is awaited those that are published stay, but for pods that are over.
  *
  * An ID that begins with a device's UUID is that device's, whatever follows; its holder is a tenant.
  * When what follows is of no known form nobody can say what share of the device that is.
  *
- * Threads: any.
+ * Threads: any; pure.
  * Limits:  LIMIT_UNPLACED_TENANTS holders, LIMIT_UNPLACED_IDS IDs each; the rest is counted.
  */
 
-#include "join/debounce.h"
-#include "join/facts.h"
+#include "join/stage.h"
 
 struct unplaced {
 	struct array listed; /* struct attribution_unplaced, by pod UID, container */
@@ -29,11 +28,8 @@ struct unplaced {
 };
 
 /*
- * Lists them; published is what a device of the node says of it, NULL for none. The result lies in
- * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
+ * Finds them, and the IDs of no known form that are held of the device. The result may borrow from
+ * what is given. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int unplaced_list(const struct facts *facts,
-			   const struct attribution_status *published, struct debounce *doubts,
-			   struct arena *arena, struct unplaced *ret_unplaced, struct error *err);
-/* Notes the IDs of no known form that are held of the device at that index of the devices. */
-void unplaced_note_odd(const struct facts *facts, size_t device, struct unplaced *unplaced);
+MUST_USE int unplaced_find(const struct stage *stage, struct unplaced *ret_unplaced,
+			   struct error *err);

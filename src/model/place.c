@@ -182,6 +182,7 @@ struct place_refusals place_note_refusals(struct place *place, struct place_refu
 		.ids = raise(&place->refused.ids, refused.ids),
 		.devices = raise(&place->refused.devices, refused.devices),
 		.objects = raise(&place->refused.objects, refused.objects),
+		.debounced = raise(&place->refused.debounced, refused.debounced),
 	};
 }
 

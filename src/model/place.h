@@ -26,6 +26,7 @@ struct place_refusals {
 	uint32_t ids;     /* device IDs that are no known device's */
 	uint32_t devices; /* got no object: the node has too many */
 	uint32_t objects; /* of other nodes, not looked at: too many of them are named */
+	uint32_t debounced; /* what was seen and found no room among what waits */
 };
 
 struct place {

@@ -156,9 +156,9 @@ static const struct jmap_row tenant_rows[] = {
 	{"standIn", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, stand_in),
 	 .limit = LIMIT_TEXT_WITNESS},
 	{"since", JMAP_TIME, 0, JMAP_AT(attribution_tenant, since)},
-	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_tenant, memory_mib),
+	{"memoryMiB", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_tenant, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
-	{"processes", JMAP_I64, 0, JMAP_AT(attribution_tenant, processes),
+	{"processes", JMAP_I64, JMAP_NEWS_IF_ANY, JMAP_AT(attribution_tenant, processes),
 	 .limit = LIMIT_NUMBER_COUNT},
 	{0},
 };
@@ -210,7 +210,7 @@ static const struct jmap_row user_rows[] = {
 	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_user, container),
 	 .limit = LIMIT_TEXT_LABEL},
 	{"process", JMAP_TEXT, 0, JMAP_AT(attribution_user, process), .limit = LIMIT_TEXT_PROCESS},
-	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_user, memory_mib),
+	{"memoryMiB", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_user, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
 	{"since", JMAP_TIME, 0, JMAP_AT(attribution_user, since)},
 	{0},
@@ -315,7 +315,8 @@ static const struct jmap_row status_rows[] = {
 	 .limit = INT64_MAX},
 	{"nodeName", JMAP_TEXT, 0, JMAP_AT(attribution_status, node_name),
 	 .limit = LIMIT_TEXT_NAME},
-	{"report", JMAP_OBJECT, 0, JMAP_AT(attribution_status, report), .rows = report_rows},
+	{"report", JMAP_OBJECT, JMAP_NO_NEWS, JMAP_AT(attribution_status, report),
+	 .rows = report_rows},
 	{"device", JMAP_OBJECT, 0, JMAP_AT(attribution_status, device), .rows = device_rows},
 	{"sharing", JMAP_OBJECT, 0, JMAP_AT(attribution_status, sharing), .rows = sharing_rows},
 	{"slots", JMAP_OBJECT, 0, JMAP_AT(attribution_status, slots), .rows = slots_rows},
@@ -345,8 +346,8 @@ static const struct jmap_row status_rows[] = {
 	 .element_size = sizeof(struct attribution_user)},
 	{"unallocatedUsersLeftOut", JMAP_I64, 0,
 	 JMAP_AT(attribution_status, unallocated_users_left_out), .limit = LIMIT_NUMBER_COUNT},
-	{"unknownProcesses", JMAP_I64, 0, JMAP_AT(attribution_status, unknown_processes),
-	 .limit = LIMIT_NUMBER_COUNT},
+	{"unknownProcesses", JMAP_I64, JMAP_NEWS_IF_ANY,
+	 JMAP_AT(attribution_status, unknown_processes), .limit = LIMIT_NUMBER_COUNT},
 	{"recentTenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, recent_tenants),
 	 .limit = LIMIT_RECENT_TENANTS, .rows = past_tenant_rows,
 	 .element_size = sizeof(struct attribution_past_tenant)},
@@ -464,6 +465,11 @@ void attribution_doc_encode_status(const struct attribution *object,
 	};
 	assert(object->resource_version.len > 0);
 	jmap_encode(document_rows, &document, buf);
+}
+
+bool attribution_doc_is_same(const struct attribution_status *a, const struct attribution_status *b)
+{
+	return !jmap_is_news(status_rows, a, b);
 }
 
 const struct jmap_row *attribution_doc_rows(void)

@@ -41,5 +41,13 @@ void attribution_doc_encode_new(const struct attribution *attribution, struct sb
 void attribution_doc_encode_status(const struct attribution *object,
 				   const struct attribution_status *status, struct sbuf *buf);
 
+/*
+ * True when both statuses say the same to a reader, so that nothing need be written. The memory that
+ * processes take, of tenants and of unallocated users, and how many processes there are where there
+ * are any, move all the time: a new figure alone is no news. Nor is which report a status was made
+ * from. An empty array is the same as an absent one.
+ */
+bool attribution_doc_is_same(const struct attribution_status *a, const struct attribution_status *b);
+
 /* The rows of spec and status, for the test that compares them with the schema. */
 const struct jmap_row *attribution_doc_rows(void);

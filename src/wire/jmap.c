@@ -560,23 +560,32 @@ void jmap_encode(const struct jmap_row *rows, const void *object, struct sbuf *b
 	encode_object(&out, rows, object);
 }
 
-static bool equal_arrays(const struct jmap_row *row, const struct array *a, const struct array *b)
+/* flags: those that are heeded, of JMAP_NO_NEWS and JMAP_NEWS_IF_ANY. */
+static bool equal(const struct jmap_row *rows, const void *a, const void *b, unsigned flags);
+
+static bool equal_arrays(const struct jmap_row *row, const struct array *a, const struct array *b,
+			 unsigned flags)
 {
 	if (a->count != b->count || (row->flags & JMAP_KEEP_ZERO && a->present != b->present))
 		return false;
 	for (uint32_t i = 0; i < a->count; i++) {
-		bool equal = row->type == JMAP_TEXTS
-				     ? view_equal(*ARRAY_AT(*a, struct view, i),
-						  *ARRAY_AT(*b, struct view, i))
-				     : jmap_equal(row->rows, (char *)a->items + i * row->element_size,
-						  (char *)b->items + i * row->element_size);
-		if (!equal)
+		bool is_same = row->type == JMAP_TEXTS
+				       ? view_equal(*ARRAY_AT(*a, struct view, i),
+						    *ARRAY_AT(*b, struct view, i))
+				       : equal(row->rows, (char *)a->items + i * row->element_size,
+					       (char *)b->items + i * row->element_size, flags);
+		if (!is_same)
 			return false;
 	}
 	return true;
 }
 
-static bool equal_values(const struct jmap_row *row, const void *a, const void *b)
+static bool equal_numbers(const struct jmap_row *row, int64_t a, int64_t b, unsigned flags)
+{
+	return a == b || (row->flags & flags & JMAP_NEWS_IF_ANY && a != 0 && b != 0);
+}
+
+static bool equal_values(const struct jmap_row *row, const void *a, const void *b, unsigned flags)
 {
 	const void *x = value_at(row, a), *y = value_at(row, b);
 	switch (row->type) {
@@ -584,7 +593,7 @@ static bool equal_values(const struct jmap_row *row, const void *a, const void *
 		return view_equal(*(const struct view *)x, *(const struct view *)y);
 	case JMAP_I64:
 	case JMAP_TIME:
-		return *(const int64_t *)x == *(const int64_t *)y;
+		return equal_numbers(row, *(const int64_t *)x, *(const int64_t *)y, flags);
 	case JMAP_BOOL:
 		return *(const bool *)x == *(const bool *)y;
 	case JMAP_TOGGLE:
@@ -592,20 +601,32 @@ static bool equal_values(const struct jmap_row *row, const void *a, const void *
 		return *(const int *)x == *(const int *)y;
 	case JMAP_ARRAY:
 	case JMAP_TEXTS:
-		return equal_arrays(row, x, y);
+		return equal_arrays(row, x, y, flags);
 	case JMAP_OBJECT:
 		break;
 	}
 	if (row->present_offset && is_present(row, a) != is_present(row, b))
 		return false;
-	return jmap_equal(row->rows, x, y);
+	return equal(row->rows, x, y, flags);
+}
+
+static bool equal(const struct jmap_row *rows, const void *a, const void *b, unsigned flags)
+{
+	unsigned passed_over = JMAP_DECODE_ONLY | (flags & JMAP_NO_NEWS);
+
+	for (const struct jmap_row *row = rows; row->key; row++) {
+		if (!(row->flags & passed_over) && !equal_values(row, a, b, flags))
+			return false;
+	}
+	return true;
 }
 
 bool jmap_equal(const struct jmap_row *rows, const void *a, const void *b)
 {
-	for (const struct jmap_row *row = rows; row->key; row++) {
-		if (!(row->flags & JMAP_DECODE_ONLY) && !equal_values(row, a, b))
-			return false;
-	}
-	return true;
+	return equal(rows, a, b, 0);
+}
+
+bool jmap_is_news(const struct jmap_row *rows, const void *a, const void *b)
+{
+	return !equal(rows, a, b, JMAP_NO_NEWS | JMAP_NEWS_IF_ANY);
 }

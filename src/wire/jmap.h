@@ -39,6 +39,8 @@ enum jmap_flag {
 	JMAP_KEEP_ZERO = 1u << 2,   /* encode 0, false, "" and empty arrays that are `present` */
 	JMAP_DECODE_ONLY = 1u << 3, /* never written */
 	JMAP_OR_MINUS_ONE = 1u << 4, /* JMAP_I64: absent is -1, and -1 is not written; 0 is */
+	JMAP_NO_NEWS = 1u << 5,      /* jmap_is_news(): a change of it is none */
+	JMAP_NEWS_IF_ANY = 1u << 6,  /* the same, JMAP_I64: but for a change from or to 0 */
 };
 
 struct jmap_row {
@@ -76,3 +78,5 @@ void jmap_encode(const struct jmap_row *rows, const void *object, struct sbuf *b
  * JMAP_DECODE_ONLY are not compared.
  */
 bool jmap_equal(const struct jmap_row *rows, const void *a, const void *b);
+/* True unless both are equal as by jmap_equal(), but for what JMAP_NO_NEWS and JMAP_NEWS_IF_ANY say. */
+bool jmap_is_news(const struct jmap_row *rows, const void *a, const void *b);

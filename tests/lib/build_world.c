@@ -8,6 +8,8 @@
 
 #include "lib/test_main.h"
 
+#include "schema/attribution_doc.h"
+
 #define ARENA_CAP (256u * 1024 * 1024)
 
 static void *make(struct build_world *world, size_t n, size_t size)
@@ -76,6 +78,7 @@ void build_world_init(struct build_world *world)
 		.intent = &world->intent,
 		.limits = &world->limits,
 		.now_wall_ms = BUILD_WORLD_NOW,
+		.is_same = attribution_doc_is_same,
 	};
 }
 

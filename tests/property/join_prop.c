@@ -20,7 +20,7 @@
 #include "join/gather.h"
 #include "join/facts.h"
 #include "model/device_id.h"
-#include "model/status_equal.h"
+#include "schema/attribution_doc.h"
 
 #ifndef N_WORLDS /* hack/mutate makes do with fewer */
 #define N_WORLDS 1500
@@ -701,7 +701,7 @@ static void check_before_and_after(void)
 		}
 		check_nobody_vanishes(&device->previous->status, &device->status);
 		assert_int_equal(device->action == JOIN_KEEP,
-				 status_equal(&device->previous->status, &device->status));
+				 attribution_doc_is_same(&device->previous->status, &device->status));
 	}
 }
 
@@ -763,7 +763,7 @@ static void check_order_does_not_matter(void)
 	for (size_t i = 0; i < first.n_devices; i++) {
 		assert_true(view_equal(first.devices[i].name, second->devices[i].name));
 		assert_int_equal(first.devices[i].action, second->devices[i].action);
-		assert_true(status_equal(&first.devices[i].status, &second->devices[i].status));
+		assert_true(attribution_doc_is_same(&first.devices[i].status, &second->devices[i].status));
 	}
 }
 
@@ -896,6 +896,7 @@ static enum join_action join_rival(struct rivalry *rivalry, unsigned n)
 				     &input, &err), 0);
 	input.limits = &limits;
 	input.now_wall_ms = BUILD_WORLD_NOW;
+	input.is_same = attribution_doc_is_same;
 	assert_int_equal(join_node(&input, &rivalry->arena, &result, &err), 0);
 	return result.n_devices > 0 ? result.devices[0].action : JOIN_KEEP;
 }

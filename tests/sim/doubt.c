@@ -84,6 +84,8 @@ static const struct {
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
 				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
+				   /* Nobody is known before pods may be read. */
+				   BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED) |
 				   BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
 			   SETTLING_WEARS_OFF_MS},
 	[NOT_FRESH] = {"the report is not fresh",

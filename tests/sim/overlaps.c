@@ -18,6 +18,11 @@ static bool is_holder(const struct world_pod *pod)
 	return pod->mirror_of < 0 && world.nodes[pod->node].mode != WORLD_HAMI;
 }
 
+static const struct condition *attributed(const struct attribution_status *status)
+{
+	return attribution_find_condition(status, VIEW("Attributed"));
+}
+
 /*
  * What the books have is told by IDs. Of a pod that they have forgotten only the unit is known: it
  * is given out twice when another one has been given the whole of it.
@@ -92,16 +97,17 @@ static bool is_unit(const char *id, int gpu)
 }
 
 /*
- * A tenant that no book has is known to have had the whole of what is not shared; which replica it
- * had is not known, nor whether what is no longer there was shared. Of two of them it is not known
- * whether they had it in a time when it was.
+ * Only what is seen now is said. Of a tenant that no book has, whom it was given to since is not: it
+ * is Unconfirmed, and where all is said to be well the unit must have no other holder.
  */
-static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other,
-			  int gpu, const char *id)
+static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other, int gpu,
+			  const char *id, const struct attribution_status *status)
 {
+	bool is_true = attributed(status) && attributed(status)->status == CONDITION_TRUE;
+
 	if (books_has(pod) && books_has(other))
 		return true;
-	return (books_has(pod) || books_has(other)) && is_unit(id, gpu);
+	return is_true && (books_has(pod) || books_has(other)) && is_unit(id, gpu);
 }
 
 /* The ID is the pod's; status: it must say so. */
@@ -114,7 +120,7 @@ static bool is_held_by_another(const struct world_pod *pod, const char *id, int 
 
 		if (other != pod && is_holder(other) &&
 		    holds(other, id, is_forgotten, gpu, since, status) &&
-		    (!status || is_to_be_said(pod, other, gpu, id)))
+		    (!status || is_to_be_said(pod, other, gpu, id, status)))
 			return true;
 	}
 	return false;
@@ -144,11 +150,6 @@ static bool find(int gpu, uint64_t since, const struct attribution_status *statu
 bool overlaps_are_there(int gpu, uint64_t since)
 {
 	return find(gpu, since, NULL);
-}
-
-static const struct condition *attributed(const struct attribution_status *status)
-{
-	return attribution_find_condition(status, VIEW("Attributed"));
 }
 
 bool overlaps_are_said(const struct attribution_status *status)

@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "lib/failing_malloc.h"
 #include "lib/golden.h"
-#include "model/status_equal.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 
@@ -166,7 +165,7 @@ static void assert_same_status(const struct attribution_status *a,
 			       const struct attribution_status *b)
 {
 	const struct attribution x = {.status = *a}, y = {.status = *b};
-	assert_true(status_equal(a, b));
+	assert_true(attribution_doc_is_same(a, b));
 	assert_true(jmap_equal(attribution_doc_rows(), &x, &y));
 }
 
@@ -302,7 +301,7 @@ static void an_empty_status_is_written_without_inventions(void **state)
 		    "\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"u-1\",\"resourceVersion\":\"7\"},"
 		    SPEC "}");
 	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
-	assert_true(status_equal(&read.status, &status));
+	assert_true(attribution_doc_is_same(&read.status, &status));
 }
 
 /* Elsewhere a zero is left out; of slots it is a statement. */
@@ -360,7 +359,7 @@ static void numbers_of_which_zero_says_nothing_are_left_out(void **state)
 		    "\"recentTenants\":[{\"container\":\"c\"}],\"activity\":{\"state\":\"Unknown\"},"
 		    "\"health\":{\"events\":[{\"meaning\":\"m\"}]}}}");
 	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
-	assert_true(status_equal(&read.status, &status));
+	assert_true(attribution_doc_is_same(&read.status, &status));
 }
 
 static void a_holder_of_whom_the_name_alone_is_known_has_no_uid(void **state)
@@ -388,7 +387,7 @@ static void no_tenants_and_unknown_tenants_are_told_apart(void **state)
 	assert_int_equal(none.status.tenant_count, 0);
 	assert_int_equal(unknown.status.tenant_count, -1);
 	assert_int_equal(unknown.status.slots.allocated, -1);
-	assert_false(status_equal(&none.status, &unknown.status));
+	assert_false(attribution_doc_is_same(&none.status, &unknown.status));
 }
 
 static void the_schemas_default_status_is_read(void **state)

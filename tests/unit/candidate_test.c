@@ -85,13 +85,6 @@ static void let_the_list_be_short_and_no_checkpoint_be_read(bool is_open)
 	world.report.kubelet_restarted_at = is_open ? world.report.observed_at - 1 : 0;
 }
 
-static void let_it_be_untold_while_pods_may_not_be_read(bool is_open)
-{
-	world.input.pods_age = is_open ? JOIN_PODS_STALE : JOIN_PODS_CURRENT;
-	if (is_open)
-		build_world_remove_pod(&world, "uid-b");
-}
-
 static void let_it_hold(bool is_open, struct view id)
 {
 	if (is_open) {
@@ -138,7 +131,6 @@ TEST(who_may_hold_the_device_is_no_user_of_it)
 		let_it_hold_an_unknown_device,
 		let_hami_choose_for_somebody_unknown,
 		let_hami_choose_for_somebody_unknown_by_an_unknown_device,
-		let_it_be_untold_while_pods_may_not_be_read,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
 		start();
@@ -194,11 +186,6 @@ static void let_one_claim_give_another_device_and_one_no_gpu(void)
 	build_world_grant(&world, "uid-b", "main", 0);
 }
 
-static void let_pods_be_read_no_more_that_are_known(void)
-{
-	world.input.pods_age = JOIN_PODS_DENIED;
-}
-
 static void let_hami_have_chosen_another_device_for_it(void)
 {
 	build_world_pod(&world,
@@ -220,7 +207,6 @@ TEST(what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open)
 		let_its_claim_be_of_no_gpu,
 		let_one_claim_give_another_device_and_one_no_gpu,
 		let_hami_have_chosen_another_device_for_it,
-		let_pods_be_read_no_more_that_are_known,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++) {
 		start();

@@ -205,189 +205,81 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 	}
 }
 
-static void one_beyond_the_bound_counts_at_once_unless_the_node_is_silent(void **state)
+static const char *name_of(unsigned n)
 {
-	(void)state;
-	char text[16];
-	begin();
-	for (unsigned i = 0; i < DEBOUNCE_MAX; i++) {
-		snprintf(text, sizeof(text), "%u", i);
-		assert_false(counts(text));
-	}
-	assert_true(counts("one more"));
-	assert_false(counts("0"));
-	end(999);
-	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
-	begin();
-	assert_true(counts("one more"));
-	for (unsigned i = 0; i < DEBOUNCE_MAX; i++) {
-		snprintf(text, sizeof(text), "%u", i);
-		assert_false(counts(text));
-	}
-	end(1);
-	assert_int_equal(result.again_in_ms, 1);
-	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
-	begin();
-	assert_true(counts("511"));
-	input.report_age_ms = limits.report_stale_ms;
-	begin();
-	assert_false(counts("one more"));
-}
-
-static bool user_counts(const char *device, unsigned n)
-{
-	char text[16];
-	struct debounce_subject fact;
+	static char text[16];
 	snprintf(text, sizeof(text), "%u", n);
-	fact = fact_of(view_from(text));
-	fact.kind = DEBOUNCE_USER;
-	fact.device = view_from(device);
-	return debounce_counts(book, &fact);
+	return text;
 }
 
-static unsigned count_users(const char *device, unsigned from, unsigned n)
-{
-	unsigned n_counting = 0;
-	for (unsigned i = from; i < from + n; i++)
-		n_counting += user_counts(device, i);
-	return n_counting;
-}
-
-static void users_take_half_of_the_book_and_a_further_one_waits_for_room(void **state)
+/* Of any kind; but what the last join has said keeps its room. */
+static void one_that_finds_no_room_does_not_count_and_is_counted(void **state)
 {
 	(void)state;
+	static const enum debounce_kind kinds[] = {DEBOUNCE_DISAGREEMENT, DEBOUNCE_UNPLACED,
+						   DEBOUNCE_USER,	  DEBOUNCE_UNKNOWN,
+						   DEBOUNCE_OVERLAP,	  DEBOUNCE_CLAIM};
 	begin();
-	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), 0);
+	for (unsigned i = 0; i < DEBOUNCE_MAX; i++)
+		assert_false(counts(name_of(i)));
+	assert_false(counts("0"));
 	end(1000);
-	assert_int_equal(result.n_seen, DEBOUNCE_MAX_USERS);
-	assert_int_equal(result.again_in_ms, 1000);
+	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
+	assert_int_equal(result.n_left_out, 0);
 	begin();
-	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), DEBOUNCE_MAX_USERS);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct debounce_subject subject = fact_of(VIEW("one more"));
+		subject.kind = kinds[i];
+		assert_false(debounce_counts(book, &subject));
+	}
+	for (unsigned i = 0; i < DEBOUNCE_MAX; i++)
+		assert_true(counts(name_of(i)));
 	end(1000);
+	assert_int_equal(result.n_left_out, ARRAY_SIZE(kinds));
 	/* There is no room: to look again would be no use. */
 	assert_int_equal(result.again_in_ms, -1);
-	begin();
-	assert_int_equal(count_users("GPU-0", 1, DEBOUNCE_MAX - 1), DEBOUNCE_MAX_USERS - 1);
-	end(0);
-	/* One has left room. */
-	assert_int_equal(result.again_in_ms, 0);
-	begin();
-	assert_int_equal(count_users("GPU-0", 1, DEBOUNCE_MAX - 1), DEBOUNCE_MAX_USERS - 1);
-	end(999);
-	assert_int_equal(result.again_in_ms, 1000);
-	begin();
-	assert_int_equal(count_users("GPU-0", 1, DEBOUNCE_MAX - 1), DEBOUNCE_MAX_USERS - 1);
-	end(1);
-	begin();
-	assert_int_equal(count_users("GPU-0", 1, DEBOUNCE_MAX - 1), DEBOUNCE_MAX_USERS);
 }
 
-static void however_many_users_there_are_other_facts_have_half_of_the_book(void **state)
+static void what_is_seen_no_more_leaves_its_room_to_the_next_join(void **state)
 {
 	(void)state;
-	char text[16];
 	begin();
-	(void)count_users("GPU-0", 0, 2 * DEBOUNCE_MAX);
-	for (unsigned i = 0; i < DEBOUNCE_MAX - DEBOUNCE_MAX_USERS; i++) {
-		snprintf(text, sizeof(text), "%u", i);
-		assert_false(counts(text));
+	for (unsigned i = 0; i < DEBOUNCE_MAX; i++)
+		assert_false(counts(name_of(i)));
+	end(0);
+	for (int is_silent = 1; is_silent >= 0; is_silent--) {
+		input.report_age_ms = is_silent ? limits.report_stale_ms : 0;
+		begin();
+		for (unsigned i = 1; i < DEBOUNCE_MAX; i++)
+			assert_false(counts(name_of(i)));
+		assert_false(counts("one more"));
+		result = debounce_close(book);
+		assert_int_equal(result.n_seen, DEBOUNCE_MAX - 1);
+		assert_int_equal(result.n_left_out, 1);
+		assert_int_equal(result.again_in_ms, 0);
 	}
+	end(0);
+	begin();
+	assert_false(counts("one more"));
+	end(1000);
+	assert_int_equal(result.n_left_out, 0);
+	begin();
 	assert_true(counts("one more"));
-	end(0);
-	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
 }
 
-static void the_users_of_one_device_leave_room_for_those_of_another(void **state)
+static void there_is_room_for_as_many_as_there_can_be(void **state)
 {
 	(void)state;
-	static const struct report_device devices[8];
-	const unsigned share = DEBOUNCE_MAX_USERS / ARRAY_SIZE(devices);
-	begin();
-	(void)count_users("GPU-0", 0, DEBOUNCE_MAX);
-	end(1000);
-	/* The others of these are new. */
-	report.devices = (struct array){(void *)(uintptr_t)devices, ARRAY_SIZE(devices), true};
-	begin();
-	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), share);
-	assert_int_equal(count_users("GPU-1", 0, 1), 0);
-	end(1000);
-	assert_int_equal(result.n_seen, share + 1);
-	begin();
-	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), share);
-	assert_int_equal(count_users("GPU-1", 0, 1), 1);
-	assert_int_equal(count_users("GPU-2", 0, DEBOUNCE_MAX), 0);
-	end(1000);
-	assert_int_equal(result.n_seen, 2 * share + 1);
-	report.devices = (struct array){0};
-}
-
-/* Otherwise they and the new ones would take more than half of the book. */
-static void the_users_of_a_device_that_is_gone_leave_their_room_to_the_next_join(void **state)
-{
-	(void)state;
-	begin();
-	(void)count_users("GPU-0", 0, DEBOUNCE_MAX);
-	end(1000);
-	begin();
-	assert_false(user_counts("GPU-1", 0));
-	assert_false(counts("a"));
-	end(1000);
-	assert_int_equal(result.n_seen, 1);
-	assert_int_equal(result.again_in_ms, 0);
-	begin();
-	assert_false(user_counts("GPU-1", 0));
-	end(1000);
-	assert_int_equal(result.n_seen, 1);
-	begin();
-	assert_true(user_counts("GPU-1", 0));
-}
-
-static void whose_time_runs_keeps_its_room_whoever_is_new(void **state)
-{
-	(void)state;
-	begin();
-	assert_false(user_counts("GPU-0", DEBOUNCE_MAX));
-	end(1000);
-	begin();
-	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), 0);
-	assert_true(user_counts("GPU-0", DEBOUNCE_MAX));
-}
-
-static void a_user_beyond_the_bound_of_a_silent_node_starts_nothing(void **state)
-{
-	(void)state;
-	begin();
-	(void)user_counts("GPU-0", DEBOUNCE_MAX);
-	end(0);
-	input.report_age_ms = limits.report_stale_ms;
-	begin();
-	assert_int_equal(count_users("GPU-0", 0, DEBOUNCE_MAX), 0);
-	end(0);
-	assert_int_equal(result.again_in_ms, -1);
-}
-
-static void a_book_is_as_large_as_it_need_be(void **state)
-{
-	(void)state;
-	static const struct recall_debounced known = {.key = 1};
+	static const size_t numbers[] = {0, 1, DEBOUNCE_MAX - 1, DEBOUNCE_MAX, DEBOUNCE_MAX + 1};
 	struct error err;
-	assert_int_equal(debounce_open(&input, 0, &arena, &book, &err), 0);
-	assert_true(counts("a"));
-	input.doubts = &known;
-	input.n_doubts = 1;
-	assert_int_equal(debounce_open(&input, 1, &arena, &book, &err), 0);
-	assert_false(counts("a"));
-	assert_true(counts("b"));
-	input.n_doubts = 0;
-	for (size_t n_facts = DEBOUNCE_MAX - 1; n_facts <= DEBOUNCE_MAX + 1; n_facts++) {
-		size_t n_waiting = 0;
-		assert_int_equal(debounce_open(&input, n_facts, &arena, &book, &err), 0);
-		for (unsigned i = 0; i <= DEBOUNCE_MAX; i++) {
-			char text[16];
-			snprintf(text, sizeof(text), "%u", i);
-			n_waiting += !counts(text);
-		}
-		assert_int_equal(n_waiting, n_facts < DEBOUNCE_MAX ? n_facts : DEBOUNCE_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		size_t n_max = numbers[i] < DEBOUNCE_MAX ? numbers[i] : DEBOUNCE_MAX;
+		assert_int_equal(debounce_open(&input, numbers[i], &arena, &book, &err), 0);
+		for (unsigned k = 0; k <= DEBOUNCE_MAX; k++)
+			assert_false(counts(name_of(k)));
+		result = debounce_close(book);
+		assert_int_equal(result.n_seen, n_max);
+		assert_int_equal(result.n_left_out, DEBOUNCE_MAX + 1 - n_max);
 	}
 }
 
@@ -400,7 +292,7 @@ static void doubts_that_belong_into_one_slot_find_another(void **state)
 	input.doubts = known;
 	input.n_doubts = ARRAY_SIZE(known);
 	assert_int_equal(debounce_open(&input, 0, &arena, &book, &err), 0);
-	assert_true(counts("there is no room for a third"));
+	assert_false(counts("there is no room for a third"));
 }
 
 static void the_number_left_out_does_not_fall_while_as_many_wait(void **state)
@@ -444,22 +336,12 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		one_beyond_the_bound_counts_at_once_unless_the_node_is_silent, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		users_take_half_of_the_book_and_a_further_one_waits_for_room, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		however_many_users_there_are_other_facts_have_half_of_the_book, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_users_of_one_device_leave_room_for_those_of_another,
+	cmocka_unit_test_setup_teardown(one_that_finds_no_room_does_not_count_and_is_counted,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_users_of_a_device_that_is_gone_leave_their_room_to_the_next_join, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(whose_time_runs_keeps_its_room_whoever_is_new, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_user_beyond_the_bound_of_a_silent_node_starts_nothing,
+	cmocka_unit_test_setup_teardown(what_is_seen_no_more_leaves_its_room_to_the_next_join,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_book_is_as_large_as_it_need_be, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(there_is_room_for_as_many_as_there_can_be,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(doubts_that_belong_into_one_slot_find_another, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(the_number_left_out_does_not_fall_while_as_many_wait,

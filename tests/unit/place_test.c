@@ -388,11 +388,11 @@ static void what_was_refused_before_is_not_refused_anew(void **state)
 	static const struct {
 		struct place_refusals said, new;
 	} rows[] = {
-		{{2, 3, 1, 7}, {2, 3, 1, 7}},
-		{{2, 3, 1, 7}, {0, 0, 0, 0}},
-		{{1, 4, 2, 8}, {0, 1, 1, 1}},
-		{{5, 4, 0, 0}, {3, 0, 0, 0}},
-		{{0, 0, 6, 10}, {0, 0, 4, 2}},
+		{{2, 3, 1, 7, 0}, {2, 3, 1, 7, 0}},
+		{{2, 3, 1, 7, 4}, {0, 0, 0, 0, 4}},
+		{{1, 4, 2, 8, 6}, {0, 1, 1, 1, 2}},
+		{{5, 4, 0, 0, 0}, {3, 0, 0, 0, 0}},
+		{{0, 0, 6, 10, 6}, {0, 0, 4, 2, 0}},
 	};
 	struct place *place = ensure("gpu-a");
 
@@ -403,6 +403,7 @@ static void what_was_refused_before_is_not_refused_anew(void **state)
 		assert_int_equal(new.ids, rows[i].new.ids);
 		assert_int_equal(new.devices, rows[i].new.devices);
 		assert_int_equal(new.objects, rows[i].new.objects);
+		assert_int_equal(new.debounced, rows[i].new.debounced);
 	}
 	place_release(&book, place);
 }

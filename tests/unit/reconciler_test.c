@@ -78,13 +78,20 @@ static struct join_device decide_device(const struct join_input *input, struct a
 	return result;
 }
 
+bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
+{
+	(void)device;
+	(void)tenant;
+	return false;
+}
+
 int join_node(const struct join_input *input, struct arena *arena, struct join_result *ret_result,
 	      struct error *err)
 {
 	struct world *world = world_of_join;
 	struct join_result result = {.again_in_ms = world->again_in_ms, .claims_refused = 1,
 				     .ids_unknown = 2, .devices_refused = 3,
-				     .objects_left_out = 4,
+				     .objects_left_out = 4, .debounced_left_out = 5,
 				     .is_buried = world->is_buried};
 	size_t len = strlen(world->joined);
 
@@ -659,6 +666,7 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 4 * N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).debounced_left_out, 5 * N_NODES);
 }
 
 static void have_a_turn(void *owner)
@@ -695,12 +703,14 @@ static void what_a_report_is_refused_for_counts_once_however_often_it_is_joined(
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3);
 	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 4);
+	assert_int_equal(reconciler_counters(world->reconciler).debounced_left_out, 5);
 	report(world, 0, 0);
 	advance(world, 0);
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 4);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 6);
 	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 8);
+	assert_int_equal(reconciler_counters(world->reconciler).debounced_left_out, 10);
 }
 
 static void the_report_of_a_buried_node_is_released_and_that_is_told(void **state)

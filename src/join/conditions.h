@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * conditions - the five conditions of a GPUAttribution: Attributed, Drifted, Healthy, Ready and
+ * ReportFresh, each by an ordered table of rules. The first rule that fits decides. Why a source of
+ * the agent's fails stands in brackets in the message of the condition that rests on it.
+ *
+ * Threads: any; pure.
+ */
+
+#include "join/tenants.h"
+#include "join/health.h"
+#include "join/unplaced.h"
+#include "join/users.h"
+
+struct conditions_facts {
+	const struct previous *previous; /* what is published; NULL: nothing */
+	int64_t generation;              /* of the object */
+	int64_t now_wall_ms;
+	enum join_pods pods_age;
+	bool is_fresh;       /* the node's last report is recent */
+	bool is_settling;    /* the kubelet's List may be short */
+	bool is_duplicate;   /* another node reports the same device */
+	bool is_nameless;    /* a claim has the device, and does not tell for which pods */
+	bool is_unread;      /* a claim may have the device, and cannot be read */
+	bool are_claims_old; /* claims hand it out, and what is known of them is old */
+	bool is_book_readable; /* List or checkpoint could be read: the tenants are known */
+	int intent;            /* enum attribution_intent */
+	const struct report_sources *sources; /* NULL: there is no report */
+	const struct tenants *tenants;
+	const struct disagreements *disagreements;
+	const struct unplaced *unplaced;
+	const struct users *users;
+	const struct health *health; /* for conditions_make() */
+	struct view held_twice;      /* the message of join/overlap.h, or empty */
+};
+
+/*
+ * Makes the conditions, in the order of their types. The time of the last transition is the
+ * published one where the status is the same. The result lies in arena or is borrowed from facts.
+ * Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int conditions_make(const struct conditions_facts *facts, struct arena *arena,
+			     struct array *ret_conditions, struct error *err);
+/*
+ * The conditions while the node's first report since the start is awaited: as published, but
+ * - Ready and ReportFresh, when no report has come for long (is_fresh is false);
+ * - Attributed, and Ready with it, while what is known of pods is old; while what is known of claims
+ *   is old, where it was True; when what is known of pods or claims is old no more; and when it was
+ *   not True, and the holders are no longer those that are published.
+ * As conditions_make() otherwise. There must be a published status.
+ */
+MUST_USE int conditions_keep(const struct conditions_facts *facts, struct arena *arena,
+			     struct array *ret_conditions, struct error *err);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join/stages.h"
+
+#include <assert.h>
+
+#include "join/claimant.h"
+#include "join/conditions.h"
+#include "join/layout.h"
+#include "join/overlap.h"
+#include "join/sharing.h"
+
+/* What is found out about one device. */
+struct findings {
+	struct stage stage;
+	struct tenants tenants;
+	struct disagreements disagreements;
+	struct unplaced unplaced;
+	struct users users;
+	struct sharing sharing; /* not while the first report is awaited */
+	struct health health;
+	struct view held_twice;
+};
+
+/* What is published of one device */
+
+static int intent_of(const struct join_input *input)
+{
+	const struct intent *intent = input->intent;
+	return intent && intent->known && intent->n_policies == 0 ? ATTRIBUTION_INTENT_UNMANAGED
+								  : ATTRIBUTION_INTENT_UNKNOWN;
+}
+
+static int scope_of(int mode)
+{
+	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED
+		       ? ATTRIBUTION_SCOPE_PARTITION
+		       : ATTRIBUTION_SCOPE_DEVICE;
+}
+
+static int64_t generation_of(const struct device *device)
+{
+	return device->object ? device->object->object->generation : 1;
+}
+
+/* What stands in for the published status where this node has published nothing of the device. */
+static const struct attribution_status nobody_known = {
+	.tenant_count = -1,
+	.slots = {.total = -1, .allocated = -1},
+};
+
+/* The status whose holders stay while what is known of pods is old. */
+static const struct attribution_status *frozen_status(const struct device *device)
+{
+	const struct attribution_status *published = devices_published(device);
+	return published && published->conditions.count > 0 ? published : &nobody_known;
+}
+
+static void freeze(const struct attribution_status *published, struct findings *findings)
+{
+	findings->tenants = (struct tenants){
+		.listed = published->tenants,
+		.recent = published->recent_tenants,
+		.count = published->tenant_count,
+		.left_out = published->tenants_left_out,
+		.summary = published->tenant_summary,
+		.again_in_ms = -1,
+	};
+	findings->disagreements.listed = published->source_disagreement;
+	findings->disagreements.left_out = published->source_disagreement_left_out;
+	findings->unplaced.listed = published->unplaced_tenants;
+	findings->unplaced.left_out = published->unplaced_tenants_left_out;
+	findings->users.listed = published->unallocated_users;
+	findings->users.left_out = published->unallocated_users_left_out;
+	findings->users.unknown = published->unknown_processes;
+}
+
+static int find_tenants(const struct stages_node *node, struct findings *findings, struct error *err)
+{
+	size_t device = findings->stage.device;
+	if (node->is_frozen) {
+		freeze(frozen_status(&node->facts->devices->devices[device]), findings);
+		return 0;
+	}
+	const struct tenants_ask ask = {node->facts, device, node->debounce, node->arena};
+	return tenants_find(&ask, &findings->tenants, &findings->disagreements, err);
+}
+
+/* What else is said of those who hold the device. */
+static int find_others(const struct stages_node *node, struct findings *findings, int mode,
+		       struct error *err)
+{
+	const struct stage *stage = &findings->stage;
+
+	if (node->is_frozen)
+		return 0;
+	if (unplaced_find(stage, &findings->unplaced, err) < 0 ||
+	    users_find(&(struct users_device){node->facts, stage->device, mode, &findings->tenants},
+		       node->debounce, node->arena, &findings->users, err) < 0 ||
+	    (!stage->is_awaited && overlap_find(stage, &findings->held_twice, err) < 0))
+		return -1;
+	return 0;
+}
+
+static int count_slots(const struct stages_node *node, const struct findings *findings,
+		       struct attribution_slots *ret_slots, struct error *err)
+{
+	size_t device = findings->stage.device;
+	if (node->is_frozen) {
+		*ret_slots = frozen_status(&node->facts->devices->devices[device])->slots;
+		return 0;
+	}
+	const struct subject subject = slots_subject(node->facts, node->slots, device, node->arena);
+	return layout_count(&subject, &findings->tenants, ret_slots, err);
+}
+
+static void set_holders(const struct findings *findings, struct attribution_status *status)
+{
+	status->tenants = findings->tenants.listed;
+	status->tenant_count = findings->tenants.count;
+	status->tenants_left_out = findings->tenants.left_out;
+	status->tenant_summary = findings->tenants.summary;
+	status->recent_tenants = findings->tenants.recent;
+	status->source_disagreement = findings->disagreements.listed;
+	status->source_disagreement_left_out = findings->disagreements.left_out;
+	status->unplaced_tenants = findings->unplaced.listed;
+	status->unplaced_tenants_left_out = findings->unplaced.left_out;
+	status->unallocated_users = findings->users.listed;
+	status->unallocated_users_left_out = findings->users.left_out;
+	status->unknown_processes = findings->users.unknown;
+}
+
+/* How it is shared out. */
+static int conclude_sharing(const struct stages_node *node, struct findings *findings,
+			    struct attribution_status *status, struct error *err)
+{
+	const struct subject subject = slots_subject(node->facts, node->slots,
+						     findings->stage.device, node->arena);
+	if (sharing_conclude(&subject, &findings->tenants, &findings->sharing, err) < 0)
+		return -1;
+	return sharing_write(&findings->sharing, node->arena, &status->sharing, err);
+}
+
+/* What the device is like, but for who holds it. */
+static int describe(const struct stages_node *node, struct findings *findings,
+		    struct attribution_status *status, struct error *err)
+{
+	size_t device = findings->stage.device;
+	const struct subject subject = slots_subject(node->facts, node->slots, device, node->arena);
+	const struct health_device judged = {node->facts, node->slots, device, &findings->tenants};
+
+	if (health_judge(&judged, node->arena, &findings->health, err) < 0 ||
+	    layout_describe(&subject, &status->device, err) < 0 ||
+	    layout_partition(&subject, &status->partitions, err) < 0)
+		return -1;
+	status->activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
+	status->health = findings->health.state;
+	return 0;
+}
+
+static struct conditions_facts conditions_facts(const struct stages_node *node,
+						const struct findings *findings,
+						const struct attribution_status *status,
+						bool is_duplicate)
+{
+	const struct join_input *input = node->input;
+	const struct facts *facts = node->facts;
+	const struct device *device = &node->facts->devices->devices[findings->stage.device];
+
+	return (struct conditions_facts){
+		.previous = device->published,
+		.generation = status->observed_generation,
+		.now_wall_ms = input->now_wall_ms,
+		.pods_age = input->pods_age,
+		.is_fresh = node->is_fresh,
+		.is_settling = facts->is_settling,
+		.is_duplicate = is_duplicate,
+		.is_nameless = claimant_is_nameless(input, device),
+		.is_unread = findings->stage.is_awaited
+				     ? input->grants_unknown
+				     : node->is_unread &&
+					       sharing_is_without_ids(findings->sharing.evidence),
+		.are_claims_old = input->grants_denied &&
+				  claimant_is_sliced(facts, findings->stage.device),
+		.is_book_readable = facts->list == BOOK_OK || facts->checkpoint == BOOK_OK,
+		.intent = status->intent.state,
+		.sources = input->report ? &input->report->sources : NULL,
+		.tenants = &findings->tenants,
+		.disagreements = &findings->disagreements,
+		.unplaced = &findings->unplaced,
+		.users = &findings->users,
+		.health = &findings->health,
+		.held_twice = findings->held_twice,
+	};
+}
+
+static struct attribution_report report_of(const struct report *report)
+{
+	if (!report)
+		return (struct attribution_report){0};
+	return (struct attribution_report){
+		.boot_id = report->boot_id,
+		.instance = report->instance,
+		.sequence = report->sequence,
+		.observed_at = report->observed_at,
+	};
+}
+
+/* Before the first report since the start the device is as published; else as it is found. */
+static struct attribution_status begin_status(const struct stages_node *node,
+					      const struct device *device, bool is_awaited)
+{
+	const struct join_input *input = node->input;
+	struct attribution_status status;
+
+	if (!is_awaited)
+		return (struct attribution_status){
+			.observed_generation = generation_of(device),
+			.node_name = input->node_name,
+			.report = report_of(input->report),
+			.intent = {.state = intent_of(input)},
+		};
+	assert(device->published);
+	status = *device->published->status;
+	status.observed_generation = generation_of(device);
+	/* Which device a claim means goes by its number. */
+	if (claimant_number(input, device) >= 0)
+		status.device.minor = claimant_number(input, device);
+	return status;
+}
+
+int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
+	       struct stages_result *ret, struct error *err)
+{
+	const struct facts *facts = node->facts;
+	const struct device *device = &facts->devices->devices[index];
+	/* An agent has spoken of the device, if not since the start. */
+	bool is_awaited = !node->input->report && device->published &&
+			  !device->published->is_agentless;
+	struct findings findings = {.stage = {facts, index, is_awaited, node->debounce, node->arena}};
+	struct attribution_status status = begin_status(node, device, is_awaited);
+	struct conditions_facts known;
+
+	assert(index < facts->devices->n_devices);
+	if (find_tenants(node, &findings, err) < 0 ||
+	    (!is_awaited && conclude_sharing(node, &findings, &status, err) < 0) ||
+	    find_others(node, &findings, status.sharing.mode, err) < 0 ||
+	    (!is_awaited && describe(node, &findings, &status, err) < 0) ||
+	    count_slots(node, &findings, &status.slots, err) < 0)
+		return -1;
+	set_holders(&findings, &status);
+	known = conditions_facts(node, &findings, &status, is_duplicate);
+	if ((is_awaited ? conditions_keep(&known, node->arena, &status.conditions, err)
+			: conditions_make(&known, node->arena, &status.conditions, err)) < 0)
+		return -1;
+	*ret = (struct stages_result){
+		.status = status,
+		.claims_refused = findings.users.refused,
+		.again_in_ms = findings.tenants.again_in_ms,
+	};
+	return 0;
+}

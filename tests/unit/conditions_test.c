@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "join/conditions.h"
+#include "join/overlap.h"
+
+#define NOW INT64_C(1700000000000)
+
+static struct arena arena;
+static struct tenants tenants;
+static struct health health;
+static struct disagreements disagreements;
+static struct unplaced unplaced;
+static struct users users;
+static struct report_sources sources;
+static struct conditions_facts facts;
+
+/* Everything is well. */
+static int set_up(void **state)
+{
+	static const struct report_source well = {.state = REPORT_SOURCE_OK};
+	(void)state;
+	arena_init(&arena, 1 << 20);
+	tenants = (struct tenants){0};
+	disagreements = (struct disagreements){0};
+	unplaced = (struct unplaced){0};
+	users = (struct users){0};
+	health = (struct health){
+		.state = {.state = ATTRIBUTION_HEALTH_HEALTHY},
+		.reason = VIEW("NothingFound"),
+		.message = VIEW("nothing speaks against the device"),
+	};
+	sources = (struct report_sources){well, well, well, well, well};
+	facts = (struct conditions_facts){
+		.generation = 7,
+		.now_wall_ms = NOW,
+		.is_fresh = true,
+		.is_book_readable = true,
+		.sources = &sources,
+		.tenants = &tenants,
+		.health = &health,
+		.disagreements = &disagreements,
+		.unplaced = &unplaced,
+		.users = &users,
+		.intent = ATTRIBUTION_INTENT_UNMANAGED,
+	};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_deinit(&arena);
+	return 0;
+}
+
+static const struct previous *read(const struct attribution_status *status)
+{
+	const struct previous *previous;
+	struct error err;
+	assert_int_equal(previous_read(status, &arena, &previous, &err), 0);
+	return previous;
+}
+
+static struct attribution_status make(void)
+{
+	struct attribution_status status = {.tenant_count = tenants.count};
+	struct error err;
+	assert_int_equal(conditions_make(&facts, &arena, &status.conditions, &err), 0);
+	return status;
+}
+
+static struct attribution_status keep(const struct attribution_status *published)
+{
+	struct attribution_status status = *published;
+	struct error err;
+	facts.previous = read(published);
+	assert_int_equal(conditions_keep(&facts, &arena, &status.conditions, &err), 0);
+	return status;
+}
+
+static const struct condition *find(const struct attribution_status *status, const char *type)
+{
+	return attribution_find_condition(status, view_from(type));
+}
+
+static void there_are_five_conditions_in_the_order_of_their_types(void **state)
+{
+	(void)state;
+	static const char *const types[] = {"Attributed", "Drifted", "Healthy", "Ready",
+					    "ReportFresh"};
+	struct attribution_status status = make();
+	assert_true(status.conditions.present);
+	assert_int_equal(status.conditions.count, ARRAY_SIZE(types));
+	for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
+		const struct condition *c = ARRAY_AT(status.conditions, struct condition, i);
+		expect_text(c->type, types[i]);
+		assert_int_equal(c->observed_generation, 7);
+		assert_true(c->last_transition_time == NOW);
+		assert_true(c->reason.len > 0);
+		assert_true(c->message.len > 0);
+	}
+}
+
+/* All of them hold at first, and then one less each time. */
+static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn(void **state)
+{
+	(void)state;
+	static struct attribution_tenant unconfirmed = {
+		.confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED};
+	static const struct {
+		const char *reason;
+		int status;
+		const char *ready; /* NULL: the same */
+		const char *message;
+	} rows[] = {
+		{"PodsUnknown", CONDITION_UNKNOWN, NULL, "the controller may no longer read pods"},
+		{"PodsStale", CONDITION_UNKNOWN, NULL, "the controller's watch of pods"},
+		{"Unresolved", CONDITION_FALSE, NULL, "1 slot is held by"},
+		{"SlotHeldTwice", CONDITION_FALSE, NULL, "GPU-1 is held by ml/a and ml/b"},
+		{"SourceDisagreement", CONDITION_FALSE, NULL, "witnesses contradict each other"},
+		{"UnknownDeviceID", CONDITION_FALSE, NULL, "a pod of the node holds a device ID"},
+		{"UnknownDeviceID", CONDITION_FALSE, NULL,
+		 "a tenant holds a device ID of no known form: GPU-1#7 and 1 more"},
+		{"ReservedOtherwise", CONDITION_UNKNOWN, NULL, "a ResourceClaim that a pod"},
+		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "a pod of the node uses"},
+		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "the controller cannot read Resource"},
+		{"Settling", CONDITION_UNKNOWN, NULL, "the kubelet started anew"},
+		{"SourcesFailed", CONDITION_UNKNOWN, NULL, "neither PodResources nor"},
+		{"Unconfirmed", CONDITION_UNKNOWN, NULL, "no witness names a tenant"},
+		{"AllResolved", CONDITION_TRUE, "Current", "every slot that is held has a pod"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		facts.pods_age = i < 1 ? JOIN_PODS_DENIED : i < 2 ? JOIN_PODS_STALE
+								  : JOIN_PODS_CURRENT;
+		tenants.slots_unresolved = i < 3;
+		facts.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
+		disagreements.listed.count = i < 5;
+		unplaced.listed.count = i < 6;
+		unplaced.n_odd = i < 7 ? 2 : 0;
+		unplaced.odd_id = VIEW("GPU-1#7");
+		facts.is_nameless = i < 8;
+		facts.is_unread = i < 9;
+		facts.are_claims_old = i < 10;
+		facts.is_settling = i < 11;
+		facts.is_book_readable = i >= 12;
+		tenants.listed = (struct array){&unconfirmed, i < 13, true};
+		struct attribution_status status = make();
+		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
+		expect_condition(&status, "Ready", rows[i].status,
+				 rows[i].ready ? rows[i].ready : rows[i].reason);
+		assert_true(view_starts_with(find(&status, "Attributed")->message,
+					     view_from(rows[i].message)));
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	}
+}
+
+static void who_holds_slots_and_is_not_known_is_counted(void **state)
+{
+	(void)state;
+	static const struct {
+		int unresolved, pending, nameless, placeholders; /* slots */
+		const char *reason, *message;
+	} rows[] = {
+		{1, 1, 0, 0, "Pending",
+		 "1 slot is held by a pod that the API server does not know yet"},
+		{2, 0, 0, 0, "Unresolved",
+		 "2 slots are held by a pod that the API server does not know"},
+		{2, 1, 0, 0, "Unresolved",
+		 "2 slots are held by a pod that the API server does not know"},
+		{2, 0, 2, 0, "PodUnknown", "2 slots are held by nobody who could be told"},
+		{2, 0, 0, 2, "StandIn",
+		 "2 slots are held by a stand-in for pods that could not be told"},
+		{2, 0, 0, 1, "Unresolved",
+		 "2 slots are held by pods of which not all could be told"},
+		{4, 1, 2, 0, "Unresolved",
+		 "4 slots are held by pods of which not all could be told"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tenants.slots_unresolved = rows[i].unresolved;
+		tenants.slots_pending = rows[i].pending;
+		tenants.slots_nameless = rows[i].nameless;
+		tenants.slots_stand_in = rows[i].placeholders;
+		struct attribution_status status = make();
+		expect_condition(&status, "Attributed", CONDITION_FALSE, rows[i].reason);
+		expect_text(find(&status, "Attributed")->message, rows[i].message);
+		expect_condition(&status, "Ready", CONDITION_FALSE, "Unresolved");
+		expect_text(find(&status, "Ready")->message, rows[i].message);
+	}
+}
+
+static void ready_says_what_is_worse_than_what_attributed_says(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_duplicate, is_agentless, is_stale;
+		int status;
+		const char *reason, *fresh;
+	} rows[] = {
+		{true, true, true, CONDITION_FALSE, "DuplicateUUID", "NoAgent"},
+		{false, true, true, CONDITION_UNKNOWN, "NoAgent", "NoAgent"},
+		{false, true, false, CONDITION_UNKNOWN, "NoAgent", "NoAgent"},
+		{false, false, true, CONDITION_UNKNOWN, "ReportStale", "AgentSilent"},
+		{false, false, false, CONDITION_FALSE, "UnknownDeviceID", "ReportReceived"},
+	};
+
+	unplaced.listed.count = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		facts.is_duplicate = rows[i].is_duplicate;
+		facts.sources = rows[i].is_agentless ? NULL : &sources;
+		facts.is_fresh = !rows[i].is_stale;
+		struct attribution_status status = make();
+		bool is_fresh = !rows[i].is_stale && !rows[i].is_agentless;
+		expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+		expect_condition(&status, "Ready", rows[i].status, rows[i].reason);
+		expect_condition(&status, "ReportFresh",
+				 is_fresh ? CONDITION_TRUE : CONDITION_FALSE, rows[i].fresh);
+		assert_int_equal(read(&status)->is_agentless, rows[i].is_agentless);
+	}
+	unplaced.listed.count = 0;
+	facts.sources = NULL;
+	facts.is_book_readable = false;
+	struct attribution_status status = make();
+	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "NoAgent");
+}
+
+static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(void **state)
+{
+	(void)state;
+	static struct attribution_tenant listed[2];
+	static const struct {
+		int first, second; /* confidence */
+		const char *placeholder;
+		int status;
+	} rows[] = {
+		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_NAME_ONLY, "",
+		 CONDITION_TRUE},
+		{ATTRIBUTION_CONFIDENCE_UNCONFIRMED, ATTRIBUTION_CONFIDENCE_CONFIRMED, "",
+		 CONDITION_UNKNOWN},
+		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, "",
+		 CONDITION_UNKNOWN},
+		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, "HAMi",
+		 CONDITION_TRUE},
+		{ATTRIBUTION_CONFIDENCE_DISPUTED, ATTRIBUTION_CONFIDENCE_ANNOTATED, "",
+		 CONDITION_TRUE},
+	};
+
+	tenants.listed = (struct array){listed, ARRAY_SIZE(listed), true};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		listed[0].confidence = rows[i].first;
+		listed[1].confidence = rows[i].second;
+		listed[1].stand_in = view_from(rows[i].placeholder);
+		struct attribution_status status = make();
+		expect_condition(&status, "Attributed", rows[i].status,
+				 rows[i].status == CONDITION_TRUE ? "AllResolved" : "Unconfirmed");
+	}
+}
+
+static void health_and_intent_are_conditions_of_their_own(void **state)
+{
+	(void)state;
+	static const struct {
+		int health, condition;
+	} rows[] = {
+		{ATTRIBUTION_HEALTH_HEALTHY, CONDITION_TRUE},
+		{ATTRIBUTION_HEALTH_DEGRADED, CONDITION_FALSE},
+		{ATTRIBUTION_HEALTH_UNHEALTHY, CONDITION_FALSE},
+		{ATTRIBUTION_HEALTH_UNKNOWN, CONDITION_UNKNOWN},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		health.state.state = rows[i].health;
+		struct attribution_status status = make();
+		expect_condition(&status, "Healthy", rows[i].condition, "NothingFound");
+		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
+		expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "Unmanaged");
+	}
+	facts.intent = ATTRIBUTION_INTENT_UNKNOWN;
+	struct attribution_status status = make();
+	expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "NotAssessed");
+}
+
+#define OK {.state = REPORT_SOURCE_OK}
+#define NOTED {.state = REPORT_SOURCE_OK, .message = VIEW_INIT("all is well")}
+#define FAILED(why) {.state = REPORT_SOURCE_ERROR, .message = VIEW_INIT(why)}
+#define ABSENT(why) {.state = REPORT_SOURCE_ABSENT, .message = VIEW_INIT(why)}
+#define RESOLVED "every slot that is held has a pod"
+#define BY_NAME                                                                                    \
+	"; without the kubelet's checkpoint whom only PodResources names is known by name alone"
+
+static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_unreadable;
+		struct report_sources sources;
+		const char *type, *message;
+	} rows[] = {
+		{false, {NOTED, NOTED, NOTED, NOTED, OK}, "Attributed", RESOLVED},
+		{false, {OK, OK, OK, ABSENT("not visible"), OK}, "Attributed", RESOLVED},
+		{false, {OK, OK, OK, FAILED("x"), OK}, "Attributed", RESOLVED " (processes: x)"},
+		{false, {OK, FAILED("Permission denied"), OK, OK, OK}, "Attributed",
+		 RESOLVED BY_NAME " (checkpoint: Permission denied)"},
+		{false, {OK, {0}, OK, OK, OK}, "Attributed",
+		 RESOLVED BY_NAME " (checkpoint: no reason was given)"},
+		{false, {ABSENT("no socket"), OK, OK, OK, OK}, "Attributed",
+		 RESOLVED ", by what is known without PodResources (podResources: no socket)"},
+		{true, {FAILED("refused"), ABSENT("no file"), FAILED("x"), OK, OK}, "Ready",
+		 "neither PodResources nor the kubelet's checkpoint can be read (podResources: "
+		 "refused; checkpoint: no file)"},
+		{false, {OK, FAILED("x"), NOTED, FAILED("x"), OK}, "Healthy",
+		 "nothing speaks against the device"},
+		{false, {OK, OK, FAILED("no library"), OK, FAILED("x")}, "Healthy",
+		 "nothing speaks against the device (nvml: no library)"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		facts.is_book_readable = !rows[i].is_unreadable;
+		facts.sources = &rows[i].sources;
+		struct attribution_status status = make();
+		expect_text(find(&status, rows[i].type)->message, rows[i].message);
+	}
+}
+
+static void behind_the_longest_message_there_is_room_for_why_sources_fail(void **state)
+{
+	(void)state;
+	static char why[LIMIT_REPORT_MESSAGE], held_twice[OVERLAP_MESSAGE];
+	memset(why, 'x', sizeof(why));
+	memset(held_twice, 'y', sizeof(held_twice));
+	const struct report_source failed = {.state = REPORT_SOURCE_ERROR,
+					     .message = {why, sizeof(why)}};
+	sources = (struct report_sources){failed, failed, failed, failed, failed};
+	facts.held_twice = (struct view){held_twice, sizeof(held_twice)};
+	struct attribution_status status = make();
+	struct view message = find(&status, "Attributed")->message;
+	size_t n_said = 0;
+	for (size_t i = 0; i < message.len; i++)
+		n_said += message.ptr[i] == 'x';
+	assert_in_range(n_said, 3 * sizeof(why), 3 * sizeof(why) + 8);
+	assert_in_range(message.len, sizeof(held_twice) + n_said, LIMIT_TEXT_CONDITION_MESSAGE);
+	assert_int_equal(message.ptr[message.len - 1], ')');
+}
+
+static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **state)
+{
+	(void)state;
+	tenants.slots_unresolved = tenants.slots_pending = 1;
+	struct attribution_status published = make();
+	facts.previous = read(&published);
+	facts.now_wall_ms = NOW + 1;
+	tenants.slots_pending = 0;
+	struct attribution_status status = make();
+	expect_text(find(&status, "Attributed")->reason, "Unresolved");
+	assert_true(find(&status, "Attributed")->last_transition_time == NOW);
+	tenants.slots_unresolved = 0;
+	status = make();
+	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 1);
+	/* Nobody has set the time yet. */
+	facts.previous = NULL;
+	facts.now_wall_ms = 0;
+	published = make();
+	facts.previous = read(&published);
+	facts.now_wall_ms = NOW + 2;
+	status = make();
+	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 2);
+}
+
+/* While the first report is awaited */
+
+/* What is published with one tenant, one unplaced holder and one user. */
+static struct attribution_status publish(const char *attributed)
+{
+	static struct attribution_tenant tenant = {.pod_uid = VIEW_INIT("uid-a"),
+						   .container = VIEW_INIT("main")};
+	static struct attribution_unplaced holder;
+	static struct attribution_user user;
+
+	tenants.listed = (struct array){&tenant, 1, true};
+	tenants.count = 1;
+	tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
+	facts.are_claims_old = view_equal(view_from(attributed), VIEW("ClaimsUnknown"));
+	facts.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? JOIN_PODS_STALE
+			 : view_equal(view_from(attributed), VIEW("PodsUnknown")) ? JOIN_PODS_DENIED
+										  : JOIN_PODS_CURRENT;
+	struct attribution_status status = make();
+	assert_true(view_equal(find(&status, "Attributed")->reason, view_from(attributed)));
+	unplaced.listed = status.unplaced_tenants = (struct array){&holder, 1, true};
+	users.listed = status.unallocated_users = (struct array){&user, 1, true};
+	status.tenants = tenants.listed;
+	facts.sources = NULL;
+	facts.are_claims_old = false;
+	facts.pods_age = JOIN_PODS_CURRENT;
+	facts.generation = 8;
+	facts.now_wall_ms = NOW + 1;
+	return status;
+}
+
+static void before_the_report_conditions_are_as_published(void **state)
+{
+	(void)state;
+	static const char *const reasons[] = {"AllResolved", "Unresolved"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		tear_down(state);
+		set_up(state);
+		struct attribution_status published = publish(reasons[i]);
+		facts.is_settling = facts.is_duplicate = facts.is_nameless = true;
+		facts.is_book_readable = false;
+		struct attribution_status status = keep(&published);
+		assert_int_equal(status.conditions.count, 5);
+		for (uint32_t k = 0; k < 5; k++) {
+			const struct condition *c = ARRAY_AT(status.conditions, struct condition, k);
+			const struct condition *before = ARRAY_AT(published.conditions,
+								  struct condition, k);
+			assert_int_equal(c->observed_generation, 8);
+			assert_true(c->last_transition_time == NOW);
+			assert_int_equal(c->status, before->status);
+			assert_true(view_equal(c->reason, before->reason));
+			assert_true(view_equal(c->message, before->message));
+		}
+	}
+	struct attribution_status nothing = {0};
+	struct attribution_status status = keep(&nothing);
+	assert_int_equal(status.conditions.count, 0);
+	assert_null(status.conditions.items);
+}
+
+enum change { SAME, TENANT_GONE, TENANT_OTHER, COUNT, HOLDER_GONE, USER_GONE };
+
+static void change_holders(enum change change)
+{
+	static struct attribution_tenant other = {.pod_uid = VIEW_INIT("uid-b"),
+						  .container = VIEW_INIT("main")};
+	if (change == TENANT_GONE)
+		tenants = (struct tenants){0};
+	else if (change == TENANT_OTHER)
+		tenants.listed.items = &other;
+	tenants.count += change == COUNT;
+	unplaced.listed.count -= change == HOLDER_GONE;
+	users.listed.count -= change == USER_GONE;
+}
+
+static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
+{
+	static const struct {
+		const char *published;
+		enum join_pods pods_age;
+		bool are_claims_old;
+		enum change change;
+		bool is_silent;
+		const char *attributed, *ready;
+	} rows[] = {
+		{"AllResolved", JOIN_PODS_STALE, false, SAME, false, "PodsStale", "PodsStale"},
+		{"AllResolved", JOIN_PODS_DENIED, true, SAME, false, "PodsUnknown", "PodsUnknown"},
+		{"AllResolved", JOIN_PODS_DENIED, false, SAME, true, "PodsUnknown", "ReportStale"},
+		{"AllResolved", 0, true, SAME, false, "ClaimsUnknown", "ClaimsUnknown"},
+		{"AllResolved", 0, false, TENANT_GONE, false, "AllResolved", "Current"},
+		{"AllResolved", 0, false, TENANT_OTHER, true, "AllResolved", "ReportStale"},
+		{"PodsStale", JOIN_PODS_STALE, false, TENANT_GONE, false, "PodsStale", "PodsStale"},
+		{"PodsStale", JOIN_PODS_DENIED, false, SAME, false, "PodsUnknown", "PodsUnknown"},
+		{"PodsUnknown", JOIN_PODS_STALE, false, SAME, false, "PodsStale", "PodsStale"},
+		{"PodsStale", 0, false, SAME, false, "AwaitingReport", "AwaitingReport"},
+		{"PodsUnknown", 0, false, SAME, true, "AwaitingReport", "ReportStale"},
+		{"ClaimsUnknown", 0, true, SAME, false, "ClaimsUnknown", "ClaimsUnknown"},
+		{"ClaimsUnknown", 0, false, SAME, false, "AwaitingReport", "AwaitingReport"},
+		{"Unresolved", JOIN_PODS_DENIED, false, SAME, false, "PodsUnknown", "PodsUnknown"},
+		{"Unresolved", 0, true, SAME, false, "Unresolved", "Unresolved"},
+		{"Unresolved", 0, false, SAME, true, "Unresolved", "ReportStale"},
+		{"Unresolved", 0, false, TENANT_GONE, false, "AwaitingReport", "AwaitingReport"},
+		{"Unresolved", 0, false, TENANT_OTHER, false, "AwaitingReport", "AwaitingReport"},
+		{"Unresolved", 0, false, COUNT, false, "AwaitingReport", "AwaitingReport"},
+		{"Unresolved", 0, false, HOLDER_GONE, false, "AwaitingReport", "AwaitingReport"},
+		{"Unresolved", 0, false, USER_GONE, true, "AwaitingReport", "ReportStale"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		struct attribution_status published = publish(rows[i].published);
+		facts.pods_age = rows[i].pods_age;
+		facts.are_claims_old = facts.is_unread = rows[i].are_claims_old;
+		facts.is_fresh = !rows[i].is_silent;
+		change_holders(rows[i].change);
+		struct attribution_status status = keep(&published);
+		expect_text(find(&status, "Attributed")->reason, rows[i].attributed);
+		expect_text(find(&status, "Ready")->reason, rows[i].ready);
+		expect_text(find(&status, "ReportFresh")->reason,
+			    rows[i].is_silent ? "AgentSilent" : "ReportReceived");
+		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+	}
+}
+
+static void before_the_report_a_duplicate_stays_one(void **state)
+{
+	(void)state;
+	facts.is_duplicate = true;
+	struct attribution_status published = publish("AllResolved");
+	facts.pods_age = JOIN_PODS_DENIED;
+	struct attribution_status status = keep(&published);
+	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
+	expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");
+}
+
+/* Memory */
+
+/* A chunk is as long as the room that is left. */
+static void expect_no_memory(size_t enough)
+{
+	struct array conditions;
+	struct error err;
+	for (size_t cap = 0; cap < enough; cap++) {
+		CLEANUP(arena_deinit) struct arena small;
+		arena_init(&small, cap);
+		error_clear(&err);
+		assert_int_equal(conditions_make(&facts, &small, &conditions, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	}
+}
+
+static void without_memory_no_condition_is_made(void **state)
+{
+	(void)state;
+	struct array conditions;
+	struct error err;
+	struct attribution_status published = make();
+	tenants.slots_unresolved = 1;
+	expect_no_memory(5 * sizeof(struct condition) +
+			 sizeof("1 slot is held by a pod that the API server does not know"));
+	tenants.slots_unresolved = 0;
+	unplaced.odd_id = VIEW("x");
+	unplaced.n_odd = 1;
+	expect_no_memory(5 * sizeof(struct condition) +
+			 sizeof("a tenant holds a device ID of no known form: x"));
+	unplaced.n_odd = 0;
+	sources.nvml = (struct report_source)FAILED("why");
+	expect_no_memory(5 * sizeof(struct condition) +
+			 sizeof("nothing speaks against the device") + sizeof("(nvml: why)"));
+	facts.previous = read(&published);
+	CLEANUP(arena_deinit) struct arena small;
+	arena_init(&small, 1);
+	error_clear(&err);
+	assert_int_equal(conditions_keep(&facts, &small, &conditions, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		there_are_five_conditions_in_the_order_of_their_types, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_holds_slots_and_is_not_known_is_counted, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		ready_says_what_is_worse_than_what_attributed_says, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		health_and_intent_are_conditions_of_their_own, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		why_a_source_fails_is_said_by_the_condition_that_rests_on_it, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		behind_the_longest_message_there_is_room_for_why_sources_fail, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		before_the_report_conditions_are_as_published, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		before_the_report_what_may_be_otherwise_awaits_it, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(before_the_report_a_duplicate_stays_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
+};
+
+TEST_MAIN(tests)
