@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 
 const struct pod_container *candidate_container(const struct pod *pod,
 						const struct report_process *process)
@@ -99,6 +99,6 @@ bool candidate_may_hold(const struct candidate *candidate, const struct facts *f
 	if (candidate->pod_uid.len == 0 || !candidate_can_hold(candidate))
 		return false;
 	return is_untold || n_nameless > 0 || !would_be_named(candidate, facts) ||
-	       claimant_is_unheard(input, candidate->pod_uid) ||
+	       from_resource_claim_is_unheard(facts, candidate->pod_uid) ||
 	       awaits_grant(input, candidate->pod) || holds_unknown(facts, candidate->pod_uid);
 }

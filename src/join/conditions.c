@@ -143,7 +143,7 @@ static struct rule judge_attributed(const struct conditions_facts *f)
 		{f->is_settling, CONDITION_UNKNOWN, REASON_SETTLING, MESSAGE_SETTLING},
 		{!f->is_book_readable, CONDITION_UNKNOWN, REASON_SOURCES_FAILED,
 		 MESSAGE_SOURCES_FAILED},
-		{has_unconfirmed(f->tenants), CONDITION_UNKNOWN, REASON_UNCONFIRMED,
+		{has_unconfirmed(f->tenants) || f->may_be_held_twice, CONDITION_UNKNOWN, REASON_UNCONFIRMED,
 		 MESSAGE_UNCONFIRMED},
 		{f->sources && !is_well(&f->sources->checkpoint), CONDITION_TRUE,
 		 REASON_ALL_RESOLVED, MESSAGE_RESOLVED_WITHOUT_CHECKPOINT},

@@ -33,6 +33,7 @@ struct conditions_facts {
 	const struct unplaced *unplaced;
 	const struct users *users;
 	const struct health *health; /* for conditions_make() */
+	bool may_be_held_twice;      /* by what is known, not by facts seen now */
 	struct view held_twice;      /* the message of join/overlap.h, or empty */
 };
 

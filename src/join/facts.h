@@ -53,7 +53,6 @@ struct fact {
 	bool is_monitor;       /* it only watches */
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 	bool is_share;         /* by a claim: others may have shares of the same */
-	bool is_lost;          /* by a claim that is gone: see claimant_is_lost() */
 };
 
 /* A source state (join/source.h) in three steps. */
@@ -67,7 +66,9 @@ struct facts {
 	const struct join_input *input;
 	const struct devices *devices;
 	struct node_pods node_pods;
+	bool is_frozen; /* what is known of pods is old: nobody was asked, there are no facts */
 	struct source source;
+	struct source_claims claims;
 	/* The same in other words: */
 	enum book_worth list;
 	enum book_worth checkpoint;
@@ -98,12 +99,6 @@ struct facts_draft {
 	bool has_failed; /* there was no memory for a fact */
 };
 
-/*
- * Reads what all witnesses say. The result lies in arena and borrows from input and devices. Fails
- * with ERROR_NO_MEMORY.
- */
-MUST_USE int facts_read(const struct join_input *input, const struct devices *devices,
-			struct arena *arena, struct facts *ret_facts, struct error *err);
 /* True when the checkpoint or the List could be read, now or some time ago. */
 bool facts_have_books(const struct facts *facts);
 /* The items of a device: *ret_n elements from the returned one on; NULL when there are none. */

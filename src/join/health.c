@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 #include "join/xid.h"
 
 /* Each kind of error event once; that the device is missing or withdrawn; and that NVML fails. */
@@ -357,7 +357,7 @@ static bool is_withdrawn(const struct judge *judge)
 	for (size_t i = 0; i < n_slots; i++)
 		if (slots[i].is_offered)
 			return false;
-	if (!judge->slots->is_offer_known || claimant_is_sliced(facts, judge->index) ||
+	if (!judge->slots->is_offer_known || from_resource_claim_hands_out(facts, judge->index) ||
 	    has_nothing_to_offer(judge->device->reported))
 		return false;
 	if (previous_had_reason(judge->before, REASON_NOT_ADVERTISED))

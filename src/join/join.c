@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 #include "join/stages.h"
+#include "join/witnesses.h"
 
 struct joiner {
 	const struct join_input *input;
@@ -189,7 +190,6 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 		.arena = joiner->arena,
 		.is_fresh = joiner->is_fresh,
 		.is_unread = joiner->is_unread,
-		.is_frozen = joiner->input->pods_age != JOIN_PODS_CURRENT,
 	};
 	struct stages_result made;
 
@@ -269,7 +269,8 @@ static void watch_the_time(struct joiner *joiner)
 		return;
 	if (joiner->is_fresh)
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
-	if (!input->report && !joiner->is_agentless && is_one_unborn(joiner))
+	if (!input->report && !joiner->is_agentless &&
+	    (is_one_unborn(joiner) || joiner->facts.claims.state == SOURCE_PARTIAL))
 		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
@@ -280,7 +281,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	joiner->is_unread = claimant_is_unread(&joiner->facts, joiner->debounce);
+	joiner->is_unread = from_resource_claim_is_unread(&joiner->facts, joiner->debounce);
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;
@@ -304,7 +305,7 @@ static size_t count_facts(const struct joiner *joiner)
 static int read_input(struct joiner *joiner, struct error *err)
 {
 	if (devices_make(joiner->input, joiner->arena, &joiner->devices, err) < 0 ||
-	    facts_read(joiner->input, &joiner->devices, joiner->arena, &joiner->facts, err) <
+	    witnesses_read(joiner->input, &joiner->devices, joiner->arena, &joiner->facts, err) <
 		    0 ||
 	    slots_collect(&joiner->facts, joiner->arena, &joiner->slots, err) < 0 ||
 	    debounce_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->debounce, err) < 0)
@@ -322,7 +323,7 @@ static int set_ended(struct joiner *joiner, struct error *err)
 
 	result->ended = joiner->facts.ended;
 	result->n_ended = joiner->facts.n_ended;
-	if (input->report)
+	if (input->report && !joiner->facts.is_frozen)
 		return 0;
 	result->ended = arena_alloc(joiner->arena, input->n_ended, sizeof(*result->ended));
 	if (!result->ended)

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
@@ -27,7 +27,7 @@ static int64_t max(int64_t a, int64_t b)
 
 static bool is_sliced(const struct subject *subject)
 {
-	return claimant_is_sliced(subject->facts, subject->index);
+	return from_resource_claim_hands_out(subject->facts, subject->index);
 }
 
 /* The device */
@@ -49,7 +49,7 @@ static void describe_by_nvml(const struct subject *subject, struct attribution_d
 
 	device->index = reported->index;
 	/* A number of a former boot does not replace one that slices have told since. */
-	if (!subject->published || claimant_hears_nvml(subject->facts->input))
+	if (!subject->published || from_resource_claim_may_renumber(subject->facts))
 		device->minor = reported->minor;
 	device->pci_bus_id = reported->pci_bus_id;
 	device->memory_mib = reported->memory_mib;
@@ -66,6 +66,8 @@ static void describe_by_slice(const struct subject *subject, struct attribution_
 		const struct slice_device *slice = &input->slice_devices[i];
 		if (!view_equal_ignoring_case(slice->uuid, subject->device->uuid))
 			continue;
+		if (from_resource_claim_minor(slice->name) >= 0)
+			device->minor = from_resource_claim_minor(slice->name);
 		device->pci_bus_id = slice->pci_bus_id;
 		device->memory_mib = slice->memory_mib;
 		device->compute_capability = slice->compute_capability;
@@ -88,7 +90,6 @@ int layout_describe(const struct subject *subject, struct attribution_device *re
 		    struct error *err)
 {
 	const struct join_input *input = subject->facts->input;
-	int64_t number = claimant_number(input, subject->device);
 	struct attribution_device described = {.index = -1, .minor = -1};
 
 	if (subject->published)
@@ -97,8 +98,6 @@ int layout_describe(const struct subject *subject, struct attribution_device *re
 		describe_by_nvml(subject, &described);
 	else if (!subject->published || subject->device->published->is_agentless)
 		describe_by_slice(subject, &described);
-	if (number >= 0)
-		described.minor = number;
 	describe_driver(input->report, &described);
 	if (put_dashes(described.model, subject->arena, &described.model, err) < 0)
 		return -1;
@@ -156,10 +155,18 @@ static bool is_withdrawn(const struct subject *subject)
 	return has_rest && !is_sliced(subject);
 }
 
+/* Claims are silent about some tenants: that they are there is known, and not by which ID. */
+static bool has_silent(const struct subject *subject)
+{
+	uint32_t index = 0;
+	return from_resource_claim_next_kept(subject->facts, subject->index, &index);
+}
+
 /* What is on offer is not known, or more may be on offer than is known. */
 static bool is_offer_vague(const struct subject *subject)
 {
-	return !subject->is_offer_known || subject->facts->is_settling || is_withdrawn(subject);
+	return !subject->is_offer_known || subject->facts->is_settling || has_silent(subject) ||
+	       is_withdrawn(subject);
 }
 
 static int64_t count_slots(const struct subject *subject, struct view partition)
@@ -259,7 +266,7 @@ static int64_t carry_allocated(const struct subject *subject, const struct tenan
 		if (!previous_find(subject->device->published, t->pod_uid, t->container))
 			n += t->slots;
 	}
-	return max(n, n_held);
+	return max(n, n_held > 0 ? n_held : tenants->slots_kept > 0);
 }
 
 /* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or as */
@@ -298,7 +305,7 @@ int layout_count(const struct subject *subject, const struct tenants *tenants,
 	struct attribution_slots counted = {.allocated = -1};
 	int64_t n_held = count_held(subject) + count_nameless(subject);
 
-	if (!facts_have_books(subject->facts))
+	if (!facts_have_books(subject->facts) || has_silent(subject))
 		counted.allocated = carry_allocated(subject, tenants, n_held);
 	else if (tenants->count >= 0)
 		counted.allocated = n_held + tenants->slots_kept;

@@ -197,3 +197,48 @@ int overlap_find(const struct stage *stage, struct view *ret_message, struct err
 	*ret_message = (struct view){0};
 	return find(&finder, &found) ? tell(&found, stage->arena, ret_message, err) : 0;
 }
+
+/* What is kept */
+
+static bool has_partition(const struct attribution_tenant *tenant, struct view partition)
+{
+	for (uint32_t i = 0; i < tenant->partitions.count; i++) {
+		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
+			return true;
+	}
+	return false;
+}
+
+static bool may_hold_the_same(const struct attribution_tenant *a,
+			      const struct attribution_tenant *b, int mode)
+{
+	if (a->slots == 0 || b->slots == 0 || view_equal(a->pod_uid, b->pod_uid))
+		return false;
+	if (mode == ATTRIBUTION_MODE_EXCLUSIVE)
+		return true;
+	for (uint32_t i = 0; mode == ATTRIBUTION_MODE_MIG && i < a->partitions.count; i++) {
+		if (has_partition(b, *ARRAY_AT(a->partitions, struct view, i)))
+			return true;
+	}
+	return false;
+}
+
+static bool has_facts(const struct stage *stage, const struct attribution_tenant *tenant)
+{
+	size_t n;
+	return facts_of_holder(stage->facts, stage->device, tenant->pod_uid, tenant->container, &n);
+}
+
+bool overlap_is_possible(const struct stage *stage, const struct tenants *tenants, int mode)
+{
+	const struct attribution_tenant *items = tenants->listed.items;
+	const uint32_t n = tenants->slots_kept > 0 ? tenants->listed.count : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < n && !has_facts(stage, &items[i]); k++) {
+			if (may_hold_the_same(&items[i], &items[k], mode))
+				return true;
+		}
+	}
+	return false;
+}

@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 
 /* What the rules look at; forms of IDs first. */
 enum finding {
@@ -339,6 +339,8 @@ static void read_kept_tenant(struct findings *f, const struct attribution_tenant
 	struct use use = {.pod_uid = tenant->pod_uid,
 			  .is_part = is_mig,
 			  .is_share = f->evidence_before & EVIDENCE_SHARE_BY_CLAIM};
+	if (tenant->slots == 0)
+		return; /* it watches, and shares nothing */
 
 	*(f->has_offer ? &f->left_over : &f->forms) |= is_mig ? FORM_MIG : FORM_GPU;
 	if (f->sharing.replicas == 0)
@@ -383,7 +385,7 @@ static int read_claims(struct findings *f, struct error *err)
 	if (!f->uses)
 		return error_no_memory(err);
 	read_facts(f);
-	while ((tenant = claimant_next_kept(subject->facts, subject->index, &next)))
+	while ((tenant = from_resource_claim_next_kept(subject->facts, subject->index, &next)))
 		read_kept_tenant(f, tenant);
 	assert(f->n_uses <= cap);
 	qsort(f->uses, f->n_uses, sizeof(*f->uses), by_part);
@@ -414,7 +416,7 @@ static void tell_left_over(struct findings *f)
 {
 	unsigned form = 0;
 	if (!f->has_offer && f->forms && f->evidence_before & EVIDENCE_LEFT_OVER_ID &&
-	    !claimant_is_sliced(f->subject->facts, f->subject->index))
+	    !from_resource_claim_hands_out(f->subject->facts, f->subject->index))
 		form = published_form(f);
 	if (form == 0)
 		return;

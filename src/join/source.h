@@ -10,7 +10,7 @@
 #include "join/node_pods.h"
 
 enum source_state {
-	SOURCE_ABSENT,     /* nothing was ever read of it */
+	SOURCE_ABSENT,     /* there is none, or nothing was ever read of it */
 	SOURCE_UNREADABLE, /* it fails; what it said last is there */
 	SOURCE_PARTIAL,    /* it speaks, but may leave holders out */
 	SOURCE_COMPLETE,   /* it speaks, and names everybody whom it covers */
@@ -23,6 +23,12 @@ struct source {
 	bool is_list_complete;   /* a List just read names every active pod that it must name */
 	int64_t settled_restart; /* for the next join, see join/join.h */
 	int64_t settles_in_ms;   /* -1: is not settling */
+};
+
+/* The same of the node's ResourceClaims: join/from_resource_claim.h judges them. */
+struct source_claims {
+	enum source_state state;
+	bool is_contradicted; /* NVML, or the Node's boot ID, contradicts the slices */
 };
 
 /* The sources of the input's report. Without a report both are absent. */

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 #include "join/conditions.h"
 #include "join/layout.h"
 #include "join/overlap.h"
@@ -42,47 +42,23 @@ static int64_t generation_of(const struct device *device)
 	return device->object ? device->object->object->generation : 1;
 }
 
-/* What stands in for the published status where this node has published nothing of the device. */
-static const struct attribution_status nobody_known = {
-	.tenant_count = -1,
-	.slots = {.total = -1, .allocated = -1},
-};
-
-/* The status whose holders stay while what is known of pods is old. */
-static const struct attribution_status *frozen_status(const struct device *device)
-{
-	const struct attribution_status *published = devices_published(device);
-	return published && published->conditions.count > 0 ? published : &nobody_known;
-}
-
-static void freeze(const struct attribution_status *published, struct findings *findings)
-{
-	findings->tenants = (struct tenants){
-		.listed = published->tenants,
-		.recent = published->recent_tenants,
-		.count = published->tenant_count,
-		.left_out = published->tenants_left_out,
-		.summary = published->tenant_summary,
-		.again_in_ms = -1,
-	};
-	findings->disagreements.listed = published->source_disagreement;
-	findings->disagreements.left_out = published->source_disagreement_left_out;
-	findings->unplaced.listed = published->unplaced_tenants;
-	findings->unplaced.left_out = published->unplaced_tenants_left_out;
-	findings->users.listed = published->unallocated_users;
-	findings->users.left_out = published->unallocated_users_left_out;
-	findings->users.unknown = published->unknown_processes;
-}
-
 static int find_tenants(const struct stages_node *node, struct findings *findings, struct error *err)
 {
-	size_t device = findings->stage.device;
-	if (node->is_frozen) {
-		freeze(frozen_status(&node->facts->devices->devices[device]), findings);
-		return 0;
-	}
-	const struct tenants_ask ask = {node->facts, device, node->debounce, node->arena};
+	const struct tenants_ask ask = {node->facts, findings->stage.device, node->debounce,
+					node->arena};
 	return tenants_find(&ask, &findings->tenants, &findings->disagreements, err);
+}
+
+/* Of users it is not known either to which pods they belong. */
+static void freeze_users(const struct stage *stage, struct users *users)
+{
+	const struct previous *published =
+		stage->facts->devices->devices[stage->device].published;
+	if (!published)
+		return;
+	users->listed = published->status->unallocated_users;
+	users->left_out = published->status->unallocated_users_left_out;
+	users->unknown = published->status->unknown_processes;
 }
 
 /* What else is said of those who hold the device. */
@@ -91,10 +67,13 @@ static int find_others(const struct stages_node *node, struct findings *findings
 {
 	const struct stage *stage = &findings->stage;
 
-	if (node->is_frozen)
+	if (unplaced_find(stage, &findings->unplaced, err) < 0)
+		return -1;
+	if (node->facts->is_frozen) {
+		freeze_users(stage, &findings->users);
 		return 0;
-	if (unplaced_find(stage, &findings->unplaced, err) < 0 ||
-	    users_find(&(struct users_device){node->facts, stage->device, mode, &findings->tenants},
+	}
+	if (users_find(&(struct users_device){node->facts, stage->device, mode, &findings->tenants},
 		       node->debounce, node->arena, &findings->users, err) < 0 ||
 	    (!stage->is_awaited && overlap_find(stage, &findings->held_twice, err) < 0))
 		return -1;
@@ -105,10 +84,6 @@ static int count_slots(const struct stages_node *node, const struct findings *fi
 		       struct attribution_slots *ret_slots, struct error *err)
 {
 	size_t device = findings->stage.device;
-	if (node->is_frozen) {
-		*ret_slots = frozen_status(&node->facts->devices->devices[device])->slots;
-		return 0;
-	}
 	const struct subject subject = slots_subject(node->facts, node->slots, device, node->arena);
 	return layout_count(&subject, &findings->tenants, ret_slots, err);
 }
@@ -135,6 +110,10 @@ static int conclude_sharing(const struct stages_node *node, struct findings *fin
 {
 	const struct subject subject = slots_subject(node->facts, node->slots,
 						     findings->stage.device, node->arena);
+	if (node->facts->is_frozen && subject.published) {
+		status->sharing = subject.published->sharing;
+		return 0;
+	}
 	if (sharing_conclude(&subject, &findings->tenants, &findings->sharing, err) < 0)
 		return -1;
 	return sharing_write(&findings->sharing, node->arena, &status->sharing, err);
@@ -158,6 +137,13 @@ static int describe(const struct stages_node *node, struct findings *findings,
 	return 0;
 }
 
+/* A claim that cannot be read may have given the device. */
+static bool may_be_claimed(const struct findings *findings)
+{
+	return sharing_is_without_ids(findings->sharing.evidence) ||
+	       from_resource_claim_has(findings->stage.facts, findings->stage.device);
+}
+
 static struct conditions_facts conditions_facts(const struct stages_node *node,
 						const struct findings *findings,
 						const struct attribution_status *status,
@@ -175,13 +161,12 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 		.is_fresh = node->is_fresh,
 		.is_settling = facts->is_settling,
 		.is_duplicate = is_duplicate,
-		.is_nameless = claimant_is_nameless(input, device),
+		.is_nameless = from_resource_claim_is_nameless(input, device),
 		.is_unread = findings->stage.is_awaited
-				     ? input->grants_unknown
-				     : node->is_unread &&
-					       sharing_is_without_ids(findings->sharing.evidence),
+				     ? node->is_unread || input->grants_unknown
+				     : node->is_unread && may_be_claimed(findings),
 		.are_claims_old = input->grants_denied &&
-				  claimant_is_sliced(facts, findings->stage.device),
+				  from_resource_claim_hands_out(facts, findings->stage.device),
 		.is_book_readable = facts->list == BOOK_OK || facts->checkpoint == BOOK_OK,
 		.intent = status->intent.state,
 		.sources = input->report ? &input->report->sources : NULL,
@@ -190,6 +175,8 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 		.unplaced = &findings->unplaced,
 		.users = &findings->users,
 		.health = &findings->health,
+		.may_be_held_twice = overlap_is_possible(&findings->stage, &findings->tenants,
+							 status->sharing.mode),
 		.held_twice = findings->held_twice,
 	};
 }
@@ -223,9 +210,6 @@ static struct attribution_status begin_status(const struct stages_node *node,
 	assert(device->published);
 	status = *device->published->status;
 	status.observed_generation = generation_of(device);
-	/* Which device a claim means goes by its number. */
-	if (claimant_number(input, device) >= 0)
-		status.device.minor = claimant_number(input, device);
 	return status;
 }
 

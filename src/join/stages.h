@@ -25,7 +25,6 @@ struct stages_node {
 	struct arena *arena;
 	bool is_fresh;  /* the last report is recent */
 	bool is_unread; /* claims that a pod uses cannot be read */
-	bool is_frozen; /* what is known of pods is old */
 };
 
 struct stages_result {

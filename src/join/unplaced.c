@@ -44,15 +44,6 @@ static int describe(struct group group, struct arena *arena, struct attribution_
 	return 0;
 }
 
-/* That a claim is gone, and its device another now, does not depend on when NVML is read. */
-static bool is_lost(struct group group)
-{
-	bool is_lost = false;
-	for (size_t i = 0; i < group.n; i++)
-		is_lost |= group.items[i].is_lost;
-	return is_lost;
-}
-
 static const struct attribution_status *published_of(const struct stage *stage)
 {
 	return devices_published(&stage->facts->devices->devices[stage->device]);
@@ -67,9 +58,8 @@ static bool counts(const struct stage *stage, struct group group)
 		.pod_uid = owner->pod_uid,
 		.subject = owner->container,
 		.waits_ms = stage->facts->input->limits->disagreement_ms,
-		.is_published = (published && attribution_is_unplaced(published, owner->pod_uid,
-								      owner->container)) ||
-				is_lost(group),
+		.is_published = published && attribution_is_unplaced(published, owner->pod_uid,
+								     owner->container),
 	};
 	return debounce_counts(stage->debounce, &subject);
 }
@@ -141,7 +131,7 @@ int unplaced_find(const struct stage *stage, struct unplaced *ret_unplaced, stru
 
 	if (!listed)
 		return error_no_memory(err);
-	if (stage->is_awaited)
+	if (stage->is_awaited || (stage->facts->is_frozen && published_of(stage)))
 		keep(stage, listed, &result);
 	else if (list(stage, listed, &result, err) < 0)
 		return -1;

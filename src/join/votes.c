@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/claimant.h"
+#include "join/from_resource_claim.h"
 
 #define N_COMPARED 3u
 #define COMPARED (WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_POD_STATUS)
@@ -40,6 +40,12 @@ static bool is_list_good(const struct facts *facts)
 static bool was_disputed(const struct previous_tenant *previous)
 {
 	return previous && previous->published->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED;
+}
+
+/* It is published by a claim, and claims do not tell whether that has ended. */
+static bool is_unheard(const struct votes_holder *of)
+{
+	return from_resource_claim_is_silent(of->facts, of->device, of->previous);
 }
 
 /* The holder has facts */
@@ -64,7 +70,7 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 		kept |= WITNESS_POD_RESOURCES;
 	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
-	if (claimant_is_unheard(facts->input, of->pod_uid))
+	if (is_unheard(of))
 		kept |= WITNESS_RESOURCE_CLAIM;
 	return of->previous->witnesses & kept;
 }
@@ -178,16 +184,6 @@ static void hear_facts(const struct votes_holder *of, struct votes *votes,
 
 /* The holder is published only */
 
-/* A claim that cannot be read has not ended. */
-static bool is_unheard(const struct votes_holder *of)
-{
-	const struct attribution_tenant *published = of->previous->published;
-	return (of->previous->witnesses & WITNESS_RESOURCE_CLAIM) &&
-	       claimant_is_unheard(of->facts->input, published->pod_uid) &&
-	       !claimant_is_displaced(of->facts, &of->facts->devices->devices[of->device],
-				      published);
-}
-
 static bool has_status(const struct votes_holder *of)
 {
 	uint32_t n = 0;
@@ -205,6 +201,9 @@ static unsigned find_lost(const struct votes_holder *of)
 {
 	unsigned lost = WITNESS_KAI;
 
+	/* No pod is found anew, but claims go on telling what they have given to whom. */
+	if (of->facts->is_frozen)
+		return is_unheard(of) ? 0 : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
 	if (of->facts->checkpoint == BOOK_OK)
 		lost |= WITNESS_CHECKPOINT;
 	if (is_list_good(of->facts))

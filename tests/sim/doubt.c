@@ -52,7 +52,9 @@ static const struct {
 				  BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
 				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED) |
 				  BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
-				  BIT(CAUSE_CLAIMED),
+				  BIT(CAUSE_CLAIMED) |
+				  /* While pods are old it is as it was published. */
+				  BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED),
 			  SETTLING_WEARS_OFF_MS},
 	[TENANT_UNKNOWN] = {"somebody unknown holds a slot",
 			    BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
@@ -73,7 +75,9 @@ static const struct {
 	[STILL_NAME_ONLY] = {"a tenant is still NameOnly",
 			     BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
 				     BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_CONTROLLER_NEW) |
-				     BIT(CAUSE_REPORTS_MISSING),
+				     BIT(CAUSE_REPORTS_MISSING) |
+				     /* While pods are old it is as it was published. */
+				     BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED),
 			     SETTLING_WEARS_OFF_MS},
 	/* Not BOOKS_FAILED: what a book said last does not contradict what came later. */
 	[DISPUTED] = {"witnesses contradict each other",
@@ -98,7 +102,8 @@ static const struct {
 			      BIT(CAUSE_NODE_CLOCK),
 		      SETTLING_WEARS_OFF_MS},
 	[CLAIMS_UNKNOWN] = {"it is not known whom claims give it",
-			    BIT(CAUSE_SLICES) | BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW),
+			    BIT(CAUSE_SLICES) | BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW) |
+				    BIT(CAUSE_REPORTS_MISSING), /* nothing bears slices out */
 			    WEARS_OFF_MS},
 	[PODS_UNKNOWN] = {"pods may not be read", BIT(CAUSE_DENIED), WEARS_OFF_MS},
 	[PODS_STALE] = {"the watch of pods or nodes is away",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "join/witnesses.h"
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
@@ -282,7 +283,7 @@ static void read_facts(void)
 {
 	struct error err;
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 }
 
 static void what_is_not_there_is_not_found(void **state)
@@ -339,22 +340,6 @@ static void a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told(void 
 	assert_int_equal(world.result.ids_unknown, 0);
 }
 
-static void while_claims_cannot_be_read_one_stays_on_the_device_it_was_published_on(void **state)
-{
-	(void)state;
-	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
-	expect_tenants(publish(), "uid-a/main");
-	grant->uuid = (struct view){0};
-	build_world_regrant(&world);
-	world.input.grants_unknown = true;
-	read_facts();
-	assert_int_equal(facts.n_items, 1);
-	assert_int_equal(facts.items[0].device, 0);
-	assert_int_equal(facts.items[0].witnesses, WITNESS_RESOURCE_CLAIM);
-}
-
 /* The slice that tells its device may be there. */
 static void while_claims_cannot_be_read_none_is_unplaced(void **state)
 {
@@ -393,8 +378,6 @@ static const struct CMUnitTest tests[] = {
 		a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_claims_cannot_be_read_one_stays_on_the_device_it_was_published_on, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(while_claims_cannot_be_read_none_is_unplaced, set_up,
 					tear_down),
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "join/witnesses.h"
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
@@ -546,7 +547,7 @@ static void read_facts(struct devices *devices, struct facts *facts)
 {
 	struct error err;
 	assert_int_equal(devices_make(&world.input, &world.arena, devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, devices, &world.arena, facts, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, devices, &world.arena, facts, &err), 0);
 }
 
 static void whose_an_id_of_no_device_is_a_name_alone_does_not_tell(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "join/witnesses.h"
 #include "lib/world_fixture.h"
 
 #include "base/limits.h"
@@ -607,7 +608,7 @@ TEST(without_memory_there_is_no_verdict)
 	publish();
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 	assert_int_equal(slots_collect(&facts, &world.arena, &slots, &err), 0);
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */

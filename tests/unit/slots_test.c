@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "join/witnesses.h"
 #include "lib/world_test.h"
 
 #include "join/slots.h"
@@ -12,7 +13,7 @@ static struct slots collect(void)
 	struct slots slots;
 	struct error err;
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 	assert_int_equal(slots_collect(&facts, &world.arena, &slots, &err), 0);
 	return slots;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "join/witnesses.h"
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
 #include "lib/failing_malloc.h"
@@ -1771,7 +1772,7 @@ static void read_one_that_stays_and_one_that_is_disputed(void)
 	build_world_list_nothing(&world);
 	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 1));
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 	assert_int_equal(debounce_open(&world.input, 2, &world.arena, &debounce, &err), 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "join/witnesses.h"
 #include "lib/build_world.h"
 #include "lib/expect_status.h"
 #include "lib/test_main.h"
@@ -127,7 +128,7 @@ static struct votes take_votes(const struct previous_tenant *previous, struct vo
 	struct error err;
 
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(facts_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 	assert_int_equal(debounce_open(&world.input, 1, &world.arena, &debounce, &err), 0);
 	*holder = (struct votes_holder){
 		.facts = &facts,

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join/witnesses.h"
+
+#include <assert.h>
+
+#include "join/from_checkpoint.h"
+#include "join/from_hami.h"
+#include "join/from_kai.h"
+#include "join/from_pod_resources.h"
+#include "join/from_pod_status.h"
+#include "join/from_resource_claim.h"
+
+/* The checkpoint helps to explain the List, and the List to read the checkpoint. */
+static int read_report(struct facts_draft *draft, struct error *err)
+{
+	struct facts *facts = draft->facts;
+	const struct array entries = facts->input->report->checkpoint.entries;
+	struct previous_index previous;
+	struct checkpoint_index checkpoint;
+
+	facts->ended = arena_alloc(draft->arena, entries.count, sizeof(*facts->ended));
+	if (!facts->ended)
+		return error_no_memory(err);
+	if (previous_index_make(facts->devices, draft->arena, &previous, err) < 0 ||
+	    checkpoint_index_make(&facts->node_pods, &previous, draft->arena, &checkpoint, err) < 0)
+		return -1;
+	from_pod_resources_read(draft, &checkpoint, &previous);
+	from_checkpoint_read(draft, &checkpoint);
+	return 0;
+}
+
+static void judge_sources(struct facts *facts)
+{
+	static const enum book_worth worths[] = {
+		[SOURCE_ABSENT] = BOOK_NONE,
+		[SOURCE_UNREADABLE] = BOOK_DATED,
+		[SOURCE_PARTIAL] = BOOK_OK,
+		[SOURCE_COMPLETE] = BOOK_OK,
+	};
+	facts->source = source_judge(&facts->node_pods);
+	facts->list = worths[facts->source.pod_resources];
+	facts->checkpoint = worths[facts->source.checkpoint];
+	facts->is_settling = facts->source.is_settling;
+	facts->settled_restart = facts->source.settled_restart;
+	facts->is_complete = facts->source.is_list_complete;
+	facts->settles_in_ms = facts->source.settles_in_ms;
+}
+
+static int ask_all(struct facts_draft *draft, struct error *err)
+{
+	if (draft->facts->input->report && read_report(draft, err) < 0)
+		return -1;
+	from_pod_status_read(draft);
+	from_resource_claim_read(draft);
+	from_hami_read(draft);
+	from_kai_read(draft);
+	return 0;
+}
+
+/* Which pod a witness means is not known while what is known of pods is old. */
+static void freeze(struct facts *facts)
+{
+	facts->list = BOOK_NONE;
+	facts->checkpoint = BOOK_NONE;
+	facts->is_complete = false;
+	facts->is_settling = false;
+	facts->settles_in_ms = -1;
+}
+
+int witnesses_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
+		   struct facts *ret_facts, struct error *err)
+{
+	struct facts facts = {
+		.input = input,
+		.devices = devices,
+		.is_frozen = input->pods_age != JOIN_PODS_CURRENT,
+	};
+	struct facts_draft draft;
+
+	if (node_pods_take(input, arena, &facts.node_pods, err) < 0 ||
+	    facts_open(&facts, arena, &draft, err) < 0)
+		return -1;
+	judge_sources(&facts);
+	facts.claims = from_resource_claim_judge(input, devices);
+	if (facts.is_frozen)
+		freeze(&facts);
+	else if (ask_all(&draft, err) < 0)
+		return -1;
+	if (facts_close(&draft, err) < 0)
+		return -1;
+	assert(facts.n_placed <= facts.n_items);
+	*ret_facts = facts;
+	return 0;
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "join/from_resource_claim.h"
+
+#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define RUNNING ATTRIBUTION_PHASE_RUNNING
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+/* A slice calls device n gpu-<minor>. */
+static void slice(unsigned n, unsigned minor)
+{
+	struct slice_device *device = build_world_slice(&world, n);
+	device->name = build_world_text(&world, "gpu-%u", minor);
+	device->is_whole = true;
+}
+
+/* A pod of that name, which a claim gives device n, called gpu-<n>; its grant, to be altered. */
+static struct grant *claim(const char *name, unsigned n)
+{
+	build_world_pod(&world, (struct build_pod){.name = name});
+	struct grant *grant = build_world_grant(
+		&world, build_world_text(&world, "uid-%s", name).ptr, "main", n);
+	grant->name = build_world_text(&world, "gpu-%u", n);
+	build_world_regrant(&world);
+	return grant;
+}
+
+static const struct attribution_status *publish(unsigned n)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, n);
+}
+
+/* As above, when what is seen has been seen for long enough. */
+static const struct attribution_status *settle(unsigned n)
+{
+	build_world_publish(&world);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	if (world.input.report && world.input.report_age_ms < world.limits.report_stale_ms)
+		world.input.report_age_ms = 1000;
+	return publish(n);
+}
+
+/* Two devices that slices describe; pod a has the first by a claim. */
+static void start(void)
+{
+	for (unsigned n = 0; n < 2; n++) {
+		build_world_device(&world, n);
+		slice(n, n);
+	}
+	claim("a", 0);
+	expect_tenants(publish(0), "uid-a/main");
+}
+
+/* No slice tells any more where grants from that one on are. */
+static void lose_places(size_t first)
+{
+	for (size_t i = first; i < world.n_granted; i++) {
+		world.granted[i].grant.uuid = (struct view){0};
+		world.granted[i].grant.partition = (struct view){0};
+	}
+	build_world_regrant(&world);
+}
+
+static void lose_slices(void)
+{
+	world.input.n_slice_devices = 0;
+	lose_places(0);
+}
+
+static void lack(const struct pod *const *pod)
+{
+	world.input.lacking = pod;
+	world.input.n_lacking = 1;
+}
+
+/* Neither now nor when what is seen has been seen for long enough. */
+static void expect_unchanged(void)
+{
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_wait(&world, world.limits.disagreement_ms);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* Complete or not */
+
+static void change_nothing(void)
+{
+}
+
+static void deny(void)
+{
+	world.input.grants_denied = world.input.grants_unknown = true;
+}
+
+static void leave_pool_incomplete(void)
+{
+	world.input.grants_unknown = true;
+}
+
+static void fall_silent(void)
+{
+	world.input.report_age_ms = world.limits.report_stale_ms;
+}
+
+static void boot(void)
+{
+	world.input.is_of_former_boot = true;
+}
+
+static void swap_numbers(void)
+{
+	world.devices[0].minor = 1;
+	world.devices[1].minor = 0;
+}
+
+static void give_number_to_another(void)
+{
+	world.devices[0].minor = 1;
+	world.devices[1].minor = -1;
+}
+
+static void tell_no_numbers(void)
+{
+	world.devices[0].minor = world.devices[1].minor = -1;
+}
+
+static void name_otherwise(void)
+{
+	world.slices[0].name = VIEW("card-1");
+	world.slices[1].name = VIEW("gpu-x");
+}
+
+static void start_controller(void)
+{
+	build_world_restart(&world);
+}
+
+static void have_no_agent(void)
+{
+	build_world_without_agent(&world);
+}
+
+static const struct {
+	const char *is;
+	void (*become)(void);
+	const char *tenants; /* of the device that a new pod was given */
+	const char *reason;  /* of Attributed there */
+} states[] = {
+	{"all is well", change_nothing, "uid-b/main", "AllResolved"},
+	{"claims may not be read", deny, "", "ClaimsUnknown"},
+	{"a pool is being written", leave_pool_incomplete, "", "ClaimsUnknown"},
+	{"the agent is silent", fall_silent, "", "ClaimsUnknown"},
+	{"the report is of a former boot", boot, "", "ClaimsUnknown"},
+	{"NVML numbers devices otherwise", swap_numbers, "", "ClaimsUnknown"},
+	{"NVML has a number elsewhere", give_number_to_another, "", "ClaimsUnknown"},
+	{"NVML tells no numbers", tell_no_numbers, "uid-b/main", "AllResolved"},
+	{"slices have other names", name_otherwise, "uid-b/main", "AllResolved"},
+	{"no report yet", start_controller, "", "AllResolved"},
+	{"no agent", have_no_agent, "uid-b/main", "AllResolved"}, /* as it was published */
+};
+
+static void a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		set_up(NULL);
+		start();
+		states[i].become();
+		claim("b", 1);
+		const struct attribution_status *status = settle(1);
+		expect_tenants(status, states[i].tenants);
+		const struct condition *attributed =
+			attribution_find_condition(status, VIEW("Attributed"));
+		if (!view_equal(attributed->reason, view_from(states[i].reason)))
+			fail_msg("%s: Attributed is %.*s", states[i].is,
+				 VIEW_ARG(attributed->reason));
+		tear_down(NULL);
+	}
+}
+
+static void a_tenant_by_a_claim_stays_as_published_in_every_state(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		set_up(NULL);
+		start();
+		states[i].become();
+		const struct attribution_status *status = settle(0);
+		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 1);
+		expect_texts(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->witnesses,
+			     "ResourceClaim");
+		assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+		expect_text(status->slots.summary, "1/1");
+		expect_unplaced(status, "");
+		expect_unchanged();
+		tear_down(NULL);
+	}
+}
+
+static void a_tenant_by_a_claim_ends_with_its_pod_in_every_state(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		set_up(NULL);
+		start();
+		states[i].become();
+		settle(0);
+		build_world_remove_pod(&world, "uid-a");
+		const struct attribution_status *status = publish(0);
+		expect_tenants(status, "");
+		expect_recent(status, "uid-a");
+		tear_down(NULL);
+	}
+}
+
+static void what_is_not_known_has_to_be_so_for_a_while(void **state)
+{
+	(void)state;
+	start();
+	claim("b", 1);
+	publish(1);
+	leave_pool_incomplete();
+	claim("c", 1);
+	expect_condition(publish(1), "Attributed", CONDITION_TRUE, "AllResolved");
+	/* On its own device too, which it may share. */
+	expect_condition(settle(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	/* That was said: for the next pod it is said on at once. */
+	build_world_remove_pod(&world, "uid-c");
+	claim("d", 1);
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	world.input.grants_unknown = false;
+	expect_condition(publish(1), "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_tenants(publish(1), "uid-b/main,uid-d/main");
+}
+
+static void a_device_that_no_claim_hands_out_is_known_all_the_same(void **state)
+{
+	(void)state;
+	start();
+	build_world_exclusive(&world, 2);
+	swap_numbers();
+	claim("b", 1);
+	expect_condition(settle(2), "Attributed", CONDITION_TRUE, "AllResolved");
+	/* But for one of which nothing is on offer. */
+	build_world_device(&world, 3);
+	expect_condition(settle(3), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+}
+
+static void without_pods_that_use_claims_nothing_is_unknown(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	slice(0, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	publish(0);
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		if (states[i].become == swap_numbers || states[i].become == give_number_to_another)
+			states[i].become();
+	}
+	world.input.grants_unknown = true;
+	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+/* After a boot */
+
+static void a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too(void **state)
+{
+	(void)state;
+	start();
+	claim("b", 1);
+	publish(1);
+	swap_numbers();
+	const struct attribution_status *status = settle(0);
+	expect_tenants(status, "uid-a/main");
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	/* The number by which its tenant was found. */
+	assert_int_equal(status->device.minor, 0);
+	/* That the pool is written anew leaves it in doubt. */
+	world.input.grants_unknown = true;
+	lose_slices();
+	expect_condition(settle(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	world.input.grants_unknown = false;
+	slice(0, 1);
+	slice(1, 0);
+	world.granted[0].grant.uuid = build_world_uuid(&world, 1);
+	world.granted[1].grant.uuid = build_world_uuid(&world, 0);
+	build_world_regrant(&world);
+	status = publish(0);
+	expect_tenants(status, "uid-b/main");
+	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
+	assert_int_equal(status->device.minor, 1);
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+static void slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out(void **state)
+{
+	(void)state;
+	start();
+	fall_silent();
+	world.granted[0].grant.uuid = build_world_uuid(&world, 1);
+	build_world_regrant(&world);
+	expect_tenants(settle(0), "");
+	expect_tenants(publish(1), "");
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+}
+
+static void whose_claim_is_gone_leaves_a_device_that_a_boot_has_renumbered(void **state)
+{
+	(void)state;
+	start();
+	const struct pod *pod = world.pods[0];
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	lack(&pod);
+	expect_unchanged();
+	swap_numbers();
+	world.slices[0].name = VIEW("gpu-1");
+	world.slices[1].name = VIEW("gpu-0");
+	expect_tenants(publish(0), "");
+}
+
+static void an_agentless_device_has_the_number_that_its_slice_says(void **state)
+{
+	(void)state;
+	build_world_without_agent(&world);
+	slice(0, 5);
+	assert_int_equal(publish(0)->device.minor, 5);
+	world.slices[0].name = VIEW("gpu-7-mig-1g5gb-0-1");
+	assert_int_equal(publish(0)->device.minor, 7);
+	world.slices[0].name = VIEW("other");
+	assert_int_equal(publish(0)->device.minor, 7);
+}
+
+/* Without a place */
+
+static void a_grant_without_a_place_leaves_its_tenant_where_it_was(void **state)
+{
+	(void)state;
+	start();
+	claim("b", 0);
+	publish(0);
+	lose_slices();
+	slice(1, 1);
+	expect_unchanged();
+	const struct attribution_status *status = build_world_status(&world, 0);
+	expect_tenants(status, "uid-a/main,uid-b/main");
+	expect_text(status->slots.summary, "1/1");
+	assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_TIME_SLICED);
+	expect_unplaced(status, "");
+	expect_condition(status, "Healthy", CONDITION_TRUE, "NothingFound");
+	/* A claim that is no longer reserved for the pod ends it. */
+	world.n_granted = 1;
+	build_world_regrant(&world);
+	expect_tenants(publish(0), "uid-a/main");
+}
+
+static void partitions_without_a_place_stay_as_they_were(void **state)
+{
+	(void)state;
+	build_world_cut(&world, 0, 3);
+	build_world_offer_nothing(&world);
+	slice(0, 0);
+	world.slices[0].is_whole = false;
+	for (unsigned i = 0; i < 2; i++) {
+		struct grant *grant = i ? build_world_grant(&world, "uid-a", "main", 0)
+					: claim("a", 0);
+		grant->partition = build_world_mig(&world, 0, i);
+		grant->device = build_world_text(&world, "pool/gpu-0-mig-%u", i);
+		grant->is_part = true;
+	}
+	build_world_regrant(&world);
+	expect_text(publish(0)->slots.summary, "2/3");
+	lose_slices();
+	expect_unchanged();
+	const struct attribution_tenant *tenant =
+		expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(tenant->partitions.count, 2);
+	assert_int_equal(tenant->slots, 2);
+}
+
+static void who_watches_stays_without_a_place_too(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	slice(0, 0);
+	claim("m", 0)->is_admin = true;
+	build_world_regrant(&world);
+	assert_true(expect_tenant(publish(0), "uid-m", RUNNING, CONFIRMED)->system);
+	lose_slices();
+	expect_unchanged();
+	expect_tenants(build_world_status(&world, 0), "uid-m/main");
+}
+
+static void a_grant_that_was_never_placed_is_unplaced(void **state)
+{
+	(void)state;
+	start();
+	claim("b", 1)->uuid = (struct view){0};
+	build_world_regrant(&world);
+	const struct attribution_status *status = settle(0);
+	expect_unplaced(status, "uid-b/main pool/gpu-1");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
+	/* It stays so while that cannot be told anew, and nobody else joins it. */
+	claim("c", 1)->uuid = (struct view){0};
+	leave_pool_incomplete();
+	build_world_regrant(&world);
+	expect_unplaced(settle(0), "uid-b/main pool/gpu-1");
+}
+
+static void a_device_to_which_slices_give_another_name_is_not_where_a_grant_was(void **state)
+{
+	(void)state;
+	start();
+	lose_places(0);
+	/* Slices still describe the device, as gpu-0: the grant is not that name's. */
+	const struct attribution_status *status = settle(0);
+	expect_tenants(status, "");
+	expect_unplaced(status, "uid-a/main pool/gpu-0");
+}
+
+static void a_second_grant_without_a_place_is_unplaced_beside_the_first(void **state)
+{
+	(void)state;
+	start();
+	struct grant *grant = build_world_grant(&world, "uid-a", "main", 1);
+	grant->uuid = (struct view){0};
+	build_world_regrant(&world);
+	world.slices[0].is_whole = false;
+	expect_unplaced(settle(0), "uid-a/main pool/gpu-1");
+	expect_unchanged();
+}
+
+static void what_the_kubelet_gave_is_no_claims_to_keep(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	publish(0);
+	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
+	build_world_regrant(&world);
+	expect_unplaced(settle(0), "uid-a/main pool/gpu-0");
+}
+
+/* Claims that are not here */
+
+static void a_claim_that_is_not_here_leaves_its_own_pods_tenants_only(void **state)
+{
+	(void)state;
+	start();
+	claim("b", 1);
+	publish(1);
+	const struct pod *pod = world.pods[0];
+	lack(&pod);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	const struct attribution_status *status = publish(0);
+	expect_texts(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "ResourceClaim");
+	expect_text(status->slots.summary, "1/1");
+	expect_tenants(build_world_status(&world, 1), "");
+	expect_recent(build_world_status(&world, 1), "uid-b");
+	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+static void a_pod_gets_nothing_by_one_claim_while_another_is_not_here(void **state)
+{
+	(void)state;
+	start();
+	claim("b", 1);
+	const struct pod *pod = world.pods[1];
+	lack(&pod);
+	expect_tenants(settle(1), "");
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	world.input.n_lacking = 0;
+	expect_tenants(publish(1), "uid-b/main");
+	expect_condition(publish(1), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+static void a_pod_whose_claim_waits_is_open_only_while_claims_are_unknown(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	slice(0, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "gpu"});
+	build_world_pod(&world, (struct build_pod){.name = "n", .claim = BUILD_WORLD_NIC});
+	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
+	leave_pool_incomplete();
+	expect_condition(settle(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	build_world_remove_pod(&world, "uid-a");
+	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+/* What claims hand out */
+
+static void an_idle_device_is_handed_out_by_claims_while_slices_are_incomplete(void **state)
+{
+	(void)state;
+	build_world_device(&world, 0);
+	slice(0, 0);
+	expect_text(publish(0)->slots.summary, "0/1");
+	world.input.n_slice_devices = 0;
+	leave_pool_incomplete();
+	expect_unchanged();
+	world.input.grants_unknown = false;
+	expect_text(publish(0)->slots.summary, "0/0");
+}
+
+static void a_claim_for_a_podgroup_hides_who_has_the_device(void **state)
+{
+	(void)state;
+	start();
+	world.slices[1].is_nameless = true;
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+	/* As long as nothing else can be read. */
+	world.input.n_slice_devices = 0;
+	deny();
+	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+}
+
+static void the_number_in_a_name_is_nvidias(void **state)
+{
+	(void)state;
+	assert_int_equal(from_resource_claim_minor(VIEW("gpu-3")), 3);
+	assert_int_equal(from_resource_claim_minor(VIEW("gpu-12-mig-1g5gb-0-1")), 12);
+	assert_int_equal(from_resource_claim_minor(VIEW("gpu-")), -1);
+	assert_int_equal(from_resource_claim_minor(VIEW("gpu-x")), -1);
+	assert_int_equal(from_resource_claim_minor(VIEW("tpu-1")), -1);
+	assert_int_equal(from_resource_claim_minor(VIEW("")), -1);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices),
+	cmocka_unit_test(a_tenant_by_a_claim_stays_as_published_in_every_state),
+	cmocka_unit_test(a_tenant_by_a_claim_ends_with_its_pod_in_every_state),
+	cmocka_unit_test_setup_teardown(
+		what_is_not_known_has_to_be_so_for_a_while,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_no_claim_hands_out_is_known_all_the_same,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_pods_that_use_claims_nothing_is_unknown,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whose_claim_is_gone_leaves_a_device_that_a_boot_has_renumbered,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_agentless_device_has_the_number_that_its_slice_says,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_grant_without_a_place_leaves_its_tenant_where_it_was,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		partitions_without_a_place_stay_as_they_were,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_watches_stays_without_a_place_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_grant_that_was_never_placed_is_unplaced,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_to_which_slices_give_another_name_is_not_where_a_grant_was,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_second_grant_without_a_place_is_unplaced_beside_the_first,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_kubelet_gave_is_no_claims_to_keep,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_that_is_not_here_leaves_its_own_pods_tenants_only,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_gets_nothing_by_one_claim_while_another_is_not_here,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_whose_claim_waits_is_open_only_while_claims_are_unknown,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_idle_device_is_handed_out_by_claims_while_slices_are_incomplete,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_claim_for_a_podgroup_hides_who_has_the_device,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_number_in_a_name_is_nvidias, set_up, tear_down),
+};
+
+TEST_MAIN(tests)
