@@ -64,6 +64,15 @@ static bool is_any_contradicted(const struct join_input *input)
 	return input->is_of_former_boot;
 }
 
+/* Not one is there: that the driver withdrew all devices is less likely than that it starts. */
+static bool are_slices_gone(const struct join_input *input)
+{
+	bool is_placed = input->n_slice_devices > 0;
+	for (size_t i = 0; i < input->n_grants; i++)
+		is_placed |= input->grants[i].uuid.len > 0;
+	return !is_placed;
+}
+
 static bool is_any_renumbered(const struct devices *devices)
 {
 	for (size_t i = 0; i < devices->n_devices; i++) {
@@ -100,7 +109,7 @@ struct source_claims from_resource_claim_judge(const struct join_input *input,
 		claims.state = SOURCE_PARTIAL;
 	else if (input->n_grants + input->n_slice_devices + input->n_lacking == 0)
 		claims.state = SOURCE_ABSENT;
-	else if (claims.is_contradicted ||
+	else if (claims.is_contradicted || are_slices_gone(input) ||
 		 (!hears_nvml(input) && !has_no_agent(input, devices)))
 		claims.state = SOURCE_PARTIAL;
 	if (is_unsure(&claims))
@@ -266,6 +275,8 @@ bool from_resource_claim_is_silent(const struct facts *facts, size_t device,
 	assert(device < facts->devices->n_devices);
 	if (!(previous->witnesses & WITNESS_RESOURCE_CLAIM))
 		return false;
+	if (input->grants_unknown)
+		return true;
 	if (is_lacking(input, tenant->pod_uid))
 		return facts->claims.state != SOURCE_COMPLETE ||
 		       !is_renumbered(&facts->devices->devices[device]);

@@ -19,7 +19,8 @@
 /*
  * What the claims of the node are worth. ABSENT: no slice describes the node, and no pod of it uses a
  * claim. UNREADABLE: the right to read them is missing, or they were never read. PARTIAL: slices are
- * incomplete, or nothing bears out that they are of this boot. COMPLETE: but for input->lacking.
+ * incomplete or all gone, or nothing bears out that they are of this boot. COMPLETE: else, but for the
+ * pods in input->lacking.
  */
 struct source_claims from_resource_claim_judge(const struct join_input *input,
 					const struct devices *devices);

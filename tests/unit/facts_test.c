@@ -319,6 +319,7 @@ static void a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name(void **s
 {
 	(void)state;
 	build_world_exclusive(&world, 0);
+	build_world_slice(&world, 1); /* others are described */
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
 	build_world_regrant(&world);

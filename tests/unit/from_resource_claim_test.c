@@ -456,6 +456,7 @@ static void what_the_kubelet_gave_is_no_claims_to_keep(void **state)
 	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	build_world_slice(&world, 1); /* others are described */
 	publish(0);
 	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
 	build_world_regrant(&world);
