@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/doubt.h"
 
+#include "join/wording.h"
 #include "sim/books.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
@@ -188,19 +189,19 @@ static int status_of(const struct judge *judge, struct view type)
 	return condition ? condition->status : CONDITION_UNSET;
 }
 
-static bool has_reason(const struct judge *judge, const char *type, const char *reason)
+static bool has_reason(const struct judge *judge, const char *type, enum reason reason)
 {
 	const struct condition *condition =
 		attribution_find_condition(judge->status, view_from(type));
 
-	return condition && view_equal(condition->reason, view_from(reason));
+	return condition && wording_reason_of(condition->reason) == reason;
 }
 
 static bool was_duplicate(const struct judge *judge)
 {
 	const struct judge before = {.status = judge->before};
 
-	return judge->before && has_reason(&before, "Ready", "DuplicateUUID");
+	return judge->before && has_reason(&before, "Ready", REASON_DUPLICATE_UUID);
 }
 
 static bool was_held_twice(const struct judge *judge)
@@ -223,14 +224,14 @@ static void judge_conditions(const struct judge *judge)
 	} else if (attributed == CONDITION_FALSE) {
 		suspect(judge, TENANT_UNKNOWN);
 	} else if (attributed != CONDITION_TRUE) {
-		suspect(judge, has_reason(judge, "Attributed", "Settling")	 ? SETTLING
-			       : has_reason(judge, "Attributed", "Unconfirmed") ? TENANT_UNKNOWN
-			       : has_reason(judge, "Attributed", "ClaimsUnknown") ? CLAIMS_UNKNOWN
-			       : has_reason(judge, "Attributed", "PodsUnknown") ? PODS_UNKNOWN
-			       : has_reason(judge, "Attributed", "PodsStale") ? PODS_STALE
+		suspect(judge, has_reason(judge, "Attributed", REASON_SETTLING) ? SETTLING
+			       : has_reason(judge, "Attributed", REASON_UNCONFIRMED) ? TENANT_UNKNOWN
+			       : has_reason(judge, "Attributed", REASON_CLAIMS_UNKNOWN) ? CLAIMS_UNKNOWN
+			       : has_reason(judge, "Attributed", REASON_PODS_UNKNOWN) ? PODS_UNKNOWN
+			       : has_reason(judge, "Attributed", REASON_PODS_STALE) ? PODS_STALE
 										: NOT_READABLE);
 	}
-	if (has_reason(judge, "Ready", "DuplicateUUID"))
+	if (has_reason(judge, "Ready", REASON_DUPLICATE_UUID))
 		suspect(judge, was_duplicate(judge) ? STILL_DUPLICATE : DUPLICATE);
 	else if (ready != CONDITION_TRUE && fresh == CONDITION_TRUE && attributed == CONDITION_TRUE)
 		oracle_accuse(ORACLE_NO_CAUSE, "%s: Ready is not True, and nothing says why",
@@ -276,10 +277,10 @@ static bool is_unheard(const struct judge *judge)
 {
 	const struct judge before = {.status = judge->before};
 
-	return has_reason(judge, "ReportFresh", "NoAgent") &&
+	return has_reason(judge, "ReportFresh", REASON_NO_AGENT) &&
 	       (!judge->before ||
 		!view_equal(judge->before->node_name, judge->status->node_name) ||
-		has_reason(&before, "ReportFresh", "NoAgent"));
+		has_reason(&before, "ReportFresh", REASON_NO_AGENT));
 }
 
 void doubt_judge(const struct attribution_status *status, const struct attribution_status *before,

@@ -32,6 +32,7 @@
 
 const struct history *history_under_way;
 unsigned history_writes;
+uint64_t history_digest;
 
 /* Making */
 
@@ -213,6 +214,7 @@ struct oracle_violation history_run(const struct history *history)
 		(void)rest();
 	found = *oracle_found();
 	history_writes = oracle_writes();
+	history_digest = oracle_digest();
 	tear_down();
 	history_under_way = NULL;
 	return found;

@@ -41,3 +41,5 @@ bool history_read(struct history *history, const char *path);
 extern const struct history *history_under_way;
 /* Of the last run: writes that took effect. */
 extern unsigned history_writes;
+/* Of what they wrote and when, but for the case of letters. */
+extern uint64_t history_digest;

@@ -28,12 +28,12 @@ struct options {
 	uint64_t from;
 	uint64_t count;
 	const char *replay;
-	bool verbose, shrink, goes_on, matrix;
+	bool verbose, shrink, goes_on, matrix, digest;
 };
 
 static const char help[] =
 	"usage: sim [--from N] [--count N] [--seed N] [--fresh] [--no-shrink]\n"
-	"           [--keep-going] [--verbose] [--matrix]\n"
+	"           [--keep-going] [--verbose] [--matrix] [--digest]\n"
 	"       sim --replay FILE\n"
 	"\n"
 	"Runs histories of a simulated fleet with the real controller and agents in virtual time,\n"
@@ -49,6 +49,7 @@ static const char help[] =
 	"  --verbose     tell each history, and let the programs log\n"
 	"  --matrix      count which life cycles met which modes and witnesses, and run histories of\n"
 	"                what is rare (seeds from 2^63 on) between the others, so that none is missing\n"
+	"  --digest      print a digest of all that was written and when; it knows no case of letters\n"
 	"\n"
 	"Exit status: 0 nothing was violated, 1 something was or the matrix has an empty cell,\n"
 	"2 usage.\n";
@@ -131,7 +132,7 @@ static bool is_rare_due(const struct options *options, uint64_t n)
 }
 
 struct tally {
-	uint64_t n, writes;
+	uint64_t n, writes, digest;
 	unsigned violations;
 };
 
@@ -142,6 +143,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct tally 
 	history_make(&history, seed);
 	tally->violations += !run_one(&history, options);
 	tally->writes += history_writes;
+	tally->digest = tally->digest * 31 + history_digest;
 	tally->n++;
 }
 
@@ -162,6 +164,8 @@ static int run_many(const struct options *options)
 	took = seconds() - start;
 	printf("%" PRIu64 " histories, %" PRIu64 " writes, %u violations, %.2f ms of CPU each\n",
 	       tally.n, tally.writes, tally.violations, took * 1000 / (double)tally.n);
+	if (options->digest)
+		printf("digest %016" PRIx64 "\n", tally.digest);
 	if (tally.violations > 0 && !options->goes_on)
 		return EXIT_VIOLATED;
 	if (options->matrix && !matrix_print(stdout))
@@ -214,6 +218,9 @@ static bool parse_option(int option, struct options *options)
 	case 'm':
 		options->matrix = true;
 		return true;
+	case 'd':
+		options->digest = true;
+		return true;
 	case 'v':
 		options->verbose = true;
 		oracle_is_verbose = true;
@@ -230,7 +237,8 @@ static bool parse(int argc, char **argv, struct options *options)
 		{"seed", required_argument, NULL, 's'},   {"fresh", no_argument, NULL, 'n'},
 		{"replay", required_argument, NULL, 'r'}, {"no-shrink", no_argument, NULL, 'x'},
 		{"keep-going", no_argument, NULL, 'k'},   {"verbose", no_argument, NULL, 'v'},
-		{"matrix", no_argument, NULL, 'm'},     {"help", no_argument, NULL, 'h'},
+		{"digest", no_argument, NULL, 'd'},       {"matrix", no_argument, NULL, 'm'},
+		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	int option;

@@ -137,6 +137,8 @@ void oracle_sent(uint64_t at);
 extern bool oracle_is_verbose;
 /* Writes seen so far. */
 unsigned oracle_writes(void);
+/* Of what was written and when, but for the case of letters. */
+uint64_t oracle_digest(void);
 
 /* The status of the device that took effect last; NULL: it has none. */
 const struct attribution_status *oracle_status(int gpu);

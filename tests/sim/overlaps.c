@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "join/wording.h"
 #include "sim/books.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
@@ -154,14 +155,15 @@ bool overlaps_are_there(int gpu, uint64_t since)
 
 bool overlaps_are_said(const struct attribution_status *status)
 {
-	return attributed(status) && view_equal(attributed(status)->reason, VIEW("SlotHeldTwice"));
+	return attributed(status) &&
+	       wording_reason_of(attributed(status)->reason) == REASON_SLOT_HELD_TWICE;
 }
 
 /* What is said only where no slot is held twice. */
 static bool goes_behind(const struct condition *condition)
 {
 	return condition->status == CONDITION_TRUE ||
-	       view_equal(condition->reason, VIEW("Unconfirmed"));
+	       wording_reason_of(condition->reason) == REASON_UNCONFIRMED;
 }
 
 void overlaps_judge(const struct attribution_status *status, int gpu)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "join/wording.h"
 #include "model/attribution.h"
 #include "sim/apiserver.h"
 #include "sim/cause.h"
@@ -148,8 +149,8 @@ static void judge_denied(int gpu)
 	const struct condition *attributed =
 		status ? attribution_find_condition(status, VIEW("Attributed")) : NULL;
 
-	if (attributed && !view_equal(attributed->reason, VIEW("PodsUnknown")) &&
-	    !view_equal(attributed->reason, VIEW("ReservedOtherwise")) &&
+	if (attributed && wording_reason_of(attributed->reason) != REASON_PODS_UNKNOWN &&
+	    wording_reason_of(attributed->reason) != REASON_RESERVED_OTHERWISE &&
 	    !overlaps_are_said(status))
 		oracle_accuse(ORACLE_LATE, "%s: pods may not be read, and nothing says so",
 			      world.gpus[gpu].uuid);

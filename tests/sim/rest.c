@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "join/wording.h"
 #include "sim/apiserver.h"
 #include "sim/books.h"
 #include "sim/check.h"
@@ -717,36 +718,33 @@ static bool has_slicing_label(const struct judge *judge, const struct forms *for
 	return judge->node->mode == WORLD_TIME_SLICED;
 }
 
+/* Of each line also the one that says the same and that it contradicts. */
 static const struct {
-	const char *text;
+	unsigned lines; /* bits of enum evidence */
 	bool (*is_so)(const struct judge *judge, const struct forms *forms);
 } lines[] = {
-	{"device IDs name MIG devices", has_mig_ids},
-	{"device IDs name the whole device", has_gpu_ids},
-	{"device IDs end in a replica number", has_replica_ids},
-	{"several pods are on the device by one ID", has_several},
-	{"a pod holds a device ID that is no longer offered", has_left_over},
-	{"no device ID is known", has_no_ids},
-	{"MIG mode is on", has_mig_on},
-	{"device IDs are HAMi's", has_hami_ids},
-	{"an allocation response has the MPS pipe", has_pipe},
-	{"an allocation response has no MPS pipe", has_no_pipe},
-	{"compute mode is ExclusiveProcess", has_daemon},
-	{"compute mode is Default", has_no_daemon},
-	{"an MPS process is on the device", has_client},
-	{"node label gpu.sharing-strategy is mps", has_mps_label},
-	{"node label gpu.sharing-strategy is none", has_none_label},
-	{"node label gpu.sharing-strategy is time-slicing", has_slicing_label},
+	{EVIDENCE_MIG_IDS, has_mig_ids},
+	{EVIDENCE_GPU_IDS, has_gpu_ids},
+	{EVIDENCE_REPLICA_IDS, has_replica_ids},
+	{EVIDENCE_SHARED_ID, has_several},
+	{EVIDENCE_LEFT_OVER_ID, has_left_over},
+	{EVIDENCE_NO_IDS, has_no_ids},
+	{EVIDENCE_MIG_IS_ON | EVIDENCE_MIG_CONTRADICTS, has_mig_on},
+	{EVIDENCE_HAMI_IDS, has_hami_ids},
+	{EVIDENCE_WITH_PIPE | EVIDENCE_PIPE_CONTRADICTS, has_pipe},
+	{EVIDENCE_WITHOUT_PIPE, has_no_pipe},
+	{EVIDENCE_EXCLUSIVE_PROCESS, has_daemon},
+	{EVIDENCE_DEFAULT_MODE | EVIDENCE_DEFAULT_MODE_CONTRADICTS, has_no_daemon},
+	{EVIDENCE_MPS_PROCESS, has_client},
+	{EVIDENCE_LABEL_MPS | EVIDENCE_LABEL_MPS_CONTRADICTS, has_mps_label},
+	{EVIDENCE_LABEL_NONE_CONTRADICTS, has_none_label},
+	{EVIDENCE_LABEL_TIME_SLICING | EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS, has_slicing_label},
 };
 
 static bool is_true(const struct judge *judge, const struct forms *forms, struct view line)
 {
-	const struct view tail = VIEW(", which contradicts");
-
-	if (view_ends_with(line, tail))
-		line.len -= tail.len;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (view_equal(line, view_from(lines[i].text)))
+		if (wording_evidence_of(line) & lines[i].lines)
 			return lines[i].is_so(judge, forms);
 	return false;
 }

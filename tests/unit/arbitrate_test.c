@@ -84,7 +84,7 @@ static void check(const struct promise *promise)
 	print_message("%zu combinations, %u checks\n", n_combinations, n);
 }
 
-#define PROMISE(sentence, condition, claim)                                                        \
+#define CLAIM(sentence, condition, claim)                                                        \
 	static bool sentence##_concerns(const struct arbitrate_input *in,                          \
 					const struct arbitrate_result *result)                     \
 	{                                                                                          \
@@ -105,20 +105,20 @@ static void check(const struct promise *promise)
 		check(&(struct promise){sentence##_concerns, sentence##_is_kept});                 \
 	}
 
-PROMISE(nobody_holds_without_a_yes, result->verdict == ARBITRATE_HOLD, has_yes(in))
-PROMISE(no_living_pod_ends_without_a_no, is_alive(in) && result->verdict == ARBITRATE_END,
+CLAIM(nobody_holds_without_a_yes, result->verdict == ARBITRATE_HOLD, has_yes(in))
+CLAIM(no_living_pod_ends_without_a_no, is_alive(in) && result->verdict == ARBITRATE_END,
 	has_no(in))
-PROMISE(nobody_published_vanishes_without_an_end, in->was_published,
+CLAIM(nobody_published_vanishes_without_an_end, in->was_published,
 	result->verdict != ARBITRATE_NONE)
-PROMISE(nobody_ends_or_is_kept_who_was_not_published, !in->was_published,
+CLAIM(nobody_ends_or_is_kept_who_was_not_published, !in->was_published,
 	result->verdict == ARBITRATE_HOLD || result->verdict == ARBITRATE_NONE)
-PROMISE(confirmed_is_by_a_uid_that_nobody_contradicts, result->confidence == CONFIRMED,
+CLAIM(confirmed_is_by_a_uid_that_nobody_contradicts, result->confidence == CONFIRMED,
 	in->uid == ARBITRATE_YES && in->name != ARBITRATE_NO)
-PROMISE(no_pod_that_is_over_or_elsewhere_stays, !is_alive(in),
+CLAIM(no_pod_that_is_over_or_elsewhere_stays, !is_alive(in),
 	result->verdict == ARBITRATE_END || result->verdict == ARBITRATE_NONE)
-PROMISE(a_tenant_has_a_confidence_and_nobody_else_has, true,
+CLAIM(a_tenant_has_a_confidence_and_nobody_else_has, true,
 	(result->confidence != ATTRIBUTION_CONFIDENCE_UNSET) == stays(in))
-PROMISE(a_placeholder_is_never_disputed_by_those_who_name_it,
+CLAIM(a_placeholder_is_never_disputed_by_those_who_name_it,
 	in->pod == ARBITRATE_POD_PLACEHOLDER && result->verdict == ARBITRATE_HOLD &&
 		in->annotation != ARBITRATE_YES,
 	result->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED)

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Bounds of what is published. */
+
+#include "lib/build_world.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "join/overlap.h"
+
+#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
+#define RUNNING ATTRIBUTION_PHASE_RUNNING
+
+static struct build_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	build_world_init(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	build_world_deinit(&world);
+	return 0;
+}
+
+static const struct attribution_status *publish(void)
+{
+	build_world_publish(&world);
+	return build_world_status(&world, 0);
+}
+
+static const struct attribution_status *publish_later(void)
+{
+	publish();
+	build_world_wait(&world, world.limits.disagreement_ms);
+	world.input.report_age_ms = 0;
+	return publish();
+}
+
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+}
+
+static void partitions_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	for (unsigned n = LIMIT_PARTITIONS; n <= LIMIT_PARTITIONS + 2; n++) {
+		tear_down(state);
+		set_up(state);
+		build_world_cut(&world, 0, n);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		for (unsigned i = 0; i < n; i++)
+			build_world_book(&world, "uid-a", "main", build_world_mig(&world, 0, i));
+		const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
+								   CONFIRMED);
+		assert_int_equal(t->slots, n);
+		assert_int_equal(t->partitions.count, LIMIT_PARTITIONS);
+		assert_int_equal(t->partitions_left_out, n - LIMIT_PARTITIONS);
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+static void tenants_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	for (unsigned beyond = 0; beyond < 3; beyond++) {
+		const unsigned n = LIMIT_TENANTS + beyond;
+		start_anew();
+		build_world_shared(&world, 0, n);
+		for (unsigned i = 0; i < n; i++) {
+			const char *name = build_world_text(&world, "p%03u", i).ptr;
+			build_world_run(&world, (struct build_pod){.name = name},
+					build_world_replica(&world, 0, i));
+		}
+		const struct attribution_status *status = publish();
+		const char *summary = build_world_text(&world, "ml/p000 +%u", n - 1).ptr;
+		const char *slots = build_world_text(&world, "%u/%u", n, n).ptr;
+		for (int is_silent = 0; is_silent < 2; is_silent++) {
+			assert_int_equal(status->tenants.count, LIMIT_TENANTS);
+			assert_int_equal(status->tenants_left_out, beyond);
+			assert_int_equal(status->tenant_count, n);
+			expect_text(status->tenant_summary, summary);
+			expect_text(status->slots.summary, slots);
+			assert_int_equal(build_world_count_writes(&world), 0);
+			/* While the books are silent those that are not listed are not forgotten. */
+			build_world_fail_list(&world);
+			build_world_fail_book(&world);
+			status = publish();
+		}
+	}
+}
+
+static void those_that_left_are_bounded_and_newest_first(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 20);
+	for (unsigned i = 0; i < 20; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name},
+				build_world_replica(&world, 0, i));
+	}
+	publish();
+	for (unsigned i = 0; i < 20; i++) {
+		build_world_wait(&world, 10);
+		build_world_remove_pod(&world, build_world_text(&world, "uid-p%02u", i).ptr);
+		publish();
+	}
+	const struct attribution_status *status = build_world_status(&world, 0);
+	assert_int_equal(status->recent_tenants.count, LIMIT_RECENT_TENANTS);
+	expect_text(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, 0)->pod_uid,
+		    "uid-p19");
+	expect_text(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, 15)->pod_uid,
+		    "uid-p04");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void those_that_left_at_once_are_bounded_too(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_RECENT_TENANTS + 1;
+	build_world_shared(&world, 0, n);
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name},
+				build_world_replica(&world, 0, i));
+	}
+	publish();
+	for (unsigned i = 0; i < n; i++)
+		build_world_remove_pod(&world, build_world_text(&world, "uid-p%02u", i).ptr);
+	const struct attribution_status *status = publish();
+	assert_true(status->recent_tenants.present);
+	assert_int_equal(status->recent_tenants.count, LIMIT_RECENT_TENANTS);
+	assert_true(status->tenants.present);
+	assert_int_equal(status->tenants.count, 0);
+	assert_null(status->tenants.items);
+}
+
+/* What that witness says of the only container about which there is a disagreement. */
+static const struct attribution_statement *find_said(const struct attribution_status *status,
+						     const char *witness)
+{
+	assert_int_equal(status->source_disagreement.count, 1);
+	const struct array says =
+		ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 0)->says;
+	for (uint32_t i = 0; i < says.count; i++) {
+		const struct attribution_statement *said = ARRAY_AT(
+			says, struct attribution_statement, i);
+		if (view_equal(said->witness, view_from(witness)))
+			return said;
+	}
+	fail_msg("%s says nothing", witness);
+	return NULL;
+}
+
+static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted(
+	void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t n, left_out;
+	} rows[] = {{LIMIT_STATED_IDS, 0}, {LIMIT_STATED_IDS + 1, 1}, {LIMIT_STATED_IDS + 3, 3}};
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		tear_down(NULL);
+		set_up(NULL);
+		build_world_shared(&world, 0, rows[row].n);
+		build_world_pod(&world, (struct build_pod){.name = "a"});
+		/* The last one by its letters is the one that the checkpoint has alone. */
+		for (uint32_t i = 0; i < rows[row].n; i++) {
+			struct view id = build_world_replica(&world, 0, 10 + i);
+			build_world_book(&world, "uid-a", "main", id);
+			if (i + 1 < rows[row].n)
+				build_world_list(&world, "a", "main", id);
+		}
+		const struct attribution_status *status = publish_later();
+		const struct attribution_statement *said = find_said(status, "Checkpoint");
+		assert_int_equal(said->slots, rows[row].n);
+		assert_int_equal(said->device_ids.count, LIMIT_STATED_IDS);
+		assert_int_equal(said->device_ids_left_out, rows[row].left_out);
+		for (uint32_t i = 0; i < LIMIT_STATED_IDS; i++)
+			assert_true(view_equal(
+				*ARRAY_AT(said->device_ids, struct view, i),
+				build_world_replica(&world, 0, i ? 9 + i : 9 + rows[row].n)));
+		said = find_said(status, "PodResources");
+		assert_int_equal(said->device_ids.count + said->device_ids_left_out,
+				 rows[row].n - 1);
+		assert_true(view_equal(*ARRAY_AT(said->device_ids, struct view, 0),
+				       build_world_replica(&world, 0, 10)));
+	}
+}
+
+static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 2;
+	build_world_shared(&world, 0, n);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < n; i++)
+		build_world_run(&world,
+				(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr,
+						   .told = {build_world_uuid(&world, 1)}},
+				build_world_replica(&world, 0, n - 1 - i));
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
+	assert_int_equal(status->source_disagreement_left_out, 2);
+	expect_text(
+		ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 15)->pod_uid,
+		"uid-p15");
+	expect_tenant(status, "uid-p17", RUNNING, DISPUTED);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* A restart makes none of them new. */
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* As another release may have written them. */
+static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 1;
+	struct attribution_disagreement before[LIMIT_SOURCE_DISAGREEMENT + 1];
+	build_world_shared(&world, 0, n);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(
+			&world,
+			(struct build_pod){.name = name, .told = {build_world_uuid(&world, 1)}},
+			build_world_replica(&world, 0, i));
+		before[i] = (struct attribution_disagreement){
+			.pod_uid = build_world_text(&world, "uid-p%02u", i),
+			.container = VIEW("main")};
+	}
+	publish_later();
+	struct attribution object = *build_world_previous(&world, 0)->object;
+	object.status.source_disagreement = (struct array){before, n, true};
+	build_world_previous(&world, 0)->object = &object;
+	build_world_restart(&world);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
+	assert_int_equal(status->source_disagreement_left_out, 1);
+}
+
+static void the_number_left_out_stays_whatever_is_new(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	for (unsigned i = 0; i < LIMIT_UNPLACED_TENANTS + 3; i++)
+		build_world_run(
+			&world,
+			(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr},
+			VIEW("x"));
+	publish_later();
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* Nor does a restart make one that was left out new. */
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(build_world_status(&world, 0)->unplaced_tenants_left_out, 3);
+	/* One more is counted in time. */
+	build_world_run(&world, (struct build_pod){.name = "p99"}, VIEW("x"));
+	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
+	assert_int_equal(publish_later()->unplaced_tenants_left_out, 4);
+	/* Fewer are, when none is waited for. */
+	build_world_remove_pod(&world, "uid-p00");
+	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
+}
+
+static void those_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	for (unsigned i = 0; i < LIMIT_UNPLACED_TENANTS + 3; i++)
+		build_world_run(
+			&world,
+			(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr},
+			build_world_text(&world, "x-%u", i));
+	const struct attribution_status *status = publish_later();
+	assert_int_equal(status->unplaced_tenants.count, LIMIT_UNPLACED_TENANTS);
+	assert_int_equal(status->unplaced_tenants_left_out, 3);
+	expect_text(ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, 15)->pod_uid,
+		    "uid-p15");
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+static void ids_beyond_the_bound_are_counted(void **state)
+{
+	(void)state;
+	static const unsigned counts[] = {1, LIMIT_UNPLACED_IDS - 1, LIMIT_UNPLACED_IDS,
+					  LIMIT_UNPLACED_IDS + 1, LIMIT_UNPLACED_IDS + 2};
+	build_world_exclusive(&world, 0);
+	build_world_pod(&world, (struct build_pod){.name = "a"});
+	for (size_t row = 0; row < ARRAY_SIZE(counts); row++) {
+		unsigned n = counts[row] < LIMIT_UNPLACED_IDS ? counts[row] : LIMIT_UNPLACED_IDS;
+		build_world_book_nothing(&world);
+		for (unsigned i = 0; i < counts[row]; i++)
+			build_world_book(&world, "uid-a", "main",
+					 build_world_text(&world, "x-%02u", i));
+		const struct attribution_unplaced *u = ARRAY_AT(publish_later()->unplaced_tenants,
+								struct attribution_unplaced, 0);
+		assert_true(u->device_ids.present);
+		assert_int_equal(u->device_ids.count, n);
+		assert_int_equal(u->device_ids_left_out, counts[row] - n);
+		for (unsigned i = 0; i < n; i++)
+			expect_text(*ARRAY_AT(u->device_ids, struct view, i),
+				    build_world_text(&world, "x-%02u", i).ptr);
+	}
+}
+
+static void none_is_an_empty_list(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	const struct array none = publish()->unplaced_tenants;
+	assert_true(none.present);
+	assert_int_equal(none.count, 0);
+	assert_null(none.items);
+}
+
+static void the_longest_message_fits(void **state)
+{
+	(void)state;
+	static char name[OVERLAP_PODS + 1][LIMIT_TEXT_NAME + 1], namespace[LIMIT_TEXT_LABEL + 1];
+	static char uid[OVERLAP_PODS + 1][2];
+	memset(namespace, 'n', LIMIT_TEXT_LABEL);
+	build_world_shared(&world, 0, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(name); i++) {
+		memset(name[i], 'x', LIMIT_TEXT_NAME);
+		name[i][0] = (char)('a' + i);
+		uid[i][0] = (char)('a' + i);
+		build_world_pod(
+			&world,
+			(struct build_pod){.name = name[i], .namespace = namespace, .uid = uid[i]});
+		build_world_book(&world, uid[i], "main", build_world_replica(&world, 0, 0));
+	}
+	build_world_fail_list(&world);
+	const struct condition *attributed = attribution_find_condition(publish_later(),
+									VIEW("Attributed"));
+	expect_text(attributed->reason, "SlotHeldTwice");
+	assert_true(attributed->message.len > OVERLAP_PODS * (LIMIT_TEXT_NAME + LIMIT_TEXT_LABEL));
+	assert_true(attributed->message.len < OVERLAP_MESSAGE);
+}
+
+static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void **state)
+{
+	(void)state;
+	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 2;
+	build_world_shared(&world, 0, n);
+	build_world_device(&world, 1);
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = build_world_text(&world, "p%02u", i).ptr;
+		build_world_run(
+			&world,
+			(struct build_pod){.name = name, .told = {build_world_uuid(&world, 1)}},
+			build_world_replica(&world, 0, i));
+		name = build_world_text(&world, "q%02u", i).ptr;
+		build_world_run(&world, (struct build_pod){.name = name}, VIEW("x"));
+	}
+	build_world_wait(&world, world.limits.disagreement_ms);
+	const struct attribution_status *status = publish();
+	assert_int_equal(status->source_disagreement_left_out, 2);
+	assert_int_equal(status->unplaced_tenants_left_out, 2);
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* A pod that is gone is disputed no more. */
+	build_world_remove_pod(&world, "uid-p00");
+	status = publish();
+	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT - 1);
+	assert_int_equal(status->source_disagreement_left_out, 2);
+}
+
+static void a_node_gets_no_more_objects_than_its_share(void **state)
+{
+	(void)state;
+	unsigned n = 0;
+	/* Each report names other devices; those before are missing. */
+	for (unsigned round = 0; round < 4; round++) {
+		world.report.devices.count = 0;
+		for (unsigned i = 0; i < LIMIT_REPORT_DEVICES - 4; i++)
+			build_world_device(&world, n++);
+		build_world_publish(&world);
+		assert_true(world.input.n_previous <= LIMIT_NODE_OBJECTS);
+	}
+	assert_int_equal(world.input.n_previous, LIMIT_NODE_OBJECTS);
+	assert_int_equal(world.result.devices_refused, LIMIT_REPORT_DEVICES - 4);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	/* What it has is kept up to date. */
+	world.report.devices.count = 0;
+	build_world_device(&world, 0);
+	build_world_join(&world);
+	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
+	assert_int_equal(world.result.devices_refused, 0);
+	/* Slices that describe more devices than there is room for. */
+	world.input.slice_devices_left_out = 2;
+	build_world_join(&world);
+	assert_int_equal(world.result.devices_refused, 2);
+	assert_int_equal(world.result.objects_left_out, 0);
+	/* Objects of other nodes that there was no room for. */
+	world.input.previous_left_out = 3;
+	build_world_join(&world);
+	assert_int_equal(world.result.objects_left_out, 3);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(partitions_beyond_the_bound_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(tenants_beyond_the_bound_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(those_that_left_are_bounded_and_newest_first, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(those_that_left_at_once_are_bounded_too, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_disputed_too, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(of_more_published_ones_than_the_bound_the_rest_is_counted,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_number_left_out_stays_whatever_is_new, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(ids_beyond_the_bound_are_counted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(none_is_an_empty_list, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_longest_message_fits, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_disputed_the_unplaced_and_their_numbers_outlive_a_restart, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_node_gets_no_more_objects_than_its_share, set_up,
+					tear_down),
+};
+
+TEST_MAIN(tests)
