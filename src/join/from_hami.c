@@ -123,7 +123,7 @@ static size_t list_containers(const struct facts *facts, const struct pod *pod, 
 	size_t n_names = 0;
 
 	for (uint32_t i = 0; i < 2 * n; i++) {
-		const struct pod_container *c = pod_container_at(pod, i % n);
+		const struct pod_container *c = pod_container_at(pod, i < n ? i : i - n);
 		bool is_main = c->kind == POD_CONTAINER_MAIN;
 		if (c->kind == POD_CONTAINER_EPHEMERAL || is_main != (i >= n) ||
 		    (are_holders && !find_id(facts, pod, c->name, FACT_NOWHERE)))

@@ -50,6 +50,7 @@ static const struct device *find_held(const struct facts *facts, const struct po
 
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *item = &facts->items[i];
+		assert(item->owner);
 		if (item->owner->pod == pod && item->device < device)
 			device = item->device;
 	}
