@@ -61,6 +61,7 @@ static const struct device *find_held(const struct facts *facts, const struct po
 /* The first device on which the pod is published: a pod that runs moves to no other. */
 static const struct device *find_published(const struct devices *devices, const struct pod *pod)
 {
+	assert(devices->devices || devices->n_devices == 0);
 	for (size_t i = 0; i < devices->n_devices; i++) {
 		const struct previous *published = devices->devices[i].published;
 		for (uint32_t k = 0; published && k < published->n_tenants; k++) {
