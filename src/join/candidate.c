@@ -52,10 +52,10 @@ static bool would_be_named(const struct candidate *candidate, const struct facts
 {
 	bool is_init = candidate->container && candidate->container->kind == POD_CONTAINER_INIT;
 
-	if (facts->checkpoint == BOOK_OK ||
+	if (source_is_good(facts->source.checkpoint) ||
 	    facts->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT)
 		return true;
-	return candidate->pod && !is_init && facts->list == BOOK_OK && !facts->is_settling;
+	return candidate->pod && !is_init && source_is_good(facts->source.pod_resources) && !facts->source.is_settling;
 }
 
 /*

@@ -119,11 +119,6 @@ struct device_place devices_find(const struct devices *devices, struct view devi
 	return place;
 }
 
-const struct attribution_status *devices_published(const struct device *device)
-{
-	return device->published ? device->published->status : NULL;
-}
-
 bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device)
 {
 	int64_t age = device->object ? device->object->claimed_age_ms : -1;

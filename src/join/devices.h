@@ -59,7 +59,5 @@ MUST_USE int devices_make(const struct join_input *input, struct arena *arena,
 			  struct devices *ret_devices, struct error *err);
 /* Finds the device of a raw device ID. */
 struct device_place devices_find(const struct devices *devices, struct view device_id);
-/* The status that this node's device was last published with; NULL: none, or another node's. */
-const struct attribution_status *devices_published(const struct device *device);
 /* A recent report of another node names the device. */
 bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device);

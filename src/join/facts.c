@@ -131,7 +131,7 @@ void facts_add(struct facts_draft *draft, struct holder *holder, struct view id,
 		facts->ids_unknown++;
 	} else {
 		if (place.id.is_hami && holder)
-			holder->stand_in = wording_placeholder(PLACEHOLDER_HAMI);
+			holder->placeholder = PLACEHOLDER_HAMI;
 		what.device = (size_t)(place.device - facts->devices->devices);
 		what.partition = place.partition;
 	}
@@ -235,7 +235,7 @@ int facts_close(struct facts_draft *draft, struct error *err)
 
 bool facts_have_books(const struct facts *facts)
 {
-	return facts->list != BOOK_NONE || facts->checkpoint != BOOK_NONE;
+	return facts->source.pod_resources != SOURCE_ABSENT || facts->source.checkpoint != SOURCE_ABSENT;
 }
 
 /* Against that container on the device, or, if holder is NULL, against any on it. */

@@ -28,7 +28,7 @@ struct holder {
 			     /* empty: the holder could not be told */
 	struct view container;
 	struct view resource;
-	struct view stand_in;  /* "HAMi", "KAI": it holds the device for somebody else; or empty */
+	enum placeholder placeholder; /* what it holds the device by for other pods */
 	bool is_resolved;      /* those are known, and hold it too */
 	const struct pod *pod; /* NULL: the API server does not know it */
 	uint32_t rank;         /* by pod UID and container, which are equal where it is */
@@ -55,13 +55,6 @@ struct fact {
 	bool is_share;         /* by a claim: others may have shares of the same */
 };
 
-/* A source state (join/source.h) in three steps. */
-enum book_worth {
-	BOOK_NONE,
-	BOOK_DATED, /* SOURCE_UNREADABLE */
-	BOOK_OK,    /* SOURCE_PARTIAL or SOURCE_COMPLETE */
-};
-
 struct facts {
 	const struct join_input *input;
 	const struct devices *devices;
@@ -69,13 +62,6 @@ struct facts {
 	bool is_frozen; /* what is known of pods is old: nobody was asked, there are no facts */
 	struct source source;
 	struct source_claims claims;
-	/* The same in other words: */
-	enum book_worth list;
-	enum book_worth checkpoint;
-	bool is_settling;
-	int64_t settled_restart;
-	bool is_complete;
-	int64_t settles_in_ms;
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */

@@ -86,7 +86,7 @@ static void read_reservation(struct facts_draft *draft, const struct pod *pod)
 	for (struct holder *holder = draft->holders; holder; holder = holder->next) {
 		if (holder->pod != pod)
 			continue;
-		holder->stand_in = wording_placeholder(PLACEHOLDER_KAI);
+		holder->placeholder = PLACEHOLDER_KAI;
 		holder->is_resolved = is_resolved;
 	}
 }

@@ -70,7 +70,7 @@ static bool is_since_start(const struct reader *reader, const struct pod *pod)
 {
 	/* An old List does not tell who held the IDs since. */
 	if (pod_started_at(pod) == 0 || pod_config_hash(pod).len > 0 ||
-	    reader->facts->list != BOOK_OK)
+	    !source_is_good(reader->facts->source.pod_resources))
 		return false;
 	bool is_read = node_pods_is_read_since(&reader->facts->node_pods, pod);
 	reader->facts->awaits_list |= !is_read;
@@ -139,7 +139,7 @@ static void add_by_name(const struct reader *reader, const struct entry *entry, 
 static void add_agreed(const struct reader *reader, const struct entry *entry)
 {
 	const struct facts *facts = reader->facts;
-	bool is_list_old = facts->list == BOOK_DATED;
+	bool is_list_old = facts->source.pod_resources == SOURCE_UNREADABLE;
 	assert(entry->pod);
 
 	/* An old List means who had the name then. */
@@ -147,7 +147,7 @@ static void add_agreed(const struct reader *reader, const struct entry *entry)
 			    !node_pods_is_read_since(&facts->node_pods, entry->pod)))
 		return;
 	for (uint32_t i = 0; i < entry->said->device_ids.count; i++) {
-		if ((!is_list_old && facts->checkpoint != BOOK_DATED) ||
+		if ((!is_list_old && facts->source.checkpoint != SOURCE_UNREADABLE) ||
 		    checkpoint_index_names(reader->checkpoint, id_at(entry, i),
 					   entry->said->container, entry->pod))
 			facts_add(reader->draft, entry->holder, id_at(entry, i), listed);
@@ -166,7 +166,7 @@ static void explain(const struct reader *reader, const struct entry *entry)
 	else if (has(entry, CHECKPOINT_UNKNOWN))
 		mark(reader, entry, NULL);
 	else if (has(entry, CHECKPOINT_ENDED) &&
-		 !(entry->is_taken_over && reader->facts->checkpoint == BOOK_DATED))
+		 !(entry->is_taken_over && reader->facts->source.checkpoint == SOURCE_UNREADABLE))
 		return;
 	else
 		for (uint32_t i = 0; i < entry->said->device_ids.count; i++)

@@ -362,7 +362,9 @@ static bool is_withdrawn(const struct judge *judge)
 		return false;
 	if (previous_had_reason(judge->before, REASON_NOT_ADVERTISED))
 		return true;
-	return !facts->is_settling && (facts->list == BOOK_OK || facts->checkpoint == BOOK_OK) &&
+	return !facts->source.is_settling &&
+	       (source_is_good(facts->source.pod_resources) ||
+		source_is_good(facts->source.checkpoint)) &&
 	       (n_slots > 0 || (judge->before && judge->before->status->slots.total > 0));
 }
 

@@ -161,7 +161,7 @@ static bool is_by_names(const struct facts *facts, size_t device)
 		if ((items[i].witnesses & (WITNESS_POD_RESOURCES | WITNESS_CHECKPOINT)) == WITNESS_POD_RESOURCES)
 			return true;
 	}
-	return facts->list != BOOK_NONE && facts->checkpoint != BOOK_OK;
+	return facts->source.pod_resources != SOURCE_ABSENT && !source_is_good(facts->source.checkpoint);
 }
 
 bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
@@ -274,7 +274,7 @@ static void watch_the_time(struct joiner *joiner)
 		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
-	look_again_in(joiner, joiner->facts.settles_in_ms);
+	look_again_in(joiner, joiner->facts.source.settles_in_ms);
 }
 
 static int join_devices(struct joiner *joiner, struct error *err)
@@ -362,7 +362,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	result.claims_refused = joiner.facts.claims_refused;
 	result.devices_refused = input->slice_devices_left_out;
 	result.objects_left_out = input->previous_left_out;
-	result.settled_restart = joiner.facts.settled_restart;
+	result.settled_restart = joiner.facts.source.settled_restart;
 	result.ids_unknown = joiner.facts.ids_unknown + joiner.slots.ids_unknown;
 	if (is_node_gone(&joiner))
 		bury(&joiner);

@@ -165,7 +165,7 @@ static bool has_silent(const struct subject *subject)
 /* What is on offer is not known, or more may be on offer than is known. */
 static bool is_offer_vague(const struct subject *subject)
 {
-	return !subject->is_offer_known || subject->facts->is_settling || has_silent(subject) ||
+	return !subject->is_offer_known || subject->facts->source.is_settling || has_silent(subject) ||
 	       is_withdrawn(subject);
 }
 

@@ -35,9 +35,9 @@ static unsigned believed(const struct facts *facts)
 {
 	unsigned witnesses = WITNESS_POD_STATUS | WITNESS_RESOURCE_CLAIM;
 
-	if (facts->checkpoint == BOOK_OK)
+	if (source_is_good(facts->source.checkpoint))
 		witnesses |= WITNESS_CHECKPOINT;
-	else if (facts->list == BOOK_OK)
+	else if (source_is_good(facts->source.pod_resources))
 		witnesses |= WITNESS_POD_RESOURCES;
 	return witnesses;
 }

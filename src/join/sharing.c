@@ -159,7 +159,7 @@ static bool has_old_tenant(const struct findings *f)
  */
 static bool is_carried_over(const struct findings *f)
 {
-	if (f->subject->facts->checkpoint != BOOK_NONE || !has_old_tenant(f) ||
+	if (f->subject->facts->source.checkpoint != SOURCE_ABSENT || !has_old_tenant(f) ||
 	    !(f->first_evidence_before & (EVIDENCE_WITH_PIPE | EVIDENCE_WITHOUT_PIPE)))
 		return false;
 	if (f->published.mode == ATTRIBUTION_MODE_MPS)
@@ -440,7 +440,7 @@ static void complete_replicas(struct findings *f)
 static bool keep_published(struct findings *f)
 {
 	if (f->published.mode == ATTRIBUTION_MODE_UNSET ||
-	    (!f->subject->facts->is_settling && (f->forms || f->subject->is_offer_known)))
+	    (!f->subject->facts->source.is_settling && (f->forms || f->subject->is_offer_known)))
 		return false;
 	f->sharing = (struct sharing){.mode = f->published.mode,
 				      .replicas = f->published.replicas,

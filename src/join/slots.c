@@ -83,8 +83,8 @@ static void add_offers(const struct facts *facts, const struct report *report,
 {
 	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
 	const bool is_known[] = {lists[0].present, report->checkpoint.present && lists[1].present};
-	const bool is_good[] = {is_known[0] && facts->list == BOOK_OK,
-				is_known[1] && facts->checkpoint == BOOK_OK};
+	const bool is_good[] = {is_known[0] && source_is_good(facts->source.pod_resources),
+				is_known[1] && source_is_good(facts->source.checkpoint)};
 
 	slots->is_offer_known = is_known[0] || is_known[1];
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {

@@ -62,3 +62,8 @@ struct source source_judge(const struct node_pods *node_pods)
 		source.pod_resources = SOURCE_PARTIAL;
 	return source;
 }
+
+bool source_is_good(enum source_state state)
+{
+	return state == SOURCE_PARTIAL || state == SOURCE_COMPLETE;
+}

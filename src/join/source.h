@@ -31,5 +31,7 @@ struct source_claims {
 	bool is_contradicted; /* NVML, or the Node's boot ID, contradicts the slices */
 };
 
+/* True when the source could be read: PARTIAL or COMPLETE. */
+bool source_is_good(enum source_state state);
 /* The sources of the input's report. Without a report both are absent. */
 struct source source_judge(const struct node_pods *node_pods);

@@ -159,7 +159,7 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 		.now_wall_ms = input->now_wall_ms,
 		.pods_age = input->pods_age,
 		.is_fresh = node->is_fresh,
-		.is_settling = facts->is_settling,
+		.is_settling = facts->source.is_settling,
 		.is_duplicate = is_duplicate,
 		.is_nameless = from_resource_claim_is_nameless(input, device),
 		.is_unread = findings->stage.is_awaited
@@ -167,7 +167,8 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 				     : node->is_unread && may_be_claimed(findings),
 		.are_claims_old = input->grants_denied &&
 				  from_resource_claim_hands_out(facts, findings->stage.device),
-		.is_book_readable = facts->list == BOOK_OK || facts->checkpoint == BOOK_OK,
+		.is_book_readable = source_is_good(facts->source.pod_resources) ||
+				    source_is_good(facts->source.checkpoint),
 		.intent = status->intent.state,
 		.sources = input->report ? &input->report->sources : NULL,
 		.tenants = &findings->tenants,

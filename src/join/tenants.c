@@ -74,7 +74,7 @@ static void list_named(struct walk *walk, const struct fact *items, size_t n_ite
 		holder->n_items++;
 		/* One of its facts is enough: of that one nothing more is known. */
 		if (holder->placeholder == PLACEHOLDER_NONE && !owner->is_resolved)
-			holder->placeholder = wording_placeholder_of(owner->stand_in);
+			holder->placeholder = owner->placeholder;
 	}
 }
 
@@ -424,8 +424,8 @@ static bool is_count_known(const struct walk *walk)
 	const struct facts *facts = walk->ask->facts;
 	const struct previous *published = walk->device->published;
 
-	return walk->n_tenants > 0 || facts->checkpoint != BOOK_NONE ||
-	       (facts->list != BOOK_NONE && !facts->is_settling) ||
+	return walk->n_tenants > 0 || facts->source.checkpoint != SOURCE_ABSENT ||
+	       (facts->source.pod_resources != SOURCE_ABSENT && !facts->source.is_settling) ||
 	       (published && published->status->tenant_count >= 0 && !published->is_agentless);
 }
 

@@ -46,7 +46,9 @@ static int describe(struct group group, struct arena *arena, struct attribution_
 
 static const struct attribution_status *published_of(const struct stage *stage)
 {
-	return devices_published(&stage->facts->devices->devices[stage->device]);
+	const struct previous *published =
+		stage->facts->devices->devices[stage->device].published;
+	return published ? published->status : NULL;
 }
 
 static bool counts(const struct stage *stage, struct group group)

@@ -457,12 +457,13 @@ int users_find(const struct users_device *device, struct debounce *debounce, str
 	const struct report *report = facts->input->report;
 	/* ABSENT: the agent may look at processes no more, and nobody wants old users. */
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
+	const struct previous *before = facts->devices->devices[device->index].published;
 	struct users users = {0};
 	struct finder finder = {
 		.facts = facts,
 		.device = &facts->devices->devices[device->index],
 		.index = device->index,
-		.published = devices_published(&facts->devices->devices[device->index]),
+		.published = before ? before->status : NULL,
 		.tenants = device->tenants,
 		.debounce = debounce,
 		.arena = arena,

@@ -34,7 +34,7 @@ _Static_assert(COMPARED == (1u << N_COMPARED) - 1, "they are the first witnesses
 
 static bool is_list_good(const struct facts *facts)
 {
-	return facts->list == BOOK_OK && !facts->is_settling;
+	return source_is_good(facts->source.pod_resources) && !facts->source.is_settling;
 }
 
 static bool was_disputed(const struct previous_tenant *previous)
@@ -64,9 +64,9 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 		return 0;
 	if (!facts->input->report)
 		kept |= WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES;
-	if (facts->checkpoint == BOOK_NONE && !of->previous->is_unknown && of->holds_the_same)
+	if (facts->source.checkpoint == SOURCE_ABSENT && !of->previous->is_unknown && of->holds_the_same)
 		kept |= WITNESS_CHECKPOINT;
-	if (facts->is_settling)
+	if (facts->source.is_settling)
 		kept |= WITNESS_POD_RESOURCES;
 	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
@@ -113,7 +113,7 @@ static bool is_left_open(const struct votes_holder *of)
 static bool speaks_by_silence(const struct votes_holder *of, unsigned witness)
 {
 	if (witness == WITNESS_CHECKPOINT)
-		return of->facts->checkpoint == BOOK_OK;
+		return source_is_good(of->facts->source.checkpoint);
 	return witness == WITNESS_POD_RESOURCES && is_list_good(of->facts) && !is_init(of) &&
 	       node_pods_is_named(&of->facts->node_pods, of->pod) && !is_left_open(of);
 }
@@ -132,7 +132,7 @@ static bool counts(const struct votes_holder *of, bool is_by_silence, struct deb
 		.subject = of->container,
 		.waits_ms = facts->input->limits->disagreement_ms,
 		.is_to_be_heard = is_by_silence,
-		.is_unread = is_by_silence && facts->list == BOOK_OK &&
+		.is_unread = is_by_silence && source_is_good(facts->source.pod_resources) &&
 			     !node_pods_is_read_since(&facts->node_pods, of->pod),
 		.is_published = was_disputed(of->previous),
 	};
@@ -204,7 +204,7 @@ static unsigned find_lost(const struct votes_holder *of)
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
 		return is_unheard(of) ? 0 : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
-	if (of->facts->checkpoint == BOOK_OK)
+	if (source_is_good(of->facts->source.checkpoint))
 		lost |= WITNESS_CHECKPOINT;
 	if (is_list_good(of->facts))
 		lost |= WITNESS_POD_RESOURCES;
@@ -225,8 +225,8 @@ static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost
 	const struct device *device = &facts->devices->devices[of->device];
 
 	if (of->previous->is_unknown)
-		return facts->checkpoint != BOOK_NONE || (lost & WITNESS_POD_RESOURCES);
-	return (lost & WITNESS_CHECKPOINT) && facts->is_complete && !is_unheard(of) &&
+		return facts->source.checkpoint != SOURCE_ABSENT || (lost & WITNESS_POD_RESOURCES);
+	return (lost & WITNESS_CHECKPOINT) && facts->source.is_list_complete && !is_unheard(of) &&
 	       (facts->devices->nvml != DEVICES_NVML_OK || device->reported);
 }
 

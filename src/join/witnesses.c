@@ -29,23 +29,6 @@ static int read_report(struct facts_draft *draft, struct error *err)
 	return 0;
 }
 
-static void judge_sources(struct facts *facts)
-{
-	static const enum book_worth worths[] = {
-		[SOURCE_ABSENT] = BOOK_NONE,
-		[SOURCE_UNREADABLE] = BOOK_DATED,
-		[SOURCE_PARTIAL] = BOOK_OK,
-		[SOURCE_COMPLETE] = BOOK_OK,
-	};
-	facts->source = source_judge(&facts->node_pods);
-	facts->list = worths[facts->source.pod_resources];
-	facts->checkpoint = worths[facts->source.checkpoint];
-	facts->is_settling = facts->source.is_settling;
-	facts->settled_restart = facts->source.settled_restart;
-	facts->is_complete = facts->source.is_list_complete;
-	facts->settles_in_ms = facts->source.settles_in_ms;
-}
-
 static int ask_all(struct facts_draft *draft, struct error *err)
 {
 	if (draft->facts->input->report && read_report(draft, err) < 0)
@@ -60,11 +43,10 @@ static int ask_all(struct facts_draft *draft, struct error *err)
 /* Which pod a witness means is not known while what is known of pods is old. */
 static void freeze(struct facts *facts)
 {
-	facts->list = BOOK_NONE;
-	facts->checkpoint = BOOK_NONE;
-	facts->is_complete = false;
-	facts->is_settling = false;
-	facts->settles_in_ms = -1;
+	facts->source = (struct source){
+		.settled_restart = facts->source.settled_restart,
+		.settles_in_ms = -1,
+	};
 }
 
 int witnesses_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
@@ -80,7 +62,7 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 	if (node_pods_take(input, arena, &facts.node_pods, err) < 0 ||
 	    facts_open(&facts, arena, &draft, err) < 0)
 		return -1;
-	judge_sources(&facts);
+	facts.source = source_judge(&facts.node_pods);
 	facts.claims = from_resource_claim_judge(input, devices);
 	if (facts.is_frozen)
 		freeze(&facts);

@@ -53,7 +53,7 @@ WORLD_TEST(a_reported_device_is_listed_once_however_it_is_known)
 		assert_true(devices.devices[i].is_ours);
 		assert_false(devices.devices[i].is_taken);
 		assert_non_null(devices.devices[i].reported);
-		assert_ptr_equal(devices_published(&devices.devices[i]),
+		assert_ptr_equal(devices.devices[i].published->status,
 				 &devices.devices[i].object->object->status);
 	}
 	assert_true(view_equal(devices.devices[0].uuid, build_world_uuid(&world, 0)));
@@ -66,12 +66,12 @@ WORLD_TEST(objects_of_other_nodes_count_only_when_reported_here)
 	world_alter(0)->status.node_name = VIEW("b");
 	struct devices devices = make();
 	assert_true(devices.devices[0].is_taken);
-	assert_null(devices_published(&devices.devices[0]));
+	assert_null(devices.devices[0].published);
 	world_alter(0)->status.node_name = (struct view){0};
 	devices = make();
 	assert_false(devices.devices[0].is_taken);
 	assert_false(devices.devices[0].is_ours);
-	assert_null(devices_published(&devices.devices[0]));
+	assert_null(devices.devices[0].published);
 	world.report.devices.count = 0;
 	assert_int_equal(make().n_devices, 0);
 }

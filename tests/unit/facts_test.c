@@ -249,10 +249,10 @@ static void an_id_of_hamis_marks_its_holder_as_a_placeholder(void **state)
 	facts_add(&draft, NULL, id, by_list);
 	close_draft();
 	assert_int_equal(facts.n_placed, 3);
-	expect_text(held->stand_in, "HAMi");
-	expect_text(other->stand_in, "");
+	assert_int_equal(held->placeholder, PLACEHOLDER_HAMI);
+	assert_int_equal(other->placeholder, PLACEHOLDER_NONE);
 	expect_text(facts.items[0].owner->pod_uid, "");
-	expect_text(facts.items[0].owner->stand_in, "");
+	assert_int_equal(facts.items[0].owner->placeholder, PLACEHOLDER_NONE);
 }
 
 /* It is told at the end, whatever there was no room for. */
