@@ -415,8 +415,8 @@ static int conclude(const struct judge *judge, struct health *ret_health, struct
 		n++;
 	}
 	*ret_health = (struct health){
-		.state = {.state = verdicts[worst.severity].state,
-			  .recovery_action = verdicts[worst.severity].recovery,
+		.state = {.state = (int)verdicts[worst.severity].state,
+			  .recovery_action = (int)verdicts[worst.severity].recovery,
 			  .reasons = {n > 0 ? reasons : NULL, n, true},
 			  .events = {judge->n_events > 0 ? judge->events : NULL, judge->n_events,
 				     true}},

@@ -43,6 +43,8 @@ static bool add(const struct devices *devices, struct slots *slots, struct view 
 /* The claim tells what its device is, not the form of the name. */
 static void add_held(struct slots *slots, const struct devices *devices, const struct fact *item)
 {
+	bool is_placed = true;
+
 	assert(item->device < devices->n_devices);
 	if (item->takes_no_slot || item->id.len == 0)
 		return;
@@ -53,8 +55,10 @@ static void add_held(struct slots *slots, const struct devices *devices, const s
 			.partition = item->partition,
 			.is_mig = item->is_part || item->partition.len > 0,
 		};
-	else if (!add(devices, slots, item->id, item->owner->resource))
-		return;
+	else
+		is_placed = add(devices, slots, item->id, item->owner->resource);
+	assert(is_placed); /* by that ID, or it were not on the device */
+	(void)is_placed;
 	slots->items[slots->n_items - 1].is_held = true;
 	slots->items[slots->n_items - 1].mps = item->mps;
 }

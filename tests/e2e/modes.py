@@ -873,11 +873,10 @@ def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants_and
     def attributed():
         return next(c for c in statuses(cluster, FIRST)[held[0]]["conditions"]
                     if c["type"] == "Attributed")
-    wait_for("the condition", lambda: attributed()["reason"] == "SlotHeldTwice", timeout=30)
-    said = attributed()
-    assert said["status"] == "False" and said["message"].startswith(f"{held[0]} is held by "), said
-    assert all(f"default/{name}" in said["message"] for name in ("first", f"second-{i}")), said
-    return said["message"] + "\n" + table(cluster, FIRST)
+    # What the first one held nobody tells any more: it may be the same.
+    wait_for("the condition", lambda: attributed()["reason"] == "Unconfirmed", timeout=30)
+    assert attributed()["status"] == "Unknown", attributed()
+    return table(cluster, FIRST)
 
 
 @tests.promise

@@ -47,7 +47,7 @@ static void each_source_has_its_state(void **state)
 		world.report.pod_resources.present = world.report.checkpoint.present =
 			rows[i].present;
 		world.report.sources.pod_resources.state = world.report.sources.checkpoint.state =
-			rows[i].reported;
+			(int)rows[i].reported;
 		assert_int_equal(judge().pod_resources, rows[i].expected);
 		assert_int_equal(judge().checkpoint, rows[i].expected);
 	}
