@@ -133,8 +133,11 @@ def tenants_of(cluster, uid):
 
 
 def wait_tenant(cluster, uid, n_devices=1):
+    """Where the controller has just started a new tenant waits for NVML's word on the slices, with the
+    agent's next heartbeat (60 s)."""
     return wait_for(f"{uid} on {n_devices} devices",
-                    lambda: len(found := tenants_of(cluster, uid)) == n_devices and found)
+                    lambda: len(found := tenants_of(cluster, uid)) == n_devices and found,
+                    timeout=100)
 
 
 def allocated_uuids(cluster, claim):
