@@ -126,9 +126,18 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 	struct slot *slot;
 	int64_t left;
 
-	if (subject->is_published)
+	/* One that may stop being published for another reason keeps its age. */
+	if (subject->is_published && subject->kind != DEBOUNCE_OVERLAP)
 		return true;
-	slot = add(debounce, (struct recall_debounced){.key = key_of(subject)});
+	slot = add(debounce, (struct recall_debounced){
+				     .key = key_of(subject),
+				     .age_ms = subject->is_published ? subject->waits_ms : 0,
+			     });
+	if (subject->is_published) {
+		if (slot)
+			see(debounce, slot);
+		return true;
+	}
 	if (!slot) {
 		debounce->n_left_out++;
 		return false;

@@ -8,7 +8,8 @@
  * A claim names a device as its driver does ("gpu-<minor>"), and a ResourceSlice has the UUID of that
  * name. A boot may number the devices anew, and no slice says of which boot it is. So slices count
  * only while they agree with what NVML says in the present boot. Otherwise the witness makes no new
- * tenant, the tenants that it made stay as published, and Attributed is Unknown (ClaimsUnknown).
+ * tenant, and Attributed is Unknown (ClaimsUnknown). The tenants that it made stay as published,
+ * unless the slices that there are name another device for their grant.
  *
  * Threads: any; pure.
  */

@@ -334,10 +334,12 @@ static int set_ended(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
+/* While what is known of pods is old nothing is looked at: what was seen before keeps its age. */
 static void set_debounced(struct joiner *joiner, struct debounce_result debounced)
 {
-	joiner->result->doubts = debounced.seen;
-	joiner->result->n_doubts = debounced.n_seen;
+	bool is_frozen = joiner->facts.is_frozen;
+	joiner->result->doubts = is_frozen ? joiner->input->doubts : debounced.seen;
+	joiner->result->n_doubts = is_frozen ? joiner->input->n_doubts : debounced.n_seen;
 	joiner->result->debounced_left_out = debounced.n_left_out;
 	joiner->result->is_hearing_awaited = debounced.is_hearing_awaited;
 	look_again_in(joiner, debounced.again_in_ms);

@@ -7,8 +7,7 @@
  * unless one that is as strong says otherwise: then the mode is unknown.
  *
  * The evidence says what decided, and what of compute mode, MIG mode and label contradicts it; the
- * label also when it agrees. It does not list processes beside that: they come and go, and each
- * time the status would change and mean the same.
+ * label also when it agrees. It lists no processes beside that: they come and go.
  */
 
 #include "join/sharing.h"

@@ -145,7 +145,7 @@ static bool holds_the_same(const struct attribution_tenant *a, const struct attr
 
 /*
  * It is no user of the device if it only watches, or holds it for others that are listed. A name may
- * mean the static pod that comes after this one (join/listing.c).
+ * mean the static pod that comes after this one (join/from_pod_resources.c).
  */
 static void describe_facts(struct walk *walk, struct votes_holder *holder,
 			   struct attribution_tenant *tenant)
@@ -333,7 +333,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 
 	if (holder->pod)
 		describe_pod(walk, holder, tenant);
-	else if (walk->input->report)
+	else if (walk->input->report && !walk->ask->facts->is_frozen)
 		wait_for_pod(walk, tenant);
 	if (holder->n_items > 0 || witnesses != holder->previous->witnesses)
 		set_witnesses(walk, witnesses, tenant);

@@ -8,7 +8,6 @@
  *
  * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
  * seen for disagreement_ms (join/debounce.h). One that was published stays as long as it is there.
- * One of whom the API server tells (a lost claim's) counts at once, also of a node that is silent.
  * While the first report is awaited those that are published stay, but for pods that are over.
  *
  * An ID that begins with a device's UUID is that device's, whatever follows; its holder is a tenant.

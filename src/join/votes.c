@@ -210,7 +210,7 @@ static unsigned find_lost(const struct votes_holder *of)
 		lost |= WITNESS_POD_RESOURCES;
 	if (!is_unheard(of))
 		lost |= WITNESS_RESOURCE_CLAIM;
-	if (has_status(of))
+	if (has_status(of) && !pod_is_status_cut(of->pod))
 		lost |= WITNESS_POD_STATUS;
 	return lost;
 }

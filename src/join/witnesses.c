@@ -44,7 +44,7 @@ static int ask_all(struct facts_draft *draft, struct error *err)
 static void freeze(struct facts *facts)
 {
 	facts->source = (struct source){
-		.settled_restart = facts->source.settled_restart,
+		.settled_restart = facts->input->settled_restart,
 		.settles_in_ms = -1,
 	};
 }

@@ -11,8 +11,8 @@
 
 /*
  * Reads what all witnesses say. While what is known of pods is old there are no facts, and no source
- * can be read: published tenants stay until their pods are over. The result lies in arena and borrows
- * from input and devices. Fails with ERROR_NO_MEMORY.
+ * can be read: published tenants stay until their pods are over, or claims say that they have another
+ * device. The result lies in arena and borrows from input and devices. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int witnesses_read(const struct join_input *input, const struct devices *devices,
 			    struct arena *arena, struct facts *ret_facts, struct error *err);

@@ -74,7 +74,7 @@ static int decode_label(struct view message, struct pod_fields *fields, struct e
 	return 0;
 }
 
-/* Without it the pod's devices are those that HAMi chose, whichever these are: join/stand_in.h. */
+/* Without it the pod's devices are those that HAMi chose, whichever these are: join/from_hami.h. */
 static void set_hami(struct pod_fields *fields, struct view devices)
 {
 	fields->hami_left_out = devices.len > POD_MAX_HAMI_TEXT;

@@ -82,7 +82,8 @@ static const struct scenario_promise promises[] = {
 		"expect none; expect recent a; pods current; expect tenants b; expect recent a;"
 		"expect Attributed True AllResolved; again;"
 		"gpu 0 exclusive; run a on gpu0; run b on gpu0; wait 10s;" SAID("False", "SlotHeldTwice")
-		"pods denied; expect Attributed Unknown PodsUnknown; expect tenants a b"),
+		"pods denied; expect Attributed Unknown PodsUnknown; expect tenants a b; wait 60s;"
+		"pods current; expect Attributed False SlotHeldTwice"),
 	PROMISE(without_a_report_what_attributed_was_about_may_have_changed,
 		"gpu 0 exclusive; list ghost gpu0; expect Attributed False PodUnknown; restart;"
 		"expect writes 0; again;" A_RUNS "restart; delete a; expect none; expect recent a;"
