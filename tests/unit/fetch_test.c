@@ -499,6 +499,19 @@ static int count(sem_t *semaphore)
 	return n;
 }
 
+/* A lookup has a thread of its own, which a busy machine may start late. */
+static void expect_begun(int n)
+{
+	struct timespec end;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 10;
+	for (int i = 0; i < n; i++)
+		assert_int_equal(sem_timedwait(&lookups_begun, &end), 0);
+	assert_int_equal(count(&lookups_begun), 0);
+	for (int i = 0; i < n; i++)
+		sem_post(&lookups_begun);
+}
+
 static void begin_silence(void)
 {
 	sem_init(&lookups_begun, 0, 0);
@@ -532,7 +545,7 @@ static void a_request_does_not_outlive_its_deadline_for_a_silent_name_server(voi
 	run(&client);
 	expect_journal(&client, "done 0 failed;");
 	assert_int_equal(client.result.error.kind, ERROR_RETRY);
-	assert_int_equal(count(&lookups_begun), 1);
+	expect_begun(1);
 	assert_int_equal(count(&lookups_ended), 0);
 	end_silence();
 	free_client(&client);
@@ -557,7 +570,7 @@ static void the_end_of_the_fetcher_does_not_wait_for_a_silent_name_server(void *
 	loop_timer_free(timer);
 	expect_journal(&client, "");
 	free_client(&client);
-	assert_int_equal(count(&lookups_begun), 1);
+	expect_begun(1);
 	assert_int_equal(count(&lookups_ended), 0);
 	end_silence();
 }
@@ -571,12 +584,12 @@ static void lookups_that_were_left_behind_are_bounded(void **state)
 	for (int i = 0; i < 16; i++)
 		start_lookup(&client);
 	run(&client);
-	assert_int_equal(count(&lookups_begun), 16);
+	expect_begun(16);
 	start_lookup(&client);
 	run(&client);
 	assert_int_equal(client.result.error.kind, ERROR_RETRY);
 	assert_non_null(strstr(client.result.error.text, "no name server answers"));
-	assert_int_equal(count(&lookups_begun), 16);
+	expect_begun(16);
 	assert_int_equal(count(&lookups_ended), 0);
 	end_silence();
 	free_client(&client);
@@ -595,7 +608,7 @@ static void a_name_that_does_not_exist_is_looked_up_as_often_as_wanted(void **st
 		run(&client);
 		assert_int_equal(client.result.error.kind, ERROR_RETRY);
 	}
-	assert_int_equal(count(&lookups_begun), 20);
+	expect_begun(20);
 	free_client(&client);
 }
 
