@@ -350,7 +350,9 @@ def without_an_agent_slices_name_the_devices_and_claims_their_tenants(cluster):
             device("gpu-1-mig-1g5gb-19-0", mig, type="mig", parentUUID=parent, profile="1g.5gb")])
         # Idle devices, one of them known by a part of it only.
         expected = {uuid.lower() for uuid in (minors[0][1], UNSEEN, parent)}
-        wait_for("an object per device", lambda: set(cluster.attributions()) == expected)
+        # An object is created first and its status written next; until then it has a default.
+        wait_for("a status per device", lambda: expected == {
+            name for name, item in cluster.attributions().items() if "nodeName" in item["status"]})
         idle = cluster.attributions()[UNSEEN.lower()]["status"]
         assert idle["nodeName"] == NODE, idle
         assert idle["device"]["model"] == "NVIDIA-Stand-In", idle
