@@ -81,7 +81,7 @@ static struct receiver_order order_of(const struct daemon *daemon, struct view n
 		.node = node_name,
 		.named_boot = inventory_named_boot(daemon->inventory, node_name),
 		.last = {published->boot_id, published->instance, published->sequence,
-			 published->observed_at},
+			 published->observation_time},
 	};
 }
 

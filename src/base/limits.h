@@ -60,16 +60,17 @@
 #define LIMIT_TEXT_NAME 253u      /* pods, nodes, workloads, policies */
 #define LIMIT_TEXT_RESOURCE 317u  /* domain/name */
 #define LIMIT_TEXT_UID 128u       /* of pods: the API server's, or any that a manifest chose */
-#define LIMIT_TEXT_GPU_UUID 40u    /* "GPU-" and a UUID */
+#define LIMIT_TEXT_GPU_UUID 128u   /* of any vendor; NVIDIA's have 40 */
 #define LIMIT_TEXT_UUID 64u       /* of devices and partitions */
 #define LIMIT_TEXT_DEVICE_ID 253u /* of device plugins, raw */
 #define LIMIT_TEXT_VERSION 80u
 #define LIMIT_TEXT_SHORT_VERSION 16u
+#define LIMIT_TEXT_VENDOR 64u
 #define LIMIT_TEXT_PCI 32u
 #define LIMIT_TEXT_MODEL 128u
 #define LIMIT_TEXT_SERIAL 64u
 #define LIMIT_TEXT_PROFILE 64u
-#define LIMIT_TEXT_PROCESS 128u
+#define LIMIT_TEXT_COMMAND 128u
 #define LIMIT_TEXT_EVIDENCE 128u
 #define LIMIT_TEXT_WITNESS 32u
 #define LIMIT_TEXT_WORD 64u       /* a CamelCase word: reasons, types of drift */

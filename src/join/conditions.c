@@ -93,8 +93,8 @@ static struct rule judge_unresolved(const struct tenants *t)
 	const struct rule rules[] = {
 		{n == t->slots_pending, CONDITION_FALSE, REASON_PENDING, MESSAGE_PENDING},
 		{n == t->slots_nameless, CONDITION_FALSE, REASON_POD_UNKNOWN, MESSAGE_POD_UNKNOWN},
-		{n == t->slots_stand_in, CONDITION_FALSE, REASON_STAND_IN, MESSAGE_STAND_IN},
-		{t->slots_nameless + t->slots_stand_in > 0, CONDITION_FALSE, REASON_UNRESOLVED,
+		{n == t->slots_placeholder, CONDITION_FALSE, REASON_PLACEHOLDER, MESSAGE_PLACEHOLDER},
+		{t->slots_nameless + t->slots_placeholder > 0, CONDITION_FALSE, REASON_UNRESOLVED,
 		 MESSAGE_UNRESOLVED_AND_UNKNOWN},
 		{true, CONDITION_FALSE, REASON_UNRESOLVED, MESSAGE_UNRESOLVED},
 	};
@@ -111,7 +111,7 @@ static bool has_unconfirmed(const struct tenants *tenants)
 		const struct attribution_tenant *tenant = ARRAY_AT(tenants->listed,
 								   struct attribution_tenant, i);
 		if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED &&
-		    tenant->stand_in.len == 0)
+		    tenant->placeholder.len == 0)
 			return true;
 	}
 	return false;

@@ -64,9 +64,9 @@ struct finding {
 	struct view message;
 };
 
-/* A pod that held the device from when to when, by the node's clock, as far as that is known. */
+/* A container that held the device from when to when, by the node's clock, as far as is known. */
 struct stay {
-	struct view pod_uid;
+	struct attribution_event_tenant who;
 	int64_t from, until;
 };
 
@@ -93,13 +93,18 @@ struct judge {
  * A pod cannot hold the device before it started; the start is cut to the second, so it counts from
  * the end of that second. Where no start is told, since counts; 0: not known either.
  */
-static void add_stay(struct judge *judge, struct view uid, int64_t since, int64_t until)
+static void add_stay(struct judge *judge, struct attribution_event_tenant who, int64_t since,
+		     int64_t until)
 {
-	const struct pod *pod = node_pods_find_uid(&judge->facts->node_pods, uid);
+	const struct pod *pod = node_pods_find_uid(&judge->facts->node_pods, who.pod_uid);
 	int64_t started_at = pod ? pod_started_at(pod) : 0;
 	struct stay *stay = &judge->stays[judge->n_stays++];
 
-	*stay = (struct stay){uid, INT64_MAX, until};
+	*stay = (struct stay){who, INT64_MAX, until};
+	if (pod) {
+		stay->who.pod_namespace = pod_namespace(pod);
+		stay->who.pod_name = pod_name(pod);
+	}
 	if (started_at)
 		stay->from = started_at + POD_GRANULARITY_MS;
 	else if (since)
@@ -119,18 +124,28 @@ static void add_tenants(struct judge *judge, struct array tenants, bool are_ther
 
 		if (tenant->phase == ATTRIBUTION_PHASE_PENDING ||
 		    tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED ||
-		    wording_placeholder_of(tenant->stand_in) == PLACEHOLDER_HAMI)
+		    wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI)
 			continue;
 		if (!are_there)
 			until = node_pods_ended_at(&judge->facts->node_pods, tenant->pod_uid) +
 				TOLD_LATE_MS;
-		add_stay(judge, tenant->pod_uid, tenant->since, until);
+		add_stay(judge,
+			 (struct attribution_event_tenant){tenant->pod_uid, tenant->pod_namespace,
+							   tenant->pod_name, tenant->container},
+			 tenant->start_time, until);
 	}
 }
 
-static int by_pod(const void *a, const void *b)
+static int compare_tenants(const struct attribution_event_tenant *a,
+			   const struct attribution_event_tenant *b)
 {
-	return view_compare(((const struct stay *)a)->pod_uid, ((const struct stay *)b)->pod_uid);
+	int order = view_compare(a->pod_uid, b->pod_uid);
+	return order ? order : view_compare(a->container, b->container);
+}
+
+static int by_tenant(const void *a, const void *b)
+{
+	return compare_tenants(&((const struct stay *)a)->who, &((const struct stay *)b)->who);
 }
 
 /* Facts name tenants that the list has no room for too: of these only their start is known. */
@@ -151,13 +166,21 @@ static int collect_stays(struct judge *judge, struct error *err)
 	/* While pods are old, facts are no more than what may be published later. */
 	for (size_t i = 0; i < n_facts && judge->facts->input->pods_age == JOIN_PODS_CURRENT; i++)
 		if (!facts[i].is_hami)
-			add_stay(judge, facts[i].owner->pod_uid, 0, INT64_MAX);
+			add_stay(judge,
+				 (struct attribution_event_tenant){
+					 .pod_uid = facts[i].owner->pod_uid,
+					 .container = facts[i].owner->container,
+				 },
+				 0, INT64_MAX);
 	add_tenants(judge, published, false);
 	/* Those that left did so on this node, unless the card comes from another. */
 	for (uint32_t i = 0; i < recent.count && !judge->device->is_taken; i++, past++)
-		add_stay(judge, past->pod_uid, past->since, past->until + TOLD_LATE_MS);
+		add_stay(judge,
+			 (struct attribution_event_tenant){past->pod_uid, past->pod_namespace,
+							   past->pod_name, past->container},
+			 past->start_time, past->end_time + TOLD_LATE_MS);
 	assert(judge->n_stays <= cap);
-	qsort(judge->stays, judge->n_stays, sizeof(*judge->stays), by_pod);
+	qsort(judge->stays, judge->n_stays, sizeof(*judge->stays), by_tenant);
 	return 0;
 }
 
@@ -166,28 +189,29 @@ static bool held_then(const struct stay *stay, int64_t time)
 	return stay->from <= time && time <= stay->until;
 }
 
-/* The pods that held the device when the event happened, each once. */
-static int list_pods(struct judge *judge, struct attribution_health_event *event, struct error *err)
+/* The containers that held the device when the event happened, each once. */
+static int list_tenants(struct judge *judge, struct attribution_health_event *event, struct error *err)
 {
 	size_t cap = judge->n_stays < LIMIT_EVENT_TENANTS ? judge->n_stays : LIMIT_EVENT_TENANTS;
-	struct view *uids = arena_alloc(judge->arena, cap, sizeof(*uids));
-	struct view last = {0};
+	struct attribution_event_tenant *listed = arena_alloc(judge->arena, cap, sizeof(*listed));
+	const struct attribution_event_tenant *last = NULL;
 	uint32_t n = 0;
 
-	if (!uids)
+	if (!listed)
 		return error_no_memory(err);
 	for (size_t i = 0; i < judge->n_stays; i++) {
-		struct view uid = judge->stays[i].pod_uid;
+		const struct attribution_event_tenant *who = &judge->stays[i].who;
 
-		if (!held_then(&judge->stays[i], event->time) || view_equal(uid, last))
+		if (who->pod_uid.len == 0 || !held_then(&judge->stays[i], event->event_time) ||
+		    (last && compare_tenants(last, who) == 0))
 			continue;
-		last = uid;
+		last = who;
 		if (n < cap)
-			uids[n++] = uid;
+			listed[n++] = *who;
 		else
 			event->tenants_left_out++;
 	}
-	event->tenants = (struct array){n > 0 ? uids : NULL, n, true};
+	event->tenants = (struct array){n > 0 ? listed : NULL, n, true};
 	return 0;
 }
 
@@ -201,7 +225,7 @@ static int compare(int64_t a, int64_t b)
 static int by_time(const void *a, const void *b)
 {
 	const struct attribution_health_event *x = a, *y = b;
-	int order = compare(y->time, x->time);
+	int order = compare(y->event_time, x->event_time);
 	return order ? order : compare(x->xid, y->xid);
 }
 
@@ -209,7 +233,7 @@ static bool has_event(struct array events, int64_t time, int64_t code)
 {
 	const struct attribution_health_event *event = events.items;
 	for (uint32_t i = 0; i < events.count; i++, event++)
-		if (event->time == time && event->xid == code)
+		if (event->event_time == time && event->xid == code)
 			return true;
 	return false;
 }
@@ -226,11 +250,11 @@ static int add_event(struct judge *judge, const struct report_event *event, stru
 		return -1;
 	*added = (struct attribution_health_event){
 		.xid = event->code,
-		.time = event->time,
+		.event_time = event->time,
 		.meaning = xid_look_up(event->code).meaning,
 	};
 	judge->n_events++;
-	return list_pods(judge, added, err);
+	return list_tenants(judge, added, err);
 }
 
 /* Those that were published, and the report's new ones. */
@@ -289,9 +313,9 @@ static bool is_history(const struct judge *judge, const struct attribution_healt
 {
 	const int64_t booted_after = judge->facts->input->booted_after;
 
-	return has_event(judge->published, event->time, event->xid) &&
+	return has_event(judge->published, event->event_time, event->xid) &&
 	       (!previous_had_xid(judge->before, event->xid) ||
-		(booted_after > 0 && event->time <= booted_after) ||
+		(booted_after > 0 && event->event_time <= booted_after) ||
 		(is_listed(judge) && was_missing(judge)));
 }
 

@@ -49,7 +49,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 		tenants[i] = (struct previous_tenant){
 			.published = tenant,
 			.witnesses = wording_witnesses_of(tenant->witnesses),
-			.placeholder = wording_placeholder_of(tenant->stand_in),
+			.placeholder = wording_placeholder_of(tenant->placeholder),
 			.is_unknown = is_unknown(tenant),
 		};
 	}

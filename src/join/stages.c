@@ -95,8 +95,8 @@ static void set_holders(const struct findings *findings, struct attribution_stat
 	status->tenants_left_out = findings->tenants.left_out;
 	status->tenant_summary = findings->tenants.summary;
 	status->recent_tenants = findings->tenants.recent;
-	status->source_disagreement = findings->disagreements.listed;
-	status->source_disagreement_left_out = findings->disagreements.left_out;
+	status->source_disagreements = findings->disagreements.listed;
+	status->source_disagreements_left_out = findings->disagreements.left_out;
 	status->unplaced_tenants = findings->unplaced.listed;
 	status->unplaced_tenants_left_out = findings->unplaced.left_out;
 	status->unallocated_users = findings->users.listed;
@@ -190,7 +190,7 @@ static struct attribution_report report_of(const struct report *report)
 		.boot_id = report->boot_id,
 		.instance = report->instance,
 		.sequence = report->sequence,
-		.observed_at = report->observed_at,
+		.observation_time = report->observed_at,
 	};
 }
 

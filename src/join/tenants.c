@@ -153,24 +153,27 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 	const struct attribution_tenant *before = holder->previous ? holder->previous->published
 								   : NULL;
 	const bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0;
-	bool is_by_name = false;
+	bool is_by_name = false, is_monitor = true, serves_others = true;
 
 	*tenant = (struct attribution_tenant){
 		.pod_uid = holder->pod_uid,
 		.container = holder->container,
 		.resource = holder->items[0].owner->resource,
-		.stand_in = wording_placeholder(holder->placeholder),
-		.system = true,
-		.since = before && before->since ? before->since : walk->input->now_wall_ms,
+		.placeholder = wording_placeholder(holder->placeholder),
+		.start_time = before && before->start_time ? before->start_time : walk->input->now_wall_ms,
 	};
 	for (size_t i = 0; i < holder->n_items; i++) {
 		const struct fact *item = &holder->items[i];
 		tenant->slots += !item->takes_no_slot;
-		tenant->system &= item->is_monitor || item->owner->is_resolved;
+		is_monitor &= item->is_monitor;
+		serves_others &= item->is_monitor || item->owner->is_resolved;
 		if (view_compare(item->owner->resource, tenant->resource) < 0)
 			tenant->resource = item->owner->resource;
 		is_by_name |= item->witnesses == WITNESS_POD_RESOURCES;
 	}
+	tenant->role = is_monitor      ? ATTRIBUTION_ROLE_MONITOR
+		       : serves_others ? ATTRIBUTION_ROLE_RESERVATION
+				       : ATTRIBUTION_ROLE_WORKLOAD;
 	set_partitions(walk, holder, tenant);
 	if (before && is_mirror && is_by_name) {
 		tenant->slots = before->slots;
@@ -214,8 +217,9 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 	tenant->workload.kind = pod_owner_kind(pod);
 	tenant->workload.name = pod_owner_name(pod);
 	tenant->workload.present = tenant->workload.kind.len > 0;
-	tenant->system |= pod_is_system(pod) && intent && intent->policy &&
-			  view_equal(intent->policy->namespace, pod_namespace(pod));
+	if (tenant->role == ATTRIBUTION_ROLE_WORKLOAD && pod_is_system(pod) && intent &&
+	    intent->policy && view_equal(intent->policy->namespace, pod_namespace(pod)))
+		tenant->role = ATTRIBUTION_ROLE_VALIDATION;
 }
 
 static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
@@ -224,9 +228,9 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 	int64_t *again = &walk->result.again_in_ms;
 
 	/* The clock was set back: better to wait once more than until it has caught up. */
-	if (tenant->since > now)
-		tenant->since = now;
-	int64_t left = walk->input->limits->pending_ms - (now - tenant->since);
+	if (tenant->start_time > now)
+		tenant->start_time = now;
+	int64_t left = walk->input->limits->pending_ms - (now - tenant->start_time);
 	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
 	if (left > 0 && (*again < 0 || left < *again))
 		*again = left;
@@ -237,7 +241,7 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 static const struct attribution_disagreement *find_published(const struct walk *walk,
 							     const struct votes_holder *holder)
 {
-	const struct array before = walk->device->published->status->source_disagreement;
+	const struct array before = walk->device->published->status->source_disagreements;
 
 	for (uint32_t i = 0; i < before.count; i++) {
 		const struct attribution_disagreement *d = ARRAY_AT(
@@ -281,8 +285,8 @@ static void remember(struct walk *walk, const struct previous_tenant *previous, 
 		.pod_namespace = tenant->pod_namespace,
 		.pod_name = tenant->pod_name,
 		.container = tenant->container,
-		.since = tenant->since,
-		.until = until > tenant->since ? until : tenant->since,
+		.start_time = tenant->start_time,
+		.end_time = until > tenant->start_time ? until : tenant->start_time,
 	};
 }
 
@@ -313,9 +317,9 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 		result->slots_pending += tenant->slots;
 	if (is_pending || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED)
 		result->slots_unresolved += tenant->slots;
-	else if (tenant->stand_in.len > 0 && !tenant->system)
-		result->slots_stand_in += tenant->slots;
-	if (tenant->system)
+	else if (tenant->placeholder.len > 0 && attribution_is_counted(tenant))
+		result->slots_placeholder += tenant->slots;
+	if (!attribution_is_counted(tenant))
 		return;
 	result->count++;
 	walk->n_pods += !walk->last || !view_equal(walk->last->pod_uid, tenant->pod_uid);
@@ -440,7 +444,7 @@ static int sum_up(struct walk *walk, struct error *err)
 		result->left_out = published->status->tenants_left_out;
 	if (set_summary(walk, err) < 0)
 		return -1;
-	result->slots_unresolved += result->slots_nameless + result->slots_stand_in;
+	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
 	result->count = is_count_known(walk) ? result->count + result->left_out : -1;
 	if (n > LIMIT_TENANTS) {
 		result->left_out += (int64_t)(n - LIMIT_TENANTS);

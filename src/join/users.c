@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "join/candidate.h"
 
-#define COMMAND_SHOWN 64u /* bytes */
+#define PID_SIZE 24u /* of a number as text */
 
 struct finder {
 	const struct facts *facts;
@@ -221,8 +221,8 @@ static const struct attribution_user *find_published(const struct finder *finder
 						      : (struct array){0};
 	const struct attribution_user *users = listed.items;
 	for (uint32_t i = 0; i < listed.count; i++)
-		if (view_equal(users[i].pod_uid, user->pod_uid) &&
-		    view_equal(users[i].process, user->process))
+		if (view_equal(users[i].pod_uid, user->pod_uid) && users[i].pid == user->pid &&
+		    view_equal(users[i].command, user->command))
 			return &users[i];
 	return NULL;
 }
@@ -242,32 +242,18 @@ static int64_t waits_ms(const struct join_limits *limits, const struct suspect *
 static bool counts(const struct finder *finder, const struct suspect *suspect,
 		   const struct attribution_user *user, bool is_published)
 {
+	char pid[PID_SIZE];
+	int len = snprintf(pid, sizeof(pid), "%" PRId64, user->pid);
 	const struct debounce_subject fact = {
 		.kind = DEBOUNCE_USER,
 		.device = finder->device->uuid,
 		.pod_uid = user->pod_uid,
-		.subject = user->process,
+		.subject = {pid, (size_t)len},
 		.waits_ms = waits_ms(finder->facts->input->limits, suspect),
 		.is_to_be_heard = suspect->is_past,
 		.is_published = is_published,
 	};
 	return debounce_counts(finder->debounce, &fact);
-}
-
-static int name_process(const struct finder *finder, const struct report_process *process,
-			struct view *ret, struct error *err)
-{
-	char text[LIMIT_TEXT_PROCESS];
-	struct view command = process->command;
-	int len;
-
-	if (command.len > COMMAND_SHOWN)
-		command.len = COMMAND_SHOWN;
-	len = snprintf(text, sizeof(text), "%.*s[%" PRId64 "]", VIEW_ARG(command), process->pid);
-	assert(len > 0 && (size_t)len < sizeof(text));
-	return arena_copy(finder->arena, (struct view){text, (size_t)len}, ret)
-		       ? 0
-		       : error_no_memory(err);
 }
 
 /* What was published while the API server had not told of the pod says nothing about its units. */
@@ -304,43 +290,42 @@ static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 	       candidate_may_hold(&suspect->who, finder->facts, finder->tenants->slots_nameless);
 }
 
-static int add_user(struct finder *finder, const struct suspect *suspect, struct error *err)
+static void add_user(struct finder *finder, const struct suspect *suspect)
 {
 	struct attribution_user user = {
 		.pod_uid = suspect->who.pod_uid,
+		.command = suspect->process->command,
+		.pid = suspect->process->pid,
 		.memory_mib = suspect->process->memory_mib,
-		.since = finder->facts->input->now_wall_ms,
+		.start_time = finder->facts->input->now_wall_ms,
 	};
 	const struct attribution_user *before;
 
-	if (name_process(finder, suspect->process, &user.process, err) < 0)
-		return -1;
 	before = find_published(finder, &user);
 	if ((!is_still_told(before, suspect->who.pod) && may_hold(finder, suspect)) ||
 	    !counts(finder, suspect, &user, before != NULL)) {
 		finder->n_waiting++;
-		return 0;
+		return;
 	}
 	if (before)
-		user.since = before->since;
+		user.start_time = before->start_time;
 	complete(suspect, before, &user);
 	finder->found[finder->n_found++] = user;
-	return 0;
 }
 
-static int judge(struct finder *finder, const struct report_process *process, struct error *err)
+static void judge(struct finder *finder, const struct report_process *process)
 {
 	struct suspect suspect = identify(finder, process);
 
 	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
 	if (suspect.who.pod_uid.len == 0 && process->command.len == 0) {
 		finder->n_unknown++;
-		return 0;
+		return;
 	}
 	if (credit_tenant(finder, &suspect) || is_left_out(finder, &suspect) ||
 	    is_server(finder, process))
-		return 0;
-	return add_user(finder, &suspect, err);
+		return;
+	add_user(finder, &suspect);
 }
 
 /* NVML may list one process as several kinds. */
@@ -359,7 +344,9 @@ static int by_key(const void *a, const void *b)
 {
 	const struct attribution_user *x = a, *y = b;
 	int order = view_compare(x->pod_uid, y->pod_uid);
-	return order ? order : view_compare(x->process, y->process);
+	if (!order)
+		order = (x->pid > y->pid) - (x->pid < y->pid);
+	return order ? order : view_compare(x->command, y->command);
 }
 
 /* Sorts the users, and lists a process once that is on several partitions. */
@@ -411,8 +398,8 @@ static int find(struct finder *finder, struct users *users, struct error *err)
 	for (uint32_t i = 0; i < n_tenants; i++)
 		tenants[i].processes = tenants[i].memory_mib = 0;
 	for (uint32_t i = 0; i < n_processes; i++)
-		if (!is_repeated(processes, i) && judge(finder, &processes[i], err) < 0)
-			return -1;
+		if (!is_repeated(processes, i))
+			judge(finder, &processes[i]);
 	assert(finder->n_found <= n_processes);
 	if (conclude_tenants(finder, err) < 0)
 		return -1;

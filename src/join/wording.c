@@ -41,7 +41,7 @@ static const struct view reasons[] = {
 	[REASON_PENDING] = VIEW_INIT("Pending"),
 	[REASON_UNRESOLVED] = VIEW_INIT("Unresolved"),
 	[REASON_POD_UNKNOWN] = VIEW_INIT("PodUnknown"),
-	[REASON_STAND_IN] = VIEW_INIT("StandIn"),
+	[REASON_PLACEHOLDER] = VIEW_INIT("Placeholder"),
 	[REASON_SLOT_HELD_TWICE] = VIEW_INIT("SlotHeldTwice"),
 	[REASON_SOURCE_DISAGREEMENT] = VIEW_INIT("SourceDisagreement"),
 	[REASON_UNKNOWN_DEVICE_ID] = VIEW_INIT("UnknownDeviceID"),
@@ -76,10 +76,10 @@ static const struct view messages[] = {
 		"every slot that is held has a pod, by what is known without PodResources"),
 	[MESSAGE_PENDING] = VIEW_INIT("held by a pod that the API server does not know yet"),
 	[MESSAGE_UNRESOLVED] = VIEW_INIT("held by a pod that the API server does not know"),
-	[MESSAGE_POD_UNKNOWN] = VIEW_INIT("held by nobody who could be told"),
-	[MESSAGE_STAND_IN] = VIEW_INIT("held by a stand-in for pods that could not be told"),
+	[MESSAGE_POD_UNKNOWN] = VIEW_INIT("held by an unidentified pod"),
+	[MESSAGE_PLACEHOLDER] = VIEW_INIT("held by a placeholder for pods that are not known"),
 	[MESSAGE_UNRESOLVED_AND_UNKNOWN] = VIEW_INIT(
-		"held by pods of which not all could be told"),
+		"held by pods that are not all identified"),
 	[MESSAGE_SOURCE_DISAGREEMENT] = VIEW_INIT(
 		"witnesses contradict each other: see sourceDisagreement"),
 	[MESSAGE_UNPLACED] = VIEW_INIT(

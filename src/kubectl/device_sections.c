@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Health events name the pods of their moment by UID: the names come from the tenants that are there
- * and those that left, since a pod that was there then may be gone by now. A section with nothing
- * in it is said to be empty, or left out where it would only be noise.
- */
+/* A section with nothing in it is said to be empty, or left out where it would only be noise. */
 
 #include "kubectl/device_sections.h"
 
@@ -72,17 +68,19 @@ static void tenant_slots(const void *row, struct sbuf *cell)
 static void tenant_phase(const void *row, struct sbuf *cell)
 {
 	sbuf_append(cell, words_phase(tenant_of(row)->phase));
-	if (tenant_of(row)->system)
-		sbuf_append(cell, VIEW(",system"));
+	if (!attribution_is_counted(tenant_of(row))) {
+		sbuf_append_char(cell, ',');
+		sbuf_append(cell, words_role(tenant_of(row)->role));
+	}
 }
 
 static void tenant_confidence(const void *row, struct sbuf *cell)
 {
 	const struct attribution_tenant *tenant = tenant_of(row);
 	sbuf_append(cell, words_confidence(tenant->confidence));
-	if (tenant->stand_in.len > 0) {
-		sbuf_append(cell, VIEW(",stand-in of "));
-		sbuf_append(cell, tenant->stand_in);
+	if (tenant->placeholder.len > 0) {
+		sbuf_append(cell, VIEW(",placeholder of "));
+		sbuf_append(cell, tenant->placeholder);
 	}
 }
 
@@ -93,7 +91,7 @@ static void tenant_witnesses(const void *row, struct sbuf *cell)
 
 static void tenant_since(const void *row, struct sbuf *cell)
 {
-	words_age(cell, tenant_of(row)->since, ((const struct line *)row)->now);
+	words_age(cell, tenant_of(row)->start_time, ((const struct line *)row)->now);
 }
 
 static void tenant_partitions(const void *row, struct sbuf *cell)
@@ -205,7 +203,7 @@ static const struct attribution_user *user_of(const void *row)
 
 static void user_process(const void *row, struct sbuf *cell)
 {
-	sbuf_append(cell, user_of(row)->process);
+	words_process(cell, user_of(row));
 }
 
 static void user_pod(const void *row, struct sbuf *cell)
@@ -230,7 +228,7 @@ static void user_memory(const void *row, struct sbuf *cell)
 
 static void user_since(const void *row, struct sbuf *cell)
 {
-	words_age(cell, user_of(row)->since, ((const struct line *)row)->now);
+	words_age(cell, user_of(row)->start_time, ((const struct line *)row)->now);
 }
 
 static const struct sheet_column user_columns[] = {
@@ -295,12 +293,12 @@ static void past_container(const void *row, struct sbuf *cell)
 
 static void past_since(const void *row, struct sbuf *cell)
 {
-	words_instant(cell, past_of(row)->since, ((const struct line *)row)->now);
+	words_instant(cell, past_of(row)->start_time, ((const struct line *)row)->now);
 }
 
 static void past_until(const void *row, struct sbuf *cell)
 {
-	words_instant(cell, past_of(row)->until, ((const struct line *)row)->now);
+	words_instant(cell, past_of(row)->end_time, ((const struct line *)row)->now);
 }
 
 static void past_uid(const void *row, struct sbuf *cell)
@@ -320,7 +318,7 @@ static const struct attribution_health_event *event_of(const void *row)
 
 static void event_time(const void *row, struct sbuf *cell)
 {
-	words_instant(cell, event_of(row)->time, ((const struct line *)row)->now);
+	words_instant(cell, event_of(row)->event_time, ((const struct line *)row)->now);
 }
 
 static void event_xid(const void *row, struct sbuf *cell)
@@ -335,16 +333,22 @@ static void event_meaning(const void *row, struct sbuf *cell)
 
 static void event_tenants(const void *row, struct sbuf *cell)
 {
-	struct array uids = event_of(row)->tenants;
-	for (uint32_t i = 0; i < uids.count; i++) {
-		if (i > 0)
+	struct array tenants = event_of(row)->tenants;
+	const struct attribution_event_tenant *tenant = tenants.items, *last = NULL;
+	for (uint32_t i = 0; i < tenants.count; i++, tenant++) {
+		if (last && view_equal(last->pod_uid, tenant->pod_uid))
+			continue;
+		if (last)
 			sbuf_append(cell, VIEW(", "));
-		write_pod_of_uid(((const struct line *)row)->status,
-				 *ARRAY_AT(uids, struct view, i), cell);
+		words_pod(cell, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
+		if (!attribution_find_tenant(((const struct line *)row)->status, tenant->pod_uid,
+					     tenant->container))
+			sbuf_append(cell, VIEW(" (left)"));
+		last = tenant;
 	}
 	if (event_of(row)->tenants_left_out > 0)
 		sbuf_printf(cell, " +%" PRId64, event_of(row)->tenants_left_out);
-	if (uids.count == 0)
+	if (tenants.count == 0)
 		sbuf_append(cell, VIEW("<none known>"));
 }
 
@@ -419,7 +423,7 @@ static void drift_severity(const void *row, struct sbuf *cell)
 
 static void drift_since(const void *row, struct sbuf *cell)
 {
-	words_age(cell, drift_of(row)->since, ((const struct line *)row)->now);
+	words_age(cell, drift_of(row)->start_time, ((const struct line *)row)->now);
 }
 
 static void drift_intended(const void *row, struct sbuf *cell)
@@ -519,8 +523,8 @@ void device_sections(struct page *page, const struct attribution_status *status)
 		 sizeof(struct attribution_partition), 0, NULL},
 		{"Tenants:", tenant_columns, status->tenants, sizeof(struct attribution_tenant),
 		 status->tenants_left_out, status->tenant_count == 0 ? "<none>" : "?"},
-		{"Disagreement:", disagreement_columns, status->source_disagreement,
-		 sizeof(struct attribution_disagreement), status->source_disagreement_left_out,
+		{"Disagreement:", disagreement_columns, status->source_disagreements,
+		 sizeof(struct attribution_disagreement), status->source_disagreements_left_out,
 		 NULL},
 		{"Without a slot:", user_columns, status->unallocated_users,
 		 sizeof(struct attribution_user), status->unallocated_users_left_out, NULL},

@@ -107,16 +107,16 @@ static void say_activity(struct page *page, const struct attribution_status *sta
 	const struct attribution_activity_state *activity = &status->activity;
 	struct sbuf *line = begin(page, "Activity:");
 	sbuf_append(line, words_activity(activity->state));
-	if (activity->since > 0) {
+	if (activity->last_transition_time > 0) {
 		sbuf_append(line, VIEW(" for "));
-		words_age(line, activity->since, page->now);
+		words_age(line, activity->last_transition_time, page->now);
 	}
 	if (is_shared(status))
 		sbuf_printf(line,
 			    "; utilisation belongs to the device, to none of its %" PRId64
 			    " tenants",
 			    status->tenant_count);
-	else if (activity->since > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
+	else if (activity->last_transition_time > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
 		sbuf_append(line, VIEW(" (of the device, and of no single tenant)"));
 	end(page);
 }

@@ -66,7 +66,7 @@ static int64_t write_pods(const struct attribution_status *status, int64_t room,
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		if (tenant->system || (last && view_equal(last->pod_uid, tenant->pod_uid)))
+		if (!attribution_is_counted(tenant) || (last && view_equal(last->pod_uid, tenant->pod_uid)))
 			continue;
 		last = tenant;
 		if (n++ >= room)

@@ -56,7 +56,7 @@ static void note_users(struct page *page, const struct attribution *device)
 			    VIEW_ARG(device->uuid), n,
 			    n == 1 ? "process on the device holds" : "processes on the device hold");
 		const struct attribution_user *user = ARRAY_AT(users, struct attribution_user, 0);
-		sbuf_append(line, user->process);
+		words_process(line, user);
 		if (user->pod_uid.len > 0) {
 			sbuf_append(line, VIEW(" of "));
 			words_pod(line, user->pod_namespace, user->pod_name, user->pod_uid);
@@ -81,17 +81,17 @@ static void note_unplaced(struct page *page, const struct attribution_status *st
 }
 
 /* A tenant that holds for others says nothing about who works there. */
-static void note_stand_ins(struct page *page, const struct attribution_status *status)
+static void note_placeholders(struct page *page, const struct attribution_status *status)
 {
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(status->tenants, struct attribution_tenant, i);
 		struct sbuf *line = page_note(page);
-		if (tenant->stand_in.len > 0) {
+		if (tenant->placeholder.len > 0) {
 			words_pod(line, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
-			sbuf_printf(line, " is a stand-in of %.*s: it holds for others, who could not "
-					  "be told",
-				    VIEW_ARG(tenant->stand_in));
+			sbuf_printf(line, " is a placeholder of %.*s: for which pods it holds the GPU is "
+					  "not known",
+				    VIEW_ARG(tenant->placeholder));
 		}
 		page_note_end(page);
 	}
@@ -101,13 +101,13 @@ static void note_rest(struct page *page, const struct attribution *device)
 {
 	const struct attribution_status *status = &device->status;
 	note_users(page, device);
-	note_stand_ins(page, status);
-	if (status->source_disagreement.count > 0)
+	note_placeholders(page, status);
+	if (status->source_disagreements.count > 0)
 		page_printf(page,
 			    "%.*s: the sources disagree about %" PRId64 " of its tenants; see "
 			    "kubectl gpus device %.*s",
 			    VIEW_ARG(device->uuid),
-			    status->source_disagreement.count + status->source_disagreement_left_out,
+			    status->source_disagreements.count + status->source_disagreements_left_out,
 			    VIEW_ARG(device->uuid));
 	if (status->tenants_left_out > 0)
 		page_printf(page, "%.*s: %" PRId64 " further tenants are not listed",

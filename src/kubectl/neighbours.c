@@ -27,7 +27,7 @@ static bool share_hardware(struct array left, struct array right)
 
 bool neighbours_are(const struct attribution_tenant *tenant, const struct attribution_tenant *other)
 {
-	return other != tenant && !other->system &&
+	return other != tenant && attribution_is_counted(other) &&
 	       share_hardware(tenant->partitions, other->partitions);
 }
 

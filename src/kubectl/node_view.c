@@ -113,7 +113,7 @@ static void write_since(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
 	if (line->tenant)
-		words_age(cell, line->tenant->since, line->now);
+		words_age(cell, line->tenant->start_time, line->now);
 }
 
 static void write_resource(const void *row, struct sbuf *cell)

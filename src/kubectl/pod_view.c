@@ -159,7 +159,7 @@ static void write_witnesses(const void *row, struct sbuf *cell)
 static void write_since(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	words_age(cell, line->seat ? line->seat->tenant->since : 0, line->now);
+	words_age(cell, line->seat ? line->seat->tenant->start_time : 0, line->now);
 }
 
 static void write_uid(const void *row, struct sbuf *cell)
@@ -316,8 +316,8 @@ static void record_past(struct jout *out, const struct seating_finding *finding)
 		record_text(out, "node", past->device->status.node_name);
 		record_text(out, "podUID", past->tenant->pod_uid);
 		record_text(out, "container", past->tenant->container);
-		record_instant(out, "since", past->tenant->since);
-		record_instant(out, "until", past->tenant->until);
+		record_instant(out, "since", past->tenant->start_time);
+		record_instant(out, "until", past->tenant->end_time);
 		jout_object_end(out);
 	}
 	jout_array_end(out);

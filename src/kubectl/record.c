@@ -98,9 +98,9 @@ void record_tenant(struct jout *out, const struct attribution_status *status,
 	record_word(out, "confidence", words_confidence(tenant->confidence));
 	record_texts(out, "witnesses", tenant->witnesses);
 	record_number(out, "sharedWith", neighbours_count(status, tenant));
-	record_text(out, "standIn", tenant->stand_in);
-	jout_member_bool(out, "system", tenant->system);
-	record_instant(out, "since", tenant->since);
+	record_text(out, "placeholder", tenant->placeholder);
+	record_word(out, "role", words_role(tenant->role));
+	record_instant(out, "since", tenant->start_time);
 }
 
 static void record_tenants(struct jout *out, const struct attribution_status *status)

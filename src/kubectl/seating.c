@@ -185,9 +185,9 @@ static void add_past(struct seating_finding *finding, struct seating_past past)
 	size_t i = finding->n_past;
 	if (i < SEATING_MAX_PAST)
 		finding->n_past++;
-	else if (finding->past[--i].tenant->until >= past.tenant->until)
+	else if (finding->past[--i].tenant->end_time >= past.tenant->end_time)
 		return;
-	for (; i > 0 && finding->past[i - 1].tenant->until < past.tenant->until; i--)
+	for (; i > 0 && finding->past[i - 1].tenant->end_time < past.tenant->end_time; i--)
 		finding->past[i] = finding->past[i - 1];
 	finding->past[i] = past;
 }

@@ -46,7 +46,7 @@ static void say_past(const struct seating_finding *finding, int64_t now, struct 
 		sbuf_append(text, VIEW(" was on "));
 		say_device(past->device, text);
 		sbuf_append(text, VIEW(" until "));
-		words_instant(text, past->tenant->until, now);
+		words_instant(text, past->tenant->end_time, now);
 	}
 }
 
@@ -169,7 +169,7 @@ static void say_use(const struct seating_finding *finding, struct sbuf *text)
 	if (!finding->user)
 		return;
 	sbuf_append(text, VIEW("; yet its process "));
-	sbuf_append(text, finding->user->process);
+	words_process(text, finding->user);
 	sbuf_append(text, VIEW(" is on "));
 	say_device(finding->used_device, text);
 	sbuf_append(text, VIEW(", without a slot of it"));

@@ -52,6 +52,11 @@ struct view words_confidence(int confidence)
 	return word(PATH("status", "tenants", "confidence"), confidence);
 }
 
+struct view words_role(int role)
+{
+	return word(PATH("status", "tenants", "role"), role);
+}
+
 struct view words_health(int state)
 {
 	return word(PATH("status", "health", "state"), state);
@@ -190,4 +195,10 @@ void words_list(struct sbuf *buf, struct array texts)
 			sbuf_append_char(buf, ',');
 		sbuf_append(buf, *ARRAY_AT(texts, struct view, i));
 	}
+}
+
+void words_process(struct sbuf *buf, const struct attribution_user *user)
+{
+	sbuf_append(buf, words_known(user->command));
+	sbuf_printf(buf, "[%" PRId64 "]", user->pid);
 }

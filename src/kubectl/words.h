@@ -15,6 +15,7 @@
 struct view words_mode(int mode);
 struct view words_phase(int phase);
 struct view words_confidence(int confidence);
+struct view words_role(int role);
 struct view words_health(int state);
 struct view words_recovery(int action);
 struct view words_activity(int state);
@@ -45,5 +46,7 @@ void words_pod(struct sbuf *buf, struct view namespace, struct view name, struct
 /* The profiles of these partitions; the UUID of one whose profile is not known. */
 void words_partitions(struct sbuf *buf, const struct attribution_status *status,
 		      struct array uuids);
+/* "python3[4711]": the command and the host's process ID. */
+void words_process(struct sbuf *buf, const struct attribution_user *user);
 /* The texts of an array of views with ',' between them. */
 void words_list(struct sbuf *buf, struct array texts);

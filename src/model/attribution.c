@@ -40,3 +40,8 @@ bool attribution_is_unplaced(const struct attribution_status *status, struct vie
 	}
 	return false;
 }
+
+bool attribution_is_counted(const struct attribution_tenant *tenant)
+{
+	return tenant->role == ATTRIBUTION_ROLE_WORKLOAD || tenant->role == ATTRIBUTION_ROLE_UNSET;
+}

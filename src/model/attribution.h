@@ -44,6 +44,15 @@ enum attribution_confidence {
 	ATTRIBUTION_CONFIDENCE_DISPUTED, /* two witnesses that name the UID contradict each other */
 };
 
+/* What a tenant is on the device for. */
+enum attribution_role {
+	ATTRIBUTION_ROLE_UNSET,
+	ATTRIBUTION_ROLE_WORKLOAD,
+	ATTRIBUTION_ROLE_MONITOR,     /* watches it, by a ResourceClaim with adminAccess */
+	ATTRIBUTION_ROLE_VALIDATION,  /* a pod of the operator's that tests it */
+	ATTRIBUTION_ROLE_RESERVATION, /* holds it for pods that are listed themselves */
+};
+
 enum attribution_health {
 	ATTRIBUTION_HEALTH_UNSET,
 	ATTRIBUTION_HEALTH_HEALTHY,
@@ -99,10 +108,20 @@ enum condition_status {
 	CONDITION_UNKNOWN,
 };
 
+/* Whether the status rests on a report that is recent. */
+enum attribution_report_state {
+	ATTRIBUTION_REPORT_UNSET,
+	ATTRIBUTION_REPORT_CURRENT,
+	ATTRIBUTION_REPORT_STALE,    /* the node's agent has been silent for long */
+	ATTRIBUTION_REPORT_NO_AGENT, /* no agent has ever reported the device */
+	ATTRIBUTION_REPORT_PENDING,  /* none has come yet since the controller started */
+};
+
 struct attribution_device {
 	int64_t index; /* -1 in a report that lacks it */
 	int64_t minor;
 	struct view pci_bus_id;
+	struct view vendor;
 	struct view model; /* blanks as dashes, as the field's labels write it */
 	int64_t memory_mib;
 	struct view serial;
@@ -134,6 +153,7 @@ struct attribution_partition {
 
 struct attribution_workload {
 	bool present;
+	struct view group; /* API group; empty: the core group */
 	struct view kind;
 	struct view name;
 };
@@ -151,10 +171,9 @@ struct attribution_tenant {
 	int phase;               /* enum attribution_phase */
 	int confidence;          /* enum attribution_confidence */
 	struct array witnesses;  /* struct view: "PodResources", "Checkpoint", ... */
-	bool system; /* shown, not counted: a validation pod, a monitor, a reservation */
-	struct view
-		stand_in; /* "HAMi", "KAI": it holds for others, who could not be told; or empty */
-	int64_t since;
+	int role;                /* enum attribution_role; only workloads are counted */
+	struct view placeholder; /* "HAMi", "KAI": it holds for pods that are not known; or empty */
+	int64_t start_time;
 	int64_t memory_mib; /* 0: not known */
 	int64_t processes;  /* as of the last change; 0: none, or not known */
 };
@@ -189,9 +208,10 @@ struct attribution_user {
 	struct view pod_namespace;
 	struct view pod_name;
 	struct view container; /* empty: not told */
-	struct view process; /* "python3[4711]" */
+	struct view command;
+	int64_t pid; /* the host's; -1: not known */
 	int64_t memory_mib;
-	int64_t since;
+	int64_t start_time;
 };
 
 struct attribution_past_tenant {
@@ -199,21 +219,29 @@ struct attribution_past_tenant {
 	struct view pod_namespace;
 	struct view pod_name;
 	struct view container;
-	int64_t since;
-	int64_t until;
+	int64_t start_time;
+	int64_t end_time;
 };
 
 struct attribution_activity_state {
 	int state; /* enum attribution_activity */
-	int64_t since;
+	int64_t last_transition_time;
 	int scope; /* enum attribution_scope */
+};
+
+/* A container that held the device when an error happened. */
+struct attribution_event_tenant {
+	struct view pod_uid;
+	struct view pod_namespace; /* empty, as the name is, of a pod that was never known */
+	struct view pod_name;
+	struct view container;
 };
 
 struct attribution_health_event {
 	int64_t xid;
-	int64_t time;
+	int64_t event_time;
 	struct view meaning;
-	struct array tenants; /* struct view, pod UIDs: who held the device then */
+	struct array tenants; /* struct attribution_event_tenant, by podUID, container */
 	int64_t tenants_left_out;
 };
 
@@ -229,7 +257,7 @@ struct attribution_drift {
 	int severity; /* enum attribution_severity */
 	struct view intended;
 	struct view observed;
-	int64_t since;
+	int64_t start_time;
 	struct view message;
 };
 
@@ -256,12 +284,14 @@ struct attribution_report {
 	struct view boot_id;
 	int64_t instance;
 	int64_t sequence;
-	int64_t observed_at; /* the node's clock */
+	int64_t observation_time; /* the node's clock */
 };
 
 struct attribution_status {
 	int64_t observed_generation;
 	struct view node_name;
+	struct view node_uid; /* empty: the API server has no Node of that name */
+	int report_state;     /* enum attribution_report_state */
 	struct attribution_report report;
 	struct attribution_device device;
 	struct attribution_sharing sharing;
@@ -272,8 +302,8 @@ struct attribution_status {
 	int64_t tenants_left_out; /* here and below: beyond the schema's bound */
 	struct view tenant_summary;
 	struct array
-		source_disagreement; /* struct attribution_disagreement, by podUID, container */
-	int64_t source_disagreement_left_out;
+		source_disagreements; /* struct attribution_disagreement, by podUID, container */
+	int64_t source_disagreements_left_out;
 	struct array
 		unplaced_tenants; /* struct attribution_unplaced, of the node: by podUID, ... */
 	int64_t unplaced_tenants_left_out;
@@ -305,6 +335,8 @@ const struct condition *attribution_find_condition(const struct attribution_stat
 const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
 							 struct view pod_uid,
 							 struct view container);
+/* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
+bool attribution_is_counted(const struct attribution_tenant *tenant);
 /* True when that container is among the unplaced tenants. */
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
 			     struct view container);

@@ -29,6 +29,14 @@ static const char *const confidence_names[] = {
 	"", "Confirmed", "NameOnly", "Unconfirmed", "Annotated", "Disputed", NULL,
 };
 
+static const char *const role_names[] = {
+	"", "Workload", "Monitor", "Validation", "Reservation", NULL,
+};
+
+static const char *const report_state_names[] = {
+	"", "Current", "Stale", "NoAgent", "Pending", NULL,
+};
+
 static const char *const health_names[] = {
 	"", "Healthy", "Degraded", "Unhealthy", "Unknown", NULL,
 };
@@ -61,6 +69,8 @@ static const char *const condition_names[] = {"", "True", "False", "Unknown", NU
 static_assert(ARRAY_SIZE(mode_names) == ATTRIBUTION_MODE_MIG_TIME_SLICED + 2, "modes");
 static_assert(ARRAY_SIZE(phase_names) == ATTRIBUTION_PHASE_TERMINATING + 2, "phases");
 static_assert(ARRAY_SIZE(confidence_names) == ATTRIBUTION_CONFIDENCE_DISPUTED + 2, "confidence");
+static_assert(ARRAY_SIZE(role_names) == ATTRIBUTION_ROLE_RESERVATION + 2, "roles");
+static_assert(ARRAY_SIZE(report_state_names) == ATTRIBUTION_REPORT_PENDING + 2, "report states");
 static_assert(ARRAY_SIZE(health_names) == ATTRIBUTION_HEALTH_UNKNOWN + 2, "health");
 static_assert(ARRAY_SIZE(recovery_names) == ATTRIBUTION_RECOVERY_UNKNOWN + 2, "recovery");
 static_assert(ARRAY_SIZE(activity_names) == ATTRIBUTION_ACTIVITY_UNKNOWN + 2, "activity");
@@ -76,6 +86,7 @@ static const struct jmap_row device_rows[] = {
 	 .limit = LIMIT_NUMBER_MINOR},
 	{"pciBusID", JMAP_TEXT, 0, JMAP_AT(attribution_device, pci_bus_id),
 	 .limit = LIMIT_TEXT_PCI},
+	{"vendor", JMAP_TEXT, 0, JMAP_AT(attribution_device, vendor), .limit = LIMIT_TEXT_VENDOR},
 	{"model", JMAP_TEXT, 0, JMAP_AT(attribution_device, model), .limit = LIMIT_TEXT_MODEL},
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_device, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
@@ -123,6 +134,7 @@ static const struct jmap_row partition_rows[] = {
 };
 
 static const struct jmap_row workload_rows[] = {
+	{"group", JMAP_TEXT, 0, JMAP_AT(attribution_workload, group), .limit = LIMIT_TEXT_NAME},
 	{"kind", JMAP_TEXT, 0, JMAP_AT(attribution_workload, kind), .limit = LIMIT_TEXT_LABEL},
 	{"name", JMAP_TEXT, 0, JMAP_AT(attribution_workload, name), .limit = LIMIT_TEXT_NAME},
 	{0},
@@ -152,10 +164,10 @@ static const struct jmap_row tenant_rows[] = {
 	 .names = confidence_names},
 	{"witnesses", JMAP_TEXTS, 0, JMAP_AT(attribution_tenant, witnesses),
 	 .limit = LIMIT_TEXT_WITNESS, .max_items = LIMIT_WITNESSES},
-	{"system", JMAP_BOOL, 0, JMAP_AT(attribution_tenant, system)},
-	{"standIn", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, stand_in),
+	{"role", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_tenant, role), .names = role_names},
+	{"placeholder", JMAP_TEXT, 0, JMAP_AT(attribution_tenant, placeholder),
 	 .limit = LIMIT_TEXT_WITNESS},
-	{"since", JMAP_TIME, 0, JMAP_AT(attribution_tenant, since)},
+	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_tenant, start_time)},
 	{"memoryMiB", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_tenant, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
 	{"processes", JMAP_I64, JMAP_NEWS_IF_ANY, JMAP_AT(attribution_tenant, processes),
@@ -209,10 +221,13 @@ static const struct jmap_row user_rows[] = {
 	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_name), .limit = LIMIT_TEXT_NAME},
 	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_user, container),
 	 .limit = LIMIT_TEXT_LABEL},
-	{"process", JMAP_TEXT, 0, JMAP_AT(attribution_user, process), .limit = LIMIT_TEXT_PROCESS},
+	{"command", JMAP_TEXT, 0, JMAP_AT(attribution_user, command),
+	 .limit = LIMIT_TEXT_COMMAND},
+	{"pid", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_user, pid),
+	 .limit = LIMIT_NUMBER_PID},
 	{"memoryMiB", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_user, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
-	{"since", JMAP_TIME, 0, JMAP_AT(attribution_user, since)},
+	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_user, start_time)},
 	{0},
 };
 
@@ -225,27 +240,41 @@ static const struct jmap_row past_tenant_rows[] = {
 	 .limit = LIMIT_TEXT_NAME},
 	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_past_tenant, container),
 	 .limit = LIMIT_TEXT_LABEL},
-	{"since", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, since)},
-	{"until", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, until)},
+	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, start_time)},
+	{"endTime", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, end_time)},
 	{0},
 };
 
 static const struct jmap_row activity_rows[] = {
 	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_activity_state, state),
 	 .names = activity_names},
-	{"since", JMAP_TIME, 0, JMAP_AT(attribution_activity_state, since)},
+	{"lastTransitionTime", JMAP_TIME, 0,
+	 JMAP_AT(attribution_activity_state, last_transition_time)},
 	{"scope", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_activity_state, scope),
 	 .names = scope_names},
 	{0},
 };
 
+static const struct jmap_row event_tenant_rows[] = {
+	{"podUID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_event_tenant, pod_uid),
+	 .limit = LIMIT_TEXT_UID},
+	{"podNamespace", JMAP_TEXT, 0, JMAP_AT(attribution_event_tenant, pod_namespace),
+	 .limit = LIMIT_TEXT_LABEL},
+	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_event_tenant, pod_name),
+	 .limit = LIMIT_TEXT_NAME},
+	{"container", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_event_tenant, container),
+	 .limit = LIMIT_TEXT_LABEL},
+	{0},
+};
+
 static const struct jmap_row health_event_rows[] = {
 	{"xid", JMAP_I64, 0, JMAP_AT(attribution_health_event, xid), .limit = LIMIT_NUMBER_XID},
-	{"time", JMAP_TIME, 0, JMAP_AT(attribution_health_event, time)},
+	{"eventTime", JMAP_TIME, 0, JMAP_AT(attribution_health_event, event_time)},
 	{"meaning", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, meaning),
 	 .limit = LIMIT_TEXT_MEANING},
-	{"tenants", JMAP_TEXTS, 0, JMAP_AT(attribution_health_event, tenants),
-	 .limit = LIMIT_TEXT_UID, .max_items = LIMIT_EVENT_TENANTS},
+	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_health_event, tenants),
+	 .limit = LIMIT_EVENT_TENANTS, .rows = event_tenant_rows,
+	 .element_size = sizeof(struct attribution_event_tenant)},
 	{"tenantsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_health_event, tenants_left_out),
 	 .limit = LIMIT_NUMBER_COUNT},
 	{0},
@@ -273,7 +302,7 @@ static const struct jmap_row drift_rows[] = {
 	 .limit = LIMIT_TEXT_SETTING},
 	{"observed", JMAP_TEXT, 0, JMAP_AT(attribution_drift, observed),
 	 .limit = LIMIT_TEXT_SETTING},
-	{"since", JMAP_TIME, 0, JMAP_AT(attribution_drift, since)},
+	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_drift, start_time)},
 	{"message", JMAP_TEXT, 0, JMAP_AT(attribution_drift, message), .limit = LIMIT_TEXT_MESSAGE},
 	{0},
 };
@@ -306,7 +335,7 @@ static const struct jmap_row report_rows[] = {
 	{"bootID", JMAP_TEXT, 0, JMAP_AT(attribution_report, boot_id), .limit = LIMIT_TEXT_UUID},
 	{"instance", JMAP_I64, 0, JMAP_AT(attribution_report, instance), .limit = INT64_MAX},
 	{"sequence", JMAP_I64, 0, JMAP_AT(attribution_report, sequence), .limit = INT64_MAX},
-	{"observedAt", JMAP_TIME, 0, JMAP_AT(attribution_report, observed_at)},
+	{"observationTime", JMAP_TIME, 0, JMAP_AT(attribution_report, observation_time)},
 	{0},
 };
 
@@ -315,6 +344,9 @@ static const struct jmap_row status_rows[] = {
 	 .limit = INT64_MAX},
 	{"nodeName", JMAP_TEXT, 0, JMAP_AT(attribution_status, node_name),
 	 .limit = LIMIT_TEXT_NAME},
+	{"nodeUID", JMAP_TEXT, 0, JMAP_AT(attribution_status, node_uid), .limit = LIMIT_TEXT_UID},
+	{"reportState", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_status, report_state),
+	 .names = report_state_names},
 	{"report", JMAP_OBJECT, JMAP_NO_NEWS, JMAP_AT(attribution_status, report),
 	 .rows = report_rows},
 	{"device", JMAP_OBJECT, 0, JMAP_AT(attribution_status, device), .rows = device_rows},
@@ -331,11 +363,11 @@ static const struct jmap_row status_rows[] = {
 	 .limit = LIMIT_NUMBER_COUNT},
 	{"tenantSummary", JMAP_TEXT, 0, JMAP_AT(attribution_status, tenant_summary),
 	 .limit = LIMIT_TEXT_TENANTS},
-	{"sourceDisagreement", JMAP_ARRAY, 0, JMAP_AT(attribution_status, source_disagreement),
+	{"sourceDisagreements", JMAP_ARRAY, 0, JMAP_AT(attribution_status, source_disagreements),
 	 .limit = LIMIT_SOURCE_DISAGREEMENT, .rows = disagreement_rows,
 	 .element_size = sizeof(struct attribution_disagreement)},
-	{"sourceDisagreementLeftOut", JMAP_I64, 0,
-	 JMAP_AT(attribution_status, source_disagreement_left_out), .limit = LIMIT_NUMBER_COUNT},
+	{"sourceDisagreementsLeftOut", JMAP_I64, 0,
+	 JMAP_AT(attribution_status, source_disagreements_left_out), .limit = LIMIT_NUMBER_COUNT},
 	{"unplacedTenants", JMAP_ARRAY, 0, JMAP_AT(attribution_status, unplaced_tenants),
 	 .limit = LIMIT_UNPLACED_TENANTS, .rows = unplaced_rows,
 	 .element_size = sizeof(struct attribution_unplaced)},

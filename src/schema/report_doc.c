@@ -90,7 +90,7 @@ static const struct jmap_row process_rows[] = {
 	{"podUID", JMAP_TEXT, 0, JMAP_AT(report_process, pod_uid), .limit = LIMIT_TEXT_UID},
 	{"containerID", JMAP_TEXT, 0, JMAP_AT(report_process, container_id),
 	 .limit = LIMIT_TEXT_UID},
-	{"command", JMAP_TEXT, 0, JMAP_AT(report_process, command), .limit = LIMIT_TEXT_PROCESS},
+	{"command", JMAP_TEXT, 0, JMAP_AT(report_process, command), .limit = LIMIT_TEXT_COMMAND},
 	{0},
 };
 

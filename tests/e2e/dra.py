@@ -159,7 +159,7 @@ def the_pod_of_a_claim_is_a_tenant_of_the_device_that_the_scheduler_chose(cluste
     assert tenant["confidence"] == "Confirmed", tenant
     assert (tenant["container"], tenant["podNamespace"], tenant["podName"]) == \
         ("main", SPACE, "train"), tenant
-    assert not tenant.get("system"), tenant
+    assert tenant["role"] == "Workload", tenant
     table = cluster.kubectl("get", "gpuattributions")
     # The claim is taken back with its pod, and the device is free again.
     delete_at_once(cluster, "train")
@@ -203,7 +203,7 @@ def the_pod_of_a_claim_with_admin_access_watches_and_is_not_counted(cluster):
     create_claim(cluster, "monitor", adminAccess=True, allocationMode="All")
     monitor = create_pod(cluster, "monitor", "monitor")
     found = wait_tenant(cluster, monitor, n_devices=len(devices_of(cluster)))
-    assert all(tenant["system"] for tenant in found.values()), found
+    assert all(tenant["role"] == "Monitor" for tenant in found.values()), found
     counts = {item["spec"]["uuid"]: item["status"]["tenantCount"]
               for item in cluster.attributions().values() if item["spec"]["uuid"] in found}
     assert counts == {each: int(each == uuid) for each in found}, counts

@@ -1053,7 +1053,7 @@ def the_operators_validation_pod_is_shown_and_not_counted(cluster):
         def is_shown():
             return [status for status in statuses(cluster, FIRST).values()
                     for t in status.get("tenants", [])
-                    if t["podUID"] == uid and t.get("system") and t["phase"] == "Reserved"]
+                    if t["podUID"] == uid and t["role"] == "Validation" and t["phase"] == "Reserved"]
         status, = wait_for("the validation pod", is_shown)
         assert status["tenantCount"] == 0 and not status.get("tenantSummary"), status
         assert status["slots"] == {"total": 1, "allocated": 1, "summary": "1/1"}, status["slots"]
@@ -1062,7 +1062,7 @@ def the_operators_validation_pod_is_shown_and_not_counted(cluster):
         del manifest["spec"]["serviceAccountName"]
         false = cluster.create(manifest)
         wait_for("the other pod", lambda: any(
-            t["podUID"] == false and not t.get("system") and s["tenantCount"] == 1
+            t["podUID"] == false and t["role"] == "Workload" and s["tenantCount"] == 1
             for s in statuses(cluster, FIRST).values() for t in s.get("tenants", [])))
         return table(cluster, FIRST)
     finally:

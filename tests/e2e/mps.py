@@ -689,7 +689,7 @@ def wait_users(cluster, *wanted):
     """Waits until these, by the beginnings of their names, are all unallocated users there are."""
     def users():
         found = status_of(cluster, MPS).get("unallocatedUsers", [])
-        return [user["process"].partition("[")[0] for user in found] == list(wanted)
+        return [user["command"] for user in found] == list(wanted)
     wait_for(f"unallocated users {wanted}", users)
 
 

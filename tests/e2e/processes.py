@@ -341,8 +341,8 @@ def a_process_that_outlives_its_pod_is_an_unallocated_user_until_it_ends(cluster
     users = wait_for("an unallocated user", lambda: status_of(cluster, device).get(
         "unallocatedUsers"), timeout=OUTLIVED_SECONDS)
     users = [user for user in users if user.get("podUID") == uid]
-    assert len(users) == 1 and users[0]["process"] == f"sh[{pid}]", users
-    assert users[0]["memoryMiB"] == 1024 and users[0]["since"], users
+    assert len(users) == 1 and (users[0]["command"], users[0]["pid"]) == ("sh", pid), users
+    assert users[0]["memoryMiB"] == 1024 and users[0]["startTime"], users
     node_of(cluster).list_processes("")
     wait_for("no unallocated user", lambda: not status_of(cluster, device).get("unallocatedUsers"),
              timeout=SHOWN_SECONDS)
@@ -358,7 +358,7 @@ def a_process_of_the_host_is_an_unallocated_user_with_its_command(cluster):
     node.list_processes(device, (pid, 64))
     users = wait_for("an unallocated user", lambda: [
         user for user in status_of(cluster, device).get("unallocatedUsers", [])
-        if user["process"] == f"sleep[{pid}]"], timeout=SHOWN_SECONDS)
+        if (user["command"], user["pid"]) == ("sleep", pid)], timeout=SHOWN_SECONDS)
     assert len(users) == 1 and "podUID" not in users[0] and users[0]["memoryMiB"] == 64, users
     return json.dumps(users)
 
@@ -375,7 +375,7 @@ def a_pod_that_uses_a_device_it_was_not_given_is_an_unallocated_user_there(clust
         if user.get("podUID") == uid], timeout=SHOWN_SECONDS)
     assert len(users) == 1, users
     assert (users[0]["podNamespace"], users[0]["podName"]) == ("default", "squatter"), users
-    assert users[0]["process"] == f"sh[{pid}]", users
+    assert (users[0]["command"], users[0]["pid"]) == ("sh", pid), users
     tenant = next(t for t in status_of(cluster, device)["tenants"] if t["podUID"] == uid)
     assert "Processes" not in tenant["witnesses"], tenant
     return json.dumps(users)
@@ -404,7 +404,7 @@ def a_process_in_an_ephemeral_container_is_an_unallocated_user_and_not_the_tenan
         user for user in status_of(cluster, device).get("unallocatedUsers", [])
         if user.get("podUID") == uid], timeout=SHOWN_SECONDS)
     assert len(users) == 1 and users[0]["container"] == "debugger", users
-    assert users[0]["process"] == f"sh[{other}]" and users[0]["memoryMiB"] == 128, users
+    assert (users[0]["command"], users[0]["pid"]) == ("sh", other) and users[0]["memoryMiB"] == 128, users
     tenant = next(t for t in status_of(cluster, device)["tenants"] if t["podUID"] == uid)
     assert tenant["processes"] == 1 and tenant["memoryMiB"] == 256, tenant
     return json.dumps(users)

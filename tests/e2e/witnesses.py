@@ -199,8 +199,8 @@ def pods_that_share_a_reserved_gpu_are_its_tenants_and_the_reservation_is_not(cl
 
         def is_alone():
             item = cluster.attributions()[name]
-            return of_pod(item, reservation).get("standIn") == "KAI" and \
-                cluster.condition(item, "Attributed")["reason"] == "StandIn"
+            return of_pod(item, reservation).get("placeholder") == "KAI" and \
+                cluster.condition(item, "Attributed")["reason"] == "Placeholder"
         wait_for("a stand-in for nobody", is_alone)
         sharers = {share(cluster, f"sharer-{n}", "group-1") for n in (1, 2)}
         stranger = share(cluster, "stranger", "group-2")
@@ -215,7 +215,7 @@ def pods_that_share_a_reserved_gpu_are_its_tenants_and_the_reservation_is_not(cl
             tenant = of_pod(item, uid)
             assert tenant["witnesses"] == ["KAI"] and tenant["slots"] == 0, tenant
             assert tenant["confidence"] == "Annotated", tenant
-        assert of_pod(item, reservation)["system"], item
+        assert of_pod(item, reservation)["role"] == "Reservation", item
         assert not of_pod(item, stranger), item
         assert cluster.condition(item, "Attributed")["status"] == "True", item
         assert item["status"]["slots"]["summary"] == "1/1", item

@@ -62,9 +62,9 @@ void expect_tenants(const struct attribution_status *status, const char *expecte
 void expect_disagreement(const struct attribution_status *status, const char *expected)
 {
 	struct joined joined = {0};
-	for (uint32_t i = 0; i < status->source_disagreement.count; i++) {
+	for (uint32_t i = 0; i < status->source_disagreements.count; i++) {
 		const struct attribution_disagreement *d = ARRAY_AT(
-			status->source_disagreement, struct attribution_disagreement, i);
+			status->source_disagreements, struct attribution_disagreement, i);
 		join_text(&joined, d->pod_uid, ",");
 		joined.text[joined.len++] = '/';
 		join_text(&joined, d->container, "");
@@ -103,8 +103,22 @@ void expect_users(const struct attribution_status *status, const char *expected)
 			ARRAY_AT(status->unallocated_users, struct attribution_user, i);
 		join_text(&joined, u->pod_uid, ",");
 		joined.text[joined.len++] = ' ';
-		join_text(&joined, u->process, "");
+		join_text(&joined, u->command, "");
+		joined.len += (size_t)snprintf(joined.text + joined.len,
+					       sizeof(joined.text) - joined.len, "[%lld]",
+					       (long long)u->pid);
+		assert_true(joined.len < sizeof(joined.text));
 	}
+	assert_string_equal(joined.text, expected);
+}
+
+void expect_accused(struct array tenants, const char *expected)
+{
+	struct joined joined = {0};
+	const struct attribution_event_tenant *tenant = tenants.items;
+	for (uint32_t i = 0; i < tenants.count; i++, tenant++)
+		if (i == 0 || !view_equal(tenant[-1].pod_uid, tenant->pod_uid))
+			join_text(&joined, tenant->pod_uid, ",");
 	assert_string_equal(joined.text, expected);
 }
 

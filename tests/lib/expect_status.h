@@ -24,6 +24,8 @@ void expect_unplaced(const struct attribution_status *status, const char *expect
 void expect_users(const struct attribution_status *status, const char *expected);
 /* The UIDs of the recent tenants, separated by commas. */
 void expect_recent(const struct attribution_status *status, const char *expected);
+/* The UIDs of the pods of a health event, each once. */
+void expect_accused(struct array tenants, const char *expected);
 /* The tenant with that UID, which must be there and have that phase and confidence. */
 const struct attribution_tenant *expect_tenant(const struct attribution_status *status,
 					       const char *uid, int phase, int confidence);

@@ -220,7 +220,7 @@ static void do_forge(struct scenario_line *line)
 		else if (view_equal(key, VIEW("uid")))
 			tenant->pod_uid = value;
 		else if (view_equal(key, VIEW("since")))
-			tenant->since = scenario_line_duration_of(line, value);
+			tenant->start_time = scenario_line_duration_of(line, value);
 		else
 			scenario_line_fail(line, "there is no key %.*s", VIEW_ARG(key));
 	}

@@ -81,9 +81,9 @@ static void expect_ids(struct scenario_line *line, const struct attribution_stat
 	struct view who = scenario_line_take(line), witness = scenario_line_take(line);
 	struct scenario_text text = {.len = 0}, expected;
 
-	for (uint32_t i = 0; i < status->source_disagreement.count; i++) {
+	for (uint32_t i = 0; i < status->source_disagreements.count; i++) {
 		const struct attribution_disagreement *d = ARRAY_AT(
-			status->source_disagreement, struct attribution_disagreement, i);
+			status->source_disagreements, struct attribution_disagreement, i);
 		struct scenario_text key = {.len = 0};
 		scenario_show_key(&key, d->pod_uid, d->container);
 		scenario_text_shorten(&key);

@@ -59,16 +59,16 @@ static void show_left(const struct attribution_status *status, struct scenario_t
 			status->recent_tenants, struct attribution_past_tenant, i);
 		scenario_text_add(text, "%s%.*s/%.*s/%.*s:%lld-%lld", scenario_show_gap(text),
 				  VIEW_ARG(t->pod_namespace), VIEW_ARG(t->pod_name),
-				  VIEW_ARG(t->container), (long long)(t->since - BUILD_WORLD_NOW),
-				  (long long)(t->until - BUILD_WORLD_NOW));
+				  VIEW_ARG(t->container), (long long)(t->start_time - BUILD_WORLD_NOW),
+				  (long long)(t->end_time - BUILD_WORLD_NOW));
 	}
 }
 
 static void show_disagreement(const struct attribution_status *status, struct scenario_text *text)
 {
-	for (uint32_t i = 0; i < status->source_disagreement.count; i++) {
+	for (uint32_t i = 0; i < status->source_disagreements.count; i++) {
 		const struct attribution_disagreement *d = ARRAY_AT(
-			status->source_disagreement, struct attribution_disagreement, i);
+			status->source_disagreements, struct attribution_disagreement, i);
 		scenario_show_key(text, d->pod_uid, d->container);
 		for (uint32_t j = 0; j < d->says.count; j++) {
 			const struct attribution_statement *s = ARRAY_AT(
@@ -214,12 +214,12 @@ static void show_partitions(const struct attribution_tenant *tenant, struct scen
 
 static void show_since(const struct attribution_tenant *tenant, struct scenario_text *text)
 {
-	scenario_text_add(text, "%lld", (long long)(tenant->since - BUILD_WORLD_NOW));
+	scenario_text_add(text, "%lld", (long long)(tenant->start_time - BUILD_WORLD_NOW));
 }
 
 static void show_placeholder(const struct attribution_tenant *tenant, struct scenario_text *text)
 {
-	scenario_text_add(text, "%.*s", VIEW_ARG(tenant->stand_in));
+	scenario_text_add(text, "%.*s", VIEW_ARG(tenant->placeholder));
 }
 
 static void show_workload(const struct attribution_tenant *tenant, struct scenario_text *text)
@@ -236,9 +236,11 @@ static void show_pod(const struct attribution_tenant *tenant, struct scenario_te
 				  VIEW_ARG(tenant->pod_name));
 }
 
-static void show_system(const struct attribution_tenant *tenant, struct scenario_text *text)
+static const char *const roles[] = {"", "Workload", "Monitor", "Validation", "Reservation"};
+
+static void show_role(const struct attribution_tenant *tenant, struct scenario_text *text)
 {
-	scenario_text_add(text, "%s", tenant->system ? "yes" : "no");
+	scenario_text_add(text, "%s", roles[tenant->role]);
 }
 
 static const struct {
@@ -253,7 +255,7 @@ static const struct {
 	{"placeholder", show_placeholder},
 	{"workload", show_workload},
 	{"pod", show_pod},
-	{"system", show_system},
+	{"role", show_role},
 };
 
 bool scenario_show_status(const struct attribution_status *status, struct view what,

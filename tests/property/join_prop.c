@@ -411,14 +411,14 @@ static void check_witnesses(const struct attribution_tenant *tenant)
 		assert_true((witnesses & by_text) && !(witnesses & by_uid));
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_NAME_ONLY)
 		assert_int_equal(witnesses & ~(unsigned)WITNESS_PROCESSES, WITNESS_POD_RESOURCES);
-	if (view_equal(tenant->stand_in, VIEW("HAMi")))
+	if (view_equal(tenant->placeholder, VIEW("HAMi")))
 		assert_int_not_equal(tenant->confidence, ATTRIBUTION_CONFIDENCE_CONFIRMED);
 }
 
 static void check_tenant(const struct attribution_tenant *tenant)
 {
 	assert_true(tenant->slots >= 0);
-	assert_true(tenant->since > 0 && tenant->since <= truth.world.input.now_wall_ms);
+	assert_true(tenant->start_time > 0 && tenant->start_time <= truth.world.input.now_wall_ms);
 	/* Who was carried over while all that could be asked denied him has none. */
 	if (tenant->witnesses.count == 0)
 		assert_true(tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED ||
@@ -437,9 +437,9 @@ static void check_tenant(const struct attribution_tenant *tenant)
 static const struct attribution_disagreement *find_disagreement(
 	const struct attribution_status *status, const struct attribution_tenant *tenant)
 {
-	for (uint32_t i = 0; i < status->source_disagreement.count; i++) {
+	for (uint32_t i = 0; i < status->source_disagreements.count; i++) {
 		const struct attribution_disagreement *d = ARRAY_AT(
-			status->source_disagreement, struct attribution_disagreement, i);
+			status->source_disagreements, struct attribution_disagreement, i);
 		if (view_equal(d->pod_uid, tenant->pod_uid) &&
 		    view_equal(d->container, tenant->container))
 			return d;
@@ -458,7 +458,7 @@ static void check_disagreements(const struct attribution_status *status)
 		assert_int_equal(d != NULL, t->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED);
 		n += d != NULL;
 	}
-	assert_int_equal(n, status->source_disagreement.count);
+	assert_int_equal(n, status->source_disagreements.count);
 }
 
 static void check_users(const struct attribution_status *status)
@@ -466,24 +466,24 @@ static void check_users(const struct attribution_status *status)
 	for (uint32_t i = 0; i < status->unallocated_users.count; i++) {
 		const struct attribution_user *u =
 			ARRAY_AT(status->unallocated_users, struct attribution_user, i);
-		assert_true(u->process.len > 0 && u->since > 0);
+		assert_true(u->command.len > 0 && u->pid >= 0 && u->start_time > 0);
 		if (i == 0)
 			continue;
 		int order = view_compare(u[-1].pod_uid, u->pod_uid);
 		assert_true(order < 0 ||
-			    (order == 0 && view_compare(u[-1].process, u->process) < 0));
+			    (order == 0 && u[-1].pid < u->pid));
 	}
 }
 
 /* Nothing that cannot be told hides behind a condition that says all is well. */
 static void check_attributed(const struct attribution_status *status)
 {
-	bool is_all_known = status->source_disagreement.count == 0 &&
+	bool is_all_known = status->source_disagreements.count == 0 &&
 			    status->unplaced_tenants.count == 0;
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
 		const struct attribution_tenant *t =
 			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		is_all_known &= !is_unknown(t) && (t->stand_in.len == 0 || t->system);
+		is_all_known &= !is_unknown(t) && (t->placeholder.len == 0 || !attribution_is_counted(t));
 	}
 	const struct condition *attributed =
 		attribution_find_condition(status, VIEW("Attributed"));
@@ -495,7 +495,7 @@ static void check_count(const struct attribution_status *status)
 {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < status->tenants.count; i++)
-		n += !ARRAY_AT(status->tenants, struct attribution_tenant, i)->system;
+		n += attribution_is_counted(ARRAY_AT(status->tenants, struct attribution_tenant, i));
 	assert_true(status->tenant_count == n || (status->tenant_count == -1 && n == 0));
 }
 
@@ -518,7 +518,7 @@ static void check_status(const struct attribution_status *status)
 	assert_true(status->recent_tenants.count <= LIMIT_RECENT_TENANTS);
 	assert_true(status->health.events.count <= LIMIT_HEALTH_EVENTS);
 	assert_true(status->sharing.evidence.count <= LIMIT_EVIDENCE);
-	assert_true(status->source_disagreement.count <= LIMIT_SOURCE_DISAGREEMENT);
+	assert_true(status->source_disagreements.count <= LIMIT_SOURCE_DISAGREEMENT);
 	assert_true(status->unplaced_tenants.count <= LIMIT_UNPLACED_TENANTS);
 	assert_true(status->unallocated_users.count <= LIMIT_UNALLOCATED_USERS);
 	assert_true(status->slots.total < 0 || status->slots.allocated <= status->slots.total);
@@ -548,7 +548,7 @@ static void check_nobody_vanishes(const struct attribution_status *before,
 	for (uint32_t i = 0; i < before->tenants.count; i++) {
 		const struct attribution_tenant *t =
 			ARRAY_AT(before->tenants, struct attribution_tenant, i);
-		bool found = is_unknown(t) || view_equal(t->stand_in, VIEW("HAMi")) ||
+		bool found = is_unknown(t) || view_equal(t->placeholder, VIEW("HAMi")) ||
 			     has_tenant(after, t->pod_uid, t->container);
 		for (uint32_t j = 0; !found && j < after->recent_tenants.count; j++) {
 			const struct attribution_past_tenant *past = ARRAY_AT(

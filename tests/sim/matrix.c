@@ -380,7 +380,7 @@ static unsigned lives_of(const struct attribution_tenant *tenant, const struct w
 
 	return (tenant->phase == ATTRIBUTION_PHASE_TERMINATING ? BIT(MATRIX_GRACE) : 0) |
 	       (holder->hash[0] ? BIT(MATRIX_STATIC) : 0) |
-	       (tenant->system && pod->system ? BIT(MATRIX_VALIDATION) : 0) |
+	       (tenant->role == ATTRIBUTION_ROLE_VALIDATION && pod->system ? BIT(MATRIX_VALIDATION) : 0) |
 	       (has_name_of_another(holder) ? BIT(MATRIX_REUSED) : 0) |
 	       (pod->claim < 0 && pod->known_at <= held_since(holder) ? BIT(MATRIX_POD_FIRST) : 0) |
 	       (is_ahead_of_pod(tenant, pod) ? BIT(MATRIX_REPORT_FIRST) : 0);

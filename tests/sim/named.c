@@ -301,11 +301,6 @@ static void judge_past(const struct attribution_status *status,
 
 /* Users */
 
-static void process_text(const struct world_process *process, char ret[static 32])
-{
-	snprintf(ret, 32, "%s[%u]", process->command, process->pid);
-}
-
 /* Whose it is as far as anybody can tell: nobody's pod; or the MPS daemon's, which is not here. */
 static bool is_by(const struct world_process *process, struct view pod_uid)
 {
@@ -321,10 +316,8 @@ static bool is_by(const struct world_process *process, struct view pod_uid)
 static bool is_user(const struct world_process *process, const struct attribution_user *user,
 		    int gpu)
 {
-	char text[32];
-
-	process_text(process, text);
-	return process->gpu == gpu && view_equal(user->process, view_from(text)) &&
+	return process->gpu == gpu && user->pid == process->pid &&
+	       view_equal(user->command, view_from(process->command)) &&
 	       is_by(process, user->pod_uid);
 }
 
@@ -371,8 +364,8 @@ static void judge_user(const struct attribution_user *user, int gpu, uint64_t se
 		if (was_without_slot(process, sent_at))
 			return;
 	}
-	oracle_accuse(ORACLE_FALSE_USER, "%s: %.*s of %.*s (%.*s) is a user, and %s",
-		      world.gpus[gpu].uuid, VIEW_ARG(user->process), VIEW_ARG(user->pod_uid),
+	oracle_accuse(ORACLE_FALSE_USER, "%s: process %lld of %.*s (%.*s) is a user, and %s",
+		      world.gpus[gpu].uuid, (long long)user->pid, VIEW_ARG(user->pod_uid),
 		      VIEW_ARG(user->pod_name),
 		      is_there ? "always had a slot" : "never was on the device");
 }
@@ -386,7 +379,7 @@ static const struct attribution_health_event *find_event(
 		const struct attribution_health_event *e = ARRAY_AT(
 			status->health.events, struct attribution_health_event, i);
 
-		if (e->time == event->time && e->xid == event->xid)
+		if (e->event_time == event->event_time && e->xid == event->xid)
 			return e;
 	}
 	return NULL;
@@ -395,7 +388,8 @@ static const struct attribution_health_event *find_event(
 static bool names(const struct attribution_health_event *event, struct view uid)
 {
 	for (uint32_t i = 0; event && i < event->tenants.count; i++)
-		if (view_equal(*ARRAY_AT(event->tenants, struct view, i), uid))
+		if (view_equal(ARRAY_AT(event->tenants, struct attribution_event_tenant, i)->pod_uid,
+			       uid))
 			return true;
 	return false;
 }
@@ -405,7 +399,7 @@ static const struct world_error *find_error(const struct attribution_health_even
 	const struct world_gpu *g = &world.gpus[gpu];
 
 	for (unsigned i = 0; i < g->n_errors; i++)
-		if (g->errors[i].code == event->xid && g->errors[i].told_at == event->time &&
+		if (g->errors[i].code == event->xid && g->errors[i].told_at == event->event_time &&
 		    g->errors[i].fetched_at != WORLD_NEVER)
 			return &g->errors[i];
 	return NULL;
@@ -447,8 +441,8 @@ static void judge_unblamed(const struct attribution_health_event *event,
 {
 	const struct world_pod *pod = find_pod(tenant->pod_uid);
 
-	if (!pod || tenant->pod_name.len == 0 || tenant->stand_in.len > 0 ||
-	    tenant->since > error->told_at ||
+	if (!pod || tenant->pod_name.len == 0 || tenant->placeholder.len > 0 ||
+	    tenant->start_time > error->told_at ||
 	    names(event, tenant->pod_uid))
 		return;
 	/* Started, or over, by what the API server tells: its claim may be older, its books newer. */
@@ -489,7 +483,9 @@ static void judge_event(const struct attribution_health_event *event,
 		return;
 	}
 	for (uint32_t i = 0; i < event->tenants.count; i++) {
-		struct view uid = *ARRAY_AT(event->tenants, struct view, i);
+		const struct attribution_event_tenant *accused =
+			ARRAY_AT(event->tenants, struct attribution_event_tenant, i);
+		struct view uid = accused->pod_uid;
 
 		if (!names(before, uid))
 			judge_blamed(error, uid, gpu);
@@ -581,8 +577,8 @@ static void judge_still(const struct attribution_user *user, int gpu)
 		if (is_user(&world.processes[i], user, gpu) && is_alive(&world.processes[i]) &&
 		    may_be_user(&world.processes[i], gpu))
 			return;
-	oracle_accuse(ORACLE_AT_REST, "%s: %.*s of %.*s (%.*s) is still a user",
-		      world.gpus[gpu].uuid, VIEW_ARG(user->process), VIEW_ARG(user->pod_uid),
+	oracle_accuse(ORACLE_AT_REST, "%s: process %lld of %.*s (%.*s) is still a user",
+		      world.gpus[gpu].uuid, (long long)user->pid, VIEW_ARG(user->pod_uid),
 		      VIEW_ARG(user->pod_name));
 }
 

@@ -236,7 +236,7 @@ static const char *find_fault_of_slots(const struct world_container *container,
 		return "never held the device";
 	if (tenant->slots > n || tenant->slots < n - count_orphans(container, gpu))
 		return "holds another number of slots";
-	if (n == 0 && !tenant->system)
+	if (n == 0 && attribution_is_counted(tenant))
 		return "only watches";
 	if (!has_partitions(container, gpu, tenant))
 		return "holds other partitions";

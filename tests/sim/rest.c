@@ -237,16 +237,16 @@ static void judge_tenant(const struct judge *judge, const struct world_pod *pod,
 		accuse(judge, "a tenant's resource", "another", c->resource);
 	if (!view_equal(tenant->workload.name, view_from(owner)))
 		accuse(judge, "a tenant's workload", "another", owner);
-	if (tenant->system != is_system(pod, container, judge->gpu) &&
+	if (!attribution_is_counted(tenant) != is_system(pod, container, judge->gpu) &&
 	    !is_beyond_proof(pod, container, judge->gpu))
-		accuse(judge, "a tenant's system", "wrong", "so");
+		accuse(judge, "a tenant's role", "wrong", "so");
 	judge_witnesses(judge, pod, container, tenant);
 }
 
 /* Of HAMi's holders only the node may be known, and then the status says so. */
 static bool is_somewhere(const struct attribution_tenant *tenant)
 {
-	return view_equal(tenant->stand_in, VIEW("HAMi"));
+	return view_equal(tenant->placeholder, VIEW("HAMi"));
 }
 
 static bool has_spoilt(const struct world_node *node)

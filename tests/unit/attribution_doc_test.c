@@ -23,8 +23,10 @@ static struct attribution_status full_status(void)
 	static struct attribution_health_event events[] = {
 		{79, 1767323045000, VIEW_INIT("fallen off the bus"), {0}, 11},
 	};
-	static struct view uids[] = {VIEW_INIT("uid-a")};
-	events[0].tenants = (struct array){uids, 1, true};
+	static struct attribution_event_tenant accused[] = {
+		{VIEW_INIT("uid-a"), VIEW_INIT("ml"), VIEW_INIT("train-0"), VIEW_INIT("main")},
+	};
+	events[0].tenants = (struct array){accused, 1, true};
 	static struct view evidence[] = {VIEW_INIT("device IDs end in a replica number")};
 	static struct view witnesses[] = {VIEW_INIT("Checkpoint"), VIEW_INIT("PodResources")};
 	static struct view uuids[] = {VIEW_INIT("MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f")};
@@ -38,15 +40,15 @@ static struct attribution_status full_status(void)
 		 .container = VIEW_INIT("main"),
 		 .pod_namespace = VIEW_INIT("ml"),
 		 .pod_name = VIEW_INIT("train-0"),
-		 .workload = {true, VIEW_INIT("StatefulSet"), VIEW_INIT("train")},
+		 .workload = {true, VIEW_INIT("apps"), VIEW_INIT("StatefulSet"), VIEW_INIT("train")},
 		 .resource = VIEW_INIT("nvidia.com/gpu"),
 		 .slots = 2,
 		 .partitions_left_out = 11,
 		 .phase = ATTRIBUTION_PHASE_RUNNING,
 		 .confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED,
-		 .system = true,
-		 .stand_in = VIEW_INIT("KAI"),
-		 .since = 1767323045000,
+		 .role = ATTRIBUTION_ROLE_RESERVATION,
+		 .placeholder = VIEW_INIT("KAI"),
+		 .start_time = 1767323045000,
 		 .memory_mib = 2048,
 		 .processes = 3},
 	};
@@ -73,7 +75,7 @@ static struct attribution_status full_status(void)
 	unplaced[0].device_ids = (struct array){ids, 2, true};
 	static struct attribution_user users[] = {
 		{VIEW_INIT("uid-b"), VIEW_INIT("ml"), VIEW_INIT("stray"), VIEW_INIT("debug"),
-		 VIEW_INIT("python3[4711]"), 512, 1767323045000},
+		 VIEW_INIT("python3"), 4711, 512, 1767323045000},
 	};
 	static struct attribution_past_tenant past[] = {
 		{VIEW_INIT("uid-c"), VIEW_INIT("ml"), VIEW_INIT("old"), VIEW_INIT("main"),
@@ -90,9 +92,12 @@ static struct attribution_status full_status(void)
 	return (struct attribution_status){
 		.observed_generation = 1,
 		.node_name = VIEW_INIT("gpu-a"),
+		.node_uid = VIEW_INIT("uid-node"),
+		.report_state = ATTRIBUTION_REPORT_STALE,
 		.report = {VIEW_INIT("1d0f5f7c-6d0e-4b36-9c1b-3f1d6e3d2a10"), 812345, 42,
 			   1767323045000},
-		.device = {0, 1, VIEW_INIT("00000000:3B:00.0"), VIEW_INIT("NVIDIA-A100-SXM4-40GB"),
+		.device = {0, 1, VIEW_INIT("00000000:3B:00.0"), VIEW_INIT("NVIDIA"),
+			   VIEW_INIT("NVIDIA-A100-SXM4-40GB"),
 			   40960, VIEW_INIT("1322620012345"), VIEW_INIT("8.0"),
 			   VIEW_INIT("580.65.06"), VIEW_INIT("13.0")},
 		.sharing = {ATTRIBUTION_MODE_MIG_TIME_SLICED, 4, {evidence, 1, true}},
@@ -102,8 +107,8 @@ static struct attribution_status full_status(void)
 		.tenant_count = 1,
 		.tenants_left_out = 5,
 		.tenant_summary = VIEW_INIT("ml/train-0"),
-		.source_disagreement = {disagreements, 1, true},
-		.source_disagreement_left_out = 6,
+		.source_disagreements = {disagreements, 1, true},
+		.source_disagreements_left_out = 6,
 		.unplaced_tenants = {unplaced, 1, true},
 		.unplaced_tenants_left_out = 7,
 		.unallocated_users = {users, 1, true},
@@ -317,13 +322,13 @@ static void that_no_slot_is_held_is_written(void **state)
 		.slots = {.total = -1, .allocated = -1},
 		.tenants = {&tenant, 1, true},
 		.tenant_count = -1,
-		.source_disagreement = {&disagreement, 1, true},
+		.source_disagreements = {&disagreement, 1, true},
 	};
 	attribution_doc_encode_status(&object, &status, &fixture->buf);
 	assert_text(sbuf_view(&fixture->buf),
 		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
 		    METADATA "}," SPEC ",\"status\":{\"tenants\":[{\"podUID\":\"u\",\"container\":"
-		    "\"c\",\"slots\":0}],\"sourceDisagreement\":[{\"podUID\":\"u\",\"container\":"
+		    "\"c\",\"slots\":0}],\"sourceDisagreements\":[{\"podUID\":\"u\",\"container\":"
 		    "\"c\",\"says\":[{\"witness\":\"PodStatus\",\"slots\":0}]}]}}");
 }
 
@@ -334,7 +339,7 @@ static void numbers_of_which_zero_says_nothing_are_left_out(void **state)
 	struct attribution_partition partition = {
 		.uuid = VIEW("MIG-1"), .gpu_instance_id = -1, .compute_instance_id = -1};
 	struct attribution_unplaced unplaced = {.container = VIEW("c")};
-	struct attribution_user user = {.process = VIEW("p[1]")};
+	struct attribution_user user = {.command = VIEW("p"), .pid = -1};
 	struct attribution_past_tenant past = {.container = VIEW("c")};
 	struct attribution_health_event event = {.meaning = VIEW("m")};
 	struct attribution_status status = {
@@ -355,7 +360,7 @@ static void numbers_of_which_zero_says_nothing_are_left_out(void **state)
 		    METADATA "}," SPEC ",\"status\":{\"device\":{\"model\":\"A100\"},"
 		    "\"sharing\":{\"mode\":\"Unknown\"},\"partitions\":[{\"uuid\":\"MIG-1\"}],"
 		    "\"unplacedTenants\":[{\"container\":\"c\"}],"
-		    "\"unallocatedUsers\":[{\"process\":\"p[1]\"}],"
+		    "\"unallocatedUsers\":[{\"command\":\"p\"}],"
 		    "\"recentTenants\":[{\"container\":\"c\"}],\"activity\":{\"state\":\"Unknown\"},"
 		    "\"health\":{\"events\":[{\"meaning\":\"m\"}]}}}");
 	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
@@ -461,9 +466,9 @@ static void what_is_no_such_object_is_refused_and_changes_nothing(void **state)
 		 "metadata.resourceVersion: missing"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"tenants\":[{\"container\":\"c\"}]}}"),
 		 "status.tenants[0].podUID: missing"},
-		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"sourceDisagreement\":[{\"podUID\":"
+		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"sourceDisagreements\":[{\"podUID\":"
 			   "\"u\",\"container\":\"c\",\"says\":[{\"slots\":1}]}]}}"),
-		 "status.sourceDisagreement[0].says[0].witness: missing"},
+		 "status.sourceDisagreements[0].says[0].witness: missing"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"slots\":{\"total\":\"1\"}}}"),
 		 "status.slots.total: not an integer"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"slots\":{\"total\":-1}}}"),

@@ -172,20 +172,20 @@ static void who_holds_slots_and_is_not_known_is_counted(void **state)
 		 "2 slots are held by a pod that the API server does not know"},
 		{2, 1, 0, 0, "Unresolved",
 		 "2 slots are held by a pod that the API server does not know"},
-		{2, 0, 2, 0, "PodUnknown", "2 slots are held by nobody who could be told"},
-		{2, 0, 0, 2, "StandIn",
-		 "2 slots are held by a stand-in for pods that could not be told"},
+		{2, 0, 2, 0, "PodUnknown", "2 slots are held by an unidentified pod"},
+		{2, 0, 0, 2, "Placeholder",
+		 "2 slots are held by a placeholder for pods that are not known"},
 		{2, 0, 0, 1, "Unresolved",
-		 "2 slots are held by pods of which not all could be told"},
+		 "2 slots are held by pods that are not all identified"},
 		{4, 1, 2, 0, "Unresolved",
-		 "4 slots are held by pods of which not all could be told"},
+		 "4 slots are held by pods that are not all identified"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tenants.slots_unresolved = rows[i].unresolved;
 		tenants.slots_pending = rows[i].pending;
 		tenants.slots_nameless = rows[i].nameless;
-		tenants.slots_stand_in = rows[i].placeholders;
+		tenants.slots_placeholder = rows[i].placeholders;
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", CONDITION_FALSE, rows[i].reason);
 		expect_text(find(&status, "Attributed")->message, rows[i].message);
@@ -254,7 +254,7 @@ static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		listed[0].confidence = rows[i].first;
 		listed[1].confidence = rows[i].second;
-		listed[1].stand_in = view_from(rows[i].placeholder);
+		listed[1].placeholder = view_from(rows[i].placeholder);
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", rows[i].status,
 				 rows[i].status == CONDITION_TRUE ? "AllResolved" : "Unconfirmed");

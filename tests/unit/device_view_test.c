@@ -76,7 +76,7 @@ static void utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices(voi
 #define ONE(item) {(void *)(uintptr_t)&(item), 1, true}
 
 static const struct attribution_tenant a_tenant = {.pod_uid = VIEW_INIT("u")};
-static const struct attribution_user a_user = {.process = VIEW_INIT("p[1]"),
+static const struct attribution_user a_user = {.command = VIEW_INIT("p"), .pid = 1,
 					       .pod_uid = VIEW_INIT("0123456789")};
 static const struct view an_id = VIEW_INIT("nvidia7");
 static const struct attribution_unplaced an_unplaced = {
@@ -85,9 +85,10 @@ static const struct attribution_statement a_statement = {
 	.witness = VIEW_INIT("Checkpoint"), .device_ids = ONE(an_id), .device_ids_left_out = 4};
 static const struct attribution_disagreement a_disagreement = {.container = VIEW_INIT("c"),
 							       .says = ONE(a_statement)};
-static const struct view two_uids[] = {VIEW_INIT("a"), VIEW_INIT("b")};
+static const struct attribution_event_tenant two_pods[] = {{.pod_uid = VIEW_INIT("a")},
+							   {.pod_uid = VIEW_INIT("b")}};
 static const struct attribution_health_event an_event = {
-	.tenants = {(void *)(uintptr_t)two_uids, 2, true}, .tenants_left_out = 5};
+	.tenants = {(void *)(uintptr_t)two_pods, 2, true}, .tenants_left_out = 5};
 static const struct attribution_partition a_partition = {.uuid = VIEW_INIT("MIG-1")};
 
 static void what_is_left_out_and_what_is_not_known_is_said_in_each_section(void **state)
@@ -104,11 +105,11 @@ static void what_is_left_out_and_what_is_not_known_is_said_in_each_section(void 
 		{{.unplaced_tenants = ONE(an_unplaced), .unplaced_tenants_left_out = 8},
 		 "\n  and 8 more\n", NULL},
 		{{.unplaced_tenants = ONE(an_unplaced)}, " nvidia7 +3\n", " more\n"},
-		{{.source_disagreement = ONE(a_disagreement), .source_disagreement_left_out = 9},
+		{{.source_disagreements = ONE(a_disagreement), .source_disagreements_left_out = 9},
 		 "\n  and 9 more\n", NULL},
-		{{.source_disagreement = ONE(a_disagreement)},
+		{{.source_disagreements = ONE(a_disagreement)},
 		 " Checkpoint: 0 slots (nvidia7 +4)\n", " more\n"},
-		{{.health.events = ONE(an_event)}, " uid/a, uid/b +5\n", NULL},
+		{{.health.events = ONE(an_event)}, " uid/a (left), uid/b (left) +5\n", NULL},
 		{{.unknown_processes = 2}, "2 on the device; whose they are is not known\n", NULL},
 		{{.partitions = ONE(a_partition), .tenant_count = 0}, "  <none>\n", NULL},
 		{{.partitions = ONE(a_partition), .tenant_count = -1}, "  ?\n", "<none>"},

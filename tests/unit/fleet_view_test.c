@@ -61,7 +61,7 @@ static void nobody_is_only_where_the_status_says_so(void **state)
 	(void)state;
 	struct attribution_tenant tenants[] = {
 		{.pod_uid = VIEW("1"), .pod_namespace = VIEW("a"), .pod_name = VIEW("p")},
-		{.pod_uid = VIEW("2"), .system = true, .pod_name = VIEW("validator")},
+		{.pod_uid = VIEW("2"), .role = ATTRIBUTION_ROLE_VALIDATION, .pod_name = VIEW("validator")},
 	};
 	struct attribution_status status = {.tenant_count = 0, .device.index = -1};
 	assert_tenants(&status, "   <none>   ");

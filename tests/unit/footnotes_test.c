@@ -67,8 +67,8 @@ static void a_note_is_shared_only_by_devices_of_one_node_with_one_reason(void **
 static void users_without_a_slot_are_counted(void **state)
 {
 	(void)state;
-	struct attribution_user users[] = {{.process = VIEW("python3[7]")},
-					   {.process = VIEW("x[8]")}};
+	struct attribution_user users[] = {{.command = VIEW("python3"), .pid = 7},
+					   {.command = VIEW("x"), .pid = 8}};
 	struct attribution device = make("U", "a", false);
 	device.status.unallocated_users = (struct array){users, 1, true};
 	assert_notes(&device, 1, "U: 1 process on the device holds no slot of it, first python3[7]\n");
@@ -79,24 +79,24 @@ static void users_without_a_slot_are_counted(void **state)
 				 "of uid/01234567\n");
 }
 
-static void what_lists_left_out_and_stand_ins_hide_is_said(void **state)
+static void what_lists_left_out_and_placeholders_hide_is_said(void **state)
 {
 	(void)state;
 	struct attribution_tenant tenants[] = {
-		{.pod_namespace = VIEW("kai"), .pod_name = VIEW("r"), .stand_in = VIEW("KAI")},
+		{.pod_namespace = VIEW("kai"), .pod_name = VIEW("r"), .placeholder = VIEW("KAI")},
 		{.pod_namespace = VIEW("ml"), .pod_name = VIEW("a")}};
 	struct attribution_disagreement disagreement = {.container = VIEW("c")};
 	struct attribution device = make("U", "a", false);
 	device.status.tenants = (struct array){tenants, 2, true};
 	device.status.tenants_left_out = 4;
-	device.status.source_disagreement = (struct array){&disagreement, 1, true};
+	device.status.source_disagreements = (struct array){&disagreement, 1, true};
 	assert_notes(&device, 1,
-		     "kai/r is a stand-in of KAI: it holds for others, who could not be told\n"
+		     "kai/r is a placeholder of KAI: for which pods it holds the GPU is not known\n"
 		     "U: the sources disagree about 1 of its tenants; see kubectl gpus device U\n"
 		     "U: 4 further tenants are not listed\n");
 	device.status.tenants = (struct array){0};
 	device.status.tenants_left_out = 1;
-	device.status.source_disagreement_left_out = 2;
+	device.status.source_disagreements_left_out = 2;
 	assert_notes(&device, 1,
 		     "U: the sources disagree about 3 of its tenants; see kubectl gpus device U\n"
 		     "U: 1 further tenants are not listed\n");
@@ -120,7 +120,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(devices_of_a_silent_node_share_a_note),
 	cmocka_unit_test(a_note_is_shared_only_by_devices_of_one_node_with_one_reason),
 	cmocka_unit_test(users_without_a_slot_are_counted),
-	cmocka_unit_test(what_lists_left_out_and_stand_ins_hide_is_said),
+	cmocka_unit_test(what_lists_left_out_and_placeholders_hide_is_said),
 	cmocka_unit_test(what_is_on_no_known_gpu_is_said_once_a_node),
 };
 TEST_MAIN(tests)

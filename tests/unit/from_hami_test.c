@@ -65,9 +65,9 @@ static void hamis_annotation_tells_the_device_that_was_given(void **state)
 	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, ANNOTATED);
 	expect_texts(t->witnesses, "HAMi");
 	expect_text(t->resource, "nvidia.com/gpu");
-	expect_text(t->stand_in, "");
+	expect_text(t->placeholder, "");
 	assert_int_equal(t->slots, 1);
-	assert_false(t->system);
+	assert_int_equal(t->role, ATTRIBUTION_ROLE_WORKLOAD);
 	expect_text(status->slots.summary, "1/3");
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 	assert_int_equal(build_world_count_writes(&world), 0);
@@ -109,10 +109,10 @@ static void whoever_names_hamis_id_makes_a_placeholder_until_the_annotation_tell
 		let_witness_name(i, "", hami_id(0, 1));
 		const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
 								   UNCONFIRMED);
-		expect_text(t->stand_in, "HAMi");
+		expect_text(t->placeholder, "HAMi");
 		expect_texts(t->witnesses, witnesses[i]);
 		expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_FALSE,
-				 "StandIn");
+				 "Placeholder");
 		let_witness_name(i, HAMI_OF(1) ";", hami_id(0, 1));
 		expect_tenants(publish(), "");
 		t = expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, ANNOTATED);
@@ -230,7 +230,7 @@ static void a_placeholder_leaves_when_the_annotation_tells_where_all_of_it_is(vo
 		build_world_pod(&world, (struct build_pod){.name = "a"});
 		for (unsigned k = 0; k < 2; k++)
 			build_world_book(&world, "uid-a", "main", hami_id(0, k));
-		expect_text(expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+		expect_text(expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED)->placeholder, "HAMi");
 		build_world_fail_book(&world);
 		build_world_list_nothing(&world);
 		if (rows[i].text)
@@ -334,13 +334,13 @@ static void an_id_whose_device_hamis_annotation_does_not_tell_stays_a_placeholde
 		for (unsigned k = 0; k < 2; k++)
 			build_world_book(&world, "uid-a", "main", hami_id(0, k));
 		const struct attribution_status *status = publish();
-		expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+		expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->placeholder, "HAMi");
 		expect_text(status->slots.summary, rows[i].on_0);
-		expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+		expect_condition(status, "Attributed", CONDITION_FALSE, "Placeholder");
 		status = build_world_status(&world, 1);
 		expect_text(status->slots.summary, rows[i].on_1);
 		if (status->tenants.count > 0)
-			expect_text(expect_tenant(status, "uid-a", RUNNING, ANNOTATED)->stand_in,
+			expect_text(expect_tenant(status, "uid-a", RUNNING, ANNOTATED)->placeholder,
 				    "");
 	}
 }
@@ -357,8 +357,8 @@ static void who_has_a_device_by_another_plugin_too_is_a_placeholder_there_all_th
 		VIEW("nvidia.com/gpu.shared");
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-a/main,uid-a/side");
-	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("main"))->stand_in, "HAMi");
-	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("side"))->stand_in, "");
+	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("main"))->placeholder, "HAMi");
+	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("side"))->placeholder, "");
 }
 
 static void hamis_annotation_leads_to_no_more_devices_than_there_are_ids(void **state)
@@ -386,7 +386,7 @@ static void an_annotation_that_names_no_known_device_leaves_the_placeholder_wher
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		build_world_pod(&world, (struct build_pod){.name = "a", .hami = texts[i]});
 		const struct attribution_status *status = publish();
-		expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->stand_in, "HAMi");
+		expect_text(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->placeholder, "HAMi");
 		expect_texts(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->witnesses,
 			     "Checkpoint");
 		expect_text(status->slots.summary, "1/3");
@@ -448,7 +448,7 @@ static void hamis_annotation_leads_to_no_device_that_another_node_may_have(void 
 			hami_id(0, 1));
 	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
 							   UNCONFIRMED);
-	expect_text(t->stand_in, "HAMi");
+	expect_text(t->placeholder, "HAMi");
 	expect_tenants_of(1, "");
 	build_world_previous(&world, 1)->claimed_age_ms = world.limits.report_stale_ms;
 	expect_tenants(publish(), "");

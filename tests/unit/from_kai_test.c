@@ -60,10 +60,10 @@ static void the_pods_of_a_reservations_group_are_on_its_device(void **state)
 	const struct attribution_tenant *t = expect_tenant(status, "uid-a", RUNNING, ANNOTATED);
 	expect_texts(t->witnesses, "KAI");
 	assert_int_equal(t->slots, 0);
-	assert_false(t->system);
+	assert_int_equal(t->role, ATTRIBUTION_ROLE_WORKLOAD);
 	t = expect_tenant(status, "uid-r", RUNNING, CONFIRMED);
-	expect_text(t->stand_in, "");
-	assert_true(t->system);
+	expect_text(t->placeholder, "");
+	assert_int_equal(t->role, ATTRIBUTION_ROLE_RESERVATION);
 	assert_int_equal(t->slots, 1);
 	assert_int_equal(status->tenant_count, 2);
 	expect_text(status->tenant_summary, "ml/a +1");
@@ -82,12 +82,12 @@ static void a_reservation_without_known_sharers_is_a_placeholder(void **state)
 			(struct build_pod){.name = "s", .kai_group = "g1", .reservation = true});
 	const struct attribution_status *status = publish();
 	const struct attribution_tenant *t = expect_tenant(status, "uid-r", RUNNING, CONFIRMED);
-	expect_text(t->stand_in, "KAI");
-	assert_false(t->system);
+	expect_text(t->placeholder, "KAI");
+	assert_int_equal(t->role, ATTRIBUTION_ROLE_WORKLOAD);
 	assert_int_equal(status->tenant_count, 1);
-	expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "Placeholder");
 	expect_text(attribution_find_condition(status, VIEW("Attributed"))->message,
-		    "1 slot is held by a stand-in for pods that could not be told");
+		    "1 slot is held by a placeholder for pods that are not known");
 	expect_condition(status, "Ready", CONDITION_FALSE, "Unresolved");
 }
 
@@ -178,7 +178,7 @@ static void a_sharer_that_leaves_its_group_leaves_the_device(void **state)
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-r/main");
 	expect_recent(status, "uid-a");
-	expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "Placeholder");
 }
 
 static void a_sharer_is_named_by_kais_annotation_or_its_first_main_container(void **state)
@@ -237,7 +237,7 @@ static void a_reservation_of_no_group_shares_with_nobody(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "b"});
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-r/main");
-	expect_condition(status, "Attributed", CONDITION_FALSE, "StandIn");
+	expect_condition(status, "Attributed", CONDITION_FALSE, "Placeholder");
 }
 
 static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)

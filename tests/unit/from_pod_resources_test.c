@@ -700,7 +700,7 @@ static void a_list_that_named_hamis_id_did_not_name_the_device(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	build_world_list(&world, "a", "main", hami_id);
 	expect_text(expect_tenant(publish(), "uid-a", RUNNING, ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
-			    ->stand_in,
+			    ->placeholder,
 		    "HAMi");
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
 	date_list();

@@ -406,7 +406,8 @@ static void who_watches_stays_without_a_place_too(void **state)
 	slice(0, 0);
 	claim("m", 0)->is_admin = true;
 	build_world_regrant(&world);
-	assert_true(expect_tenant(publish(0), "uid-m", RUNNING, CONFIRMED)->system);
+	assert_int_equal(expect_tenant(publish(0), "uid-m", RUNNING, CONFIRMED)->role,
+			 ATTRIBUTION_ROLE_MONITOR);
 	lose_slices();
 	expect_unchanged();
 	expect_tenants(build_world_status(&world, 0), "uid-m/main");

@@ -93,7 +93,7 @@ static void expect_as_before(const struct attribution_status *status)
 	expect_recent(status, "");
 	assert_int_equal(status->tenant_count, 2);
 	assert_int_equal(status->unplaced_tenants.count, 0);
-	assert_int_equal(status->source_disagreement.count, 0);
+	assert_int_equal(status->source_disagreements.count, 0);
 }
 
 /* Whatever is said of holders, with or without UIDs, by a report or without one. */
@@ -188,7 +188,7 @@ static void a_new_event_names_published_tenants_only(void **state)
 	world.input.pods_age = JOIN_PODS_STALE;
 	const struct attribution_status *status = publish();
 	assert_int_equal(status->health.events.count, 1);
-	expect_texts(ARRAY_AT(status->health.events, struct attribution_health_event, 0)->tenants,
+	expect_accused(ARRAY_AT(status->health.events, struct attribution_health_event, 0)->tenants,
 		     "uid-a,uid-b");
 }
 

@@ -27,9 +27,9 @@ static const struct scenario_promise promises[] = {
 		"kubelet settled; lose list; lose checkpoint;" SAID("Unknown", "SourcesFailed")),
 	PROMISE(slots_of_several_kinds_of_nobody_are_counted_together,
 		"gpu 0 shared 4; book b gpu0::0; list b gpu0::0; list ghost gpu0::1; wait 60s;"
-		"expect Attributed False Unresolved `2 slots are held by pods of which not all could be"
-		" told`; again; gpu 0 shared 4; list x gpu0::0; list y gpu0::1;"
-		"expect Attributed False PodUnknown `2 slots are held by nobody who could be told`;"
+		"expect Attributed False Unresolved `2 slots are held by pods that are not all"
+		" identified`; again; gpu 0 shared 4; list x gpu0::0; list y gpu0::1;"
+		"expect Attributed False PodUnknown `2 slots are held by an unidentified pod`;"
 		"again; gpu 0 shared 4; book b gpu0::0; list b gpu0::0; publish; wait 60s; publish;"
 		"book c gpu0::1; list c gpu0::1; expect Attributed False Unresolved `2 slots are held by"
 		" a pod that the API server does not know`"),

@@ -33,7 +33,7 @@ static const struct scenario_promise promises[] = {
 	PROMISE(of_a_device_that_hami_need_not_have_meant_nothing_is_disputed,
 		"gpu 0; gpu 1; offer gpu0-0 gpu1-0; pod a status=gpu0-0; list a gpu1-0; later;"
 		"expect a Running Unconfirmed placeholder=HAMi by=PodStatus;" AGREE
-		"expect Attributed False StandIn"),
+		"expect Attributed False Placeholder"),
 	PROMISE(witnesses_that_name_as_many_other_ids_disagree,
 		"gpu 0 shared 4; run a on gpu0::0 status=gpu0::1; later;"
 		"expect disagreement a Checkpoint=1 PodResources=1 PodStatus=1;"

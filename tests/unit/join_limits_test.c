@@ -147,9 +147,9 @@ static void those_that_left_at_once_are_bounded_too(void **state)
 static const struct attribution_statement *find_said(const struct attribution_status *status,
 						     const char *witness)
 {
-	assert_int_equal(status->source_disagreement.count, 1);
+	assert_int_equal(status->source_disagreements.count, 1);
 	const struct array says =
-		ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 0)->says;
+		ARRAY_AT(status->source_disagreements, struct attribution_disagreement, 0)->says;
 	for (uint32_t i = 0; i < says.count; i++) {
 		const struct attribution_statement *said = ARRAY_AT(
 			says, struct attribution_statement, i);
@@ -208,10 +208,10 @@ static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
 						   .told = {build_world_uuid(&world, 1)}},
 				build_world_replica(&world, 0, n - 1 - i));
 	const struct attribution_status *status = publish_later();
-	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
-	assert_int_equal(status->source_disagreement_left_out, 2);
+	assert_int_equal(status->source_disagreements.count, LIMIT_SOURCE_DISAGREEMENT);
+	assert_int_equal(status->source_disagreements_left_out, 2);
 	expect_text(
-		ARRAY_AT(status->source_disagreement, struct attribution_disagreement, 15)->pod_uid,
+		ARRAY_AT(status->source_disagreements, struct attribution_disagreement, 15)->pod_uid,
 		"uid-p15");
 	expect_tenant(status, "uid-p17", RUNNING, DISPUTED);
 	assert_int_equal(build_world_count_writes(&world), 0);
@@ -242,12 +242,12 @@ static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **sta
 	}
 	publish_later();
 	struct attribution object = *build_world_previous(&world, 0)->object;
-	object.status.source_disagreement = (struct array){before, n, true};
+	object.status.source_disagreements = (struct array){before, n, true};
 	build_world_previous(&world, 0)->object = &object;
 	build_world_restart(&world);
 	const struct attribution_status *status = publish();
-	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT);
-	assert_int_equal(status->source_disagreement_left_out, 1);
+	assert_int_equal(status->source_disagreements.count, LIMIT_SOURCE_DISAGREEMENT);
+	assert_int_equal(status->source_disagreements_left_out, 1);
 }
 
 static void the_number_left_out_stays_whatever_is_new(void **state)
@@ -369,15 +369,15 @@ static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void *
 	}
 	build_world_wait(&world, world.limits.disagreement_ms);
 	const struct attribution_status *status = publish();
-	assert_int_equal(status->source_disagreement_left_out, 2);
+	assert_int_equal(status->source_disagreements_left_out, 2);
 	assert_int_equal(status->unplaced_tenants_left_out, 2);
 	build_world_restart(&world);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	/* A pod that is gone is disputed no more. */
 	build_world_remove_pod(&world, "uid-p00");
 	status = publish();
-	assert_int_equal(status->source_disagreement.count, LIMIT_SOURCE_DISAGREEMENT - 1);
-	assert_int_equal(status->source_disagreement_left_out, 2);
+	assert_int_equal(status->source_disagreements.count, LIMIT_SOURCE_DISAGREEMENT - 1);
+	assert_int_equal(status->source_disagreements_left_out, 2);
 }
 
 static void a_node_gets_no_more_objects_than_its_share(void **state)

@@ -157,12 +157,12 @@ static void a_status_says_which_report_it_was_made_from(void **state)
 	world.report.boot_id = expected.boot_id;
 	world.report.instance = expected.instance;
 	world.report.sequence = expected.sequence;
-	world.report.observed_at = expected.observed_at;
+	world.report.observed_at = expected.observation_time;
 	const struct attribution_report *made = &publish()->report;
 	expect_text(made->boot_id, "boot");
 	assert_int_equal(made->instance, 7);
 	assert_int_equal(made->sequence, 42);
-	assert_int_equal(made->observed_at, 1234);
+	assert_int_equal(made->observation_time, 1234);
 	/* One that says nothing new is not worth a write. */
 	world.report.sequence = 43;
 	assert_int_equal(build_world_count_writes(&world), 0);
@@ -307,7 +307,7 @@ static void activity_is_unknown_and_has_the_scope_of_the_mode(void **state)
 			 ATTRIBUTION_SCOPE_PARTITION);
 	assert_int_equal(status->activity.state, ATTRIBUTION_ACTIVITY_UNKNOWN);
 	assert_int_equal(status->activity.scope, ATTRIBUTION_SCOPE_DEVICE);
-	assert_true(status->activity.since == 0);
+	assert_true(status->activity.last_transition_time == 0);
 	assert_int_equal(build_world_status(&world, 1)->activity.scope,
 			 ATTRIBUTION_SCOPE_PARTITION);
 }

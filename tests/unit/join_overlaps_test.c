@@ -103,8 +103,8 @@ static const struct scenario_promise promises[] = {
 		"expect Attributed Unknown ClaimsUnknown; expect tenants a b"),
 	PROMISE(who_has_an_id_of_hami_s_is_none,
 		"gpu 0 exclusive; pod a; grant a gpu0; run c on gpu0-1; publish; wait 10s;"
-		"expect Attributed False StandIn; expect tenants a c; kubelet forgets; grant none; end a;"
-		"run b on gpu0; publish; wait 10s; expect Attributed False StandIn; expect tenants b c;"
+		"expect Attributed False Placeholder; expect tenants a c; kubelet forgets; grant none; end a;"
+		"run b on gpu0; publish; wait 10s; expect Attributed False Placeholder; expect tenants b c;"
 		"expect mode Exclusive"),
 #define BOTH_WAYS(given, part, then)                                                          \
 	"again; gpu 0 mig 2; run b on " given "; pod a; grant a gpu0 " part "; wait 10s;" then

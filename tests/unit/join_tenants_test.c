@@ -15,7 +15,7 @@ static const struct scenario_promise promises[] = {
 	PROMISE(a_uid_of_the_checkpoint_that_the_api_knows_is_a_confirmed_tenant,
 		"gpu 0 exclusive; run a on gpu0 owner=train;"
 		"expect a Confirmed Running by=Checkpoint,PodResources pod=ml/a slots=1 since=0"
-		"  resource=nvidia.com/gpu workload=Job/train partitions=none system=no;"
+		"  resource=nvidia.com/gpu workload=Job/train partitions=none role=Workload;"
 		"expect tenants a; expect recent none; expect count 1; expect summary ml/a;"
 		"expect Attributed True AllResolved; expect Ready True Current;"
 		"again; gpu 0 exclusive; run a on gpu0; expect a workload=none"),
@@ -137,11 +137,11 @@ static const struct scenario_promise promises[] = {
 		"expect a resource=a slots=4"),
 	PROMISE(system_pods_are_listed_and_not_counted,
 		"operator ml; gpu 0 shared 3; run a on gpu0::0 system; expect count 0;"
-		"expect summary none; expect a system=yes; expect slots 1/3; run b on gpu0::1;"
+		"expect summary none; expect a role=Validation; expect slots 1/3; run b on gpu0::1;"
 		"expect count 1; expect summary ml/b; expect tenants a b"),
 	PROMISE(what_is_called_like_a_system_pod_elsewhere_is_a_tenant,
 		"gpu 0 exclusive; run a on gpu0 system; expect count 1; operator gpu-operator;"
-		"expect count 1; expect a Confirmed system=no"),
+		"expect count 1; expect a Confirmed role=Workload"),
 	PROMISE(the_summary_counts_pods_and_not_containers,
 		"gpu 0 shared 4; run b on gpu0::0; book b/second gpu0::1; expect summary ml/b;"
 		"expect count 2; run a on gpu0::2; run c on gpu0::3; expect summary `ml/a +2`;"
@@ -186,7 +186,7 @@ static const struct scenario_promise promises[] = {
 		A_RUNS "book none; expect a Running NameOnly"),
 	PROMISE(a_name_that_no_pod_has_holds_a_slot_of_nobody,
 		"gpu 0 exclusive; list ghost gpu0; expect none; expect summary none; expect slots 1/1;"
-		"expect Attributed False PodUnknown `1 slot is held by nobody who could be told`;"
+		"expect Attributed False PodUnknown `1 slot is held by an unidentified pod`;"
 		"expect Ready False Unresolved"),
 	PROMISE(without_a_good_checkpoint_names_decide,
 		A_RUNS "join; expect by-names no; old checkpoint; join; expect by-names yes;"
@@ -304,19 +304,19 @@ static const struct scenario_promise promises[] = {
 	/* Claims */
 	PROMISE(a_claim_makes_a_confirmed_tenant,
 		"gpu 0; pod a; grant a gpu0; expect a Confirmed Running by=ResourceClaim"
-		"  resource=gpu.nvidia.com slots=1 system=no; expect slots 1/1"),
+		"  resource=gpu.nvidia.com slots=1 role=Workload; expect slots 1/1"),
 	PROMISE(a_claim_of_a_part_names_the_partition,
 		"gpu 0 mig 2; pod a; grant a gpu0 partition=mig0.1; expect a Confirmed partitions=mig0.1"),
 	PROMISE(a_claim_that_two_pods_share_is_two_tenants_on_one_slot,
 		"gpu 0; pod a; pod b; grant a gpu0; grant b gpu0; expect tenants a b; expect count 2;"
 		"expect slots 1/1"),
 	PROMISE(who_has_admin_access_watches_and_is_not_counted,
-		"gpu 0 exclusive; pod m; grant m gpu0 admin; expect m Confirmed Running system=yes"
+		"gpu 0 exclusive; pod m; grant m gpu0 admin; expect m Confirmed Running role=Monitor"
 		"  slots=0; expect count 0; expect summary none; expect slots 0/1; run m on gpu0;"
-		"expect m Confirmed system=no slots=1; expect count 1"),
+		"expect m Confirmed role=Workload slots=1; expect count 1"),
 	PROMISE(who_watches_and_then_uses_is_a_user,
 		"gpu 0; pod m; grant m gpu0 device=p/0 admin; grant m gpu0 device=p/1;"
-		"grant m gpu0 device=p/2 admin; expect m Confirmed system=no slots=1"),
+		"grant m gpu0 device=p/2 admin; expect m Confirmed role=Workload slots=1"),
 	PROMISE(a_claim_that_is_withdrawn_ends_its_tenant,
 		"gpu 0; pod a claim=c; grant a gpu0; publish; grant none; claims unknown; expect tenants a;"
 		"pod a nogpu claim=c; expect tenants a; claims known; expect none; expect recent a"),
@@ -333,12 +333,12 @@ static const struct scenario_promise promises[] = {
 	PROMISE(a_hami_id_without_an_annotation_names_a_stand_in,
 		"gpu 0; offer gpu0-0 gpu0-1 gpu0-2; run a on gpu0-1; expect a Unconfirmed Running"
 		"  placeholder=HAMi by=Checkpoint,PodResources; expect slots 1/3; expect mode Unknown;"
-		"expect evidence `device IDs are HAMi's`; expect Attributed False StandIn;"
+		"expect evidence `device IDs are HAMi's`; expect Attributed False Placeholder;"
 		"expect Ready False Unresolved"),
 	PROMISE(a_stand_in_whose_pod_turns_up_is_still_not_confirmed,
 		"gpu 0; offer gpu0-1; book b gpu0-1; list b gpu0-1; expect b Pending Unconfirmed;" BOTH_FAIL
 		"pod b; expect b Running Unconfirmed"),
-#define NOT_KNOWN "expect Attributed False Unresolved `2 slots are held by pods of which not all could be told`"
+#define NOT_KNOWN "expect Attributed False Unresolved `2 slots are held by pods that are not all identified`"
 	PROMISE(a_stand_in_of_a_pod_that_nobody_knows_is_counted_once,
 		"gpu 0; offer gpu0-0 gpu0-1; book b gpu0-0; list b gpu0-0; expect Attributed False"
 		" Pending `1 slot is held by a pod that the API server does not know yet`; wait 60s;"

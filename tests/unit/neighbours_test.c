@@ -14,7 +14,7 @@ static void others_on_the_same_hardware_are_counted(void **state)
 	struct attribution_tenant tenants[] = {
 		{.partitions = {one, 1, true}},  {.partitions = {two, 1, true}},
 		{.partitions = {both, 2, true}}, {.partitions = {0}},
-		{.system = true},
+		{.role = ATTRIBUTION_ROLE_MONITOR},
 	};
 	struct attribution_status status = {.tenants = {tenants, 5, true}, .tenant_count = 4};
 	static const int64_t expected[] = {2, 2, 3, 3, 4};
@@ -25,7 +25,7 @@ static void others_on_the_same_hardware_are_counted(void **state)
 static void nobody_is_their_own_neighbour(void **state)
 {
 	(void)state;
-	struct attribution_tenant tenant = {0}, other = {0}, system = {.system = true};
+	struct attribution_tenant tenant = {0}, other = {0}, system = {.role = ATTRIBUTION_ROLE_MONITOR};
 	assert_false(neighbours_are(&tenant, &tenant));
 	assert_true(neighbours_are(&tenant, &other));
 	assert_false(neighbours_are(&tenant, &system));

@@ -157,7 +157,7 @@ static void a_selected_pod_that_uses_a_gpu_without_a_slot_is_worth_a_note(void *
 {
 	(void)state;
 	struct attribution device = {.uuid = VIEW("U")};
-	struct attribution_user user = {.process = VIEW("p[1]")};
+	struct attribution_user user = {.command = VIEW("p"), .pid = 1};
 	for (int is_user = 0; is_user < 2; is_user++) {
 		CLEANUP(page_deinit) struct page page;
 		struct seating_finding finding = {.namespace = VIEW("ml"), .name = VIEW("a"),

@@ -360,7 +360,7 @@ static void assert_newest_kept(int step)
 	for (int i = 0; i < 12; i++)
 		past[i] = (struct attribution_past_tenant){.pod_namespace = VIEW("ml"),
 							   .pod_name = VIEW("a"),
-							   .until = (i * step) % 12};
+							   .end_time = (i * step) % 12};
 	struct attribution device = {.status = {.recent_tenants = {past, 12, true}}};
 	const struct attribution *devices[] = {&device};
 	arena_init(&arena, 65536);
@@ -371,7 +371,7 @@ static void assert_newest_kept(int step)
 	assert_int_equal(seating_fill(&seating, devices, 1, &err), 0);
 	assert_int_equal(seating.findings[0].n_past, SEATING_MAX_PAST);
 	for (size_t i = 0; i < SEATING_MAX_PAST; i++)
-		assert_int_equal(seating.findings[0].past[i].tenant->until, 11 - (int)i);
+		assert_int_equal(seating.findings[0].past[i].tenant->end_time, 11 - (int)i);
 }
 
 static void the_newest_former_seats_are_kept(void **state)
