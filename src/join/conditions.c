@@ -238,11 +238,20 @@ static int make_attributed(const struct conditions_facts *facts, struct arena *a
 
 /* The other conditions */
 
-static struct rule judge_drifted(const struct conditions_facts *facts)
+/* There is an agent, and it has not reported for long: what it said may be so no more. */
+static bool is_silent(const struct conditions_facts *facts)
+{
+	return !facts->is_fresh && (facts->sources || facts->is_awaited);
+}
+
+/* Nothing is intended and nothing was found: whoever waits for InSync must not wait for ever. */
+static struct rule judge_in_sync(const struct conditions_facts *facts)
 {
 	const struct rule rules[] = {
+		{is_silent(facts), CONDITION_UNKNOWN, REASON_REPORT_STALE, MESSAGE_REPORT_STALE},
 		{facts->is_awaited, .status = AS_PUBLISHED},
-		{facts->intent == ATTRIBUTION_INTENT_UNMANAGED, CONDITION_UNKNOWN, REASON_UNMANAGED,
+		{!facts->sources, CONDITION_UNKNOWN, REASON_NO_AGENT, MESSAGE_NO_AGENT},
+		{facts->intent == ATTRIBUTION_INTENT_UNMANAGED, CONDITION_TRUE, REASON_UNMANAGED,
 		 MESSAGE_UNMANAGED},
 		{true, CONDITION_UNKNOWN, REASON_NOT_ASSESSED, MESSAGE_NOT_ASSESSED},
 	};
@@ -255,8 +264,11 @@ static int make_healthy(const struct conditions_facts *facts, struct arena *aren
 	int state = facts->health->state.state;
 
 	*ret = (struct verdict){0};
-	if (facts->is_awaited)
-		return 0; /* as published */
+	if (is_silent(facts))
+		*ret = verdict_of((struct rule){true, CONDITION_UNKNOWN, REASON_REPORT_STALE,
+						MESSAGE_REPORT_STALE});
+	if (is_silent(facts) || facts->is_awaited)
+		return 0; /* awaited: as published */
 	*ret = (struct verdict){CONDITION_FALSE, facts->health->reason, facts->health->message};
 	if (state == ATTRIBUTION_HEALTH_HEALTHY)
 		ret->status = CONDITION_TRUE;
@@ -336,10 +348,39 @@ static struct condition finish(const struct conditions_facts *facts, enum condit
 	};
 }
 
+/* Drifted was ours, and is InSync now. */
+static bool is_foreign(struct view type)
+{
+	for (int i = 0; i < N_CONDITION_TYPES; i++)
+		if (view_equal(type, wording_condition((enum condition_type)i)))
+			return false;
+	return !view_equal(type, VIEW("Drifted"));
+}
+
+/* As many as the schema has room for. */
+static uint32_t count_foreign(const struct attribution_status *object)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; object && i < object->conditions.count; i++)
+		n += is_foreign(ARRAY_AT(object->conditions, struct condition, i)->type);
+	return n < LIMIT_CONDITIONS - N_CONDITION_TYPES ? n : LIMIT_CONDITIONS - N_CONDITION_TYPES;
+}
+
+/* Puts them behind ours, until there are n conditions. */
+static void add_foreign(const struct attribution_status *object, struct condition *conditions,
+			uint32_t n)
+{
+	const struct condition *found = object ? object->conditions.items : NULL;
+	for (uint32_t at = N_CONDITION_TYPES; at < n; found++)
+		if (is_foreign(found->type))
+			conditions[at++] = *found;
+}
+
 int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 		    struct array *ret_conditions, struct error *err)
 {
-	struct condition *conditions = arena_alloc(arena, N_CONDITION_TYPES, sizeof(*conditions));
+	const uint32_t n = N_CONDITION_TYPES + count_foreign(facts->object);
+	struct condition *conditions = arena_alloc(arena, n, sizeof(*conditions));
 	struct verdict verdicts[N_CONDITION_TYPES];
 
 	assert(!facts->is_awaited || facts->previous);
@@ -348,11 +389,12 @@ int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 	if (make_attributed(facts, arena, &verdicts[CONDITION_ATTRIBUTED], err) < 0 ||
 	    make_healthy(facts, arena, &verdicts[CONDITION_HEALTHY], err) < 0)
 		return -1;
-	verdicts[CONDITION_DRIFTED] = verdict_of(judge_drifted(facts));
+	verdicts[CONDITION_IN_SYNC] = verdict_of(judge_in_sync(facts));
 	verdicts[CONDITION_READY] = judge_ready(facts, verdicts[CONDITION_ATTRIBUTED]);
 	verdicts[CONDITION_REPORT_FRESH] = verdict_of(judge_fresh(facts));
 	for (int i = 0; i < N_CONDITION_TYPES; i++)
 		conditions[i] = finish(facts, (enum condition_type)i, verdicts[i]);
-	*ret_conditions = (struct array){conditions, N_CONDITION_TYPES, true};
+	add_foreign(facts->object, conditions, n);
+	*ret_conditions = (struct array){conditions, n, true};
 	return 0;
 }

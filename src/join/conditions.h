@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * conditions - the five conditions of a GPUAttribution: Attributed, Drifted, Healthy, Ready and
+ * conditions - the five conditions of a GPUAttribution: Attributed, Healthy, InSync, Ready and
  * ReportFresh, each by an ordered table of rules. The first rule that fits decides. Why a source of
  * the agent's fails stands in brackets in the message of the condition that rests on it.
  *
@@ -16,6 +16,7 @@
 
 struct conditions_facts {
 	const struct previous *previous; /* what is published; NULL: nothing */
+	const struct attribution_status *object; /* of whichever node; NULL: there is no object */
 	int64_t generation;              /* of the object */
 	int64_t now_wall_ms;
 	enum join_pods pods_age;
@@ -39,10 +40,12 @@ struct conditions_facts {
 };
 
 /*
- * Makes the conditions, in the order of their types. The time of the last transition is the
+ * Makes the conditions, in the order of their types, and puts behind them those of other types that
+ * the object has: others may write conditions too. Of these one that an earlier release published is
+ * left out. The time of the last transition is the
  * published one where the status is the same. While the first report is awaited there must be a
  * published status, and the conditions are as published, but
- * - Ready and ReportFresh, when no report has come for long (is_fresh is false);
+ * - all except Attributed, when no report has come for long (is_fresh is false);
  * - Attributed, and Ready with it, when what the API server says changes what was said.
  * The result lies in arena or is borrowed from facts. Fails with ERROR_NO_MEMORY.
  */

@@ -98,6 +98,7 @@ int layout_describe(const struct subject *subject, struct attribution_device *re
 		describe_by_nvml(subject, &described);
 	else if (!subject->published || subject->device->published->is_agentless)
 		describe_by_slice(subject, &described);
+	described.vendor = VIEW("NVIDIA");
 	describe_driver(input->report, &described);
 	if (put_dashes(described.model, subject->arena, &described.model, err) < 0)
 		return -1;

@@ -155,6 +155,7 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 
 	return (struct conditions_facts){
 		.previous = device->published,
+		.object = device->object ? &device->object->object->status : NULL,
 		.generation = status->observed_generation,
 		.now_wall_ms = input->now_wall_ms,
 		.pods_age = input->pods_age,
@@ -215,6 +216,23 @@ static struct attribution_status begin_status(const struct stages_node *node,
 	return status;
 }
 
+/* Silence shows: nobody may take what was said long ago for what is so now. */
+static void set_report_state(const struct stages_node *node, bool is_awaited,
+			     struct attribution_status *status)
+{
+	if (!node->input->report && !is_awaited)
+		status->report_state = ATTRIBUTION_REPORT_NO_AGENT;
+	else if (!node->is_fresh)
+		status->report_state = ATTRIBUTION_REPORT_STALE;
+	else if (!is_awaited)
+		status->report_state = ATTRIBUTION_REPORT_CURRENT;
+	if (status->report_state == ATTRIBUTION_REPORT_CURRENT)
+		return;
+	status->intent.state = ATTRIBUTION_INTENT_UNKNOWN;
+	if (status->health.state == ATTRIBUTION_HEALTH_HEALTHY)
+		status->health.state = ATTRIBUTION_HEALTH_UNKNOWN;
+}
+
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	       struct stages_result *ret, struct error *err)
 {
@@ -235,6 +253,9 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	    count_slots(node, &findings, &status.slots, err) < 0)
 		return -1;
 	set_holders(&findings, &status);
+	if (node->input->node)
+		status.node_uid = node->input->node->uid;
+	set_report_state(node, is_awaited, &status);
 	known = conditions_facts(node, &findings, &status, is_duplicate);
 	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
 		return -1;

@@ -114,7 +114,7 @@ enum attribution_report_state {
 	ATTRIBUTION_REPORT_CURRENT,
 	ATTRIBUTION_REPORT_STALE,    /* the node's agent has been silent for long */
 	ATTRIBUTION_REPORT_NO_AGENT, /* no agent has ever reported the device */
-	ATTRIBUTION_REPORT_PENDING,  /* none has come yet since the controller started */
+	ATTRIBUTION_REPORT_PENDING,  /* the schema's default: no status has been written yet */
 };
 
 struct attribution_device {

@@ -160,6 +160,12 @@ static void show_device(const struct attribution_status *status, struct scenario
 			  (long long)d->memory_mib);
 }
 
+static void show_report(const struct attribution_status *status, struct scenario_text *text)
+{
+	static const char *const states[] = {"Unset", "Current", "Stale", "NoAgent", "Pending"};
+	scenario_text_add(text, "%s", states[status->report_state]);
+}
+
 static void show_node(const struct attribution_status *status, struct scenario_text *text)
 {
 	scenario_text_add(text, "%.*s", VIEW_ARG(status->node_name));
@@ -184,6 +190,7 @@ static const struct {
 	{"scope", show_scope},   /* of activity */
 	{"device", show_device}, /* index, minor, model, PCI, MiB */
 	{"node", show_node},
+	{"report", show_report}, /* its state */
 };
 
 /* Members of a tenant. */

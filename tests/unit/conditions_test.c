@@ -91,7 +91,7 @@ static const struct condition *find(const struct attribution_status *status, con
 static void there_are_five_conditions_in_the_order_of_their_types(void **state)
 {
 	(void)state;
-	static const char *const types[] = {"Attributed", "Drifted", "Healthy", "Ready",
+	static const char *const types[] = {"Attributed", "Healthy", "InSync", "Ready",
 					    "ReportFresh"};
 	struct attribution_status status = make();
 	assert_true(status.conditions.present);
@@ -278,11 +278,44 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 		struct attribution_status status = make();
 		expect_condition(&status, "Healthy", rows[i].condition, "NothingFound");
 		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
-		expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "Unmanaged");
+		expect_condition(&status, "InSync", CONDITION_TRUE, "Unmanaged");
 	}
 	facts.intent = ATTRIBUTION_INTENT_UNKNOWN;
 	struct attribution_status status = make();
-	expect_condition(&status, "Drifted", CONDITION_UNKNOWN, "NotAssessed");
+	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "NotAssessed");
+	facts.is_fresh = false;
+	status = make();
+	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "ReportStale");
+	expect_condition(&status, "Healthy", CONDITION_UNKNOWN, "ReportStale");
+	facts.sources = NULL;
+	status = make();
+	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "NoAgent");
+}
+
+/* A remediation controller's; and one that an earlier release of this one published. */
+static void conditions_of_others_are_kept_as_they_are(void **state)
+{
+	(void)state;
+	static struct condition there[LIMIT_CONDITIONS] = {
+		{VIEW_INIT("Drained"), CONDITION_FALSE, 3, 17, VIEW_INIT("Busy"), VIEW_INIT("m")},
+		{VIEW_INIT("Drifted"), CONDITION_UNKNOWN, 3, 17, VIEW_INIT("Unmanaged"), {0}},
+		{VIEW_INIT("Ready"), CONDITION_FALSE, 3, 17, VIEW_INIT("Old"), {0}},
+	};
+	struct attribution_status object = {.conditions = {there, 3, true}};
+	facts.object = &object;
+	struct attribution_status status = make();
+	assert_int_equal(status.conditions.count, N_CONDITION_TYPES + 1);
+	const struct condition *kept = find(&status, "Drained");
+	assert_int_equal(kept->status, CONDITION_FALSE);
+	assert_int_equal(kept->observed_generation, 3);
+	assert_int_equal(kept->last_transition_time, 17);
+	expect_text(kept->reason, "Busy");
+	expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
+	/* The schema has room for so many. */
+	for (size_t i = 0; i < LIMIT_CONDITIONS; i++)
+		there[i] = there[0];
+	object.conditions.count = LIMIT_CONDITIONS;
+	assert_int_equal(make().conditions.count, LIMIT_CONDITIONS);
 }
 
 #define OK {.state = REPORT_SOURCE_OK}
@@ -493,7 +526,8 @@ static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
 		expect_text(find(&status, "Ready")->reason, rows[i].ready);
 		expect_text(find(&status, "ReportFresh")->reason,
 			    rows[i].is_silent ? "AgentSilent" : "ReportReceived");
-		expect_condition(&status, "Healthy", CONDITION_TRUE, "NothingFound");
+		expect_text(find(&status, "Healthy")->reason,
+			    rows[i].is_silent ? "ReportStale" : "NothingFound");
 	}
 }
 
@@ -560,6 +594,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		health_and_intent_are_conditions_of_their_own, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(conditions_of_others_are_kept_as_they_are, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		why_a_source_fails_is_said_by_the_condition_that_rests_on_it, set_up,
 		tear_down),

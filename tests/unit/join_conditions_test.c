@@ -12,8 +12,8 @@
 static const struct scenario_promise promises[] = {
 	PROMISE(all_is_well, A_RUNS "expect Attributed True AllResolved `every slot that is held has a"
 		" pod`; expect Ready True Current; expect ReportFresh True ReportReceived;"
-		"expect Healthy True NothingFound; expect Drifted Unknown Unmanaged; operator ml;"
-		"expect Drifted Unknown NotAssessed"),
+		"expect Healthy True NothingFound; expect InSync True Unmanaged; operator ml;"
+		"expect InSync Unknown NotAssessed"),
 
 	/* Which goes first */
 	PROMISE(slots_without_a_pod_go_before_all_else,

@@ -277,11 +277,11 @@ static void without_a_policy_the_device_is_unmanaged(void **state)
 	publish_a();
 	const struct attribution_status *status = build_world_status(&world, 0);
 	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNMANAGED);
-	expect_condition(status, "Drifted", CONDITION_UNKNOWN, "Unmanaged");
+	expect_condition(status, "InSync", CONDITION_TRUE, "Unmanaged");
 	world.intent.n_policies = 1;
 	status = publish();
 	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
-	expect_condition(status, "Drifted", CONDITION_UNKNOWN, "NotAssessed");
+	expect_condition(status, "InSync", CONDITION_UNKNOWN, "NotAssessed");
 	world.intent = (struct intent){.known = false};
 	assert_int_equal(publish()->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
 	world.input.intent = NULL;

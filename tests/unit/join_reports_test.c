@@ -18,9 +18,11 @@ static const struct scenario_promise promises[] = {
 	PROMISE(without_a_report_for_long_the_status_says_so_and_keeps_the_tenants,
 		A_RUNS "lose report; wait 120s; expect ReportFresh False AgentSilent;"
 		"expect Ready Unknown ReportStale; expect Attributed True AllResolved;"
-		"expect Healthy True NothingFound; expect tenants a; expect slots 1/1;"
+		"expect Healthy Unknown ReportStale; expect InSync Unknown ReportStale;"
+		"expect tenants a; expect slots 1/1; expect report Stale; expect health `Unknown `;"
 		"expect again never; wait 1s; expect writes 0; age 0; expect writes 0; restore report;"
-		"expect ReportFresh True ReportReceived; expect Ready True Current"),
+		"expect ReportFresh True ReportReceived; expect Ready True Current;"
+		"expect report Current; expect health `Healthy `"),
 	PROMISE(without_a_report_pods_still_end,
 		"gpu 0 shared 4; run a on gpu0::0; run b on gpu0::1; publish; lose report; end a;"
 		"expect tenants b; expect recent a; expect slots 1/4; expect summary ml/b;"
