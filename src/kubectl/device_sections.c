@@ -10,8 +10,8 @@
 
 #include <inttypes.h>
 
-#include "kubectl/page.h"
-#include "kubectl/sheet.h"
+#include "kubectl/output.h"
+#include "kubectl/text_table.h"
 #include "kubectl/words.h"
 
 /* A row of a section: the element, and what its cells need besides. */
@@ -121,7 +121,7 @@ static void tenant_uid(const void *row, struct sbuf *cell)
 	sbuf_append(cell, tenant_of(row)->pod_uid);
 }
 
-static const struct sheet_column tenant_columns[] = {
+static const struct text_table_column tenant_columns[] = {
 	{"POD", 0, tenant_pod},
 	{"CONTAINER", 0, tenant_container},
 	{"SLOTS", 0, tenant_slots},
@@ -132,7 +132,7 @@ static const struct sheet_column tenant_columns[] = {
 	{"RESOURCE", 0, tenant_resource},
 	{"WORKLOAD", 0, tenant_workload},
 	{"POD-UID", 0, tenant_uid},
-	{"PARTITIONS", PAGE_IF_MANY, tenant_partitions},
+	{"PARTITIONS", OUTPUT_IF_MANY, tenant_partitions},
 	{0},
 };
 
@@ -188,7 +188,7 @@ static void partition_holders(const void *row, struct sbuf *cell)
 		sbuf_append(cell, status->tenant_count < 0 ? VIEW("?") : VIEW("<none>"));
 }
 
-static const struct sheet_column partition_columns[] = {
+static const struct text_table_column partition_columns[] = {
 	{"PROFILE", 0, partition_profile},
 	{"UUID", 0, partition_uuid},
 	{"GI/CI", 0, partition_instances},
@@ -233,7 +233,7 @@ static void user_since(const void *row, struct sbuf *cell)
 	words_age(cell, user_of(row)->since, ((const struct line *)row)->now);
 }
 
-static const struct sheet_column user_columns[] = {
+static const struct text_table_column user_columns[] = {
 	{"PROCESS", 0, user_process},
 	{"POD", 0, user_pod},
 	{"CONTAINER", 0, user_container},
@@ -270,7 +270,7 @@ static void unplaced_ids(const void *row, struct sbuf *cell)
 		sbuf_printf(cell, " +%" PRId64, unplaced_of(row)->device_ids_left_out);
 }
 
-static const struct sheet_column unplaced_columns[] = {
+static const struct text_table_column unplaced_columns[] = {
 	{"POD", 0, unplaced_pod},
 	{"CONTAINER", 0, unplaced_container},
 	{"RESOURCE", 0, unplaced_resource},
@@ -308,7 +308,7 @@ static void past_uid(const void *row, struct sbuf *cell)
 	sbuf_append(cell, past_of(row)->pod_uid);
 }
 
-static const struct sheet_column past_columns[] = {
+static const struct text_table_column past_columns[] = {
 	{"POD", 0, past_pod},     {"CONTAINER", 0, past_container}, {"SINCE", 0, past_since},
 	{"UNTIL", 0, past_until}, {"POD-UID", 0, past_uid},         {0},
 };
@@ -348,7 +348,7 @@ static void event_tenants(const void *row, struct sbuf *cell)
 		sbuf_append(cell, VIEW("<none known>"));
 }
 
-static const struct sheet_column event_columns[] = {
+static const struct text_table_column event_columns[] = {
 	{"TIME", 0, event_time},
 	{"XID", 0, event_xid},
 	{"MEANING", 0, event_meaning},
@@ -395,7 +395,7 @@ static void disagreement_says(const void *row, struct sbuf *cell)
 	}
 }
 
-static const struct sheet_column disagreement_columns[] = {
+static const struct text_table_column disagreement_columns[] = {
 	{"POD", 0, disagreement_pod},
 	{"CONTAINER", 0, disagreement_container},
 	{"WHO SAYS WHAT", 0, disagreement_says},
@@ -437,7 +437,7 @@ static void drift_message(const void *row, struct sbuf *cell)
 	sbuf_append(cell, drift_of(row)->message);
 }
 
-static const struct sheet_column drift_columns[] = {
+static const struct text_table_column drift_columns[] = {
 	{"TYPE", 0, drift_type},         {"SEVERITY", 0, drift_severity},
 	{"SINCE", 0, drift_since},       {"INTENDED", 0, drift_intended},
 	{"OBSERVED", 0, drift_observed}, {"MESSAGE", 0, drift_message},
@@ -474,7 +474,7 @@ static void condition_message(const void *row, struct sbuf *cell)
 	sbuf_append(cell, condition_of(row)->message);
 }
 
-static const struct sheet_column condition_columns[] = {
+static const struct text_table_column condition_columns[] = {
 	{"TYPE", 0, condition_type},       {"STATUS", 0, condition_status},
 	{"SINCE", 0, condition_since},     {"REASON", 0, condition_reason},
 	{"MESSAGE", 0, condition_message}, {0},
@@ -482,37 +482,37 @@ static const struct sheet_column condition_columns[] = {
 
 struct section {
 	const char *title;
-	const struct sheet_column *columns;
+	const struct text_table_column *columns;
 	struct array elements;
 	size_t element_size;
 	int64_t left_out;
 	const char *empty; /* what to say of none; NULL: leave the section out */
 };
 
-static void write_section(struct page *page, const struct attribution_status *status,
+static void write_section(struct output *output, const struct attribution_status *status,
 			  const struct section *section)
 {
-	CLEANUP(sheet_deinit) struct sheet sheet = {0};
+	CLEANUP(text_table_deinit) struct text_table table = {0};
 	if (section->elements.count == 0) {
 		if (section->empty)
-			sbuf_printf(&page->body, "%-*s%s\n", DEVICE_SECTIONS_LABEL, section->title,
+			sbuf_printf(&output->body, "%-*s%s\n", DEVICE_SECTIONS_LABEL, section->title,
 				    section->empty);
 		return;
 	}
-	sheet_init(&sheet, section->columns, status->partitions.count > 0 ? PAGE_IF_MANY : 0u,
-		   PAGE_BYTES);
+	text_table_init(&table, section->columns, status->partitions.count > 0 ? OUTPUT_IF_MANY : 0u,
+		   OUTPUT_BYTES);
 	for (uint32_t i = 0; i < section->elements.count; i++)
-		sheet_add(&sheet,
+		text_table_add(&table,
 			  &(struct line){(const char *)section->elements.items +
 						 i * section->element_size,
-					 status, page->now});
-	sbuf_printf(&page->body, "%s\n", section->title);
-	sheet_write(&sheet, true, 2, &page->body);
+					 status, output->now});
+	sbuf_printf(&output->body, "%s\n", section->title);
+	text_table_write(&table, true, 2, &output->body);
 	if (section->left_out > 0)
-		sbuf_printf(&page->body, "  and %" PRId64 " more\n", section->left_out);
+		sbuf_printf(&output->body, "  and %" PRId64 " more\n", section->left_out);
 }
 
-void device_sections(struct page *page, const struct attribution_status *status)
+void device_sections(struct output *output, const struct attribution_status *status)
 {
 	const struct section sections[] = {
 		{"Partitions:", partition_columns, status->partitions,
@@ -536,9 +536,9 @@ void device_sections(struct page *page, const struct attribution_status *status)
 		 "?"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		write_section(page, status, &sections[i]);
+		write_section(output, status, &sections[i]);
 		if (sections[i].columns == user_columns && status->unknown_processes > 0)
-			sbuf_printf(&page->body, "%-*s%" PRId64 " on the device; whose they are is not known\n",
+			sbuf_printf(&output->body, "%-*s%" PRId64 " on the device; whose they are is not known\n",
 				    DEVICE_SECTIONS_LABEL, "Not looked at:",
 				    status->unknown_processes);
 	}

@@ -114,8 +114,8 @@ static int set_form(struct parser *parser, const char *value)
 {
 	static const struct {
 		const char *name;
-		enum page_form form;
-	} forms[] = {{"wide", PAGE_WIDE}, {"json", PAGE_JSON}, {"name", PAGE_NAME}};
+		enum output_form form;
+	} forms[] = {{"wide", OUTPUT_WIDE}, {"json", OUTPUT_JSON}, {"name", OUTPUT_NAME}};
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		if (strcmp(forms[i].name, value) == 0) {
 			parser->invocation.form = forms[i].form;

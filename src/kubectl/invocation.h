@@ -10,7 +10,7 @@
  */
 
 #include "base/arena.h"
-#include "kubectl/page.h"
+#include "kubectl/output.h"
 
 enum invocation_outcome {
 	INVOCATION_RUN,
@@ -28,7 +28,7 @@ enum invocation_verb {
 struct invocation {
 	enum invocation_outcome outcome;
 	enum invocation_verb verb;
-	enum page_form form;
+	enum output_form form;
 	bool all_namespaces;
 	bool no_headers;
 	const char *namespace;      /* NULL: not given; likewise below */

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "kubectl/command.h"
-#include "kubectl/page.h"
+#include "kubectl/output.h"
 #include "kubectl/usage.h"
 
 static int print(FILE *file, struct view text)
@@ -19,14 +19,14 @@ static int print(FILE *file, struct view text)
 
 static int run(const struct invocation *invocation)
 {
-	CLEANUP(page_deinit) struct page page;
+	CLEANUP(output_deinit) struct output output;
 	const char *kubectl = getenv("KUBECTL");
-	page_init(&page, invocation->form, clock_wall_ms());
-	page.has_headers = !invocation->no_headers;
-	int status = (int)command_run(invocation, kubectl && *kubectl ? kubectl : "kubectl", &page);
+	output_init(&output, invocation->form, clock_wall_ms());
+	output.has_headers = !invocation->no_headers;
+	int status = (int)command_run(invocation, kubectl && *kubectl ? kubectl : "kubectl", &output);
 	/* Notes come after what they are about, on a terminal that shows both. */
-	int failed = print(stdout, sbuf_view(&page.body));
-	return print(stderr, sbuf_view(&page.notes)) || failed ? COMMAND_FAILED : status;
+	int failed = print(stdout, sbuf_view(&output.body));
+	return print(stderr, sbuf_view(&output.notes)) || failed ? COMMAND_FAILED : status;
 }
 
 int main(int argc, char **argv)

@@ -5,9 +5,9 @@
 #include "kubectl/node_view.h"
 
 #include "kubectl/footnotes.h"
-#include "kubectl/page.h"
-#include "kubectl/sheet.h"
-#include "kubectl/standing.h"
+#include "kubectl/output.h"
+#include "kubectl/text_table.h"
+#include "kubectl/report_state.h"
 #include "kubectl/words.h"
 
 struct line {
@@ -106,7 +106,7 @@ static void write_health(const void *row, struct sbuf *cell)
 
 static void write_status(const void *row, struct sbuf *cell)
 {
-	standing_write(status_of(row), cell);
+	report_state_write(status_of(row), cell);
 }
 
 static void write_since(const void *row, struct sbuf *cell)
@@ -130,8 +130,8 @@ static void write_uid(const void *row, struct sbuf *cell)
 		sbuf_append(cell, line->tenant->pod_uid);
 }
 
-static const struct sheet_column columns[] = {
-	{"NODE", PAGE_IF_MANY, write_node},
+static const struct text_table_column columns[] = {
+	{"NODE", OUTPUT_IF_MANY, write_node},
 	{"INDEX", 0, write_index},
 	{"GPU", 0, write_gpu},
 	{"MODEL", 0, write_model},
@@ -145,30 +145,30 @@ static const struct sheet_column columns[] = {
 	{"CONFIDENCE", 0, write_confidence},
 	{"HEALTH", 0, write_health},
 	{"STATUS", 0, write_status},
-	{"SINCE", PAGE_IF_WIDE, write_since},
-	{"RESOURCE", PAGE_IF_WIDE, write_resource},
-	{"POD-UID", PAGE_IF_WIDE, write_uid},
+	{"SINCE", OUTPUT_IF_WIDE, write_since},
+	{"RESOURCE", OUTPUT_IF_WIDE, write_resource},
+	{"POD-UID", OUTPUT_IF_WIDE, write_uid},
 	{0},
 };
 
-static void add_device(struct sheet *sheet, const struct attribution *device, int64_t now)
+static void add_device(struct text_table *table, const struct attribution *device, int64_t now)
 {
 	struct array tenants = device->status.tenants;
 	struct line line = {.device = device, .now = now};
 	if (tenants.count == 0)
-		sheet_add(sheet, &line);
+		text_table_add(table, &line);
 	for (uint32_t i = 0; i < tenants.count; i++) {
 		line.tenant = ARRAY_AT(tenants, struct attribution_tenant, i);
-		sheet_add(sheet, &line);
+		text_table_add(table, &line);
 	}
 }
 
-void node_view(struct page *page, const struct attribution *const *devices, size_t n_devices)
+void node_view(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
-	CLEANUP(sheet_deinit) struct sheet sheet;
-	sheet_init(&sheet, columns, page_flags(page), PAGE_BYTES);
+	CLEANUP(text_table_deinit) struct text_table table;
+	text_table_init(&table, columns, output_flags(output), OUTPUT_BYTES);
 	for (size_t i = 0; i < n_devices; i++)
-		add_device(&sheet, devices[i], page->now);
-	sheet_write(&sheet, page->has_headers, 0, &page->body);
-	footnotes_add(page, devices, n_devices);
+		add_device(&table, devices[i], output->now);
+	text_table_write(&table, output->has_headers, 0, &output->body);
+	footnotes_add(output, devices, n_devices);
 }

@@ -44,14 +44,14 @@ static void a_command_line_says_what_is_asked_for(void **state)
 		enum invocation_verb verb;
 		const char *names;
 		const char *namespace, *selector, *field_selector;
-		enum page_form form;
+		enum output_form form;
 		bool all, no_headers;
 	} rows[] = {
 		{"", INVOCATION_FLEET, ""},
-		{"-o wide", INVOCATION_FLEET, "", .form = PAGE_WIDE},
-		{"-owide --no-headers", INVOCATION_FLEET, "", .form = PAGE_WIDE, .no_headers = true},
-		{"-o=json", INVOCATION_FLEET, "", .form = PAGE_JSON},
-		{"--output=name", INVOCATION_FLEET, "", .form = PAGE_NAME},
+		{"-o wide", INVOCATION_FLEET, "", .form = OUTPUT_WIDE},
+		{"-owide --no-headers", INVOCATION_FLEET, "", .form = OUTPUT_WIDE, .no_headers = true},
+		{"-o=json", INVOCATION_FLEET, "", .form = OUTPUT_JSON},
+		{"--output=name", INVOCATION_FLEET, "", .form = OUTPUT_NAME},
 		{"--field-selector a!=b", INVOCATION_FLEET, "", .field_selector = "a!=b"},
 		{"-l a=b", INVOCATION_FLEET, "", .selector = "a=b"},
 		{"pod train-0", INVOCATION_POD, "train-0"},
@@ -65,7 +65,7 @@ static void a_command_line_says_what_is_asked_for(void **state)
 		{"pod pod/a", INVOCATION_POD, "a"},
 		{"pod -A", INVOCATION_POD, "", .all = true},
 		{"pod -A=false", INVOCATION_POD, ""},
-		{"pod -Ao wide", INVOCATION_POD, "", .all = true, .form = PAGE_WIDE},
+		{"pod -Ao wide", INVOCATION_POD, "", .all = true, .form = OUTPUT_WIDE},
 		{"pod --all-namespaces=false", INVOCATION_POD, ""},
 		{"pod -l app=train", INVOCATION_POD, "", .selector = "app=train"},
 		{"pod --selector=app=train", INVOCATION_POD, "", .selector = "app=train"},

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * report_state - whether what a status says is current, and if not, why.
+ *
+ * Threads: any.
+ */
+
+#include "model/attribution.h"
+
+struct sbuf;
+
+struct report_state {
+	bool is_fresh;       /* the node's agent reports */
+	bool is_current;     /* fresh, and every held slot is resolved to a pod */
+	struct view reason;  /* empty where nobody gave one */
+	struct view message;
+	int64_t since;       /* 0: not known */
+};
+
+/* Views are borrowed from the status. */
+struct report_state report_state_of(const struct attribution_status *status);
+/* Appends "Current", or the reason with a '*' behind it. Failure is the buffer's. */
+void report_state_write(const struct attribution_status *status, struct sbuf *buf);
+/*
+ * Appends the line of a footnote on the device, without its end. Nothing for one that is current.
+ * Failure is the buffer's.
+ */
+void report_state_note(const struct attribution *device, int64_t now, struct sbuf *buf);
