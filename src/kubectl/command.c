@@ -57,7 +57,7 @@ static void show_devices(struct command *command)
 {
 	const struct device_list *list = &command->list;
 	struct output *output = command->output;
-	if (output->form == OUTPUT_JSON)
+	if (output_is_document(output))
 		fleet_view_json(output, list->devices, list->n_devices);
 	else if (output->form == OUTPUT_NAME)
 		fleet_view_names(output, list->devices, list->n_devices);
@@ -172,7 +172,7 @@ static enum command_status show_device(struct command *command, struct view sear
 			    VIEW_ARG(searched));
 		return COMMAND_NOT_FOUND;
 	}
-	if (output->form == OUTPUT_JSON)
+	if (output_is_document(output))
 		device_view_json(output, list->devices[0]);
 	else if (output->form == OUTPUT_NAME)
 		fleet_view_names(output, list->devices, 1);
@@ -245,7 +245,7 @@ static void show_pods(struct command *command, const struct assignment_set *set)
 	struct output *output = command->output;
 	output->is_many = command->invocation->n_names != 1;
 	output->all_namespaces = command->invocation->all_namespaces;
-	if (output->form == OUTPUT_JSON)
+	if (output_is_document(output))
 		pod_view_json(output, set);
 	else if (output->form == OUTPUT_NAME)
 		pod_view_names(output, set);

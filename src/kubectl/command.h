@@ -21,7 +21,7 @@ enum command_status {
 
 /*
  * Carries it out with `kubectl`, a name or a path, and writes what there is to say to output. The
- * outcome of the invocation is INVOCATION_RUN.
+ * outcome of the invocation is OPTION_RUN.
  */
 enum command_status command_run(const struct invocation *invocation, const char *kubectl,
 				struct output *output);

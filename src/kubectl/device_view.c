@@ -11,7 +11,6 @@
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
 #include "schema/attribution_doc.h"
-#include "wire/jindent.h"
 #include "wire/jmap.h"
 #include "wire/jout.h"
 
@@ -162,7 +161,7 @@ void device_view_json(struct output *output, const struct attribution *device)
 	jout_key(&out, "object");
 	jout_raw(&out, sbuf_view(&object));
 	jout_object_end(&out);
-	if (json.failure || object.failure)
-		output->body.failure = json.failure ? json.failure : object.failure;
-	jindent(sbuf_view(&json), &output->body);
+	if (object.failure)
+		json.failure = object.failure;
+	json_output_end(output, &json);
 }

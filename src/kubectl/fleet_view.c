@@ -10,7 +10,6 @@
 #include "kubectl/text_table.h"
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
-#include "wire/jindent.h"
 #include "wire/jout.h"
 
 #define PODS_SHOWN 3 /* as many as kubectl shows of lists in a cell */
@@ -179,7 +178,5 @@ void fleet_view_json(struct output *output, const struct attribution *const *dev
 		json_output_device(&out, devices[i], true);
 	jout_array_end(&out);
 	jout_object_end(&out);
-	if (json.failure)
-		output->body.failure = json.failure;
-	jindent(sbuf_view(&json), &output->body);
+	json_output_end(output, &json);
 }

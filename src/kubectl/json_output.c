@@ -2,9 +2,12 @@
 
 #include "kubectl/json_output.h"
 
+#include "kubectl/output.h"
 #include "kubectl/shared_with.h"
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
+#include "kubectl/yaml_output.h"
+#include "wire/jindent.h"
 #include "wire/jout.h"
 #include "wire/rfc3339.h"
 
@@ -13,6 +16,16 @@ void json_output_begin(struct jout *out, const char *kind)
 	jout_object(out);
 	jout_member_text(out, "apiVersion", VIEW(JSON_OUTPUT_API_VERSION));
 	jout_member_text(out, "kind", view_from(kind));
+}
+
+void json_output_end(struct output *output, const struct sbuf *json)
+{
+	if (json->failure)
+		output->body.failure = json->failure;
+	else if (output->form == OUTPUT_YAML)
+		yaml_output(sbuf_view(json), &output->body);
+	else
+		jindent(sbuf_view(json), &output->body);
 }
 
 void json_output_text(struct jout *out, const char *key, struct view text)

@@ -24,6 +24,11 @@ void output_deinit(struct output *output)
 	sbuf_deinit(&output->line);
 }
 
+bool output_is_document(const struct output *output)
+{
+	return output->form == OUTPUT_JSON || output->form == OUTPUT_YAML;
+}
+
 uint32_t output_flags(const struct output *output)
 {
 	return (output->form == OUTPUT_WIDE ? OUTPUT_IF_WIDE : 0u) |

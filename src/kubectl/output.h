@@ -19,6 +19,7 @@ enum output_form {
 	OUTPUT_TABLE,
 	OUTPUT_WIDE,
 	OUTPUT_JSON,
+	OUTPUT_YAML,
 	OUTPUT_NAME,
 };
 
@@ -45,6 +46,8 @@ struct output {
 void output_init(struct output *output, enum output_form form, int64_t now);
 /* Accepts a zeroed object. For CLEANUP. */
 void output_deinit(struct output *output);
+/* Is a document for programs wanted, and no table? */
+bool output_is_document(const struct output *output);
 /* The columns that the output has. */
 uint32_t output_flags(const struct output *output);
 /* Begins a note; its text, in which anything may stand, is appended to what is returned. */

@@ -10,7 +10,6 @@
 #include "kubectl/report_state.h"
 #include "kubectl/verdict.h"
 #include "kubectl/words.h"
-#include "wire/jindent.h"
 #include "wire/jout.h"
 
 #define UNKNOWN VIEW("?")
@@ -367,7 +366,5 @@ void pod_view_json(struct output *output, const struct assignment_set *set)
 		write_assignment(&out, &set->assignments[i]);
 	jout_array_end(&out);
 	jout_object_end(&out);
-	if (json.failure)
-		output->body.failure = json.failure;
-	jindent(sbuf_view(&json), &output->body);
+	json_output_end(output, &json);
 }

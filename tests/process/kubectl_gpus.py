@@ -82,7 +82,7 @@ def flags_for_reaching_a_cluster_are_handed_on_in_every_call():
     assert len(run.calls) == 3
     for call in run.calls:
         rest = call[:call.index("--")] if "--" in call else call
-        assert rest[-7:] == ["--context", "prod", "--as=jane", "-s", "https://x", "--token", "t"], call
+        assert rest[-4:] == ["--context=prod", "--as=jane", "--server=https://x", "--token=t"], call
 
 
 @promise
@@ -179,6 +179,19 @@ def json_can_be_read_by_programs_whatever_the_status_is():
 
 
 @promise
+def yaml_says_the_same_as_json():
+    try:
+        import yaml
+    except ImportError:
+        return "skipped: no python3-yaml"
+    for arguments in ((), ("node", "gpu-c"), ("device", "5555"), ("pod", "-A")):
+        as_json, as_yaml = Run(*arguments, "-o", "json"), Run(*arguments, "-o", "yaml")
+        assert as_yaml.status == as_json.status == FOUND
+        assert yaml.safe_load(as_yaml.out) == json.loads(as_json.out), as_yaml.out
+    return None
+
+
+@promise
 def names_can_be_given_to_kubectl():
     name = f"gpuattribution.gpuattribution.dev/{TRAIN.lower()}\n"
     assert Run("pod", "train-0", "-n", "ml", "-o", "name").expect(FOUND, name).out == name
@@ -263,14 +276,14 @@ def kubectl_is_found_on_path():
 
 @promise
 def a_wrong_command_line_asks_nothing():
-    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("-w",), ("job/x",)):
+    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("device", "a", "-w"), ("job/x",)):
         run = Run(*arguments).expect(USAGE, None, "See 'kubectl gpus --help' for usage.")
         assert not run.calls
 
 
 @promise
 def help_and_version_ask_nothing():
-    for arguments, said in ((("--help",), "kubectl gpus device GPU-"), (("pod", "-h"), "-l, --sel"),
+    for arguments, said in ((("--help",), "kubectl gpus device GPU-"), (("pod", "-h"), "-l, --sel"), (("-h", "pod"), "-l, --sel"),
                             (("--version",), "kubectl-gpus ")):
         assert not Run(*arguments).expect(FOUND, said).calls
 
