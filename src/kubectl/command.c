@@ -12,6 +12,7 @@
 #include "kubectl/device_list.h"
 #include "kubectl/device_view.h"
 #include "kubectl/fleet_view.h"
+#include "kubectl/node_summary.h"
 #include "kubectl/node_view.h"
 #include "kubectl/output.h"
 #include "kubectl/pod_view.h"
@@ -26,6 +27,7 @@ struct command {
 	struct output *output;
 	struct query query;
 	struct device_list list;
+	struct uuid_prefix uuids; /* of all devices, if the output shortens them */
 };
 
 /* The query failed: says why. */
@@ -53,6 +55,23 @@ static enum command_status conclude(const struct command *command, enum command_
 	return command->list.n_unreadable > 0 ? COMMAND_FAILED : status;
 }
 
+/* Begins the list; context is that of `want`. */
+static void begin_list(struct command *command, device_list_want_fn want, const void *context)
+{
+	device_list_init(&command->list, want, context);
+	command->list.known = &command->uuids;
+}
+
+/* A prefix must be unique among all devices, also if some of them only were asked for. */
+static int take_all_uuids(struct command *command, struct error *err)
+{
+	const struct invocation *invocation = command->invocation;
+	bool is_narrowed = invocation->selector || invocation->field_selector;
+	if (!is_narrowed || command->output->form != OUTPUT_TABLE)
+		return 0;
+	return query_uuids(&command->query, &command->uuids, err);
+}
+
 static void show_devices(struct command *command)
 {
 	const struct device_list *list = &command->list;
@@ -63,6 +82,8 @@ static void show_devices(struct command *command)
 		fleet_view_names(output, list->devices, list->n_devices);
 	else if (command->invocation->verb == INVOCATION_NODE && list->n_devices > 0)
 		node_view(output, list->devices, list->n_devices);
+	else if (list->n_devices > NODE_SUMMARY_ABOVE && output->form == OUTPUT_TABLE)
+		node_summary(output, list->devices, list->n_devices);
 	else if (list->n_devices > 0)
 		fleet_view(output, list->devices, list->n_devices);
 }
@@ -70,9 +91,9 @@ static void show_devices(struct command *command)
 static enum command_status run_fleet(struct command *command)
 {
 	struct error err;
-	device_list_init(&command->list, NULL, NULL);
+	begin_list(command, NULL, NULL);
 	if (query_devices(&command->query, NULL, device_list_take, &command->list, &err) != 0 ||
-	    settle(command, &err) != 0)
+	    take_all_uuids(command, &err) != 0 || settle(command, &err) != 0)
 		return failed(command, &err);
 	show_devices(command);
 	if (command->list.n_devices == 0 && command->invocation->n_names == 0)
@@ -122,11 +143,13 @@ static void explain_node(struct command *command, const char *node)
 static enum command_status run_node(struct command *command)
 {
 	const struct invocation *invocation = command->invocation;
-	const char *only = invocation->n_names == 1 ? invocation->names[0] : NULL;
+	bool needs_all = command->output->form == OUTPUT_TABLE; /* to shorten UUIDs */
+	const char *only =
+		invocation->n_names == 1 && !needs_all ? invocation->names[0] : NULL;
 	enum command_status status = COMMAND_FOUND;
 	struct error err;
-	command->output->is_many = !only;
-	device_list_init(&command->list, is_of_named_node, invocation);
+	command->output->is_many = invocation->n_names != 1;
+	begin_list(command, is_of_named_node, invocation);
 	if (query_devices(&command->query, only, device_list_take, &command->list, &err) != 0 ||
 	    settle(command, &err) != 0)
 		return failed(command, &err);
@@ -187,7 +210,7 @@ static enum command_status run_device(struct command *command)
 	char name[UUID_PREFIX_NAME_SIZE];
 	struct error err;
 	int result;
-	device_list_init(&command->list, is_searched, &searched);
+	begin_list(command, is_searched, &searched);
 	if (uuid_prefix_object_name(searched, name))
 		result = query_device(&command->query, name, device_list_take, &command->list,
 				      &err);
@@ -290,7 +313,7 @@ static enum command_status run_pods_in(struct command *command, const char *name
 	    fill_set(&set, command->invocation, namespace, pods, &err) != 0)
 		return failed(command, &err);
 	set.is_blind = is_blind;
-	device_list_init(&command->list, is_wanted, &set);
+	begin_list(command, is_wanted, &set);
 	if (query_devices(&command->query, NULL, device_list_take, &command->list, &err) != 0 ||
 	    settle(command, &err) != 0 ||
 	    assignment_fill(&set, command->list.devices, command->list.n_devices,
@@ -328,6 +351,8 @@ enum command_status command_run(const struct invocation *invocation, const char 
 	struct command command = {.invocation = invocation, .output = output};
 	struct error err;
 	query_init(&command.query, kubectl, invocation);
+	uuid_prefix_init(&command.uuids);
+	output->uuids = &command.uuids;
 	enum command_status status = verbs[invocation->verb](&command);
 	if (output_finish(output, &err) != 0) {
 		sbuf_clear(&output->body);
@@ -336,6 +361,8 @@ enum command_status command_run(const struct invocation *invocation, const char 
 		status = COMMAND_FAILED;
 	}
 	device_list_deinit(&command.list);
+	uuid_prefix_deinit(&command.uuids);
+	output->uuids = NULL;
 	query_deinit(&command.query);
 	return status;
 }

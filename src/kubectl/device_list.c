@@ -82,6 +82,8 @@ int device_list_take(void *context, struct view json, struct error *err)
 			list->unreadable = unreadable;
 		return 0;
 	}
+	if (list->known && uuid_prefix_add(list->known, object.uuid, err) != 0)
+		return -1;
 	if (list->want && !list->want(list->context, &object))
 		return 0;
 	return keep(list, json, err);

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "kubectl/uuid_prefix.h"
 #include "model/attribution.h"
 
 #define DEVICE_LIST_BYTES (256u * LIMIT_MIB)
@@ -24,6 +25,7 @@ struct device_list {
 	struct arena scratch; /* of the object that is being looked at */
 	device_list_want_fn want;
 	const void *context;
+	struct uuid_prefix *known; /* gets the UUID of each object, wanted or not; or NULL */
 	struct device_list_entry *newest;
 	const struct attribution **devices; /* after device_list_sort() */
 	size_t n_devices;
@@ -31,7 +33,7 @@ struct device_list {
 	struct error unreadable;    /* why the first of them could not */
 };
 
-/* want NULL: all are wanted. */
+/* want NULL: all are wanted. `known` may then be set. */
 void device_list_init(struct device_list *list, device_list_want_fn want, const void *context);
 /* Accepts a zeroed object. For CLEANUP. */
 void device_list_deinit(struct device_list *list);

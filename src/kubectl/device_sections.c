@@ -122,17 +122,17 @@ static void tenant_uid(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column tenant_columns[] = {
-	{"POD", 0, tenant_pod},
-	{"CONTAINER", 0, tenant_container},
+	{"POD", 0, tenant_pod, .cut = true},
+	{"CONTAINER", 0, tenant_container, .cut = true},
 	{"SLOTS", 0, tenant_slots},
 	{"PHASE", 0, tenant_phase},
-	{"CONFIDENCE", 0, tenant_confidence},
-	{"WITNESSES", 0, tenant_witnesses},
+	{"CONFIDENCE", 0, tenant_confidence, .cut = true},
+	{"WITNESSES", 0, tenant_witnesses, .drop = 3},
 	{"SINCE", 0, tenant_since},
-	{"RESOURCE", 0, tenant_resource},
-	{"WORKLOAD", 0, tenant_workload},
+	{"RESOURCE", 0, tenant_resource, .drop = 2},
+	{"WORKLOAD", 0, tenant_workload, .drop = 4},
 	{"POD-UID", 0, tenant_uid},
-	{"PARTITIONS", OUTPUT_IF_MANY, tenant_partitions},
+	{"PARTITIONS", OUTPUT_IF_MANY, tenant_partitions, .drop = 1},
 	{0},
 };
 
@@ -189,12 +189,12 @@ static void partition_holders(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column partition_columns[] = {
-	{"PROFILE", 0, partition_profile},
+	{"PROFILE", 0, partition_profile, .cut = true},
 	{"UUID", 0, partition_uuid},
 	{"GI/CI", 0, partition_instances},
 	{"MEMORY-MIB", 0, partition_memory},
 	{"SLOTS", 0, partition_slots},
-	{"HELD BY", 0, partition_holders},
+	{"HELD BY", 0, partition_holders, .wrap = true},
 	{0},
 };
 
@@ -234,9 +234,9 @@ static void user_since(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column user_columns[] = {
-	{"PROCESS", 0, user_process},
-	{"POD", 0, user_pod},
-	{"CONTAINER", 0, user_container},
+	{"PROCESS", 0, user_process, .cut = true},
+	{"POD", 0, user_pod, .cut = true},
+	{"CONTAINER", 0, user_container, .cut = true},
 	{"MEMORY-MIB", 0, user_memory},
 	{"SINCE", 0, user_since},
 	{0},
@@ -271,10 +271,10 @@ static void unplaced_ids(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column unplaced_columns[] = {
-	{"POD", 0, unplaced_pod},
-	{"CONTAINER", 0, unplaced_container},
-	{"RESOURCE", 0, unplaced_resource},
-	{"DEVICE IDS", 0, unplaced_ids},
+	{"POD", 0, unplaced_pod, .cut = true},
+	{"CONTAINER", 0, unplaced_container, .cut = true},
+	{"RESOURCE", 0, unplaced_resource, .cut = true},
+	{"DEVICE IDS", 0, unplaced_ids, .wrap = true},
 	{0},
 };
 
@@ -309,8 +309,12 @@ static void past_uid(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column past_columns[] = {
-	{"POD", 0, past_pod},     {"CONTAINER", 0, past_container}, {"SINCE", 0, past_since},
-	{"UNTIL", 0, past_until}, {"POD-UID", 0, past_uid},         {0},
+	{"POD", 0, past_pod, .cut = true},
+	{"CONTAINER", 0, past_container, .cut = true},
+	{"SINCE", 0, past_since, .drop = 1},
+	{"UNTIL", 0, past_until},
+	{"POD-UID", 0, past_uid},
+	{0},
 };
 
 static const struct attribution_health_event *event_of(const void *row)
@@ -351,8 +355,8 @@ static void event_tenants(const void *row, struct sbuf *cell)
 static const struct text_table_column event_columns[] = {
 	{"TIME", 0, event_time},
 	{"XID", 0, event_xid},
-	{"MEANING", 0, event_meaning},
-	{"ON IT AT THAT TIME", 0, event_tenants},
+	{"MEANING", 0, event_meaning, .cut = true},
+	{"ON IT AT THAT TIME", 0, event_tenants, .wrap = true},
 	{0},
 };
 
@@ -396,9 +400,9 @@ static void disagreement_says(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column disagreement_columns[] = {
-	{"POD", 0, disagreement_pod},
-	{"CONTAINER", 0, disagreement_container},
-	{"WHO SAYS WHAT", 0, disagreement_says},
+	{"POD", 0, disagreement_pod, .cut = true},
+	{"CONTAINER", 0, disagreement_container, .cut = true},
+	{"WHO SAYS WHAT", 0, disagreement_says, .wrap = true},
 	{0},
 };
 
@@ -438,9 +442,12 @@ static void drift_message(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column drift_columns[] = {
-	{"TYPE", 0, drift_type},         {"SEVERITY", 0, drift_severity},
-	{"SINCE", 0, drift_since},       {"INTENDED", 0, drift_intended},
-	{"OBSERVED", 0, drift_observed}, {"MESSAGE", 0, drift_message},
+	{"TYPE", 0, drift_type, .cut = true},
+	{"SEVERITY", 0, drift_severity},
+	{"SINCE", 0, drift_since},
+	{"INTENDED", 0, drift_intended, .cut = true},
+	{"OBSERVED", 0, drift_observed, .cut = true},
+	{"MESSAGE", 0, drift_message, .wrap = true},
 	{0},
 };
 
@@ -475,9 +482,12 @@ static void condition_message(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column condition_columns[] = {
-	{"TYPE", 0, condition_type},       {"STATUS", 0, condition_status},
-	{"SINCE", 0, condition_since},     {"REASON", 0, condition_reason},
-	{"MESSAGE", 0, condition_message}, {0},
+	{"TYPE", 0, condition_type, .cut = true},
+	{"STATUS", 0, condition_status},
+	{"SINCE", 0, condition_since},
+	{"REASON", 0, condition_reason, .cut = true},
+	{"MESSAGE", 0, condition_message, .wrap = true},
+	{0},
 };
 
 struct section {
@@ -507,7 +517,7 @@ static void write_section(struct output *output, const struct attribution_status
 						 i * section->element_size,
 					 status, output->now});
 	sbuf_printf(&output->body, "%s\n", section->title);
-	text_table_write(&table, true, 2, &output->body);
+	text_table_write(&table, output, 2);
 	if (section->left_out > 0)
 		sbuf_printf(&output->body, "  and %" PRId64 " more\n", section->left_out);
 }

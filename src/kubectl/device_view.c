@@ -44,7 +44,7 @@ static void say_number(struct output *output, const char *label, int64_t number,
 
 static void say_state(struct output *output, const struct attribution *device)
 {
-	struct sbuf *line = begin(output, "Status:");
+	struct sbuf *line = begin(output, "Ready:");
 	if (report_state_of(&device->status).is_current)
 		sbuf_append(line, VIEW("Current"));
 	else

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "kubectl/printable.h"
+#include "kubectl/uuid_prefix.h"
+#include "kubectl/words.h"
 
 #define NOTE_BYTES (64u * LIMIT_KIB)
 
@@ -36,6 +38,20 @@ uint32_t output_flags(const struct output *output)
 	       (output->all_namespaces ? OUTPUT_IF_ALL_NAMESPACES : 0u);
 }
 
+void output_uuid(const struct output *output, struct view uuid, struct sbuf *cell)
+{
+	if (output->uuids && output->form == OUTPUT_TABLE)
+		uuid.len = uuid_prefix_len(output->uuids, uuid);
+	sbuf_append(cell, uuid);
+}
+
+void output_model(const struct output *output, struct view model, struct sbuf *cell)
+{
+	if (output->form == OUTPUT_TABLE && view_starts_with(model, VIEW("NVIDIA-")))
+		model = view_from_offset(model, VIEW("NVIDIA-").len);
+	sbuf_append(cell, words_known(model));
+}
+
 struct sbuf *output_note(struct output *output)
 {
 	sbuf_clear(&output->line);
@@ -44,6 +60,8 @@ struct sbuf *output_note(struct output *output)
 
 void output_note_end(struct output *output)
 {
+	if (output->line.failure == ERROR_NO_MEMORY)
+		output->notes.failure = ERROR_NO_MEMORY;
 	if (output->line.len == 0 || ++output->n_notes > OUTPUT_NOTES)
 		return;
 	printable_append(&output->notes, sbuf_view(&output->line));

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
+#include "kubectl/text_table.h"
 
 #define OUTPUT_BYTES (256u * LIMIT_MIB)
 #define OUTPUT_NOTES 64u
@@ -30,11 +31,16 @@ enum output_flag {
 	OUTPUT_IF_ALL_NAMESPACES = 1u << 2,
 };
 
+struct uuid_prefix;
+
 struct output {
 	enum output_form form;
 	bool has_headers;
 	bool is_many;
 	bool all_namespaces;
+	bool is_watched; /* rows come later that shall stand below those of `layout` */
+	struct text_table_layout layout;
+	struct uuid_prefix *uuids; /* of all devices; NULL: UUIDs are never shortened; borrowed */
 	int64_t now; /* ms since 1970 */
 	struct sbuf body;
 	struct sbuf notes;
@@ -50,6 +56,10 @@ void output_deinit(struct output *output);
 bool output_is_document(const struct output *output);
 /* The columns that the output has. */
 uint32_t output_flags(const struct output *output);
+/* Appends a UUID to a cell, shortened unless the output is wide. */
+void output_uuid(const struct output *output, struct view uuid, struct sbuf *cell);
+/* Appends a model to a cell, without "NVIDIA-" unless the output is wide; "?" if it is not known. */
+void output_model(const struct output *output, struct view model, struct sbuf *cell);
 /* Begins a note; its text, in which anything may stand, is appended to what is returned. */
 struct sbuf *output_note(struct output *output);
 /* Ends the note begun last: it becomes a line, made printable. An empty one is dropped. */

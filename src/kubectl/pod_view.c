@@ -19,7 +19,7 @@ struct line {
 	const struct assignment *assignment;               /* NULL: not known, but the pod asks for GPUs */
 	const struct assignment_finding *finding; /* without a assignment */
 	const struct pod_card_request *request;
-	int64_t now;
+	const struct output *output;
 };
 
 static const struct attribution_status *status_of(const struct line *line)
@@ -55,7 +55,10 @@ static void write_container(const void *row, struct sbuf *cell)
 static void write_gpu(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->assignment ? line->assignment->device->uuid : UNKNOWN);
+	if (line->assignment)
+		output_uuid(line->output, line->assignment->device->uuid, cell);
+	else
+		sbuf_append(cell, UNKNOWN);
 }
 
 static void write_node(const void *row, struct sbuf *cell)
@@ -74,7 +77,8 @@ static void write_index(const void *row, struct sbuf *cell)
 static void write_model(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->assignment ? words_known(status_of(line)->device.model) : UNKNOWN);
+	output_model(line->output, line->assignment ? status_of(line)->device.model : (struct view){0},
+		     cell);
 }
 
 static void write_mode(const void *row, struct sbuf *cell)
@@ -120,8 +124,6 @@ static void write_shared_with(const void *row, struct sbuf *cell)
 	const struct line *line = row;
 	int64_t n = line->assignment ? shared_with_count(status_of(line), line->assignment->tenant) : -1;
 	words_number(cell, n);
-	if (n >= 0)
-		sbuf_append(cell, n == 1 ? VIEW(" other") : VIEW(" others"));
 }
 
 static void write_health(const void *row, struct sbuf *cell)
@@ -130,7 +132,7 @@ static void write_health(const void *row, struct sbuf *cell)
 	sbuf_append(cell, line->assignment ? words_health(status_of(line)->health.state) : UNKNOWN);
 }
 
-static void write_status(const void *row, struct sbuf *cell)
+static void write_ready(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
 	if (line->assignment)
@@ -158,7 +160,7 @@ static void write_witnesses(const void *row, struct sbuf *cell)
 static void write_since(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	words_age(cell, line->assignment ? line->assignment->tenant->since : 0, line->now);
+	words_age(cell, line->assignment ? line->assignment->tenant->since : 0, line->output->now);
 }
 
 static void write_uid(const void *row, struct sbuf *cell)
@@ -189,21 +191,21 @@ static void write_others(const void *row, struct sbuf *cell)
 }
 
 static const struct text_table_column columns[] = {
-	{"NAMESPACE", OUTPUT_IF_ALL_NAMESPACES, write_namespace},
-	{"POD", OUTPUT_IF_MANY, write_pod},
-	{"CONTAINER", 0, write_container},
+	{"NAMESPACE", OUTPUT_IF_ALL_NAMESPACES, write_namespace, .cut = true},
+	{"POD", OUTPUT_IF_MANY, write_pod, .cut = true},
+	{"CONTAINER", 0, write_container, .cut = true},
 	{"GPU", 0, write_gpu},
-	{"NODE", 0, write_node},
-	{"INDEX", 0, write_index},
-	{"MODEL", 0, write_model},
-	{"MODE", 0, write_mode},
-	{"SLOTS", 0, write_slots},
-	{"PARTITION", 0, write_partition},
-	{"PHASE", 0, write_phase},
-	{"CONFIDENCE", 0, write_confidence},
-	{"SHARED WITH", 0, write_shared_with},
+	{"NODE", 0, write_node, .cut = true},
+	{"INDEX", 0, write_index, .drop = 3},
+	{"MODEL", 0, write_model, .drop = 1},
+	{"MODE", 0, write_mode, .drop = 2},
+	{"SLOTS", 0, write_slots, .drop = 6},
+	{"PARTITION", 0, write_partition, .drop = 5, .cut = true},
+	{"PHASE", 0, write_phase, .drop = 4},
+	{"CONFIDENCE", 0, write_confidence, .drop = 8},
+	{"SHARED", 0, write_shared_with, .drop = 7},
 	{"HEALTH", 0, write_health},
-	{"STATUS", 0, write_status},
+	{"READY", 0, write_ready, .cut = true},
 	{"RESOURCE", OUTPUT_IF_WIDE, write_resource},
 	{"WITNESSES", OUTPUT_IF_WIDE, write_witnesses},
 	{"SINCE", OUTPUT_IF_WIDE, write_since},
@@ -220,7 +222,7 @@ static bool has_unknown_lines(const struct assignment_finding *finding)
 static void add_lines(struct text_table *table, const struct output *output, const struct assignment_set *set)
 {
 	for (size_t i = 0; i < set->n_assignments; i++)
-		text_table_add(table, &(struct line){.assignment = &set->assignments[i], .now = output->now});
+		text_table_add(table, &(struct line){.assignment = &set->assignments[i], .output = output});
 	for (size_t i = 0; i < set->n_findings; i++) {
 		const struct assignment_finding *finding = &set->findings[i];
 		struct array requests = has_unknown_lines(finding) ? finding->card->requests
@@ -230,7 +232,7 @@ static void add_lines(struct text_table *table, const struct output *output, con
 				  &(struct line){.finding = finding,
 						 .request = ARRAY_AT(requests,
 								     struct pod_card_request, j),
-						 .now = output->now});
+						 .output = output});
 	}
 }
 
@@ -288,7 +290,7 @@ void pod_view(struct output *output, const struct assignment_set *set)
 	text_table_init(&table, columns, output_flags(output), OUTPUT_BYTES);
 	add_lines(&table, output, set);
 	if (table.n_rows > 0)
-		text_table_write(&table, output->has_headers, 0, &output->body);
+		text_table_write(&table, output, 0);
 	add_notes(output, set);
 	add_footnotes(output, set);
 }

@@ -19,6 +19,7 @@
 
 #define MAX_ARGUMENTS 32 /* of our own */
 #define NAMESPACE_BYTES 256u
+#define MAX_NAMES_BYTES (UUID_PREFIX_MAX_DEVICES * 100u)
 #define NAMESPACE_FILE "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 #define RESOURCE "gpuattributions.gpuattribution.dev"
 
@@ -181,6 +182,27 @@ static int take_text(void *context, struct view bytes, struct error *err)
 	struct sbuf *text = context;
 	sbuf_append(text, bytes);
 	return sbuf_check(text, "what kubectl printed", err);
+}
+
+int query_uuids(struct query *query, struct uuid_prefix *ret, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	struct line line = {0};
+	struct view rest, name, kind;
+	sbuf_init(&text, MAX_NAMES_BYTES);
+	query->what = "gpuattributions";
+	add(&line, "get");
+	add(&line, RESOURCE);
+	add_option(&line, "-o", "name");
+	if (run(query, &line, take_text, &text, err) != 0)
+		return -1;
+	for (rest = view_trim(sbuf_view(&text)); rest.len > 0;) {
+		view_cut(rest, VIEW("\n"), &name, &rest);
+		view_cut(name, VIEW("/"), &kind, &name);
+		if (uuid_prefix_add(ret, name, err) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 int query_node(struct query *query, const char *name, bool *ret_is_there, struct error *err)

@@ -10,6 +10,7 @@
 
 #include "kubectl/kubectl_error.h"
 #include "kubectl/object_stream.h"
+#include "kubectl/uuid_prefix.h"
 #include "kubectl/invocation.h"
 
 struct query {
@@ -34,6 +35,8 @@ void query_deinit(struct query *query);
 /* All GPUAttributions, by the selectors of the invocation; node: of that node, NULL: of all. */
 MUST_USE int query_devices(struct query *query, const char *node, object_stream_take_fn take,
 			   void *context, struct error *err);
+/* Adds the UUIDs of all GPUAttributions, which are their names. */
+MUST_USE int query_uuids(struct query *query, struct uuid_prefix *ret, struct error *err);
 /* The one of that name, if it is there. */
 MUST_USE int query_device(struct query *query, const char *name, object_stream_take_fn take,
 			  void *context, struct error *err);

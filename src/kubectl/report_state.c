@@ -16,12 +16,29 @@ static bool is_true(const struct condition *condition)
 	return condition && condition->status == CONDITION_TRUE;
 }
 
+static enum report_state_kind kind_of(const struct condition *fresh)
+{
+	if (is_true(fresh))
+		return REPORT_STATE_CURRENT;
+	if (!fresh || fresh->status != CONDITION_FALSE)
+		return REPORT_STATE_PENDING;
+	return view_equal(fresh->reason, VIEW("NoAgent")) ? REPORT_STATE_NO_AGENT
+							  : REPORT_STATE_STALE;
+}
+
+const char *report_state_name(enum report_state_kind kind)
+{
+	static const char *const names[] = {"Current", "Stale", "NoAgent", "Pending"};
+	return names[kind];
+}
+
 struct report_state report_state_of(const struct attribution_status *status)
 {
 	const struct condition *fresh = attribution_find_condition(status, VIEW("ReportFresh"));
 	const struct condition *ready = attribution_find_condition(status, VIEW("Ready"));
 	const struct condition *cause = is_true(fresh) ? ready : fresh;
 	struct report_state state = {
+		.kind = kind_of(fresh),
 		.is_fresh = is_true(fresh),
 		.is_current = is_true(fresh) && is_true(ready),
 	};
@@ -36,12 +53,12 @@ struct report_state report_state_of(const struct attribution_status *status)
 void report_state_write(const struct attribution_status *status, struct sbuf *buf)
 {
 	struct report_state state = report_state_of(status);
-	if (state.is_current) {
-		sbuf_append(buf, VIEW("Current"));
-		return;
-	}
-	sbuf_append(buf, words_known(state.reason));
-	sbuf_append_char(buf, '*');
+	if (state.kind == REPORT_STATE_CURRENT && !state.is_current)
+		sbuf_append(buf, words_known(state.reason));
+	else
+		sbuf_append(buf, view_from(report_state_name(state.kind)));
+	if (!state.is_current)
+		sbuf_append_char(buf, '*');
 }
 
 void report_state_note(const struct attribution *device, int64_t now, struct sbuf *buf)

@@ -28,10 +28,20 @@ static void read_list(const char *path, object_stream_take_fn take, void *contex
 		fail_msg("%s: %s", path, err.text);
 }
 
+static struct uuid_prefix uuids;
+
+struct uuid_prefix *gpu_world_uuids(void)
+{
+	return &uuids;
+}
+
 void gpu_world_devices(struct device_list *list)
 {
 	struct error err;
 	device_list_init(list, NULL, NULL);
+	uuid_prefix_deinit(&uuids);
+	uuid_prefix_init(&uuids);
+	list->known = &uuids;
 	read_list(TESTS_FOLDER "/fake/world/gpus.json", device_list_take, list);
 	assert_int_equal(device_list_sort(list, &err), 0);
 	assert_int_equal(list->n_unreadable, 0);

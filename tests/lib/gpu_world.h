@@ -16,6 +16,8 @@
 
 /* Reads all devices into a list without a filter; ends the test when it cannot. */
 void gpu_world_devices(struct device_list *list);
+/* The UUIDs of the devices that were read last. */
+struct uuid_prefix *gpu_world_uuids(void);
 /* Reads all pods. */
 void gpu_world_pods(struct pod_list *pods);
 /* The only device whose UUID begins with that text. */

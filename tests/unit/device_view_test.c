@@ -13,6 +13,7 @@ static void assert_device(view_fn view, const char *start, const char *screen)
 	CLEANUP(output_deinit) struct output output;
 	gpu_world_devices(&list);
 	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	view(&output, gpu_world_device(&list, start));
 	gpu_world_assert_screen(&output, screen);
 }
@@ -65,6 +66,7 @@ static void utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices(voi
 		CLEANUP(output_deinit) struct output output;
 		struct error err;
 		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
 		device_view(&output, &device);
 		assert_int_equal(output_finish(&output, &err), 0);
 		sbuf_append_char(&output.body, '\0');
@@ -126,6 +128,7 @@ static void what_is_left_out_and_what_is_not_known_is_said_in_each_section(void 
 		const struct attribution device = {.uuid = VIEW("GPU-1"), .status = rows[i].status};
 		CLEANUP(output_deinit) struct output output;
 		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
 		device_view(&output, &device);
 		const char *text = sbuf_text(&output.body);
 		if (!strstr(text, rows[i].there) ||

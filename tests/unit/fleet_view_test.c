@@ -14,6 +14,7 @@ static void assert_view(view_fn view, enum output_form form, bool has_headers, c
 	CLEANUP(output_deinit) struct output output;
 	gpu_world_devices(&list);
 	output_init(&output, form, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	output.has_headers = has_headers;
 	view(&output, list.devices, list.n_devices);
 	gpu_world_assert_screen(&output, screen);
@@ -50,6 +51,7 @@ static void assert_tenants(const struct attribution_status *status, const char *
 	struct attribution device = {.uuid = VIEW("U"), .status = *status};
 	const struct attribution *devices[] = {&device};
 	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	output.has_headers = false;
 	fleet_view(&output, devices, 1);
 	if (!strstr(sbuf_text(&output.body), expected))
@@ -88,6 +90,7 @@ static void json_says_how_many_tenants_are_not_listed(void **state)
 	struct attribution device = {.uuid = VIEW("U"), .status = {.tenants_left_out = 7}};
 	const struct attribution *devices[] = {&device};
 	output_init(&output, OUTPUT_JSON, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	fleet_view_json(&output, devices, 1);
 	assert_non_null(strstr(sbuf_text(&output.body), "\"tenantsLeftOut\": 7"));
 }

@@ -11,6 +11,7 @@ static void assert_node(enum output_form form, bool is_many, size_t n, const cha
 	CLEANUP(output_deinit) struct output output;
 	gpu_world_devices(&list);
 	output_init(&output, form, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	output.is_many = is_many;
 	node_view(&output, list.devices, n ? n : list.n_devices);
 	gpu_world_assert_screen(&output, screen);

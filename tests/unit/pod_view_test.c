@@ -33,6 +33,7 @@ static void assert_pods(const struct question *question, const char *screen)
 	gpu_world_devices(&list);
 	gpu_world_pods(&pods);
 	output_init(&output, question->form, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	assert_int_equal(assignment_init(&set, &pods.arena, 16, &err), 0);
 	set.namespace = view_from(question->namespace);
 	set.is_named = question->names[0];
@@ -126,6 +127,7 @@ static void a_pod_on_no_known_gpu_has_a_line_for_each_request(void **state)
 	struct assignment_set set = {.is_named = true, .findings = &finding, .n_findings = 1};
 	asking.requests = (struct array){(void *)(uintptr_t)&request, 1, true};
 	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	output.has_headers = false;
 	pod_view(&output, &set);
 	const char *body = sbuf_text(&output.body);
@@ -146,6 +148,7 @@ static void a_sharer_on_no_known_gpu_has_a_line_without_a_resource(void **state)
 	struct assignment_set set = {.is_named = true, .findings = &finding, .n_findings = 1};
 	sharing.requests = (struct array){&share, 1, true};
 	output_init(&output, OUTPUT_WIDE, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
 	output.has_headers = false;
 	pod_view(&output, &set);
 	const char *body = sbuf_text(&output.body);
@@ -166,6 +169,7 @@ static void a_selected_pod_that_uses_a_gpu_without_a_slot_is_worth_a_note(void *
 						  .used_device = &device};
 		struct assignment_set set = {.findings = &finding, .n_findings = 1};
 		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
 		pod_view(&output, &set);
 		sbuf_append_char(&output.notes, '\0');
 		assert_string_equal(output.notes.ptr,
@@ -185,6 +189,7 @@ static void json_says_by_what_an_assignment_was_found(void **state)
 		struct assignment assignment = {&device, &tenant, is_by_name};
 		struct assignment_set set = {.assignments = &assignment, .n_assignments = 1};
 		output_init(&output, OUTPUT_JSON, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
 		pod_view_json(&output, &set);
 		assert_non_null(strstr(sbuf_text(&output.body), is_by_name ? "\"matchedBy\": \"Name\""
 									 : "\"matchedBy\": \"UID\""));

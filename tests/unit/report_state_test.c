@@ -33,14 +33,14 @@ static void only_what_is_fresh_and_ready_is_current(void **state)
 	(void)state;
 	static const struct row rows[] = {
 		{CONDITION_TRUE, CONDITION_TRUE, true, true, "Current"},
-		{CONDITION_FALSE, CONDITION_TRUE, false, false, "AgentSilent*"},
-		{CONDITION_UNKNOWN, CONDITION_TRUE, false, false, "AgentSilent*"},
-		{CONDITION_FALSE, CONDITION_FALSE, false, false, "AgentSilent*"},
+		{CONDITION_FALSE, CONDITION_TRUE, false, false, "Stale*"},
+		{CONDITION_UNKNOWN, CONDITION_TRUE, false, false, "Pending*"},
+		{CONDITION_FALSE, CONDITION_FALSE, false, false, "Stale*"},
 		{CONDITION_TRUE, CONDITION_FALSE, true, false, "Unresolved*"},
 		{CONDITION_TRUE, CONDITION_UNKNOWN, true, false, "Unresolved*"},
 		{CONDITION_TRUE, -1, true, false, "?*"},
-		{-1, CONDITION_TRUE, false, false, "?*"},
-		{-1, -1, false, false, "?*"},
+		{-1, CONDITION_TRUE, false, false, "Pending*"},
+		{-1, -1, false, false, "Pending*"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct condition conditions[2];
@@ -53,6 +53,18 @@ static void only_what_is_fresh_and_ready_is_current(void **state)
 		assert_int_equal(found.is_fresh, rows[i].is_fresh);
 		assert_int_equal(found.is_current, rows[i].is_current);
 	}
+}
+
+static void an_agent_that_never_reported_is_told_from_a_silent_one(void **state)
+{
+	(void)state;
+	struct condition conditions[] = {{.type = VIEW("ReportFresh"), .status = CONDITION_FALSE,
+					  .reason = VIEW("NoAgent")}};
+	struct attribution_status status = {.conditions = {conditions, 1, true}};
+	assert_int_equal(report_state_of(&status).kind, REPORT_STATE_NO_AGENT);
+	assert_string_equal(report_state_name(REPORT_STATE_NO_AGENT), "NoAgent");
+	conditions[0].reason = VIEW("AgentSilent");
+	assert_int_equal(report_state_of(&status).kind, REPORT_STATE_STALE);
 }
 
 static void a_note_says_why_and_since_when(void **state)
@@ -82,6 +94,7 @@ static void a_note_says_why_and_since_when(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(only_what_is_fresh_and_ready_is_current),
+	cmocka_unit_test(an_agent_that_never_reported_is_told_from_a_silent_one),
 	cmocka_unit_test(a_note_says_why_and_since_when),
 };
 TEST_MAIN(tests)
