@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
 	{"selector", OPTION_TEXT, AT(selector), .letter = 'l', .scopes = IN(FLEET) | IN(POD),
 	 .help = "Devices with these labels only; with pod: the pods with these labels."},
 	{"watch", OPTION_BOOL, AT(watch), .letter = 'w', .scopes = IN(FLEET) | IN(POD) | IN(NODE),
-	 .help = NULL},
+	 .help = NULL}, /* refused by check() with what to use instead */
 	PASSED("as", TEXT, 0),
 	PASSED("as-group", TEXT, 0),
 	PASSED("as-uid", TEXT, 0),

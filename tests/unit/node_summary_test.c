@@ -58,11 +58,19 @@ static void eight_hundred_devices_are_a_line_for_each_of_a_hundred_nodes(void **
 		assert_true(strcspn(line, "\n") <= 120);
 	assert_int_equal(n_lines, 1 + NODES + 1);
 	assert_line(text,
-		    "NODE                                    GPUS   HELD   FREE SLOTS   TENANTS   SICK   DRIFTED   SILENT\n"
-		    "gpu-node-000.europe-west4.example.com   8      2      12           3         0      0         0\n");
-	assert_line(text, "gpu-node-001.europe-west4.example.com   8      2      12           3         2      1         0\n");
-	assert_line(text, "gpu-node-002.europe-west4.example.com   8      2      12           3         0      0         8\n");
-	assert_line(text, "\n(all)                                   800    200    1200         300       2      1         8\n");
+		    "NODE                                    "
+		    "GPUS   HELD   FREE SLOTS   TENANTS   SICK   DRIFTED   SILENT\n"
+		    "gpu-node-000.europe-west4.example.com "
+		    "  8      2      12           3         0      0         0\n");
+	assert_line(text,
+		    "gpu-node-001.europe-west4.example.com "
+		    "  8      2      12           3         2      1         0\n");
+	assert_line(text,
+		    "gpu-node-002.europe-west4.example.com "
+		    "  8      2      12           3         0      0         8\n");
+	assert_line(text,
+		    "\n(all)                                 "
+		    "  800    200    1200         300       2      1         8\n");
 	assert_string_equal(sbuf_text(&output.notes),
 			    "800 devices are summed up by node; to see them: kubectl gpus node NAME, or "
 			    "kubectl gpus -o wide\n");
@@ -84,8 +92,12 @@ static void what_is_not_known_is_not_counted_as_none(void **state)
 	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
 	node_summary(&output, pointers, 16);
 	const char *text = sbuf_text(&output.body);
-	assert_line(text, "gpu-node-000.europe-west4.example.com   8      ?      12+?         ?         ?      ?         2\n");
-	assert_line(text, "gpu-node-001.europe-west4.example.com   8      2      12           3         ?      0         0\n");
+	assert_line(text,
+		    "gpu-node-000.europe-west4.example.com "
+		    "  8      ?      12+?         ?         ?      ?         2\n");
+	assert_line(text,
+		    "gpu-node-001.europe-west4.example.com "
+		    "  8      2      12           3         ?      0         0\n");
 }
 
 static const struct CMUnitTest tests[] = {

@@ -30,7 +30,8 @@ static void objects_and_arrays_are_blocks(void **state)
 static void a_text_stays_a_text(void **state)
 {
 	(void)state;
-	assert_yaml("[\"GPU-1\",\"ml/a.b_c\",\"\",\"1\",\"1e3\",\"true\",\"No\",\"null\",\"-x\",\"a: b\",\"0x1f\",\"two words\",\"end \"]",
+	assert_yaml("[\"GPU-1\",\"ml/a.b_c\",\"\",\"1\",\"1e3\",\"true\",\"No\",\"null\","
+		    "\"-x\",\"a: b\",\"0x1f\",\"two words\",\"end \"]",
 		    "- GPU-1\n- ml/a.b_c\n- \"\"\n- \"1\"\n- \"1e3\"\n- \"true\"\n- \"No\"\n- \"null\"\n"
 		    "- \"-x\"\n- \"a: b\"\n- \"0x1f\"\n- two words\n- \"end \"\n");
 }
