@@ -20,6 +20,7 @@ const struct option_program settings_program = {
 	.version = GPU_ATTRIBUTION_VERSION,
 	.rows = rows,
 	.n_rows = ARRAY_SIZE(rows),
+	.environment = "GPU_ATTRIBUTION_",
 };
 
 static const struct {

@@ -44,7 +44,7 @@ LIBRARIES = {
     "OpenSSL": ("openssl/", {"io/tls.c", "io/tls_session.c"}),
     "libevent": ("event", {"io/loop.c", "io/fetch.c"}),
     "liburcu": ("urcu", {"base/handoff.h"}),
-    "libyaml": ("yaml.h", {"kube/kubeconfig.c", "kube/kubeconfig_yaml.c"}),
+    "libyaml": ("yaml.h", {"kube/kubeconfig.c", "kube/kubeconfig_yaml.c", "kubectl/yaml_output.c"}),
     "dlopen": ("dlfcn.h", {"agent/nvml_library.c"}),
 }
 # Folders of the C library and the kernel; any other folder in <...> is an unknown library.

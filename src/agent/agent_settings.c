@@ -19,6 +19,7 @@ const struct option_program agent_settings_program = {
 	.version = GPU_ATTRIBUTION_VERSION,
 	.rows = rows,
 	.n_rows = ARRAY_SIZE(rows),
+	.environment = "GPU_ATTRIBUTION_",
 };
 
 /* The name that manifests usually give to spec.nodeName. */

@@ -3,6 +3,7 @@
 /*
  * Defaults are parsed by the same functions as what is typed, so a default that would be refused
  * is found by the first run. The environment is read before the command line, which so overrides.
+ * --help and --version are rows like any other, so they are found, listed and suggested like others.
  */
 
 #include "base/option.h"
@@ -11,8 +12,34 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENVIRONMENT_PREFIX "GPU_ATTRIBUTION_"
 #define NAME_MAX_BYTES 64
+#define MAX_ROWS 100
+
+static const struct option_row built_in[] = {
+	{"help", OPTION_BOOL, .help = "Shows this.", .letter = 'h'},
+	{"version", OPTION_BOOL, .help = "Shows the version."},
+};
+
+/* By option_type: the value in --help, and what an error says that it should be. */
+static const struct {
+	const char *placeholder, *expected;
+} types[] = {
+	[OPTION_TEXT] = {"=TEXT", "a text"},
+	[OPTION_PATH] = {"=PATH", "an absolute path"},
+	[OPTION_INT] = {"=NUMBER", "a whole number"},
+	[OPTION_BOOL] = {"", "true or false"},
+	[OPTION_DURATION] = {"=DURATION", "a duration such as 500ms, 10s or 1h30m"},
+	[OPTION_BYTES] = {"=SIZE", "a size such as 4096, 64KiB or 16MiB"},
+	[OPTION_CHOICE] = {"=WORD", "a word"},
+};
+
+struct parser {
+	const struct option_program *program;
+	char *const *at; /* the argument being read */
+	void *settings;
+	enum option_outcome outcome;
+	struct error *err;
+};
 
 struct suffix {
 	const char *text;
@@ -91,25 +118,6 @@ static bool parse_number(const struct option_row *row, struct view text, int64_t
 	}
 }
 
-static const char *expected(enum option_type type)
-{
-	switch (type) {
-	case OPTION_TEXT:
-		return "a text";
-	case OPTION_PATH:
-		return "an absolute path";
-	case OPTION_INT:
-		return "a whole number";
-	case OPTION_BOOL:
-		return "true or false";
-	case OPTION_DURATION:
-		return "a duration such as 500ms, 10s or 1h30m";
-	case OPTION_BYTES:
-		return "a size such as 4096, 64KiB or 16MiB";
-	}
-	return "";
-}
-
 static bool in_bounds(const struct option_row *row, int64_t value)
 {
 	if (row->low == 0 && row->high == 0)
@@ -156,15 +164,40 @@ static int out_of_bounds(const struct option_row *row, const char *origin, struc
 			 VIEW_ARG(sbuf_view(&low)), VIEW_ARG(sbuf_view(&high)));
 }
 
+static void write_choices(const struct option_row *row, struct sbuf *buf)
+{
+	for (size_t i = 0; row->choices[i]; i++)
+		sbuf_printf(buf, "%s%s", i > 0 ? ", " : "", row->choices[i]);
+}
+
+static int store_choice(const struct option_row *row, const char *text, const char *origin,
+			int *place, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf words;
+	sbuf_init(&words, 120);
+	for (int i = 0; row->choices[i]; i++) {
+		if (strcmp(row->choices[i], text) == 0) {
+			*place = i;
+			return 0;
+		}
+	}
+	write_choices(row, &words);
+	return error_set(err, ERROR_REJECTED, 0, "%s: \"%.40s\" is none of %.*s", origin, text,
+			 VIEW_ARG(sbuf_view(&words)));
+}
+
 /* Stores a value as it was typed; origin is the flag or variable, for the error. */
 static int store(const struct option_row *row, const char *text, const char *origin,
 		 void *settings, struct error *err)
 {
 	void *place = (char *)settings + row->offset;
-	struct view typed = view_from(text);
 	int64_t number;
 	bool ok = true;
+	if (row->take)
+		return row->take(settings, row, text, err);
 	switch (row->type) {
+	case OPTION_CHOICE:
+		return store_choice(row, text, origin, place, err);
 	case OPTION_PATH:
 		ok = text[0] == '\0' || text[0] == '/';
 		/* fall through */
@@ -173,38 +206,37 @@ static int store(const struct option_row *row, const char *text, const char *ori
 			*(const char **)place = text;
 		break;
 	case OPTION_BOOL:
-		ok = parse_bool(typed, place);
+		ok = parse_bool(view_from(text), place);
 		break;
 	case OPTION_INT:
 	case OPTION_DURATION:
 	case OPTION_BYTES:
-		ok = parse_number(row, typed, &number);
+		ok = parse_number(row, view_from(text), &number);
 		if (ok && !in_bounds(row, number))
 			return out_of_bounds(row, origin, err);
 		if (ok)
 			*(int64_t *)place = number;
 		break;
 	}
-	if (!ok)
-		return error_set(err, ERROR_REJECTED, 0, "%s: \"%.40s\" is not %s", origin, text,
-				 expected(row->type));
-	return 0;
+	return ok ? 0 : error_set(err, ERROR_REJECTED, 0, "%s: \"%.40s\" is not %s", origin, text,
+				  types[row->type].expected);
 }
 
 static int store_defaults(const struct option_program *program, void *settings, struct error *err)
 {
 	for (size_t i = 0; i < program->n_rows; i++) {
 		const struct option_row *row = &program->rows[i];
-		if (store(row, row->text, row->name, settings, err) != 0)
+		if (row->text && store(row, row->text, row->name, settings, err) != 0)
 			return error_wrap(err, "default");
 	}
 	return 0;
 }
 
 /* The name of an option in the environment. */
-static void variable_name(const struct option_row *row, char to[static NAME_MAX_BYTES])
+static void variable_name(const struct option_program *program, const struct option_row *row,
+			  char to[static NAME_MAX_BYTES])
 {
-	int len = snprintf(to, NAME_MAX_BYTES, ENVIRONMENT_PREFIX "%s", row->name);
+	int len = snprintf(to, NAME_MAX_BYTES, "%s%s", program->environment, row->name);
 	assert(len > 0 && len < NAME_MAX_BYTES);
 	for (char *c = to; *c; c++) {
 		if (*c == '-')
@@ -228,9 +260,9 @@ static const char *find_variable(char *const *environment, const char *name)
 static int store_environment(const struct option_program *program, char *const *environment,
 			     void *settings, struct error *err)
 {
-	for (size_t i = 0; i < program->n_rows; i++) {
+	for (size_t i = 0; program->environment && i < program->n_rows; i++) {
 		char name[NAME_MAX_BYTES];
-		variable_name(&program->rows[i], name);
+		variable_name(program, &program->rows[i], name);
 		const char *text = find_variable(environment, name);
 		if (text && store(&program->rows[i], text, name, settings, err) != 0)
 			return -1;
@@ -262,132 +294,187 @@ static size_t distance(struct view a, struct view b)
 	return row[b.len];
 }
 
-static int unknown_flag(const struct option_program *program, struct view name, struct error *err)
+const char *option_nearest(struct view word, const char *const *words)
 {
-	const char *nearest = "help";
-	size_t best = distance(name, VIEW("help"));
-	for (size_t i = 0; i < program->n_rows; i++) {
-		size_t d = distance(name, view_from(program->rows[i].name));
-		if (d < best) {
+	const char *nearest = NULL;
+	size_t best = (word.len + 1) / 3; /* with more differences nobody can have meant it */
+	for (; *words; words++) {
+		size_t d = distance(word, view_from(*words));
+		if (d < best + !nearest) {
 			best = d;
-			nearest = program->rows[i].name;
+			nearest = *words;
 		}
 	}
-	struct view shown = name.len < 40 ? name : (struct view){name.ptr, 40};
-	return error_set(err, ERROR_REJECTED, 0, "unknown flag --%.*s, did you mean --%s?",
-			 VIEW_ARG(shown), nearest);
+	return nearest;
 }
 
-static const struct option_row *find_row(const struct option_program *program, struct view name)
+/* The rows of the program, then those that are built in; NULL behind the last. */
+static const struct option_row *row_at(const struct option_program *program, size_t i)
 {
-	for (size_t i = 0; i < program->n_rows; i++) {
-		if (view_equal(name, view_from(program->rows[i].name)))
-			return &program->rows[i];
+	if (i < program->n_rows)
+		return &program->rows[i];
+	i -= program->n_rows;
+	return i < ARRAY_SIZE(built_in) ? &built_in[i] : NULL;
+}
+
+static const struct option_row *find_row(const struct option_program *program, struct view name,
+					 char letter)
+{
+	const struct option_row *row;
+	for (size_t i = 0; (row = row_at(program, i)); i++) {
+		if (letter ? row->letter == letter : view_equal(name, view_from(row->name)))
+			break;
 	}
-	return NULL;
+	return row;
 }
 
-/* The flag at *argv, and its value: behind '=', the next argument, or "true". */
-static int store_flag(const struct option_program *program, char *const **argv, void *settings,
-		      struct error *err)
+static int unknown_flag(struct parser *parser)
 {
-	const char *argument = **argv;
+	const char *names[MAX_ROWS + 1] = {NULL}, *dashes = (*parser->at)[1] == '-' ? "--" : "-";
+	const struct option_row *row;
 	struct view name, value;
-	bool has_value = view_cut(view_from(argument + (argument[1] == '-' ? 2 : 1)), VIEW("="),
-				  &name, &value);
-	const struct option_row *row = find_row(program, name);
-	if (!row)
-		return unknown_flag(program, name, err);
-	/* What is behind '=' reaches to the end of the argument and so is a C string. */
-	const char *text = has_value ? value.ptr : "true";
-	if (has_value && value.len == 0)
-		text = "";
-	if (!has_value && row->type != OPTION_BOOL) {
-		text = (*argv)[1];
-		if (!text)
-			return error_set(err, ERROR_REJECTED, 0, "--%s: a value is missing", row->name);
-		(*argv)++;
-	}
-	char origin[NAME_MAX_BYTES + 2];
-	snprintf(origin, sizeof(origin), "--%s", row->name);
-	return store(row, text, origin, settings, err);
+	for (size_t i = 0; i < MAX_ROWS && (row = row_at(parser->program, i)); i++)
+		names[i] = row->name;
+	view_cut(view_from(*parser->at + strlen(dashes)), VIEW("="), &name, &value);
+	const char *nearest = option_nearest(name, names);
+	name.len = name.len < 40 ? name.len : 40;
+	return error_set(parser->err, ERROR_REJECTED, 0, "unknown flag %s%.*s%s%s%s", dashes,
+			 VIEW_ARG(name), nearest ? ", did you mean --" : "; --help lists all",
+			 nearest ? nearest : "", nearest ? "?" : "");
 }
 
-static bool is_flag(const char *argument, const char *name)
+/* attached: the value in the same argument; NULL: it is the next one, or "true" for a bool. */
+static int take_flag(struct parser *parser, const struct option_row *row, const char *attached)
 {
-	return argument[0] == '-' && strcmp(argument + (argument[1] == '-' ? 2 : 1), name) == 0;
+	char origin[NAME_MAX_BYTES + 2];
+	const char *text = attached ? attached : "true";
+	if (row == &built_in[0] || row == &built_in[1]) {
+		parser->outcome = row == built_in ? OPTION_HELP : OPTION_VERSION;
+		return 0;
+	}
+	snprintf(origin, sizeof(origin), "--%s", row->name);
+	if (!attached && row->type != OPTION_BOOL) {
+		text = parser->at[1];
+		if (!text)
+			return error_set(parser->err, ERROR_REJECTED, 0, "%s: a value is missing",
+					 origin);
+		parser->at++;
+	}
+	return store(row, text, origin, parser->settings, parser->err);
+}
+
+/* "--name", "--name=value". */
+static int take_long(struct parser *parser)
+{
+	struct view name, value;
+	bool has_value = view_cut(view_from(*parser->at + 2), VIEW("="), &name, &value);
+	const struct option_row *row = find_row(parser->program, name, 0);
+	/* What is behind '=' reaches to the end of the argument and so is a C string. */
+	const char *text = value.len > 0 ? value.ptr : "";
+	return row ? take_flag(parser, row, has_value ? text : NULL) : unknown_flag(parser);
+}
+
+/* "-A", "-A=false", "-n NAME", "-nNAME", "-n=NAME", "-Ao wide". */
+static int take_letters(struct parser *parser)
+{
+	for (const char *at = *parser->at + 1; *at; at++) {
+		const struct option_row *row = find_row(parser->program, (struct view){0}, *at);
+		if (!row)
+			return unknown_flag(parser);
+		bool has_value = at[1] == '=' || (at[1] && row->type != OPTION_BOOL);
+		const char *value = at + 1 + (at[1] == '=');
+		if (take_flag(parser, row, has_value ? value : NULL) != 0)
+			return -1;
+		if (has_value || row->type != OPTION_BOOL)
+			return 0;
+	}
+	return 0;
+}
+
+static int take_word(struct parser *parser)
+{
+	if (parser->program->take_word)
+		return parser->program->take_word(parser->settings, *parser->at, parser->err);
+	return error_set(parser->err, ERROR_REJECTED, 0, "\"%.40s\" is not a flag", *parser->at);
+}
+
+static int take_arguments(struct parser *parser)
+{
+	bool is_rest = false; /* behind "--" */
+	for (; *parser->at; parser->at++) {
+		const char *argument = *parser->at;
+		int result = 0;
+		if (is_rest || argument[0] != '-' || argument[1] == '\0')
+			result = take_word(parser);
+		else if (parser->program->take_word && strcmp(argument, "--") == 0)
+			is_rest = true;
+		else
+			result = argument[1] == '-' ? take_long(parser) : take_letters(parser);
+		if (result != 0 && parser->outcome == OPTION_RUN)
+			return -1;
+	}
+	return 0;
 }
 
 int option_parse(const struct option_program *program, char *const *argv,
 		 char *const *environment, void *settings, enum option_outcome *ret_outcome,
 		 struct error *err)
 {
+	struct parser parser = {program, argv + (*argv != NULL), settings, OPTION_RUN, err};
 	if (store_defaults(program, settings, err) != 0 ||
-	    store_environment(program, environment, settings, err) != 0)
+	    store_environment(program, environment, settings, err) != 0 ||
+	    take_arguments(&parser) != 0)
 		return -1;
-	for (argv += *argv != NULL; *argv; argv++) {
-		bool help = is_flag(*argv, "help") || is_flag(*argv, "h");
-		if (help || is_flag(*argv, "version")) {
-			*ret_outcome = help ? OPTION_HELP : OPTION_VERSION;
-			return 0;
-		}
-		if ((*argv)[0] != '-' || (*argv)[1] == '\0' || strcmp(*argv, "--") == 0)
-			return error_set(err, ERROR_REJECTED, 0, "\"%.40s\" is not a flag", *argv);
-		if (store_flag(program, &argv, settings, err) != 0)
-			return -1;
-	}
-	*ret_outcome = OPTION_RUN;
+	*ret_outcome = parser.outcome;
 	return 0;
 }
 
-static const char *placeholder(enum option_type type)
+/* The default, the bounds and the variable, as far as there are any. */
+static void write_details(const struct option_program *program, const struct option_row *row,
+			  struct sbuf *buf)
 {
-	switch (type) {
-	case OPTION_TEXT:
-		return "TEXT";
-	case OPTION_PATH:
-		return "PATH";
-	case OPTION_INT:
-		return "NUMBER";
-	case OPTION_BOOL:
-		return "";
-	case OPTION_DURATION:
-		return "DURATION";
-	case OPTION_BYTES:
-		return "SIZE";
+	char variable[NAME_MAX_BYTES];
+	if (row->choices) {
+		sbuf_append(buf, VIEW("      One of "));
+		write_choices(row, buf);
+		sbuf_append_char(buf, '\n');
 	}
-	return "";
-}
-
-static void write_bounds(struct sbuf *buf, const struct option_row *row)
-{
-	if (row->low == 0 && row->high == 0)
+	if (!row->text)
 		return;
-	sbuf_append(buf, VIEW(", from "));
-	write_quantity(buf, row->type, row->low);
-	sbuf_append(buf, VIEW(" to "));
-	write_quantity(buf, row->type, row->high);
+	sbuf_printf(buf, "      %s%s", row->text[0] ? "Default " : "No default", row->text);
+	if (row->low != 0 || row->high != 0) {
+		sbuf_append(buf, VIEW(", from "));
+		write_quantity(buf, row->type, row->low);
+		sbuf_append(buf, VIEW(" to "));
+		write_quantity(buf, row->type, row->high);
+	}
+	if (program->environment) {
+		variable_name(program, row, variable);
+		sbuf_printf(buf, "; environment %s", variable);
+	}
+	sbuf_append_char(buf, '\n');
 }
 
 void option_render_help(const struct option_program *program, struct sbuf *buf)
 {
-	sbuf_printf(buf, "%s %s\n%s\n\nUsage: %s [flags]\n\n", program->name, program->version,
-		    program->purpose, program->name);
-	for (size_t i = 0; i < program->n_rows; i++) {
-		const struct option_row *row = &program->rows[i];
-		char variable[NAME_MAX_BYTES];
-		variable_name(row, variable);
-		sbuf_printf(buf, "  --%s", row->name);
-		if (row->type != OPTION_BOOL)
-			sbuf_printf(buf, "=%s", placeholder(row->type));
-		sbuf_printf(buf, "\n      %s\n      ", row->help);
-		if (row->text[0])
-			sbuf_printf(buf, "Default %s", row->text);
-		else
-			sbuf_append(buf, VIEW("No default"));
-		write_bounds(buf, row);
-		sbuf_printf(buf, "; environment %s\n", variable);
+	const struct option_row *row;
+	sbuf_printf(buf, "%s %s\n%s\n\nUsage: ", program->name, program->version,
+		    program->purpose);
+	if (program->usage)
+		sbuf_append(buf, view_from(program->usage));
+	else
+		sbuf_printf(buf, "%s [flags]\n", program->name);
+	sbuf_append_char(buf, '\n');
+	for (size_t i = 0; (row = row_at(program, i)); i++) {
+		if (!row->help || (row->scopes && !(row->scopes & program->scope)))
+			continue;
+		sbuf_append(buf, VIEW("  "));
+		if (row->letter)
+			sbuf_printf(buf, "-%c, ", row->letter);
+		sbuf_printf(buf, "--%s%s\n      %s\n", row->name, types[row->type].placeholder,
+			    row->help);
+		write_details(program, row, buf);
 	}
-	sbuf_append(buf, VIEW("  --help\n      Shows this.\n"
-			      "  --version\n      Shows the version.\n"));
+	if (program->more)
+		sbuf_printf(buf, "\n%s", program->more);
 }

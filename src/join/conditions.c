@@ -79,6 +79,8 @@ static int complain(const struct complaint *complaints, struct arena *arena, str
 		sbuf_printf(&text, "%s%s: %.*s", before, c->name, VIEW_ARG(why));
 		before = "; ";
 	}
+	if (sbuf_check(&text, "message", err) < 0)
+		return -1;
 	if (text.len == 0)
 		return 0;
 	sbuf_append_char(&text, ')');

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/sbuf.h"
-#include "kubectl/complaint.h"
+#include "kubectl/kubectl_error.h"
 
 #define PIECE 65536u
 #define FORWARD_CAP (2u * PIECE)
@@ -23,7 +23,7 @@ struct run {
 	int err;
 	child_take_fn take;
 	void *context;
-	struct complaint *complaint;
+	struct kubectl_error *said;
 	struct sbuf piece;
 	struct sbuf forward;
 };
@@ -35,7 +35,7 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-static int spawn(const char *const *argv, const int out[2], const int complaint[2], pid_t *ret_pid)
+static int spawn(const char *const *argv, const int out[2], const int said[2], pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	int failed = posix_spawn_file_actions_init(&actions);
@@ -43,7 +43,7 @@ static int spawn(const char *const *argv, const int out[2], const int complaint[
 		return failed;
 	failed = posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
 	if (!failed)
-		failed = posix_spawn_file_actions_adddup2(&actions, complaint[1], STDERR_FILENO);
+		failed = posix_spawn_file_actions_adddup2(&actions, said[1], STDERR_FILENO);
 	if (!failed)
 		failed = posix_spawnp(ret_pid, argv[0], &actions, NULL, (char *const *)argv,
 				      environ);
@@ -53,18 +53,18 @@ static int spawn(const char *const *argv, const int out[2], const int complaint[
 
 static int start(struct run *run, const char *const *argv, struct error *err)
 {
-	int out[2], complaint[2];
+	int out[2], said[2];
 	if (pipe2(out, O_CLOEXEC) != 0)
 		return error_set(err, ERROR_RETRY, errno, "pipe");
 	run->out = out[0];
-	if (pipe2(complaint, O_CLOEXEC) != 0) {
+	if (pipe2(said, O_CLOEXEC) != 0) {
 		close(out[1]);
 		return error_set(err, ERROR_RETRY, errno, "pipe");
 	}
-	run->err = complaint[0];
-	int failed = spawn(argv, out, complaint, &run->pid);
+	run->err = said[0];
+	int failed = spawn(argv, out, said, &run->pid);
 	close(out[1]);
-	close(complaint[1]);
+	close(said[1]);
 	if (failed == 0)
 		return 0;
 	return error_set(err, failed == ENOENT || failed == EACCES ? ERROR_NOT_FOUND : ERROR_RETRY,
@@ -115,9 +115,9 @@ static int pump_err(struct run *run, struct error *err)
 {
 	if (read_piece(run, &run->err, err) != 0)
 		return -1;
-	complaint_feed(run->complaint, sbuf_view(&run->piece), &run->forward);
+	kubectl_error_feed(run->said, sbuf_view(&run->piece), &run->forward);
 	if (run->err < 0)
-		complaint_finish(run->complaint, &run->forward);
+		kubectl_error_finish(run->said, &run->forward);
 	forward(run);
 	return 0;
 }
@@ -165,10 +165,10 @@ static int finish(struct run *run, int *ret_status, struct error *err)
 }
 
 int child_run(const char *const *argv, child_take_fn take, void *context,
-	      struct complaint *complaint, int *ret_status, struct error *err)
+	      struct kubectl_error *said, int *ret_status, struct error *err)
 {
 	struct run run = {.out = -1, .err = -1, .take = take, .context = context,
-			  .complaint = complaint};
+			  .said = said};
 	sbuf_init(&run.piece, PIECE);
 	sbuf_init(&run.forward, FORWARD_CAP);
 	int result = start(&run, argv, err);

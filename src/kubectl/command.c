@@ -9,74 +9,95 @@
 
 #include <string.h>
 
-#include "kubectl/catalogue.h"
+#include "kubectl/device_list.h"
 #include "kubectl/device_view.h"
 #include "kubectl/fleet_view.h"
+#include "kubectl/node_summary.h"
 #include "kubectl/node_view.h"
-#include "kubectl/page.h"
+#include "kubectl/output.h"
 #include "kubectl/pod_view.h"
 #include "kubectl/query.h"
-#include "kubectl/roll.h"
-#include "kubectl/search.h"
+#include "kubectl/pod_list.h"
+#include "kubectl/uuid_prefix.h"
 
 #define MAX_LISTED 8 /* devices that a too short UUID fits */
 
 struct command {
 	const struct invocation *invocation;
-	struct page *page;
+	struct output *output;
 	struct query query;
-	struct catalogue catalogue;
+	struct device_list list;
+	struct uuid_prefix uuids; /* of all devices, if the output shortens them */
 };
 
 /* The query failed: says why. */
 static enum command_status failed(struct command *command, const struct error *err)
 {
-	query_explain(&command->query, err, &command->page->notes);
+	query_explain(&command->query, err, &command->output->notes);
 	return COMMAND_FAILED;
 }
 
 /* What was taken is complete: sorts it. */
 static int settle(struct command *command, struct error *err)
 {
-	const struct catalogue *catalogue = &command->catalogue;
-	if (catalogue->n_unreadable > 0)
-		page_printf(command->page,
+	const struct device_list *list = &command->list;
+	if (list->n_unreadable > 0)
+		output_printf(command->output,
 			    "%zu GPUAttributions cannot be read by this version and are missing "
 			    "here; the first: %s",
-			    catalogue->n_unreadable, catalogue->unreadable.text);
-	return catalogue_sort(&command->catalogue, err);
+			    list->n_unreadable, list->unreadable.text);
+	return device_list_sort(&command->list, err);
 }
 
 /* The status, less certain where something was unreadable. */
 static enum command_status conclude(const struct command *command, enum command_status status)
 {
-	return command->catalogue.n_unreadable > 0 ? COMMAND_FAILED : status;
+	return command->list.n_unreadable > 0 ? COMMAND_FAILED : status;
+}
+
+/* Begins the list; context is that of `want`. */
+static void begin_list(struct command *command, device_list_want_fn want, const void *context)
+{
+	device_list_init(&command->list, want, context);
+	command->list.known = &command->uuids;
+}
+
+/* A prefix must be unique among all devices, also if some of them only were asked for. */
+static int take_all_uuids(struct command *command, struct error *err)
+{
+	const struct invocation *invocation = command->invocation;
+	bool is_narrowed = invocation->selector || invocation->field_selector;
+	if (!is_narrowed || command->output->form != OUTPUT_TABLE)
+		return 0;
+	return query_uuids(&command->query, &command->uuids, err);
 }
 
 static void show_devices(struct command *command)
 {
-	const struct catalogue *catalogue = &command->catalogue;
-	struct page *page = command->page;
-	if (page->form == PAGE_JSON)
-		fleet_view_json(page, catalogue->devices, catalogue->n_devices);
-	else if (page->form == PAGE_NAME)
-		fleet_view_names(page, catalogue->devices, catalogue->n_devices);
-	else if (command->invocation->verb == INVOCATION_NODE && catalogue->n_devices > 0)
-		node_view(page, catalogue->devices, catalogue->n_devices);
-	else if (catalogue->n_devices > 0)
-		fleet_view(page, catalogue->devices, catalogue->n_devices);
+	const struct device_list *list = &command->list;
+	struct output *output = command->output;
+	if (output_is_document(output))
+		fleet_view_json(output, list->devices, list->n_devices);
+	else if (output->form == OUTPUT_NAME)
+		fleet_view_names(output, list->devices, list->n_devices);
+	else if (command->invocation->verb == INVOCATION_NODE && list->n_devices > 0)
+		node_view(output, list->devices, list->n_devices);
+	else if (list->n_devices > NODE_SUMMARY_ABOVE && output->form == OUTPUT_TABLE)
+		node_summary(output, list->devices, list->n_devices);
+	else if (list->n_devices > 0)
+		fleet_view(output, list->devices, list->n_devices);
 }
 
 static enum command_status run_fleet(struct command *command)
 {
 	struct error err;
-	catalogue_init(&command->catalogue, NULL, NULL);
-	if (query_devices(&command->query, NULL, catalogue_take, &command->catalogue, &err) != 0 ||
-	    settle(command, &err) != 0)
+	begin_list(command, NULL, NULL);
+	if (query_devices(&command->query, NULL, device_list_take, &command->list, &err) != 0 ||
+	    take_all_uuids(command, &err) != 0 || settle(command, &err) != 0)
 		return failed(command, &err);
 	show_devices(command);
-	if (command->catalogue.n_devices == 0 && command->invocation->n_names == 0)
-		page_printf(command->page, "No GPUs found");
+	if (command->list.n_devices == 0 && command->invocation->n_names == 0)
+		output_printf(command->output, "No GPUs found");
 	return conclude(command, COMMAND_FOUND);
 }
 
@@ -92,10 +113,10 @@ static bool is_of_named_node(const void *context, const struct attribution *obje
 	return invocation->n_names == 0;
 }
 
-static bool has_devices(const struct catalogue *catalogue, const char *node)
+static bool has_devices(const struct device_list *list, const char *node)
 {
-	for (size_t i = 0; i < catalogue->n_devices; i++) {
-		if (view_equal(catalogue->devices[i]->status.node_name, view_from(node)))
+	for (size_t i = 0; i < list->n_devices; i++) {
+		if (view_equal(list->devices[i]->status.node_name, view_from(node)))
 			return true;
 	}
 	return false;
@@ -107,13 +128,13 @@ static void explain_node(struct command *command, const char *node)
 	struct error err;
 	bool is_there;
 	if (query_node(&command->query, node, &is_there, &err) != 0)
-		page_printf(command->page,
+		output_printf(command->output,
 			    "node/%s: no GPU of it is known, and nodes may not be read: whether "
 			    "there is one is not known", node);
 	else if (!is_there)
-		page_printf(command->page, "node/%s: not found", node);
+		output_printf(command->output, "node/%s: not found", node);
 	else
-		page_printf(command->page,
+		output_printf(command->output,
 			    "node/%s: no GPU of it is known: it has none, or no agent has reported "
 			    "any (kubectl get pods -A -o wide "
 			    "-l app.kubernetes.io/name=gpu-attribution-agent)", node);
@@ -122,23 +143,25 @@ static void explain_node(struct command *command, const char *node)
 static enum command_status run_node(struct command *command)
 {
 	const struct invocation *invocation = command->invocation;
-	const char *only = invocation->n_names == 1 ? invocation->names[0] : NULL;
+	bool needs_all = command->output->form == OUTPUT_TABLE; /* to shorten UUIDs */
+	const char *only =
+		invocation->n_names == 1 && !needs_all ? invocation->names[0] : NULL;
 	enum command_status status = COMMAND_FOUND;
 	struct error err;
-	command->page->is_many = !only;
-	catalogue_init(&command->catalogue, is_of_named_node, invocation);
-	if (query_devices(&command->query, only, catalogue_take, &command->catalogue, &err) != 0 ||
+	command->output->is_many = invocation->n_names != 1;
+	begin_list(command, is_of_named_node, invocation);
+	if (query_devices(&command->query, only, device_list_take, &command->list, &err) != 0 ||
 	    settle(command, &err) != 0)
 		return failed(command, &err);
 	show_devices(command);
 	for (size_t i = 0; i < invocation->n_names; i++) {
-		if (has_devices(&command->catalogue, invocation->names[i]))
+		if (has_devices(&command->list, invocation->names[i]))
 			continue;
 		explain_node(command, invocation->names[i]);
 		status = COMMAND_NOT_FOUND;
 	}
-	if (invocation->n_names == 0 && command->catalogue.n_devices == 0)
-		page_printf(command->page, "No GPUs found");
+	if (invocation->n_names == 0 && command->list.n_devices == 0)
+		output_printf(command->output, "No GPUs found");
 	return conclude(command, status);
 }
 
@@ -146,53 +169,53 @@ static enum command_status run_node(struct command *command)
 
 static bool is_searched(const void *context, const struct attribution *object)
 {
-	return search_fits(*(const struct view *)context, object);
+	return uuid_prefix_fits(*(const struct view *)context, object);
 }
 
 static void list_candidates(struct command *command, struct view searched)
 {
-	const struct catalogue *catalogue = &command->catalogue;
-	page_printf(command->page, "\"%.*s\" fits %zu GPUs: say more of the UUID",
-		    VIEW_ARG(searched), catalogue->n_devices);
-	for (size_t i = 0; i < catalogue->n_devices && i < MAX_LISTED; i++)
-		page_printf(command->page, "  %.*s (%.*s)", VIEW_ARG(catalogue->devices[i]->uuid),
-			    VIEW_ARG(catalogue->devices[i]->status.node_name));
+	const struct device_list *list = &command->list;
+	output_printf(command->output, "\"%.*s\" fits %zu GPUs: say more of the UUID",
+		    VIEW_ARG(searched), list->n_devices);
+	for (size_t i = 0; i < list->n_devices && i < MAX_LISTED; i++)
+		output_printf(command->output, "  %.*s (%.*s)", VIEW_ARG(list->devices[i]->uuid),
+			    VIEW_ARG(list->devices[i]->status.node_name));
 }
 
 static enum command_status show_device(struct command *command, struct view searched)
 {
-	const struct catalogue *catalogue = &command->catalogue;
-	struct page *page = command->page;
-	if (catalogue->n_devices > 1) {
+	const struct device_list *list = &command->list;
+	struct output *output = command->output;
+	if (list->n_devices > 1) {
 		list_candidates(command, searched);
 		return COMMAND_USAGE;
 	}
-	if (catalogue->n_devices == 0) {
-		page_printf(page, "No GPU has a UUID that begins with \"%.*s\"",
+	if (list->n_devices == 0) {
+		output_printf(output, "No GPU has a UUID that begins with \"%.*s\"",
 			    VIEW_ARG(searched));
 		return COMMAND_NOT_FOUND;
 	}
-	if (page->form == PAGE_JSON)
-		device_view_json(page, catalogue->devices[0]);
-	else if (page->form == PAGE_NAME)
-		fleet_view_names(page, catalogue->devices, 1);
+	if (output_is_document(output))
+		device_view_json(output, list->devices[0]);
+	else if (output->form == OUTPUT_NAME)
+		fleet_view_names(output, list->devices, 1);
 	else
-		device_view(page, catalogue->devices[0]);
+		device_view(output, list->devices[0]);
 	return COMMAND_FOUND;
 }
 
 static enum command_status run_device(struct command *command)
 {
 	struct view searched = view_from(command->invocation->names[0]);
-	char name[SEARCH_NAME_SIZE];
+	char name[UUID_PREFIX_NAME_SIZE];
 	struct error err;
 	int result;
-	catalogue_init(&command->catalogue, is_searched, &searched);
-	if (search_object_name(searched, name))
-		result = query_device(&command->query, name, catalogue_take, &command->catalogue,
+	begin_list(command, is_searched, &searched);
+	if (uuid_prefix_object_name(searched, name))
+		result = query_device(&command->query, name, device_list_take, &command->list,
 				      &err);
 	else
-		result = query_devices(&command->query, NULL, catalogue_take, &command->catalogue,
+		result = query_devices(&command->query, NULL, device_list_take, &command->list,
 				       &err);
 	if (result != 0 || settle(command, &err) != 0)
 		return failed(command, &err);
@@ -203,121 +226,121 @@ static enum command_status run_device(struct command *command)
 
 static bool is_wanted(const void *context, const struct attribution *object)
 {
-	return seating_wants(context, object);
+	return assignment_wants(context, object);
 }
 
 /* Finds the pods that were asked for; that they may not be read is no failure for names. */
-static int find_pods(struct command *command, const char *namespace, struct roll *roll,
+static int find_pods(struct command *command, const char *namespace, struct pod_list *pods,
 		     bool *ret_is_blind, struct error *err)
 {
 	const struct invocation *invocation = command->invocation;
 	*ret_is_blind = false;
 	if (invocation->n_names == 0 && !invocation->selector)
 		return 0;
-	if (query_pods(&command->query, namespace, roll_take, roll, err) == 0)
+	if (query_pods(&command->query, namespace, pod_list_take, pods, err) == 0)
 		return 0;
 	*ret_is_blind = err->kind == ERROR_DENIED && invocation->n_names > 0;
 	return *ret_is_blind ? 0 : -1;
 }
 
-static int fill_seating(struct seating *seating, const struct invocation *invocation,
-			const char *namespace, struct roll *roll, struct error *err)
+static int fill_set(struct assignment_set *set, const struct invocation *invocation,
+			const char *namespace, struct pod_list *pods, struct error *err)
 {
-	if (seating_init(seating, &roll->arena, invocation->n_names + roll->n_pods, err) != 0)
+	if (assignment_init(set, &pods->arena, invocation->n_names + pods->n_pods, err) != 0)
 		return -1;
-	seating->is_named = invocation->n_names > 0;
-	seating->is_everybody = !seating->is_named && !invocation->selector;
+	set->is_named = invocation->n_names > 0;
+	set->is_everybody = !set->is_named && !invocation->selector;
 	if (!invocation->all_namespaces)
-		seating->namespace = view_from(namespace);
+		set->namespace = view_from(namespace);
 	for (size_t i = 0; i < invocation->n_names; i++) {
 		struct view name = view_from(invocation->names[i]);
-		seating_add(seating, seating->namespace, name, roll_find(roll, name));
+		assignment_add(set, set->namespace, name, pod_list_find(pods, name));
 	}
-	for (const struct roll_entry *entry = roll->oldest; entry && !seating->is_named;
+	for (const struct pod_list_entry *entry = pods->oldest; entry && !set->is_named;
 	     entry = entry->next)
-		seating_add(seating, entry->card.namespace, entry->card.name, &entry->card);
-	seating_seal(seating);
+		assignment_add(set, entry->card.namespace, entry->card.name, &entry->card);
+	assignment_seal(set);
 	return 0;
 }
 
-static void show_pods(struct command *command, const struct seating *seating)
+static void show_pods(struct command *command, const struct assignment_set *set)
 {
-	struct page *page = command->page;
-	page->is_many = command->invocation->n_names != 1;
-	page->all_namespaces = command->invocation->all_namespaces;
-	if (page->form == PAGE_JSON)
-		pod_view_json(page, seating);
-	else if (page->form == PAGE_NAME)
-		pod_view_names(page, seating);
+	struct output *output = command->output;
+	output->is_many = command->invocation->n_names != 1;
+	output->all_namespaces = command->invocation->all_namespaces;
+	if (output_is_document(output))
+		pod_view_json(output, set);
+	else if (output->form == OUTPUT_NAME)
+		pod_view_names(output, set);
 	else
-		pod_view(page, seating);
+		pod_view(output, set);
 }
 
 /* Is a pod that was asked for, and that should be on a GPU, on none? */
-static bool is_any_missing(const struct seating *seating)
+static bool is_any_missing(const struct assignment_set *set)
 {
-	for (size_t i = 0; i < seating->n_findings; i++) {
-		enum seating_verdict verdict = seating->findings[i].verdict;
-		bool is_idle = verdict == SEATING_NO_REQUEST || verdict == SEATING_ENDED;
-		if (verdict != SEATING_ON_GPU && (seating->is_named || !is_idle))
+	for (size_t i = 0; i < set->n_findings; i++) {
+		enum assignment_verdict verdict = set->findings[i].verdict;
+		bool is_idle = verdict == ASSIGNMENT_NO_REQUEST || verdict == ASSIGNMENT_ENDED;
+		if (verdict != ASSIGNMENT_ON_GPU && (set->is_named || !is_idle))
 			return true;
 	}
 	return false;
 }
 
-static enum command_status judge_pods(struct command *command, const struct seating *seating,
+static enum command_status judge_pods(struct command *command, const struct assignment_set *set,
 				      const char *namespace)
 {
 	const char *of = command->invocation->selector ? " that match the selector" : "";
-	if (seating->n_seats == 0 && !seating->is_named) {
+	if (set->n_assignments == 0 && !set->is_named) {
 		if (command->invocation->all_namespaces)
-			page_printf(command->page, "No pods%s hold GPUs", of);
+			output_printf(command->output, "No pods%s hold GPUs", of);
 		else
-			page_printf(command->page, "No pods%s hold GPUs in %s namespace", of,
+			output_printf(command->output, "No pods%s hold GPUs in %s namespace", of,
 				    namespace);
 		return command->invocation->selector ? COMMAND_NOT_FOUND : COMMAND_FOUND;
 	}
-	return is_any_missing(seating) ? COMMAND_NOT_FOUND : COMMAND_FOUND;
+	return is_any_missing(set) ? COMMAND_NOT_FOUND : COMMAND_FOUND;
 }
 
 static enum command_status run_pods_in(struct command *command, const char *namespace,
-				       struct roll *roll)
+				       struct pod_list *pods)
 {
-	struct seating seating;
+	struct assignment_set set;
 	struct error err;
 	bool is_blind;
-	if (find_pods(command, namespace, roll, &is_blind, &err) != 0 ||
-	    fill_seating(&seating, command->invocation, namespace, roll, &err) != 0)
+	if (find_pods(command, namespace, pods, &is_blind, &err) != 0 ||
+	    fill_set(&set, command->invocation, namespace, pods, &err) != 0)
 		return failed(command, &err);
-	seating.is_blind = is_blind;
-	catalogue_init(&command->catalogue, is_wanted, &seating);
-	if (query_devices(&command->query, NULL, catalogue_take, &command->catalogue, &err) != 0 ||
+	set.is_blind = is_blind;
+	begin_list(command, is_wanted, &set);
+	if (query_devices(&command->query, NULL, device_list_take, &command->list, &err) != 0 ||
 	    settle(command, &err) != 0 ||
-	    seating_fill(&seating, command->catalogue.devices, command->catalogue.n_devices,
+	    assignment_fill(&set, command->list.devices, command->list.n_devices,
 			 &err) != 0)
 		return failed(command, &err);
-	show_pods(command, &seating);
-	return conclude(command, judge_pods(command, &seating, namespace));
+	show_pods(command, &set);
+	return conclude(command, judge_pods(command, &set, namespace));
 }
 
 static enum command_status run_pod(struct command *command)
 {
 	CLEANUP(sbuf_deinit) struct sbuf namespace;
-	CLEANUP(roll_deinit) struct roll roll;
+	CLEANUP(pod_list_deinit) struct pod_list pods;
 	struct error err;
 	sbuf_init(&namespace, LIMIT_KIB);
-	roll_init(&roll);
+	pod_list_init(&pods);
 	if (command->invocation->namespace)
 		sbuf_append(&namespace, view_from(command->invocation->namespace));
 	else if (!command->invocation->all_namespaces &&
 		 query_namespace(&command->query, &namespace, &err) != 0)
 		return failed(command, &err);
 	const char *text = sbuf_text(&namespace);
-	return run_pods_in(command, text ? text : "", &roll);
+	return run_pods_in(command, text ? text : "", &pods);
 }
 
 enum command_status command_run(const struct invocation *invocation, const char *kubectl,
-				struct page *page)
+				struct output *output)
 {
 	static enum command_status (*const verbs[])(struct command *) = {
 		[INVOCATION_FLEET] = run_fleet,
@@ -325,17 +348,21 @@ enum command_status command_run(const struct invocation *invocation, const char 
 		[INVOCATION_NODE] = run_node,
 		[INVOCATION_DEVICE] = run_device,
 	};
-	struct command command = {.invocation = invocation, .page = page};
+	struct command command = {.invocation = invocation, .output = output};
 	struct error err;
 	query_init(&command.query, kubectl, invocation);
+	uuid_prefix_init(&command.uuids);
+	output->uuids = &command.uuids;
 	enum command_status status = verbs[invocation->verb](&command);
-	if (page_finish(page, &err) != 0) {
-		sbuf_clear(&page->body);
-		sbuf_clear(&page->notes);
-		page_printf(page, "error: %s", err.text);
+	if (output_finish(output, &err) != 0) {
+		sbuf_clear(&output->body);
+		sbuf_clear(&output->notes);
+		output_printf(output, "error: %s", err.text);
 		status = COMMAND_FAILED;
 	}
-	catalogue_deinit(&command.catalogue);
+	device_list_deinit(&command.list);
+	uuid_prefix_deinit(&command.uuids);
+	output->uuids = NULL;
 	query_deinit(&command.query);
 	return status;
 }

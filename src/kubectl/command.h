@@ -9,7 +9,7 @@
 
 #include "kubectl/invocation.h"
 
-struct page;
+struct output;
 
 /* The program's exit status. */
 enum command_status {
@@ -20,8 +20,8 @@ enum command_status {
 };
 
 /*
- * Carries it out with `kubectl`, a name or a path, and writes what there is to say to page. The
- * outcome of the invocation is INVOCATION_RUN.
+ * Carries it out with `kubectl`, a name or a path, and writes what there is to say to output. The
+ * outcome of the invocation is OPTION_RUN.
  */
 enum command_status command_run(const struct invocation *invocation, const char *kubectl,
-				struct page *page);
+				struct output *output);

@@ -6,8 +6,8 @@
 
 #include <inttypes.h>
 
-#include "kubectl/page.h"
-#include "kubectl/sheet.h"
+#include "kubectl/output.h"
+#include "kubectl/text_table.h"
 #include "kubectl/words.h"
 
 /* A row of a section: the element, and what its cells need besides. */
@@ -119,18 +119,18 @@ static void tenant_uid(const void *row, struct sbuf *cell)
 	sbuf_append(cell, tenant_of(row)->pod_uid);
 }
 
-static const struct sheet_column tenant_columns[] = {
-	{"POD", 0, tenant_pod},
-	{"CONTAINER", 0, tenant_container},
+static const struct text_table_column tenant_columns[] = {
+	{"POD", 0, tenant_pod, .cut = true},
+	{"CONTAINER", 0, tenant_container, .cut = true},
 	{"SLOTS", 0, tenant_slots},
 	{"PHASE", 0, tenant_phase},
-	{"CONFIDENCE", 0, tenant_confidence},
-	{"WITNESSES", 0, tenant_witnesses},
+	{"CONFIDENCE", 0, tenant_confidence, .cut = true},
+	{"WITNESSES", 0, tenant_witnesses, .drop = 3},
 	{"SINCE", 0, tenant_since},
-	{"RESOURCE", 0, tenant_resource},
-	{"WORKLOAD", 0, tenant_workload},
+	{"RESOURCE", 0, tenant_resource, .drop = 2},
+	{"WORKLOAD", 0, tenant_workload, .drop = 4},
 	{"POD-UID", 0, tenant_uid},
-	{"PARTITIONS", PAGE_IF_MANY, tenant_partitions},
+	{"PARTITIONS", OUTPUT_IF_MANY, tenant_partitions, .drop = 1},
 	{0},
 };
 
@@ -186,13 +186,13 @@ static void partition_holders(const void *row, struct sbuf *cell)
 		sbuf_append(cell, status->tenant_count < 0 ? VIEW("?") : VIEW("<none>"));
 }
 
-static const struct sheet_column partition_columns[] = {
-	{"PROFILE", 0, partition_profile},
+static const struct text_table_column partition_columns[] = {
+	{"PROFILE", 0, partition_profile, .cut = true},
 	{"UUID", 0, partition_uuid},
 	{"GI/CI", 0, partition_instances},
 	{"MEMORY-MIB", 0, partition_memory},
 	{"SLOTS", 0, partition_slots},
-	{"HELD BY", 0, partition_holders},
+	{"HELD BY", 0, partition_holders, .wrap = true},
 	{0},
 };
 
@@ -231,10 +231,10 @@ static void user_since(const void *row, struct sbuf *cell)
 	words_age(cell, user_of(row)->start_time, ((const struct line *)row)->now);
 }
 
-static const struct sheet_column user_columns[] = {
-	{"PROCESS", 0, user_process},
-	{"POD", 0, user_pod},
-	{"CONTAINER", 0, user_container},
+static const struct text_table_column user_columns[] = {
+	{"PROCESS", 0, user_process, .cut = true},
+	{"POD", 0, user_pod, .cut = true},
+	{"CONTAINER", 0, user_container, .cut = true},
 	{"MEMORY-MIB", 0, user_memory},
 	{"SINCE", 0, user_since},
 	{0},
@@ -268,11 +268,11 @@ static void unplaced_ids(const void *row, struct sbuf *cell)
 		sbuf_printf(cell, " +%" PRId64, unplaced_of(row)->device_ids_left_out);
 }
 
-static const struct sheet_column unplaced_columns[] = {
-	{"POD", 0, unplaced_pod},
-	{"CONTAINER", 0, unplaced_container},
-	{"RESOURCE", 0, unplaced_resource},
-	{"DEVICE IDS", 0, unplaced_ids},
+static const struct text_table_column unplaced_columns[] = {
+	{"POD", 0, unplaced_pod, .cut = true},
+	{"CONTAINER", 0, unplaced_container, .cut = true},
+	{"RESOURCE", 0, unplaced_resource, .cut = true},
+	{"DEVICE IDS", 0, unplaced_ids, .wrap = true},
 	{0},
 };
 
@@ -306,9 +306,13 @@ static void past_uid(const void *row, struct sbuf *cell)
 	sbuf_append(cell, past_of(row)->pod_uid);
 }
 
-static const struct sheet_column past_columns[] = {
-	{"POD", 0, past_pod},     {"CONTAINER", 0, past_container}, {"SINCE", 0, past_since},
-	{"UNTIL", 0, past_until}, {"POD-UID", 0, past_uid},         {0},
+static const struct text_table_column past_columns[] = {
+	{"POD", 0, past_pod, .cut = true},
+	{"CONTAINER", 0, past_container, .cut = true},
+	{"SINCE", 0, past_since, .drop = 1},
+	{"UNTIL", 0, past_until},
+	{"POD-UID", 0, past_uid},
+	{0},
 };
 
 static const struct attribution_health_event *event_of(const void *row)
@@ -352,11 +356,11 @@ static void event_tenants(const void *row, struct sbuf *cell)
 		sbuf_append(cell, VIEW("<none known>"));
 }
 
-static const struct sheet_column event_columns[] = {
+static const struct text_table_column event_columns[] = {
 	{"TIME", 0, event_time},
 	{"XID", 0, event_xid},
-	{"MEANING", 0, event_meaning},
-	{"ON IT AT THAT TIME", 0, event_tenants},
+	{"MEANING", 0, event_meaning, .cut = true},
+	{"ON IT AT THAT TIME", 0, event_tenants, .wrap = true},
 	{0},
 };
 
@@ -399,10 +403,10 @@ static void disagreement_says(const void *row, struct sbuf *cell)
 	}
 }
 
-static const struct sheet_column disagreement_columns[] = {
-	{"POD", 0, disagreement_pod},
-	{"CONTAINER", 0, disagreement_container},
-	{"WHO SAYS WHAT", 0, disagreement_says},
+static const struct text_table_column disagreement_columns[] = {
+	{"POD", 0, disagreement_pod, .cut = true},
+	{"CONTAINER", 0, disagreement_container, .cut = true},
+	{"WHO SAYS WHAT", 0, disagreement_says, .wrap = true},
 	{0},
 };
 
@@ -441,10 +445,13 @@ static void drift_message(const void *row, struct sbuf *cell)
 	sbuf_append(cell, drift_of(row)->message);
 }
 
-static const struct sheet_column drift_columns[] = {
-	{"TYPE", 0, drift_type},         {"SEVERITY", 0, drift_severity},
-	{"SINCE", 0, drift_since},       {"INTENDED", 0, drift_intended},
-	{"OBSERVED", 0, drift_observed}, {"MESSAGE", 0, drift_message},
+static const struct text_table_column drift_columns[] = {
+	{"TYPE", 0, drift_type, .cut = true},
+	{"SEVERITY", 0, drift_severity},
+	{"SINCE", 0, drift_since},
+	{"INTENDED", 0, drift_intended, .cut = true},
+	{"OBSERVED", 0, drift_observed, .cut = true},
+	{"MESSAGE", 0, drift_message, .wrap = true},
 	{0},
 };
 
@@ -478,45 +485,48 @@ static void condition_message(const void *row, struct sbuf *cell)
 	sbuf_append(cell, condition_of(row)->message);
 }
 
-static const struct sheet_column condition_columns[] = {
-	{"TYPE", 0, condition_type},       {"STATUS", 0, condition_status},
-	{"SINCE", 0, condition_since},     {"REASON", 0, condition_reason},
-	{"MESSAGE", 0, condition_message}, {0},
+static const struct text_table_column condition_columns[] = {
+	{"TYPE", 0, condition_type, .cut = true},
+	{"STATUS", 0, condition_status},
+	{"SINCE", 0, condition_since},
+	{"REASON", 0, condition_reason, .cut = true},
+	{"MESSAGE", 0, condition_message, .wrap = true},
+	{0},
 };
 
 struct section {
 	const char *title;
-	const struct sheet_column *columns;
+	const struct text_table_column *columns;
 	struct array elements;
 	size_t element_size;
 	int64_t left_out;
 	const char *empty; /* what to say of none; NULL: leave the section out */
 };
 
-static void write_section(struct page *page, const struct attribution_status *status,
+static void write_section(struct output *output, const struct attribution_status *status,
 			  const struct section *section)
 {
-	CLEANUP(sheet_deinit) struct sheet sheet = {0};
+	CLEANUP(text_table_deinit) struct text_table table = {0};
 	if (section->elements.count == 0) {
 		if (section->empty)
-			sbuf_printf(&page->body, "%-*s%s\n", DEVICE_SECTIONS_LABEL, section->title,
+			sbuf_printf(&output->body, "%-*s%s\n", DEVICE_SECTIONS_LABEL, section->title,
 				    section->empty);
 		return;
 	}
-	sheet_init(&sheet, section->columns, status->partitions.count > 0 ? PAGE_IF_MANY : 0u,
-		   PAGE_BYTES);
+	text_table_init(&table, section->columns, status->partitions.count > 0 ? OUTPUT_IF_MANY : 0u,
+		   OUTPUT_BYTES);
 	for (uint32_t i = 0; i < section->elements.count; i++)
-		sheet_add(&sheet,
+		text_table_add(&table,
 			  &(struct line){(const char *)section->elements.items +
 						 i * section->element_size,
-					 status, page->now});
-	sbuf_printf(&page->body, "%s\n", section->title);
-	sheet_write(&sheet, true, 2, &page->body);
+					 status, output->now});
+	sbuf_printf(&output->body, "%s\n", section->title);
+	text_table_write(&table, output, 2);
 	if (section->left_out > 0)
-		sbuf_printf(&page->body, "  and %" PRId64 " more\n", section->left_out);
+		sbuf_printf(&output->body, "  and %" PRId64 " more\n", section->left_out);
 }
 
-void device_sections(struct page *page, const struct attribution_status *status)
+void device_sections(struct output *output, const struct attribution_status *status)
 {
 	const struct section sections[] = {
 		{"Partitions:", partition_columns, status->partitions,
@@ -540,9 +550,9 @@ void device_sections(struct page *page, const struct attribution_status *status)
 		 "?"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		write_section(page, status, &sections[i]);
+		write_section(output, status, &sections[i]);
 		if (sections[i].columns == user_columns && status->unknown_processes > 0)
-			sbuf_printf(&page->body, "%-*s%" PRId64 " on the device; whose they are is not known\n",
+			sbuf_printf(&output->body, "%-*s%" PRId64 " on the device; whose they are is not known\n",
 				    DEVICE_SECTIONS_LABEL, "Not looked at:",
 				    status->unknown_processes);
 	}

@@ -10,9 +10,9 @@
 
 #include "model/attribution.h"
 
-struct page;
+struct output;
 
 #define DEVICE_SECTIONS_LABEL 17 /* columns of a title that something stands behind */
 
-/* Writes the sections. Failure is the page's. */
-void device_sections(struct page *page, const struct attribution_status *status);
+/* Writes the sections. Failure is the output's. */
+void device_sections(struct output *output, const struct attribution_status *status);

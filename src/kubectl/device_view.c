@@ -5,93 +5,92 @@
 #include <inttypes.h>
 
 #include "kubectl/device_sections.h"
-#include "kubectl/page.h"
+#include "kubectl/output.h"
 #include "kubectl/printable.h"
-#include "kubectl/record.h"
-#include "kubectl/standing.h"
+#include "kubectl/json_output.h"
+#include "kubectl/report_state.h"
 #include "kubectl/words.h"
 #include "schema/attribution_doc.h"
-#include "wire/jindent.h"
 #include "wire/jmap.h"
 #include "wire/jout.h"
 
-/* What follows "Label: ": begun with begin(), appended to page->line, ended with end(). */
-static struct sbuf *begin(struct page *page, const char *label)
+/* What follows "Label: ": begun with begin(), appended to output->line, ended with end(). */
+static struct sbuf *begin(struct output *output, const char *label)
 {
-	sbuf_printf(&page->body, "%-*s", DEVICE_SECTIONS_LABEL, label);
-	sbuf_clear(&page->line);
-	return &page->line;
+	sbuf_printf(&output->body, "%-*s", DEVICE_SECTIONS_LABEL, label);
+	sbuf_clear(&output->line);
+	return &output->line;
 }
 
-static void end(struct page *page)
+static void end(struct output *output)
 {
-	printable_append(&page->body, sbuf_view(&page->line));
-	sbuf_append_char(&page->body, '\n');
+	printable_append(&output->body, sbuf_view(&output->line));
+	sbuf_append_char(&output->body, '\n');
 }
 
-static void say(struct page *page, const char *label, struct view text)
+static void say(struct output *output, const char *label, struct view text)
 {
-	sbuf_append(begin(page, label), words_known(text));
-	end(page);
+	sbuf_append(begin(output, label), words_known(text));
+	end(output);
 }
 
-static void say_number(struct page *page, const char *label, int64_t number, const char *unit)
+static void say_number(struct output *output, const char *label, int64_t number, const char *unit)
 {
-	struct sbuf *line = begin(page, label);
+	struct sbuf *line = begin(output, label);
 	words_number(line, number);
 	sbuf_append(line, view_from(unit));
-	end(page);
+	end(output);
 }
 
-static void say_standing(struct page *page, const struct attribution *device)
+static void say_state(struct output *output, const struct attribution *device)
 {
-	struct sbuf *line = begin(page, "Status:");
-	if (standing_of(&device->status).is_current)
+	struct sbuf *line = begin(output, "Ready:");
+	if (report_state_of(&device->status).is_current)
 		sbuf_append(line, VIEW("Current"));
 	else
-		standing_note(device, page->now, line);
-	end(page);
+		report_state_note(device, output->now, line);
+	end(output);
 }
 
-static void say_hardware(struct page *page, const struct attribution_device *device)
+static void say_hardware(struct output *output, const struct attribution_device *device)
 {
-	say(page, "Model:", device->model);
-	say_number(page, "Index:", device->index, "");
-	say_number(page, "Minor:", device->minor, "");
-	say(page, "PCI:", device->pci_bus_id);
-	say_number(page, "Memory:", device->memory_mib > 0 ? device->memory_mib : -1, " MiB");
-	say(page, "Serial:", device->serial);
-	say(page, "Driver:", device->driver_version);
-	say(page, "CUDA:", device->cuda_version);
+	say(output, "Model:", device->model);
+	say_number(output, "Index:", device->index, "");
+	say_number(output, "Minor:", device->minor, "");
+	say(output, "PCI:", device->pci_bus_id);
+	say_number(output, "Memory:", device->memory_mib > 0 ? device->memory_mib : -1, " MiB");
+	say(output, "Serial:", device->serial);
+	say(output, "Driver:", device->driver_version);
+	say(output, "CUDA:", device->cuda_version);
 }
 
-static void say_sharing(struct page *page, const struct attribution_status *status)
+static void say_sharing(struct output *output, const struct attribution_status *status)
 {
-	struct sbuf *line = begin(page, "Mode:");
+	struct sbuf *line = begin(output, "Mode:");
 	sbuf_append(line, words_mode(status->sharing.mode));
 	if (status->sharing.replicas > 1)
 		sbuf_printf(line, ", %" PRId64 " replicas", status->sharing.replicas);
-	end(page);
+	end(output);
 	for (uint32_t i = 0; i < status->sharing.evidence.count; i++)
-		say(page, i == 0 ? "  Evidence:" : "",
+		say(output, i == 0 ? "  Evidence:" : "",
 		    *ARRAY_AT(status->sharing.evidence, struct view, i));
-	line = begin(page, "Slots:");
+	line = begin(output, "Slots:");
 	words_share(line, status->slots.allocated, status->slots.total);
 	sbuf_append(line, VIEW(" held"));
-	end(page);
+	end(output);
 }
 
-static void say_health(struct page *page, const struct attribution_health_state *health)
+static void say_health(struct output *output, const struct attribution_health_state *health)
 {
-	struct sbuf *line = begin(page, "Health:");
+	struct sbuf *line = begin(output, "Health:");
 	sbuf_append(line, words_health(health->state));
 	if (health->reasons.count > 0) {
 		sbuf_append(line, VIEW(" ("));
 		words_list(line, health->reasons);
 		sbuf_append_char(line, ')');
 	}
-	end(page);
-	say(page, "  Recovery:", words_recovery(health->recovery_action));
+	end(output);
+	say(output, "  Recovery:", words_recovery(health->recovery_action));
 }
 
 /* By time or by MPS: what is measured then is the sum of all. */
@@ -102,14 +101,14 @@ static bool is_shared(const struct attribution_status *status)
 	       status->tenant_count > 1;
 }
 
-static void say_activity(struct page *page, const struct attribution_status *status)
+static void say_activity(struct output *output, const struct attribution_status *status)
 {
 	const struct attribution_activity_state *activity = &status->activity;
-	struct sbuf *line = begin(page, "Activity:");
+	struct sbuf *line = begin(output, "Activity:");
 	sbuf_append(line, words_activity(activity->state));
 	if (activity->last_transition_time > 0) {
 		sbuf_append(line, VIEW(" for "));
-		words_age(line, activity->last_transition_time, page->now);
+		words_age(line, activity->last_transition_time, output->now);
 	}
 	if (is_shared(status))
 		sbuf_printf(line,
@@ -118,51 +117,51 @@ static void say_activity(struct page *page, const struct attribution_status *sta
 			    status->tenant_count);
 	else if (activity->last_transition_time > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
 		sbuf_append(line, VIEW(" (of the device, and of no single tenant)"));
-	end(page);
+	end(output);
 }
 
-static void say_intent(struct page *page, const struct attribution_intent_state *intent)
+static void say_intent(struct output *output, const struct attribution_intent_state *intent)
 {
-	struct sbuf *line = begin(page, "Intent:");
+	struct sbuf *line = begin(output, "Intent:");
 	sbuf_append(line, words_intent(intent->state));
 	if (intent->policy.len > 0) {
 		sbuf_append(line, VIEW(", compared with ClusterPolicy "));
 		sbuf_append(line, intent->policy);
 	}
-	end(page);
+	end(output);
 }
 
-void device_view(struct page *page, const struct attribution *device)
+void device_view(struct output *output, const struct attribution *device)
 {
 	const struct attribution_status *status = &device->status;
-	say(page, "UUID:", device->uuid);
-	say(page, "Name:", device->name);
-	say(page, "Node:", status->node_name);
-	say_standing(page, device);
-	say_hardware(page, &status->device);
-	say_sharing(page, status);
-	say_health(page, &status->health);
-	say_activity(page, status);
-	say_intent(page, &status->intent);
-	device_sections(page, status);
+	say(output, "UUID:", device->uuid);
+	say(output, "Name:", device->name);
+	say(output, "Node:", status->node_name);
+	say_state(output, device);
+	say_hardware(output, &status->device);
+	say_sharing(output, status);
+	say_health(output, &status->health);
+	say_activity(output, status);
+	say_intent(output, &status->intent);
+	device_sections(output, status);
 }
 
-void device_view_json(struct page *page, const struct attribution *device)
+void device_view_json(struct output *output, const struct attribution *device)
 {
 	CLEANUP(sbuf_deinit) struct sbuf object;
 	CLEANUP(sbuf_deinit) struct sbuf json;
 	struct jout out;
-	sbuf_init(&object, PAGE_BYTES);
-	sbuf_init(&json, PAGE_BYTES);
+	sbuf_init(&object, OUTPUT_BYTES);
+	sbuf_init(&json, OUTPUT_BYTES);
 	jmap_encode(attribution_doc_rows(), device, &object);
 	jout_init(&out, &json);
-	record_begin(&out, "GPU");
+	json_output_begin(&out, "GPU");
 	jout_key(&out, "summary");
-	record_device(&out, device, true);
+	json_output_device(&out, device, true);
 	jout_key(&out, "object");
 	jout_raw(&out, sbuf_view(&object));
 	jout_object_end(&out);
-	if (json.failure || object.failure)
-		page->body.failure = json.failure ? json.failure : object.failure;
-	jindent(sbuf_view(&json), &page->body);
+	if (object.failure)
+		json.failure = object.failure;
+	json_output_end(output, &json);
 }

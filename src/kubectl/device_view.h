@@ -9,9 +9,9 @@
 
 #include "model/attribution.h"
 
-struct page;
+struct output;
 
-/* Writes the device. Failure is the page's. */
-void device_view(struct page *page, const struct attribution *device);
+/* Writes the device. Failure is the output's. */
+void device_view(struct output *output, const struct attribution *device);
 /* Writes spec and status as the API has them, as JSON. */
-void device_view_json(struct page *page, const struct attribution *device);
+void device_view_json(struct output *output, const struct attribution *device);

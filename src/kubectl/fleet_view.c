@@ -5,19 +5,18 @@
 #include <inttypes.h>
 
 #include "kubectl/footnotes.h"
-#include "kubectl/page.h"
-#include "kubectl/record.h"
-#include "kubectl/sheet.h"
-#include "kubectl/standing.h"
+#include "kubectl/output.h"
+#include "kubectl/json_output.h"
+#include "kubectl/text_table.h"
+#include "kubectl/report_state.h"
 #include "kubectl/words.h"
-#include "wire/jindent.h"
 #include "wire/jout.h"
 
-#define PODS_SHOWN 3 /* as many as kubectl shows of lists in a cell */
+#define PODS_SHOWN 1 /* as in the status' tenantSummary */
 
 struct line {
 	const struct attribution *device;
-	bool is_wide;
+	const struct output *output;
 };
 
 static const struct attribution_status *status_of(const void *row)
@@ -29,7 +28,7 @@ static const struct attribution_status *status_of(const void *row)
 static void write_gpu(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->device->uuid);
+	output_uuid(line->output, line->device->uuid, cell);
 }
 
 static void write_node(const void *row, struct sbuf *cell)
@@ -44,7 +43,8 @@ static void write_index(const void *row, struct sbuf *cell)
 
 static void write_model(const void *row, struct sbuf *cell)
 {
-	sbuf_append(cell, words_known(status_of(row)->device.model));
+	const struct line *line = row;
+	output_model(line->output, status_of(row)->device.model, cell);
 }
 
 static void write_mode(const void *row, struct sbuf *cell)
@@ -83,7 +83,7 @@ static void write_tenants(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
 	const struct attribution_status *status = status_of(row);
-	int64_t more = write_pods(status, line->is_wide ? INT64_MAX : PODS_SHOWN, cell) +
+	int64_t more = write_pods(status, line->output->form == OUTPUT_WIDE ? INT64_MAX : PODS_SHOWN, cell) +
 		       status->tenants_left_out;
 	bool is_empty = cell->len == 0;
 	if (is_empty && status->tenant_count == 0)
@@ -104,9 +104,9 @@ static void write_intent(const void *row, struct sbuf *cell)
 	sbuf_append(cell, words_intent(status_of(row)->intent.state));
 }
 
-static void write_status(const void *row, struct sbuf *cell)
+static void write_ready(const void *row, struct sbuf *cell)
 {
-	standing_write(status_of(row), cell);
+	report_state_write(status_of(row), cell);
 }
 
 static void write_activity(const void *row, struct sbuf *cell)
@@ -130,56 +130,54 @@ static void write_driver(const void *row, struct sbuf *cell)
 	sbuf_append(cell, words_known(status_of(row)->device.driver_version));
 }
 
-static const struct sheet_column columns[] = {
+static const struct text_table_column columns[] = {
 	{"GPU", 0, write_gpu},
-	{"NODE", 0, write_node},
-	{"INDEX", 0, write_index},
-	{"MODEL", 0, write_model},
-	{"MODE", 0, write_mode},
+	{"NODE", 0, write_node, .cut = true},
+	{"INDEX", 0, write_index, .drop = 4},
+	{"MODEL", 0, write_model, .drop = 1},
+	{"MODE", 0, write_mode, .drop = 3},
 	{"SLOTS", 0, write_slots},
-	{"TENANTS", 0, write_tenants},
+	{"TENANTS", 0, write_tenants, .cut = true},
 	{"HEALTH", 0, write_health},
-	{"INTENT", 0, write_intent},
-	{"STATUS", 0, write_status},
-	{"ACTIVITY", PAGE_IF_WIDE, write_activity},
-	{"PCI", PAGE_IF_WIDE, write_pci},
-	{"MEMORY-MIB", PAGE_IF_WIDE, write_memory},
-	{"DRIVER", PAGE_IF_WIDE, write_driver},
+	{"INTENT", 0, write_intent, .drop = 2},
+	{"READY", 0, write_ready, .cut = true},
+	{"ACTIVITY", OUTPUT_IF_WIDE, write_activity},
+	{"PCI", OUTPUT_IF_WIDE, write_pci},
+	{"MEMORY-MIB", OUTPUT_IF_WIDE, write_memory},
+	{"DRIVER", OUTPUT_IF_WIDE, write_driver},
 	{0},
 };
 
-void fleet_view(struct page *page, const struct attribution *const *devices, size_t n_devices)
+void fleet_view(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
-	CLEANUP(sheet_deinit) struct sheet sheet;
-	sheet_init(&sheet, columns, page_flags(page), PAGE_BYTES);
+	CLEANUP(text_table_deinit) struct text_table table;
+	text_table_init(&table, columns, output_flags(output), OUTPUT_BYTES);
 	for (size_t i = 0; i < n_devices; i++)
-		sheet_add(&sheet, &(struct line){devices[i], page->form == PAGE_WIDE});
-	sheet_write(&sheet, page->has_headers, 0, &page->body);
-	footnotes_add(page, devices, n_devices);
+		text_table_add(&table, &(struct line){devices[i], output});
+	text_table_write(&table, output, 0);
+	footnotes_add(output, devices, n_devices);
 }
 
-void fleet_view_names(struct page *page, const struct attribution *const *devices,
+void fleet_view_names(struct output *output, const struct attribution *const *devices,
 		      size_t n_devices)
 {
 	for (size_t i = 0; i < n_devices; i++)
-		sbuf_printf(&page->body, "gpuattribution.gpuattribution.dev/%.*s\n",
+		sbuf_printf(&output->body, "gpuattribution.gpuattribution.dev/%.*s\n",
 			    VIEW_ARG(devices[i]->name));
 }
 
-void fleet_view_json(struct page *page, const struct attribution *const *devices, size_t n_devices)
+void fleet_view_json(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
 	CLEANUP(sbuf_deinit) struct sbuf json;
 	struct jout out;
-	sbuf_init(&json, PAGE_BYTES);
+	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	record_begin(&out, "GPUList");
+	json_output_begin(&out, "GPUList");
 	jout_key(&out, "items");
 	jout_array(&out);
 	for (size_t i = 0; i < n_devices; i++)
-		record_device(&out, devices[i], true);
+		json_output_device(&out, devices[i], true);
 	jout_array_end(&out);
 	jout_object_end(&out);
-	if (json.failure)
-		page->body.failure = json.failure;
-	jindent(sbuf_view(&json), &page->body);
+	json_output_end(output, &json);
 }

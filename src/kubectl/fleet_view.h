@@ -9,12 +9,12 @@
 
 #include "model/attribution.h"
 
-struct page;
+struct output;
 
-/* Writes the devices, in their order, and notes on them. Failure is the page's. */
-void fleet_view(struct page *page, const struct attribution *const *devices, size_t n_devices);
+/* Writes the devices, in their order, and notes on them. Failure is the output's. */
+void fleet_view(struct output *output, const struct attribution *const *devices, size_t n_devices);
 /* Writes the names as `kubectl get -o name` does. */
-void fleet_view_names(struct page *page, const struct attribution *const *devices,
+void fleet_view_names(struct output *output, const struct attribution *const *devices,
 		      size_t n_devices);
 /* Writes the list as JSON. */
-void fleet_view_json(struct page *page, const struct attribution *const *devices, size_t n_devices);
+void fleet_view_json(struct output *output, const struct attribution *const *devices, size_t n_devices);

@@ -9,47 +9,47 @@
 
 #include <inttypes.h>
 
-#include "kubectl/page.h"
-#include "kubectl/standing.h"
+#include "kubectl/output.h"
+#include "kubectl/report_state.h"
 #include "kubectl/words.h"
 
 static bool are_alike(const struct attribution *left, const struct attribution *right)
 {
-	struct standing a = standing_of(&left->status), b = standing_of(&right->status);
+	struct report_state a = report_state_of(&left->status), b = report_state_of(&right->status);
 	return a.is_current == b.is_current && view_equal(a.reason, b.reason) &&
 	       view_equal(a.message, b.message) &&
 	       view_equal(left->status.node_name, right->status.node_name);
 }
 
-static void note_standing(struct page *page, const struct attribution *const *devices, size_t n)
+static void note_state(struct output *output, const struct attribution *const *devices, size_t n)
 {
-	struct sbuf *line = page_note(page);
-	if (!standing_of(&devices[0]->status).is_current) {
+	struct sbuf *line = output_note(output);
+	if (!report_state_of(&devices[0]->status).is_current) {
 		sbuf_printf(line, "* %.*s", VIEW_ARG(words_known(devices[0]->status.node_name)));
 		if (n > 1)
 			sbuf_printf(line, ", %zu GPUs: ", n);
 		else
 			sbuf_printf(line, ", %.*s: ", VIEW_ARG(devices[0]->uuid));
-		standing_note(devices[0], page->now, line);
+		report_state_note(devices[0], output->now, line);
 	}
-	page_note_end(page);
+	output_note_end(output);
 }
 
-static void note_standings(struct page *page, const struct attribution *const *devices, size_t n)
+static void note_states(struct output *output, const struct attribution *const *devices, size_t n)
 {
 	size_t run;
 	for (size_t i = 0; i < n; i += run) {
 		run = 1;
 		while (i + run < n && are_alike(devices[i], devices[i + run]))
 			run++;
-		note_standing(page, &devices[i], run);
+		note_state(output, &devices[i], run);
 	}
 }
 
-static void note_users(struct page *page, const struct attribution *device)
+static void note_users(struct output *output, const struct attribution *device)
 {
 	struct array users = device->status.unallocated_users;
-	struct sbuf *line = page_note(page);
+	struct sbuf *line = output_note(output);
 	if (users.count > 0) {
 		int64_t n = users.count + device->status.unallocated_users_left_out;
 		sbuf_printf(line, "%.*s: %" PRId64 " %s no slot of it, first ",
@@ -62,65 +62,65 @@ static void note_users(struct page *page, const struct attribution *device)
 			words_pod(line, user->pod_namespace, user->pod_name, user->pod_uid);
 		}
 	}
-	page_note_end(page);
+	output_note_end(output);
 }
 
-static void note_unplaced(struct page *page, const struct attribution_status *status)
+static void note_unplaced(struct output *output, const struct attribution_status *status)
 {
 	for (uint32_t i = 0; i < status->unplaced_tenants.count; i++) {
 		const struct attribution_unplaced *unplaced =
 			ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, i);
-		struct sbuf *line = page_note(page);
+		struct sbuf *line = output_note(output);
 		sbuf_append(line, status->node_name);
 		sbuf_append(line, VIEW(": "));
 		words_pod(line, unplaced->pod_namespace, unplaced->pod_name, unplaced->pod_uid);
 		sbuf_append(line, VIEW(" holds device IDs that are no known GPU's: "));
 		words_list(line, unplaced->device_ids);
-		page_note_end(page);
+		output_note_end(output);
 	}
 }
 
 /* A tenant that holds for others says nothing about who works there. */
-static void note_placeholders(struct page *page, const struct attribution_status *status)
+static void note_placeholders(struct output *output, const struct attribution_status *status)
 {
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		struct sbuf *line = page_note(page);
+		struct sbuf *line = output_note(output);
 		if (tenant->placeholder.len > 0) {
 			words_pod(line, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
 			sbuf_printf(line, " is a placeholder of %.*s: for which pods it holds the GPU is "
 					  "not known",
 				    VIEW_ARG(tenant->placeholder));
 		}
-		page_note_end(page);
+		output_note_end(output);
 	}
 }
 
-static void note_rest(struct page *page, const struct attribution *device)
+static void note_rest(struct output *output, const struct attribution *device)
 {
 	const struct attribution_status *status = &device->status;
-	note_users(page, device);
-	note_placeholders(page, status);
+	note_users(output, device);
+	note_placeholders(output, status);
 	if (status->source_disagreements.count > 0)
-		page_printf(page,
+		output_printf(output,
 			    "%.*s: the sources disagree about %" PRId64 " of its tenants; see "
 			    "kubectl gpus device %.*s",
 			    VIEW_ARG(device->uuid),
 			    status->source_disagreements.count + status->source_disagreements_left_out,
 			    VIEW_ARG(device->uuid));
 	if (status->tenants_left_out > 0)
-		page_printf(page, "%.*s: %" PRId64 " further tenants are not listed",
+		output_printf(output, "%.*s: %" PRId64 " further tenants are not listed",
 			    VIEW_ARG(device->uuid), status->tenants_left_out);
 }
 
-void footnotes_add(struct page *page, const struct attribution *const *devices, size_t n_devices)
+void footnotes_add(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
-	note_standings(page, devices, n_devices);
+	note_states(output, devices, n_devices);
 	for (size_t i = 0; i < n_devices; i++) {
 		const struct attribution_status *status = &devices[i]->status;
 		if (i == 0 || !view_equal(status->node_name, devices[i - 1]->status.node_name))
-			note_unplaced(page, status);
-		note_rest(page, devices[i]);
+			note_unplaced(output, status);
+		note_rest(output, devices[i]);
 	}
 }

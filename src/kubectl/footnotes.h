@@ -10,7 +10,7 @@
 
 #include "model/attribution.h"
 
-struct page;
+struct output;
 
 /* Adds the notes on these devices, which are in the order of their nodes. */
-void footnotes_add(struct page *page, const struct attribution *const *devices, size_t n_devices);
+void footnotes_add(struct output *output, const struct attribution *const *devices, size_t n_devices);

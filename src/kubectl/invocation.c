@@ -1,267 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A flag is a row. kubectl's own flags are known by name, for one must know which of them take a
- * value to tell a value from the name of a pod; a flag that neither knows is refused here.
+ * A flag is a row. kubectl's own flags must be known by name: whether a flag takes a value decides
+ * whether the next argument is the name of a pod.
  */
 
 #include "kubectl/invocation.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum flag_kind {
-	FLAG_TEXT,      /* const char *, in the invocation */
-	FLAG_BOOL,      /* bool, in the invocation */
-	FLAG_FORM,      /* -o */
-	FLAG_HELP,
-	FLAG_VERSION,
-	FLAG_WATCH,     /* known, to say what to use instead */
-	FLAG_PASS_TEXT, /* kubectl's, with a value */
-	FLAG_PASS_BOOL,
-};
-
-struct flag {
-	const char *name;
-	char letter;
-	enum flag_kind kind;
-	size_t offset;
-};
-
 #define AT(member) offsetof(struct invocation, member)
+#define IN(verb) (1u << INVOCATION_##verb)
+#define PASSED(name, type, abbreviation) {name, OPTION_##type, .take = pass, .letter = abbreviation}
 
-static const struct flag flags[] = {
-	{"all-namespaces", 'A', FLAG_BOOL, AT(all_namespaces)},
-	{"field-selector", 0, FLAG_TEXT, AT(field_selector)},
-	{"help", 'h', FLAG_HELP, 0},
-	{"namespace", 'n', FLAG_TEXT, AT(namespace)},
-	{"no-headers", 0, FLAG_BOOL, AT(no_headers)},
-	{"output", 'o', FLAG_FORM, 0},
-	{"selector", 'l', FLAG_TEXT, AT(selector)},
-	{"version", 0, FLAG_VERSION, 0},
-	{"watch", 'w', FLAG_WATCH, 0},
-	{"as", 0, FLAG_PASS_TEXT, 0},
-	{"as-group", 0, FLAG_PASS_TEXT, 0},
-	{"as-uid", 0, FLAG_PASS_TEXT, 0},
-	{"as-user-extra", 0, FLAG_PASS_TEXT, 0},
-	{"cache-dir", 0, FLAG_PASS_TEXT, 0},
-	{"certificate-authority", 0, FLAG_PASS_TEXT, 0},
-	{"client-certificate", 0, FLAG_PASS_TEXT, 0},
-	{"client-key", 0, FLAG_PASS_TEXT, 0},
-	{"cluster", 0, FLAG_PASS_TEXT, 0},
-	{"context", 0, FLAG_PASS_TEXT, 0},
-	{"disable-compression", 0, FLAG_PASS_BOOL, 0},
-	{"insecure-skip-tls-verify", 0, FLAG_PASS_BOOL, 0},
-	{"kubeconfig", 0, FLAG_PASS_TEXT, 0},
-	{"kuberc", 0, FLAG_PASS_TEXT, 0},
-	{"log-flush-frequency", 0, FLAG_PASS_TEXT, 0},
-	{"match-server-version", 0, FLAG_PASS_BOOL, 0},
-	{"password", 0, FLAG_PASS_TEXT, 0},
-	{"request-timeout", 0, FLAG_PASS_TEXT, 0},
-	{"server", 's', FLAG_PASS_TEXT, 0},
-	{"tls-server-name", 0, FLAG_PASS_TEXT, 0},
-	{"token", 0, FLAG_PASS_TEXT, 0},
-	{"user", 0, FLAG_PASS_TEXT, 0},
-	{"username", 0, FLAG_PASS_TEXT, 0},
-	{"v", 'v', FLAG_PASS_TEXT, 0},
-	{"vmodule", 0, FLAG_PASS_TEXT, 0},
-	{"warnings-as-errors", 0, FLAG_PASS_BOOL, 0},
-};
-
-static const struct {
-	const char *name;
-	enum invocation_verb verb;
-} verbs[] = {
-	{"pod", INVOCATION_POD},        {"pods", INVOCATION_POD},  {"po", INVOCATION_POD},
-	{"node", INVOCATION_NODE},      {"nodes", INVOCATION_NODE}, {"no", INVOCATION_NODE},
-	{"device", INVOCATION_DEVICE},  {"devices", INVOCATION_DEVICE}, {"gpu", INVOCATION_DEVICE},
-};
-
-struct parser {
-	char *const *at; /* the argument being read */
-	struct invocation invocation;
-	bool has_verb;
-	bool is_rest; /* behind "--" */
-	struct error *err;
-};
-
-const char *invocation_verb_name(enum invocation_verb verb)
+/* Keeps a flag for kubectl. */
+static int pass(void *settings, const struct option_row *row, const char *text, struct error *err)
 {
-	static const char *const names[] = {"", "pod", "node", "device"};
-	return names[verb];
-}
-
-static bool takes_value(const struct flag *flag)
-{
-	return flag->kind == FLAG_TEXT || flag->kind == FLAG_FORM || flag->kind == FLAG_PASS_TEXT;
-}
-
-static const struct flag *find_flag(struct view name, char letter)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-		if (letter ? flags[i].letter == letter
-			   : view_equal(view_from(flags[i].name), name))
-			return &flags[i];
-	}
-	return NULL;
-}
-
-static void pass(struct parser *parser, const char *argument)
-{
-	parser->invocation.passed[parser->invocation.n_passed++] = argument;
-}
-
-static int set_form(struct parser *parser, const char *value)
-{
-	static const struct {
-		const char *name;
-		enum page_form form;
-	} forms[] = {{"wide", PAGE_WIDE}, {"json", PAGE_JSON}, {"name", PAGE_NAME}};
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (strcmp(forms[i].name, value) == 0) {
-			parser->invocation.form = forms[i].form;
-			return 0;
-		}
-	}
-	return error_set(parser->err, ERROR_REJECTED, 0,
-			 "-o %.40s: the forms are wide, json and name", value);
-}
-
-static int set_bool(struct parser *parser, const struct flag *flag, const char *value)
-{
-	bool *place = (bool *)((char *)&parser->invocation + flag->offset);
-	if (!value || strcmp(value, "true") == 0)
-		*place = true;
-	else if (strcmp(value, "false") == 0)
-		*place = false;
-	else
-		return error_set(parser->err, ERROR_REJECTED, 0,
-				 "--%s: \"%.40s\" is neither true nor false", flag->name, value);
-	return 0;
-}
-
-/* value: NULL for a flag without one. */
-static int set_flag(struct parser *parser, const struct flag *flag, const char *value)
-{
-	switch (flag->kind) {
-	case FLAG_TEXT:
-		*(const char **)((char *)&parser->invocation + flag->offset) = value;
-		return 0;
-	case FLAG_BOOL:
-		return set_bool(parser, flag, value);
-	case FLAG_FORM:
-		return set_form(parser, value);
-	case FLAG_HELP:
-		parser->invocation.outcome = INVOCATION_HELP;
-		return 0;
-	case FLAG_VERSION:
-		parser->invocation.outcome = INVOCATION_VERSION;
-		return 0;
-	case FLAG_WATCH:
-		return error_set(parser->err, ERROR_REJECTED, 0,
-				 "this does not watch; use: kubectl get gpuattributions --watch");
-	case FLAG_PASS_TEXT:
-	case FLAG_PASS_BOOL:
-		break;
-	}
-	return 0;
-}
-
-/* The value in the next argument, which is then read, too. */
-static const char *next_value(struct parser *parser, const struct flag *flag)
-{
-	if (!parser->at[1]) {
-		error_set(parser->err, ERROR_REJECTED, 0, "--%s needs a value", flag->name);
-		return NULL;
-	}
-	return *++parser->at;
-}
-
-static int read_flag(struct parser *parser, const struct flag *flag, const char *value)
-{
-	const char *typed = *parser->at;
-	bool is_passed = flag->kind == FLAG_PASS_TEXT || flag->kind == FLAG_PASS_BOOL;
-	const char *found = value;
-	if (takes_value(flag) && !found) {
-		found = next_value(parser, flag);
-		if (!found)
-			return -1;
-	}
-	if (is_passed) {
-		pass(parser, typed);
-		if (!value && found)
-			pass(parser, found);
-	}
-	return set_flag(parser, flag, found);
-}
-
-static int read_long(struct parser *parser)
-{
-	struct view name, value;
-	bool has_value = view_cut(view_from(*parser->at + 2), VIEW("="), &name, &value);
-	const struct flag *flag = find_flag(name, 0);
+	struct invocation *invocation = settings;
+	size_t size = strlen(row->name) + strlen(text) + sizeof("--=");
+	char *flag = arena_alloc(invocation->arena, size, 1);
 	if (!flag)
-		return error_set(parser->err, ERROR_REJECTED, 0, "unknown flag: --%.*s",
-				 (int)(name.len < 60 ? name.len : 60), name.ptr);
-	/* What is behind '=' reaches to the end of the argument and so is a C string. */
-	const char *text = value.len > 0 ? value.ptr : "";
-	return read_flag(parser, flag, has_value ? text : NULL);
-}
-
-/* "-A", "-A=false", "-n NAME", "-nNAME", "-n=NAME", "-Ao wide". */
-static int read_short(struct parser *parser)
-{
-	for (const char *letter = *parser->at + 1; *letter; letter++) {
-		const struct flag *flag = find_flag((struct view){0}, *letter);
-		if (!flag)
-			return error_set(parser->err, ERROR_REJECTED, 0,
-					 "unknown flag: '%c' in %.60s", *letter, *parser->at);
-		const char *rest = letter + 1;
-		bool has_value = *rest == '=';
-		if (!takes_value(flag) && !has_value) {
-			if (set_flag(parser, flag, NULL) != 0)
-				return -1;
-			continue;
-		}
-		rest += has_value;
-		return read_flag(parser, flag, has_value || *rest ? rest : NULL);
-	}
+		return error_no_memory(err);
+	snprintf(flag, size, "--%s=%s", row->name, text);
+	invocation->passed[invocation->n_passed++] = flag;
 	return 0;
 }
 
-static int set_verb(struct parser *parser, struct view word)
+static const char *const forms[] = {
+	[OUTPUT_TABLE] = "table", [OUTPUT_WIDE] = "wide", [OUTPUT_JSON] = "json",
+	[OUTPUT_YAML] = "yaml",   [OUTPUT_NAME] = "name", NULL,
+};
+
+static const struct option_row rows[] = {
+	{"all-namespaces", OPTION_BOOL, AT(all_namespaces), .letter = 'A', .scopes = IN(POD),
+	 .help = "Pods of all namespaces."},
+	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = IN(FLEET),
+	 .help = "Devices with these fields only, for example status.sharing.mode=MIG."},
+	{"namespace", OPTION_TEXT, AT(namespace), .letter = 'n', .scopes = IN(POD),
+	 .help = "The namespace of the pods. Without it: that of the current context."},
+	{"no-headers", OPTION_BOOL, AT(no_headers), .help = "Tables have no line of headers."},
+	{"output", OPTION_CHOICE, AT(form), .letter = 'o', .choices = forms,
+	 .help = "A table of at most 120 columns; one with all columns, never cut (wide); a document\n"
+		 "      for programs (json, yaml); or the names of the GPUAttributions."},
+	{"selector", OPTION_TEXT, AT(selector), .letter = 'l', .scopes = IN(FLEET) | IN(POD),
+	 .help = "Devices with these labels only; with pod: the pods with these labels."},
+	{"watch", OPTION_BOOL, AT(watch), .letter = 'w', .scopes = IN(FLEET) | IN(POD) | IN(NODE),
+	 .help = NULL}, /* refused by check() with what to use instead */
+	PASSED("as", TEXT, 0),
+	PASSED("as-group", TEXT, 0),
+	PASSED("as-uid", TEXT, 0),
+	PASSED("as-user-extra", TEXT, 0),
+	PASSED("cache-dir", TEXT, 0),
+	PASSED("certificate-authority", TEXT, 0),
+	PASSED("client-certificate", TEXT, 0),
+	PASSED("client-key", TEXT, 0),
+	PASSED("cluster", TEXT, 0),
+	PASSED("context", TEXT, 0),
+	PASSED("disable-compression", BOOL, 0),
+	PASSED("insecure-skip-tls-verify", BOOL, 0),
+	PASSED("kubeconfig", TEXT, 0),
+	PASSED("kuberc", TEXT, 0),
+	PASSED("log-flush-frequency", TEXT, 0),
+	PASSED("match-server-version", BOOL, 0),
+	PASSED("password", TEXT, 0),
+	PASSED("request-timeout", TEXT, 0),
+	PASSED("server", TEXT, 's'),
+	PASSED("tls-server-name", TEXT, 0),
+	PASSED("token", TEXT, 0),
+	PASSED("user", TEXT, 0),
+	PASSED("username", TEXT, 0),
+	PASSED("v", TEXT, 'v'),
+	PASSED("vmodule", TEXT, 0),
+	PASSED("warnings-as-errors", BOOL, 0),
+};
+
+static int set_verb(struct invocation *invocation, struct view word, struct error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (!view_equal(word, view_from(verbs[i].name)))
+	static const char *const words[] = {"pod",   "pods",   "po",      "node", "nodes",
+					    "no",    "device", "devices", "gpu",  NULL};
+	struct view shown = {word.ptr, word.len < 60 ? word.len : 60};
+	for (size_t i = 0; words[i]; i++) {
+		enum invocation_verb verb = INVOCATION_POD + i / 3;
+		if (!view_equal(word, view_from(words[i])))
 			continue;
-		if (parser->has_verb && parser->invocation.verb != verbs[i].verb)
-			return error_set(parser->err, ERROR_REJECTED, 0,
-					 "%.60s: all names must be of one kind", *parser->at);
-		parser->has_verb = true;
-		parser->invocation.verb = verbs[i].verb;
+		if (invocation->verb != INVOCATION_FLEET && invocation->verb != verb)
+			return error_set(err, ERROR_REJECTED, 0,
+					 "%.*s: all names must be of one kind", VIEW_ARG(shown));
+		invocation->verb = verb;
 		return 0;
 	}
-	return error_set(parser->err, ERROR_REJECTED, 0,
-			 "unknown command \"%.*s\": there are pod, node and device",
-			 (int)(word.len < 60 ? word.len : 60), word.ptr);
+	const char *nearest = option_nearest(word, words);
+	return error_set(err, ERROR_REJECTED, 0, "unknown command \"%.*s\", %s%s%s", VIEW_ARG(shown),
+			 nearest ? "did you mean " : "use pod, node or device",
+			 nearest ? nearest : "", nearest ? "?" : "");
 }
 
-/* Kubernetes' names have none but these; anything else would mean something else to kubectl. */
-static bool is_name(struct view name)
+/* Names in Kubernetes have no other characters, and others would mean something else to kubectl. */
+static int add_name(struct invocation *invocation, const char *name, struct error *err)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.ptr[i];
-		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-		if (!is_letter && !(c >= '0' && c <= '9') && c != '-' && c != '.')
-			return false;
-	}
-	return name.len > 0 && name.ptr[0] != '-';
-}
-
-static int add_name(struct parser *parser, const char *name)
-{
-	struct invocation *invocation = &parser->invocation;
-	if (!is_name(view_from(name)))
-		return error_set(parser->err, ERROR_REJECTED, 0, "\"%.80s\" is no name", name);
+	static const char allowed[] =
+		"-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	if (!name[0] || name[0] == '-' || name[strspn(name, allowed)])
+		return error_set(err, ERROR_REJECTED, 0,
+				 "\"%.80s\" is no name: use letters, digits, '-' and '.'", name);
 	for (size_t i = 0; i < invocation->n_names; i++) {
 		if (strcmp(invocation->names[i], name) == 0)
 			return 0;
@@ -271,33 +113,88 @@ static int add_name(struct parser *parser, const char *name)
 }
 
 /* "pod", "pod/NAME", or a name behind a verb. */
-static int read_word(struct parser *parser)
+static int take_word(void *settings, const char *word, struct error *err)
 {
-	const char *word = *parser->at;
+	struct invocation *invocation = settings;
 	struct view kind, name;
 	bool has_slash = view_cut(view_from(word), VIEW("/"), &kind, &name);
-	if (parser->has_verb && !has_slash)
-		return add_name(parser, word);
+	if (invocation->verb != INVOCATION_FLEET && !has_slash)
+		return add_name(invocation, word, err);
 	if (!has_slash && strcmp(word, "help") == 0) {
-		parser->invocation.outcome = INVOCATION_HELP;
+		invocation->outcome = OPTION_HELP;
 		return 0;
 	}
-	if (set_verb(parser, kind) != 0)
+	if (set_verb(invocation, kind, err) != 0)
 		return -1;
-	return has_slash ? add_name(parser, name.len > 0 ? name.ptr : "") : 0;
+	return has_slash ? add_name(invocation, name.len > 0 ? name.ptr : "", err) : 0;
 }
 
-static int read_argument(struct parser *parser)
-{
-	const char *argument = *parser->at;
-	if (parser->is_rest || argument[0] != '-' || argument[1] == '\0')
-		return read_word(parser);
-	if (strcmp(argument, "--") == 0) {
-		parser->is_rest = true;
-		return 0;
-	}
-	return argument[1] == '-' ? read_long(parser) : read_short(parser);
-}
+#define MARKS                                                                                      \
+	"\n\n\"?\" means not known. A '*' in READY marks a status that is not current: the node's\n" \
+	"agent is silent, or a slot could not be resolved to a pod. A note gives the reason.\n\n"  \
+	"Examples:\n"
+
+#define MORE                                                                                       \
+	"  --context, --kubeconfig, --cluster, --user, --as, --as-group, --token, -s/--server,\n"  \
+	"  --request-timeout and kubectl's other flags for reaching a cluster\n"                   \
+	"      Are handed on to kubectl, which is found on PATH or named by $KUBECTL.\n"           \
+	"\n"                                                                                       \
+	"Exit status:\n"                                                                           \
+	"  0    what was asked for was found\n"                                                    \
+	"  1    it was not: no such pod, node or device, or no GPU is known for a pod\n"           \
+	"  2    the command line is wrong, or a UUID is ambiguous\n"                               \
+	"  3    it could not be found out: kubectl failed, or something could not be read\n"
+
+#define PROGRAM(of_verb, ...)                                                                      \
+	[INVOCATION_##of_verb] = {.name = "kubectl gpus", .version = GPU_ATTRIBUTION_VERSION,      \
+				  .rows = rows, .n_rows = ARRAY_SIZE(rows), .more = MORE,          \
+				  .scope = IN(of_verb), .take_word = take_word, __VA_ARGS__}
+
+static const struct option_program programs[] = {
+	PROGRAM(FLEET,
+		.purpose = "Shows which pods hold which physical GPUs: a line for each device, or for "
+			   "each\nnode if there are more than 50 devices." MARKS
+			   "  kubectl gpus\n"
+			   "  kubectl gpus -o wide       # each device, all tenants, PCI address, driver\n"
+			   "  kubectl gpus --field-selector status.health.state!=Healthy\n"
+			   "  kubectl gpus pod train-0 -n ml        # the GPUs of a pod\n"
+			   "  kubectl gpus node gpu-a               # the pods on the GPUs of a node\n"
+			   "  kubectl gpus device GPU-11ba558d      # all about one GPU; a unique prefix\n"
+			   "                                        # of the UUID is enough",
+		.usage = "kubectl gpus [flags]\n"
+			 "       kubectl gpus pod [NAME... | -l SELECTOR] [flags]\n"
+			 "       kubectl gpus node [NAME...] [flags]\n"
+			 "       kubectl gpus device UUID [flags]\n"),
+	PROGRAM(POD,
+		.purpose = "Shows which GPUs pods hold: a line for each container and device.\n"
+			   "\n"
+			   "A pod is identified by its UID: it is never shown with the GPUs of an earlier\n"
+			   "pod of its name. For a pod without a GPU a note says why. SLOTS are those of\n"
+			   "the container, and those of the device. SHARED counts the other containers on\n"
+			   "the device or, with MIG, on the same partition." MARKS
+			   "  kubectl gpus pod train-0              # a pod of the current namespace\n"
+			   "  kubectl gpus pod train-0 train-1 -n ml -o wide\n"
+			   "  kubectl gpus pod -l app=train -n ml\n"
+			   "  kubectl gpus pod -A                   # every pod that holds a GPU\n"
+			   "  kubectl get -o yaml $(kubectl gpus pod train-0 -o name)",
+		.usage = "kubectl gpus pod [NAME... | pod/NAME... | -l SELECTOR] [flags]\n"),
+	PROGRAM(NODE,
+		.purpose = "Shows the GPUs of nodes: a line for each tenant, and one for each device "
+			   "without any." MARKS
+			   "  kubectl gpus node gpu-a      # who must go before this node is serviced?\n"
+			   "  kubectl gpus node            # all nodes",
+		.usage = "kubectl gpus node [NAME... | node/NAME...] [flags]\n"),
+	PROGRAM(DEVICE,
+		.purpose = "Shows all about one GPU: tenants, former tenants, health events and who held "
+			   "the\ndevice at that time, the evidence for the sharing mode, drifts, "
+			   "conditions.\n"
+			   "\n"
+			   "A unique prefix of the UUID is enough. The UUID of a MIG partition shows its\n"
+			   "device. Holding a device when an error came is not being its cause." MARKS
+			   "  kubectl gpus device GPU-11ba558d-3437-2335-2fd8-a78c8502f87f\n"
+			   "  kubectl gpus device 11ba",
+		.usage = "kubectl gpus device UUID [flags]\n"),
+};
 
 /* What does not go together. */
 static int check(const struct invocation *invocation, struct error *err)
@@ -314,33 +211,43 @@ static int check(const struct invocation *invocation, struct error *err)
 	else if (is_pod && invocation->all_namespaces && invocation->n_names > 0)
 		wrong = "a pod is named in one namespace: -A does not go with a name";
 	else if (invocation->verb == INVOCATION_DEVICE && invocation->n_names != 1)
-		wrong = "device takes one UUID, or the beginning of one";
+		wrong = "device takes one UUID, or a unique prefix of one";
+	else if (invocation->watch && invocation->form > OUTPUT_WIDE)
+		wrong = "-w prints tables; for programs use: kubectl get gpuattributions -w -o json";
+	else if (invocation->watch && invocation->verb == INVOCATION_DEVICE)
+		wrong = "-w goes with pod and node, or without a command";
+	else if (invocation->watch && is_pod && invocation->selector)
+		wrong = "-w does not go with pod -l: name the pods, or watch all of a namespace";
+	else if (invocation->watch)
+		wrong = "this does not watch; use: kubectl get gpuattributions --watch";
 	return wrong ? error_set(err, ERROR_REJECTED, 0, "%s", wrong) : 0;
-}
-
-static size_t count(char *const *argv)
-{
-	size_t n = 0;
-	while (argv[n])
-		n++;
-	return n;
 }
 
 int invocation_parse(char *const *argv, struct arena *arena, struct invocation *ret_invocation,
 		     struct error *err)
 {
-	struct parser parser = {.err = err};
-	size_t n = count(argv);
-	parser.invocation.names = arena_alloc(arena, n, sizeof(char *));
-	parser.invocation.passed = arena_alloc(arena, n, sizeof(char *));
-	if (!parser.invocation.names || !parser.invocation.passed)
+	static char *const no_environment[] = {NULL};
+	struct invocation invocation = {.arena = arena};
+	enum option_outcome outcome;
+	size_t n = 0;
+	while (argv[n])
+		n++;
+	invocation.names = arena_alloc(arena, n, sizeof(char *));
+	invocation.passed = arena_alloc(arena, n, sizeof(char *));
+	if (!invocation.names || !invocation.passed)
 		return error_no_memory(err);
-	for (parser.at = argv + (n > 0); *parser.at; parser.at++) {
-		if (read_argument(&parser) != 0)
-			return -1;
-	}
-	if (parser.invocation.outcome == INVOCATION_RUN && check(&parser.invocation, err) != 0)
+	if (option_parse(&programs[INVOCATION_FLEET], argv, no_environment, &invocation, &outcome,
+			 err) != 0)
 		return -1;
-	*ret_invocation = parser.invocation;
+	if (outcome != OPTION_RUN)
+		invocation.outcome = outcome;
+	if (invocation.outcome == OPTION_RUN && check(&invocation, err) != 0)
+		return -1;
+	*ret_invocation = invocation;
 	return 0;
+}
+
+void invocation_render_help(enum invocation_verb verb, struct sbuf *buf)
+{
+	option_render_help(&programs[verb], buf);
 }

@@ -2,21 +2,15 @@
 #pragma once
 
 /*
- * invocation - the command line of kubectl-gpus, by the habits of kubectl: flags may stand anywhere,
- * short ones may be written together with their value, "--" ends them, and the flags that say which
- * cluster and who are handed on to kubectl as they are.
+ * invocation - the command line of kubectl-gpus. Flags may stand anywhere, as in kubectl. Flags that
+ * choose the cluster and the user are handed on to kubectl.
  *
  * Threads: any.
  */
 
 #include "base/arena.h"
-#include "kubectl/page.h"
-
-enum invocation_outcome {
-	INVOCATION_RUN,
-	INVOCATION_HELP, /* of `verb` */
-	INVOCATION_VERSION,
-};
+#include "base/option.h"
+#include "kubectl/output.h"
 
 enum invocation_verb {
 	INVOCATION_FLEET, /* no command: all devices */
@@ -26,26 +20,28 @@ enum invocation_verb {
 };
 
 struct invocation {
-	enum invocation_outcome outcome;
+	enum option_outcome outcome;
 	enum invocation_verb verb;
-	enum page_form form;
+	int form; /* enum output_form */
 	bool all_namespaces;
 	bool no_headers;
+	bool watch;
 	const char *namespace;      /* NULL: not given; likewise below */
 	const char *selector;
 	const char *field_selector;
-	const char **names;         /* of what the verb is about, each once */
+	const char **names;         /* of pods, nodes or devices, each once */
 	size_t n_names;
-	const char **passed;        /* arguments for kubectl, as they were typed */
+	const char **passed;        /* arguments for kubectl, each as --name=value */
 	size_t n_passed;
+	struct arena *arena;
 };
 
 /*
  * Reads argv, NULL-terminated, whose first element is the program. Texts are borrowed from it, the
- * rest lies in arena. Fails with ERROR_REJECTED and a text that says what is wrong with the line,
- * or ERROR_NO_MEMORY.
+ * rest lies in arena. Fails with ERROR_REJECTED and a text that says what to change, or with
+ * ERROR_NO_MEMORY.
  */
 MUST_USE int invocation_parse(char *const *argv, struct arena *arena,
 			      struct invocation *ret_invocation, struct error *err);
-/* The verb as it is typed, "" for INVOCATION_FLEET. Static. */
-const char *invocation_verb_name(enum invocation_verb verb);
+/* Appends what --help prints for a verb. Failure is the buffer's. */
+void invocation_render_help(enum invocation_verb verb, struct sbuf *buf);

@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "kubectl/command.h"
-#include "kubectl/page.h"
-#include "kubectl/usage.h"
+#include "kubectl/output.h"
 
 static int print(FILE *file, struct view text)
 {
@@ -19,14 +18,22 @@ static int print(FILE *file, struct view text)
 
 static int run(const struct invocation *invocation)
 {
-	CLEANUP(page_deinit) struct page page;
+	CLEANUP(output_deinit) struct output output;
 	const char *kubectl = getenv("KUBECTL");
-	page_init(&page, invocation->form, clock_wall_ms());
-	page.has_headers = !invocation->no_headers;
-	int status = (int)command_run(invocation, kubectl && *kubectl ? kubectl : "kubectl", &page);
+	output_init(&output, (enum output_form)invocation->form, clock_wall_ms());
+	output.has_headers = !invocation->no_headers;
+	int status = (int)command_run(invocation, kubectl && *kubectl ? kubectl : "kubectl", &output);
 	/* Notes come after what they are about, on a terminal that shows both. */
-	int failed = print(stdout, sbuf_view(&page.body));
-	return print(stderr, sbuf_view(&page.notes)) || failed ? COMMAND_FAILED : status;
+	int failed = print(stdout, sbuf_view(&output.body));
+	return print(stderr, sbuf_view(&output.notes)) || failed ? COMMAND_FAILED : status;
+}
+
+static int print_help(enum invocation_verb verb)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&text, LIMIT_MIB);
+	invocation_render_help(verb, &text);
+	return print(stdout, sbuf_view(&text));
 }
 
 int main(int argc, char **argv)
@@ -40,9 +47,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "error: %s\nSee 'kubectl gpus --help' for usage.\n", err.text);
 		return COMMAND_USAGE;
 	}
-	if (invocation.outcome == INVOCATION_HELP)
-		return print(stdout, view_from(usage_of(invocation.verb)));
-	if (invocation.outcome == INVOCATION_VERSION)
+	if (invocation.outcome == OPTION_HELP)
+		return print_help(invocation.verb);
+	if (invocation.outcome == OPTION_VERSION)
 		return print(stdout, VIEW("kubectl-gpus " GPU_ATTRIBUTION_VERSION "\n"));
 	return run(&invocation);
 }

@@ -5,15 +5,15 @@
 #include "kubectl/node_view.h"
 
 #include "kubectl/footnotes.h"
-#include "kubectl/page.h"
-#include "kubectl/sheet.h"
-#include "kubectl/standing.h"
+#include "kubectl/output.h"
+#include "kubectl/text_table.h"
+#include "kubectl/report_state.h"
 #include "kubectl/words.h"
 
 struct line {
 	const struct attribution *device;
 	const struct attribution_tenant *tenant; /* NULL: none, or not known */
-	int64_t now;
+	const struct output *output;
 };
 
 static const struct attribution_status *status_of(const void *row)
@@ -35,12 +35,13 @@ static void write_index(const void *row, struct sbuf *cell)
 static void write_gpu(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->device->uuid);
+	output_uuid(line->output, line->device->uuid, cell);
 }
 
 static void write_model(const void *row, struct sbuf *cell)
 {
-	sbuf_append(cell, words_known(status_of(row)->device.model));
+	const struct line *line = row;
+	output_model(line->output, status_of(row)->device.model, cell);
 }
 
 static void write_mode(const void *row, struct sbuf *cell)
@@ -104,16 +105,16 @@ static void write_health(const void *row, struct sbuf *cell)
 	sbuf_append(cell, words_health(status_of(row)->health.state));
 }
 
-static void write_status(const void *row, struct sbuf *cell)
+static void write_ready(const void *row, struct sbuf *cell)
 {
-	standing_write(status_of(row), cell);
+	report_state_write(status_of(row), cell);
 }
 
 static void write_since(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
 	if (line->tenant)
-		words_age(cell, line->tenant->start_time, line->now);
+		words_age(cell, line->tenant->start_time, line->output->now);
 }
 
 static void write_resource(const void *row, struct sbuf *cell)
@@ -130,45 +131,46 @@ static void write_uid(const void *row, struct sbuf *cell)
 		sbuf_append(cell, line->tenant->pod_uid);
 }
 
-static const struct sheet_column columns[] = {
-	{"NODE", PAGE_IF_MANY, write_node},
-	{"INDEX", 0, write_index},
+static const struct text_table_column columns[] = {
+	{"NODE", OUTPUT_IF_MANY, write_node, .cut = true},
+	{"INDEX", 0, write_index, .drop = 7},
 	{"GPU", 0, write_gpu},
-	{"MODEL", 0, write_model},
-	{"MODE", 0, write_mode},
-	{"SLOTS", 0, write_slots},
-	{"POD", 0, write_pod},
-	{"CONTAINER", 0, write_container},
-	{"HELD", 0, write_held},
-	{"PARTITION", 0, write_partition},
-	{"PHASE", 0, write_phase},
-	{"CONFIDENCE", 0, write_confidence},
+	{"MODEL", 0, write_model, .drop = 1},
+	{"MODE", 0, write_mode, .drop = 2},
+	{"SLOTS", 0, write_slots, .drop = 6},
+	{"POD", 0, write_pod, .cut = true},
+	{"CONTAINER", 0, write_container, .cut = true},
+	{"HELD", 0, write_held, .drop = 3},
+	{"PARTITION", 0, write_partition, .drop = 5, .cut = true},
+	{"PHASE", 0, write_phase, .drop = 4},
+	{"CONFIDENCE", 0, write_confidence, .drop = 8},
 	{"HEALTH", 0, write_health},
-	{"STATUS", 0, write_status},
-	{"SINCE", PAGE_IF_WIDE, write_since},
-	{"RESOURCE", PAGE_IF_WIDE, write_resource},
-	{"POD-UID", PAGE_IF_WIDE, write_uid},
+	{"READY", 0, write_ready, .cut = true},
+	{"SINCE", OUTPUT_IF_WIDE, write_since},
+	{"RESOURCE", OUTPUT_IF_WIDE, write_resource},
+	{"POD-UID", OUTPUT_IF_WIDE, write_uid},
 	{0},
 };
 
-static void add_device(struct sheet *sheet, const struct attribution *device, int64_t now)
+static void add_device(struct text_table *table, const struct attribution *device,
+		       const struct output *output)
 {
 	struct array tenants = device->status.tenants;
-	struct line line = {.device = device, .now = now};
+	struct line line = {.device = device, .output = output};
 	if (tenants.count == 0)
-		sheet_add(sheet, &line);
+		text_table_add(table, &line);
 	for (uint32_t i = 0; i < tenants.count; i++) {
 		line.tenant = ARRAY_AT(tenants, struct attribution_tenant, i);
-		sheet_add(sheet, &line);
+		text_table_add(table, &line);
 	}
 }
 
-void node_view(struct page *page, const struct attribution *const *devices, size_t n_devices)
+void node_view(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
-	CLEANUP(sheet_deinit) struct sheet sheet;
-	sheet_init(&sheet, columns, page_flags(page), PAGE_BYTES);
+	CLEANUP(text_table_deinit) struct text_table table;
+	text_table_init(&table, columns, output_flags(output), OUTPUT_BYTES);
 	for (size_t i = 0; i < n_devices; i++)
-		add_device(&sheet, devices[i], page->now);
-	sheet_write(&sheet, page->has_headers, 0, &page->body);
-	footnotes_add(page, devices, n_devices);
+		add_device(&table, devices[i], output);
+	text_table_write(&table, output, 0);
+	footnotes_add(output, devices, n_devices);
 }

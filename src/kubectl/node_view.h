@@ -9,7 +9,7 @@
 
 #include "model/attribution.h"
 
-struct page;
+struct output;
 
-/* Writes the devices, in their order, and notes on them. Failure is the page's. */
-void node_view(struct page *page, const struct attribution *const *devices, size_t n_devices);
+/* Writes the devices, in their order, and notes on them. Failure is the output's. */
+void node_view(struct output *output, const struct attribution *const *devices, size_t n_devices);

@@ -13,7 +13,7 @@
 #include "kubectl/pod_card.h"
 
 #include "base/limits.h"
-#include "kubectl/intake.h"
+#include "kubectl/object_stream.h"
 #include "schema/gpu_resource.h"
 #include "wire/jmap.h"
 #include "wire/jwalk.h"
@@ -169,9 +169,9 @@ static bool find_request(struct view limits, struct pod_card_request *ret, struc
 	return false;
 }
 
-static int each_of(struct view list, intake_take_fn take, void *context, struct error *err)
+static int each_of(struct view list, object_stream_take_fn take, void *context, struct error *err)
 {
-	return list.len > 0 && list.ptr[0] == '[' ? intake_each(list, take, context, err) : 0;
+	return list.len > 0 && list.ptr[0] == '[' ? object_stream_each(list, take, context, err) : 0;
 }
 
 static int take_use(void *context, struct view use, struct error *err)

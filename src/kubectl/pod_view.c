@@ -3,42 +3,41 @@
 #include "kubectl/pod_view.h"
 
 #include "kubectl/footnotes.h"
-#include "kubectl/neighbours.h"
-#include "kubectl/page.h"
-#include "kubectl/record.h"
-#include "kubectl/sheet.h"
-#include "kubectl/standing.h"
+#include "kubectl/shared_with.h"
+#include "kubectl/output.h"
+#include "kubectl/json_output.h"
+#include "kubectl/text_table.h"
+#include "kubectl/report_state.h"
 #include "kubectl/verdict.h"
 #include "kubectl/words.h"
-#include "wire/jindent.h"
 #include "wire/jout.h"
 
 #define UNKNOWN VIEW("?")
 #define MESSAGE_BYTES (16u * LIMIT_KIB)
 
 struct line {
-	const struct seat *seat;               /* NULL: not known, but the pod asks for GPUs */
-	const struct seating_finding *finding; /* without a seat */
+	const struct assignment *assignment;               /* NULL: not known, but the pod asks for GPUs */
+	const struct assignment_finding *finding; /* without a assignment */
 	const struct pod_card_request *request;
-	int64_t now;
+	const struct output *output;
 };
 
 static const struct attribution_status *status_of(const struct line *line)
 {
-	return &line->seat->device->status;
+	return &line->assignment->device->status;
 }
 
 static void write_namespace(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_known(line->seat->tenant->pod_namespace)
+	sbuf_append(cell, line->assignment ? words_known(line->assignment->tenant->pod_namespace)
 				     : line->finding->namespace);
 }
 
 static void write_pod(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	const struct attribution_tenant *tenant = line->seat ? line->seat->tenant : NULL;
+	const struct attribution_tenant *tenant = line->assignment ? line->assignment->tenant : NULL;
 	if (!tenant)
 		sbuf_append(cell, line->finding->name);
 	else if (tenant->pod_name.len > 0)
@@ -50,45 +49,49 @@ static void write_pod(const void *row, struct sbuf *cell)
 static void write_container(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? line->seat->tenant->container : line->request->container);
+	sbuf_append(cell, line->assignment ? line->assignment->tenant->container : line->request->container);
 }
 
 static void write_gpu(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? line->seat->device->uuid : UNKNOWN);
+	if (line->assignment)
+		output_uuid(line->output, line->assignment->device->uuid, cell);
+	else
+		sbuf_append(cell, UNKNOWN);
 }
 
 static void write_node(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_known(status_of(line)->node_name)
+	sbuf_append(cell, line->assignment ? words_known(status_of(line)->node_name)
 				     : line->finding->card->node);
 }
 
 static void write_index(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	words_number(cell, line->seat ? status_of(line)->device.index : -1);
+	words_number(cell, line->assignment ? status_of(line)->device.index : -1);
 }
 
 static void write_model(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_known(status_of(line)->device.model) : UNKNOWN);
+	output_model(line->output, line->assignment ? status_of(line)->device.model : (struct view){0},
+		     cell);
 }
 
 static void write_mode(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_mode(status_of(line)->sharing.mode) : UNKNOWN);
+	sbuf_append(cell, line->assignment ? words_mode(status_of(line)->sharing.mode) : UNKNOWN);
 }
 
 static void write_slots(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	if (line->seat)
-		words_share(cell, line->seat->tenant->slots, status_of(line)->slots.total);
+	if (line->assignment)
+		words_share(cell, line->assignment->tenant->slots, status_of(line)->slots.total);
 	else
 		sbuf_append(cell, UNKNOWN);
 }
@@ -96,46 +99,44 @@ static void write_slots(const void *row, struct sbuf *cell)
 static void write_partition(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	if (!line->seat) {
+	if (!line->assignment) {
 		sbuf_append(cell, UNKNOWN);
 		return;
 	}
-	words_partitions(cell, status_of(line), line->seat->tenant->partitions);
+	words_partitions(cell, status_of(line), line->assignment->tenant->partitions);
 }
 
 static void write_phase(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_phase(line->seat->tenant->phase) : VIEW("Unknown"));
+	sbuf_append(cell, line->assignment ? words_phase(line->assignment->tenant->phase) : VIEW("Unknown"));
 }
 
 static void write_confidence(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_confidence(line->seat->tenant->confidence)
+	sbuf_append(cell, line->assignment ? words_confidence(line->assignment->tenant->confidence)
 				     : VIEW("Unknown"));
 }
 
 static void write_shared_with(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	int64_t n = line->seat ? neighbours_count(status_of(line), line->seat->tenant) : -1;
+	int64_t n = line->assignment ? shared_with_count(status_of(line), line->assignment->tenant) : -1;
 	words_number(cell, n);
-	if (n >= 0)
-		sbuf_append(cell, n == 1 ? VIEW(" other") : VIEW(" others"));
 }
 
 static void write_health(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? words_health(status_of(line)->health.state) : UNKNOWN);
+	sbuf_append(cell, line->assignment ? words_health(status_of(line)->health.state) : UNKNOWN);
 }
 
-static void write_status(const void *row, struct sbuf *cell)
+static void write_ready(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	if (line->seat)
-		standing_write(status_of(line), cell);
+	if (line->assignment)
+		report_state_write(status_of(line), cell);
 	else
 		sbuf_append(cell, VIEW("Unknown*"));
 }
@@ -143,15 +144,15 @@ static void write_status(const void *row, struct sbuf *cell)
 static void write_resource(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, words_known(line->seat ? line->seat->tenant->resource
+	sbuf_append(cell, words_known(line->assignment ? line->assignment->tenant->resource
 						 : line->request->resource));
 }
 
 static void write_witnesses(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	if (line->seat)
-		words_list(cell, line->seat->tenant->witnesses);
+	if (line->assignment)
+		words_list(cell, line->assignment->tenant->witnesses);
 	else
 		sbuf_append(cell, UNKNOWN);
 }
@@ -159,19 +160,19 @@ static void write_witnesses(const void *row, struct sbuf *cell)
 static void write_since(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	words_age(cell, line->seat ? line->seat->tenant->start_time : 0, line->now);
+	words_age(cell, line->assignment ? line->assignment->tenant->start_time : 0, line->output->now);
 }
 
 static void write_uid(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	sbuf_append(cell, line->seat ? line->seat->tenant->pod_uid : line->finding->card->uid);
+	sbuf_append(cell, line->assignment ? line->assignment->tenant->pod_uid : line->finding->card->uid);
 }
 
 static void write_others(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	if (!line->seat) {
+	if (!line->assignment) {
 		sbuf_append(cell, UNKNOWN);
 		return;
 	}
@@ -179,7 +180,7 @@ static void write_others(const void *row, struct sbuf *cell)
 	for (uint32_t i = 0; i < tenants.count; i++) {
 		const struct attribution_tenant *other =
 			ARRAY_AT(tenants, struct attribution_tenant, i);
-		if (!neighbours_are(line->seat->tenant, other))
+		if (!shared_with_is(line->assignment->tenant, other))
 			continue;
 		if (cell->len > 0)
 			sbuf_append_char(cell, ',');
@@ -189,185 +190,183 @@ static void write_others(const void *row, struct sbuf *cell)
 	}
 }
 
-static const struct sheet_column columns[] = {
-	{"NAMESPACE", PAGE_IF_ALL_NAMESPACES, write_namespace},
-	{"POD", PAGE_IF_MANY, write_pod},
-	{"CONTAINER", 0, write_container},
+static const struct text_table_column columns[] = {
+	{"NAMESPACE", OUTPUT_IF_ALL_NAMESPACES, write_namespace, .cut = true},
+	{"POD", OUTPUT_IF_MANY, write_pod, .cut = true},
+	{"CONTAINER", 0, write_container, .cut = true},
 	{"GPU", 0, write_gpu},
-	{"NODE", 0, write_node},
-	{"INDEX", 0, write_index},
-	{"MODEL", 0, write_model},
-	{"MODE", 0, write_mode},
-	{"SLOTS", 0, write_slots},
-	{"PARTITION", 0, write_partition},
-	{"PHASE", 0, write_phase},
-	{"CONFIDENCE", 0, write_confidence},
-	{"SHARED WITH", 0, write_shared_with},
+	{"NODE", 0, write_node, .cut = true},
+	{"INDEX", 0, write_index, .drop = 3},
+	{"MODEL", 0, write_model, .drop = 1},
+	{"MODE", 0, write_mode, .drop = 2},
+	{"SLOTS", 0, write_slots, .drop = 6},
+	{"PARTITION", 0, write_partition, .drop = 5, .cut = true},
+	{"PHASE", 0, write_phase, .drop = 4},
+	{"CONFIDENCE", 0, write_confidence, .drop = 8},
+	{"SHARED", 0, write_shared_with, .drop = 7},
 	{"HEALTH", 0, write_health},
-	{"STATUS", 0, write_status},
-	{"RESOURCE", PAGE_IF_WIDE, write_resource},
-	{"WITNESSES", PAGE_IF_WIDE, write_witnesses},
-	{"SINCE", PAGE_IF_WIDE, write_since},
-	{"POD-UID", PAGE_IF_WIDE, write_uid},
-	{"OTHERS", PAGE_IF_WIDE, write_others},
+	{"READY", 0, write_ready, .cut = true},
+	{"RESOURCE", OUTPUT_IF_WIDE, write_resource},
+	{"WITNESSES", OUTPUT_IF_WIDE, write_witnesses},
+	{"SINCE", OUTPUT_IF_WIDE, write_since},
+	{"POD-UID", OUTPUT_IF_WIDE, write_uid},
+	{"OTHERS", OUTPUT_IF_WIDE, write_others},
 	{0},
 };
 
-static bool has_unknown_lines(const struct seating_finding *finding)
+static bool has_unknown_lines(const struct assignment_finding *finding)
 {
-	return finding->verdict == SEATING_UNKNOWN || finding->verdict == SEATING_UNPLACED;
+	return finding->verdict == ASSIGNMENT_UNKNOWN || finding->verdict == ASSIGNMENT_UNPLACED;
 }
 
-static void add_lines(struct sheet *sheet, const struct page *page, const struct seating *seating)
+static void add_lines(struct text_table *table, const struct output *output, const struct assignment_set *set)
 {
-	for (size_t i = 0; i < seating->n_seats; i++)
-		sheet_add(sheet, &(struct line){.seat = &seating->seats[i], .now = page->now});
-	for (size_t i = 0; i < seating->n_findings; i++) {
-		const struct seating_finding *finding = &seating->findings[i];
+	for (size_t i = 0; i < set->n_assignments; i++)
+		text_table_add(table, &(struct line){.assignment = &set->assignments[i], .output = output});
+	for (size_t i = 0; i < set->n_findings; i++) {
+		const struct assignment_finding *finding = &set->findings[i];
 		struct array requests = has_unknown_lines(finding) ? finding->card->requests
 								    : (struct array){0};
 		for (uint32_t j = 0; j < requests.count; j++)
-			sheet_add(sheet,
+			text_table_add(table,
 				  &(struct line){.finding = finding,
 						 .request = ARRAY_AT(requests,
 								     struct pod_card_request, j),
-						 .now = page->now});
+						 .output = output});
 	}
 }
 
 /* Of pods that a selector chose, those that ask for no GPU and use none are not worth a word. */
-static bool is_worth_a_note(const struct seating *seating, const struct seating_finding *finding)
+static bool is_worth_a_note(const struct assignment_set *set, const struct assignment_finding *finding)
 {
-	return seating->is_named || finding->user ||
-	       (finding->verdict != SEATING_NO_REQUEST && finding->verdict != SEATING_ENDED);
+	return set->is_named || finding->user ||
+	       (finding->verdict != ASSIGNMENT_NO_REQUEST && finding->verdict != ASSIGNMENT_ENDED);
 }
 
-static void add_notes(struct page *page, const struct seating *seating)
+static void add_notes(struct output *output, const struct assignment_set *set)
 {
-	for (size_t i = 0; i < seating->n_findings; i++) {
-		const struct seating_finding *finding = &seating->findings[i];
-		if (!is_worth_a_note(seating, finding))
+	for (size_t i = 0; i < set->n_findings; i++) {
+		const struct assignment_finding *finding = &set->findings[i];
+		if (!is_worth_a_note(set, finding))
 			continue;
-		struct sbuf *line = page_note(page);
-		if (page->all_namespaces)
+		struct sbuf *line = output_note(output);
+		if (output->all_namespaces)
 			sbuf_printf(line, "pod %.*s/%.*s: ", VIEW_ARG(finding->namespace),
 				    VIEW_ARG(finding->name));
 		else
 			sbuf_printf(line, "pod/%.*s: ", VIEW_ARG(finding->name));
 		size_t prefix = line->len;
-		if (finding->n_seats > 0)
-			verdict_say_seated(seating, finding, line);
+		if (finding->n_assignments > 0)
+			verdict_say_assigned(set, finding, line);
 		else
-			verdict_say(seating, finding, page->now, line);
+			verdict_say(set, finding, output->now, line);
 		if (line->len == prefix)
 			sbuf_clear(line);
-		page_note_end(page);
+		output_note_end(output);
 	}
 }
 
-/* Was the device that of an earlier seat? */
-static bool is_seen(const struct seating *seating, size_t seat)
+/* Was the device that of an earlier assignment? */
+static bool is_seen(const struct assignment_set *set, size_t assignment)
 {
-	for (size_t i = 0; i < seat; i++) {
-		if (seating->seats[i].device == seating->seats[seat].device)
+	for (size_t i = 0; i < assignment; i++) {
+		if (set->assignments[i].device == set->assignments[assignment].device)
 			return true;
 	}
 	return false;
 }
 
-static void add_footnotes(struct page *page, const struct seating *seating)
+static void add_footnotes(struct output *output, const struct assignment_set *set)
 {
-	for (size_t i = 0; i < seating->n_seats; i++) {
-		if (!is_seen(seating, i))
-			footnotes_add(page, &seating->seats[i].device, 1);
+	for (size_t i = 0; i < set->n_assignments; i++) {
+		if (!is_seen(set, i))
+			footnotes_add(output, &set->assignments[i].device, 1);
 	}
 }
 
-void pod_view(struct page *page, const struct seating *seating)
+void pod_view(struct output *output, const struct assignment_set *set)
 {
-	CLEANUP(sheet_deinit) struct sheet sheet;
-	sheet_init(&sheet, columns, page_flags(page), PAGE_BYTES);
-	add_lines(&sheet, page, seating);
-	if (sheet.n_rows > 0)
-		sheet_write(&sheet, page->has_headers, 0, &page->body);
-	add_notes(page, seating);
-	add_footnotes(page, seating);
+	CLEANUP(text_table_deinit) struct text_table table;
+	text_table_init(&table, columns, output_flags(output), OUTPUT_BYTES);
+	add_lines(&table, output, set);
+	if (table.n_rows > 0)
+		text_table_write(&table, output, 0);
+	add_notes(output, set);
+	add_footnotes(output, set);
 }
 
-void pod_view_names(struct page *page, const struct seating *seating)
+void pod_view_names(struct output *output, const struct assignment_set *set)
 {
-	for (size_t i = 0; i < seating->n_seats; i++) {
-		if (!is_seen(seating, i))
-			sbuf_printf(&page->body, "gpuattribution.gpuattribution.dev/%.*s\n",
-				    VIEW_ARG(seating->seats[i].device->name));
+	for (size_t i = 0; i < set->n_assignments; i++) {
+		if (!is_seen(set, i))
+			sbuf_printf(&output->body, "gpuattribution.gpuattribution.dev/%.*s\n",
+				    VIEW_ARG(set->assignments[i].device->name));
 	}
-	add_notes(page, seating);
-	add_footnotes(page, seating);
+	add_notes(output, set);
+	add_footnotes(output, set);
 }
 
-static void record_past(struct jout *out, const struct seating_finding *finding)
+static void write_past(struct jout *out, const struct assignment_finding *finding)
 {
 	jout_key(out, "past");
 	jout_array(out);
 	for (size_t i = 0; i < finding->n_past; i++) {
-		const struct seating_past *past = &finding->past[i];
+		const struct assignment_past *past = &finding->past[i];
 		jout_object(out);
 		jout_member_text(out, "uuid", past->device->uuid);
-		record_text(out, "node", past->device->status.node_name);
-		record_text(out, "podUID", past->tenant->pod_uid);
-		record_text(out, "container", past->tenant->container);
-		record_instant(out, "since", past->tenant->start_time);
-		record_instant(out, "until", past->tenant->end_time);
+		json_output_text(out, "node", past->device->status.node_name);
+		json_output_text(out, "podUID", past->tenant->pod_uid);
+		json_output_text(out, "container", past->tenant->container);
+		json_output_instant(out, "since", past->tenant->start_time);
+		json_output_instant(out, "until", past->tenant->end_time);
 		jout_object_end(out);
 	}
 	jout_array_end(out);
 }
 
-static void record_finding(struct jout *out, const struct page *page,
-			   const struct seating *seating, const struct seating_finding *finding)
+static void write_finding(struct jout *out, const struct output *output,
+			   const struct assignment_set *set, const struct assignment_finding *finding)
 {
 	CLEANUP(sbuf_deinit) struct sbuf message;
 	sbuf_init(&message, MESSAGE_BYTES);
-	verdict_say(seating, finding, page->now, &message);
+	verdict_say(set, finding, output->now, &message);
 	jout_object(out);
 	jout_member_text(out, "namespace", finding->namespace);
 	jout_member_text(out, "pod", finding->name);
-	record_text(out, "podUID", finding->card ? finding->card->uid : (struct view){0});
+	json_output_text(out, "podUID", finding->card ? finding->card->uid : (struct view){0});
 	jout_member_text(out, "verdict", verdict_name(finding->verdict));
 	jout_member_text(out, "message", sbuf_view(&message));
-	record_past(out, finding);
+	write_past(out, finding);
 	jout_object_end(out);
 }
 
-static void record_seat(struct jout *out, const struct seat *seat)
+static void write_assignment(struct jout *out, const struct assignment *assignment)
 {
 	jout_object(out);
-	record_tenant(out, &seat->device->status, seat->tenant);
-	jout_member_text(out, "matchedBy", seat->is_by_name ? VIEW("Name") : VIEW("UID"));
+	json_output_tenant(out, &assignment->device->status, assignment->tenant);
+	jout_member_text(out, "matchedBy", assignment->is_by_name ? VIEW("Name") : VIEW("UID"));
 	jout_key(out, "gpu");
-	record_device(out, seat->device, false);
+	json_output_device(out, assignment->device, false);
 	jout_object_end(out);
 }
 
-void pod_view_json(struct page *page, const struct seating *seating)
+void pod_view_json(struct output *output, const struct assignment_set *set)
 {
 	CLEANUP(sbuf_deinit) struct sbuf json;
 	struct jout out;
-	sbuf_init(&json, PAGE_BYTES);
+	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	record_begin(&out, "PodGPUs");
+	json_output_begin(&out, "PodGPUs");
 	jout_key(&out, "pods");
 	jout_array(&out);
-	for (size_t i = 0; i < seating->n_findings; i++)
-		record_finding(&out, page, seating, &seating->findings[i]);
+	for (size_t i = 0; i < set->n_findings; i++)
+		write_finding(&out, output, set, &set->findings[i]);
 	jout_array_end(&out);
 	jout_key(&out, "items");
 	jout_array(&out);
-	for (size_t i = 0; i < seating->n_seats; i++)
-		record_seat(&out, &seating->seats[i]);
+	for (size_t i = 0; i < set->n_assignments; i++)
+		write_assignment(&out, &set->assignments[i]);
 	jout_array_end(&out);
 	jout_object_end(&out);
-	if (json.failure)
-		page->body.failure = json.failure;
-	jindent(sbuf_view(&json), &page->body);
+	json_output_end(output, &json);
 }

@@ -8,16 +8,16 @@
  * Threads: any.
  */
 
-#include "kubectl/seating.h"
+#include "kubectl/assignment.h"
 
-struct page;
+struct output;
 
 /*
- * Writes seats and notes. A container that asks for GPUs, and whose GPUs are not known, gets a line
- * of question marks: it is on some GPU all the same. Failure is the page's.
+ * Writes assignments and notes. A container that asks for GPUs, and whose GPUs are not known, gets a line
+ * of question marks: it is on some GPU all the same. Failure is the output's.
  */
-void pod_view(struct page *page, const struct seating *seating);
+void pod_view(struct output *output, const struct assignment_set *set);
 /* Writes the names of the devices, each once, and notes. */
-void pod_view_names(struct page *page, const struct seating *seating);
-/* Writes pods and seats as JSON. */
-void pod_view_json(struct page *page, const struct seating *seating);
+void pod_view_names(struct output *output, const struct assignment_set *set);
+/* Writes pods and assignments as JSON. */
+void pod_view_json(struct output *output, const struct assignment_set *set);

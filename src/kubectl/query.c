@@ -19,6 +19,7 @@
 
 #define MAX_ARGUMENTS 32 /* of our own */
 #define NAMESPACE_BYTES 256u
+#define MAX_NAMES_BYTES (UUID_PREFIX_MAX_DEVICES * 100u)
 #define NAMESPACE_FILE "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 #define RESOURCE "gpuattributions.gpuattribution.dev"
 
@@ -33,12 +34,12 @@ struct line {
 void query_init(struct query *query, const char *program, const struct invocation *invocation)
 {
 	*query = (struct query){.program = program, .invocation = invocation, .what = ""};
-	complaint_init(&query->complaint);
+	kubectl_error_init(&query->said);
 }
 
 void query_deinit(struct query *query)
 {
-	complaint_deinit(&query->complaint);
+	kubectl_error_deinit(&query->said);
 }
 
 static void add(struct line *line, const char *argument)
@@ -59,8 +60,8 @@ static int judge(struct query *query, int status, struct error *err)
 {
 	if (status == 0)
 		return 0;
-	query->cause = complaint_cause(sbuf_view(&query->complaint.held));
-	return error_set(err, query->cause == COMPLAINT_FORBIDDEN ? ERROR_DENIED : ERROR_RETRY, 0,
+	query->cause = kubectl_error_cause(sbuf_view(&query->said.held));
+	return error_set(err, query->cause == KUBECTL_ERROR_FORBIDDEN ? ERROR_DENIED : ERROR_RETRY, 0,
 			 "%s failed with exit status %d", query->program, status);
 }
 
@@ -93,30 +94,30 @@ static int run(struct query *query, const struct line *line, child_take_fn take,
 	const char **argv = make_argv(query, line, &arena);
 	if (!argv)
 		return error_set(err, ERROR_LIMIT, 0, "too many arguments");
-	complaint_deinit(&query->complaint);
-	complaint_init(&query->complaint);
-	query->cause = COMPLAINT_OTHER;
+	kubectl_error_deinit(&query->said);
+	kubectl_error_init(&query->said);
+	query->cause = KUBECTL_ERROR_OTHER;
 	int status;
-	if (child_run(argv, take, context, &query->complaint, &status, err) != 0) {
+	if (child_run(argv, take, context, &query->said, &status, err) != 0) {
 		query->is_program_missing = err->kind == ERROR_NOT_FOUND;
 		return -1;
 	}
 	return judge(query, status, err);
 }
 
-static int feed_intake(void *context, struct view bytes, struct error *err)
+static int feed_stream(void *context, struct view bytes, struct error *err)
 {
-	return intake_feed(context, bytes, err);
+	return object_stream_feed(context, bytes, err);
 }
 
-static int get(struct query *query, const struct line *line, enum intake_form form,
-	       intake_take_fn take, void *context, struct error *err)
+static int get(struct query *query, const struct line *line, enum object_stream_form form,
+	       object_stream_take_fn take, void *context, struct error *err)
 {
-	CLEANUP(intake_deinit) struct intake intake;
-	intake_init(&intake, form, take, context);
-	if (run(query, line, feed_intake, &intake, err) != 0)
+	CLEANUP(object_stream_deinit) struct object_stream stream;
+	object_stream_init(&stream, form, take, context);
+	if (run(query, line, feed_stream, &stream, err) != 0)
 		return -1;
-	return intake_finish(&intake, err);
+	return object_stream_finish(&stream, err);
 }
 
 static struct line line_of(struct query *query, const char *resource, const char *what)
@@ -129,7 +130,7 @@ static struct line line_of(struct query *query, const char *resource, const char
 	return line;
 }
 
-int query_devices(struct query *query, const char *node, intake_take_fn take, void *context,
+int query_devices(struct query *query, const char *node, object_stream_take_fn take, void *context,
 		  struct error *err)
 {
 	struct line line = line_of(query, RESOURCE, "gpuattributions"), all = line;
@@ -138,28 +139,28 @@ int query_devices(struct query *query, const char *node, intake_take_fn take, vo
 		bool is_fleet = query->invocation->verb == INVOCATION_FLEET;
 		add_option(&line, "--field-selector", query->invocation->field_selector);
 		add_option(&line, "-l", is_fleet ? query->invocation->selector : NULL);
-		return get(query, &line, INTAKE_LIST, take, context, err);
+		return get(query, &line, OBJECT_STREAM_LIST, take, context, err);
 	}
 	snprintf(selector, sizeof(selector), "status.nodeName=%s", node);
 	add_option(&line, "--field-selector", selector);
-	if (get(query, &line, INTAKE_LIST, take, context, err) == 0)
+	if (get(query, &line, OBJECT_STREAM_LIST, take, context, err) == 0)
 		return 0;
-	if (query->cause != COMPLAINT_FIELD_NOT_SELECTABLE)
+	if (query->cause != KUBECTL_ERROR_FIELD_NOT_SELECTABLE)
 		return -1;
-	return get(query, &all, INTAKE_LIST, take, context, err);
+	return get(query, &all, OBJECT_STREAM_LIST, take, context, err);
 }
 
-int query_device(struct query *query, const char *name, intake_take_fn take, void *context,
+int query_device(struct query *query, const char *name, object_stream_take_fn take, void *context,
 		 struct error *err)
 {
 	struct line line = line_of(query, RESOURCE, "gpuattributions");
 	add(&line, "--ignore-not-found");
 	line.names = &name;
 	line.n_names = 1;
-	return get(query, &line, INTAKE_NAMED, take, context, err);
+	return get(query, &line, OBJECT_STREAM_NAMED, take, context, err);
 }
 
-int query_pods(struct query *query, const char *namespace, intake_take_fn take, void *context,
+int query_pods(struct query *query, const char *namespace, object_stream_take_fn take, void *context,
 	       struct error *err)
 {
 	const struct invocation *invocation = query->invocation;
@@ -173,7 +174,7 @@ int query_pods(struct query *query, const char *namespace, intake_take_fn take, 
 		add(&line, "--ignore-not-found");
 	line.names = invocation->names;
 	line.n_names = invocation->n_names;
-	return get(query, &line, line.n_names > 0 ? INTAKE_NAMED : INTAKE_LIST, take, context, err);
+	return get(query, &line, line.n_names > 0 ? OBJECT_STREAM_NAMED : OBJECT_STREAM_LIST, take, context, err);
 }
 
 static int take_text(void *context, struct view bytes, struct error *err)
@@ -181,6 +182,27 @@ static int take_text(void *context, struct view bytes, struct error *err)
 	struct sbuf *text = context;
 	sbuf_append(text, bytes);
 	return sbuf_check(text, "what kubectl printed", err);
+}
+
+int query_uuids(struct query *query, struct uuid_prefix *ret, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	struct line line = {0};
+	struct view rest, name, kind;
+	sbuf_init(&text, MAX_NAMES_BYTES);
+	query->what = "gpuattributions";
+	add(&line, "get");
+	add(&line, RESOURCE);
+	add_option(&line, "-o", "name");
+	if (run(query, &line, take_text, &text, err) != 0)
+		return -1;
+	for (rest = view_trim(sbuf_view(&text)); rest.len > 0;) {
+		view_cut(rest, VIEW("\n"), &name, &rest);
+		view_cut(name, VIEW("/"), &kind, &name);
+		if (uuid_prefix_add(ret, name, err) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 int query_node(struct query *query, const char *name, bool *ret_is_there, struct error *err)
@@ -253,7 +275,7 @@ static void explain_forbidden(const struct query *query, struct sbuf *text)
 
 void query_explain(const struct query *query, const struct error *err, struct sbuf *text)
 {
-	struct view rest = view_trim(sbuf_view(&query->complaint.held)), line;
+	struct view rest = view_trim(sbuf_view(&query->said.held)), line;
 	if (query->is_program_missing) {
 		sbuf_printf(text, "error: cannot run %s: %s\nIt must be on PATH, or be named by "
 				  "the environment variable KUBECTL.\n", query->program, err->text);
@@ -266,10 +288,10 @@ void query_explain(const struct query *query, const struct error *err, struct sb
 		printable_append(text, line);
 		sbuf_append_char(text, '\n');
 	}
-	if (query->cause == COMPLAINT_NOT_INSTALLED)
+	if (query->cause == KUBECTL_ERROR_NOT_INSTALLED)
 		sbuf_append(text, VIEW("This cluster has no GPUAttributions. Is it the right one? "
 				       "(kubectl config current-context)\nTo install GPU Attribution: "
 				       "kubectl apply -f manifests/install.yaml\n"));
-	if (query->cause == COMPLAINT_FORBIDDEN)
+	if (query->cause == KUBECTL_ERROR_FORBIDDEN)
 		explain_forbidden(query, text);
 }

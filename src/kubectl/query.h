@@ -8,15 +8,16 @@
  * Threads: the main thread.
  */
 
-#include "kubectl/complaint.h"
-#include "kubectl/intake.h"
+#include "kubectl/kubectl_error.h"
+#include "kubectl/object_stream.h"
+#include "kubectl/uuid_prefix.h"
 #include "kubectl/invocation.h"
 
 struct query {
 	const char *program; /* kubectl: a name or a path */
 	const struct invocation *invocation;
-	struct complaint complaint;  /* of the last question */
-	enum complaint_cause cause;  /* why it failed; COMPLAINT_OTHER while it has not */
+	struct kubectl_error said;  /* of the last question */
+	enum kubectl_error_cause cause;  /* why it failed; KUBECTL_ERROR_OTHER while it has not */
 	const char *what;            /* what was asked for: "gpuattributions", "pods", ... */
 	bool is_program_missing;
 };
@@ -32,13 +33,15 @@ void query_deinit(struct query *query);
  */
 
 /* All GPUAttributions, by the selectors of the invocation; node: of that node, NULL: of all. */
-MUST_USE int query_devices(struct query *query, const char *node, intake_take_fn take,
+MUST_USE int query_devices(struct query *query, const char *node, object_stream_take_fn take,
 			   void *context, struct error *err);
+/* Adds the UUIDs of all GPUAttributions, which are their names. */
+MUST_USE int query_uuids(struct query *query, struct uuid_prefix *ret, struct error *err);
 /* The one of that name, if it is there. */
-MUST_USE int query_device(struct query *query, const char *name, intake_take_fn take,
+MUST_USE int query_device(struct query *query, const char *name, object_stream_take_fn take,
 			  void *context, struct error *err);
 /* The pods that the invocation names or selects, as far as they are there. */
-MUST_USE int query_pods(struct query *query, const char *namespace, intake_take_fn take,
+MUST_USE int query_pods(struct query *query, const char *namespace, object_stream_take_fn take,
 			void *context, struct error *err);
 /* Is there a node of that name? */
 MUST_USE int query_node(struct query *query, const char *name, bool *ret_is_there,

@@ -10,19 +10,19 @@
 #include <inttypes.h>
 
 #include "base/sbuf.h"
-#include "kubectl/standing.h"
+#include "kubectl/report_state.h"
 #include "kubectl/words.h"
 
-struct view verdict_name(enum seating_verdict verdict)
+struct view verdict_name(enum assignment_verdict verdict)
 {
 	static const struct view names[] = {
-		[SEATING_ON_GPU] = VIEW_INIT("OnGPU"),
-		[SEATING_NOT_FOUND] = VIEW_INIT("NotFound"),
-		[SEATING_ENDED] = VIEW_INIT("Ended"),
-		[SEATING_NO_REQUEST] = VIEW_INIT("NoRequest"),
-		[SEATING_NOT_SCHEDULED] = VIEW_INIT("NotScheduled"),
-		[SEATING_UNPLACED] = VIEW_INIT("Unplaced"),
-		[SEATING_UNKNOWN] = VIEW_INIT("Unknown"),
+		[ASSIGNMENT_ON_GPU] = VIEW_INIT("OnGPU"),
+		[ASSIGNMENT_NOT_FOUND] = VIEW_INIT("NotFound"),
+		[ASSIGNMENT_ENDED] = VIEW_INIT("Ended"),
+		[ASSIGNMENT_NO_REQUEST] = VIEW_INIT("NoRequest"),
+		[ASSIGNMENT_NOT_SCHEDULED] = VIEW_INIT("NotScheduled"),
+		[ASSIGNMENT_UNPLACED] = VIEW_INIT("Unplaced"),
+		[ASSIGNMENT_UNKNOWN] = VIEW_INIT("Unknown"),
 	};
 	return names[verdict];
 }
@@ -36,10 +36,10 @@ static void say_device(const struct attribution *device, struct sbuf *text)
 	sbuf_append_char(text, ')');
 }
 
-static void say_past(const struct seating_finding *finding, int64_t now, struct sbuf *text)
+static void say_past(const struct assignment_finding *finding, int64_t now, struct sbuf *text)
 {
 	for (size_t i = 0; i < finding->n_past; i++) {
-		const struct seating_past *past = &finding->past[i];
+		const struct assignment_past *past = &finding->past[i];
 		sbuf_append(text, finding->card ? VIEW("; it") : VIEW("; a pod of that name"));
 		if (!finding->card)
 			sbuf_printf(text, ", UID %.*s,", VIEW_ARG(past->tenant->pod_uid));
@@ -50,10 +50,10 @@ static void say_past(const struct seating_finding *finding, int64_t now, struct 
 	}
 }
 
-static void say_not_found(const struct seating *seating, const struct seating_finding *finding,
+static void say_not_found(const struct assignment_set *set, const struct assignment_finding *finding,
 			  struct sbuf *text)
 {
-	if (seating->is_blind)
+	if (set->is_blind)
 		sbuf_append(text, VIEW("no GPU names a pod of that name, and pods may not be read: "
 				       "whether there is one is not known"));
 	else
@@ -72,7 +72,7 @@ static void say_ended(const struct pod_card *card, struct sbuf *text)
 	}
 }
 
-static void say_unplaced(const struct seating_finding *finding, struct sbuf *text)
+static void say_unplaced(const struct assignment_finding *finding, struct sbuf *text)
 {
 	sbuf_printf(text, "holds device IDs on %.*s that belong to no known GPU: ",
 		    VIEW_ARG(finding->card->node));
@@ -139,7 +139,7 @@ static void say_not_scheduled(const struct pod_card *card, struct sbuf *text)
 }
 
 /* Why no status names a pod that asks for GPUs: what is known of its node. */
-static void say_unknown(const struct seating_finding *finding, int64_t now, struct sbuf *text)
+static void say_unknown(const struct assignment_finding *finding, int64_t now, struct sbuf *text)
 {
 	struct view node = finding->card->node;
 	say_request(finding->card, text);
@@ -157,14 +157,14 @@ static void say_unknown(const struct seating_finding *finding, int64_t now, stru
 			    finding->n_node_devices);
 	if (finding->doubtful_device) {
 		sbuf_append(text, VIEW("; but what they say is not current: "));
-		standing_note(finding->doubtful_device, now, text);
+		report_state_note(finding->doubtful_device, now, text);
 	} else if (view_equal(finding->card->phase, VIEW("Pending")) &&
 		   find_limit(finding->card).len > 0 && finding->card->claims.count == 0) {
 		sbuf_append(text, VIEW(": the kubelet has not given it any yet"));
 	}
 }
 
-static void say_use(const struct seating_finding *finding, struct sbuf *text)
+static void say_use(const struct assignment_finding *finding, struct sbuf *text)
 {
 	if (!finding->user)
 		return;
@@ -175,7 +175,7 @@ static void say_use(const struct seating_finding *finding, struct sbuf *text)
 	sbuf_append(text, VIEW(", without a slot of it"));
 }
 
-static void say_earlier(const struct seating_finding *finding, struct sbuf *text)
+static void say_earlier(const struct assignment_finding *finding, struct sbuf *text)
 {
 	if (!finding->earlier_tenant)
 		return;
@@ -184,29 +184,29 @@ static void say_earlier(const struct seating_finding *finding, struct sbuf *text
 	say_device(finding->earlier_device, text);
 }
 
-void verdict_say(const struct seating *seating, const struct seating_finding *finding,
+void verdict_say(const struct assignment_set *set, const struct assignment_finding *finding,
 		 int64_t now, struct sbuf *text)
 {
 	switch (finding->verdict) {
-	case SEATING_ON_GPU:
+	case ASSIGNMENT_ON_GPU:
 		sbuf_append(text, VIEW("is on a GPU"));
 		break;
-	case SEATING_NOT_FOUND:
-		say_not_found(seating, finding, text);
+	case ASSIGNMENT_NOT_FOUND:
+		say_not_found(set, finding, text);
 		break;
-	case SEATING_ENDED:
+	case ASSIGNMENT_ENDED:
 		say_ended(finding->card, text);
 		break;
-	case SEATING_NO_REQUEST:
+	case ASSIGNMENT_NO_REQUEST:
 		say_no_request(finding->card, text);
 		break;
-	case SEATING_NOT_SCHEDULED:
+	case ASSIGNMENT_NOT_SCHEDULED:
 		say_not_scheduled(finding->card, text);
 		break;
-	case SEATING_UNPLACED:
+	case ASSIGNMENT_UNPLACED:
 		say_unplaced(finding, text);
 		break;
-	case SEATING_UNKNOWN:
+	case ASSIGNMENT_UNKNOWN:
 		say_unknown(finding, now, text);
 		break;
 	}
@@ -215,11 +215,11 @@ void verdict_say(const struct seating *seating, const struct seating_finding *fi
 	say_earlier(finding, text);
 }
 
-void verdict_say_seated(const struct seating *seating, const struct seating_finding *finding,
+void verdict_say_assigned(const struct assignment_set *set, const struct assignment_finding *finding,
 			struct sbuf *text)
 {
 	if (!finding->card)
-		sbuf_append(text, seating->is_blind
+		sbuf_append(text, set->is_blind
 					  ? VIEW("found by its name alone, for pods may not be read")
 					  : VIEW("no longer known to the API server, but still named "
 						 "as a tenant"));

@@ -7,21 +7,21 @@
  * Threads: any.
  */
 
-#include "kubectl/seating.h"
+#include "kubectl/assignment.h"
 
 struct sbuf;
 
 /* The word for programs: "OnGPU", "NotFound", ... Static. */
-struct view verdict_name(enum seating_verdict verdict);
+struct view verdict_name(enum assignment_verdict verdict);
 /*
  * Appends the sentence, less its subject: "is not scheduled: ...". It may hold text of the cluster
  * that is not printable. Failure is the buffer's.
  */
-void verdict_say(const struct seating *seating, const struct seating_finding *finding, int64_t now,
+void verdict_say(const struct assignment_set *set, const struct assignment_finding *finding, int64_t now,
 		 struct sbuf *text);
 /*
  * The same for a pod that is on a GPU: nothing, but where only its name speaks for it, or where
  * another pod bears its name.
  */
-void verdict_say_seated(const struct seating *seating, const struct seating_finding *finding,
+void verdict_say_assigned(const struct assignment_set *set, const struct assignment_finding *finding,
 			struct sbuf *text);

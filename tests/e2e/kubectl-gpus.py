@@ -64,7 +64,8 @@ tests = Tests(clean=clean)
 @tests.promise
 def each_gpu_is_a_line_that_agrees_with_its_object(cluster):
     cluster.create_tenant("lone", EXCLUSIVE)
-    shown = Shown(cluster).expect(FOUND)
+    Shown(cluster).expect(FOUND, "READY")
+    shown = Shown(cluster, "-o", "wide").expect(FOUND)
     objects = {i["spec"]["uuid"]: i["status"] for i in cluster.attributions().values()}
     rows = {row["GPU"]: row for row in shown.rows()}
     if set(rows) != set(objects):
@@ -73,7 +74,7 @@ def each_gpu_is_a_line_that_agrees_with_its_object(cluster):
         row = rows[uuid]
         expected = (status["nodeName"], str(status["device"]["index"]), status["device"]["model"],
                     status["sharing"]["mode"], status["slots"]["summary"], "Current")
-        found = tuple(row[key] for key in ("NODE", "INDEX", "MODEL", "MODE", "SLOTS", "STATUS"))
+        found = tuple(row[key] for key in ("NODE", "INDEX", "MODEL", "MODE", "SLOTS", "READY"))
         if found != expected:
             raise Failed(f"{found} is not {expected}")
     return shown
@@ -82,11 +83,11 @@ def each_gpu_is_a_line_that_agrees_with_its_object(cluster):
 @tests.promise
 def a_pod_is_shown_with_the_gpu_that_the_kubelet_gave_it(cluster):
     uid = cluster.create_tenant("lone", EXCLUSIVE)
-    shown = Shown(cluster, "pod", "lone", "-n", "default").expect(FOUND)
+    shown = Shown(cluster, "pod", "lone", "-n", "default", "-o", "wide").expect(FOUND)
     holder = next(i["spec"]["uuid"] for i in cluster.attributions().values()
                   if uid in {t["podUID"] for t in i["status"].get("tenants", [])})
     row, = shown.rows()
-    if row["GPU"] != holder or row["SHARED WITH"] != "0 others" or row["CONFIDENCE"] != "Confirmed":
+    if row["GPU"] != holder or row["SHARED"] != "0" or row["CONFIDENCE"] != "Confirmed":
         raise Failed(f"{shown}expected {holder}")
     return shown
 
@@ -104,7 +105,7 @@ def pods_that_share_a_gpu_are_counted(cluster):
         by_gpu.setdefault(row["GPU"], []).append(row)
     for same in by_gpu.values():
         for row in same:
-            if int(row["SHARED WITH"].split()[0]) != len(same) - 1:
+            if int(row["SHARED"]) != len(same) - 1:
                 raise Failed(str(shown))
     busiest = max(by_gpu, key=lambda uuid: len(by_gpu[uuid]))
     Shown(cluster, "device", busiest).expect(
@@ -156,7 +157,8 @@ def a_node_is_shown_with_who_is_on_it(cluster):
 @tests.promise
 def a_device_is_described_by_the_beginning_of_its_uuid(cluster):
     uid = cluster.create_tenant("lone", EXCLUSIVE)
-    uuid = next(row["GPU"] for row in Shown(cluster, "pod", "lone", "-n", "default").rows())
+    uuid = next(row["GPU"] for row in Shown(
+        cluster, "pod", "lone", "-n", "default", "-o", "wide").rows())
     shown = Shown(cluster, "device", uuid[:14]).expect(FOUND, f"UUID:            {uuid}")
     shown.expect(FOUND, uid)
     Shown(cluster, "device", "GPU-").expect(USAGE, "", "say more of the UUID")
@@ -229,14 +231,14 @@ def a_silent_node_is_marked_and_keeps_its_tenants(cluster):
     nowhere = '{"spec":{"template":{"spec":{"nodeSelector":{"e2e/nowhere":"true"}}}}}'
     cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=merge", "-p", nowhere)
     try:
-        wait_for("the marks", lambda: "AgentSilent*" in Shown(cluster, "node", EXCLUSIVE).out)
+        wait_for("the marks", lambda: "Stale*" in Shown(cluster, "node", EXCLUSIVE).out)
         shown = Shown(cluster, "node", EXCLUSIVE).expect(FOUND, "default/lone", "* node-2")
         # The kubelet's own word in the pod's status needs no agent.
         cluster.create_pod("late", EXCLUSIVE)
         wait_for("the pod on a GPU", lambda: Shown(
             cluster, "pod", "late", "-n", "default").status == FOUND)
         late = Shown(cluster, "pod", "late", "-n", "default", "-o", "wide")
-        late.expect(FOUND, "AgentSilent*", "* node-2")
+        late.expect(FOUND, "Stale*", "* node-2")
     finally:
         cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=json", "-p",
                         '[{"op":"remove","path":"/spec/template/spec/nodeSelector/e2e~1nowhere"}]')

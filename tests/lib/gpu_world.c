@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "kubectl/intake.h"
+#include "kubectl/object_stream.h"
 
 static struct view read_file(const char *path)
 {
@@ -19,56 +19,66 @@ static struct view read_file(const char *path)
 	return (struct view){text, len};
 }
 
-static void read_list(const char *path, intake_take_fn take, void *context)
+static void read_list(const char *path, object_stream_take_fn take, void *context)
 {
-	CLEANUP(intake_deinit) struct intake intake;
+	CLEANUP(object_stream_deinit) struct object_stream stream;
 	struct error err;
-	intake_init(&intake, INTAKE_LIST, take, context);
-	if (intake_feed(&intake, read_file(path), &err) != 0 || intake_finish(&intake, &err) != 0)
+	object_stream_init(&stream, OBJECT_STREAM_LIST, take, context);
+	if (object_stream_feed(&stream, read_file(path), &err) != 0 || object_stream_finish(&stream, &err) != 0)
 		fail_msg("%s: %s", path, err.text);
 }
 
-void gpu_world_devices(struct catalogue *catalogue)
+static struct uuid_prefix uuids;
+
+struct uuid_prefix *gpu_world_uuids(void)
+{
+	return &uuids;
+}
+
+void gpu_world_devices(struct device_list *list)
 {
 	struct error err;
-	catalogue_init(catalogue, NULL, NULL);
-	read_list(TESTS_FOLDER "/fake/world/gpus.json", catalogue_take, catalogue);
-	assert_int_equal(catalogue_sort(catalogue, &err), 0);
-	assert_int_equal(catalogue->n_unreadable, 0);
+	device_list_init(list, NULL, NULL);
+	uuid_prefix_deinit(&uuids);
+	uuid_prefix_init(&uuids);
+	list->known = &uuids;
+	read_list(TESTS_FOLDER "/fake/world/gpus.json", device_list_take, list);
+	assert_int_equal(device_list_sort(list, &err), 0);
+	assert_int_equal(list->n_unreadable, 0);
 }
 
-void gpu_world_pods(struct roll *roll)
+void gpu_world_pods(struct pod_list *pods)
 {
-	roll_init(roll);
-	read_list(TESTS_FOLDER "/fake/world/pods.json", roll_take, roll);
+	pod_list_init(pods);
+	read_list(TESTS_FOLDER "/fake/world/pods.json", pod_list_take, pods);
 }
 
-const struct attribution *gpu_world_device(const struct catalogue *catalogue, const char *start)
+const struct attribution *gpu_world_device(const struct device_list *list, const char *start)
 {
-	for (size_t i = 0; i < catalogue->n_devices; i++) {
-		if (view_starts_with(catalogue->devices[i]->uuid, view_from(start)))
-			return catalogue->devices[i];
+	for (size_t i = 0; i < list->n_devices; i++) {
+		if (view_starts_with(list->devices[i]->uuid, view_from(start)))
+			return list->devices[i];
 	}
 	fail_msg("no device %s", start);
 	return NULL;
 }
 
-void gpu_world_assert_screen(struct page *page, const char *name)
+void gpu_world_assert_screen(struct output *output, const char *name)
 {
 	char path[4096];
 	struct error err;
-	assert_int_equal(page_finish(page, &err), 0);
-	sbuf_append(&page->body, VIEW("--- notes\n"));
-	sbuf_append(&page->body, sbuf_view(&page->notes));
+	assert_int_equal(output_finish(output, &err), 0);
+	sbuf_append(&output->body, VIEW("--- notes\n"));
+	sbuf_append(&output->body, sbuf_view(&output->notes));
 	snprintf(path, sizeof(path), "%s/golden/screens/%s.txt", TESTS_FOLDER, name);
 	if (getenv("UPDATE_SCREENS")) {
 		FILE *file = fopen(path, "wb");
 		assert_non_null(file);
-		assert_int_equal(fwrite(page->body.ptr, 1, page->body.len, file), page->body.len);
+		assert_int_equal(fwrite(output->body.ptr, 1, output->body.len, file), output->body.len);
 		assert_int_equal(fclose(file), 0);
 		return;
 	}
 	struct view expected = read_file(path);
-	if (!view_equal(expected, sbuf_view(&page->body)))
-		fail_msg("%s is not what is shown:\n%.*s", path, VIEW_ARG(sbuf_view(&page->body)));
+	if (!view_equal(expected, sbuf_view(&output->body)))
+		fail_msg("%s is not what is shown:\n%.*s", path, VIEW_ARG(sbuf_view(&output->body)));
 }

@@ -8,20 +8,22 @@
  * Threads: a test's own.
  */
 
-#include "kubectl/catalogue.h"
-#include "kubectl/page.h"
-#include "kubectl/roll.h"
+#include "kubectl/device_list.h"
+#include "kubectl/output.h"
+#include "kubectl/pod_list.h"
 
 #define GPU_WORLD_NOW INT64_C(1767323045000) /* 2026-01-02T03:04:05Z */
 
-/* Reads all devices into a catalogue without a filter; ends the test when it cannot. */
-void gpu_world_devices(struct catalogue *catalogue);
+/* Reads all devices into a list without a filter; ends the test when it cannot. */
+void gpu_world_devices(struct device_list *list);
+/* The UUIDs of the devices that were read last. */
+struct uuid_prefix *gpu_world_uuids(void);
 /* Reads all pods. */
-void gpu_world_pods(struct roll *roll);
+void gpu_world_pods(struct pod_list *pods);
 /* The only device whose UUID begins with that text. */
-const struct attribution *gpu_world_device(const struct catalogue *catalogue, const char *start);
+const struct attribution *gpu_world_device(const struct device_list *list, const char *start);
 /*
  * Body and notes must be those of tests/golden/screens/<name>.txt. With UPDATE_SCREENS in the
  * environment the file is written instead, to be looked at before it is kept.
  */
-void gpu_world_assert_screen(struct page *page, const char *name);
+void gpu_world_assert_screen(struct output *output, const char *name);

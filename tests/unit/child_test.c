@@ -4,11 +4,11 @@
 
 #include "base/sbuf.h"
 #include "kubectl/child.h"
-#include "kubectl/complaint.h"
+#include "kubectl/kubectl_error.h"
 
 struct run {
 	struct sbuf out;
-	struct complaint complaint;
+	struct kubectl_error said;
 	int status;
 	bool refuse;
 };
@@ -26,19 +26,19 @@ static void begin(struct run *run)
 {
 	*run = (struct run){.status = -1};
 	sbuf_init(&run->out, 1u << 20);
-	complaint_init(&run->complaint);
+	kubectl_error_init(&run->said);
 }
 
 static void end(struct run *run)
 {
 	sbuf_deinit(&run->out);
-	complaint_deinit(&run->complaint);
+	kubectl_error_deinit(&run->said);
 }
 
 static int sh(const char *script, struct run *run, struct error *err)
 {
 	const char *argv[] = {"sh", "-c", script, NULL};
-	return child_run(argv, take, run, &run->complaint, &run->status, err);
+	return child_run(argv, take, run, &run->said, &run->status, err);
 }
 
 static void output_complaints_and_status_arrive(void **state)
@@ -50,7 +50,7 @@ static void output_complaints_and_status_arrive(void **state)
 	assert_int_equal(sh("echo one; echo 'error: two' >&2; exit 7", &run, &err), 0);
 	assert_int_equal(run.status, 7);
 	assert_string_equal(sbuf_text(&run.out), "one\n");
-	assert_string_equal(sbuf_text(&run.complaint.held), "error: two\n");
+	assert_string_equal(sbuf_text(&run.said.held), "error: two\n");
 }
 
 static void much_on_both_sides_does_not_block(void **state)
@@ -83,7 +83,7 @@ static void a_program_that_is_not_there_is_not_found(void **state)
 	const char *argv[] = {"./there-is-no-such-program", NULL};
 	CLEANUP(end) struct run run;
 	begin(&run);
-	assert_int_equal(child_run(argv, take, &run, &run.complaint, &run.status, &err), -1);
+	assert_int_equal(child_run(argv, take, &run, &run.said, &run.status, &err), -1);
 	assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 

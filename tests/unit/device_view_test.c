@@ -5,16 +5,17 @@
 #include "kubectl/device_view.h"
 #include "lib/gpu_world.h"
 
-typedef void (*view_fn)(struct page *page, const struct attribution *device);
+typedef void (*view_fn)(struct output *output, const struct attribution *device);
 
 static void assert_device(view_fn view, const char *start, const char *screen)
 {
-	CLEANUP(catalogue_deinit) struct catalogue catalogue;
-	CLEANUP(page_deinit) struct page page;
-	gpu_world_devices(&catalogue);
-	page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
-	view(&page, gpu_world_device(&catalogue, start));
-	gpu_world_assert_screen(&page, screen);
+	CLEANUP(device_list_deinit) struct device_list list;
+	CLEANUP(output_deinit) struct output output;
+	gpu_world_devices(&list);
+	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
+	view(&output, gpu_world_device(&list, start));
+	gpu_world_assert_screen(&output, screen);
 }
 
 static void an_error_event_names_who_was_there(void **state)
@@ -62,14 +63,15 @@ static void utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices(voi
 				   .tenant_count = rows[i].n_tenants,
 				   .activity = {.state = ATTRIBUTION_ACTIVITY_UNKNOWN,
 						.scope = ATTRIBUTION_SCOPE_DEVICE}}};
-		CLEANUP(page_deinit) struct page page;
+		CLEANUP(output_deinit) struct output output;
 		struct error err;
-		page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
-		device_view(&page, &device);
-		assert_int_equal(page_finish(&page, &err), 0);
-		sbuf_append_char(&page.body, '\0');
-		if (!strstr(page.body.ptr, rows[i].line))
-			fail_msg("no %s in %s", rows[i].line, page.body.ptr);
+		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
+		device_view(&output, &device);
+		assert_int_equal(output_finish(&output, &err), 0);
+		sbuf_append_char(&output.body, '\0');
+		if (!strstr(output.body.ptr, rows[i].line))
+			fail_msg("no %s in %s", rows[i].line, output.body.ptr);
 	}
 }
 
@@ -125,10 +127,11 @@ static void what_is_left_out_and_what_is_not_known_is_said_in_each_section(void 
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct attribution device = {.uuid = VIEW("GPU-1"), .status = rows[i].status};
-		CLEANUP(page_deinit) struct page page;
-		page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
-		device_view(&page, &device);
-		const char *text = sbuf_text(&page.body);
+		CLEANUP(output_deinit) struct output output;
+		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
+		device_view(&output, &device);
+		const char *text = sbuf_text(&output.body);
 		if (!strstr(text, rows[i].there) ||
 		    (rows[i].missing && strstr(text, rows[i].missing)))
 			fail_msg("row %zu: %s", i, text);

@@ -6,54 +6,56 @@
 
 #include "lib/gpu_world.h"
 
-typedef void (*view_fn)(struct page *page, const struct attribution *const *devices, size_t n);
+typedef void (*view_fn)(struct output *output, const struct attribution *const *devices, size_t n);
 
-static void assert_view(view_fn view, enum page_form form, bool has_headers, const char *screen)
+static void assert_view(view_fn view, enum output_form form, bool has_headers, const char *screen)
 {
-	CLEANUP(catalogue_deinit) struct catalogue catalogue;
-	CLEANUP(page_deinit) struct page page;
-	gpu_world_devices(&catalogue);
-	page_init(&page, form, GPU_WORLD_NOW);
-	page.has_headers = has_headers;
-	view(&page, catalogue.devices, catalogue.n_devices);
-	gpu_world_assert_screen(&page, screen);
+	CLEANUP(device_list_deinit) struct device_list list;
+	CLEANUP(output_deinit) struct output output;
+	gpu_world_devices(&list);
+	output_init(&output, form, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
+	output.has_headers = has_headers;
+	view(&output, list.devices, list.n_devices);
+	gpu_world_assert_screen(&output, screen);
 }
 
 static void devices_are_a_line_each_and_what_is_not_current_is_marked(void **state)
 {
 	(void)state;
-	assert_view(fleet_view, PAGE_TABLE, true, "fleet");
+	assert_view(fleet_view, OUTPUT_TABLE, true, "fleet");
 }
 
 static void wide_shows_every_tenant_and_the_hardware(void **state)
 {
 	(void)state;
-	assert_view(fleet_view, PAGE_WIDE, false, "fleet_wide");
+	assert_view(fleet_view, OUTPUT_WIDE, false, "fleet_wide");
 }
 
 static void names_are_those_that_kubectl_takes(void **state)
 {
 	(void)state;
-	assert_view(fleet_view_names, PAGE_NAME, true, "fleet_names");
+	assert_view(fleet_view_names, OUTPUT_NAME, true, "fleet_names");
 }
 
 static void json_has_null_for_what_is_not_known(void **state)
 {
 	(void)state;
-	assert_view(fleet_view_json, PAGE_JSON, true, "fleet_json");
+	assert_view(fleet_view_json, OUTPUT_JSON, true, "fleet_json");
 }
 
 /* The cell TENANTS of a status, from a table without headers. */
 static void assert_tenants(const struct attribution_status *status, const char *expected)
 {
-	CLEANUP(page_deinit) struct page page;
+	CLEANUP(output_deinit) struct output output;
 	struct attribution device = {.uuid = VIEW("U"), .status = *status};
 	const struct attribution *devices[] = {&device};
-	page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
-	page.has_headers = false;
-	fleet_view(&page, devices, 1);
-	if (!strstr(sbuf_text(&page.body), expected))
-		fail_msg("no \"%s\" in %s", expected, page.body.ptr);
+	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
+	output.has_headers = false;
+	fleet_view(&output, devices, 1);
+	if (!strstr(sbuf_text(&output.body), expected))
+		fail_msg("no \"%s\" in %s", expected, output.body.ptr);
 }
 
 static void nobody_is_only_where_the_status_says_so(void **state)
@@ -84,12 +86,13 @@ static void nobody_is_only_where_the_status_says_so(void **state)
 static void json_says_how_many_tenants_are_not_listed(void **state)
 {
 	(void)state;
-	CLEANUP(page_deinit) struct page page;
+	CLEANUP(output_deinit) struct output output;
 	struct attribution device = {.uuid = VIEW("U"), .status = {.tenants_left_out = 7}};
 	const struct attribution *devices[] = {&device};
-	page_init(&page, PAGE_JSON, GPU_WORLD_NOW);
-	fleet_view_json(&page, devices, 1);
-	assert_non_null(strstr(sbuf_text(&page.body), "\"tenantsLeftOut\": 7"));
+	output_init(&output, OUTPUT_JSON, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
+	fleet_view_json(&output, devices, 1);
+	assert_non_null(strstr(sbuf_text(&output.body), "\"tenantsLeftOut\": 7"));
 }
 
 static const struct CMUnitTest tests[] = {

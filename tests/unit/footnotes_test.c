@@ -3,7 +3,7 @@
 #include "lib/test_main.h"
 
 #include "kubectl/footnotes.h"
-#include "kubectl/page.h"
+#include "kubectl/output.h"
 #include "lib/gpu_world.h"
 
 static struct condition silent[] = {
@@ -28,14 +28,14 @@ static void assert_notes(const struct attribution *devices, size_t n, const char
 {
 	struct error err;
 	const struct attribution *list[8];
-	CLEANUP(page_deinit) struct page page;
+	CLEANUP(output_deinit) struct output output;
 	for (size_t i = 0; i < n; i++)
 		list[i] = &devices[i];
-	page_init(&page, PAGE_TABLE, GPU_WORLD_NOW);
-	footnotes_add(&page, list, n);
-	assert_int_equal(page_finish(&page, &err), 0);
-	sbuf_append_char(&page.notes, '\0');
-	assert_string_equal(page.notes.ptr, expected);
+	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	footnotes_add(&output, list, n);
+	assert_int_equal(output_finish(&output, &err), 0);
+	sbuf_append_char(&output.notes, '\0');
+	assert_string_equal(output.notes.ptr, expected);
 }
 
 static void devices_of_a_silent_node_share_a_note(void **state)

@@ -44,14 +44,15 @@ static void a_command_line_says_what_is_asked_for(void **state)
 		enum invocation_verb verb;
 		const char *names;
 		const char *namespace, *selector, *field_selector;
-		enum page_form form;
+		int form;
 		bool all, no_headers;
 	} rows[] = {
 		{"", INVOCATION_FLEET, ""},
-		{"-o wide", INVOCATION_FLEET, "", .form = PAGE_WIDE},
-		{"-owide --no-headers", INVOCATION_FLEET, "", .form = PAGE_WIDE, .no_headers = true},
-		{"-o=json", INVOCATION_FLEET, "", .form = PAGE_JSON},
-		{"--output=name", INVOCATION_FLEET, "", .form = PAGE_NAME},
+		{"-o wide", INVOCATION_FLEET, "", .form = OUTPUT_WIDE},
+		{"-owide --no-headers", INVOCATION_FLEET, "", .form = OUTPUT_WIDE, .no_headers = true},
+		{"-o=json", INVOCATION_FLEET, "", .form = OUTPUT_JSON},
+		{"-o yaml", INVOCATION_FLEET, "", .form = OUTPUT_YAML},
+		{"--output=name", INVOCATION_FLEET, "", .form = OUTPUT_NAME},
 		{"--field-selector a!=b", INVOCATION_FLEET, "", .field_selector = "a!=b"},
 		{"-l a=b", INVOCATION_FLEET, "", .selector = "a=b"},
 		{"pod train-0", INVOCATION_POD, "train-0"},
@@ -65,7 +66,7 @@ static void a_command_line_says_what_is_asked_for(void **state)
 		{"pod pod/a", INVOCATION_POD, "a"},
 		{"pod -A", INVOCATION_POD, "", .all = true},
 		{"pod -A=false", INVOCATION_POD, ""},
-		{"pod -Ao wide", INVOCATION_POD, "", .all = true, .form = PAGE_WIDE},
+		{"pod -Ao wide", INVOCATION_POD, "", .all = true, .form = OUTPUT_WIDE},
 		{"pod --all-namespaces=false", INVOCATION_POD, ""},
 		{"pod -l app=train", INVOCATION_POD, "", .selector = "app=train"},
 		{"pod --selector=app=train", INVOCATION_POD, "", .selector = "app=train"},
@@ -83,7 +84,7 @@ static void a_command_line_says_what_is_asked_for(void **state)
 		arena_init(&arena, 65536);
 		if (parse(rows[i].line, &arena, &invocation, &err) != 0)
 			fail_msg("%s: %s", rows[i].line, err.text);
-		assert_int_equal(invocation.outcome, INVOCATION_RUN);
+		assert_int_equal(invocation.outcome, OPTION_RUN);
 		assert_int_equal(invocation.verb, rows[i].verb);
 		assert_int_equal(invocation.form, rows[i].form);
 		assert_int_equal(invocation.all_namespaces, rows[i].all);
@@ -102,15 +103,17 @@ static void what_says_which_cluster_is_handed_on(void **state)
 		const char *line, *passed;
 	} rows[] = {
 		{"pod a", ""},
-		{"--context prod pod a", "--context prod"},
+		{"--context prod pod a", "--context=prod"},
 		{"pod --context=prod a", "--context=prod"},
 		{"pod a --kubeconfig /k --as=jane --as-group x --token t",
-		 "--kubeconfig /k --as=jane --as-group x --token t"},
-		{"-s https://a --request-timeout=5s", "-s https://a --request-timeout=5s"},
-		{"-shttps://a -v6 -v=6 -v 6", "-shttps://a -v6 -v=6 -v 6"},
-		{"--insecure-skip-tls-verify pod a", "--insecure-skip-tls-verify"},
-		{"--insecure-skip-tls-verify=true --cluster c --user u",
-		 "--insecure-skip-tls-verify=true --cluster c --user u"},
+		 "--kubeconfig=/k --as=jane --as-group=x --token=t"},
+		{"--as-group x --as-group y pod a", "--as-group=x --as-group=y"},
+		{"-s https://a --request-timeout=5s", "--server=https://a --request-timeout=5s"},
+		{"-shttps://a -v6 -v=6 -v 6", "--server=https://a --v=6 --v=6 --v=6"},
+		{"pod -Av6", "--v=6"},
+		{"--insecure-skip-tls-verify pod a", "--insecure-skip-tls-verify=true"},
+		{"--insecure-skip-tls-verify=false --cluster c --user u",
+		 "--insecure-skip-tls-verify=false --cluster=c --user=u"},
 		{"-n ml -o json -A=true --no-headers", ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -129,16 +132,16 @@ static void help_and_version_need_nothing_else(void **state)
 	(void)state;
 	static const struct {
 		const char *line;
-		enum invocation_outcome outcome;
+		enum option_outcome outcome;
 		enum invocation_verb verb;
 	} rows[] = {
-		{"--help", INVOCATION_HELP, INVOCATION_FLEET},
-		{"-h", INVOCATION_HELP, INVOCATION_FLEET},
-		{"help", INVOCATION_HELP, INVOCATION_FLEET},
-		{"help pod", INVOCATION_HELP, INVOCATION_POD},
-		{"device --help", INVOCATION_HELP, INVOCATION_DEVICE},
-		{"node -h", INVOCATION_HELP, INVOCATION_NODE},
-		{"--version", INVOCATION_VERSION, INVOCATION_FLEET},
+		{"--help", OPTION_HELP, INVOCATION_FLEET},
+		{"-h", OPTION_HELP, INVOCATION_FLEET},
+		{"help", OPTION_HELP, INVOCATION_FLEET},
+		{"help pod", OPTION_HELP, INVOCATION_POD},
+		{"device --help", OPTION_HELP, INVOCATION_DEVICE},
+		{"node -h", OPTION_HELP, INVOCATION_NODE},
+		{"--version", OPTION_VERSION, INVOCATION_FLEET},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
@@ -157,27 +160,31 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 	static const struct {
 		const char *line, *reason;
 	} rows[] = {
-		{"--frobnicate", "unknown flag: --frobnicate"},
-		{"-x", "unknown flag: 'x' in -x"},
-		{"-Ax", "unknown flag: 'x' in -Ax"},
-		{"pod a -n", "--namespace needs a value"},
-		{"--context", "--context needs a value"},
-		{"-o yaml", "-o yaml: the forms are wide, json and name"},
-		{"--no-headers=maybe", "--no-headers: \"maybe\" is neither true nor false"},
-		{"deployment x", "unknown command \"deployment\": there are pod, node and device"},
-		{"job/x", "unknown command \"job\": there are pod, node and device"},
-		{"pod/a node/b", "node/b: all names must be of one kind"},
-		{"pod a_b", "\"a_b\" is no name"},
-		{"pod a,b", "\"a,b\" is no name"},
-		{"pod -- -a", "\"-a\" is no name"},
-		{"pod/", "\"\" is no name"},
+		{"--frobnicate", "unknown flag --frobnicate; --help lists all"},
+		{"--all-namespace", "unknown flag --all-namespace, did you mean --all-namespaces?"},
+		{"-x", "unknown flag -x; --help lists all"},
+		{"pod a -n", "--namespace: a value is missing"},
+		{"--context", "--context: a value is missing"},
+		{"-o yml", "--output: \"yml\" is none of table, wide, json, yaml, name"},
+		{"--no-headers=maybe", "--no-headers: \"maybe\" is not true or false"},
+		{"deployment x", "unknown command \"deployment\", use pod, node or device"},
+		{"job/x", "unknown command \"job\", use pod, node or device"},
+		{"nodde x", "unknown command \"nodde\", did you mean node?"},
+		{"pod/a node/b", "node: all names must be of one kind"},
+		{"pod a_b", "\"a_b\" is no name: use letters, digits, '-' and '.'"},
+		{"pod a,b", "\"a,b\" is no name: use letters, digits, '-' and '.'"},
+		{"pod -- -a", "\"-a\" is no name: use letters, digits, '-' and '.'"},
+		{"pod/", "\"\" is no name: use letters, digits, '-' and '.'"},
 		{"pod a -A", "a pod is named in one namespace: -A does not go with a name"},
 		{"pod a -l b", "a name and a selector do not go together"},
 		{"node -l b", "-l goes with pod, or without a command"},
 		{"pod --field-selector a=b", "--field-selector goes without a command only"},
-		{"device", "device takes one UUID, or the beginning of one"},
-		{"device a b", "device takes one UUID, or the beginning of one"},
-		{"-w", "this does not watch; use: kubectl get gpuattributions --watch"},
+		{"device", "device takes one UUID, or a unique prefix of one"},
+		{"device a b", "device takes one UUID, or a unique prefix of one"},
+		{"device a -w", "-w goes with pod and node, or without a command"},
+		{"pod -w -l a", "-w does not go with pod -l: name the pods, or watch all of a namespace"},
+		{"-w -o json",
+		 "-w prints tables; for programs use: kubectl get gpuattributions -w -o json"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
@@ -206,11 +213,28 @@ static void missing_memory_is_said(void **state)
 	}
 }
 
-static void verbs_have_names(void **state)
+/* Every help names what people look for in it, and fits a terminal of 100 columns. */
+static void each_command_has_help_with_examples_flags_and_exit_status(void **state)
 {
 	(void)state;
-	assert_string_equal(invocation_verb_name(INVOCATION_FLEET), "");
-	assert_string_equal(invocation_verb_name(INVOCATION_DEVICE), "device");
+	static const char *const parts[] = {"Usage: kubectl gpus", "Examples:\n", "Exit status:\n",
+					    "--context", "  -o, --output=WORD\n", "  -h, --help\n",
+					    "One of table, wide, json, yaml, name\n"};
+	for (int verb = INVOCATION_FLEET; verb <= INVOCATION_DEVICE; verb++) {
+		CLEANUP(sbuf_deinit) struct sbuf buf;
+		sbuf_init(&buf, 10000);
+		invocation_render_help((enum invocation_verb)verb, &buf);
+		const char *text = sbuf_text(&buf);
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+			assert_non_null(strstr(text, parts[i]));
+		assert_int_equal(strstr(text, "  -A, --all-namespaces\n") != NULL,
+				 verb == INVOCATION_POD);
+		for (const char *line = text; *line;) {
+			size_t len = strcspn(line, "\n");
+			assert_true(len <= 100);
+			line += len + (line[len] != '\0');
+		}
+	}
 }
 
 static const struct CMUnitTest tests[] = {
@@ -219,6 +243,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(help_and_version_need_nothing_else),
 	cmocka_unit_test(a_wrong_line_is_refused_with_the_reason),
 	cmocka_unit_test(missing_memory_is_said),
-	cmocka_unit_test(verbs_have_names),
+	cmocka_unit_test(each_command_has_help_with_examples_flags_and_exit_status),
 };
 TEST_MAIN(tests)

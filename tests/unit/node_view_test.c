@@ -5,33 +5,34 @@
 #include "kubectl/node_view.h"
 #include "lib/gpu_world.h"
 
-static void assert_node(enum page_form form, bool is_many, size_t n, const char *screen)
+static void assert_node(enum output_form form, bool is_many, size_t n, const char *screen)
 {
-	CLEANUP(catalogue_deinit) struct catalogue catalogue;
-	CLEANUP(page_deinit) struct page page;
-	gpu_world_devices(&catalogue);
-	page_init(&page, form, GPU_WORLD_NOW);
-	page.is_many = is_many;
-	node_view(&page, catalogue.devices, n ? n : catalogue.n_devices);
-	gpu_world_assert_screen(&page, screen);
+	CLEANUP(device_list_deinit) struct device_list list;
+	CLEANUP(output_deinit) struct output output;
+	gpu_world_devices(&list);
+	output_init(&output, form, GPU_WORLD_NOW);
+	output.uuids = gpu_world_uuids();
+	output.is_many = is_many;
+	node_view(&output, list.devices, n ? n : list.n_devices);
+	gpu_world_assert_screen(&output, screen);
 }
 
 static void each_tenant_has_a_line_and_so_has_a_device_without(void **state)
 {
 	(void)state;
-	assert_node(PAGE_TABLE, true, 0, "nodes");
+	assert_node(OUTPUT_TABLE, true, 0, "nodes");
 }
 
 static void a_node_alone_needs_no_column(void **state)
 {
 	(void)state;
-	assert_node(PAGE_TABLE, false, 2, "node");
+	assert_node(OUTPUT_TABLE, false, 2, "node");
 }
 
 static void wide_adds_uids_and_resources(void **state)
 {
 	(void)state;
-	assert_node(PAGE_WIDE, true, 0, "nodes_wide");
+	assert_node(OUTPUT_WIDE, true, 0, "nodes_wide");
 }
 
 static const struct CMUnitTest tests[] = {

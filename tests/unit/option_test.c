@@ -12,7 +12,29 @@ struct settings {
 	int64_t stale_ms;
 	int64_t cache_bytes;
 	int64_t any;
+	int colour;
+	const char *taken;
+	const char *words[4];
+	unsigned n_words;
 };
+
+static int take(void *context, const struct option_row *row, const char *text, struct error *err)
+{
+	struct settings *settings = context;
+	settings->taken = text;
+	return strcmp(text, "bad") == 0 ? error_set(err, ERROR_REJECTED, 0, "%s: bad", row->name) : 0;
+}
+
+static int take_word(void *context, const char *word, struct error *err)
+{
+	struct settings *settings = context;
+	if (strcmp(word, "bad") == 0)
+		return error_set(err, ERROR_REJECTED, 0, "a bad word");
+	settings->words[settings->n_words++] = word;
+	return 0;
+}
+
+static const char *const colours[] = {"red", "green", NULL};
 
 static const struct option_row rows[] = {
 	{"listen", OPTION_TEXT, offsetof(struct settings, listen), ":8443", 0, 0, "Address."},
@@ -26,12 +48,35 @@ static const struct option_row rows[] = {
 	{"any", OPTION_INT, offsetof(struct settings, any), "0", 0, 0, "Any number."},
 };
 
+/* A program that takes words, has letters, and does not read the environment. */
+static const struct option_row lettered_rows[] = {
+	{"all", OPTION_BOOL, offsetof(struct settings, leader), .help = "All.", .letter = 'A'},
+	{"colour", OPTION_CHOICE, offsetof(struct settings, colour), .choices = colours,
+	 .help = "Colour.", .letter = 'c', .scopes = 2},
+	{"listen", OPTION_TEXT, offsetof(struct settings, listen), .letter = 'l', .help = "Address.",
+	 .scopes = 1},
+	{"taken", OPTION_TEXT, .take = take, .letter = 't'},
+};
+
 static const struct option_program program = {
 	.name = "prog",
 	.purpose = "Does it.",
 	.version = "1.2.3",
 	.rows = rows,
 	.n_rows = ARRAY_SIZE(rows),
+	.environment = "GPU_ATTRIBUTION_",
+};
+
+static const struct option_program lettered = {
+	.name = "prog",
+	.purpose = "Does it.",
+	.version = "1.2.3",
+	.rows = lettered_rows,
+	.n_rows = ARRAY_SIZE(lettered_rows),
+	.usage = "prog WORD...\n",
+	.more = "More.\n",
+	.scope = 1,
+	.take_word = take_word,
 };
 
 #define ARGS(...) ((char *const[]){"prog", __VA_ARGS__, NULL})
@@ -76,7 +121,7 @@ static void flags_are_taken_in_every_form(void **state)
 {
 	(void)state;
 	struct settings settings = parsed(
-		ARGS("--listen=a=b", "-workers", "16", "--leader-elect", "-stale-after=1h", "--file",
+		ARGS("--listen=a=b", "--workers", "16", "--leader-elect", "--stale-after=1h", "--file",
 		     "/x", "--cache", "64KiB", "--any=9"),
 		no_environment);
 	assert_string_equal(settings.listen, "a=b");
@@ -116,7 +161,9 @@ static void bad_input_is_refused_by_name(void **state)
 		{ARGS("--no-leader-elect"),
 		 "unknown flag --no-leader-elect, did you mean --leader-elect?"},
 		{ARGS("file.txt"), "\"file.txt\" is not a flag"},
-		{ARGS("--"), "\"--\" is not a flag"},
+		{ARGS("--"), "unknown flag --; --help lists all"},
+		{ARGS("--frobnicate"), "unknown flag --frobnicate; --help lists all"},
+		{ARGS("-workers=3"), "unknown flag -workers, did you mean --workers?"},
 		{ARGS("-"), "\"-\" is not a flag"},
 		{ARGS("--workers"), "--workers: a value is missing"},
 		{ARGS("--workers="), "--workers: \"\" is not a whole number"},
@@ -148,7 +195,7 @@ static void help_and_version_end_the_parsing(void **state)
 	} cases[] = {
 		{ARGS("--help"), OPTION_HELP},
 		{ARGS("-h", "--nonsense"), OPTION_HELP},
-		{ARGS("--workers=3", "-help"), OPTION_HELP},
+		{ARGS("--workers=3", "--help"), OPTION_HELP},
 		{ARGS("--version"), OPTION_VERSION},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -174,6 +221,102 @@ static void help_shows_each_row(void **state)
 				     "to 1h; environment GPU_ATTRIBUTION_STALE_AFTER\n"));
 	assert_non_null(strstr(text, "  --leader-elect\n      Elect.\n      Default false; "));
 	assert_non_null(strstr(text, "  --file=PATH\n      A file.\n      No default; "));
+}
+
+static void letters_may_be_joined_and_carry_a_value(void **state)
+{
+	(void)state;
+	const struct {
+		char *const *argv;
+		const char *listen;
+		bool all;
+		int colour;
+	} rows_of[] = {
+		{ARGS("-A"), NULL, true, 0},
+		{ARGS("-A=false"), NULL, false, 0},
+		{ARGS("-Ac", "green"), NULL, true, 1},
+		{ARGS("-Acgreen"), NULL, true, 1},
+		{ARGS("-c=green", "-l", "x"), "x", false, 1},
+		{ARGS("-lx=y"), "x=y", false, 0},
+		{ARGS("-l="), "", false, 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows_of); i++) {
+		struct settings settings = {0};
+		enum option_outcome outcome;
+		struct error err;
+		if (option_parse(&lettered, rows_of[i].argv, no_environment, &settings, &outcome,
+				 &err) != 0)
+			fail_msg("%zu: %s", i, err.text);
+		assert_int_equal(settings.leader, rows_of[i].all);
+		assert_int_equal(settings.colour, rows_of[i].colour);
+		assert_string_equal(settings.listen ? settings.listen : "-",
+				    rows_of[i].listen ? rows_of[i].listen : "-");
+	}
+}
+
+static void words_and_values_go_to_the_functions_of_the_table(void **state)
+{
+	(void)state;
+	struct settings settings = {0};
+	enum option_outcome outcome;
+	struct error err;
+	assert_int_equal(option_parse(&lettered, ARGS("a", "-t", "v", "-", "--", "-A"),
+				      no_environment, &settings, &outcome, &err),
+			 0);
+	assert_string_equal(settings.taken, "v");
+	assert_int_equal(settings.n_words, 3);
+	assert_string_equal(settings.words[1], "-");
+	assert_string_equal(settings.words[2], "-A");
+	assert_false(settings.leader);
+	const struct {
+		char *const *argv;
+		const char *text;
+	} refused[] = {
+		{ARGS("-Ax"), "unknown flag -Ax; --help lists all"},
+		{ARGS("--al"), "unknown flag --al, did you mean --all?"},
+		{ARGS("-c"), "--colour: a value is missing"},
+		{ARGS("-c", "blue"), "--colour: \"blue\" is none of red, green"},
+		{ARGS("-tbad"), "taken: bad"},
+		{ARGS("bad"), "a bad word"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		assert_int_equal(option_parse(&lettered, refused[i].argv, no_environment, &settings,
+					      &outcome, &err),
+				 -1);
+		assert_string_equal(err.text, refused[i].text);
+	}
+}
+
+static void help_lists_what_is_in_scope_and_has_a_sentence(void **state)
+{
+	(void)state;
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	struct option_program other = lettered;
+	sbuf_init(&buf, 10000);
+	option_render_help(&lettered, &buf);
+	assert_string_equal(sbuf_text(&buf),
+			    "prog 1.2.3\nDoes it.\n\nUsage: prog WORD...\n\n"
+			    "  -A, --all\n      All.\n"
+			    "  -l, --listen=TEXT\n      Address.\n"
+			    "  -h, --help\n      Shows this.\n"
+			    "  --version\n      Shows the version.\n"
+			    "\nMore.\n");
+	other.scope = 2;
+	sbuf_clear(&buf);
+	option_render_help(&other, &buf);
+	assert_non_null(strstr(sbuf_text(&buf),
+			       "  -c, --colour=WORD\n      Colour.\n      One of red, green\n"));
+	assert_null(strstr(sbuf_text(&buf), "listen"));
+}
+
+static void the_nearest_word_is_one_that_may_be_meant(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"pod", "node", "device", NULL};
+	assert_string_equal(option_nearest(VIEW("nodde"), words), "node");
+	assert_string_equal(option_nearest(VIEW("devcie"), words), "device");
+	assert_null(option_nearest(VIEW("deployment"), words));
+	assert_null(option_nearest(VIEW(""), words));
 }
 
 static void durations_and_sizes_are_read_exactly(void **state)
@@ -218,6 +361,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(bad_input_is_refused_by_name),
 	cmocka_unit_test(help_and_version_end_the_parsing),
 	cmocka_unit_test(help_shows_each_row),
+	cmocka_unit_test(letters_may_be_joined_and_carry_a_value),
+	cmocka_unit_test(words_and_values_go_to_the_functions_of_the_table),
+	cmocka_unit_test(help_lists_what_is_in_scope_and_has_a_sentence),
+	cmocka_unit_test(the_nearest_word_is_one_that_may_be_meant),
 	cmocka_unit_test(durations_and_sizes_are_read_exactly),
 };
 TEST_MAIN(tests)

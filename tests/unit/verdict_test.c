@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is said of each verdict of the small fleet is in seating_test.c; here it is how a pod asks. */
+/* What is said of each verdict of the small fleet is in assignment_test.c; here it is how a pod asks. */
 
 #include "lib/test_main.h"
 
@@ -19,58 +19,58 @@
 
 struct row {
 	const char *metadata, *spec, *status;
-	enum seating_verdict verdict;
+	enum assignment_verdict verdict;
 	const char *said;
 };
 
 static void assert_said(const struct row *row)
 {
-	CLEANUP(catalogue_deinit) struct catalogue catalogue;
-	CLEANUP(roll_deinit) struct roll roll;
+	CLEANUP(device_list_deinit) struct device_list list;
+	CLEANUP(pod_list_deinit) struct pod_list pods;
 	CLEANUP(sbuf_deinit) struct sbuf json, text;
-	struct seating seating;
+	struct assignment_set set;
 	struct error err;
-	gpu_world_devices(&catalogue);
-	roll_init(&roll);
+	gpu_world_devices(&list);
+	pod_list_init(&pods);
 	sbuf_init(&json, 4096);
 	sbuf_init(&text, 4096);
 	sbuf_printf(&json, "{\"kind\":\"Pod\",\"metadata\":{" META "%s},\"spec\":{%s},\"status\":{%s}}",
 		    row->metadata, row->spec, row->status);
-	assert_int_equal(roll_take(&roll, sbuf_view(&json), &err), 0);
-	assert_int_equal(seating_init(&seating, &roll.arena, 1, &err), 0);
-	seating.is_named = true;
-	seating_add(&seating, VIEW("lab"), VIEW("p"), roll_find(&roll, VIEW("p")));
-	seating_seal(&seating);
-	assert_int_equal(seating_fill(&seating, catalogue.devices, catalogue.n_devices, &err), 0);
+	assert_int_equal(pod_list_take(&pods, sbuf_view(&json), &err), 0);
+	assert_int_equal(assignment_init(&set, &pods.arena, 1, &err), 0);
+	set.is_named = true;
+	assignment_add(&set, VIEW("lab"), VIEW("p"), pod_list_find(&pods, VIEW("p")));
+	assignment_seal(&set);
+	assert_int_equal(assignment_fill(&set, list.devices, list.n_devices, &err), 0);
 	sbuf_append(&text, VIEW("p: ")); /* the subject */
-	verdict_say(&seating, &seating.findings[0], GPU_WORLD_NOW, &text);
+	verdict_say(&set, &set.findings[0], GPU_WORLD_NOW, &text);
 	assert_string_equal(sbuf_text(&text) + 3, row->said);
-	assert_int_equal(seating.findings[0].verdict, row->verdict);
+	assert_int_equal(set.findings[0].verdict, row->verdict);
 }
 
 static void a_pod_on_a_node_that_no_gpu_names_is_told_how_it_asks(void **state)
 {
 	(void)state;
 	static const struct row rows[] = {
-		{"", PLACED LIMIT("nvidia.com/gpu"), "", SEATING_UNKNOWN,
+		{"", PLACED LIMIT("nvidia.com/gpu"), "", ASSIGNMENT_UNKNOWN,
 		 "asks for nvidia.com/gpu" NOT_NAMED},
-		{"", PLACED LIMIT("nvidia.com/gpu"), PENDING, SEATING_UNKNOWN,
+		{"", PLACED LIMIT("nvidia.com/gpu"), PENDING, ASSIGNMENT_UNKNOWN,
 		 "asks for nvidia.com/gpu" NOT_NAMED ": the kubelet has not given it any yet"},
 		{"", PLACED CLAIM ",\"containers\":[{\"name\":\"c\"," USE "}]", PENDING,
-		 SEATING_UNKNOWN,
+		 ASSIGNMENT_UNKNOWN,
 		 "uses ResourceClaim team (which may be for a GPU)" NOT_NAMED},
 		{"," SHARE, PLACED CLAIM ",\"containers\":[{\"name\":\"c\"," USE "}]", "",
-		 SEATING_UNKNOWN,
+		 ASSIGNMENT_UNKNOWN,
 		 "uses ResourceClaim team (which may be for a GPU)" NOT_NAMED},
 		{"", PLACED LIMIT("example.com/gpu"),
 		 PENDING ",\"extendedResourceClaimStatus\":{\"resourceClaimName\":\"x-1\"}",
-		 SEATING_UNKNOWN, "uses ResourceClaim x-1 (which may be for a GPU)" NOT_NAMED},
+		 ASSIGNMENT_UNKNOWN, "uses ResourceClaim x-1 (which may be for a GPU)" NOT_NAMED},
 		{"", PLACED LIMIT("nvidia.com/gpu"),
 		 PENDING ",\"extendedResourceClaimStatus\":{\"resourceClaimName\":\"x-1\"}",
-		 SEATING_UNKNOWN,
+		 ASSIGNMENT_UNKNOWN,
 		 "asks for nvidia.com/gpu and uses ResourceClaim x-1 (which may be for a GPU)" NOT_NAMED},
 		{",\"labels\":{\"runai-gpu-group\":\"1\"}," SHARE,
-		 PLACED ",\"containers\":[{\"name\":\"c\"}]", PENDING, SEATING_UNKNOWN,
+		 PLACED ",\"containers\":[{\"name\":\"c\"}]", PENDING, ASSIGNMENT_UNKNOWN,
 		 "shares a GPU by way of KAI (label runai-gpu-group)" NOT_NAMED},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -81,20 +81,20 @@ static void a_pod_that_waits_for_a_node_is_told_what_the_scheduler_may_not_say(v
 {
 	(void)state;
 	static const struct row rows[] = {
-		{"", WAITING LIMIT("nvidia.com/gpu"), PENDING, SEATING_NOT_SCHEDULED,
+		{"", WAITING LIMIT("nvidia.com/gpu"), PENDING, ASSIGNMENT_NOT_SCHEDULED,
 		 "is not scheduled: no node has been chosen yet"},
 		{"", WAITING CLAIM ",\"containers\":[{\"name\":\"c\"," USE "}]",
 		 PENDING ",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"message\":"
 		 "\"0/4 nodes are available: 4 cannot allocate all claims.\"}]",
-		 SEATING_NOT_SCHEDULED,
+		 ASSIGNMENT_NOT_SCHEDULED,
 		 "uses ResourceClaim team (which may be for a GPU) and is not scheduled: 0/4 nodes are "
 		 "available: 4 cannot allocate all claims."},
-		{"," SHARE, WAITING, PENDING, SEATING_NOT_SCHEDULED,
+		{"," SHARE, WAITING, PENDING, ASSIGNMENT_NOT_SCHEDULED,
 		 "asks KAI for a share of a GPU (annotation gpu-fraction) and is not scheduled: no "
 		 "node has been chosen yet"},
 		{",\"annotations\":{\"gpu-memory\":\"2000\"}",
 		 WAITING CLAIM ",\"containers\":[{\"name\":\"c\"," USE "}]", PENDING,
-		 SEATING_NOT_SCHEDULED,
+		 ASSIGNMENT_NOT_SCHEDULED,
 		 "asks KAI for a share of a GPU (annotation gpu-memory) and uses ResourceClaim team "
 		 "(which may be for a GPU) and is not scheduled: no node has been chosen yet"},
 	};
@@ -106,17 +106,17 @@ static void a_pod_that_asks_for_none_is_told_what_of_it_does_not_ask(void **stat
 {
 	(void)state;
 	static const struct row rows[] = {
-		{"", PLACED LIMIT("example.com/gpu"), "", SEATING_NO_REQUEST, "asks for no GPU"},
-		{"", WAITING LIMIT("cpu"), PENDING, SEATING_NO_REQUEST, "asks for no GPU"},
-		{"", WAITING LIMIT("example.com/gpu"), PENDING, SEATING_NO_REQUEST,
+		{"", PLACED LIMIT("example.com/gpu"), "", ASSIGNMENT_NO_REQUEST, "asks for no GPU"},
+		{"", WAITING LIMIT("cpu"), PENDING, ASSIGNMENT_NO_REQUEST, "asks for no GPU"},
+		{"", WAITING LIMIT("example.com/gpu"), PENDING, ASSIGNMENT_NO_REQUEST,
 		 "asks for no GPU, unless a DeviceClass says that example.com/gpu is one"},
-		{"", PLACED CLAIM, "", SEATING_NO_REQUEST,
+		{"", PLACED CLAIM, "", ASSIGNMENT_NO_REQUEST,
 		 "asks for no GPU: no container uses its claims"},
-		{"," SHARE, PLACED, "", SEATING_NO_REQUEST,
+		{"," SHARE, PLACED, "", ASSIGNMENT_NO_REQUEST,
 		 "asks for no GPU: its annotation gpu-fraction is for KAI's scheduler, and it was "
 		 "placed by default-scheduler, without a share"},
 		{",\"annotations\":{\"hami.io/vgpu-devices-allocated\":\"GPU-1,NVIDIA,1,1:;\"}",
-		 PLACED LIMIT("example.com/vgpu"), "", SEATING_NO_REQUEST,
+		 PLACED LIMIT("example.com/vgpu"), "", ASSIGNMENT_NO_REQUEST,
 		 "asks for no GPU of nvidia.com/, without which HAMi's annotation on it does not count"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * json_output - what -o json and -o yaml print. The structure is documented in the README and only
+ * ever grows; what is not known is null, never 0 and never missing.
+ *
+ * Threads: any.
+ */
+
+#include "model/attribution.h"
+
+struct jout;
+struct sbuf;
+struct output;
+
+#define JSON_OUTPUT_API_VERSION "kubectl.gpuattribution.dev/v1alpha1"
+
+/* Begins {"apiVersion":...,"kind":kind; the caller ends the object. */
+void json_output_begin(struct jout *out, const char *kind);
+/* Makes the whole document the output's body, as JSON or YAML. Failure is the output's. */
+void json_output_end(struct output *output, const struct sbuf *json);
+/* One device as an object: {"uuid":...}, with its tenants if asked for. */
+void json_output_device(struct jout *out, const struct attribution *device, bool with_tenants);
+/* The members of one tenant, without the brackets around them. */
+void json_output_tenant(struct jout *out, const struct attribution_status *status,
+		   const struct attribution_tenant *tenant);
+/* The members below write null for what is not known. */
+void json_output_text(struct jout *out, const char *key, struct view text);   /* empty */
+void json_output_instant(struct jout *out, const char *key, int64_t instant); /* 0 */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * text_table - a table as kubectl prints it: left-aligned columns, blanks between them, none at the
+ * end of a line.
+ *
+ * A table of more than TEXT_TABLE_WIDTH characters is made narrower, unless it is for -o wide. Each
+ * step is taken only if the one before is not enough: two blanks between columns instead of three;
+ * columns with `drop` are left out, empty ones first; cells of columns with `cut` are shortened, in
+ * such a way that different cells stay different.
+ *
+ * Threads: owner.
+ * Limits:  TEXT_TABLE_MAX_COLUMNS columns, the text of all cells `cap` bytes.
+ */
+
+#include "base/sbuf.h"
+
+#define TEXT_TABLE_WIDTH 120u
+#define TEXT_TABLE_MAX_COLUMNS 24u
+
+struct output;
+
+struct text_table_column {
+	const char *header; /* NULL ends a list of columns */
+	uint32_t shown;     /* flags that must all be given to text_table_init(); 0: always shown */
+	/* Appends the cell's text, which may hold anything; nothing is shown as "-". */
+	void (*write)(const void *row, struct sbuf *cell);
+	uint8_t drop; /* left out of a table that is too wide, in this order; 0: never */
+	bool cut;     /* cells may be shortened */
+	bool wrap;    /* of the last column: a long cell goes on in further lines */
+};
+
+/* How wide the columns are, and which are shown. Zeroed: not known. */
+struct text_table_layout {
+	size_t widths[TEXT_TABLE_MAX_COLUMNS];
+	bool is_hidden[TEXT_TABLE_MAX_COLUMNS];
+	size_t gap; /* blanks between columns; 0: not known */
+};
+
+struct text_table {
+	const struct text_table_column *columns;
+	struct sbuf text;    /* printable cells, each with a NUL behind it */
+	struct sbuf scratch; /* the cell being written */
+	size_t widths[TEXT_TABLE_MAX_COLUMNS];
+	bool is_shown[TEXT_TABLE_MAX_COLUMNS];
+	bool is_empty[TEXT_TABLE_MAX_COLUMNS]; /* no cell has a text */
+	size_t n_rows;
+};
+
+/* columns is borrowed until text_table_deinit(). */
+void text_table_init(struct text_table *table, const struct text_table_column *columns,
+		     uint32_t flags, size_t cap);
+/* Accepts a zeroed object. For CLEANUP. */
+void text_table_deinit(struct text_table *table);
+/* Writes the cells of one row; row is what the columns' functions are given. */
+void text_table_add(struct text_table *table, const void *row);
+/*
+ * Appends the table to the body, each line behind `indent` blanks, and notes which columns were left
+ * out. If the output has a layout, the columns stand as they did then. A failure of the table
+ * becomes one of the body.
+ */
+void text_table_write(const struct text_table *table, struct output *output, unsigned indent);
