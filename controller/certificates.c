@@ -96,7 +96,7 @@ static int serve(struct certificates *certificates, struct view cert, struct vie
 	if (memcmp(pair, certificates->pair, sizeof(pair)) == 0)
 		return 0;
 	memcpy(certificates->pair, pair, sizeof(pair));
-	LOG_INFO("Serving certificate loaded");
+	LOG_INFO("TLS certificate loaded");
 	certificates->config.changed(certificates->config.owner, cert, key);
 	return 0;
 }
@@ -105,7 +105,7 @@ static void retry(struct certificates *certificates, const struct error *error)
 {
 	certificates->trouble = *error;
 	certificates->written = false;
-	LOG_WARN("Serving certificate could not be read or created", LOG_ERROR_FIELD(error));
+	LOG_WARN("TLS certificate reload failed", LOG_ERROR_FIELD(error));
 	loop_timer_set(certificates->timer,
 		       backoff_next(&certificates->backoff, &certificates->prng));
 }
@@ -291,8 +291,9 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 		secret.ca_cert = sbuf_view(&ca_cert);
 		secret.ca_key = sbuf_view(&ca_key);
 		if (can_serve(old, 2 * SPREAD_S)) {
-			LOG_INFO("Creating a certificate authority; the serving certificate follows in one hour",
-				 LOG_TEXT("secret", view_from(certificates->config.secret)));
+			LOG_INFO("Creating a TLS certificate authority",
+				 LOG_TEXT("secret", view_from(certificates->config.secret)),
+				 LOG_I64("next_certificate_after_s", SPREAD_S));
 			return send_patch(certificates, &secret, err);
 		}
 	}
@@ -300,7 +301,7 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 		return -1;
 	secret.cert = sbuf_view(&cert);
 	secret.key = sbuf_view(&key);
-	LOG_INFO("Creating a serving certificate",
+	LOG_INFO("Creating a TLS serving certificate",
 		 LOG_TEXT("secret", view_from(certificates->config.secret)));
 	return send_patch(certificates, &secret, err);
 }

@@ -508,7 +508,7 @@ static void *run(void *owner)
 	struct error err;
 	if (loop_run(front->loop, &err) != 0) {
 		/* Without a front the program is deaf: let it be started again. */
-		LOG_ERROR("Front thread stopped", LOG_ERROR_FIELD(&err));
+		LOG_ERROR("Front thread failed", LOG_ERROR_FIELD(&err));
 		abort();
 	}
 	return NULL;

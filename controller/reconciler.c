@@ -203,7 +203,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 	reconciler->counters.objects_left_out += new.objects;
 	reconciler->counters.debounced_left_out += new.debounced;
 	if (new.devices > 0)
-		LOG_WARN("Too many objects of one node: no more are created", LOG_TEXT("node", node_name),
+		LOG_WARN("Object limit of a node reached", LOG_TEXT("node", node_name),
 			 LOG_I64("refused", result->devices_refused));
 }
 

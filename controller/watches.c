@@ -384,10 +384,10 @@ static void note_away(struct watches *watches, bool is_away)
 	uint64_t now = loop_now_ms(watches->loop);
 
 	if (is_away)
-		LOG_WARN("API server does not answer",
-			 LOG_TEXT("why", view_from(apiclient_trouble(watches->client))));
+		LOG_WARN("API server unreachable",
+			 LOG_TEXT("error", view_from(apiclient_trouble(watches->client))));
 	else
-		LOG_INFO("API server answers again");
+		LOG_INFO("API server reachable again");
 	watches->answered_ms = answering_ms(watches, now);
 	watches->away_changed_at = now;
 	watches->is_away = is_away;

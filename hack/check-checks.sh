@@ -78,6 +78,17 @@ fresh_tree
 cp src/kube/lease.c src/io/lease.c
 expect fail "two files have one name" "${layers[@]}"
 
+messages=("$hack/check-messages.py" "$copy")
+fresh_tree
+printf 'void f(void)\n{\n\tLOG_INFO("Lease "\n\t\t "renewed", LOG_U64("n", 1));\n}\n' >>src/kube/lease.c
+expect pass "a message is a phrase with its values as fields" "${messages[@]}"
+printf 'LOG_WARN("Lease renewed late");\n' >>src/agent/agent.c
+expect fail "a message contains another one" "${messages[@]}"
+caught "a message has a format directive" src/kube/lease.c 'LOG_INFO("Took %d ms");' "${messages[@]}"
+caught "a message has a value" src/kube/lease.c 'LOG_INFO("Trouble with=tls");' "${messages[@]}"
+caught "a message is one word" src/kube/lease.c 'LOG_INFO("Serving");' "${messages[@]}"
+caught "a message is no literal" src/kube/lease.c 'LOG_INFO(text);' "${messages[@]}"
+
 caught "a header leans on its includer" src/wire/jout.h 'uint32_t jout_count(void);' \
 	"$hack/check-headers.sh" "$copy"
 fresh_tree

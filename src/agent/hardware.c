@@ -115,7 +115,7 @@ bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct ev
 	bool any = false;
 	while (nvml_next_event(hardware->nvml, &event)) {
 		struct view uuid = view_from(event.uuid);
-		LOG_WARN("XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));
+		LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));
 		/* What no report can carry must not cost the ones that can. */
 		if (event.xid > LIMIT_NUMBER_XID || !device_id_is_gpu_uuid(uuid))
 			continue;
