@@ -72,8 +72,9 @@ MUST_USE int front_start(struct front *front, struct error *err);
 void front_stop(struct front *front);
 /* Closes everything; messages not taken are freed. Stopped or never started. Accepts NULL. */
 void front_free(struct front *front);
-/* The ports in use. Any thread. */
+/* The port that takes reports. Any thread. */
 uint16_t front_report_port(const struct front *front);
+/* The port that answers probes and /metrics. Any thread. */
 uint16_t front_probe_port(const struct front *front);
 
 enum front_kind {

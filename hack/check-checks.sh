@@ -18,11 +18,11 @@ fresh_tree() {
 	cd "$copy"
 	local header=$'/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n'
 	printf '%s\nstruct view {\n\tconst char *ptr;\n};\n' "$header" >src/base/view.h
-	printf '%s\nvoid clock_read(void);\n' "$header" >src/base/clock.h
+	printf '%s\n/* Contract. */\nvoid clock_read(void);\n' "$header" >src/base/clock.h
 	printf '%s\n#include "base/view.h"\n' "$header" >src/wire/jout.h
-	printf '%s\nint lease_renew(void);\n' "$header" >src/kube/lease.h
+	printf '%s\n/* Contract. */\nint lease_renew(void);\n' "$header" >src/kube/lease.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "kube/lease.h"\n\nint lease_renew(void)\n{\n\treturn 0;\n}\n' >src/kube/lease.c
-	printf '%s\nint join_node(void);\n' "$header" >src/join/join.h
+	printf '%s\n/* Contract. */\nint join_node(void);\n' "$header" >src/join/join.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/join/join.c
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/agent/agent.c
 }
@@ -89,8 +89,15 @@ caught "a message has a value" src/kube/lease.c 'LOG_INFO("Trouble with=tls");' 
 caught "a message is one word" src/kube/lease.c 'LOG_INFO("Serving");' "${messages[@]}"
 caught "a message is no literal" src/kube/lease.c 'LOG_INFO(text);' "${messages[@]}"
 
-caught "a header leans on its includer" src/wire/jout.h 'uint32_t jout_count(void);' \
-	"$hack/check-headers.sh" "$copy"
+caught "a header leans on its includer" src/wire/jout.h \
+	$'/* Its count. */\nuint32_t jout_count(void);' "$hack/check-headers.sh" "$copy"
+caught "a function in a header has no contract" src/kube/lease.h \
+	$'\nint lease_end(void);' "$hack/check-contracts.py" "$copy"
+caught "a blank line separates a function from its contract" src/kube/lease.h \
+	$'/* Ends it. */\n\nint lease_end(void);' "$hack/check-contracts.py" "$copy"
+fresh_tree
+printf '/* Both end it. */\nint lease_end(void);\nint lease_stop(struct lease *lease,\n\t       int why);\n' >>src/kube/lease.h
+expect pass "a group of functions has one contract" "$hack/check-contracts.py" "$copy"
 fresh_tree
 sed -i '/pragma once/d' src/base/view.h
 expect fail "a header may not be included twice" "$hack/check-headers.sh" "$copy"

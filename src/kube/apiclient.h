@@ -94,4 +94,5 @@ struct apiclient_counters {
 	uint64_t probes;             /* also in by_code */
 	uint64_t outages;            /* how often the server was found away */
 };
+/* The counts since the client was made. */
 struct apiclient_counters apiclient_counters(const struct apiclient *client);

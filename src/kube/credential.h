@@ -67,7 +67,9 @@ bool credential_refused(struct credential *credential, uint64_t now);
 
 /* The header with the token, as a C string; NULL without one. Borrowed until the next take. */
 const char *credential_authorization(struct credential *credential);
-/* Empty: not given. Borrowed until the next take. */
+/* The CA certificates, as PEM. Empty: not given. Borrowed until the next take. */
 struct view credential_ca(const struct credential *credential);
+/* The client certificate, as PEM. Empty: not given. Borrowed until the next take. */
 struct view credential_client_cert(const struct credential *credential);
+/* The key of the client certificate, as PEM. Empty: not given. Borrowed until the next take. */
 struct view credential_client_key(const struct credential *credential);

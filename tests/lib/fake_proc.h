@@ -16,6 +16,7 @@ struct fake_proc {
 	char path[64];
 };
 
+/* Makes the folder, in a new place. */
 void fake_proc_init(struct fake_proc *proc);
 /* Removes the folder. */
 void fake_proc_deinit(const struct fake_proc *proc);

@@ -17,7 +17,9 @@
 #include "base/sbuf.h"
 #include "sim/world.h"
 
+/* Begins with no plugin, allocation or checkpoint on any node. */
 void books_reset(void);
+/* Frees the books of all nodes. */
 void books_clear(void);
 /* The kubelet starts: what it remembers is what the checkpoint says, and no plugin is known. */
 void books_load(int node);

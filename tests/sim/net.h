@@ -32,6 +32,7 @@ struct fetch {
 	void *peer;                          /* the answerer's own */
 };
 
+/* Begins a history: an answer that is dropped before its time is freed. */
 void net_reset(void);
 /* Forgets all requests. */
 void net_clear(void);

@@ -120,11 +120,15 @@ struct oracle_violation {
 	char text[512];
 };
 
+/* Begins a history: nothing was written, and no rule violated. */
 void oracle_reset(void);
+/* Frees what the oracle remembers. */
 void oracle_clear(void);
 /* The first violation, or rule ORACLE_NONE. */
 const struct oracle_violation *oracle_found(void);
+/* The rule was violated now, as the text says. The first violation counts. */
 PRINTF_LIKE(2, 3) void oracle_accuse(enum oracle_rule rule, const char *format, ...);
+/* Static text. */
 const char *oracle_rule_name(enum oracle_rule rule);
 
 /* From the API server: what took effect, and that a request to write was sent. */
