@@ -15,18 +15,19 @@
 #include "schema/secret_doc.h"
 
 /*
- * The Secret is the one truth: read it, and if what it holds will do, serve with it. If not, make
- * a new pair and write it on condition that nobody wrote meanwhile, then read again: with several
- * replicas all end with the same pair. The authority outlives the serving certificate by far; when
- * it is renewed the old one stays in ca.crt behind the new, until it ends.
+ * The Secret is the one truth. It is read, and if its pair is good, that pair is served. If not, a
+ * new pair is made and written on condition that nobody wrote meanwhile. Then the Secret is read
+ * again, so several replicas all end with the same pair. The authority outlives the serving
+ * certificate by far. When it is renewed, the old one stays in ca.crt behind the new, until it
+ * ends.
  *
- * An authority is renewed in two steps, with at least SPREAD_S between them: first it comes into
- * ca.crt, in front of the old one, while the pair stays; then a pair of it is made. How long ago
- * the first step was is told by the authority's own end, so that any replica can take the second.
+ * An authority is renewed in two steps, with at least SPREAD_S between them. First it comes into
+ * ca.crt, in front of the old one, while the pair stays. Then a pair is made by it. The authority's
+ * own end tells how long ago the first step was, so any replica can take the second.
  *
- * A Secret is also not good when its keys do not fit its certificates. What can be served with is
- * served with until something better is there; and a Secret that does not keep what is written to
- * it is tried again after a back-off, not at once.
+ * A Secret is also not good when its keys do not fit its certificates. A pair that can be served is
+ * served until something better is there. If a Secret does not keep what is written to it, that is
+ * tried again after a back-off, not at once.
  */
 
 #define FILES_PERIOD_MS 60000u

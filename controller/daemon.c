@@ -21,12 +21,12 @@
 #include "model/inventory.h"
 
 /*
- * Started from the bottom up and freed from the top down: loop, client, inventory, then what works
- * with them, the front last, as it lets the world in. Everything of the loop's side runs on this
- * thread; what the front hands over is taken from its queue here.
+ * Objects are made from the bottom up and freed from the top down: loop, client, inventory, then
+ * what works with them. The front comes last, since it accepts connections. Everything of the
+ * loop's side runs on this thread; what the front hands over is taken from its queue here.
  *
- * A pulse shows the front that the loop lives, and tells readiness and metrics; it beats fast until
- * everything is synced, so that nobody waits for it, and slowly after that.
+ * A pulse shows the front that the loop lives, and updates readiness and metrics. It beats fast
+ * until everything is synced, so that nobody waits for it, and slowly after that.
  */
 
 #define PULSE_SYNCING_MS 20

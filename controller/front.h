@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * front - the thread that faces the network: it ends TLS for reports, answers probes, decides about
- * reports (controller/receiver.h), and exchanges whole objects with the loop thread over two
+ * front - the thread that faces the network. It ends TLS for reports, answers probes and decides
+ * about reports (controller/receiver.h). It exchanges whole objects with the loop thread over two
  * queues.
  *
  * From front to loop go messages: "review this token", "this report was accepted", "this node was

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The memory is a hash table by digest with two lists through its entries, one of accepting and one
- * of refusing verdicts, the one asked for last at the end of its list.
+ * Verdicts are kept in a hash table by digest. Two lists run through its entries, one of accepting
+ * and one of refusing verdicts. The verdict that was asked for last is at the end of its list.
  *
- * Digests are compared in a time that depends on them; that tells an attacker nothing, for he
- * cannot choose a token by its digest.
+ * The time of comparing digests depends on them. That tells an attacker nothing, for he cannot
+ * choose a token by its digest.
  */
 
 #include "controller/identity.h"

@@ -12,9 +12,9 @@
 #include "schema/attribution_doc.h"
 
 /*
- * One key is one node. A node is taken from the queue, joined, and stays taken until its writes
- * are answered: so no two plans of a node are ever under way, and what happens meanwhile leads to
- * one more run afterwards.
+ * One key is one node. A node is taken from the queue, joined, and stays taken until its writes are
+ * answered. So no two plans of a node are ever under way, and what happens meanwhile leads to one
+ * more run afterwards.
  *
  * The queue is worked on from a timer and in small portions, so that watches and reports are read
  * in between.

@@ -15,16 +15,15 @@
 #include "schema/resource_slice_doc.h"
 
 /*
- * One row a resource. What differs between them is how an object's bytes become a record; the
- * order of events, versions and replaces is the same for all and is decided before decoding: an
- * object that is older than what the inventory has is not even decoded.
+ * One row a resource. The rows differ in how an object's bytes become a record. The order of
+ * events, versions and replaces is the same for all, and is decided before decoding. So an object
+ * that is older than what the inventory has is not even decoded.
  *
  * Pods without a node cannot hold a device, and the server spares us their events.
  *
- * Dynamic resource allocation is one witness among several, and many clusters have none of it:
- * where the server has no resource.k8s.io/v1 there is nothing to know; where we may not read it
- * (rules of an older release) everything else goes on, and readiness and metrics say what is
- * missing.
+ * Dynamic resource allocation is one witness among several, and many clusters have none of it. If
+ * the server has no resource.k8s.io/v1, there is nothing to know. If we may not read it (rules of
+ * an older release), everything else goes on, and readiness and metrics say what is missing.
  */
 
 #define FORBIDDEN_MS 5000u /* an API server that has just started may refuse for a moment */

@@ -209,9 +209,9 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 }
 
 /*
- * A report is of whole samples only: a checkpoint that was read just now beside a List of before
- * would tell of one pod under two names, or of two under one. (A sample that has no List, as the
- * kubelet refused the last one, leaves that failure beside the checkpoint: then the List is dated.)
+ * A report holds whole samples only. A checkpoint read just now must not stand beside an older
+ * List: that would show one pod under two names, or two pods under one. If the kubelet refused the
+ * last List, that failure stays beside the checkpoint, and the List is dated.
  */
 static uint64_t report_at(const struct agent *agent)
 {

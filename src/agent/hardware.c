@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A reading is made in an arena of its own and takes the place of the last one only when it is
- * good, so that a driver in trouble leaves the last good devices standing.
+ * Each reading has an arena of its own. It replaces the last one only if it is good, so a failing
+ * driver leaves the last good devices in place.
  *
- * "News" is judged by the report's own table of evidence. The memory of processes is taken out
- * before, in copies of the devices that live as long as the comparison: a training job must not
- * cause a report every few seconds.
+ * The report's own table of evidence decides what is "news". The memory of processes does not
+ * count: a training job must not cause a report every few seconds. So the devices are compared as
+ * copies without it, which live as long as the comparison.
  */
 
 #include "agent/hardware.h"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of judgement at the end: a transfer that failed first (the reply may be cut), then
- * HTTP, then the gRPC status (a reply before an error status means nothing), the message last.
+ * At the end the result is judged in this order:
+ * 1. Did the transfer fail? Then the reply may be cut.
+ * 2. Is the HTTP status good?
+ * 3. Is the gRPC status good? A reply before an error status means nothing.
+ * 4. Is the message good?
  *
- * libcurl's texts for the two commonest failures name milliseconds that differ each time, and a
- * host that is none. Ours are the same each time, so that callers can tell news from repetition.
+ * libcurl's texts for the two commonest failures contain milliseconds, which differ each time, and
+ * a host that does not exist. Our texts are the same each time, so that callers can tell news from
+ * repetition.
  */
 
 #include "io/unary.h"

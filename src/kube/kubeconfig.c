@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libyaml loads the document as nodes; the few keys we know are looked up by name and all others
- * ignored. What would change who we are or where we connect, and is not done here, is refused
- * rather than ignored: a controller that silently works as somebody else is worse than none.
+ * libyaml loads the document as nodes. The few keys we know are looked up by name, and all others
+ * are ignored. Unsupported keys that would change who we are or where we connect are refused. A
+ * controller that silently works under another identity is worse than none.
  */
 
 #include "kube/kubeconfig.h"
