@@ -89,6 +89,17 @@ caught "a message has a value" src/kube/lease.c 'LOG_INFO("Trouble with=tls");' 
 caught "a message is one word" src/kube/lease.c 'LOG_INFO("Serving");' "${messages[@]}"
 caught "a message is no literal" src/kube/lease.c 'LOG_INFO(text);' "${messages[@]}"
 
+comments=("$hack/check-comments.py" "$copy")
+words=$(printf 'word %.0s' {1..16})
+fresh_tree
+printf '/*\n * %s. %s.\n *\n * - %s\n * - %s\n *\n *\t%s;\n *\t%s;\n */\n' "$words" "$words" \
+	"$words" "$words" "$words" "$words" >>src/kube/lease.c
+expect pass "a comment has short sentences, items and code" "${comments[@]}"
+caught "a sentence of a comment is too long" src/kube/lease.c "/* $words; $words. */" "${comments[@]}"
+fresh_tree
+printf '/*\n * %s\n * %s\n */\n' "$words" "$words" >>src/base/view.h
+expect fail "a long sentence runs over two lines" "${comments[@]}"
+
 caught "a header leans on its includer" src/wire/jout.h \
 	$'/* Its count. */\nuint32_t jout_count(void);' "$hack/check-headers.sh" "$copy"
 caught "a function in a header has no contract" src/kube/lease.h \

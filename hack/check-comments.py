@@ -19,7 +19,8 @@ ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__)
 SENTENCE = 30
 FOLDERS = ("src", "controller", "tests")
 # Folders and files that are being worked on; they leave this list when they pass.
-UNFINISHED = ("src/join/", "src/model/", "src/kubectl/")
+UNFINISHED = ("src/join/", "src/model/", "src/kubectl/", "src/io/server.", "controller/question.",
+              "controller/publisher.c")
 TOKEN = re.compile(r"""/\*(?P<comment>.*?)\*/|//(?P<line>[^\n]*)|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'""",
                    re.S)
 # A row of a table has a cell behind its first one, and further lines that begin with a tab.

@@ -21,7 +21,8 @@ struct sbuf;
  *   "devices[3].uuid: not a GPU UUID".
  * - ERROR_LIMIT: too long, too deep, or too many of something.
  * - ERROR_NO_MEMORY.
- * Unknown members and unknown words for a device's or an event's properties are ignored. Control characters in texts become '?'.
+ * Unknown members and unknown words for a device's or an event's properties are ignored.
+ * Control characters in texts become '?'.
  */
 MUST_USE int report_doc_decode(struct view json, struct arena *arena, struct report *ret_report,
 			       struct error *err);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * fake_proc - a folder that looks like /proc to whoever reads stat, cgroup and comm: of the PID
- * namespace that the machine started with, seen by its process 4000, with a first process in it.
+ * fake_proc - a folder that looks like /proc to a reader of stat, cgroup and comm. It shows the PID
+ * namespace that the machine started with, with a first process in it. The reader is process 4000.
  *
  * Threads: the main thread of a test program. Everything asserts.
  */

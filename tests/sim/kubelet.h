@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * kubelet - one on each node: sees pods, admits them, runs their containers, ends them, tells the
- * API server of it; answers PodResources calls; and restarts, hangs and loses its state. The node's
- * device plugin is here as far as the kubelet knows it.
+ * kubelet - one on each node. It sees pods, admits them, runs their containers, ends them, and
+ * tells the API server. It answers PodResources calls. It restarts, hangs and loses its state. The
+ * node's device plugin is here as far as the kubelet knows it.
  *
  * Threads: the program's only one.
  */

@@ -471,8 +471,8 @@ static void unusable_requests_are_refused_at_once(void **state)
 }
 
 /*
- * The name server of these tests is silent: a lookup ends when the test lets it, or fails after a
- * time that is long for a test and short for who waits for it. libcurl calls this one, from threads.
+ * The name server of these tests is silent. A lookup ends when the test lets it, or fails after a
+ * time that is long for a test and short for a person. libcurl calls this one, from threads.
  */
 static sem_t lookups_begun, lookups_ended, lookups_may_end;
 
