@@ -69,7 +69,7 @@ static int check_pair(struct view cert, struct view key, struct error *err)
 	CLEANUP(identity_freep) struct tls_identity *identity = NULL;
 
 	if (cert.len == 0 || key.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "no certificate or no key");
+		return error_set(err, ERROR_REJECTED, 0, "certificate or key is missing");
 	return tls_identity_new(cert, key, &identity, err);
 }
 
@@ -217,7 +217,7 @@ static int make_serving(const struct certificates_config *config, struct view ca
 	    snprintf(name, MAX_NAME, "%s.%s", config->service, config->namespace) >= MAX_NAME ||
 	    snprintf(svc_name, MAX_NAME, "%s.%s.svc", config->service, config->namespace) >=
 		    MAX_NAME)
-		return error_set(err, ERROR_REJECTED, 0, "service name is too long");
+		return error_set(err, ERROR_REJECTED, 0, "--tls-service is too long");
 	return tls_make_certificate(&request, cert, key, err);
 }
 
@@ -285,7 +285,7 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 	sbuf_init(&key, LIMIT_FILE_BYTES);
 	if (certificates->written)
 		return error_set(err, ERROR_RETRY, 0,
-				 "does not hold what was written: does something else write it?");
+				 "does not hold what was written: check what else writes it");
 	if (!may_sign(old)) {
 		if (make_authority(old, &ca_cert, &ca_key, err) < 0)
 			return -1;

@@ -77,11 +77,11 @@ struct identity identity_judge(const struct identity_rules *rules,
 			       const struct token_review *review)
 {
 	if (!review->authenticated)
-		return refuse(IDENTITY_UNAUTHENTICATED, "the token is not valid, or not for us");
+		return refuse(IDENTITY_UNAUTHENTICATED, "the token is not valid for --audience");
 	if (!is_for_us(review, rules->audience))
 		return refuse(IDENTITY_UNAUTHENTICATED, "the token is for another audience");
 	if (!is_agent(review->username, rules))
-		return refuse(IDENTITY_FORBIDDEN, "the token is of another service account");
+		return refuse(IDENTITY_FORBIDDEN, "the token belongs to another service account");
 	if (review->node_name.len == 0)
 		return refuse(IDENTITY_FORBIDDEN,
 			      "the token names no node: it must be a pod's, of Kubernetes 1.30 or "

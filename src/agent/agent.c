@@ -179,7 +179,7 @@ static int print(struct agent *agent, struct error *err)
 	if (sbuf_check(&text, "report", err) < 0)
 		return -1;
 	if (fwrite(text.ptr, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return error_set(err, ERROR_RETRY, 0, "standard output takes no more");
+		return error_set(err, ERROR_RETRY, 0, "writing to standard output failed");
 	return has_any_source(agent) ? 0
 				     : error_set(err, ERROR_RETRY, 0,
 						 "no source answered: see `sources` in the report");
@@ -310,7 +310,7 @@ static int read_boot_id(struct agent *agent, struct error *err)
 		return error_wrap(err, "boot ID");
 	struct view id = view_trim(sbuf_view(&file));
 	if (id.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "boot ID: %s is empty",
+		return error_set(err, ERROR_REJECTED, 0, "boot ID file %s is empty",
 				 agent->settings->boot_id_file);
 	memcpy(agent->boot_id, id.ptr, id.len);
 	agent->boot_id_len = id.len;

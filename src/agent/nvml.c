@@ -204,7 +204,7 @@ static void read_node(struct reading *reading)
 		return;
 	}
 	if (n > LIMIT_REPORT_DEVICES) {
-		device_reader_note(&reading->reader, "only the first %u of %u devices are told",
+		device_reader_note(&reading->reader, "only the first %u of %u devices are reported",
 				   LIMIT_REPORT_DEVICES, n);
 		n = LIMIT_REPORT_DEVICES;
 	}

@@ -98,7 +98,7 @@ int process_read_start(int folder, uint64_t *ret_started_ms, struct error *err)
 	if (read_file(folder, "stat", text, &stat, err) < 0)
 		return -1;
 	if (!find_start(stat, &ticks) || ticks > UINT64_MAX / 1000)
-		return error_set(err, ERROR_REJECTED, 0, "stat of a process has no start time");
+		return error_set(err, ERROR_REJECTED, 0, "the stat file of a process has no start time");
 	*ret_started_ms = ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	return 0;
 }

@@ -103,7 +103,7 @@ static int check_not_hidden(int proc, struct error *err)
 	if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_DENIED)
 		return error_set(err, ERROR_DENIED, 0,
 				 "other processes are hidden from the agent: /proc is mounted with "
-				 "hidepid, or a security module forbids to look at them");
+				 "hidepid, or a security module denies access");
 	return error_wrap(err, "first process");
 }
 

@@ -417,7 +417,7 @@ static void on_idle(evutil_socket_t fd, short what, void *arg)
 		set_idle_timer(fetch, fetch->idle_timeout_ms - silence);
 		return;
 	}
-	error_set(&fetch->error, ERROR_RETRY, 0, "no byte came for %.1f s",
+	error_set(&fetch->error, ERROR_RETRY, 0, "no data received for %.1f s",
 		  (double)silence / 1000.0);
 	finish(fetch, CURLE_OPERATION_TIMEDOUT);
 }

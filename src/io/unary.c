@@ -53,7 +53,7 @@ static int check_http(const struct fetch_result *result, struct error *err)
 		return error_set(err, ERROR_REJECTED, 0, "HTTP status %d instead of gRPC",
 				 result->status);
 	if (!view_starts_with(result->content_type, VIEW("application/grpc")))
-		return error_set(err, ERROR_REJECTED, 0, "content type '%.*s' is not gRPC's",
+		return error_set(err, ERROR_REJECTED, 0, "content type '%.*s' instead of gRPC",
 				 VIEW_ARG(result->content_type));
 	return 0;
 }
@@ -64,7 +64,7 @@ static int explain_failure(const struct unary *call, const struct error *why, st
 		return error_set(err, ERROR_RETRY, 0, "no answer within %u ms",
 				 (unsigned)call->timeout_ms);
 	if (view_starts_with(view_from(why->text), VIEW("Failed to connect")))
-		return error_set(err, ERROR_RETRY, 0, "nobody listens on the socket");
+		return error_set(err, ERROR_RETRY, 0, "no process listens on the socket");
 	*err = *why;
 	return -1;
 }

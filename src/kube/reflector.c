@@ -736,7 +736,7 @@ static void end_watch(struct reflector *r, const struct error *error, uint64_t n
 	if (r->progress || lived >= SHORT_WATCH_MS)
 		r->progress_since_list = true;
 	if (!r->progress && lived < SHORT_WATCH_MS) {
-		error_set(&err, ERROR_RETRY, 0, "ended at once");
+		error_set(&err, ERROR_RETRY, 0, "the server closed the watch at once");
 		back_off(r, LIST_QUERY_WATCH, error ? error : &err, now);
 		return;
 	}
@@ -749,7 +749,7 @@ static void end_watch(struct reflector *r, const struct error *error, uint64_t n
 		return;
 	}
 	r->silent_watches = 0;
-	error_set(&err, ERROR_EXPIRED, 0, "nothing came from the server for long");
+	error_set(&err, ERROR_EXPIRED, 0, "the watch received no data for too long");
 	list_again(r, &err, now);
 }
 

@@ -402,7 +402,7 @@ static void silence_ends_a_request(void **state)
 	run(&client);
 	expect_journal(&client, "head 200  retry 0;body hel;done 200 failed;");
 	assert_int_equal(client.result.error.kind, ERROR_RETRY);
-	assert_non_null(strstr(client.result.error.text, "no byte"));
+	assert_non_null(strstr(client.result.error.text, "no data"));
 	start(&client, &(struct fetch_request){.method = "GET",
 					       .total_timeout_ms = 20,
 					       .url = script_server_url(client.server)});
