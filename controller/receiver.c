@@ -120,7 +120,8 @@ static bool check_form(struct receiver *receiver, struct server_request *request
 {
 	const struct view none = {NULL, 0};
 	if (!view_equal(head->path, VIEW("/v1/report")))
-		refuse_text(receiver, request, none, RECEIVER_NOT_FOUND, 404, "unknown path: reports go to POST /v1/report");
+		refuse_text(receiver, request, none, RECEIVER_NOT_FOUND, 404,
+			    "unknown path: reports go to POST /v1/report");
 	else if (!view_equal(head->method, VIEW("POST")))
 		refuse(receiver, request, none,
 		       &(struct refusal){RECEIVER_NOT_FOUND, 405, 0, "POST",

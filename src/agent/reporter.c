@@ -140,7 +140,8 @@ static int read_token(const struct reporter *reporter, struct sbuf *header, stru
 		return error_wrap(err, "token");
 	struct view text = view_trim(sbuf_view(&token));
 	if (text.len == 0)
-		return error_set(err, ERROR_DENIED, 0, "token file %s is empty: mount a projected service account token",
+		return error_set(err, ERROR_DENIED, 0,
+				 "token file %s is empty: mount a projected service account token",
 				 reporter->config.token_file);
 	sbuf_append(header, VIEW("Authorization: Bearer "));
 	sbuf_append(header, text);
