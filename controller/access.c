@@ -43,7 +43,7 @@ static int from_pod(struct kubeconfig *ret_config, struct error *err)
 
 	sbuf_init(&namespace, LIMIT_FILE_BYTES);
 	if (file_read(SERVICE_ACCOUNT "/namespace", &namespace, err) < 0)
-		return error_wrap(err, "in a pod, but without a service account");
+		return error_wrap(err, "the pod has no service account token");
 	return kubeconfig_in_cluster(environment("KUBERNETES_SERVICE_HOST"),
 				     environment("KUBERNETES_SERVICE_PORT"), SERVICE_ACCOUNT,
 				     view_trim(sbuf_view(&namespace)), ret_config, err);
@@ -57,12 +57,12 @@ static int from_home(const char *context, struct kubeconfig *ret_config, struct 
 	    snprintf(path, sizeof(path), "%s/.kube/config", environment("HOME")) >=
 		    (int)sizeof(path))
 		return error_set(err, ERROR_NOT_FOUND, 0,
-				 "no cluster to talk to: give --kubeconfig or set KUBECONFIG");
+				 "no API server configured: give --kubeconfig or set KUBECONFIG");
 	if (from_file(path, context, ret_config, err) == 0)
 		return 0;
 	if (err->kind == ERROR_NOT_FOUND)
 		return error_set(err, ERROR_NOT_FOUND, 0,
-				 "no cluster to talk to: not in a pod, and there is no %s; give "
+				 "no API server configured: not in a pod, and there is no %s; give "
 				 "--kubeconfig or set KUBECONFIG", path);
 	return -1;
 }
@@ -85,7 +85,7 @@ static int from_list(const char *list, const char *context, struct kubeconfig *r
 		if (err->kind != ERROR_NOT_FOUND)
 			return -1;
 	}
-	return error_set(err, ERROR_NOT_FOUND, 0, "no file of KUBECONFIG=%s is there", list);
+	return error_set(err, ERROR_NOT_FOUND, 0, "no file of KUBECONFIG=%s exists", list);
 }
 
 int access_load(const char *kubeconfig, const char *context, struct kubeconfig *ret_config,

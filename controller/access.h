@@ -2,8 +2,10 @@
 #pragma once
 
 /*
- * access - finds out which API server to talk to and as whom, the way kubectl users and pods expect:
- * the file that was named, the first file of KUBECONFIG, the pod's own service account, ~/.kube/config.
+ * access - finds out which API server to use, and as whom.
+ *
+ * The first of these is used, as kubectl users and pods expect: the file that was named, the first
+ * file of KUBECONFIG, the pod's own service account, ~/.kube/config.
  *
  * Threads: the main thread's, at the start.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reviews under way are few and all have the same time to live: a list in the order of their start
- * is also the order in which they expire, and is short enough to be searched.
+ * Few reviews are under way, and all have the same time to live. So a list in the order of their
+ * start is also the order in which they expire, and is short enough to be searched.
  *
  * Telling a request may bring the next one of its connection, which may ask here again. So a review
  * leaves the list before its requests are told, and its own list of them is consumed from the

@@ -15,18 +15,19 @@
 #include "schema/secret_doc.h"
 
 /*
- * The Secret is the one truth: read it, and if what it holds will do, serve with it. If not, make
- * a new pair and write it on condition that nobody wrote meanwhile, then read again: with several
- * replicas all end with the same pair. The authority outlives the serving certificate by far; when
- * it is renewed the old one stays in ca.crt behind the new, until it ends.
+ * The Secret is the one truth. It is read, and if its pair is good, that pair is served. If not, a
+ * new pair is made and written on condition that nobody wrote meanwhile. Then the Secret is read
+ * again, so several replicas all end with the same pair. The authority outlives the serving
+ * certificate by far. When it is renewed, the old one stays in ca.crt behind the new, until it
+ * ends.
  *
- * An authority is renewed in two steps, with at least SPREAD_S between them: first it comes into
- * ca.crt, in front of the old one, while the pair stays; then a pair of it is made. How long ago
- * the first step was is told by the authority's own end, so that any replica can take the second.
+ * An authority is renewed in two steps, with at least SPREAD_S between them. First it comes into
+ * ca.crt, in front of the old one, while the pair stays. Then a pair is made by it. The authority's
+ * own end tells how long ago the first step was, so any replica can take the second.
  *
- * A Secret is also not good when its keys do not fit its certificates. What can be served with is
- * served with until something better is there; and a Secret that does not keep what is written to
- * it is tried again after a back-off, not at once.
+ * A Secret is also not good when its keys do not fit its certificates. A pair that can be served is
+ * served until something better is there. If a Secret does not keep what is written to it, that is
+ * tried again after a back-off, not at once.
  */
 
 #define FILES_PERIOD_MS 60000u
@@ -68,7 +69,7 @@ static int check_pair(struct view cert, struct view key, struct error *err)
 	CLEANUP(identity_freep) struct tls_identity *identity = NULL;
 
 	if (cert.len == 0 || key.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "no certificate or no key");
+		return error_set(err, ERROR_REJECTED, 0, "certificate or key is missing");
 	return tls_identity_new(cert, key, &identity, err);
 }
 
@@ -96,7 +97,7 @@ static int serve(struct certificates *certificates, struct view cert, struct vie
 	if (memcmp(pair, certificates->pair, sizeof(pair)) == 0)
 		return 0;
 	memcpy(certificates->pair, pair, sizeof(pair));
-	LOG_INFO("Serving certificate loaded");
+	LOG_INFO("TLS certificate loaded");
 	certificates->config.changed(certificates->config.owner, cert, key);
 	return 0;
 }
@@ -105,7 +106,7 @@ static void retry(struct certificates *certificates, const struct error *error)
 {
 	certificates->trouble = *error;
 	certificates->written = false;
-	LOG_WARN("Serving certificate could not be read or created", LOG_ERROR_FIELD(error));
+	LOG_WARN("TLS certificate reload failed", LOG_ERROR_FIELD(error));
 	loop_timer_set(certificates->timer,
 		       backoff_next(&certificates->backoff, &certificates->prng));
 }
@@ -216,7 +217,7 @@ static int make_serving(const struct certificates_config *config, struct view ca
 	    snprintf(name, MAX_NAME, "%s.%s", config->service, config->namespace) >= MAX_NAME ||
 	    snprintf(svc_name, MAX_NAME, "%s.%s.svc", config->service, config->namespace) >=
 		    MAX_NAME)
-		return error_set(err, ERROR_REJECTED, 0, "service name is too long");
+		return error_set(err, ERROR_REJECTED, 0, "--tls-service is too long");
 	return tls_make_certificate(&request, cert, key, err);
 }
 
@@ -284,15 +285,16 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 	sbuf_init(&key, LIMIT_FILE_BYTES);
 	if (certificates->written)
 		return error_set(err, ERROR_RETRY, 0,
-				 "does not hold what was written: does something else write it?");
+				 "does not hold what was written: check what else writes it");
 	if (!may_sign(old)) {
 		if (make_authority(old, &ca_cert, &ca_key, err) < 0)
 			return -1;
 		secret.ca_cert = sbuf_view(&ca_cert);
 		secret.ca_key = sbuf_view(&ca_key);
 		if (can_serve(old, 2 * SPREAD_S)) {
-			LOG_INFO("Creating a certificate authority; the serving certificate follows in one hour",
-				 LOG_TEXT("secret", view_from(certificates->config.secret)));
+			LOG_INFO("Creating a TLS certificate authority",
+				 LOG_TEXT("secret", view_from(certificates->config.secret)),
+				 LOG_I64("next_certificate_after_s", SPREAD_S));
 			return send_patch(certificates, &secret, err);
 		}
 	}
@@ -300,7 +302,7 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 		return -1;
 	secret.cert = sbuf_view(&cert);
 	secret.key = sbuf_view(&key);
-	LOG_INFO("Creating a serving certificate",
+	LOG_INFO("Creating a TLS serving certificate",
 		 LOG_TEXT("secret", view_from(certificates->config.secret)));
 	return send_patch(certificates, &secret, err);
 }

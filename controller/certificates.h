@@ -2,11 +2,14 @@
 #pragma once
 
 /*
- * certificates - the serving certificate of the report endpoint, in one of two ways: from files
- * that somebody else keeps (cert-manager, say), looked at again every minute; or made here, with
- * an authority of its own, kept in a Secret and renewed when a third of its life is left. Of a new
- * authority nothing is served for an hour, as long as there is another pair: agents learn of it
- * only when their volumes are brought up to date.
+ * certificates - the serving certificate of the report endpoint, in one of two ways:
+ *
+ * - from files that somebody else keeps (cert-manager, say), looked at again every minute;
+ * - made here, by an authority of its own, kept in a Secret and renewed when a third of its life is
+ *   left.
+ *
+ * Agents learn of a new authority only when their volumes are brought up to date. So as long as
+ * there is another pair, nothing of a new authority is served for an hour.
  *
  * Threads: the loop's.
  */

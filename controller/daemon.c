@@ -21,12 +21,12 @@
 #include "model/inventory.h"
 
 /*
- * Started from the bottom up and freed from the top down: loop, client, inventory, then what works
- * with them, the front last, as it lets the world in. Everything of the loop's side runs on this
- * thread; what the front hands over is taken from its queue here.
+ * Objects are made from the bottom up and freed from the top down: loop, client, inventory, then
+ * what works with them. The front comes last, since it accepts connections. Everything of the
+ * loop's side runs on this thread; what the front hands over is taken from its queue here.
  *
- * A pulse shows the front that the loop lives, and tells readiness and metrics; it beats fast until
- * everything is synced, so that nobody waits for it, and slowly after that.
+ * A pulse shows the front that the loop lives, and updates readiness and metrics. It beats fast
+ * until everything is synced, so that nobody waits for it, and slowly after that.
  */
 
 #define PULSE_SYNCING_MS 20
@@ -60,7 +60,7 @@ static void on_signal(void *owner, int signal_number)
 {
 	struct daemon *daemon = owner;
 
-	LOG_INFO("Terminating on a signal", LOG_I64("signal", signal_number));
+	LOG_INFO("Controller stops on a signal", LOG_I64("signal", signal_number));
 	loop_stop(daemon->loop);
 }
 
@@ -71,7 +71,8 @@ static void on_forgotten(void *owner, struct view node_name)
 	struct error error = {0};
 
 	if (front_forget(daemon->front, node_name, &error) < 0)
-		LOG_ERROR("Message to the front thread lost", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Node removal not passed to the front thread",
+			  LOG_TEXT("node", node_name), LOG_ERROR_FIELD(&error));
 }
 
 static struct receiver_order order_of(const struct daemon *daemon, struct view node_name,
@@ -90,7 +91,7 @@ static void tell_orders(struct daemon *daemon, const struct receiver_order *orde
 	struct error error = {0};
 
 	if (front_set_orders(daemon->front, orders, n, &error) < 0)
-		LOG_ERROR("Message to the front thread lost", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Report order not passed to the front thread", LOG_ERROR_FIELD(&error));
 }
 
 /* What is published must not be undone by a report that came before the one that it rests on. */
@@ -101,7 +102,8 @@ static void tell_published(struct daemon *daemon)
 	const struct attribution *object = NULL;
 
 	if (!orders) {
-		LOG_ERROR("Order of reports lost: no memory");
+		LOG_ERROR("Report order not collected, out of memory",
+			  LOG_U64("objects", n_objects));
 		return;
 	}
 	while ((object = inventory_next_attribution(daemon->inventory, object)))
@@ -136,7 +138,7 @@ static void take_report(struct daemon *daemon, struct shared_report *report)
 			on_named_boot(daemon, report->report.node);
 		return;
 	}
-	LOG_ERROR("Report lost", LOG_TEXT("node", report->report.node),
+	LOG_ERROR("Report could not be stored", LOG_TEXT("node", report->report.node),
 		  LOG_ERROR_FIELD(&error));
 	on_forgotten(daemon, report->report.node);
 	shared_report_unref(report);
@@ -185,7 +187,7 @@ static void on_certificate(void *owner, struct view cert_pem, struct view key_pe
 	struct error error = {0};
 
 	if (front_set_certificate(daemon->front, cert_pem, key_pem, &error) < 0)
-		LOG_ERROR("Serving certificate rejected", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("TLS certificate rejected by the front thread", LOG_ERROR_FIELD(&error));
 }
 
 static void on_events_published(void *owner, const struct reconciler_events *events)
@@ -201,7 +203,8 @@ static void on_events_published(void *owner, const struct reconciler_events *eve
 	struct error error = {0};
 
 	if (front_acknowledge(daemon->front, &report, &error) < 0)
-		LOG_WARN("Acknowledgement of events lost", LOG_ERROR_FIELD(&error));
+		LOG_WARN("Event acknowledgement not passed to the front thread",
+			 LOG_TEXT("node", events->node_name), LOG_ERROR_FIELD(&error));
 }
 
 static bool is_ready(void *owner)
@@ -233,7 +236,7 @@ static void tell_readiness(struct daemon *daemon)
 	state.trouble = daemon->synced ? (struct view){0} : VIEW("not synced yet");
 	state.checks = readiness_checks(&daemon->readiness, &state.n_checks);
 	if (front_publish(daemon->front, &state, &error) < 0) {
-		LOG_WARN("Readiness update lost", LOG_ERROR_FIELD(&error));
+		LOG_WARN("Readiness not passed to the front thread", LOG_ERROR_FIELD(&error));
 		readiness_forget(&daemon->readiness);
 	}
 }
@@ -436,7 +439,7 @@ int daemon_run(struct daemon *daemon, struct error *err)
 	signal(SIGPIPE, SIG_IGN);
 	if (front_start(daemon->front, err) < 0)
 		return -1;
-	LOG_INFO("Serving", LOG_TEXT("reports", view_from(daemon->settings->report_address)),
+	LOG_INFO("HTTPS servers started", LOG_TEXT("reports", view_from(daemon->settings->report_address)),
 		 LOG_TEXT("probes", view_from(daemon->settings->probe_address)));
 	loop_timer_set(daemon->pulse, 0);
 	return loop_run(daemon->loop, err);

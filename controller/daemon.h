@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * daemon - the whole controller: owns every object, knows the order in which they start and stop,
- * and is the one place where the loop's side and the front's side meet.
+ * daemon - the whole controller. It owns every object and knows the order in which they start and
+ * stop. It is the one place where the loop's side and the front's side meet.
  *
  * Threads: the one that calls, which becomes the loop thread; the front thread is started inside.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Everything of the front is owned by its thread from front_start() to front_stop(), but for two
+ * From front_start() to front_stop() the front's thread owns everything of the front, except two
  * queues, the loop's last sign of life, and the size of the reports that wait. What the loop wants
- * changed travels as a command with its own memory; a certificate is parsed by the loop, so that it
- * learns at once when a pair does not fit, and only the finished context is handed over.
+ * changed travels as a command with its own memory. The loop parses a certificate itself, so that
+ * it learns at once when a pair does not fit. Only the finished context is handed over.
  *
- * The thread blocks all signals: they are the loop's, and SIGPIPE is nobody's.
+ * The thread blocks all signals: the loop handles them, and SIGPIPE is ignored.
  */
 
 #include "controller/front.h"
@@ -508,7 +508,7 @@ static void *run(void *owner)
 	struct error err;
 	if (loop_run(front->loop, &err) != 0) {
 		/* Without a front the program is deaf: let it be started again. */
-		LOG_ERROR("Front thread stopped", LOG_ERROR_FIELD(&err));
+		LOG_ERROR("Front thread failed", LOG_ERROR_FIELD(&err));
 		abort();
 	}
 	return NULL;

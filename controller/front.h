@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * front - the thread that faces the network: it ends TLS for reports, answers probes, decides about
- * reports (controller/receiver.h), and exchanges whole objects with the loop thread over two
+ * front - the thread that faces the network. It ends TLS for reports, answers probes and decides
+ * about reports (controller/receiver.h). It exchanges whole objects with the loop thread over two
  * queues.
  *
  * From front to loop go messages: "review this token", "this report was accepted", "this node was
@@ -72,8 +72,9 @@ MUST_USE int front_start(struct front *front, struct error *err);
 void front_stop(struct front *front);
 /* Closes everything; messages not taken are freed. Stopped or never started. Accepts NULL. */
 void front_free(struct front *front);
-/* The ports in use. Any thread. */
+/* The port that takes reports. Any thread. */
 uint16_t front_report_port(const struct front *front);
+/* The port that answers probes and /metrics. Any thread. */
 uint16_t front_probe_port(const struct front *front);
 
 enum front_kind {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The memory is a hash table by digest with two lists through its entries, one of accepting and one
- * of refusing verdicts, the one asked for last at the end of its list.
+ * Verdicts are kept in a hash table by digest. Two lists run through its entries, one of accepting
+ * and one of refusing verdicts. The verdict that was asked for last is at the end of its list.
  *
- * Digests are compared in a time that depends on them; that tells an attacker nothing, for he
- * cannot choose a token by its digest.
+ * The time of comparing digests depends on them. That tells an attacker nothing, for he cannot
+ * choose a token by its digest.
  */
 
 #include "controller/identity.h"
@@ -77,11 +77,11 @@ struct identity identity_judge(const struct identity_rules *rules,
 			       const struct token_review *review)
 {
 	if (!review->authenticated)
-		return refuse(IDENTITY_UNAUTHENTICATED, "the token is not valid, or not for us");
+		return refuse(IDENTITY_UNAUTHENTICATED, "the token is not valid for --audience");
 	if (!is_for_us(review, rules->audience))
 		return refuse(IDENTITY_UNAUTHENTICATED, "the token is for another audience");
 	if (!is_agent(review->username, rules))
-		return refuse(IDENTITY_FORBIDDEN, "the token is of another service account");
+		return refuse(IDENTITY_FORBIDDEN, "the token belongs to another service account");
 	if (review->node_name.len == 0)
 		return refuse(IDENTITY_FORBIDDEN,
 			      "the token names no node: it must be a pod's, of Kubernetes 1.30 or "

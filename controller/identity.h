@@ -2,17 +2,16 @@
 #pragma once
 
 /*
- * identity - who holds a token: the rules by which the API server's review of it is judged, and a
- * bounded memory of what was judged, by the token's SHA-256, so that tokens themselves are not
+ * identity - who holds a token. It has the rules for the API server's review of a token, and keeps
+ * a bounded number of verdicts. They are kept by the token's SHA-256, so tokens themselves are not
  * kept.
  *
  * A verdict is believed no longer than the configured time, and an accepting one no longer than the
- * token says it is valid: a token that is revoked (its pod or service account deleted) works until
- * then at most. What a token says of itself is trusted for shortening that time and for nothing
- * else.
+ * token says it is valid. So a revoked token (its pod or service account was deleted) works until
+ * then at most. What a token says of itself can only shorten that time.
  *
  * Threads: owner. Pure but for the digest: time is an argument.
- * Limits:  as configured; accepting and refusing verdicts are bounded apart, so that a flood of bad
+ * Limits:  as configured. Accepting and refusing verdicts are bounded apart, so that a flood of bad
  *          tokens forgets no good one.
  */
 

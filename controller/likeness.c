@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A digest instead of a copy: a node costs 40 bytes, not the size of its report, and hashing 6 KiB
- * takes a tenth of the time that decoding them does.
+ * A digest is kept instead of a copy. So a node costs 40 bytes, not the size of its report. Hashing
+ * 6 KiB takes a tenth of the time that decoding them does.
  */
 
 #include "controller/likeness.h"

@@ -26,12 +26,12 @@ static int run(const struct settings *settings)
 	int failed;
 
 	if (daemon_new(settings, &daemon, &error) < 0) {
-		LOG_ERROR("Cannot start", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Controller could not start", LOG_ERROR_FIELD(&error));
 		return EXIT_FAILURE;
 	}
 	failed = daemon_run(daemon, &error);
 	if (failed)
-		LOG_ERROR("Stopped by an error", LOG_ERROR_FIELD(&error));
+		LOG_ERROR("Controller stopped after an error", LOG_ERROR_FIELD(&error));
 	daemon_free(daemon);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -98,7 +98,7 @@ static void answer_livez(const struct probes *probes, struct server_request *req
 	/* That this is being answered says that the front lives. */
 	struct check checks[] = {{.name = "front"}, {.name = "loop"}};
 	if (probes->config.silent_ms(probes->config.owner) > probes->config.max_silent_ms)
-		copy_text(VIEW("no sign of life"), checks[1].trouble);
+		copy_text(VIEW("the main thread does not respond"), checks[1].trouble);
 	answer_checks(request, head, checks, ARRAY_SIZE(checks));
 }
 
@@ -127,7 +127,7 @@ static void on_request(void *owner, struct server_request *request, const struct
 	else if (view_equal(head->path, VIEW("/metrics")) && probes->config.metrics)
 		answer_metrics(probes, request);
 	else
-		answer_text(request, 404, VIEW("there are /livez, /readyz and /metrics\n"));
+		answer_text(request, 404, VIEW("unknown path: use /livez, /readyz or /metrics\n"));
 }
 
 static void on_head(void *owner, struct server_request *request, const struct server_head *head)

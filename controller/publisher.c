@@ -320,7 +320,7 @@ static void fail(struct write *write, const struct error *error)
 		publisher->counters.rejected++;
 	else
 		publisher->counters.failed++;
-	LOG_WARN("Write was not accepted", LOG_TEXT("object", sbuf_view(&write->name)),
+	LOG_WARN("GPUAttribution write failed", LOG_TEXT("object", sbuf_view(&write->name)),
 		 LOG_TEXT("node", sbuf_view(&write->plan->node_name)), LOG_ERROR_FIELD(error));
 	end_write(write, error);
 }

@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * publisher - carries out what joins decided: creates objects, writes statuses, deletes objects,
- * a bounded number of requests at a time. Every write of a status names the version it replaces,
- * so that nothing written by somebody else in between is lost: a conflict makes it read the object
- * again and report the plan as to be made anew.
+ * publisher - carries out what joins decided: creates objects, writes statuses, deletes objects, a
+ * bounded number of requests at a time.
  *
- * The server's answers go into the inventory at once, so that the next join compares with what was
- * just written, not with what the watch has shown so far.
+ * Every write of a status names the version it replaces, so that a write by somebody else in
+ * between is not lost. After a conflict it reads the object again and reports that the plan must be
+ * made anew.
+ *
+ * The server's answers go into the inventory at once. So the next join compares with what was just
+ * written, not with what the watch has shown so far.
  *
  * Threads: the loop's.
  */

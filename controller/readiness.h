@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * readiness - what /readyz says: one check a resource that is followed, one for the API server, and
- * one for the serving certificate, each with why it fails; and a log line whenever that changes.
+ * readiness - what /readyz says, and a log line whenever that changes. There is one check for each
+ * resource that is followed, one for the API server, and one for the serving certificate. Each says
+ * why it fails.
  *
- * Before a resource has synced any trouble with it is unready. Afterwards what is known is served,
- * so only trouble that lasts for READINESS_GRACE_MS is: a restart of the API server must not take
- * the report endpoint out of its Service. A lack that the controller works without is said, and is
- * no reason.
+ * Before a resource has synced, any failure with it makes us unready. Afterwards what is known is
+ * served, so only a failure that lasts for READINESS_GRACE_MS does. A restart of the API server
+ * must not take the report endpoint out of its Service. If the controller can work without the
+ * resource, the failure is shown and does not make us unready.
  *
  * Threads: the loop's.
  */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * By far the most reports say what the one before said, so there are two ways through. The short
- * one (controller/likeness.h) knows a body again by its digest and reads only the sequence number.
- * The long one decodes, and then compares: a report that differs only in its times of reading is
- * unchanged too. Either way the loop learns only that the node was heard of, and not more often
- * than it can tell apart.
+ * Most reports repeat the one before, so there are two ways through. The short one
+ * (controller/likeness.h) knows a body again by its digest and reads only the sequence number. The
+ * long one decodes and compares; a report that differs only in its times of reading is unchanged
+ * too. Either way the loop learns only that the node was heard of, and not more often than it can
+ * tell apart.
  *
  * So the times in the loop's copy of a report are those of its first arrival. What depends on how
- * long ago something was read must count from there by the controller's clock. Only when the List
- * was read last is told with the refresh: it says whom the names in it can mean.
+ * long ago something was read must count from there by the controller's clock. Only the time of the
+ * last List is sent with the refresh: it says which pods the names in it can mean.
  *
- * Between head and body of a request its node's record is only a pointer in the request: the record
- * does not make room while a body of its node is being read (controller/senders.h).
+ * Between head and body of a request, its node's record is only a pointer in the request. The
+ * record does not make room while a body of its node is being read (controller/senders.h).
  */
 
 #include "controller/receiver.h"
@@ -120,17 +120,18 @@ static bool check_form(struct receiver *receiver, struct server_request *request
 {
 	const struct view none = {NULL, 0};
 	if (!view_equal(head->path, VIEW("/v1/report")))
-		refuse_text(receiver, request, none, RECEIVER_NOT_FOUND, 404, "no such path");
+		refuse_text(receiver, request, none, RECEIVER_NOT_FOUND, 404,
+			    "unknown path: reports go to POST /v1/report");
 	else if (!view_equal(head->method, VIEW("POST")))
 		refuse(receiver, request, none,
 		       &(struct refusal){RECEIVER_NOT_FOUND, 405, 0, "POST",
-					 VIEW("only POST is possible")});
+					 VIEW("only POST is allowed")});
 	else if (!is_json(head->content_type))
 		refuse_text(receiver, request, none, RECEIVER_MEDIA_TYPE, 415,
-			    "a report is application/json");
+			    "the Content-Type must be application/json");
 	else if (head->content_length < 0)
 		refuse_text(receiver, request, none, RECEIVER_NO_LENGTH, 411,
-			    "a report needs a Content-Length");
+			    "a Content-Length is required");
 	else
 		return true;
 	return false;
@@ -150,7 +151,7 @@ static void admit_body(struct receiver *receiver, struct server_request *request
 		refuse_throttled(receiver, request, node, "this node reports too often");
 		break;
 	case SENDERS_TOO_MUCH:
-		refuse_throttled(receiver, request, node, "this node sends too much at once");
+		refuse_throttled(receiver, request, node, "too many bytes of this node are being read");
 		break;
 	case SENDERS_FULL:
 		refuse_unavailable(receiver, request, node, "too many reports are being read");
@@ -176,7 +177,7 @@ static void admit(struct receiver *receiver, struct server_request *request,
 	if (sender)
 		admit_body(receiver, request, sender);
 	else
-		refuse_unavailable(receiver, request, node, "too many nodes report");
+		refuse_unavailable(receiver, request, node, "node limit of the controller reached");
 }
 
 static bool on_review(void *owner, uint64_t ticket, struct view token)
@@ -223,7 +224,7 @@ static void on_head(void *owner, struct server_request *request, const struct se
 		return;
 	if (!identity_parse_bearer(head->authorization, &token)) {
 		refuse_text(receiver, request, none, RECEIVER_UNAUTHENTICATED, 401,
-			    "a bearer token is needed");
+			    "a bearer token is required");
 		return;
 	}
 	if (receiver->trouble[0]) {
@@ -278,10 +279,10 @@ static void refuse_stale(struct receiver *receiver, struct server_request *reque
 {
 	char reason[ERROR_TEXT];
 	snprintf(reason, sizeof(reason),
-		 "older than what is known: instance %lld, sequence %lld of this boot came before",
+		 "older than the last report: instance %lld, sequence %lld of this boot is newer",
 		 (long long)sender->order.instance, (long long)sender->order.sequence);
 	if (!report_order_is_instance(&sender->order, mark->boot_id, sender->order.instance))
-		snprintf(reason, sizeof(reason), "older than what is known: the node has booted since");
+		snprintf(reason, sizeof(reason), "older than the last report: the node has booted since");
 	refuse_text(receiver, request, senders_name(sender), RECEIVER_STALE, 409, reason);
 }
 
@@ -340,7 +341,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 					       report->observed_at};
 	if (!view_equal(report->node, senders_name(sender))) {
 		refuse_text(receiver, request, senders_name(sender), RECEIVER_FORBIDDEN, 403,
-			    "the token is bound to another node than the report is of");
+			    "the token is bound to another node than the one in the report");
 		return;
 	}
 	if (!report_order_is_new(&sender->order, &mark)) {
@@ -350,7 +351,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 	bool same = sender->last && report_doc_same_evidence(&sender->last->report, report);
 	if (!same && !hand_over(receiver, sender, received)) {
 		refuse_unavailable(receiver, request, senders_name(sender),
-				   "too many reports wait to be looked at");
+				   "too many reports are waiting");
 		return;
 	}
 	accept_order(sender, &mark);

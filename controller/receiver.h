@@ -2,14 +2,21 @@
 #pragma once
 
 /*
- * receiver - POST /v1/report: decides about each report and says so to the agent. What is accepted
- * is handed to the loop: a report whole, or, when it says what the last one of its node said, the
- * news that the node was heard of.
+ * receiver - POST /v1/report: decides about each report and answers the agent. Accepted reports go
+ * to the loop. If a report repeats the last one of its node, the loop only gets the news that the
+ * node was heard of.
  *
- * A request is decided in this order: path, method, media type, length; bearer token; whether we
- * can take reports at all; whose token it is; how often that node asks and how much of it is being
- * read. Only then its body is read: does it say anything new, and not too often so; its form, the
- * node it speaks of, its place behind the reports before it.
+ * A request is decided by its head first, in this order:
+ * 1. path, method, media type, length;
+ * 2. the bearer token is there;
+ * 3. we can take reports at all;
+ * 4. the node whose token it is;
+ * 5. how often that node asks, and how much of it is being read.
+ * Only then its body is read, and decides in this order:
+ * 6. whether it says anything new, and how often the node repeats itself;
+ * 7. its form;
+ * 8. the node that it is about;
+ * 9. its order among the node's reports.
  *
  * Threads: the front's.
  * Limits:  nodes as configured; those silent for ten minutes make room. Bodies and requests as in

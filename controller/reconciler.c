@@ -12,9 +12,9 @@
 #include "schema/attribution_doc.h"
 
 /*
- * One key is one node. A node is taken from the queue, joined, and stays taken until its writes
- * are answered: so no two plans of a node are ever under way, and what happens meanwhile leads to
- * one more run afterwards.
+ * One key is one node. A node is taken from the queue, joined, and stays taken until its writes are
+ * answered. So no two plans of a node are ever under way, and what happens meanwhile leads to one
+ * more run afterwards.
  *
  * The queue is worked on from a timer and in small portions, so that watches and reports are read
  * in between.
@@ -203,7 +203,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 	reconciler->counters.objects_left_out += new.objects;
 	reconciler->counters.debounced_left_out += new.debounced;
 	if (new.devices > 0)
-		LOG_WARN("Too many objects of one node: no more are created", LOG_TEXT("node", node_name),
+		LOG_WARN("Object limit of a node reached", LOG_TEXT("node", node_name),
 			 LOG_I64("refused", result->devices_refused));
 }
 

@@ -2,21 +2,25 @@
 #pragma once
 
 /*
- * report_order - which report of a node is newer than all before it. Within one boot the pair
- * (instance, sequence) rises; a boot that was not seen before is newer than all that were; the last
- * boots before the present one are remembered, and what comes from them is old for ever.
+ * report_order - which report of a node is newer than all before it.
  *
- * With one exception, for a report of a former boot can be late, and be the first of that boot that
- * this controller sees. What the kubelet wrote into the Node decides then:
+ * - Within one boot the pair (instance, sequence) rises.
+ * - A boot that was not seen before is newer than all that were.
+ * - The last boots before the present one are remembered, and their reports are old for ever.
  *
- *	the Node names the boot of the last accepted report,
- *	and the new boot's report was made before that one	it is old
- *	the Node names a boot that was taken for a former one	that boot is the present one: what is
- *								above its own last report is new
+ * There is one exception: a late report of a former boot may be the first of that boot that this
+ * controller sees. Then the boot that the kubelet wrote into the Node decides:
+ *
+ *	| the Node names                     | and then                                             |
+ *	|------------------------------------|------------------------------------------------------|
+ *	| the boot of the last accepted      | a report of a new boot is old if it was made before  |
+ *	| report                             | that report                                          |
+ *	| a boot that was taken for a former | that boot is the present one: what is above its own  |
+ *	| one                                | last report is new                                   |
  *
  * Neither the Node nor the node's clock decides alone: the Node is written some time after a boot,
- * and a clock may be set back by one. Where both are wrong reports are refused only until the Node
- * has been written or the clock has passed the last report, whichever is first.
+ * and a clock may be set back by one. If both are wrong, reports are refused for a while. That ends
+ * when the Node has been written or the clock has passed the last report.
  *
  * Threads: any; a value.
  */

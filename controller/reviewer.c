@@ -66,13 +66,15 @@ static void tell_front(struct reviewer *reviewer, uint64_t ticket,
 	struct error error = {0};
 
 	if (front_answer_review(reviewer->front, ticket, verdict, &error) < 0)
-		LOG_WARN("Result of a token review lost", LOG_ERROR_FIELD(&error));
+		LOG_WARN("TokenReview result not passed to the front thread", LOG_ERROR_FIELD(&error));
 }
 
 static void say_trouble(const struct error *error)
 {
-	LOG_WARN("Token review failed: the controller needs the verb create on tokenreviews",
-		 LOG_ERROR_FIELD(error));
+	LOG_WARN("TokenReview failed", LOG_ERROR_FIELD(error),
+		 LOG_TEXT("advice", error->kind == ERROR_DENIED
+					    ? VIEW("grant the verb create on tokenreviews")
+					    : VIEW("check the connection to the API server")));
 }
 
 static void answered(void *owner, int status, struct view body, const struct error *error)

@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
 
 const struct option_program settings_program = {
 	.name = "gpu-attribution-controller",
-	.purpose = "Says which pod is on which physical GPU, as GPUAttribution objects.",
+	.purpose = "Publishes which pod is on which physical GPU, as GPUAttribution objects.",
 	.version = GPU_ATTRIBUTION_VERSION,
 	.rows = rows,
 	.n_rows = ARRAY_SIZE(rows),

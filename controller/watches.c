@@ -15,16 +15,15 @@
 #include "schema/resource_slice_doc.h"
 
 /*
- * One row a resource. What differs between them is how an object's bytes become a record; the
- * order of events, versions and replaces is the same for all and is decided before decoding: an
- * object that is older than what the inventory has is not even decoded.
+ * One row a resource. The rows differ in how an object's bytes become a record. The order of
+ * events, versions and replaces is the same for all, and is decided before decoding. So an object
+ * that is older than what the inventory has is not even decoded.
  *
  * Pods without a node cannot hold a device, and the server spares us their events.
  *
- * Dynamic resource allocation is one witness among several, and many clusters have none of it:
- * where the server has no resource.k8s.io/v1 there is nothing to know; where we may not read it
- * (rules of an older release) everything else goes on, and readiness and metrics say what is
- * missing.
+ * Dynamic resource allocation is one witness among several, and many clusters have none of it. If
+ * the server has no resource.k8s.io/v1, there is nothing to know. If we may not read it (rules of
+ * an older release), everything else goes on, and readiness and metrics say what is missing.
  */
 
 #define FORBIDDEN_MS 5000u /* an API server that has just started may refuse for a moment */
@@ -384,10 +383,10 @@ static void note_away(struct watches *watches, bool is_away)
 	uint64_t now = loop_now_ms(watches->loop);
 
 	if (is_away)
-		LOG_WARN("API server does not answer",
-			 LOG_TEXT("why", view_from(apiclient_trouble(watches->client))));
+		LOG_WARN("API server unreachable",
+			 LOG_TEXT("error", view_from(apiclient_trouble(watches->client))));
 	else
-		LOG_INFO("API server answers again");
+		LOG_INFO("API server reachable again");
 	watches->answered_ms = answering_ms(watches, now);
 	watches->away_changed_at = now;
 	watches->is_away = is_away;

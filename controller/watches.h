@@ -2,14 +2,17 @@
 #pragma once
 
 /*
- * watches - which resources the controller follows, and the way of their objects from bytes to the
- * inventory: a reflector, a decoder and a kind each; and whether what the inventory has is current.
+ * watches - which resources the controller follows, and how their objects get from bytes into the
+ * inventory. Each resource has a reflector, a decoder and a kind. It also knows whether the
+ * inventory is current.
  *
- * It is current while all watches are open. When one that statuses rest on (not those of GPUAttributions
- * and ClusterPolicies) is not, nothing may be written until it is back
- * (watches_allow_writes()). After WATCHES_WAIT_MS, counted while the API server answers, that wait
- * ends: pods, nodes, claims and slices are then said to be old (inventory_set_age()), and statuses
- * tell. What was said is taken back when the watch has been open for WATCHES_STEADY_MS.
+ * The inventory is current while all watches are open that statuses rest on. The watches of
+ * GPUAttributions and ClusterPolicies are not among these. While one of them is away nothing may be
+ * written (watches_allow_writes()).
+ *
+ * That wait ends after WATCHES_WAIT_MS, counted while the API server answers. Then the pods, nodes,
+ * claims and slices count as stale (inventory_set_age()), and statuses say so. They count as
+ * current again when the watch has been open for WATCHES_STEADY_MS.
  *
  * Threads: the loop's.
  */

@@ -18,11 +18,11 @@ fresh_tree() {
 	cd "$copy"
 	local header=$'/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n'
 	printf '%s\nstruct view {\n\tconst char *ptr;\n};\n' "$header" >src/base/view.h
-	printf '%s\nvoid clock_read(void);\n' "$header" >src/base/clock.h
+	printf '%s\n/* Contract. */\nvoid clock_read(void);\n' "$header" >src/base/clock.h
 	printf '%s\n#include "base/view.h"\n' "$header" >src/wire/jout.h
-	printf '%s\nint lease_renew(void);\n' "$header" >src/kube/lease.h
+	printf '%s\n/* Contract. */\nint lease_renew(void);\n' "$header" >src/kube/lease.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "kube/lease.h"\n\nint lease_renew(void)\n{\n\treturn 0;\n}\n' >src/kube/lease.c
-	printf '%s\nint join_node(void);\n' "$header" >src/join/join.h
+	printf '%s\n/* Contract. */\nint join_node(void);\n' "$header" >src/join/join.h
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/join/join.c
 	printf '/* SPDX-License-Identifier: Apache-2.0 */\n\n#include "base/view.h"\n' >src/agent/agent.c
 }
@@ -78,8 +78,37 @@ fresh_tree
 cp src/kube/lease.c src/io/lease.c
 expect fail "two files have one name" "${layers[@]}"
 
-caught "a header leans on its includer" src/wire/jout.h 'uint32_t jout_count(void);' \
-	"$hack/check-headers.sh" "$copy"
+messages=("$hack/check-messages.py" "$copy")
+fresh_tree
+printf 'void f(void)\n{\n\tLOG_INFO("Lease "\n\t\t "renewed", LOG_U64("n", 1));\n}\n' >>src/kube/lease.c
+expect pass "a message is a phrase with its values as fields" "${messages[@]}"
+printf 'LOG_WARN("Lease renewed late");\n' >>src/agent/agent.c
+expect fail "a message contains another one" "${messages[@]}"
+caught "a message has a format directive" src/kube/lease.c 'LOG_INFO("Took %d ms");' "${messages[@]}"
+caught "a message has a value" src/kube/lease.c 'LOG_INFO("Trouble with=tls");' "${messages[@]}"
+caught "a message is one word" src/kube/lease.c 'LOG_INFO("Serving");' "${messages[@]}"
+caught "a message is no literal" src/kube/lease.c 'LOG_INFO(text);' "${messages[@]}"
+
+comments=("$hack/check-comments.py" "$copy")
+words=$(printf 'word %.0s' {1..16})
+fresh_tree
+printf '/*\n * %s. %s.\n *\n * - %s\n * - %s\n *\n *\t%s;\n *\t%s;\n */\n' "$words" "$words" \
+	"$words" "$words" "$words" "$words" >>src/kube/lease.c
+expect pass "a comment has short sentences, items and code" "${comments[@]}"
+caught "a sentence of a comment is too long" src/kube/lease.c "/* $words; $words. */" "${comments[@]}"
+fresh_tree
+printf '/*\n * %s\n * %s\n */\n' "$words" "$words" >>src/base/view.h
+expect fail "a long sentence runs over two lines" "${comments[@]}"
+
+caught "a header leans on its includer" src/wire/jout.h \
+	$'/* Its count. */\nuint32_t jout_count(void);' "$hack/check-headers.sh" "$copy"
+caught "a function in a header has no contract" src/kube/lease.h \
+	$'\nint lease_end(void);' "$hack/check-contracts.py" "$copy"
+caught "a blank line separates a function from its contract" src/kube/lease.h \
+	$'/* Ends it. */\n\nint lease_end(void);' "$hack/check-contracts.py" "$copy"
+fresh_tree
+printf '/* Both end it. */\nint lease_end(void);\nint lease_stop(struct lease *lease,\n\t       int why);\n' >>src/kube/lease.h
+expect pass "a group of functions has one contract" "$hack/check-contracts.py" "$copy"
 fresh_tree
 sed -i '/pragma once/d' src/base/view.h
 expect fail "a header may not be included twice" "$hack/check-headers.sh" "$copy"

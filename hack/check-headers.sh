@@ -3,11 +3,13 @@
 #
 # usage: hack/check-headers.sh [folder of the tree]
 #
-# Each header compiles on its own and may be included twice. Prints the compiler's errors and fails
-# if there are any.
+# Each header compiles on its own and may be included twice, and each function in it has a contract
+# (check-contracts.py). Prints the compiler's errors and the functions, and fails if there are any.
 set -euo pipefail
-root=${1:-$(dirname "$0")/..}
+hack=$(cd "$(dirname "$0")" && pwd)
+root=${1:-$hack/..}
 cd "$root"
+"$hack/check-contracts.py" .
 
 # Without -DNDEBUG and with the warnings of the build that matter for declarations.
 export CC=${CC:-gcc}

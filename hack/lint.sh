@@ -3,7 +3,9 @@
 #
 # usage: hack/lint.sh BUILD-FOLDER [FILE...]
 #
-# clang-tidy, with the checks of .clang-tidy, over the sources of the programs (or the named files).
+# The log messages (check-messages.py) and the sentences of comments (check-comments.py), then
+# clang-tidy with the checks of .clang-tidy over the sources of the programs. With named files,
+# clang-tidy over those only.
 # The build folder is one that cmake has configured: it knows how each file is compiled.
 set -euo pipefail
 build=${1:?usage: hack/lint.sh BUILD-FOLDER [FILE...]}
@@ -17,6 +19,8 @@ command -v clang-tidy-14 >/dev/null || {
 
 files=("$@")
 if [[ ${#files[@]} -eq 0 ]]; then
+	hack/check-messages.py
+	hack/check-comments.py
 	mapfile -t files < <(find src controller -name '*.c' | sort)
 fi
 # One file at a time: with several, version 14 carries the state of va_lists from one to the next.

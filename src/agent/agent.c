@@ -79,10 +79,10 @@ static struct report tell(struct agent *agent, int64_t sequence)
 static void log_loss(struct agent *agent, unsigned loss)
 {
 	if (loss != 0 && loss != agent->last_loss)
-		LOG_WARN("Report too large: parts left out",
-			 LOG_BOOL("processes", (loss & EVIDENCE_PROCESSES) != 0),
-			 LOG_BOOL("advertised", (loss & EVIDENCE_ADVERTISED) != 0),
-			 LOG_BOOL("podResources", (loss & EVIDENCE_POD_RESOURCES) != 0));
+		LOG_WARN("Report exceeds its size limit, parts omitted",
+			 LOG_BOOL("processes_omitted", (loss & EVIDENCE_PROCESSES) != 0),
+			 LOG_BOOL("advertised_omitted", (loss & EVIDENCE_ADVERTISED) != 0),
+			 LOG_BOOL("pod_resources_omitted", (loss & EVIDENCE_POD_RESOURCES) != 0));
 	agent->last_loss = loss;
 }
 
@@ -103,11 +103,11 @@ static void log_refusal(struct agent *agent, enum delivery_verdict verdict, cons
 	const char *advice = delivery_advice(verdict);
 	uint64_t wait = delivery_next_at(&agent->delivery) - loop_now_ms(agent->loop);
 	if (!advice) {
-		LOG_INFO("Report not accepted yet", LOG_ERROR_FIELD(err),
+		LOG_INFO("Report delivery postponed", LOG_ERROR_FIELD(err),
 			 LOG_U64("retry_ms", wait));
 		return;
 	}
-	LOG_ERROR("Report not accepted", LOG_ERROR_FIELD(err),
+	LOG_ERROR("Report delivery failed", LOG_ERROR_FIELD(err),
 		  LOG_TEXT("controller", view_from(agent->settings->controller)),
 		  LOG_TEXT("advice", view_from(advice)), LOG_U64("retry_ms", wait));
 }
@@ -179,7 +179,7 @@ static int print(struct agent *agent, struct error *err)
 	if (sbuf_check(&text, "report", err) < 0)
 		return -1;
 	if (fwrite(text.ptr, 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		return error_set(err, ERROR_RETRY, 0, "standard output takes no more");
+		return error_set(err, ERROR_RETRY, 0, "writing to standard output failed");
 	return has_any_source(agent) ? 0
 				     : error_set(err, ERROR_RETRY, 0,
 						 "no source answered: see `sources` in the report");
@@ -194,7 +194,7 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 	if (outcome->was_called)
 		schedule_kubelet_answered(&agent->schedule, outcome->throttled, now);
 	if (outcome->restarted) {
-		LOG_INFO("New kubelet socket");
+		LOG_INFO("Kubelet restart detected");
 		schedule_kubelet_restarted(&agent->schedule, now);
 	}
 	if (outcome->is_news || !agent->has_sample)
@@ -209,9 +209,9 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 }
 
 /*
- * A report is of whole samples only: a checkpoint that was read just now beside a List of before
- * would tell of one pod under two names, or of two under one. (A sample that has no List, as the
- * kubelet refused the last one, leaves that failure beside the checkpoint: then the List is dated.)
+ * A report holds whole samples only. A checkpoint read just now must not stand beside an older
+ * List: that would show one pod under two names, or two pods under one. If the kubelet refused the
+ * last List, that failure stays beside the checkpoint, and the List is dated.
  */
 static uint64_t report_at(const struct agent *agent)
 {
@@ -296,8 +296,7 @@ static void on_socket_folder(void *owner, enum filewatch_change change, struct v
 static void on_signal(void *owner, int number)
 {
 	struct agent *agent = owner;
-	(void)number;
-	LOG_INFO("Terminating on a signal");
+	LOG_INFO("Agent stops on a signal", LOG_I64("signal", number));
 	loop_stop(agent->loop);
 }
 
@@ -311,7 +310,7 @@ static int read_boot_id(struct agent *agent, struct error *err)
 		return error_wrap(err, "boot ID");
 	struct view id = view_trim(sbuf_view(&file));
 	if (id.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "boot ID: %s is empty",
+		return error_set(err, ERROR_REJECTED, 0, "boot ID file %s is empty",
 				 agent->settings->boot_id_file);
 	memcpy(agent->boot_id, id.ptr, id.len);
 	agent->boot_id_len = id.len;
@@ -348,10 +347,11 @@ static struct filewatch *watch_folder_of(struct agent *agent, const char *path,
 	int len = (int)(file_name(path).ptr - path);
 	snprintf(folder, sizeof(folder), "%.*s", len, path);
 	if (filewatch_new(agent->loop, folder, changed, agent, &watch, &err) < 0)
-		LOG_WARN("Folder watch failed: changes are found by --sample-interval only",
+		LOG_WARN("Folder watch failed", LOG_TEXT("folder", view_from(folder)),
+			 LOG_TEXT("effect", VIEW("changes are seen at --sample-interval only")),
 			 LOG_ERROR_FIELD(&err));
 	else if (!filewatch_is_armed(watch))
-		LOG_WARN("Folder not watched yet", LOG_TEXT("folder", view_from(folder)));
+		LOG_WARN("Folder not found, watch starts when it appears", LOG_TEXT("folder", view_from(folder)));
 	return watch;
 }
 
@@ -439,7 +439,7 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 int agent_run(struct agent *agent, struct error *err)
 {
 	if (!agent->settings->once)
-		LOG_INFO("Starting", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
+		LOG_INFO("Agent starting", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
 			 LOG_TEXT("node", view_from(agent->settings->node_name)),
 			 LOG_TEXT("controller", view_from(agent->settings->controller)),
 			 LOG_I64("instance", agent->delivery.instance));

@@ -15,7 +15,7 @@ static const struct option_row rows[] = {
 
 const struct option_program agent_settings_program = {
 	.name = "gpu-attribution-agent",
-	.purpose = "Reports which pods hold which GPUs of this node, as kubelet and driver tell.",
+	.purpose = "Reports which pods hold which GPUs of this node, from the kubelet and the driver.",
 	.version = GPU_ATTRIBUTION_VERSION,
 	.rows = rows,
 	.n_rows = ARRAY_SIZE(rows),
@@ -91,10 +91,10 @@ static int check(const struct agent_settings *settings, struct error *err)
 				 "--controller: %s is not of the form https://HOST[:PORT]",
 				 settings->controller);
 	if (settings->print && !settings->once)
-		return error_set(err, ERROR_REJECTED, 0, "--print goes with --once");
+		return error_set(err, ERROR_REJECTED, 0, "--print needs --once");
 	enum processes_mode mode;
 	if (!processes_parse_mode(view_from(settings->processes), &mode))
-		return error_set(err, ERROR_REJECTED, 0, "--processes: %s is none of auto, on, off",
+		return error_set(err, ERROR_REJECTED, 0, "--processes: %s is not auto, on or off",
 				 settings->processes);
 	return check_paths(settings, err) < 0 ? -1 : check_log(settings, err);
 }

@@ -149,23 +149,23 @@ const char *delivery_advice(enum delivery_verdict verdict)
 	case DELIVERY_ELSEWHERE:
 		return NULL;
 	case DELIVERY_UNREACHABLE:
-		return "see that a controller runs, that --controller names it and its "
-		       "certificate, and that no NetworkPolicy stands between";
+		return "check that a controller runs, that --controller names it and its "
+		       "certificate, and that no NetworkPolicy blocks the connection";
 	case DELIVERY_OUTDATED:
-		return "see that no second agent runs on this node";
+		return "check that no second agent runs on this node";
 	case DELIVERY_NO_IDENTITY:
-		return "see that --token-file is a projected service account token, of the "
+		return "check that --token-file is a projected service account token with the "
 		       "audience and service account that the controller's --audience and "
 		       "--agent-service-account name";
 	case DELIVERY_WRONG_NODE:
-		return "see that --node-name comes from spec.nodeName of this very pod";
+		return "check that --node-name is the spec.nodeName of the agent's pod";
 	case DELIVERY_TOO_LARGE:
-		return "see why this node's report is larger than the protocol allows: "
+		return "find out why this node's report is larger than the protocol allows: "
 		       "--once --print shows it";
 	case DELIVERY_MALFORMED:
-		return "see that agent and controller are of versions that fit each other";
+		return "run agent and controller of the same release";
 	case DELIVERY_UNEXPECTED:
-		return "see that --controller names a gpu-attribution-controller";
+		return "check that --controller names a gpu-attribution-controller";
 	}
 	return NULL;
 }

@@ -4,12 +4,12 @@
 /*
  * device_reader - asks the driver's library for everything it knows of one device
  *
- * Each datum is one optional call. A device or library without the feature is normal and leaves the
- * datum empty; a lost device is given up as a whole; any other failure is noted in the message.
+ * Each value is one optional call. If the device or library lacks the feature, the value stays
+ * empty. A lost device is given up as a whole. Any other failure is noted in the message.
  *
  * Threads: owner.
- * Limits:  LIMIT_REPORT_PARTITIONS: of a device that may have more none are told, and the message says
- *          so; LIMIT_REPORT_PROCESSES; the message LIMIT_REPORT_MESSAGE bytes.
+ * Limits:  LIMIT_REPORT_PARTITIONS: if a device may have more, none are reported and the message
+ *          says so. LIMIT_REPORT_PROCESSES. The message has LIMIT_REPORT_MESSAGE bytes.
  */
 
 #include "agent/nvml_library.h"

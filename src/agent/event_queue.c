@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A plain run of events that is moved down when its front goes: XID errors are rare, and 256 of
- * them are moved in less time than the report that carries them takes. Each event's UUID has the
- * same place as its event, so moving events means setting their views anew.
+ * The events are a plain array that is moved down when its front goes. XID errors are rare, and
+ * moving 256 of them is faster than sending the report that carries them. Each event's UUID has the
+ * same index as its event, so after a move the views are set anew.
  */
 
 #include "agent/event_queue.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order in which parts go is that of what the controller can do without: processes only
- * corroborate; advertised IDs only serve the comparison with what was intended; the List has no
- * pod UIDs, the checkpoint has. Devices and the checkpoint's entries stay: without them there is
+ * Parts are left out in the order in which the controller can do without them. Processes only
+ * corroborate. Advertised IDs are only compared with the intended sharing. The List has no pod
+ * UIDs, but the checkpoint has. Devices and the checkpoint's entries stay: without them there is
  * nothing to attribute.
  *
- * A part that is left out is "not known", and its source is in error with the reason: shortening a
- * list instead would say that its other members do not exist.
+ * A part that is left out is "not known", and its source is in error with the reason. A shortened
+ * list would instead claim that its other members do not exist.
  */
 
 #include "agent/evidence.h"

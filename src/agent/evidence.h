@@ -18,12 +18,12 @@ enum evidence_loss {
 };
 
 /*
- * Appends the report as JSON to buf, whose cap is the largest report that is accepted. If it does
- * not fit, whole parts are left out until it does, in the order of enum evidence_loss, and the
- * source of each says so: a part is told in full or not at all. What was left out goes to
- * *ret_loss. The report is the same afterwards.
+ * Appends the report as JSON to buf, whose cap is the largest report that is accepted. If the
+ * report does not fit, whole parts are left out in the order of enum evidence_loss until it does. A
+ * part is never shortened, and the source of each omitted part says that it was left out. *ret_loss
+ * tells which parts. The report itself does not change.
  *
- * Fails with ERROR_LIMIT when even then it does not fit, or ERROR_NO_MEMORY; buf is as before.
+ * Fails with ERROR_LIMIT if it does not fit even then, or ERROR_NO_MEMORY; buf is as before.
  */
 MUST_USE int evidence_encode(const struct report *report, struct sbuf *buf, unsigned *ret_loss,
 			     struct error *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A reading is made in an arena of its own and takes the place of the last one only when it is
- * good, so that a driver in trouble leaves the last good devices standing.
+ * Each reading has an arena of its own. It replaces the last one only if it is good, so a failing
+ * driver leaves the last good devices in place.
  *
- * "News" is judged by the report's own table of evidence. The memory of processes is taken out
- * before, in copies of the devices that live as long as the comparison: a training job must not
- * cause a report every few seconds.
+ * The report's own table of evidence decides what is "news". The memory of processes does not
+ * count: a training job must not cause a report every few seconds. So the devices are compared as
+ * copies without it, which live as long as the comparison.
  */
 
 #include "agent/hardware.h"
@@ -115,7 +115,7 @@ bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct ev
 	bool any = false;
 	while (nvml_next_event(hardware->nvml, &event)) {
 		struct view uuid = view_from(event.uuid);
-		LOG_WARN("XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));
+		LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));
 		/* What no report can carry must not cost the ones that can. */
 		if (event.xid > LIMIT_NUMBER_XID || !device_id_is_gpu_uuid(uuid))
 			continue;

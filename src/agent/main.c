@@ -22,12 +22,12 @@ static int run(const struct agent_settings *settings)
 	struct agent *agent;
 	struct error err;
 	if (agent_new(settings, &agent, &err) < 0) {
-		LOG_ERROR("Cannot start", LOG_ERROR_FIELD(&err));
+		LOG_ERROR("Agent could not start", LOG_ERROR_FIELD(&err));
 		return EXIT_FAILURE;
 	}
 	int failed = agent_run(agent, &err);
 	if (failed)
-		LOG_ERROR("Stopped by an error", LOG_ERROR_FIELD(&err));
+		LOG_ERROR("Agent stopped after an error", LOG_ERROR_FIELD(&err));
 	agent_free(agent);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -12,12 +12,12 @@
  * How it works: a session is the library loaded and started, plus an event set on which every
  * device seen is registered once. It lives from one reading to the next, because events are only
  * recorded while it does. A failure of the whole node (driver gone, versions that do not match)
- * ends the session and unloads the library, so that the next reading starts with the files of the
- * driver that is then installed.
+ * ends the session and unloads the library. The next reading then loads the files of the driver
+ * that is installed by that time.
  *
- * A lost device does not tell its UUID any more, so the session remembers handles and UUIDs by
- * index: XID 79 arrives when the device has already gone. For the same reason a session in which no
- * device answers ends only at the reading after: its events can be fetched until then.
+ * A lost device does not tell its UUID any more, and XID 79 arrives after the device has gone. So
+ * the session remembers handles and UUIDs by index. For the same reason a session in which no
+ * device answers ends only at the next reading: until then its events can be fetched.
  */
 
 struct known_device {
@@ -204,7 +204,7 @@ static void read_node(struct reading *reading)
 		return;
 	}
 	if (n > LIMIT_REPORT_DEVICES) {
-		device_reader_note(&reading->reader, "only the first %u of %u devices are told",
+		device_reader_note(&reading->reader, "only the first %u of %u devices are reported",
 				   LIMIT_REPORT_DEVICES, n);
 		n = LIMIT_REPORT_DEVICES;
 	}

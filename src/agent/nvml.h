@@ -48,11 +48,15 @@ void nvml_freep(struct nvml **nvml);
  * Reads everything once; loads and starts the library if it is not running. wall_now goes into
  * observed_at, which for a failed source is the time of the last good reading (0: none).
  *
- * source.state is ABSENT when there is no such library, ERROR when the driver does not answer for
- * the node as a whole, else OK. A device that is lost or cannot be named is left out of devices and
- * named in the message; a datum that a device or library does not have is empty, 0, or for numbers
- * where 0 means something, -1. In a device's `partitions` and `processes`, `present` tells "none"
- * from "not known". podUID, containerID and command of processes are left empty.
+ * source.state is one of
+ * - ABSENT: there is no such library.
+ * - ERROR: the driver does not answer for the node as a whole.
+ * - OK: all else.
+ *
+ * A device that is lost or cannot be named is left out of devices and named in the message. A value
+ * that a device or library does not have is empty or 0, or -1 for numbers where 0 has a meaning. In
+ * a device's `partitions` and `processes`, `present` tells "none" from "not known". podUID,
+ * containerID and command of processes are left empty.
  *
  * Fails with ERROR_NO_MEMORY only (the arena's cap counts as such); *ret_reading is then untouched.
  */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Two calls at a time at most, each on a connection of its own. Each one's answer is decoded into
- * an arena of its own as it comes in, but nothing is taken over before both have ended, so that a
- * report made meanwhile has one state.
+ * At most two calls run at a time, each on a connection of its own. Each answer is decoded into an
+ * arena of its own as it comes in. Nothing is taken over before both have ended, so a report made
+ * meanwhile has one state.
  *
- * The time that counts is that of the List's request, not of its answer: whatever happened later
- * need not be in it.
+ * The List is dated by its request, not by its answer: what happened after the request need not be
+ * in it.
  *
- * A pod's start is known to the second. So a List that was asked for within that second does not
- * show whether it means this pod or another of its name; the first of a later second does, and is
- * told of though it says the same.
+ * A pod's start is known to the second. A List requested within that second may mean this pod or an
+ * earlier one of its name. The first List of a later second settles that, so it is reported even if
+ * it says the same.
  *
- * The kubelet makes its socket anew at each start, so inode and time of making tell starts apart.
- * It may keep listening on a socket that was deleted, and a path may lead to a socket nobody
- * listens on; neither is a restart.
+ * The kubelet makes its socket anew at each start, so inode and creation time tell starts apart.
+ * Two cases are no restart: a kubelet that still listens on a deleted socket, and a path to a
+ * socket that nobody listens on.
  */
 
 #include "agent/podres.h"

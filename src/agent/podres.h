@@ -37,9 +37,9 @@ MUST_USE int podres_new(struct loop *loop, struct fetcher *fetcher,
 void podres_free(struct podres *podres);
 /*
  * Starts a reading of the List, and of the advertised devices if asked for; now_ms is monotonic.
- * `finished` is called later, exactly once. None may be under way. A failure is the source's state
- * and leaves the last List; advertised devices that could not be read beside a good List are left
- * out of the report, and the source's message says why.
+ * `finished` is called later, exactly once. None may be under way. A failure becomes the source's
+ * state, and the last List stays. If the List is good but the advertised devices could not be read,
+ * the report leaves them out and the source's message says why.
  */
 void podres_read(struct podres *podres, bool with_advertised, uint64_t now_ms);
 /*

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A number is not a process: between two looks at /proc/4711 the process may end and its number be
- * given to another. But an open folder of /proc belongs to the process, not to its number: once
- * that has ended, whatever is opened in the folder fails with ESRCH or ENOENT, whoever has the
- * number then. So one open folder serves all files of one process, and no second look is needed.
+ * A number is not a process: between two looks at /proc/4711 the process may end and its number may
+ * be given to another. But an open folder of /proc belongs to the process, not to its number. Once
+ * the process has ended, opening a file in that folder fails with ESRCH or ENOENT, even if the
+ * number has been reused. So one open folder serves all files of one process, and no second look is
+ * needed.
  *
- * A process may call itself anything (prctl), also what a terminal would obey.
+ * A process may call itself anything (prctl), including sequences that a terminal would obey.
  */
 
 #include "agent/process.h"
@@ -97,7 +98,7 @@ int process_read_start(int folder, uint64_t *ret_started_ms, struct error *err)
 	if (read_file(folder, "stat", text, &stat, err) < 0)
 		return -1;
 	if (!find_start(stat, &ticks) || ticks > UINT64_MAX / 1000)
-		return error_set(err, ERROR_REJECTED, 0, "stat of a process has no start time");
+		return error_set(err, ERROR_REJECTED, 0, "the stat file of a process has no start time");
 	*ret_started_ms = ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	return 0;
 }

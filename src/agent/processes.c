@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A PID is looked up once for all devices, and what is found is kept for as long as the driver goes
- * on naming the PID and the process behind it has the same start time, so that at rest a look costs
- * one small file a process. A process can be moved to another group and change its name: what is
- * kept is read again now and then.
+ * A PID is looked up once for all devices. The result is kept while the driver goes on naming the
+ * PID and the process has the same start time. At rest a look therefore costs one small file for
+ * each process. A process can be moved to another group and change its name, so what is kept is
+ * read again now and then.
  *
- * A process that started after the driver was asked is not the one that the driver named: that one
- * has ended and its number has been given away. One that started while the driver was answering
- * may be meant; it is known at the next look.
+ * If a process started after the driver was asked, it is not the one that the driver named: that
+ * one has ended and its number was reused. If it started while the driver was answering, either is
+ * possible; the next look decides.
  *
- * Whether the numbers are those of the driver cannot be asked. A program in the PID namespace that
- * the machine started with sees them; in any other it takes somebody who knows ("on"). The first
- * process of a namespace is another's business there, so an agent that is the first is in a
- * namespace of its own.
+ * The kernel does not tell whether our PID numbers are those of the driver. They are the same in
+ * the PID namespace that the machine started with. Elsewhere an operator must say so ("on"). In
+ * that first namespace process 1 is never the agent, so an agent with PID 1 is in a namespace of
+ * its own.
  */
 
 #include "agent/processes.h"
@@ -103,7 +103,7 @@ static int check_not_hidden(int proc, struct error *err)
 	if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_DENIED)
 		return error_set(err, ERROR_DENIED, 0,
 				 "other processes are hidden from the agent: /proc is mounted with "
-				 "hidepid, or a security module forbids to look at them");
+				 "hidepid, or a security module denies access");
 	return error_wrap(err, "first process");
 }
 

@@ -45,8 +45,8 @@ void processes_init(struct processes *processes, enum processes_mode mode, const
 /*
  * Fills podUID, containerID and command of the processes of these devices (struct report_device),
  * which the driver listed at `now`. The texts lie in the arena, which must stay until the next
- * filling has been done. A process has a command exactly if it was looked at: with a command and no
- * pod it belongs to none, without a command it is not known whose it is (it has ended, or hides).
+ * filling has been done. A process has a command exactly if it was looked at. With a command and no
+ * pod it belongs to no pod. Without a command its pod is not known, because it has ended or hides.
  * True when the source's state is news.
  */
 bool processes_fill(struct processes *processes, struct processes_time now, struct array devices,

@@ -140,7 +140,8 @@ static int read_token(const struct reporter *reporter, struct sbuf *header, stru
 		return error_wrap(err, "token");
 	struct view text = view_trim(sbuf_view(&token));
 	if (text.len == 0)
-		return error_set(err, ERROR_DENIED, 0, "token: %s is empty",
+		return error_set(err, ERROR_DENIED, 0,
+				 "token file %s is empty: mount a projected service account token",
 				 reporter->config.token_file);
 	sbuf_append(header, VIEW("Authorization: Bearer "));
 	sbuf_append(header, text);
@@ -155,7 +156,7 @@ static int read_authorities(const struct reporter *reporter, struct sbuf *pem, s
 	if (file_read(reporter->config.ca_file, pem, err) < 0)
 		return error_wrap(err, "authorities");
 	if (pem->len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "authorities: %s is empty",
+		return error_set(err, ERROR_REJECTED, 0, "CA file %s is empty: mount the controller's CA certificate",
 				 reporter->config.ca_file);
 	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of a sample matters. The checkpoint is read first and the List, if it is asked for
- * (agent/schedule.h), afterwards: the kubelet writes the checkpoint before it lets a pod start, and
- * its List tells the pods it has admitted, so a List that was asked for after the checkpoint was
- * read has every living pod that the checkpoint names. A pod in the checkpoint but not in the List
- * has ended; the other way round nobody could tell it from one that has just begun. The driver is
- * asked before both, because it may take long, and nothing may pass between those two.
+ * The order of a sample matters: first the driver, then the checkpoint, then the List if it is
+ * asked for (agent/schedule.h). The kubelet writes the checkpoint before it lets a pod start, and
+ * its List has the pods that it has admitted. So a List requested after the checkpoint was read has
+ * every living pod that the checkpoint names. A pod in the checkpoint but not in the List has
+ * therefore ended. In the other order, such a pod could also have just begun. The driver comes
+ * first because it may take long, and no time should pass between the other two.
  */
 
 #include "agent/sampler.h"

@@ -2,12 +2,13 @@
 
 /*
  * Two deadlines: for the quick sample that finds a new allocation, and for the full one. A sign of
- * a change sets the deadline only if none earlier is set, so that a stream of signs cannot put the
- * sample off: a change is looked for at most debounce_ms after its first sign. A full sample
- * contains the quick one and clears both, but for a List that is not to be asked for yet.
+ * a change sets the deadline only if no earlier one is set, so a stream of signs cannot postpone
+ * the sample. A change is looked for at most debounce_ms after its first sign. A full sample
+ * contains the quick one and clears both deadlines, except for a List that may not be requested
+ * yet.
  *
- * Some time after a quick sample a full one follows (FOLLOW_UP_MS): with a new allocation often
- * come things that no event tells, a changed compute mode or a partition just made.
+ * A full sample follows some time after a quick one (FOLLOW_UP_MS). A new allocation often brings
+ * changes that cause no event: another compute mode, or a new partition.
  */
 
 #include "agent/schedule.h"

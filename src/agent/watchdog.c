@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The kernel's alarm is put off again and again by a timer of the loop, at a third of the time. It
- * goes off only when the loop did not turn: the main thread sits in a call that does not return,
- * which among what the agent calls can only be the driver. A thread that the kernel does not let go
- * of cannot be ended by anybody; then nothing changes, and the controller calls the report stale.
+ * A timer of the loop postpones the kernel's alarm again and again, at a third of the time. So the
+ * alarm goes off only if the loop did not turn: the main thread sits in a call that does not
+ * return. Of the agent's calls only those into the driver can do that. If the kernel does not
+ * release such a thread, nobody can end it; then the controller calls the report stale.
  */
 
 #include "agent/watchdog.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A list of chunks, the newest first; memory is cut off the newest one. Chunks double in size up
- * to CHUNK_MAX, so that a small document costs one small chunk and a large one few. What does not
- * fit gets a new chunk, and the rest of the old one is lost: that is at most CHUNK_MAX per large
- * request, since a request larger than a chunk gets one of its own, put behind the newest.
+ * A list of chunks, the newest first; memory is cut off the newest one. Chunks double in size up to
+ * CHUNK_MAX, so a small document costs one small chunk and a large one few. If a request does not
+ * fit, it gets a new chunk and the rest of the old one is lost. A request larger than a chunk gets
+ * a chunk of its own, put behind the newest. So at most CHUNK_MAX is lost for each large request.
  */
 
 #include "base/arena.h"

@@ -56,8 +56,8 @@ void error_clear(struct error *err);
 const char *error_kind_name(enum error_kind kind);
 
 /*
- * That the three above return -1 is said where every caller sees it: without, a compiler or analyser
- * must think that a failure may look like success, and that outputs were then set.
+ * Every caller sees here that the three functions above return -1. Otherwise a compiler or analyser
+ * must assume that a failure may look like success, and that outputs were set.
  */
 static inline int error_failed_(void)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * liburcu's wait-free queue with an eventfd beside it. Each push adds to the eventfd, after the
- * object is in; the consumer clears it when the queue looks empty and looks once more. So an
- * object is either seen by that second look or its push makes the eventfd readable afterwards.
+ * liburcu's wait-free queue with an eventfd beside it. Each push adds to the eventfd after the
+ * object is in. The consumer clears it when the queue looks empty, and looks once more. So an
+ * object is either seen by that second look, or its push makes the eventfd readable afterwards.
  *
- * A dequeue can meet a push that is half done: the object is announced, but not linked yet. It is
- * then as good as not there: its push will make the eventfd readable when it is done.
+ * A dequeue can meet a push that is half done: the object is announced, but not linked yet. It
+ * counts as not there, because its push makes the eventfd readable when it is done.
  *
- * liburcu 0.13 orders memory with assembly, which the thread sanitizer does not see; but it sees
- * the counter, which each push changes before and each pop behind the passing of the object.
+ * liburcu 0.13 orders memory with assembly, which the thread sanitizer does not see. So there is
+ * also a counter, which the sanitizer does see. A push changes it before it passes the object on, a
+ * pop changes it afterwards.
  */
 
 #include "base/handoff.h"

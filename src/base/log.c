@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A line is built on the caller's stack and written with one write(2), so that lines of several
- * threads and of children that share the sink do not mix. The lock orders lines and guards the
- * rate limiter; it is held over the write, because the write itself never waits: poll(2) is asked
- * first whether the sink takes a line, and a pipe that does has room for PIPE_BUF bytes, which is
- * the longest line. (Setting O_NONBLOCK instead would change it for every process that shares the
- * sink, such as the shell that started us.) Only another process that fills the same pipe in
- * between could make us wait, and then only until its reader reads on.
+ * A line is built on the caller's stack and written with one write(2). So lines of several threads,
+ * and of children that share the sink, do not mix.
  *
- * The limiter counts per message: the pointer of the constant is its identity. Slots are taken by
- * hashing the pointer; messages that share a slot share nothing but the slot, the newer one takes
- * it over, and so at worst too much is written.
+ * The lock orders lines and guards the rate limiter. It is held over the write, because the write
+ * does not block: poll(2) first tells whether the sink takes a line. A writable pipe has room for
+ * PIPE_BUF bytes, which is the longest line. The write could block only if another process fills
+ * the same pipe in between, and then only until its reader reads on. O_NONBLOCK is not used,
+ * because it would apply to every process that shares the sink, such as the shell that started us.
+ *
+ * The limiter counts per message; the pointer of the constant identifies it. A slot is chosen by a
+ * hash of the pointer. If two messages get the same slot, the newer one takes it over, so the worst
+ * case is that too much is written.
  */
 
 #include "base/log.h"

@@ -8,13 +8,15 @@
  * gives
  *	ts=2026-01-02T03:04:05.678Z level=warn msg="Watch failed" resource=pods error="..." kind=retry
  *
- * The message is a constant: what varies goes into fields. Values from outside cannot forge lines
- * or reach a terminal: control characters, quotes and malformed UTF-8 are escaped.
+ * The message is a constant that no other call uses; values go into fields. Values from outside
+ * cannot forge lines or reach a terminal: control characters, quotes and malformed UTF-8 are
+ * escaped.
  *
  * Threads: any. A short lock is held while a line is written.
- * Limits:  a value is at most 256 bytes (cut values end in "..."), a line 4096; a message is
- *          written at most 10 times in 10 s, the next one then says how many were suppressed. A
- *          line that the sink cannot take at once is dropped and counted, the caller never waits.
+ * Limits:  a value is at most 256 bytes (cut values end in "..."), a line 4096. A message is
+ *          written at most 10 times in 10 s; the next one says how many were suppressed. If the
+ *          sink cannot take a line at once, the line is dropped and counted. The caller never
+ *          waits.
  */
 
 #include "base/error.h"

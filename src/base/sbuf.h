@@ -27,9 +27,11 @@ void sbuf_init(struct sbuf *buf, size_t cap);
 void sbuf_deinit(struct sbuf *buf);
 /* Forgets contents and failure, keeps the memory. */
 void sbuf_clear(struct sbuf *buf);
-/* Each adds all that it is given, which must not lie in the buffer, or on failure nothing. */
+/* Adds all the bytes, or none of them on failure. They must not lie in the buffer. */
 void sbuf_append(struct sbuf *buf, struct view bytes);
+/* Adds one byte, or nothing on failure. */
 void sbuf_append_char(struct sbuf *buf, char c);
+/* Adds the whole formatted text, or nothing on failure. No argument may lie in the buffer. */
 PRINTF_LIKE(2, 3) void sbuf_printf(struct sbuf *buf, const char *format, ...);
 /* Removes the first n (<= len) bytes. */
 void sbuf_consume(struct sbuf *buf, size_t n);

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * store - records by key that a list and a watch keep up to date: it decides whether what arrives
- * is newer than what is there, and which records a complete list no longer contains.
+ * store - records by key that a list and a watch keep up to date. It decides whether an object that
+ * arrives is newer than the record, and which records a complete list no longer contains.
  *
- * The version is a Kubernetes resourceVersion as a number (comparable within one resource since
- * Kubernetes 1.35; before, by etcd's revision). 0 means unknown and counts as newer than anything.
+ * The version is a Kubernetes resourceVersion as a number. Versions are comparable within one
+ * resource: by contract since Kubernetes 1.35, before that because they are etcd's revisions. 0
+ * means unknown and counts as newer than anything.
  *
  * Threads: owner.
  */
@@ -49,12 +50,14 @@ void store_deinit(struct store *store);
 /* The entry with this key, or NULL. */
 struct store_entry *store_find(const struct store *store, struct view key);
 /*
- * What to do with an object that arrived. An item of a list is always accepted, for a list is at
- * least as new as any watch event before it (and after a restore of etcd its versions are lower);
- * a watch event only when its version is higher than the record's. Events come in order: so what is
- * older than a deletion that was told, and is not there, is an answer that came late, of an object
- * that was deleted since. *ret_entry is the present
- * record or NULL.
+ * What to do with an object that arrived. *ret_entry is the present record or NULL.
+ *
+ * An item of a list is always accepted: a list is at least as new as any watch event before it.
+ * After a restore of etcd its versions may still be lower.
+ *
+ * A watch event is accepted only if its version is higher than the record's. Events come in order.
+ * So if an event is older than a deletion that was seen, and there is no record, the object was
+ * deleted and the event came late.
  */
 enum store_verdict store_judge(struct store *store, struct view key, enum store_change change,
 			       uint64_t version, struct store_entry **ret_entry);
@@ -68,8 +71,8 @@ void store_remove(struct store *store, struct store_entry *entry);
 /* A complete state begins to arrive. A replace that was begun before and not ended is forgotten. */
 void store_begin_replace(struct store *store);
 /*
- * The complete state has arrived: yields one record after another that it did not contain; the
- * caller removes and frees each before asking for the next, and changes nothing else in between.
- * NULL ends the replace.
+ * The complete state has arrived. Yields one record after another that the state did not contain.
+ * The caller removes and frees each before it asks for the next, and changes nothing else in
+ * between. NULL ends the replace.
  */
 struct store_entry *store_sweep(struct store *store);

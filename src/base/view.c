@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The hash is SipHash-1-3 (https://www.aumasson.jp/siphash/): keys of our tables come from outside
+ * The hash is SipHash-1-3 (https://www.aumasson.jp/siphash/). Keys of our tables come from outside
  * (pod names, report bodies), and whoever can choose keys must not be able to choose collisions.
- * The key is drawn once, before main(), so that hashing needs no check and no lock.
+ * The hash's own key is drawn once, before main(), so hashing needs no check and no lock.
  */
 
 #include "base/view.h"

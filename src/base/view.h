@@ -32,9 +32,11 @@ struct view view_from(const char *text);
 bool view_equal(struct view a, struct view b);
 /* Bytewise order, a shorter prefix first: <0, 0, >0. */
 int view_compare(struct view a, struct view b);
-bool view_equal_ignoring_case(struct view a, struct view b); /* ASCII only */
-/* Bytewise, both; an empty prefix or suffix always fits. */
+/* Bytewise, but ASCII letters are equal in both cases. */
+bool view_equal_ignoring_case(struct view a, struct view b);
+/* Bytewise; an empty prefix always fits. */
 bool view_starts_with(struct view v, struct view prefix);
+/* Bytewise; an empty suffix always fits. */
 bool view_ends_with(struct view v, struct view suffix);
 /* The part from byte `from` (at most v.len) on. */
 struct view view_from_offset(struct view v, size_t from);

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libcurl's multi interface on libevent. libcurl names the sockets it waits for and one time-out;
- * both become events of the loop, which call curl_multi_socket_action(), in which libcurl does all
- * of its work and calls our head and body callbacks.
+ * libcurl's multi interface on libevent. libcurl names the sockets it waits for and one time-out.
+ * Both become events of the loop, which call curl_multi_socket_action(). In that call libcurl does
+ * all of its work and calls our head and body callbacks.
  *
  * libcurl refuses to start or end a transfer from inside such a callback. Handlers may do both:
  * while `in_curl` is set, fetch_start() and fetch_cancel() only mark the fetch, and settle() does
  * the rest as soon as libcurl has returned. `done` is always called from settle() or from a timer,
  * outside libcurl.
  *
- * What libcurl is kept from: following redirects (a token must not travel to another host),
- * decompressing (it gives up on the many-member gzip that API servers write on watches, and a
- * small answer could become a large one), proxies from the environment, .netrc, other protocols,
- * "Expect: 100-continue", and the system's authorities where others are given (libcurl adds the
- * default CAPATH to a CAINFO_BLOB unless told not to).
+ * These features of libcurl are switched off:
+ * - Redirects: a token must not travel to another host.
+ * - Decompression: libcurl fails on the many-member gzip that API servers write on watches, and a
+ *   small answer could become a large one.
+ * - Proxies from the environment, .netrc, other protocols, "Expect: 100-continue".
+ * - The system's authorities where others are given: libcurl adds the default CAPATH to a
+ *   CAINFO_BLOB unless told not to.
  *
  * The idle time-out is ours, since libcurl's low-speed limit wakes up every second for each
- * transfer: one timer per fetch, which when it fires looks at when the last byte came and sets
+ * transfer. Each fetch has one timer. When it fires, it looks at when the last byte came and sets
  * itself for the rest.
  *
  * Trailers (HTTP/2, or chunked HTTP/1.1) come through the header callback, after the body.
  *
- * Names are looked up by getaddrinfo() in a thread of libcurl's, which nobody can stop: with a name
- * server that is silent it stays for up to a minute. libcurl would wait for it in the loop's thread
- * when a transfer ends before (CURLOPT_QUICK_EXIT: it must not), so such a thread is left to itself.
- * How many there are cannot be asked, but when they were left is known: with LEFT_LOOKUPS of them in
- * the last LEFT_LOOKUP_MS no other is begun.
+ * Names are looked up by getaddrinfo() in a thread of libcurl's, which nobody can stop. If the name
+ * server is silent, that thread stays for up to a minute. If the transfer ends earlier, libcurl
+ * would wait for the thread in the loop's thread. CURLOPT_QUICK_EXIT prevents that, and the lookup
+ * thread is abandoned. libcurl does not tell how many such threads there are, but we know when each
+ * was abandoned. After LEFT_LOOKUPS of them in the last LEFT_LOOKUP_MS no new lookup is begun.
  */
 
 #include "io/fetch.h"
@@ -415,7 +417,7 @@ static void on_idle(evutil_socket_t fd, short what, void *arg)
 		set_idle_timer(fetch, fetch->idle_timeout_ms - silence);
 		return;
 	}
-	error_set(&fetch->error, ERROR_RETRY, 0, "no byte came for %.1f s",
+	error_set(&fetch->error, ERROR_RETRY, 0, "no data received for %.1f s",
 		  (double)silence / 1000.0);
 	finish(fetch, CURLE_OPERATION_TIMEDOUT);
 }

@@ -84,9 +84,12 @@ struct fetch_handler {
  * Starts a request; also from a handler. Fails with ERROR_NO_MEMORY, or ERROR_REJECTED for an
  * unusable URL and for control characters in method or headers.
  *
- * How a transfer fails: ERROR_REJECTED (unusable certificate, key or CA given), ERROR_DENIED (the
- * server's certificate is not to be believed), ERROR_LIMIT (head too large), ERROR_NO_MEMORY,
- * ERROR_RETRY for all else (no connection, time-out, answer cut short).
+ * How a transfer fails:
+ * - ERROR_REJECTED: the certificate, key or CA given is unusable.
+ * - ERROR_DENIED: the server's certificate is not trusted.
+ * - ERROR_LIMIT: the head is too large.
+ * - ERROR_NO_MEMORY.
+ * - ERROR_RETRY: all else (no connection, time-out, answer cut short).
  */
 MUST_USE int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 			 const struct fetch_handler *handler, struct fetch **ret_fetch,

@@ -12,7 +12,7 @@
 #include "base/sbuf.h"
 
 /*
- * Appends all bytes of the regular file at path to buf; the same open file is read to its end, so a
+ * Appends all bytes of the regular file at path to buf. The same open file is read to its end. So a
  * file that is replaced by rename is read as it was before or after, never mixed. On failure buf
  * holds what it held.
  *

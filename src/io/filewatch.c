@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * inotify watches an inode, we mean a path. When the inode behind the path is deleted, moved away
- * or unmounted the kernel says so once; from then on the path is tried again, at growing distances
- * up to RETRY_CAP_MS, until there is a folder. Trying by a timer rather than by a watch on the
- * parent folder also finds what a mount put there, and needs no right to the parent.
+ * inotify watches an inode, but a path is what we want to watch. When the inode behind the path is
+ * deleted, moved away or unmounted, the kernel says so once. From then on a timer tries the path
+ * again, at growing intervals up to RETRY_CAP_MS, until there is a folder. Unlike a watch on the
+ * parent folder, the timer also finds a new mount and needs no right to the parent.
  *
- * One instance a folder, not one for all: each then has a queue of its own, and an owner of one
+ * Each folder has an inotify instance of its own. So each has its own queue, and the owner of one
  * folder needs no table of descriptors.
  */
 

@@ -170,7 +170,7 @@ int listener_new(struct loop *loop, const char *address, listener_accept_fn acce
 {
 	struct sockaddr_storage storage;
 	if (!parse_address(view_from(address), &storage))
-		return error_set(err, ERROR_REJECTED, 0, "not an address to listen on: %s",
+		return error_set(err, ERROR_REJECTED, 0, "not an address to listen on: %s; use HOST:PORT or :PORT",
 				 address);
 	CLEANUP(listener_freep) struct listener *listener = malloc(sizeof(*listener));
 	if (!listener)

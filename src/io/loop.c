@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libevent without locks: nothing but loop_stop() may be called from another thread, and that only
- * writes to an eventfd which the loop watches.
+ * libevent without locks. Only loop_stop() may be called from another thread; it only writes to an
+ * eventfd which the loop watches.
  *
- * A turn is one pass of event_base_loop(EVLOOP_ONCE): the time is forgotten before it and read by
- * the first callback that asks, so that all that happens in one turn happens at one time, and a
- * turn in which nobody asks costs no system call.
+ * A turn is one pass of event_base_loop(EVLOOP_ONCE). The time is forgotten before it and read by
+ * the first callback that asks. So everything in one turn has the same time, and a turn in which
+ * nobody asks costs no system call.
  */
 
 #include "io/loop.h"
@@ -197,8 +197,10 @@ void loop_timer_set(struct loop_timer *timer, uint64_t ms)
 	struct timeval wait = {.tv_sec = (time_t)(ms / 1000),
 			       .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
 	int result = event_add(&timer->event, &wait);
-	/* libevent makes room in its heap when an event is added the first time: event_add() of a
-	 * timer fails only without memory, and a lost timer would be a silent stall. */
+	/*
+	 * libevent makes room in its heap when an event is added for the first time. event_add() of
+	 * a timer fails only without memory, and a lost timer would be a silent stall.
+	 */
 	if (result != 0)
 		abort();
 }

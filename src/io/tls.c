@@ -5,8 +5,8 @@
  * with. It is built completely before it replaces the old one, so that a pair that does not fit
  * changes nothing.
  *
- * What OpenSSL queues as errors is taken from its queue where the failure is noticed: the queue is
- * per thread, and what stays in it would be read as the failure of the next call.
+ * OpenSSL queues errors per thread. They are taken from the queue where the failure is noticed,
+ * otherwise they would be read as the failure of the next call.
  */
 
 #include "io/tls.h"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of judgement at the end: a transfer that failed first (the reply may be cut), then
- * HTTP, then the gRPC status (a reply before an error status means nothing), the message last.
+ * At the end the result is judged in this order:
+ * 1. Did the transfer fail? Then the reply may be cut.
+ * 2. Is the HTTP status good?
+ * 3. Is the gRPC status good? A reply before an error status means nothing.
+ * 4. Is the message good?
  *
- * libcurl's texts for the two commonest failures name milliseconds that differ each time, and a
- * host that is none. Ours are the same each time, so that callers can tell news from repetition.
+ * libcurl's texts for the two commonest failures contain milliseconds, which differ each time, and
+ * a host that does not exist. Our texts are the same each time, so that callers can tell news from
+ * repetition.
  */
 
 #include "io/unary.h"
@@ -49,7 +53,7 @@ static int check_http(const struct fetch_result *result, struct error *err)
 		return error_set(err, ERROR_REJECTED, 0, "HTTP status %d instead of gRPC",
 				 result->status);
 	if (!view_starts_with(result->content_type, VIEW("application/grpc")))
-		return error_set(err, ERROR_REJECTED, 0, "content type '%.*s' is not gRPC's",
+		return error_set(err, ERROR_REJECTED, 0, "content type '%.*s' instead of gRPC",
 				 VIEW_ARG(result->content_type));
 	return 0;
 }
@@ -60,7 +64,7 @@ static int explain_failure(const struct unary *call, const struct error *why, st
 		return error_set(err, ERROR_RETRY, 0, "no answer within %u ms",
 				 (unsigned)call->timeout_ms);
 	if (view_starts_with(view_from(why->text), VIEW("Failed to connect")))
-		return error_set(err, ERROR_RETRY, 0, "nobody listens on the socket");
+		return error_set(err, ERROR_RETRY, 0, "no process listens on the socket");
 	*err = *why;
 	return -1;
 }

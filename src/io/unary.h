@@ -27,10 +27,13 @@ struct unary_request {
 };
 
 /*
- * Called exactly once, not after unary_cancel(). err is NULL on success; reply is then the
- * message, borrowed for the call. On failure err's kind is as grpcmsg_check_status() says, or
- * ERROR_RETRY for a connection that failed, was cut, or took too long, ERROR_REJECTED for an
- * answer that is not gRPC, or ERROR_LIMIT. The call is gone when it returns.
+ * Called exactly once, not after unary_cancel(). err is NULL on success; reply is then the message,
+ * borrowed for the call. The call is gone when it returns.
+ *
+ * On failure err's kind is as grpcmsg_check_status() says, or one of
+ * - ERROR_RETRY: the connection failed, was cut, or took too long.
+ * - ERROR_REJECTED: the answer is not gRPC.
+ * - ERROR_LIMIT: the answer is too large.
  */
 typedef void (*unary_fn)(void *owner, struct view reply, const struct error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * "Too large resource version" means that the server has not yet seen the version we ask for. It
- * is told from other time-outs by the reason of a cause (since 1.19), by the message of a cause
- * (1.17 and 1.18), or by the message (older). All three mean: ask for the newest state instead.
+ * "Too large resource version" means that the server has not yet seen the version we ask for. Three
+ * signs tell it from other time-outs: the reason of a cause (since 1.19), the message of a cause
+ * (1.17 and 1.18), or the message itself (older). All three mean: ask for the newest state instead.
  *
  * Field numbers are those of k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
  */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A runner (kube/runner.h) that wants to begin a request asks the one opinion of the server first.
- * While the server is doubted or away it stops, and goes on when anything has been answered. The
- * probe uses a connection of its own: a kept one may lead to a server that is gone.
+ * A runner (kube/runner.h) that wants to begin a request first asks for the shared state of the
+ * server (kube/reachability.h). While the server is doubted or away the runner stops. It goes on
+ * when any request has been answered. The probe uses a connection of its own: a kept one may lead
+ * to a server that is gone.
  *
- * Each watch is HTTP/1.1 on a connection of its own (six in all): nothing multiplexed can
- * stand in the way of a watch, and the end of a connection is the end of one watch. Neither lists
- * nor watches ask for compression: decompressing costs both sides more CPU than the bytes cost a
- * local network, and API servers since 1.37 would compress watches as one gzip member per flush.
+ * Each watch is HTTP/1.1 on a connection of its own (six in all). So no other stream can block a
+ * watch, and the end of a connection is the end of one watch. Neither lists nor watches ask for
+ * compression. Decompressing would cost both sides more CPU than the bytes cost a local network.
+ * API servers since 1.37 would also compress watches as one gzip member per flush.
  *
- * Files of credentials are looked at right before a request when they are due, so there is no timer
- * for them; they are small and local. A file that cannot be used is reported only at the start:
- * later what was read before stays in force, and the server says when it is no good any more.
+ * Files of credentials are looked at right before a request when they are due. They are small and
+ * local, so there is no timer for them. An unusable file is reported only at the start. Later the
+ * former contents stay in force, and the server's answers tell when they no longer work.
  */
 
 #include "kube/apiclient.h"
@@ -360,10 +361,10 @@ static void take_answer(struct apiclient *client)
 }
 
 /*
- * How a request ended, as far as it tells of the server. failure may be NULL; waited_ms is for how
- * long nothing had come of it when it failed. A server that refuses
- * for the load that it has (429) is there, and shall not be asked by everybody at once; one that was
- * away, and refuses (401, 403), may not have read its rules yet.
+ * How a request ended, as far as it tells of the server. failure may be NULL. waited_ms tells how
+ * long nothing had come when it failed. A server that refuses because of its load (429) is up, but
+ * not everybody may ask it again at once. A server that was away and now refuses (401, 403) may not
+ * have read its rules yet.
  */
 static void judge_server(struct apiclient *client, int status, const struct error *failure,
 			 uint64_t waited_ms)

@@ -67,10 +67,10 @@ struct apiclient_call {
 };
 
 /*
- * error is NULL for any 2xx. Otherwise its kind says what to do, as in kube/answer.h, or why there
- * was no answer, as in io/fetch.h (LIMIT also for an answer that is too large); its text names the
- * request and holds the server's message. status is the HTTP status, 0 when none came. body is
- * borrowed for the call.
+ * error is NULL for any 2xx. Otherwise its kind says what to do, and its text names the request and
+ * holds the server's message. The kinds are those of kube/answer.h, or those of io/fetch.h if there
+ * was no answer. LIMIT also means that the answer is too large. status is the HTTP status, 0 when
+ * none came. body is borrowed for the call.
  */
 typedef void (*apiclient_answer_fn)(void *owner, int status, struct view body,
 				    const struct error *error);
@@ -94,4 +94,5 @@ struct apiclient_counters {
 	uint64_t probes;             /* also in by_code */
 	uint64_t outages;            /* how often the server was found away */
 };
+/* The counts since the client was made. */
 struct apiclient_counters apiclient_counters(const struct apiclient *client);

@@ -78,7 +78,7 @@ static int check_token(struct view token, struct error *err)
 	for (size_t i = 0; i < token.len; i++) {
 		if (token.ptr[i] <= ' ' || token.ptr[i] == 0x7f)
 			return error_set(err, ERROR_REJECTED, 0,
-					 "the token holds blanks or other bytes that no token has");
+					 "the token has blanks or other bytes that are not allowed");
 	}
 	return 0;
 }

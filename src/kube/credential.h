@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * credential - what proves who we are and who the server is, and when its files must be read again:
- * tokens every 50 s (a projected token is replaced when a fifth of its life is left), certificates
- * every 5 min, all of them after the server has answered 401. What cannot be used never takes the
- * place of what can.
+ * credential - what proves who we are and who the server is, and when its files must be read again.
+ *
+ * Tokens are read every 50 s: a projected token is replaced when a fifth of its life is left.
+ * Certificates are read every 5 min. All of them are read after the server has answered 401.
+ * Unusable contents never replace usable ones.
  *
  * Reads no file itself: the owner asks what is due, reads, and gives the contents. Nothing here is
  * ever written to a log.
@@ -49,10 +50,12 @@ void credential_deinit(struct credential *credential);
 bool credential_is_due(const struct credential *credential, enum credential_file file,
 		       uint64_t now);
 /*
- * The contents of a file that was due; for CREDENTIAL_CLIENT the certificate here and the key in
- * `key`, checked by the owner to belong together. Fails with ERROR_REJECTED when it is no use (empty,
- * not PEM, a token of several lines), ERROR_LIMIT or ERROR_NO_MEMORY: what was there stays, and it is
- * due again in 10 s.
+ * Takes the contents of a file that was due. For CREDENTIAL_CLIENT the certificate is here and the
+ * key in `key`; the owner has checked that they belong together.
+ *
+ * Fails with ERROR_REJECTED when the contents are unusable (empty, not PEM, a token of several
+ * lines), ERROR_LIMIT or ERROR_NO_MEMORY. Then the former contents stay, and the file is due again
+ * in 10 s.
  */
 MUST_USE int credential_take(struct credential *credential, enum credential_file file,
 			     struct view contents, struct view key, uint64_t now,
@@ -67,7 +70,9 @@ bool credential_refused(struct credential *credential, uint64_t now);
 
 /* The header with the token, as a C string; NULL without one. Borrowed until the next take. */
 const char *credential_authorization(struct credential *credential);
-/* Empty: not given. Borrowed until the next take. */
+/* The CA certificates, as PEM. Empty: not given. Borrowed until the next take. */
 struct view credential_ca(const struct credential *credential);
+/* The client certificate, as PEM. Empty: not given. Borrowed until the next take. */
 struct view credential_client_cert(const struct credential *credential);
+/* The key of the client certificate, as PEM. Empty: not given. Borrowed until the next take. */
 struct view credential_client_key(const struct credential *credential);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libyaml loads the document as nodes; the few keys we know are looked up by name and all others
- * ignored. What would change who we are or where we connect, and is not done here, is refused
- * rather than ignored: a controller that silently works as somebody else is worse than none.
+ * libyaml loads the document as nodes. The few keys we know are looked up by name, and all others
+ * are ignored. Unsupported keys that would change who we are or where we connect are refused. A
+ * controller that silently works under another identity is worse than none.
  */
 
 #include "kube/kubeconfig.h"
@@ -111,7 +111,7 @@ static int read_text(struct reader *reader, const yaml_node_t *map, const struct
 		return 0;
 	if (node->type != YAML_SCALAR_NODE || memchr(node->data.scalar.value, '\0',
 						     node->data.scalar.length))
-		return error_set(reader->err, ERROR_REJECTED, 0, "kubeconfig: %s is not a text",
+		return error_set(reader->err, ERROR_REJECTED, 0, "kubeconfig: %s is not a string",
 				 row->key);
 	switch (row->how) {
 	case PLAIN:
@@ -165,14 +165,14 @@ static int find_named(struct reader *reader, const char *kind, struct view name,
 				continue;
 			if (found)
 				return error_set(reader->err, ERROR_REJECTED, 0,
-						 "kubeconfig: two %s are called %.*s", list_key,
+						 "kubeconfig: two %s have the name %.*s", list_key,
 						 VIEW_ARG(name));
 			found = entry;
 		}
 	}
 	if (!found)
 		return error_set(reader->err, ERROR_REJECTED, 0,
-				 "kubeconfig: no %s is called \"%.*s\": see `kubectl config view`",
+				 "kubeconfig: no %s has the name \"%.*s\": see `kubectl config view`",
 				 kind, VIEW_ARG(name));
 	*ret = member(reader, found, kind);
 	return 0;
@@ -251,7 +251,7 @@ static int read_user(struct reader *reader, const yaml_node_t *map, struct kubec
 	bool has_key = config->client_key_pem.len > 0 || config->client_key_file.len > 0;
 	if (has_cert != has_key)
 		return error_set(reader->err, ERROR_REJECTED, 0,
-				 "kubeconfig: a client %s without its %s",
+				 "kubeconfig: the client %s has no %s",
 				 has_cert ? "certificate" : "key",
 				 has_cert ? "key" : "certificate");
 	return 0;
@@ -274,7 +274,7 @@ static int read_context(struct reader *reader, const char *wanted, struct kubeco
 		return -1;
 	if (config->context.len == 0)
 		return error_set(reader->err, ERROR_REJECTED, 0,
-				 "kubeconfig: no current-context: name one");
+				 "kubeconfig: no current-context: set one, or give --context");
 	if (find_named(reader, "context", config->context, &context) != 0 ||
 	    read_texts(reader, context, rows, ARRAY_SIZE(rows)) != 0 ||
 	    find_named(reader, "cluster", cluster_name, &cluster) != 0)

@@ -42,9 +42,9 @@ struct kubeconfig {
 MUST_USE int kubeconfig_parse(struct view text, const char *folder, const char *context,
 			      struct kubeconfig *ret_config, struct error *err);
 /*
- * From the environment of a pod: host and port as in KUBERNETES_SERVICE_HOST and _PORT (IPv6 gets
- * brackets), the files below `folder` (normally /var/run/secrets/kubernetes.io/serviceaccount),
- * and the contents of its file `namespace`.
+ * Makes the configuration of a pod. Host and port are those of KUBERNETES_SERVICE_HOST and _PORT;
+ * IPv6 gets brackets. The files, and the namespace in the file `namespace`, are below `folder`
+ * (normally /var/run/secrets/kubernetes.io/serviceaccount).
  */
 MUST_USE int kubeconfig_in_cluster(const char *host, const char *port, const char *folder,
 				   struct view namespace, struct kubeconfig *ret_config,

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A list in protobuf is the magic number and an envelope (k8s.io/apimachinery runtime.Unknown:
- * 1 typeMeta, 2 raw, 3 contentEncoding, 4 contentType), whose raw is the list message (1 ListMeta,
- * 2 one object, repeated). Two levels of fields, so: no stack, but `in_list` and how many bytes of
- * the list are left. Tag and length of a field are gathered in `head`, byte by byte, for they may
- * be cut anywhere; values we want are taken in place or gathered in `held`, others counted down.
+ * A list in protobuf is the magic number and an envelope whose `raw` is the list message:
  *
- * The envelope does not say where it ends: the list is complete whenever the list message was read
+ *	envelope (runtime.Unknown)   1 typeMeta, 2 raw, 3 contentEncoding, 4 contentType
+ *	list message                 1 ListMeta, 2 one object, repeated
+ *
+ * So there are only two levels of fields. No stack is needed, only `in_list` and how many bytes of
+ * the list are left. Tag and length of a field may be cut anywhere, so they are gathered in `head`,
+ * byte by byte. Values that are needed are taken in place or gathered in `held`; others are counted
+ * down.
+ *
+ * The envelope does not say where it ends. The list is complete whenever the list message was read
  * to its end and no field has begun behind it.
  *
  * JSON is cut by wire/jscan; its top-level members give the list's metadata.

@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * list_stream - cuts a list that is arriving, in protobuf or JSON, into its objects: memory holds
- * one object, whatever the size of the list, and an object that is whole in the input is not copied.
+ * list_stream - cuts a list that is arriving, in protobuf or JSON, into its objects.
+ *
+ * Memory holds one object, whatever the size of the list. An object that is whole in the input is
+ * not copied.
  *
  * Threads: owner.
  * Limits:  an object is at most `cap` bytes, the list's own metadata 64 KiB. In protobuf a larger
- *          object is passed over and counted; in JSON, whose objects do not say how long they are,
- *          the list fails with ERROR_LIMIT.
+ *          object is passed over and counted. In JSON objects do not tell their length, so the list
+ *          fails with ERROR_LIMIT.
  */
 
 #include "base/error.h"

@@ -74,9 +74,9 @@ void reachability_init(struct reachability *reachability, uint64_t seed);
  */
 enum reachability_state reachability_answered(struct reachability *reachability, uint64_t now);
 /*
- * A connection that was open already brought something: whoever holds it works. That ends doubt and
- * outage as an answer does, if the server was steady before; whoever begins anew may get another
- * server, and where nobody was answered yet only an answer counts. Returns the state before, or
+ * A connection that was already open brought something, so the server works for its owner. If the
+ * server was steady before, that ends doubt and outage as an answer does. Otherwise only an answer
+ * counts, because a new connection may lead to another server. Returns the state before, or
  * REACHABILITY_ANSWERS where nothing ends.
  */
 enum reachability_state reachability_heard(struct reachability *reachability, uint64_t now);

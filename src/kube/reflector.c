@@ -6,42 +6,50 @@
  *	LIST --> PAGE --> WATCH        PAGE only while the server gives a continue token
  *	STREAM ---------> WATCH        on the same answer, at the bookmark that ends the initial events
  *
- * An answer ends in one of a few ways, and each sets `kind` and `wait_until` for the next request:
+ * Each end of an answer sets `kind` and `wait_until` for the next request:
  *
- *	list complete             WATCH at once
- *	watch ended               WATCH at once; after a back-off if it had lived less than a second
- *	                          without an event (a server that hangs up must not make us spin)
- *	no connection, 5xx, 429   the same again, after a back-off
- *	401, 403                  the same again, after a back-off, with advice in `trouble`; after 403
- *	                          for REFLECTOR_DENIED_MS the first state again, and the sink is told
- *	410, version too large    the first state again: at once if the watch had made progress; and if
- *	                          that is refused for the same reason, with the newest version there is
- *	404                       the resource does not exist: look again every absent_retry_ms
- *	other refusals, what the  the first state again, after a back-off
- *	sink could not take now
+ *	| end of the answer        | next request                | when                               |
+ *	|--------------------------|-----------------------------|------------------------------------|
+ *	| list complete            | WATCH                       | at once                            |
+ *	| watch ended              | WATCH                       | at once, but see 1                 |
+ *	| no connection, 5xx, 429  | the same                    | after a back-off                   |
+ *	| 401, 403                 | the same, but see 2         | after a back-off                   |
+ *	| 410, version too large   | the first state             | at once, but see 3                 |
+ *	| 404                      | the same                    | every absent_retry_ms              |
+ *	| other refusals           | the first state             | after a back-off                   |
+ *	| the sink could not take  | the first state             | after a back-off                   |
  *
- * A back-off is forgotten by success, not because time has passed: when a watch has been open for
- * GOOD_WATCH_MS; when the server, having been away, answers anybody (reflector_hasten()); and when a
- * refusal (401, 403) is over, unless the position has expired: a storm of 410 keeps its back-off.
+ * 1. After a back-off if the watch lived less than a second without an event. A server that hangs
+ *    up must not make us spin.
+ * 2. `trouble` then holds advice. After 403 for REFLECTOR_DENIED_MS the first state is requested,
+ *    and the sink is told.
+ * 3. At once only if the watch had made progress, else after a back-off. A list that is refused for
+ *    this reason asks next for the newest version there is.
  *
- * A server that hangs keeps its connections, and tells nothing. It sends a bookmark a minute, so a
- * watch on which nothing came for SILENCE_MS is ended. A server that never sent a bookmark may be
- * one that has none: its second watch in a row may be silent to its end.
+ * A back-off is forgotten by success, never by time alone. That happens
+ * - when a watch has been open for GOOD_WATCH_MS;
+ * - when the server was away and answers anybody again (reflector_hasten());
+ * - when a refusal (401, 403) is over. If the position has expired, the back-off stays: a storm of
+ *   410 keeps it.
  *
- * A server whose etcd was restored to an older state accepts a watch from a version that it has not
- * reached, and says nothing, not even bookmarks, until it gets there. So two watches in a row that
- * brought no event and no bookmark although they had time for it lead to a list, which such a
- * server refuses as "too large".
+ * A server that hangs keeps its connections and sends nothing. A working server sends a bookmark a
+ * minute, so a watch on which nothing came for SILENCE_MS is ended. A server that never sent a
+ * bookmark may not support them: its second watch in a row may be silent to its end.
  *
- * The version moves forward only. A replayed event is not handed on: of an object that was deleted
- * since the sink knows nothing, and would take it for a new one. Only a complete list may set the
- * version back. Objects that cannot be decoded or are over the limit are counted and skipped, and
- * the version moves past them if they have one. What the sink could not take for another reason (no
- * memory) it never gets again from the watch: only a list brings it back.
+ * An etcd may be restored to an older state. Its server then accepts a watch from a version that it
+ * has not reached. It sends nothing, not even bookmarks, until it gets there. So after two long
+ * watches in a row without an event or a bookmark the reflector lists. Such a server refuses the
+ * list as "too large".
+ *
+ * The version moves forward only. A replayed event is not handed on: if its object was deleted
+ * since, the sink would take it for a new one. Only a complete list may set the version back.
+ * Objects that cannot be decoded or are over the limit are counted and skipped, and the version
+ * moves past them if they have one. If the sink could not take an object for another reason (no
+ * memory), the watch never sends it again. Only a list brings it back.
  *
  * The very first state is the newest there is (an empty version), not any that an API server has in
- * its cache ("0"). Resources are listed from different servers and judged together: a cache of pods
- * that lags behind the list of what was published for them makes running pods look ended. Since
+ * its cache ("0"). Resources are listed from different servers and judged together. If a cache of
+ * pods lags behind the list of what was published for them, running pods look ended. Since
  * Kubernetes 1.31 such a list is served from the cache as well, as soon as that has caught up.
  *
  * Behaviour that was checked against client-go's tools/cache/reflector.go is listed in
@@ -728,7 +736,7 @@ static void end_watch(struct reflector *r, const struct error *error, uint64_t n
 	if (r->progress || lived >= SHORT_WATCH_MS)
 		r->progress_since_list = true;
 	if (!r->progress && lived < SHORT_WATCH_MS) {
-		error_set(&err, ERROR_RETRY, 0, "ended at once");
+		error_set(&err, ERROR_RETRY, 0, "the server closed the watch at once");
 		back_off(r, LIST_QUERY_WATCH, error ? error : &err, now);
 		return;
 	}
@@ -741,7 +749,7 @@ static void end_watch(struct reflector *r, const struct error *error, uint64_t n
 		return;
 	}
 	r->silent_watches = 0;
-	error_set(&err, ERROR_EXPIRED, 0, "nothing came from the server for long");
+	error_set(&err, ERROR_EXPIRED, 0, "the watch received no data for too long");
 	list_again(r, &err, now);
 }
 

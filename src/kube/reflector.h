@@ -3,8 +3,8 @@
 
 /*
  * reflector - keeps a copy of one resource up to date: lists it, watches it, resumes, lists again
- * when it must. A state machine without I/O: it is asked what to request, is fed what came back
- * and the time, and calls its sink with objects. So a test can cut its input at every byte.
+ * when it must. A state machine without I/O: it is asked what to request, is fed what came back and
+ * the time, and calls its sink with objects. So a test can cut its input at every byte.
  *
  *	next = reflector_next(r, now)      what to do: request, or wait until then
  *	reflector_answered(r, status...)   the head of the answer
@@ -15,8 +15,8 @@
  *
  * Threads: owner.
  * Limits:  one object is at most LIMIT_OBJECT_BYTES. A larger one is counted and skipped like one
- *          that cannot be used (and as nobody reads its name, is gone after a list); in a list in
- *          JSON, it ends the answer with ERROR_LIMIT.
+ *          that cannot be used. Its name is not read, so after a list it counts as deleted. In a
+ *          list in JSON it ends the answer with ERROR_LIMIT.
  */
 
 #include "base/error.h"
@@ -62,10 +62,10 @@ struct reflector_sink {
 	 */
 	void (*denied)(void *owner, bool is_denied);
 	/*
-	 * A watch of what is synced is open, or the resource is known absent: what happens from now
-	 * on is told. With false: it is not any more. May be NULL. What happened before a watch was
-	 * opened follows its head at once: REFLECTOR_CATCH_UP_MS later it is taken to be there, which
-	 * is an estimate, for nothing in the protocol marks its end.
+	 * True: a watch of the synced resource is open, or the resource is known absent, so changes
+	 * are reported from now on. False: that is no longer so. May be NULL. Events from before
+	 * the watch was opened follow its head at once. The protocol does not mark their end. So
+	 * they are taken to be complete REFLECTOR_CATCH_UP_MS later, which is an estimate.
 	 */
 	void (*followed)(void *owner, bool is_followed);
 };
@@ -131,11 +131,11 @@ enum reflector_haste {
 	REFLECTOR_BACK,       /* the server was away, and is back: the failures are forgotten */
 };
 /*
- * If the reflector waits only because it had no answer, or one that blames the server without a
- * Retry-After, it waits until `at` at most; with REFLECTOR_BACK also if it was refused (401, 403) or
- * its position had expired (410), as by a server that has just started. Each of the others works
- * once until the reflector has followed its resource for a while: trouble that stays leads to
- * back-off.
+ * Shortens some waits: the reflector then waits until `at` at most. It does so if there was no
+ * answer, or one that blames the server without a Retry-After. With REFLECTOR_BACK it also does so
+ * after a refusal (401, 403) or an expired position (410), as from a server that has just started.
+ * These further cases work once, until the reflector has followed its resource for a while. So a
+ * lasting failure still leads to back-off.
  */
 void reflector_hasten(struct reflector *reflector, uint64_t at, enum reflector_haste haste);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * While an answer is under way the time that the reflector names only moves further away, so the
- * timer is not touched per chunk: when it fires, the reflector is asked again.
+ * While an answer is under way the reflector's deadline only moves further away. So the timer is
+ * not touched per chunk: when it fires, the reflector is asked again.
  */
 
 #include "kube/runner.h"

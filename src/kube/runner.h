@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * runner - runs one reflector over the network: asks what to do next, starts the request, hands on
- * what comes, and sets one timer for the time that the reflector named.
+ * runner - runs one reflector over the network. It asks what to do next, starts the request and
+ * hands on what comes. It sets one timer for the time that the reflector named.
  *
  * Threads: the loop's.
  */

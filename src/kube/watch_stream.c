@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Protobuf: frames of a length (four bytes, the most significant first) and a message
- * meta.k8s.io WatchEvent {1 type, 2 RawExtension {1 raw}}, whose raw is an object with magic number
- * and envelope (see list_stream.c). JSON: one event a line, {"type": ..., "object": ...}.
+ * Protobuf: each frame is a length (four bytes, the most significant first) and a message:
+ *
+ *	meta.k8s.io WatchEvent       1 type, 2 object
+ *	RawExtension (the object)    1 raw: magic number, envelope and object (see list_stream.c)
+ *
+ * JSON: one event a line, {"type": ..., "object": ...}.
  *
  * An event is taken in place when the input holds all of it, else gathered in `held` until it is
- * whole. In a line only the bytes that are new are searched for its end. One over the limit is
- * yielded as unknown when that is seen, and what is still to come of it is passed over.
+ * whole. In a line only the new bytes are searched for its end. An event over the limit is yielded
+ * as unknown as soon as that is seen, and the rest of it is passed over.
  */
 
 #include "kube/watch_stream.h"

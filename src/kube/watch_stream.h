@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * watch_stream - cuts the answer to a watch, in protobuf or JSON, into its events: memory holds one
- * event, and an event that is whole in the input is not copied.
+ * watch_stream - cuts the answer to a watch, in protobuf or JSON, into its events. Memory holds one
+ * event. An event that is whole in the input is not copied.
  *
  * Threads: owner.
  * Limits:  an event is at most `cap` bytes. A larger one is passed over like one that cannot be
- *          decoded; in protobuf, over 16 times `cap`, it ends the stream: such a length is no length.
- *          So does a line in JSON that has not ended after twice `cap`.
+ *          decoded. A length over 16 times `cap` in protobuf ends the stream, since it cannot be
+ *          right. So does a line in JSON that has not ended after twice `cap`.
  */
 
 #include "base/error.h"

@@ -6,11 +6,13 @@
  * whether it was added meanwhile; nobody else gets it before workqueue_done() or _failed(). An item
  * exists as long as its key is wanted or worked on, so its failures live in it.
  *
- * What failed has a time before which no add gets through: the work itself often adds its key (a
- * conflict brings the object that it was about, and that is an event), and would otherwise fail at
- * the speed of the network. Our own back-off holds adds off for HOLD_OFF_CAP_MS at most: it may have
- * grown to a quarter of an hour while the server was away, and an event is a reason to look again.
- * What the caller asked for holds to its end.
+ * A failed item has a time before which no add gets through. The work itself often adds its key: a
+ * conflict brings the object that it was about, and that is an event. Without that time, such work
+ * would fail at the speed of the network.
+ *
+ * Our own back-off holds adds off for HOLD_OFF_CAP_MS at most. It may have grown to a quarter of an
+ * hour while the server was away, and an event is a reason to look again. A delay that the caller
+ * asked for always holds to its end.
  */
 
 #include "kube/workqueue.h"

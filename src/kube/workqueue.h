@@ -2,10 +2,14 @@
 #pragma once
 
 /*
- * workqueue - which keys want work, in what order and when: each key once, higher priority first,
- * first in first out within a priority, never before its delay; a key added while it is worked on
- * runs once more afterwards; failures back off per key, and adds do not undercut that. Time is
- * given, nothing waits. But for that last point: semantics of client-go's queue and
+ * workqueue - which keys want work, in what order and when.
+ *
+ * - Each key is queued once. Higher priority comes first; within a priority, first in first out.
+ * - No key comes before its delay.
+ * - A key that is added while it is worked on runs once more afterwards.
+ * - Failures back off per key, and adds do not undercut that.
+ *
+ * Time is given as an argument, nothing waits. All but the last rule is as in client-go's queue and
  * controller-runtime's priority queue.
  *
  * Threads: owner.

@@ -2,12 +2,12 @@
 
 /*
  * One table says everything about the document: crds/gpuattributions.yaml must agree with it, row
- * by row. Members that the schema does not require may be missing, for the first status that is
- * read is the schema's default, and anybody may have written a part of it.
+ * by row. Members that the schema does not require may be missing: the first status that is read is
+ * the schema's default, and anybody may have written a part of it.
  *
- * A PUT is used and not a patch: with a merge patch a member that disappears would have to be
- * written as null, at every depth, and that needs the previous status; an apply patch costs the
- * API server more. The resource version makes the PUT safe against other writers.
+ * The status goes by PUT, not by a patch. A merge patch must write each member that disappears as
+ * null, at every depth, and so needs the previous status. An apply patch costs the API server more.
+ * The resource version makes the PUT safe against other writers.
  */
 
 #include "schema/attribution_doc.h"

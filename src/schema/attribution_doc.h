@@ -34,18 +34,20 @@ void attribution_doc_encode_new(const struct attribution *attribution, struct sb
 
 /*
  * Appends the body of a PUT to the object's /status that replaces the status as a whole. The API
- * server takes nothing but the status from it (labels, annotations and spec stay as they are) and
- * answers 409 when the object's UID or resource version is no longer that of `object`. Failure is
- * the buffer's.
+ * server takes only the status from it; labels, annotations and spec stay as they are. It answers
+ * 409 if the object's UID or resource version is no longer that of `object`. Failure is the
+ * buffer's.
  */
 void attribution_doc_encode_status(const struct attribution *object,
 				   const struct attribution_status *status, struct sbuf *buf);
 
 /*
- * True when both statuses say the same to a reader, so that nothing need be written. The memory that
- * processes take, of tenants and of unallocated users, and how many processes there are where there
- * are any, move all the time: a new figure alone is no news. Nor is which report a status was made
- * from. An empty array is the same as an absent one.
+ * True when both statuses say the same to a reader, so that nothing need be written. These do not
+ * count, because they change all the time:
+ * - the memory of processes, of tenants and of unallocated users;
+ * - the number of processes, as long as it is not 0;
+ * - the report that a status was made from.
+ * An empty array is the same as an absent one.
  */
 bool attribution_doc_is_same(const struct attribution_status *a, const struct attribution_status *b);
 

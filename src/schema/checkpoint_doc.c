@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Resources and NUMA nodes are keys here, which a table of rows cannot describe, so the file is
- * read token by token. Two loops do for all levels, one over the members of an object and one over
- * the elements of a list; both are told what to do with each.
+ * Resources and NUMA nodes are keys here, which a table of rows cannot describe. So the file is
+ * read token by token. Two loops serve all levels, one over the members of an object and one over
+ * the elements of a list. Both are told what to do with each.
  *
- * AllocResp is the device plugin's answer, a protobuf message in base64. Of it only one thing is
- * wanted: whether the plugin made the container a client of MPS. It alone tells MPS from
- * time-slicing, for the device IDs are the same. NVIDIA's plugin tells where MPS' pipes are
- * (CUDA_MPS_PIPE_DIRECTORY); GKE's (GoogleCloudPlatform/container-engine-accelerators,
- * pkg/gpu/nvidia/manager.go) mounts them where CUDA looks anyhow, and tells what part of the device
- * the client may have (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT). An
- * entry without an answer is none that a kubelet writes.
+ * AllocResp is the device plugin's answer, a protobuf message in base64. It is read for one thing:
+ * whether the plugin made the container a client of MPS. Only this tells MPS from time-slicing,
+ * because the device IDs are the same. An entry without an answer does not come from a kubelet.
+ *
+ *	| plugin   | what makes the container a client of MPS                                   |
+ *	|----------|----------------------------------------------------------------------------|
+ *	| NVIDIA's | CUDA_MPS_PIPE_DIRECTORY names the pipes                                    |
+ *	| GKE's    | CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT; the   |
+ *	|          | pipes are mounted where CUDA looks by default                              |
+ *
+ * GKE's is GoogleCloudPlatform/container-engine-accelerators, pkg/gpu/nvidia/manager.go.
  */
 
 #include "schema/checkpoint_doc.h"

@@ -3,11 +3,13 @@
 
 /*
  * checkpoint_doc - the kubelet's kubelet_internal_checkpoint of the device manager, reduced to what
- * may concern a GPU. Both forms are read: that of kubelets since 1.20, in which a container's
- * devices are keyed by NUMA node, and the older one, in which they are a plain list.
+ * may concern a GPU.
+ *
+ * Both forms are read. Kubelets since 1.20 key a container's devices by NUMA node; older ones write
+ * a plain list.
  *
  * The file's checksum covers a dump of Go structs and changes with their names; it is not checked.
- * The kubelet replaces the file as a whole, so that what is half written fails as JSON.
+ * The kubelet replaces the file as a whole, so a half-written file fails as JSON.
  *
  * Threads: any.
  * Limits:  LIMIT_CHECKPOINT_BYTES; else those of schema/holder_list.h.

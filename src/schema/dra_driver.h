@@ -13,7 +13,7 @@
 /* True when the devices of a driver of that name ("gpu.nvidia.com") are GPUs or parts of them. */
 bool dra_driver_is_known(struct view name);
 /*
- * The name of an attribute or a capacity without its domain, where that is the driver's: a name
- * without a domain belongs to the driver's, so that both spellings mean the same. Borrowed.
+ * The name of an attribute or a capacity, without its domain if that is the driver's. A name
+ * without a domain is in the driver's domain, so both spellings mean the same. Borrowed.
  */
 struct view dra_driver_attribute(struct view driver, struct view name);

@@ -46,9 +46,9 @@ MUST_USE int holder_list_add(struct holder_list *list, const struct holder_devic
 			     struct error *err);
 
 /*
- * These sort the collection and make an array of it, with all its texts in arena; each holder and
- * resource is one element, and mps is set if it is for any of its devices. Fail with ERROR_LIMIT
- * or ERROR_NO_MEMORY; *ret is then untouched.
+ * These sort the collection and make an array of it, with all its texts in arena. Each holder and
+ * resource is one element; its mps is set if it is set for any of its devices. Fail with
+ * ERROR_LIMIT or ERROR_NO_MEMORY; *ret is then untouched.
  */
 
 /* struct report_pod_resource. */

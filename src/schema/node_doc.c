@@ -4,7 +4,7 @@
  * Each message is walked once; what is not needed (images, addresses, managed fields) is skipped by
  * its length.
  *
- * Field numbers: k8s.io/api/join/v1/generated.proto and
+ * Field numbers: k8s.io/api/core/v1/generated.proto and
  * k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
  */
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each message is walked once, and what is not needed (most of a pod) is skipped by its length:
- * the cost is that of the fields' heads, not of their contents. In a large cluster nearly all pods
- * want no GPU; for those the statuses of the containers are not looked at.
+ * Each message is walked once. What is not needed (most of a pod) is skipped by its length, so the
+ * cost is that of the fields' heads, not of their contents. In a large cluster nearly all pods want
+ * no GPU; for those the statuses of the containers are not looked at.
  *
- * So the parts of a pod are read in this order: its metadata and its spec say whether it wants one,
- * the latter with what the status has of resources that a claim serves; then comes the status. Here
- * is that order; what the messages in these parts say is read by pod_doc_metadata.c,
- * pod_doc_container.c and pod_doc_claim.c, none of which knows of it.
+ * So the parts of a pod are read in this order:
+ * 1. the metadata;
+ * 2. the spec, with the part of the status about resources that a claim serves. Now it is known
+ *    whether the pod wants a GPU;
+ * 3. the status.
+ * This file knows that order. The messages in these parts are read by pod_doc_metadata.c,
+ * pod_doc_container.c and pod_doc_claim.c, which do not know it.
  *
- * Field numbers: k8s.io/api/join/v1/generated.proto.
+ * Field numbers: k8s.io/api/core/v1/generated.proto.
  */
 
 #include "schema/pod_doc.h"

@@ -15,7 +15,9 @@
 /*
  * Decodes one Pod message (without the envelope of a single object). All texts are borrowed from
  * it. For a pod that wants no GPU no containers are given. Unknown fields are skipped. Fails with
- * ERROR_REJECTED when the message is malformed or names no pod; *ret_fields then holds nothing to
- * rely on (it is large, and a hundred thousand pods are decoded one by one: it is filled in place).
+ * ERROR_REJECTED when the message is malformed or names no pod.
+ *
+ * *ret_fields is large and filled in place, because a hundred thousand pods are decoded one by one.
+ * After a failure its contents are undefined.
  */
 MUST_USE int pod_doc_decode(struct view message, struct pod_fields *ret_fields, struct error *err);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container names a claim as its pod calls it. Which object that is, the spec says of claims that
- * were there before, and the status of those made from the pod's templates; one that the scheduler
- * made for an extended resource stands, with the containers that it serves, in the status alone.
- * So the uses are collected first, and get their objects as these are met.
+ * A container names a claim as its pod calls it. Where the object's name stands depends on the
+ * claim:
  *
- * Field numbers: k8s.io/api/join/v1/generated.proto.
+ *	| claim                                        | its object is named in      |
+ *	|----------------------------------------------|-----------------------------|
+ *	| was there before the pod                     | the spec                    |
+ *	| made from one of the pod's templates         | the status                  |
+ *	| made by the scheduler for extended resources | the status, with containers |
+ *
+ * So the uses are collected first, and get their objects when those are met.
+ *
+ * Field numbers: k8s.io/api/core/v1/generated.proto.
  */
 
 #include "schema/pod_doc_claim.h"

@@ -30,11 +30,12 @@ MUST_USE int pod_doc_claim_decode_use(struct view message, struct pod_fields *fi
  */
 bool pod_doc_claim_serves(struct view extended, struct view container, struct view resource);
 /*
- * Give the uses of a claim its object: PodResourceClaim names one that was there before,
- * PodResourceClaimStatus one that was made from a template. A use keeps the first.
+ * Gives the uses of a claim the object that a PodResourceClaim names: one that was there before.
+ * A use keeps the first object that it is given.
  */
 MUST_USE int pod_doc_claim_decode(struct view message, struct pod_fields *fields,
 				  struct pod_doc_claim_resolved *resolved, struct error *err);
+/* The same for a PodResourceClaimStatus, which names an object made from a template. */
 MUST_USE int pod_doc_claim_decode_status(struct view message, struct pod_fields *fields,
 					 struct pod_doc_claim_resolved *resolved,
 					 struct error *err);

@@ -5,7 +5,7 @@
  * became of them. Only their limits are read: a GPU is an extended resource, it always has a limit,
  * and that equals the request.
  *
- * Field numbers: k8s.io/api/join/v1/generated.proto.
+ * Field numbers: k8s.io/api/core/v1/generated.proto.
  */
 
 #include "schema/pod_doc_container.h"

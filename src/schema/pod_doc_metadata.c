@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Labels and annotations are free text that whoever may edit the pod writes. So where they make the
- * pod one of the operator's, of KAI's or of the kubelet's own, they count only together with what
- * is not everybody's: a service account, a namespace, or what no other pod has for long.
+ * Whoever may edit the pod writes its labels and annotations. So they make a pod the operator's,
+ * KAI's or the kubelet's own only together with a fact that such a writer does not control. That is
+ * a service account, a namespace, or what no other pod has for long.
  *
  * Field numbers: k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto.
  */

@@ -18,7 +18,7 @@
 MUST_USE int pod_doc_metadata_decode(struct view message, struct pod_fields *fields,
 				     struct error *err);
 /*
- * Drops what the spec does not bear out: that the pod is the GPU operator's, unless `account` is
- * the operator's service account; and what HAMi wrote, unless wants_gpu is set by now.
+ * Drops what the spec does not support. The pod is the GPU operator's only if `account` is the
+ * operator's service account. What HAMi wrote counts only if wants_gpu is set by now.
  */
 void pod_doc_metadata_bear_out(struct pod_fields *fields, struct view account);

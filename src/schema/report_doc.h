@@ -15,12 +15,14 @@ struct jmap_row;
 struct sbuf;
 
 /*
- * Decodes one report. What it points to lies in arena. Fails with ERROR_REJECTED, the path of the
- * member first in the text ("devices[3].uuid: not a GPU UUID"), when it is no report of this
- * version: not JSON, duplicate keys, wrong types, missing members, identifiers that are none or
- * come twice; with ERROR_LIMIT when it is too long, too deep or has too many of something; with
- * ERROR_NO_MEMORY. *ret_report is then untouched. Unknown members and unknown words for a device's
- * or an event's properties are ignored. Control characters in texts become '?'.
+ * Decodes one report. What it points to lies in arena. *ret_report is untouched on failure:
+ * - ERROR_REJECTED: no report of this version (not JSON, duplicate keys, wrong types, missing
+ *   members, identifiers that are malformed or come twice). The text begins with the member's path:
+ *   "devices[3].uuid: not a GPU UUID".
+ * - ERROR_LIMIT: too long, too deep, or too many of something.
+ * - ERROR_NO_MEMORY.
+ * Unknown members and unknown words for a device's or an event's properties are ignored.
+ * Control characters in texts become '?'.
  */
 MUST_USE int report_doc_decode(struct view json, struct arena *arena, struct report *ret_report,
 			       struct error *err);

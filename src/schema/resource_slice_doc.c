@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The driver, which says whether the devices are of interest at all, and in whose domain their
- * attributes are, stands in front of them: the spec is walked once for its own fields and once
- * more for the devices. (Protobuf does not promise an order.)
+ * The driver must be known before the devices are read: it says whether they are of interest at
+ * all, and which domain their attributes are in. Protobuf does not promise an order of fields. So
+ * the spec is walked once for its own fields and once more for the devices.
  *
  * Field numbers: k8s.io/api/resource/v1/generated.proto and
  * k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto. Names of attributes: those of NVIDIA's

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The length in the prefix is believed only as far as memory goes: the buffer grows with what has
- * arrived, so that five bytes cannot make us allocate the whole cap.
+ * The length in the prefix does not decide how much is allocated: the buffer grows with what has
+ * arrived. So five bytes cannot make us allocate the whole cap.
  */
 
 #include "wire/grpcmsg.h"

@@ -2,14 +2,18 @@
 #pragma once
 
 /*
- * httpmsg - the head of an HTTP/1.1 request, read; the head of an answer, written. RFC 9112, and of
- * what it leaves to a server the strict side: a request that two readers could cut differently is
- * refused, never repaired.
+ * httpmsg - reads the head of an HTTP/1.1 request, and writes the head of an answer. It follows RFC
+ * 9112, strictly where that leaves a choice to the server. If two readers could cut a request
+ * differently, it is refused, never repaired.
  *
- * Refused: HTTP/1.0 and any version but 1.1; targets that do not begin with '/'; bare CR or LF, NUL
- * and other control characters; folded lines; blanks before a colon; a second Host, Content-Length,
- * Authorization or Content-Type; no Host; Transfer-Encoding (with Content-Length: 400, else 411);
- * content codings; expectations but 100-continue; empty lines before the request.
+ * Refused are
+ * - HTTP/1.0 and any version but 1.1;
+ * - targets that do not begin with '/';
+ * - bare CR or LF, NUL and other control characters, folded lines, blanks before a colon;
+ * - a second Host, Content-Length, Authorization or Content-Type, and no Host;
+ * - Transfer-Encoding (with Content-Length: 400, else 411) and content codings;
+ * - expectations but 100-continue;
+ * - empty lines before the request.
  *
  * Threads: any.
  * Limits:  a head of LIMIT_HTTP_HEAD bytes and LIMIT_HTTP_HEADERS headers.

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * jlex - reads a whole JSON text (RFC 8259) from front to back, value by value, without building
- * a tree and without allocating. Strict: no trailing commas, comments, byte order mark, or bytes
- * that are not UTF-8; but numbers of any size and escaped text of any kind are passed over in
- * values that are skipped.
+ * jlex - reads a whole JSON text (RFC 8259) from front to back, value by value, without building a
+ * tree and without allocating.
+ *
+ * It is strict: no trailing commas, comments, byte order mark, or bytes that are not UTF-8. In
+ * values that are skipped, numbers may have any size and escaped text may be of any kind.
  *
  * Threads: any; an object belongs to its caller.
  * Limits:  nesting as given to jlex_init().

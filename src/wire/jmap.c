@@ -2,15 +2,16 @@
 
 /*
  * One pass over the text, straight into the structs: no tree of values in between. A report is
- * decoded for every heartbeat of every node, and building jansson's tree took several times as
- * long as all the rest; it also refuses numbers and escapes in members that nobody reads.
+ * decoded for every heartbeat of every node. Building jansson's tree took several times as long as
+ * all the rest. It also refuses numbers and escapes in members that nobody reads.
  *
- * How many elements an array has is known only at its end. They are decoded into a scratch arena,
- * where the array doubles, and copied once into the document's, which so holds no slack.
+ * The number of elements of an array is known only at its end. They are decoded into a scratch
+ * arena, where the array doubles. Then they are copied once into the document's arena, which so
+ * holds no slack.
  *
- * Text that is read must be text: U+0000 and halves of surrogate pairs, which JSON can spell, are
- * refused, so that nothing downstream has to think of them. In members that are not read they do
- * no harm and are passed over. Duplicates are looked for among the members that rows describe.
+ * JSON can spell U+0000 and halves of surrogate pairs. Text that is read must not have them, so
+ * nothing downstream has to think of them. In members that are not read they do no harm and are
+ * passed over. Duplicates are looked for among the members that rows describe.
  */
 
 #include "wire/jmap.h"

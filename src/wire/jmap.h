@@ -2,19 +2,22 @@
 #pragma once
 
 /*
- * jmap - JSON documents as tables: one row per field says where it is in the document, what type
- * it has and where it lies in a C struct. The same rows decode, encode, and are compared with the
+ * jmap - JSON documents as tables: one row per field says where it is in the document, what type it
+ * has and where it lies in a C struct. The same rows decode, encode, and are compared with the
  * CustomResourceDefinition by a test.
  *
- * Decoding refuses what is not JSON (RFC 8259), a member given twice, too deep nesting, wrong
- * types, texts and arrays over their row's limit, missing required members, and texts with U+0000
- * or half of a surrogate pair, with the path of the member in the error ("devices[3].uuid: not a
- * string"). Unknown members are checked to be JSON and otherwise ignored, whatever they hold. An
- * absent or null optional member leaves the struct's zero.
+ * Decoding refuses
+ * - what is not JSON (RFC 8259), and nesting that is too deep;
+ * - a member given twice, and a missing required member;
+ * - a wrong type, and a text or array over its row's limit;
+ * - a text with U+0000 or half of a surrogate pair.
+ * The error has the path of the member ("devices[3].uuid: not a string"). Unknown members are
+ * checked to be JSON and otherwise ignored, whatever they hold. An absent or null optional member
+ * leaves the struct's zero.
  *
  * Threads: any.
- * Limits:  depth as given; a text's and an array's in its row, and no such row is without one; a
- *          table has at most 64 rows.
+ * Limits:  depth as given. Each text and array has its limit in its row, and no such row is without
+ *          one. A table has at most 64 rows.
  */
 
 #include "base/arena.h"

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * jscan - cuts the stream of a Kubernetes list in JSON into its items while it arrives, so that
- * memory holds one item, not the list; and tells the list's own members.
+ * jscan - cuts the stream of a Kubernetes list in JSON into its items while it arrives. Memory
+ * holds one item, not the list. It also yields the list's own members.
  *
- * It finds the top-level member "items" and yields each element's bytes; of the other top-level
+ * It finds the top-level member "items" and yields each element's bytes. Of the other top-level
  * members it yields the bytes as a member. "items": null is an empty list. It checks nesting and
- * strings as far as needed to cut; what it yields must still be decoded, and a key is given as it
- * was written, escapes included.
+ * strings only as far as cutting needs, so what it yields must still be decoded. A key is given as
+ * it was written, escapes included.
  *
  * Threads: owner.
  * Limits:  an item or member is at most `cap` bytes, a key 256, nesting in a value at most 64.

@@ -3,7 +3,7 @@
 
 /*
  * jwalk - walks the members of one JSON object that is whole in memory, as pbscan walks a protobuf
- * message: for the few members that must be known before it is worth decoding the rest.
+ * message. It is for the few members that must be known before decoding the rest is worth it.
  *
  * Threads: any; an object belongs to its caller and must not be copied.
  * Limits:  nesting of at most 64.

@@ -2,7 +2,7 @@
 
 /*
  * What does an unchanged report cost the controller? A child process plays the agents of N_NODES
- * nodes over kept TLS connections; CPU time is that of this process: the front's thread, and a
+ * nodes over kept TLS connections. CPU time is that of this process: the front's thread, and a
  * thread that empties its queue as the loop would.
  *
  *	front_bench [SECONDS [CONNECTIONS]]

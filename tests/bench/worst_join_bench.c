@@ -2,10 +2,11 @@
 
 /*
  * What the worst reports cost that the limits allow. A join is on the loop thread, for which every
- * node waits: one node's report must not hold the others up. Each shape is made as large as a report
- * may be and half as large; a shape that is not there in full at either size is said so. Prints the
- * milliseconds of CPU of a join, the best of several, and fails when one is over BUDGET_MS or grew
- * by more than MAX_GROWTH for twice the size: what is quadratic grows by 4.
+ * node waits: one node's report must not hold the others up. Each shape is made as large as a
+ * report may be and half as large. If a shape does not fit in full at either size, that is printed.
+ *
+ * Prints the milliseconds of CPU of a join, the best of several. Fails when one is over BUDGET_MS.
+ * Fails too when one grew by more than MAX_GROWTH for twice the size: what is quadratic grows by 4.
  */
 
 #include "lib/build_world.h"

@@ -4,10 +4,9 @@
  * mps_process - the processes that MPS brings: its server, and a program that is its client.
  *
  *   nvidia-cuda-mps-server   (called by this name) waits until it is ended
- *   mps-client MIB           becomes a client of the control daemon that its environment names, as
- *                            a CUDA program does with its first call, and stays one until either of
- *                            them ends
+ *   mps-client MIB           becomes a client of the control daemon until either of them ends
  *
+ * The client does as a CUDA program with its first call, and finds the daemon by its environment.
  * The environment is what the device plugin's allocation gave: CUDA_MPS_PIPE_DIRECTORY, and
  * NVIDIA_VISIBLE_DEVICES with the UUIDs. The daemon is hack/cluster/mps-driver. Linked statically,
  * so that it runs in any image.

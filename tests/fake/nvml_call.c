@@ -16,10 +16,10 @@
 
 /*
  * How it works: the device file is checked with one stat() per call. If it is another file or has
- * other times than the one last looked at, it is read and checked as a whole and replaces the old
- * document in one step under the lock; a file that does not check out is named once on standard
- * error and the old document stays. Several programs that share a file see a change at their next
- * call, with no messages between them.
+ * other times than the one last looked at, it is read and checked as a whole. A good file replaces
+ * the old document in one step under the lock. A bad file is named once on standard error, and the
+ * old document stays. So several programs that share a file see a change at their next call, with
+ * no messages between them.
  */
 
 /* Larger than any test needs, small enough to notice a wrong path. */

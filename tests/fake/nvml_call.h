@@ -4,9 +4,9 @@
 /*
  * nvml_call - what every exported function has in common
  *
- * One exported function is one nvml_call(): it takes the lock, notices a changed device file,
- * finds what the handle stands for, applies injected errors, and runs a small query on the JSON of
- * the device. Handles name things by UUID, so they stay valid while the file changes under them.
+ * One exported function is one nvml_call(). It takes the lock, notices a changed device file and
+ * finds what the handle stands for. It applies injected errors and runs a small query on the JSON
+ * of the device. Handles name things by UUID, so they stay valid while the file changes under them.
  *
  * Threads: any; queries run one at a time, under the lock, and must not block.
  */
@@ -42,9 +42,11 @@ typedef int (*nvml_call_fn)(const struct nvml_target *target, void *arg);
 
 /*
  * Runs query for the exported function symbol. accepts is a set of enum nvml_kind; handle is what
- * the caller gave, NULL for NVML_KIND_SYSTEM. Returns UNINITIALIZED, INVALID_ARGUMENT for a foreign
- * handle, NOT_SUPPORTED for one of the wrong kind, GPU_IS_LOST for a device no longer in the file,
- * NOT_FOUND for such a MIG device, an injected code, or what query returned.
+ * the caller gave, NULL for NVML_KIND_SYSTEM. Returns an injected code, what query returned, or
+ * - UNINITIALIZED;
+ * - INVALID_ARGUMENT for a foreign handle;
+ * - NOT_SUPPORTED for a handle of the wrong kind;
+ * - GPU_IS_LOST for a device no longer in the file, NOT_FOUND for such a MIG device.
  */
 int nvml_call(const char *symbol, unsigned accepts, const void *handle, nvml_call_fn query,
 	      void *arg);

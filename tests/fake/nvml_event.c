@@ -2,11 +2,11 @@
 
 /*
  * The stand-in's events. The file lists events with rising sequence numbers. A registration notes
- * the highest number in the file, so what happened before is not told; an event set notes the last
- * number it gave, so each event is given once, in order, to every set of every program.
+ * the highest number in the file, so earlier events are not given. An event set notes the last
+ * number it gave. So each event is given once, in order, to every set of every program.
  *
- * Waiting looks at the file every POLL_NS: a file that is replaced by a rename has no cheaper sign
- * that works on every file system and leaves the waiter independent of who writes.
+ * Waiting looks at the file every POLL_NS. No cheaper sign of a rename works on every file system
+ * and leaves the waiter independent of who writes.
  */
 
 #include <stdbool.h>

@@ -11,10 +11,10 @@
 #include "nvml_profile.h"
 
 /*
- * How it works: one table per kind of object says which keys it may have and what each holds; a
- * walk over document and tables at once finds everything that a table can say. An unknown key is
- * refused, because in a test's input it is a spelling mistake. What tables cannot say (UUIDs occur
- * once, MIG devices need MIG mode, events rise) is checked after the walk.
+ * How it works: one table per kind of object says which keys it may have and what each holds. One
+ * walk over document and tables finds everything that a table can say. An unknown key is refused,
+ * because in a test's input it is a spelling mistake. The rest (UUIDs occur once, MIG devices need
+ * MIG mode, events rise) is checked after the walk.
  */
 
 enum field_kind {

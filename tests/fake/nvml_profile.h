@@ -4,7 +4,7 @@
 /*
  * nvml_profile - what a MIG profile's name says, and NVML's numbers for it
  *
- * A name is [<C>c.]<G>g.<GB>gb[+me|+me.all|+gfx|-me]: G slices of the GPU, of which a compute
+ * A name is `[<C>c.]<G>g.<GB>gb[+me|+me.all|+gfx|-me]`: G slices of the GPU, of which a compute
  * instance has C (all of them when the part is missing).
  *
  * Threads: any.

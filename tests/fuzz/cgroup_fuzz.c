@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Whatever the kernel's text is: a pod that is found has a UID of one of the two forms, written in
- * the text; groups made below the container's change nothing; and the same text again in another
- * hierarchy neither.
+ * Whatever the kernel's text is, these hold:
+ * - A pod that is found has a UID of one of the two forms, and the text contains it.
+ * - Groups made below the container's change nothing.
+ * - The same text again in another hierarchy changes nothing.
  */
 
 #include <assert.h>

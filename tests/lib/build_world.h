@@ -107,7 +107,9 @@ struct build_world {
 	struct join_result result; /* of the last join */
 };
 
+/* A world with one node and no device, in which nothing has been published. */
 void build_world_init(struct build_world *world);
+/* Frees what the world holds. */
 void build_world_deinit(struct build_world *world);
 
 /* A copy of a formatted text. */

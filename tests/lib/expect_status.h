@@ -9,9 +9,11 @@
 
 #include "model/attribution.h"
 
+/* Fails the test unless the bytes are the expected text. */
 void expect_text(struct view text, const char *expected);
 /* The array's texts, separated by commas. */
 void expect_texts(struct array texts, const char *expected);
+/* The condition of that type is there, with that status and reason. */
 void expect_condition(const struct attribution_status *status, const char *type, int condition,
 		      const char *reason);
 /* The keys of the tenants as "uid/container", separated by commas. */

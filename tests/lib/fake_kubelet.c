@@ -2,10 +2,10 @@
 
 /*
  * HPACK without its tables: every header is written as a literal with a literal name (RFC 7541,
- * 6.2.2). Requests are not decoded: their paths are Huffman-coded, and all else in the headers is
- * the same, so the method with the longer name is the one with the longer HEADERS frame.
+ * 6.2.2). Requests are not decoded. Their paths are Huffman-coded, and all else in the headers is
+ * the same. So the method with the longer name is the one with the longer HEADERS frame.
  *
- * Flow control is left to the client's generosity: libcurl opens windows of 32 MiB.
+ * Flow control is not implemented: libcurl opens windows of 32 MiB.
  */
 
 #include "lib/fake_kubelet.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * fake_proc - a folder that looks like /proc to whoever reads stat, cgroup and comm: of the PID
- * namespace that the machine started with, seen by its process 4000, with a first process in it.
+ * fake_proc - a folder that looks like /proc to a reader of stat, cgroup and comm. It shows the PID
+ * namespace that the machine started with, with a first process in it. The reader is process 4000.
  *
  * Threads: the main thread of a test program. Everything asserts.
  */
@@ -16,6 +16,7 @@ struct fake_proc {
 	char path[64];
 };
 
+/* Makes the folder, in a new place. */
 void fake_proc_init(struct fake_proc *proc);
 /* Removes the folder. */
 void fake_proc_deinit(const struct fake_proc *proc);

@@ -40,6 +40,7 @@ static inline struct view golden_read(const char *name)
 	return golden_copy((struct view){buffer, len});
 }
 
+/* Frees what golden_copy() or golden_read() returned. */
 static inline void golden_free(struct view bytes)
 {
 	free((void *)(uintptr_t)bytes.ptr);

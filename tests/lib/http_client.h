@@ -23,10 +23,13 @@ struct http_answer {
 	size_t body_len;
 };
 
+/* Connects in clear to that port on loopback. */
 struct http_client *http_client_connect(uint16_t port);
 /* With tls_version 0 for any, else e.g. 0x0303. NULL when the handshake fails. */
 struct http_client *http_client_connect_tls(uint16_t port, int tls_version);
+/* Closes the connection. Accepts NULL. */
 void http_client_free(struct http_client *client);
+/* The socket; stays the client's. */
 int http_client_fd(const struct http_client *client);
 /* The subject's common name of the server's certificate. */
 const char *http_client_server_name(struct http_client *client);

@@ -37,7 +37,9 @@ struct kube_bytes_status {
 	int retry_after_s;
 };
 
+/* A protobuf field of bytes, with its tag and length. */
 void kube_bytes_field(struct sbuf *out, uint32_t number, struct view bytes);
+/* A protobuf varint field. */
 void kube_bytes_number(struct sbuf *out, uint32_t number, uint64_t value);
 /* "k8s\0" and an envelope around a message. */
 void kube_bytes_envelope(struct sbuf *out, const char *api_version, const char *kind,

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * scenario - promises of the join, each a sentence and a script that is run over a build_world. Only
- * what goes into the join and what is published by it is named, so that a promise outlives the code.
+ * scenario - promises of the join, each a sentence and a script that is run over a build_world. A
+ * script names only what goes into the join and what is published, so that a promise outlives the
+ * code.
  *
  *	static const struct scenario_promise promises[] = {
  *		PROMISE(a_tenant_stays_while_the_checkpoint_cannot_be_read,
@@ -12,48 +13,97 @@
  *	};
  *	SCENARIO_MAIN(promises)
  *
- * Statements end with ';'. `Back quotes` keep blanks and ';' in a word. P is a pod (its UID is
- * "uid-P"; =U is the UID U), P/C its container C ("main" without). U is a device ID: gpu0, gpu0::3,
- * mig1.2, or any other text. T is a time: 10s, 5min, 300. [x] may be left out, x... repeated.
+ * Statements end with ';'. `Back quotes` keep blanks and ';' in a word.
  *
- *	gpu N [exclusive | shared N | mig N]  a device that NVML lists, and what is on offer of it
- *	offer U... | none | resource NAME   further IDs on offer; none any more; their resource
- *	nvml hides | shows | uncut | renumbers N   NVML lists no device; those of before; the first
- *	                                    without its MIG devices; with this minor number
- *	pod P [KEY[=VALUE]...]              the API server has the pod; replaces the one of that UID
- *	run P on U[@R]... [KEY[=VALUE]...]  it, and the List and the checkpoint name it (resource R)
- *	list P[/C] [U[@R]...] | none        the kubelet's List names it (by P's name); is empty
- *	book P[/C] U[@R]... | none          the kubelet's checkpoint names it (by UID); is empty
- *	delete P | over P | end P           gone from the API server; Succeeded; gone, remembered so
- *	told P T | others T                 how long ago the API server told of its end; of others'
- *	elsewhere P                         the API server has that UID on another node
- *	grant P[/C] gpuN [KEY[=VALUE]...] | none   a ResourceClaim gives it the device
- *	slice N [nameless] [named NAME]     a ResourceSlice describes the device; a claim gives it to
- *	                                    what is no pod; the driver's name of it
- *	process P|host gpuN | none          a process on the device; no process is on any
- *	lose W [TEXT] | restore W           W (list, checkpoint, nvml, report) cannot be read; can
- *	old W                               W cannot be read: the report has what it said last
- *	report | heartbeat                  a report with new content arrives; one that says the same
- *	listed T                            the List was read again, T later than before
- *	restart | agentless                 the controller starts anew; no agent ever reported
- *	kubelet restarts [T] | settled | forgets   T before the List; long ago; with empty books
- *	claims known | unknown | denied     what is known of claims; denied ones are unknown too
- *	pods current | stale | denied       what is known of pods
- *	node gone | back | taken            from the API server; the device's object is gpu-b's
- *	claimed T [T]                       another node reports gpu0: how long ago, for how long
- *	operator NAMESPACE                  there is a ClusterPolicy
- *	forge KEY=VALUE...                  alters the first tenant published on gpu0
- *	clock T | age T                     the wall clock is set by T; the report is T old
- *	wait T                              joins, then time passes
- *	later                               publish; wait 10s; heartbeat; publish
- *	publish | join | again              joins and writes; joins only; begins with a new world
- *	expect ...                          see scenario_expect.h
+ *	| word | meaning                                                   |
+ *	|------|-----------------------------------------------------------|
+ *	| P    | a pod, with the UID "uid-P"; =U is the pod with the UID U |
+ *	| P/C  | container C of the pod; "main" without /C                 |
+ *	| U    | a device ID: gpu0, gpu0::3, mig1.2, or any other text     |
+ *	| T    | a time: 10s, 5min, 300                                    |
+ *	| W    | checkpoint, list, nvml or report                          |
+ *	| K    | KEY or KEY=VALUE, see below                               |
+ *	| [x]  | may be left out                                           |
+ *	| x... | may be repeated                                           |
  *
- * Keys of a pod: name, uid, namespace, hash, owner, phase, deleting, rejected, container, kind (Init,
- * Sidecar), state (Waiting, Running, Terminated), unseen (it has no state), second, init, status and
- * status2 (the device IDs that its status names, of the container and of the second), cut, more,
- * nogpu, system, started (T after the List was read), hami, group, reservation, claim. Of a grant:
- * device, name, partition, part, admin, share. Of a tenant that is forged: by, confidence, uid, since.
+ * Devices:
+ *
+ *	| statement              | effect                                                  |
+ *	|------------------------|---------------------------------------------------------|
+ *	| gpu N                  | NVML lists device N, and nothing of it is offered       |
+ *	| gpu N exclusive        | it is offered whole                                     |
+ *	| gpu N shared N         | it is offered as that many replicas                     |
+ *	| gpu N mig N            | it is cut into that many MIG devices, which are offered |
+ *	| offer U..., offer none | offers further IDs; offers none any more                |
+ *	| offer resource NAME    | the resource that the IDs are offered as                |
+ *	| nvml hides, nvml shows | NVML lists no device; those of before                   |
+ *	| nvml uncut             | NVML lists the first device without its MIG devices     |
+ *	| nvml renumbers N       | the first device has this minor number                  |
+ *
+ * Pods, and who gives them devices:
+ *
+ *	| statement                | effect                                                    |
+ *	|--------------------------|-----------------------------------------------------------|
+ *	| pod P [K]...             | the API server has the pod; replaces the one of that UID  |
+ *	| run P on U[@R]... [K]... | it, and List and checkpoint name it (resource R)          |
+ *	| list P[/C] [U[@R]...]    | the kubelet's List names it by P's name                   |
+ *	| book P[/C] U[@R]...      | the kubelet's checkpoint names it by UID                  |
+ *	| list none, book none     | the List, the checkpoint is empty                         |
+ *	| over P                   | the pod is Succeeded                                      |
+ *	| delete P                 | gone from the API server                                  |
+ *	| end P                    | gone from the API server; its end is remembered           |
+ *	| told P T, told others T  | how long ago the API server told of its end; of others'   |
+ *	| elsewhere P              | the API server has that UID on another node               |
+ *	| grant P[/C] gpuN [K]...  | a ResourceClaim gives it the device                       |
+ *	| grant none               | no claim gives a device                                   |
+ *	| slice N [nameless]       | a ResourceSlice describes the device; a claim gives it to |
+ *	|       [named NAME]       | a consumer that is no pod; NAME is the driver's name      |
+ *	| process P gpuN           | a process of P on the device                              |
+ *	| process host gpuN        | a process of the host on the device                       |
+ *	| process none             | no process is on any device                               |
+ *
+ * What can be read, and what time passes:
+ *
+ *	| statement                | effect                                                    |
+ *	|--------------------------|-----------------------------------------------------------|
+ *	| lose W [TEXT], restore W | W cannot be read; can be read again                       |
+ *	| old W                    | W cannot be read: the report has what it said last        |
+ *	| report, heartbeat        | a report with new content arrives; one that says the same |
+ *	| listed T                 | the List was read again, T later than before              |
+ *	| restart                  | the controller starts anew                                |
+ *	| agentless                | no agent ever reported                                    |
+ *	| kubelet restarts [T]     | the kubelet started T before the List                     |
+ *	| kubelet settled          | it started long ago                                       |
+ *	| kubelet forgets          | it started with empty books                               |
+ *	| claims known             | claims are known                                          |
+ *	| claims unknown           | claims are not known                                      |
+ *	| claims denied            | claims are not known, because the API server denies them  |
+ *	| pods current             | the watch of pods is open                                 |
+ *	| pods stale, pods denied  | it has been away for long; the API server denies it       |
+ *	| node gone, node back     | the node goes from the API server; comes back             |
+ *	| node taken               | the device's object is gpu-b's                            |
+ *	| claimed T [T]            | another node reports gpu0: how long ago, for how long     |
+ *	| operator NAMESPACE       | there is a ClusterPolicy                                  |
+ *	| forge K...               | alters the first tenant published on gpu0                 |
+ *	| clock T, age T           | the wall clock is set by T; the report is T old           |
+ *	| wait T                   | joins, then time passes                                   |
+ *	| publish, join            | joins and writes; joins only                              |
+ *	| later                    | publish; wait 10s; heartbeat; publish                     |
+ *	| again                    | begins with a new world                                   |
+ *	| expect ...               | see scenario_expect.h                                     |
+ *
+ * Keys:
+ *
+ *	| of      | keys                                                                       |
+ *	|---------|----------------------------------------------------------------------------|
+ *	| a pod   | name, uid, namespace, hash, owner, phase, deleting, rejected, container,   |
+ *	|         | second, init, cut, more, nogpu, system, hami, group, reservation, claim    |
+ *	|         | kind (Init, Sidecar), state (Waiting, Running, Terminated)                 |
+ *	|         | unseen: it has no state                                                    |
+ *	|         | status, status2: device IDs in its status, of the container and the second |
+ *	|         | started: T after the List was read                                         |
+ *	| a grant | device, name, partition, part, admin, share                                |
+ *	| forge   | by, confidence, uid, since                                                 |
  *
  * Threads: a test's own.
  */

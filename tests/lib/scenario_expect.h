@@ -3,21 +3,26 @@
 
 /*
  * scenario_expect - what a scenario's "expect" compares. Before it, what has changed is published, and
- * a further join must then write nothing. Of gpu0, where no other device is named:
+ * a further join must then write nothing. It is about gpu0 unless [gpuN] names another device.
  *
- *	expect [gpuN] none                      no tenant
- *	expect [gpuN] P[/C] [WORD | KEY=VALUE]...   that tenant: a phase, a confidence, or
- *	      by slots resource partitions since placeholder workload pod system
- *	expect [gpuN] tenants P[/C]...          all tenants, by their keys
- *	expect [gpuN] TYPE STATUS REASON [MESSAGE]  a condition
- *	expect [gpuN] since TYPE MS             the condition's last transition, after the world began
- *	expect [gpuN] WHAT TEXT                 what is shown: see `shown` in scenario_show.c
- *	expect [gpuN] ids P[/C] WITNESS U...    which IDs a witness of a disagreement names
- *	expect writes N                         so many objects would be written; publishes nothing
- *	expect again T | never                  when time alone changes something
- *	expect WHAT TEXT                        what the result has: see `of_result` in scenario_expect.c
+ *	| expect ...                           | compares                                          |
+ *	|--------------------------------------|---------------------------------------------------|
+ *	| [gpuN] none                          | no tenant                                         |
+ *	| [gpuN] P[/C] [WORD]... [KEY=VALUE].. | that tenant: a phase, a confidence, or a KEY:     |
+ *	|                                      | by slots resource partitions since placeholder    |
+ *	|                                      | workload pod system                               |
+ *	| [gpuN] tenants P[/C]...              | all tenants, by their keys                        |
+ *	| [gpuN] TYPE STATUS REASON [MESSAGE]  | a condition                                       |
+ *	| [gpuN] since TYPE MS                 | its last transition, counted from the world's     |
+ *	|                                      | beginning                                         |
+ *	| [gpuN] WHAT TEXT                     | what is shown: see `shown` in scenario_show.c     |
+ *	| [gpuN] ids P[/C] WITNESS U...        | which IDs a witness of a disagreement names       |
+ *	| writes N                             | how many objects would be written; no publishing  |
+ *	| again T, again never                 | when time alone changes something                 |
+ *	| WHAT TEXT                            | what the result has: see `of_result` in           |
+ *	|                                      | scenario_expect.c                                 |
  *
- * In what is compared gpu0 stands for its UUID, and UIDs are without "uid-". What is empty is "none".
+ * In a compared text gpu0 stands for its UUID, UIDs have no "uid-", and an empty text is "none".
  *
  * Threads: a test's own.
  */

@@ -34,6 +34,7 @@ struct scenario_text {
 	char bytes[SCENARIO_TEXT];
 	size_t len;
 };
+/* Adds a formatted text at the end. */
 PRINTF_LIKE(2, 3) void scenario_text_add(struct scenario_text *text, const char *format, ...);
 /* UUIDs as gpu0, mig0.1, and UIDs without their "uid-". */
 void scenario_text_shorten(struct scenario_text *text);
@@ -46,6 +47,7 @@ void scenario_line_fail(const struct scenario_line *line, const char *format, ..
 
 /* The next word; without one the test ends. */
 struct view scenario_line_take(struct scenario_line *line);
+/* True while a word is left to take. */
 bool scenario_line_has_more(const struct scenario_line *line);
 /* Takes the next word if it is this one. */
 bool scenario_line_accept(struct scenario_line *line, const char *word);

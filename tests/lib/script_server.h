@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * script_server - a server on loopback or a unix socket that answers each request with the next
- * entry of a script, byte for byte, whatever was asked, but for those that have a route; on the loop
- * of the test.
+ * script_server - a server on loopback or a unix socket that answers from a script, on the loop of
+ * the test. A request with a route gets that route's answer. Each other request gets the next entry
+ * of the script, byte for byte, whatever was asked.
  *
  * Threads: the loop's.
  * Limits:  an answer must fit into a socket's buffer.

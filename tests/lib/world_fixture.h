@@ -20,6 +20,7 @@
 
 static struct build_world world;
 
+/* Makes the world; a cmocka setup function. */
 static inline int set_up(void **state)
 {
 	(void)state;
@@ -28,6 +29,7 @@ static inline int set_up(void **state)
 	return 0;
 }
 
+/* Frees the world; a cmocka teardown function. */
 static inline int tear_down(void **state)
 {
 	(void)state;

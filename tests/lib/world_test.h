@@ -24,6 +24,7 @@
 
 static struct build_world world;
 
+/* Makes the world; a cmocka setup function. */
 static inline int world_set_up(void **state)
 {
 	(void)state;
@@ -31,6 +32,7 @@ static inline int world_set_up(void **state)
 	return 0;
 }
 
+/* Frees the world; a cmocka teardown function. */
 static inline int world_tear_down(void **state)
 {
 	(void)state;

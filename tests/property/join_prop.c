@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random small worlds: pods that come, go, end and are followed by others of the same name; books
- * that lag behind, are short, dated or missing; statuses of pods, claims, annotations and processes
- * that say this or that, or contradict the books; devices that are whole, shared or cut, vanish and
- * come back; agents that are silent or never were. After each step the invariants of the join are
- * checked. Then a controller that starts
- * anew while two nodes may report the same device, in random order and at random times. The seed of
- * a failing world is printed; PROP_SEED in the environment runs that one alone.
+ * Random small worlds. After each step the invariants of the join are checked.
+ * - Pods come, go, end and are followed by others of the same name.
+ * - The kubelet's List and checkpoint lag behind, are short, dated or missing.
+ * - Statuses of pods, claims, annotations and processes say anything, and may contradict the
+ *   kubelet.
+ * - Devices are whole, shared or cut, vanish and come back.
+ * - Agents are silent or never were.
+ *
+ * Then a controller starts anew while two nodes may report the same device, in random order and at
+ * random times. The seed of a failing world is printed; PROP_SEED in the environment runs that one
+ * alone.
  */
 
 #include "lib/build_world.h"

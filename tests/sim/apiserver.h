@@ -36,9 +36,13 @@ enum apiserver_fault {
 	APISERVER_N_FAULTS,
 };
 
+/* Begins a history: no object is known, and no fault is set. */
 void apiserver_reset(void);
+/* Frees what it holds. */
 void apiserver_clear(void);
+/* The server has that fault up to then. */
 void apiserver_spoil(enum apiserver_fault fault, uint64_t until);
+/* True while it has that fault. */
 bool apiserver_is_spoilt(enum apiserver_fault fault);
 /* Refuses a request with a Status. */
 void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, const char *reason,

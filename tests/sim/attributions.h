@@ -14,7 +14,9 @@
 
 struct fetch;
 
+/* Begins a history: a write that is dropped before it takes effect is freed. */
 void attributions_reset(void);
+/* Frees all objects. */
 void attributions_clear(void);
 /* Appends the items of a list, as JSON. */
 void attributions_list(struct sbuf *message);

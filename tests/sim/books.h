@@ -5,9 +5,11 @@
  * books - the kubelet's device manager: what plugins offer, who was given what, the checkpoint on
  * disk, and what PodResources tells of both. Each node has its own.
  *
- * As the kubelet's: devices of pods that ended are freed at the next allocation or List and not
- * before; the checkpoint is written on an allocation and when a plugin's list changes, not when a
- * pod ends; a failed admission leaves what its first containers were given.
+ * It does as the kubelet does:
+ * - Devices of pods that ended are freed at the next allocation or List, not before.
+ * - The checkpoint is written on an allocation and when a plugin's list changes, not when a pod
+ *   ends.
+ * - A failed admission leaves what its first containers were given.
  *
  * Threads: the program's only one.
  */
@@ -17,7 +19,9 @@
 #include "base/sbuf.h"
 #include "sim/world.h"
 
+/* Begins with no plugin, allocation or checkpoint on any node. */
 void books_reset(void);
+/* Frees the books of all nodes. */
 void books_clear(void);
 /* The kubelet starts: what it remembers is what the checkpoint says, and no plugin is known. */
 void books_load(int node);

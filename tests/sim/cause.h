@@ -36,6 +36,7 @@ enum cause {
 	CAUSE_N,
 };
 
+/* Forgets all causes. */
 void cause_reset(void);
 /* node or gpu may be -1: all. until WORLD_NEVER: it has not ended; see cause_end(). */
 void cause_add(enum cause cause, int node, int gpu, uint64_t from, uint64_t until);

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * claims - dynamic resource allocation: a node's driver publishes its devices in ResourceSlices, the
- * scheduler allocates ResourceClaims from these and reserves them for pods, and when a pod is over
- * its reservation goes, and with the last one the allocation.
+ * claims - dynamic resource allocation. A node's driver publishes its devices in ResourceSlices.
+ * The scheduler allocates ResourceClaims from these and reserves them for pods. When a pod is over
+ * its reservation goes, and with the last reservation the allocation.
  *
- * A claim gives names of devices. What a name means is the driver's to say, and is settled when the
- * kubelet prepares the claim: so after a boot that renumbers devices it may be another device.
+ * A claim gives names of devices. The driver decides what a name means when the kubelet prepares
+ * the claim. So after a boot that renumbers devices a name may mean another device.
  *
  * Threads: the program's only one.
  */

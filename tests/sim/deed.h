@@ -31,6 +31,7 @@ void deed_excuse(enum cause cause, int node, int ms);
 /* Starts the node's agent, if it has one and power; a clockwork_fn. */
 void deed_start_agent(void *owner, uint64_t node);
 
+/* The actions of the table in sim/action.c, each with the arguments of its row. */
 void deed_add_node(const int *args);
 void deed_create_pod(const int *args);
 void deed_delete_pod(const int *args);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Begins with drivers that answer. */
 void driver_reset(void);
 /* The node's driver answers nothing up to then. */
 void driver_fail(int node, uint64_t until);

@@ -27,9 +27,11 @@ struct history {
 	struct action actions[HISTORY_MAX];
 };
 
+/* Makes the actions of that seed: the same ones each time. */
 void history_make(struct history *history, uint64_t seed);
 /* What it came to; rule ORACLE_NONE: all was well. */
 struct oracle_violation history_run(const struct history *history);
+/* Leaves out actions as long as the history still violates the rule. */
 void history_shrink(struct history *history, enum oracle_rule rule);
 /* For people, and for history_read(). */
 void history_describe(const struct history *history, FILE *file);

@@ -521,9 +521,9 @@ void kubelet_update_plugin(int node)
 /* Its own life */
 
 /*
- * It starts with the pods that its sources have, and takes away before it adds: whoever was deleted
- * while it was down is gone before the next of that name is admitted (podStorage.Merge() in
- * pkg/kubelet/config/config.go).
+ * It starts with the pods that its sources have, and takes away before it adds. So if a pod was
+ * deleted while it was down, that pod is gone before the next of its name is admitted
+ * (podStorage.Merge() in pkg/kubelet/config/config.go).
  */
 static void forget_deleted(int node)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * kubelet - one on each node: sees pods, admits them, runs their containers, ends them, tells the
- * API server of it; answers PodResources calls; and restarts, hangs and loses its state. The node's
- * device plugin is here as far as the kubelet knows it.
+ * kubelet - one on each node. It sees pods, admits them, runs their containers, ends them, and
+ * tells the API server. It answers PodResources calls. It restarts, hangs and loses its state. The
+ * node's device plugin is here as far as the kubelet knows it.
  *
  * Threads: the program's only one.
  */
@@ -14,10 +14,13 @@
 
 enum kubelet_file { KUBELET_FILE_THERE, KUBELET_FILE_ABSENT, KUBELET_FILE_UNREADABLE };
 
+/* Begins with no kubelet running. */
 void kubelet_reset(void);
+/* Frees what the kubelets hold. */
 void kubelet_clear(void);
 /* The node's kubelet starts, and soon after it knows its pods and the plugin. */
 void kubelet_start(int node, uint64_t sources_ms, uint64_t plugin_ms);
+/* The node's kubelet stops. Does nothing while it is down. */
 void kubelet_stop(int node);
 /* It is down for a while; is_wiped: and its checkpoint is gone then. */
 void kubelet_restart(int node, uint64_t down_ms, uint64_t sources_ms, bool is_wiped);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A pod keeps the marks of what happened to it, each with the modes by which it had devices then;
- * whenever a status lists it, its marks meet the witnesses listed. What has met is a bit for the
- * history, and one more in the counts when the history ends.
+ * A pod keeps the marks of what happened to it, each with the modes by which it had devices then.
+ * Whenever a status lists the pod, its marks meet the witnesses listed. What has met is a bit for
+ * the history, and one more in the counts when the history ends.
  */
 
 #include "sim/matrix.h"

@@ -3,20 +3,22 @@
 
 /*
  * matrix - counts which life cycles of pods have met which sharing modes and which witnesses, in
- * histories in which nothing was violated. It looks on only: it moves nothing, draws no number, and
- * without matrix_begin() does nothing.
+ * histories in which nothing was violated. It only observes: it changes nothing and draws no random
+ * number. Without matrix_begin() it does nothing.
  *
- * What is counted for a pod that holds a device, or held it until that moment:
+ * Counted for a pod that holds a device, or held it until that moment:
  *
- *	mode		by what it has the device, in truth (sim/world.h)
- *	witness		who was listed with it in the statuses that stood when it happened, and in
- *			those that were written later
- *	life cycle	what happened to it or around it; some of that is told here by whoever makes
- *			it happen (matrix_pod() and the like, before it does), the rest is seen in
- *			what is published
+ *	| what       | meaning                                                                    |
+ *	|------------|----------------------------------------------------------------------------|
+ *	| mode       | how the device is shared, in truth (sim/world.h)                           |
+ *	| witness    | those listed with the pod in the statuses that stood when it happened, and |
+ *	|            | in those that were written later                                           |
+ *	| life cycle | what happened to the pod or around it                                      |
  *
- * A pair of a life cycle and a mode counts only with a pod that was published, for only that was
- * judged; but for pods that were refused, which are to be published never.
+ * Whoever makes a life cycle happen says so before (matrix_pod() and the like). The others are seen
+ * in what is published. A pair of a life cycle and a mode counts only with a pod that was
+ * published, because only that was judged. Pods that were refused are the exception: they must
+ * never be published.
  *
  * Threads: the program's only one.
  */

@@ -2,9 +2,9 @@
 
 /*
  * The driver, the kubelet's books and the API server are read at different instants, and what one
- * of them said stays published while it is silent. So what is written is held against the past: a
- * user must have been on the device without a slot at some moment, a former tenant must have held
- * it, a witness must have been there. At rest it must be so now.
+ * of them said stays published while it is silent. So what is written is compared with the past. A
+ * user must have been on the device without a slot at some moment. A former tenant must have held
+ * it, and a witness must have been there. At rest it must be so now.
  */
 
 #include "sim/named.h"
@@ -200,8 +200,8 @@ static bool was_covered(const struct world_process *process, uint64_t from, uint
 }
 
 /*
- * Those of the container on what it holds of the device, at some moment between, that began before
- * the end and had not ended at the start; which may be the later of the two.
+ * The processes of the container on what it holds of the device, at some moment between. They began
+ * before the end and had not ended at the start; the start may be later than the end.
  */
 static int count_processes(const struct world_pod *pod, int container, int gpu, uint64_t from,
 			   uint64_t to)
@@ -334,7 +334,7 @@ static bool is_unresolved(const struct world_process *process, uint64_t sent_at)
 }
 
 /*
- * It was on the device at a moment at which it had no slot of it, by its kubelet, or by the API
+ * It was on the device at a moment at which it had no slot of it. Its kubelet says so, or the API
  * server, which may know sooner that the pod is gone.
  */
 static bool was_without_slot(const struct world_process *process, uint64_t sent_at)

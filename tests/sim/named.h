@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * named - who is named in a status beside who holds slots: users without a slot, those whose
- * processes bear a tenant out, former tenants, and the pods of error events. See FALSE_TENANT,
- * FALSE_USER, FALSE_EVENT and AT_REST in sim/oracle.h.
+ * named - judges who is named in a status beside the tenants: users without a slot, tenants that
+ * have processes, former tenants, and the pods of error events. See FALSE_TENANT, FALSE_USER,
+ * FALSE_EVENT and AT_REST in sim/oracle.h.
  *
  * Threads: any.
  */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * net - io/fetch.h without a network: a request reaches whoever its address names, a moment later,
- * and what that one answers comes back when and as far as it says.
+ * net - io/fetch.h without a network. A request reaches the part that its address names, a moment
+ * later. The answer comes back when, and as far as, that part says.
  *
  * Threads: the program's only one.
  */
@@ -32,6 +32,7 @@ struct fetch {
 	void *peer;                          /* the answerer's own */
 };
 
+/* Begins a history: an answer that is dropped before its time is freed. */
 void net_reset(void);
 /* Forgets all requests. */
 void net_clear(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Field numbers: generated.proto of k8s.io/api/join/v1 and resource/v1, and of meta/v1. */
+/* Field numbers: generated.proto of k8s.io/api/core/v1 and resource/v1, and of meta/v1. */
 
 #include "sim/objects.h"
 

@@ -13,6 +13,7 @@
 
 #define OBJECTS_NAME 48u
 
+/* Appends the object's message, with that resource version. */
 void objects_pod(const struct world_pod *pod, uint64_t version, struct sbuf *out);
 void objects_claim(const struct world_claim *claim, uint64_t version, struct sbuf *out);
 void objects_slice(int node, int slice, uint64_t version, struct sbuf *out);

@@ -244,9 +244,9 @@ static const char *find_fault_of_slots(const struct world_container *container,
 }
 
 /*
- * A slice does not say which boot it is of, and that the devices have other numbers than NVML told
- * is known when NVML tells them in this boot, when what it told in the one before is old, or when
- * the Node names this boot.
+ * A slice does not say which boot it is of. The controller knows that the devices were renumbered
+ * in one of three ways. NVML has listed them in this boot, NVML's list of the former boot is old,
+ * or the Node names this boot.
  */
 static bool is_by_former_boot(const struct attribution_status *status, int node, uint64_t sent_at)
 {
@@ -279,8 +279,9 @@ static bool has_left_its_name(const struct world_pod *pod, const struct world_co
 }
 
 /*
- * What it held before the devices were renumbered, as long as that cannot be known; nor is it ever
- * told of a card that has left the node, unless another one has its name.
+ * What it held before the devices were renumbered counts, as long as the renumbering cannot be
+ * known. A card that has left the node is never known to have left, unless another one has its
+ * name.
  */
 static bool was_so(const struct world_pod *pod, const struct world_container *container,
 		   const struct attribution_tenant *tenant,
@@ -418,8 +419,8 @@ static void judge_age(const struct attribution_status *status, int gpu, uint64_t
 }
 
 /*
- * A node can take a card by claiming it only while the one that has it is silent; the controller
- * gives a node that it has not heard of since its start the benefit of the doubt.
+ * A node can take a card by claiming it only while the node that has it is silent. If the
+ * controller has not heard of that node since its start, it does not count it as silent.
  */
 static void judge_place(const struct attribution_status *status, int gpu)
 {

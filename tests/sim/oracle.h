@@ -5,78 +5,96 @@
  * oracle - judges every status that takes effect at the API server against the truth (sim/world.h),
  * and the whole once more when everything is at rest.
  *
- * The rules; "told" means that the last byte of the event or list that says it was given to the
- * present controller before the write was sent:
+ * "Told" means: the controller that runs now had been given the last byte of the event or list that
+ * says so, before it sent the write. A violation names its rule:
  *
- * FALSE_TENANT	A tenant that is not Unconfirmed is a pod of the world under its own UID and
- *		name, on the node of the status, and that container had been given slots of that
- *		very device, as many and of those partitions, before the write was sent; and the
- *		controller had not been told that the pod is over. So a tenant whose end it cannot
- *		have heard of may stay: the evidence it rests on was true when it was made. No
- *		other excuse: not a lost watch, not a clock, not a short List, not a replayed or
- *		forged report. But for this: an annotation of HAMi's that somebody spoilt, and
- *		that names a device which came to the pod's node later, makes it Annotated there.
- *		And for claims: a node whose devices were numbered anew, until the controller was
- *		told of all its slices; and a card that left the node, while nothing there has the
- *		name by which the claim gave it.
- *		One that is Confirmed lists a witness that names its UID, or HAMi or KAI and
- *		Processes.
- *		A tenant that is borne out by Processes had one, that container on that device;
- *		who is remembered as a tenant was one.
- * FALSE_USER	An unallocated user is a process that was on the device, and at some moment while
- *		it was its pod had no slot of it, or the controller had waited the stated time to
- *		be told of the pod. It was there as long as the node says so under its own token,
- *		which a forged report does of a process that has ended.
- * FALSE_EVENT	An error event was raised by the device, and each pod that it names held the device
- *		then, or 2 s earlier or later, since it is told by another clock than tenancy;
- *		or it had held the device and the present controller was not told before the
- *		event that it is over; or the controller's clock and the node's differ, so that
- *		nobody can tell what was first. And each pod is named that was published with the
- *		device before the event, and held it then, if the agent was told of the event soon.
- * AT_REST	SIM_BOUND_MS after all faults have ended, each device in a node has an object that
- *		says exactly what is so: node, mode, tenants (who, container, slots, partitions,
- *		phase, confidence, witnesses), slots, conditions True. Nothing is missing, nothing
- *		is there that is not so. Excused, for there is no evidence left: what a pod holds
- *		whose entry was wiped from the kubelet's books, or that is of a MIG device which
- *		is gone, or by a claim that was removed by force, or by an annotation of HAMi's
- *		that somebody spoilt. Whose claim gives a device that has gone to another node
- *		is an unplaced tenant. Of a node without an agent nothing is known but which app
- *		containers the status of pods says to have which whole devices, and what claims
- *		and slices say: those must be there in every detail, unless an agent elsewhere has
- *		claimed the device, which such a node cannot contest. Of HAMi's pods there only
- *		the node is known.
- * NO_CAUSE	Each doubtful word (mode Unknown; a tenant Pending, Unresolved, NameOnly or
- *		Disputed; a count that is not known; Ready, Attributed or ReportFresh not True)
- *		has a cause in the history (sim/cause.h) that was there within the time that such
- *		a cause may take to wear off; the table in sim/doubt.c says which excuses which, and for how long.
- * NEEDLESS	No write repeats the status that is there, in text or (unless the controller's
- *		clock was set lately) in everything but times and the report that it was made
- *		from; at rest nothing is written at all,
- *		nor after a restart of the controller.
- * LOST		A tenant that was listed does not vanish while it holds the device, its pod lives
- *		and a book of the kubelet's has it: not by a short List, a source that failed, an
- *		older report, a restart of anything; nor while it has it by a claim: not by slices
- *		that go, are not whole or are numbered anew, nor by an API that is denied; but a
- *		claim that cannot be read while they are numbered anew may leave it unplaced.
- * LATE		While nothing has been wrong for a while, a pod's new phase or its end shows
- *		within 3 s of the moment when the controller was told, a new tenant within 6 s of
- *		its allocation, and that a node is silent 3 s after it has been so for the stated
- *		time. No watch is away for longer than a few seconds while the API server
- *		answers.
- * STALE	No status says Ready unless the controller watches pods when it is sent: what it
- *		knows of them is no older than a second.
- * FORGED	A report with a token that is not the reporting node's, or that is none, is refused;
- *		so is one that is older than what the controller found published when it started;
- *		and no node takes over a card that another one has and tells of.
- * DELETED	An object is deleted only when the controller was told, the stated time ago, that
- *		its node is gone, and nothing else since; and never while the API server has the
- *		node, whatever the watch has told of that.
- * STUCK	Nothing spins at one moment of virtual time.
+ * FALSE_TENANT. Judges each tenant that is not Unconfirmed.
+ * - It is a pod of the world under its own UID and name, on the node of the status.
+ * - Before the write was sent, its container was given slots of that very device, as many and of
+ *   those partitions.
+ * - The controller was not told that the pod is over. If it cannot know of the end, the tenant may
+ *   stay: the evidence was true when it was made.
+ * - A Confirmed tenant lists a witness that names its UID, or HAMi or KAI together with Processes.
+ * - A tenant with the witness Processes had a process of that container on that device.
+ * - A recent tenant was a tenant.
+ * There is no excuse by a lost watch, a clock, a short List, or a replayed or forged report. These
+ * are the only exceptions:
+ * - Somebody spoilt an annotation of HAMi's. If it names a device that came to the pod's node
+ *   later, the pod may be Annotated there.
+ * - A node's devices were renumbered. Claims count by the old numbers until the controller was told
+ *   of all its slices.
+ * - A card left the node. Claims count until something there has the name by which the claim gave
+ *   it.
  *
- * That entries forged under the node's own token are never visible follows from FALSE_TENANT: what
- * is forged is not so, neither a report's nor what a pod says of itself in HAMi's or KAI's name.
- * Pods that the controller has not been told of may be shown as Pending and Unresolved; those that
- * it knows to be of other nodes may not.
+ * FALSE_USER. Judges each unallocated user. Its process was on the device. At some moment while it
+ * was, its pod had no slot of the device, or the controller had waited the stated time to be told
+ * of the pod. A process counts as there as long as the node's reports say so under its own token,
+ * even if a forged one repeats a process that has ended.
+ *
+ * FALSE_EVENT. The device raised the error event. Each pod that the event names meets one of these:
+ * - It held the device then, or 2 s earlier or later, since events and tenancy have different
+ *   clocks.
+ * - It had held the device, and the controller was not told before the event that it is over.
+ * - The clocks of controller and node differ, so the order cannot be known.
+ * A pod that was published with the device before the event, and held it then, is named if the
+ * agent was told of the event soon.
+ *
+ * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
+ * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
+ * who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
+ * nothing untrue is there. A tenant may be missing if no evidence of it is left:
+ * - its entry was wiped from the kubelet's books;
+ * - it holds a MIG device that is gone;
+ * - its claim was removed by force;
+ * - somebody spoilt its annotation of HAMi's.
+ * If a claim gives a device that has gone to another node, its pod is an unplaced tenant. Of a node
+ * without an agent these are known, and must be there in every detail:
+ * - the whole devices of app containers, by the status of their pods;
+ * - what claims and slices say.
+ * An agent elsewhere may have claimed such a device, which a node without an agent cannot contest.
+ * Of HAMi's pods on such a node only the node is known.
+ *
+ * NO_CAUSE. Each doubtful word has a cause in the history (sim/cause.h), within the time that such
+ * a cause may take to wear off. The table in sim/doubt.c says which cause excuses which word, and
+ * for how long. Doubtful are
+ * - the mode Unknown, and a count that is not known;
+ * - a tenant that is Pending, Unresolved, NameOnly or Disputed;
+ * - Ready, Attributed or ReportFresh that is not True.
+ *
+ * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
+ * and the report that the status was made from, unless the controller's clock was set lately. At
+ * rest nothing is written at all, nor after a restart of the controller.
+ *
+ * LOST. A listed tenant does not vanish while it holds the device and its pod lives.
+ * - If a book of the kubelet's has it, it stays despite a short List, a source that failed, an
+ *   older report, or a restart of anything.
+ * - If it has the device by a claim, it also stays despite slices that go, are incomplete or are
+ *   renumbered, and despite an API that is denied. But if the claim cannot be read while devices
+ *   are renumbered, it may become unplaced.
+ *
+ * LATE. This holds while nothing has been wrong for a while:
+ * - A pod's new phase or its end shows within 3 s of the moment when the controller was told.
+ * - A new tenant shows within 6 s of its allocation.
+ * - A silent node shows 3 s after it has been silent for the stated time.
+ * - No watch is away for longer than a few seconds while the API server answers.
+ *
+ * STALE. A status that says Ready is sent only while the controller watches pods: what it knows of
+ * them is no older than a second.
+ *
+ * FORGED. A report is refused if its token is not the reporting node's, or not valid. It is refused
+ * if it is older than what the controller found published when it started. No node takes over a
+ * card that another node has and reports.
+ *
+ * DELETED. The controller deletes an object only if it was told, the stated time ago, that the node
+ * is gone, and was told nothing else of it since. It never does so while the API server has the
+ * node, whatever the watch has told of that.
+ *
+ * STUCK. Nothing spins at one moment of virtual time.
+ *
+ * By FALSE_TENANT, entries that are forged under the node's own token are never visible: they are
+ * not true. The same holds for what a pod says of itself in HAMi's or KAI's name. Pods that the
+ * controller has not been told of may be Pending and Unresolved. Pods that it knows to be of other
+ * nodes may not.
  *
  * Threads: the program's only one.
  */
@@ -91,8 +109,8 @@ struct attribution_status;
 struct report;
 
 /*
- * Longest way from a fault to the truth: the back-off of a watch or of a node (30 s), the settling
- * time (60 s), a heartbeat (20 s), the node's grace (120 s), and their sum's slack.
+ * Longest way from a fault to the truth. Its parts are a back-off of a watch or node (30 s),
+ * settling (60 s), a heartbeat (20 s), the node's grace (120 s) and slack.
  */
 #define SIM_BOUND_MS 240000u
 #define SIM_QUIET_MS 150000u
@@ -120,11 +138,15 @@ struct oracle_violation {
 	char text[512];
 };
 
+/* Begins a history: nothing was written, and no rule violated. */
 void oracle_reset(void);
+/* Frees what the oracle remembers. */
 void oracle_clear(void);
 /* The first violation, or rule ORACLE_NONE. */
 const struct oracle_violation *oracle_found(void);
+/* The rule was violated now, as the text says. The first violation counts. */
 PRINTF_LIKE(2, 3) void oracle_accuse(enum oracle_rule rule, const char *format, ...);
+/* Static text. */
 const char *oracle_rule_name(enum oracle_rule rule);
 
 /* From the API server: what took effect, and that a request to write was sent. */

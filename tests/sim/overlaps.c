@@ -98,8 +98,8 @@ static bool is_unit(const char *id, int gpu)
 }
 
 /*
- * Only what is seen now is said. Of a tenant that no book has, whom it was given to since is not: it
- * is Unconfirmed, and where all is said to be well the unit must have no other holder.
+ * Only what is seen now is said. If no book has a tenant, it is Unconfirmed, and nothing is said of
+ * a later holder of its unit. If all is said to be well, the unit must have no other holder.
  */
 static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other, int gpu,
 			  const char *id, const struct attribution_status *status)

@@ -21,7 +21,9 @@
 /* Whether they may write to the log. */
 extern bool programs_log;
 
+/* Parses the settings of all programs, in the first call only. Starts none. */
 void programs_reset(void);
+/* Starts the controller. Does nothing while it runs. */
 void programs_start_controller(void);
 /* What it has sent is carried out all the same. */
 void programs_stop_controller(void);

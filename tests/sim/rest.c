@@ -99,8 +99,8 @@ static bool is_sharer(const struct world_pod *pod)
 }
 
 /*
- * Nothing is left that says so: the entry was wiped from the books, or the MIG device that the
- * entry names is gone and with it who its parent was, unless that was published before.
+ * No evidence is left in two cases: the entry was wiped from the books, or the entry's MIG device
+ * is gone. With the MIG device its parent is unknown, unless that was published before.
  */
 static bool is_beyond_proof(const struct world_pod *pod, int container, int gpu)
 {

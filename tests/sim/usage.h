@@ -34,8 +34,8 @@ void usage_power_on(int node);
 /* Nothing can be on the device any more. */
 void usage_clear_gpu(int gpu);
 
-/* Somebody uses the device without a slot of it; see the action "stray". */
 enum usage_stray { USAGE_OF_HOST, USAGE_OF_LIAR, USAGE_OF_POD, USAGE_N_STRAYS };
+/* Somebody uses the device without a slot of it; see the action "stray". */
 void usage_stray(enum usage_stray stray, int gpu, struct world_pod *pod, uint64_t until);
 
 /* The pod of the MPS daemon, of which nothing else is told. */
@@ -43,8 +43,8 @@ void usage_stray(enum usage_stray stray, int gpu, struct world_pod *pod, uint64_
 
 /* What the driver says of the device (partition -1) or MIG device: clients of MPS, or others. */
 unsigned usage_list(int gpu, int partition, bool clients, unsigned n, struct nvml_abi_process *ret);
-/* The ID of the container's n-th run, as the runtime calls it. */
 #define USAGE_ID_SIZE 65
+/* The ID of the container's n-th run, as the runtime calls it. */
 void usage_container_id(const struct world_pod *pod, int container, unsigned start,
 			char ret[static USAGE_ID_SIZE]);
 

@@ -31,7 +31,9 @@ enum wire_forgery {
 	WIRE_N_FORGERIES,
 };
 
+/* Begins without faults. */
 void wire_reset(void);
+/* Frees the reports that are kept for a replay. Those under way do not arrive. */
 void wire_clear(void);
 /* The node's reports suffer that up to then. */
 void wire_spoil(int node, enum wire_fault fault, uint64_t until);

@@ -282,6 +282,7 @@ struct world {
 
 extern struct world world;
 
+/* An empty world; the seed decides all that is drawn in it. */
 void world_reset(uint64_t seed);
 /* Evenly from [low, high]. */
 uint64_t world_between(uint64_t low, uint64_t high);
@@ -292,6 +293,7 @@ void world_new_uuid(char ret[static WORLD_UID_SIZE]);
 
 /* The node is booted: it has another boot ID. */
 void world_boot(struct world_node *node);
+/* Adds a node with its devices and returns its number; -1: too many. */
 int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_gpus, bool renamed);
 /* Puts the device under MIG, or not, with all partitions new. */
 void world_divide(struct world_gpu *gpu, bool mig, int n_partitions);

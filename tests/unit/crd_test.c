@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Holds crds/gpuattributions.yaml and the rows of schema/attribution_doc.c together: each row is a
- * property of the schema and each property a row, with the same type, bounds and words. That the
- * comparison sees what it should is tested with differences planted into the YAML.
+ * Holds crds/gpuattributions.yaml and the rows of schema/attribution_doc.c together. Each row is a
+ * property of the schema and each property a row, with the same type, bounds and words. Differences
+ * planted into the YAML show that the comparison sees what it should.
  */
 
 #include "lib/test_main.h"

@@ -402,7 +402,7 @@ static void silence_ends_a_request(void **state)
 	run(&client);
 	expect_journal(&client, "head 200  retry 0;body hel;done 200 failed;");
 	assert_int_equal(client.result.error.kind, ERROR_RETRY);
-	assert_non_null(strstr(client.result.error.text, "no byte"));
+	assert_non_null(strstr(client.result.error.text, "no data"));
 	start(&client, &(struct fetch_request){.method = "GET",
 					       .total_timeout_ms = 20,
 					       .url = script_server_url(client.server)});
@@ -471,8 +471,8 @@ static void unusable_requests_are_refused_at_once(void **state)
 }
 
 /*
- * The name server of these tests is silent: a lookup ends when the test lets it, or fails after a
- * time that is long for a test and short for who waits for it. libcurl calls this one, from threads.
+ * The name server of these tests is silent. A lookup ends when the test lets it, or fails after a
+ * time that is long for a test and short for a person. libcurl calls this one, from threads.
  */
 static sem_t lookups_begun, lookups_ended, lookups_may_end;
 

@@ -549,8 +549,9 @@ static void of_a_pod_without_gpu_no_ephemeral_container_is_kept_or_counted(void 
 }
 
 /*
- * A pod whose container c has a limit of a resource, of which an amount is given unless it is NULL;
- * of a container "mapped", unless that is NULL, a claim "o" of the scheduler's serves "served".
+ * A pod whose container c has a limit of a resource. An amount of the resource is given unless it
+ * is NULL. If "mapped" is not NULL, a claim "o" of the scheduler's serves "served" to the container
+ * "mapped".
  */
 static struct view pod_of_limit(const char *resource, const char *amount, const char *mapped,
 				const char *served)
@@ -655,8 +656,8 @@ static void a_container_wants_of_the_kubelet_what_no_claim_serves(void **state)
 }
 
 /*
- * A pod whose container c uses the claim "x" of object "o" n_claims times, and was given so many
- * devices of a resource, the first with the ID "first", the others with another or (empty) none.
+ * A pod whose container c uses the claim "x" of object "o" n_claims times. It was given so many
+ * devices of a resource: the first has the ID "first", the others another ID or (empty) none.
  */
 static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *resource,
 			    const char *id)

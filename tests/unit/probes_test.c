@@ -145,7 +145,7 @@ static void a_loop_that_shows_no_sign_of_life_is_not_alive(void **state)
 	assert_answer("/livez", "verbose", 200, "[+]front ok\n[+]loop ok\nlivez check passed\n");
 	silent = 1001;
 	assert_answer("/livez", "", 500,
-		      "[+]front ok\n[-]loop: no sign of life\nlivez check failed\n");
+		      "[+]front ok\n[-]loop: the main thread does not respond\nlivez check failed\n");
 }
 
 static void metrics_are_collected_and_rendered(void **state)

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The reflector against scripted answers in virtual time. The journal holds what it asked for and
- * what it told its sink, one letter each: [ begin and ] end of a complete state, L listed, U
- * upsert, D delete, A absent, - denied, + denied no more; and where a test asks for it, F followed,
- * f followed no more.
+ * The reflector against scripted answers in virtual time. The journal holds what it asked for, and
+ * one letter for each thing that it told its sink:
+ *
+ *	| letter | meaning                           | letter | meaning        |
+ *	|--------|-----------------------------------|--------|----------------|
+ *	| [ ]    | begin and end of a complete state | A      | absent         |
+ *	| L      | listed                            | -      | denied         |
+ *	| U      | upsert                            | +      | denied no more |
+ *	| D      | delete                            |        |                |
+ *
+ * If a test asks for it, there is also F for followed, and f for followed no more.
  */
 
 #include "lib/test_main.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The server runs in a thread of its own, the clients are blocking calls of the test. Where a test
- * is about a deadline that one is short and all others are longer than the test may take, so that a
- * slow machine makes it slower, not wrong.
+ * The server runs in a thread of its own, the clients are blocking calls of the test. If a test is
+ * about a deadline, that one is short and all others are longer than the test may take. So a slow
+ * machine makes the test slower, not wrong.
  */
 
 #include "lib/test_main.h"

@@ -228,7 +228,7 @@ static void a_missing_socket_fails_at_once(void **state)
 	call(&caller, 5000);
 	assert_true(caller.failed);
 	assert_int_equal(caller.error.kind, ERROR_RETRY);
-	assert_string_equal(caller.error.text, "nobody listens on the socket");
+	assert_string_equal(caller.error.text, "no process listens on the socket");
 	teardown(&caller);
 }
 
