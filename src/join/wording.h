@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * wording - the reasons, messages and other texts that a status is published with, as enumerations.
- * Everything else in the join decides by these enumerations: rewording a text changes no decision.
+ * wording - the reasons, messages and other texts that a status is published with, as enumerations
+ * (join/wording.def). Everything else in the join decides by these enumerations: rewording a text changes no decision.
  *
  * Threads: any; pure.
  */
@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/view.h"
+#include "join/wording.def"
 
 /* The sources that say who holds what, as bits; in the order in which a tenant lists them. */
 enum witness {
@@ -32,120 +33,16 @@ enum placeholder {
 	PLACEHOLDER_KAI,
 };
 
-/* The types of conditions, in the order in which they are published. */
-enum condition_type {
-	CONDITION_ATTRIBUTED,
-	CONDITION_DRIFTED,
-	CONDITION_HEALTHY,
-	CONDITION_READY,
-	CONDITION_REPORT_FRESH,
-	N_CONDITION_TYPES,
-};
-
-/* Reasons of conditions and of health. XID errors have reasons of their own: wording_xid(). */
-enum reason {
-	REASON_NONE, /* no condition, or a reason that this version does not know */
-	REASON_ALL_RESOLVED,
-	REASON_PENDING,
-	REASON_UNRESOLVED,
-	REASON_POD_UNKNOWN,
-	REASON_STAND_IN,
-	REASON_SLOT_HELD_TWICE,
-	REASON_SOURCE_DISAGREEMENT,
-	REASON_UNKNOWN_DEVICE_ID,
-	REASON_RESERVED_OTHERWISE,
-	REASON_CLAIMS_UNKNOWN,
-	REASON_PODS_STALE,
-	REASON_PODS_UNKNOWN,
-	REASON_NO_AGENT,
-	REASON_SETTLING,
-	REASON_SOURCES_FAILED,
-	REASON_UNCONFIRMED,
-	REASON_AWAITING_REPORT,
-	REASON_CURRENT,
-	REASON_DUPLICATE_UUID,
-	REASON_REPORT_STALE,
-	REASON_REPORT_RECEIVED,
-	REASON_AGENT_SILENT,
-	REASON_UNMANAGED,
-	REASON_NOT_ASSESSED,
-	REASON_NOTHING_FOUND,
-	REASON_DEVICE_MISSING,
-	REASON_NOT_ADVERTISED,
-	REASON_NVML_UNAVAILABLE,
-	N_REASONS,
-};
-
-/*
- * Messages, of which some reasons have several. MESSAGE_PENDING to MESSAGE_UNRESOLVED_AND_UNKNOWN
- * are completed by wording_slots().
- */
-enum message {
-	MESSAGE_ALL_RESOLVED,
-	MESSAGE_RESOLVED_WITHOUT_CHECKPOINT,
-	MESSAGE_RESOLVED_WITHOUT_POD_RESOURCES,
-	MESSAGE_PENDING,
-	MESSAGE_UNRESOLVED,
-	MESSAGE_POD_UNKNOWN,
-	MESSAGE_STAND_IN,
-	MESSAGE_UNRESOLVED_AND_UNKNOWN,
-	MESSAGE_SOURCE_DISAGREEMENT,
-	MESSAGE_UNPLACED,
-	MESSAGE_RESERVED_OTHERWISE,
-	MESSAGE_CLAIMS_DENIED,
-	MESSAGE_CLAIMS_INCOMPLETE,
-	MESSAGE_PODS_STALE,
-	MESSAGE_PODS_UNKNOWN,
-	MESSAGE_API_ONLY,
-	MESSAGE_SETTLING,
-	MESSAGE_SOURCES_FAILED,
-	MESSAGE_UNCONFIRMED,
-	MESSAGE_AWAITING_REPORT,
-	MESSAGE_CURRENT,
-	MESSAGE_DUPLICATE_UUID,
-	MESSAGE_REPORT_STALE,
-	MESSAGE_NO_AGENT,
-	MESSAGE_REPORT_RECEIVED,
-	MESSAGE_AGENT_SILENT,
-	MESSAGE_NEVER_REPORTED,
-	MESSAGE_UNMANAGED,
-	MESSAGE_NOT_ASSESSED,
-	MESSAGE_NOTHING_FOUND,
-	MESSAGE_DEVICE_MISSING,
-	MESSAGE_NOT_ADVERTISED,
-	MESSAGE_NVML_UNAVAILABLE,
-	MESSAGE_NO_AGENT_FOR_HEALTH,
-	MESSAGE_NO_REASON_GIVEN,
-	N_MESSAGES,
-};
-
-/* Lines of status.sharing.evidence, as bits. */
-enum evidence {
-	EVIDENCE_MIG_IDS = 1u << 0,
-	EVIDENCE_GPU_IDS = 1u << 1,
-	EVIDENCE_REPLICA_IDS = 1u << 2,
-	EVIDENCE_SHARED_ID = 1u << 3,
-	EVIDENCE_SHARE_BY_CLAIM = 1u << 4,
-	EVIDENCE_LEFT_OVER_ID = 1u << 5,
-	EVIDENCE_NO_IDS = 1u << 6,
-	EVIDENCE_MIG_IS_ON = 1u << 7,
-	EVIDENCE_HAMI_IDS = 1u << 8,
-	EVIDENCE_ODD_ID = 1u << 9,
-	EVIDENCE_WITH_PIPE = 1u << 10,
-	EVIDENCE_WITHOUT_PIPE = 1u << 11,
-	EVIDENCE_EXCLUSIVE_PROCESS = 1u << 12,
-	EVIDENCE_MPS_PROCESS = 1u << 13,
-	EVIDENCE_DEFAULT_MODE = 1u << 14,
-	EVIDENCE_DEFAULT_MODE_CONTRADICTS = 1u << 15,
-	EVIDENCE_MIG_CONTRADICTS = 1u << 16,
-	EVIDENCE_PIPE_CONTRADICTS = 1u << 17,
-	EVIDENCE_LABEL_MPS = 1u << 18,
-	EVIDENCE_LABEL_MPS_CONTRADICTS = 1u << 19,
-	EVIDENCE_LABEL_TIME_SLICING = 1u << 20,
-	EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS = 1u << 21,
-	EVIDENCE_LABEL_NONE_CONTRADICTS = 1u << 22,
-};
-#define N_EVIDENCE 23u
+#define WORDING_NAME(name, text) name,
+#define WORDING_INDEX(name, text) name##_INDEX,
+#define WORDING_BIT(name, text) name = 1u << name##_INDEX,
+enum condition_type { WORDING_CONDITIONS(WORDING_NAME) N_CONDITION_TYPES };
+/* REASON_NONE: no condition, or a reason that this version does not know. */
+enum reason { REASON_NONE, WORDING_REASONS(WORDING_NAME) N_REASONS };
+enum message { WORDING_MESSAGES(WORDING_NAME) N_MESSAGES };
+/* As bits. */
+enum evidence_index { WORDING_EVIDENCE(WORDING_INDEX) N_EVIDENCE };
+enum evidence { WORDING_EVIDENCE(WORDING_BIT) };
 
 /* The text of each; static. The index of a witness is that of its bit. */
 struct view wording_witness(unsigned index);

@@ -1,10 +1,13 @@
-# Other texts for all that src/join/wording.c publishes: each is made of capitals (or, if it was, not), and
-# so as long as it was. What stands before the reasons are identifiers (witnesses, placeholders, types of
-# conditions), which keep theirs. Formats keep their conversions.
-/^static const struct view reasons/,$ {
-	/^#include/! s/"[^"]*"/\U&/g
-	s/%ZU/%zu/g
-	s/%\.\*S/%.*s/g
-	s/%S/%s/g
-	s/"XID%"/"xid%"/
-}
+# SPDX-License-Identifier: Apache-2.0
+# Other texts for all that src/join/wording.def and wording.c publish: each is made of capitals (or, if it
+# was, not), and so as long as it was. Identifiers keep theirs: witnesses, placeholders, types of
+# conditions. Formats keep their conversions.
+/^#include/b
+/^static const struct view witnesses/,/^};/b
+/^static const struct view placeholders/,/^};/b
+/^\tX(CONDITION_/b
+s/"[^"]*"/\U&/g
+s/%ZU/%zu/g
+s/%\.\*S/%.*s/g
+s/%S/%s/g
+s/"XID%"/"xid%"/
