@@ -19,6 +19,7 @@ struct conditions_facts {
 	int64_t generation;              /* of the object */
 	int64_t now_wall_ms;
 	enum join_pods pods_age;
+	bool is_awaited;     /* an agent has spoken of the device, and not since the start */
 	bool is_fresh;       /* the node's last report is recent */
 	bool is_settling;    /* the kubelet's List may be short */
 	bool is_duplicate;   /* another node reports the same device */
@@ -32,25 +33,18 @@ struct conditions_facts {
 	const struct disagreements *disagreements;
 	const struct unplaced *unplaced;
 	const struct users *users;
-	const struct health *health; /* for conditions_make() */
+	const struct health *health;
 	bool may_be_held_twice;      /* by what is known, not by facts seen now */
 	struct view held_twice;      /* the message of join/overlap.h, or empty */
 };
 
 /*
  * Makes the conditions, in the order of their types. The time of the last transition is the
- * published one where the status is the same. The result lies in arena or is borrowed from facts.
- * Fails with ERROR_NO_MEMORY.
+ * published one where the status is the same. While the first report is awaited there must be a
+ * published status, and the conditions are as published, but
+ * - Ready and ReportFresh, when no report has come for long (is_fresh is false);
+ * - Attributed, and Ready with it, when what the API server says changes what was said.
+ * The result lies in arena or is borrowed from facts. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int conditions_make(const struct conditions_facts *facts, struct arena *arena,
-			     struct array *ret_conditions, struct error *err);
-/*
- * The conditions while the node's first report since the start is awaited: as published, but
- * - Ready and ReportFresh, when no report has come for long (is_fresh is false);
- * - Attributed, and Ready with it, while what is known of pods is old; while what is known of claims
- *   is old, where it was True; when what is known of pods or claims is old no more; and when it was
- *   not True, and the holders are no longer those that are published.
- * As conditions_make() otherwise. There must be a published status.
- */
-MUST_USE int conditions_keep(const struct conditions_facts *facts, struct arena *arena,
 			     struct array *ret_conditions, struct error *err);

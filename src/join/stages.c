@@ -158,6 +158,7 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 		.generation = status->observed_generation,
 		.now_wall_ms = input->now_wall_ms,
 		.pods_age = input->pods_age,
+		.is_awaited = findings->stage.is_awaited,
 		.is_fresh = node->is_fresh,
 		.is_settling = facts->source.is_settling,
 		.is_duplicate = is_duplicate,
@@ -235,8 +236,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 		return -1;
 	set_holders(&findings, &status);
 	known = conditions_facts(node, &findings, &status, is_duplicate);
-	if ((is_awaited ? conditions_keep(&known, node->arena, &status.conditions, err)
-			: conditions_make(&known, node->arena, &status.conditions, err)) < 0)
+	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
 		return -1;
 	*ret = (struct stages_result){
 		.status = status,
