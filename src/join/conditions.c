@@ -8,6 +8,8 @@
 #include "join/conditions.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/sbuf.h"
@@ -60,31 +62,35 @@ static bool is_well(const struct report_source *source)
 	return source->state == REPORT_SOURCE_OK;
 }
 
+static struct view reason_of(const struct report_source *source)
+{
+	return source->message.len > 0 ? source->message : wording_message(MESSAGE_NO_REASON_GIVEN);
+}
+
 /* Puts behind the message why those sources fail, if any of them does. */
 static int complain(const struct complaint *complaints, struct arena *arena, struct view *message,
 		    struct error *err)
 {
-	CLEANUP(sbuf_deinit) struct sbuf text;
-	const char *before = " (";
+	size_t cap = message->len + sizeof(")"), len = message->len;
+	char *text;
 
-	sbuf_init(&text, LIMIT_TEXT_CONDITION_MESSAGE);
+	for (const struct complaint *c = complaints; c->name; c++)
+		cap += sizeof("; : ") + strlen(c->name) + reason_of(c->source).len;
+	text = arena_alloc(arena, cap, 1);
+	if (!text)
+		return error_no_memory(err);
+	snprintf(text, cap, "%.*s", VIEW_ARG(*message));
 	for (const struct complaint *c = complaints; c->name; c++) {
-		struct view why = c->source->message;
-		if (is_well(c->source))
-			continue;
-		if (why.len == 0)
-			why = wording_message(MESSAGE_NO_REASON_GIVEN);
-		if (text.len == 0)
-			sbuf_append(&text, *message);
-		sbuf_printf(&text, "%s%s: %.*s", before, c->name, VIEW_ARG(why));
-		before = "; ";
+		if (!is_well(c->source))
+			len += (size_t)snprintf(text + len, cap - len, "%s%s: %.*s",
+						len == message->len ? " (" : "; ", c->name,
+						VIEW_ARG(reason_of(c->source)));
 	}
-	if (text.len == 0)
-		return 0;
-	sbuf_append_char(&text, ')');
-	if (sbuf_check(&text, "message", err) < 0)
-		return -1;
-	return arena_copy(arena, sbuf_view(&text), message) ? 0 : error_no_memory(err);
+	if (len > message->len)
+		len += (size_t)snprintf(text + len, cap - len, ")");
+	assert(len < cap);
+	*message = (struct view){text, len};
+	return 0;
 }
 
 /* Attributed */
