@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Everything that speaks against the device is a finding. All findings are listed, and the worst one
- * gives the state and the condition's reason. What is known to be wrong is worse than not knowing: a
- * device that fell off the bus stays Unhealthy when NVML does not list it any more.
+ * What speaks against the device is a row of a table, from worst to best. All rows that fit are
+ * reasons, and the first of them gives the state. What is known to be wrong is worse than not knowing:
+ * a device that fell off the bus stays Unhealthy when NVML does not list it any more.
  */
 
 #include "join/health.h"
@@ -14,11 +14,8 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/from_resource_claim.h"
+#include "join/tenants.h"
 #include "join/xid.h"
-
-/* Each kind of error event once; that the device is missing or withdrawn; and that NVML fails. */
-#define MAX_FINDINGS (LIMIT_HEALTH_EVENTS + 2)
 
 /*
  * The node's clock tells when an event happened; the controller's tells when a pod was first and last
@@ -29,204 +26,101 @@
  */
 #define TOLD_LATE_MS 2000
 
-/* From good to bad. */
-enum severity {
-	SEVERITY_NONE,
-	SEVERITY_NOT_KNOWN,
-	SEVERITY_WITHDRAWN,
-	SEVERITY_LOOK_CLOSER,
-	SEVERITY_NEEDS_RESET,
-	SEVERITY_NEEDS_REBOOT,
-};
-
-static const struct {
-	enum attribution_health state;
-	enum attribution_recovery recovery;
-} verdicts[] = {
-	[SEVERITY_NONE] = {ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE},
-	[SEVERITY_NOT_KNOWN] = {ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
-	[SEVERITY_WITHDRAWN] = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET},
-	[SEVERITY_LOOK_CLOSER] = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN},
-	[SEVERITY_NEEDS_RESET] = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_RESET},
-	[SEVERITY_NEEDS_REBOOT] = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT},
-};
-
-static const enum severity severities[] = {
-	[XID_INFORMATIONAL] = SEVERITY_NONE,        [XID_APPLICATION] = SEVERITY_NONE,
-	[XID_LOOK_CLOSER] = SEVERITY_LOOK_CLOSER,   [XID_NEEDS_RESET] = SEVERITY_NEEDS_RESET,
-	[XID_NEEDS_REBOOT] = SEVERITY_NEEDS_REBOOT,
-};
-
-struct finding {
-	enum severity severity;
-	int64_t xid; /* of error events */
-	struct view reason;
-	struct view message;
-};
-
-/* A container that held the device from when to when, by the node's clock, as far as is known. */
-struct stay {
-	struct attribution_event_tenant who;
-	int64_t from, until;
-};
-
 struct judge {
-	const struct facts *facts;
-	const struct slots *slots;
-	const struct tenants *tenants; /* of the device */
-	const struct device *device;
-	size_t index;
+	const struct subject *subject;
 	const struct previous *before; /* this node's published status; NULL: none */
 	struct array published;        /* events, also of another node's status */
-	struct arena *arena;
-	struct finding findings[MAX_FINDINGS];
-	size_t n_findings;
 	struct attribution_health_event *events; /* newest first */
 	uint32_t n_events;
-	struct stay *stays; /* by pod; NULL: not collected yet */
-	size_t n_stays;
+	struct view *reasons;
+	uint32_t n_reasons;
+	struct health health;
 };
 
 /* Who held the device when */
+
+static void add_tenant(const struct judge *judge, struct attribution_event_tenant tenant,
+		       struct attribution_health_event *event)
+{
+	struct attribution_event_tenant *listed = event->tenants.items;
+	const struct pod *pod = node_pods_find_uid(&judge->subject->facts->node_pods,
+						   tenant.pod_uid);
+
+	for (uint32_t i = 0; i < event->tenants.count; i++)
+		if (view_equal(listed[i].pod_uid, tenant.pod_uid) &&
+		    view_equal(listed[i].container, tenant.container))
+			return;
+	if (pod) {
+		tenant.pod_namespace = pod_namespace(pod);
+		tenant.pod_name = pod_name(pod);
+	}
+	if (event->tenants.count < LIMIT_EVENT_TENANTS)
+		listed[event->tenants.count++] = tenant;
+	else
+		event->tenants_left_out++;
+}
 
 /*
  * A pod cannot hold the device before it started; the start is cut to the second, so it counts from
  * the end of that second. Where no start is told, since counts; 0: not known either.
  */
-static void add_stay(struct judge *judge, struct attribution_event_tenant who, int64_t since,
-		     int64_t until)
+static bool was_there(const struct judge *judge, struct view uid, int64_t since, int64_t time)
 {
-	const struct pod *pod = node_pods_find_uid(&judge->facts->node_pods, who.pod_uid);
-	int64_t started_at = pod ? pod_started_at(pod) : 0;
-	struct stay *stay = &judge->stays[judge->n_stays++];
+	const struct pod *pod = node_pods_find_uid(&judge->subject->facts->node_pods, uid);
+	const int64_t started_at = pod ? pod_started_at(pod) : 0;
 
-	*stay = (struct stay){who, INT64_MAX, until};
-	if (pod) {
-		stay->who.pod_namespace = pod_namespace(pod);
-		stay->who.pod_name = pod_name(pod);
-	}
 	if (started_at)
-		stay->from = started_at + POD_GRANULARITY_MS;
-	else if (since)
-		stay->from = since - TOLD_LATE_MS;
+		return time >= started_at + POD_GRANULARITY_MS;
+	return since && time >= since - TOLD_LATE_MS;
 }
 
-/*
- * A pod that the API server does not know may be nobody, and HAMi's placeholder may be on another
- * device: neither is added. A published tenant that is none now has left, when its end was told.
- */
-static void add_tenants(struct judge *judge, struct array tenants, bool are_there)
+/* A pod that the API server does not know may be nobody; HAMi's placeholder is on any device. */
+static bool is_nobody(const struct attribution_tenant *tenant)
 {
-	const struct attribution_tenant *tenant = tenants.items;
-
-	for (uint32_t i = 0; i < tenants.count; i++, tenant++) {
-		int64_t until = INT64_MAX;
-
-		if (tenant->phase == ATTRIBUTION_PHASE_PENDING ||
-		    tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED ||
-		    wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI)
-			continue;
-		if (!are_there)
-			until = node_pods_ended_at(&judge->facts->node_pods, tenant->pod_uid) +
-				TOLD_LATE_MS;
-		add_stay(judge,
-			 (struct attribution_event_tenant){tenant->pod_uid, tenant->pod_namespace,
-							   tenant->pod_name, tenant->container},
-			 tenant->start_time, until);
-	}
+	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
+	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED ||
+	       wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI;
 }
 
-static int compare_tenants(const struct attribution_event_tenant *a,
-			   const struct attribution_event_tenant *b)
+/* Each once. Those that left did so on this node, unless the card comes from another. */
+static int list_tenants(const struct judge *judge, struct attribution_health_event *event,
+			struct error *err)
 {
-	int order = view_compare(a->pod_uid, b->pod_uid);
-	return order ? order : view_compare(a->container, b->container);
-}
-
-static int by_tenant(const void *a, const void *b)
-{
-	return compare_tenants(&((const struct stay *)a)->who, &((const struct stay *)b)->who);
-}
-
-/* Facts name tenants that the list has no room for too: of these only their start is known. */
-static int collect_stays(struct judge *judge, struct error *err)
-{
-	const struct array published = judge->before ? judge->before->status->tenants
-						     : (struct array){0};
-	const struct array listed = judge->tenants->listed, recent = judge->tenants->recent;
+	const struct array listed = judge->subject->tenants->listed;
+	const struct array recent = judge->subject->tenants->recent;
+	const struct attribution_tenant *t = listed.items;
 	const struct attribution_past_tenant *past = recent.items;
-	size_t n_facts;
-	const struct fact *facts = facts_of(judge->facts, judge->index, &n_facts);
-	size_t cap = published.count + listed.count + recent.count + n_facts;
 
-	judge->stays = arena_alloc(judge->arena, cap, sizeof(*judge->stays));
-	if (!judge->stays)
+	event->tenants.items = arena_alloc(judge->subject->arena, LIMIT_EVENT_TENANTS,
+					   sizeof(struct attribution_event_tenant));
+	if (!event->tenants.items)
 		return error_no_memory(err);
-	add_tenants(judge, listed, true);
-	/* While pods are old, facts are no more than what may be published later. */
-	for (size_t i = 0; i < n_facts && judge->facts->input->pods_age == JOIN_PODS_CURRENT; i++)
-		if (!facts[i].is_hami)
-			add_stay(judge,
-				 (struct attribution_event_tenant){
-					 .pod_uid = facts[i].owner->pod_uid,
-					 .container = facts[i].owner->container,
-				 },
-				 0, INT64_MAX);
-	add_tenants(judge, published, false);
-	/* Those that left did so on this node, unless the card comes from another. */
-	for (uint32_t i = 0; i < recent.count && !judge->device->is_taken; i++, past++)
-		add_stay(judge,
-			 (struct attribution_event_tenant){past->pod_uid, past->pod_namespace,
-							   past->pod_name, past->container},
-			 past->start_time, past->end_time + TOLD_LATE_MS);
-	assert(judge->n_stays <= cap);
-	qsort(judge->stays, judge->n_stays, sizeof(*judge->stays), by_tenant);
-	return 0;
-}
-
-static bool held_then(const struct stay *stay, int64_t time)
-{
-	return stay->from <= time && time <= stay->until;
-}
-
-/* The containers that held the device when the event happened, each once. */
-static int list_tenants(struct judge *judge, struct attribution_health_event *event, struct error *err)
-{
-	size_t cap = judge->n_stays < LIMIT_EVENT_TENANTS ? judge->n_stays : LIMIT_EVENT_TENANTS;
-	struct attribution_event_tenant *listed = arena_alloc(judge->arena, cap, sizeof(*listed));
-	const struct attribution_event_tenant *last = NULL;
-	uint32_t n = 0;
-
-	if (!listed)
-		return error_no_memory(err);
-	for (size_t i = 0; i < judge->n_stays; i++) {
-		const struct attribution_event_tenant *who = &judge->stays[i].who;
-
-		if (who->pod_uid.len == 0 || !held_then(&judge->stays[i], event->event_time) ||
-		    (last && compare_tenants(last, who) == 0))
-			continue;
-		last = who;
-		if (n < cap)
-			listed[n++] = *who;
-		else
-			event->tenants_left_out++;
-	}
-	event->tenants = (struct array){n > 0 ? listed : NULL, n, true};
+	for (uint32_t i = 0; i < listed.count; i++, t++)
+		if (!is_nobody(t) && was_there(judge, t->pod_uid, t->start_time, event->event_time))
+			add_tenant(judge,
+				   (struct attribution_event_tenant){t->pod_uid, t->pod_namespace,
+								     t->pod_name, t->container},
+				   event);
+	for (uint32_t i = 0; i < recent.count && !judge->subject->device->is_taken; i++, past++)
+		if (was_there(judge, past->pod_uid, past->start_time, event->event_time) &&
+		    event->event_time <= past->end_time + TOLD_LATE_MS)
+			add_tenant(judge,
+				   (struct attribution_event_tenant){
+					   past->pod_uid, past->pod_namespace, past->pod_name,
+					   past->container},
+				   event);
+	if (event->tenants.count == 0)
+		event->tenants.items = NULL;
 	return 0;
 }
 
 /* Events */
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct attribution_health_event *x = a, *y = b;
-	int order = compare(y->event_time, x->event_time);
-	return order ? order : compare(x->xid, y->xid);
+	int order = (y->event_time > x->event_time) - (y->event_time < x->event_time);
+	return order ? order : (x->xid > y->xid) - (x->xid < y->xid);
 }
 
 static bool has_event(struct array events, int64_t time, int64_t code)
@@ -244,14 +138,14 @@ static int add_event(struct judge *judge, const struct report_event *event, stru
 	struct attribution_health_event *added = &judge->events[judge->n_events];
 
 	if (event->type != REPORT_EVENT_XID || has_event(known, event->time, event->code) ||
-	    devices_find(judge->facts->devices, event->uuid).device != judge->device)
+	    devices_find(judge->subject->facts->devices, event->uuid).device !=
+		    judge->subject->device)
 		return 0;
-	if (!judge->stays && collect_stays(judge, err) < 0)
-		return -1;
 	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.event_time = event->time,
 		.meaning = xid_look_up(event->code).meaning,
+		.tenants = {.present = true},
 	};
 	judge->n_events++;
 	return list_tenants(judge, added, err);
@@ -260,11 +154,12 @@ static int add_event(struct judge *judge, const struct report_event *event, stru
 /* Those that were published, and the report's new ones. */
 static int collect_events(struct judge *judge, struct error *err)
 {
-	const struct report *report = judge->facts->input->report;
+	const struct report *report = judge->subject->facts->input->report;
 	const struct array told = report ? report->events : (struct array){0};
 	const struct array kept = judge->published;
 
-	judge->events = arena_alloc(judge->arena, kept.count + told.count, sizeof(*judge->events));
+	judge->events = arena_alloc(judge->subject->arena, kept.count + told.count,
+				    sizeof(*judge->events));
 	if (!judge->events)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < kept.count; i++)
@@ -273,34 +168,27 @@ static int collect_events(struct judge *judge, struct error *err)
 	for (uint32_t i = 0; i < told.count; i++)
 		if (add_event(judge, ARRAY_AT(told, struct report_event, i), err) < 0)
 			return -1;
-	assert(judge->n_events <= kept.count + told.count);
 	qsort(judge->events, judge->n_events, sizeof(*judge->events), by_time);
 	if (judge->n_events > LIMIT_HEALTH_EVENTS)
 		judge->n_events = LIMIT_HEALTH_EVENTS;
 	return 0;
 }
 
-/* Findings */
+/* Evidence */
 
-static void find(struct judge *judge, struct finding finding)
+static bool is_nvml_ok(const struct judge *judge)
 {
-	assert(judge->n_findings < MAX_FINDINGS);
-	judge->findings[judge->n_findings++] = finding;
-}
-
-static void find_reason(struct judge *judge, enum severity severity, enum reason reason,
-			enum message message)
-{
-	find(judge, (struct finding){
-			    .severity = severity,
-			    .reason = wording_reason(reason),
-			    .message = wording_message(message),
-		    });
+	return judge->subject->facts->devices->nvml == DEVICES_NVML_OK;
 }
 
 static bool is_listed(const struct judge *judge)
 {
-	return judge->facts->devices->nvml == DEVICES_NVML_OK && judge->device->reported;
+	return is_nvml_ok(judge) && judge->subject->device->reported;
+}
+
+static bool has_report(const struct judge *judge)
+{
+	return judge->subject->facts->input->report != NULL;
 }
 
 static bool was_missing(const struct judge *judge)
@@ -308,60 +196,10 @@ static bool was_missing(const struct judge *judge)
 	return previous_had_reason(judge->before, REASON_DEVICE_MISSING);
 }
 
-/* True when the event was published, and was settled then, or has been since. */
-static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
+/* A device that was missing when NVML failed is still missing: else its return would not be seen. */
+static bool is_missing(const struct judge *judge)
 {
-	const int64_t booted_after = judge->facts->input->booted_after;
-
-	return has_event(judge->published, event->event_time, event->xid) &&
-	       (!previous_had_xid(judge->before, event->xid) ||
-		(booted_after > 0 && event->event_time <= booted_after) ||
-		(is_listed(judge) && was_missing(judge)));
-}
-
-static int find_xid(struct judge *judge, int64_t code, struct error *err)
-{
-	struct xid xid = xid_look_up(code);
-	struct finding finding = {.severity = severities[xid.class], .xid = code};
-	char reason[WORDING_XID_SIZE], message[LIMIT_TEXT_MEANING + 32];
-	int message_len;
-
-	if (finding.severity == SEVERITY_NONE)
-		return 0;
-	message_len = snprintf(message, sizeof(message), "XID %" PRId64 ": %.*s", code,
-			       VIEW_ARG(xid.meaning));
-	if (!arena_copy(judge->arena, wording_xid(code, reason), &finding.reason) ||
-	    !arena_copy(judge->arena, (struct view){message, (size_t)message_len},
-			&finding.message))
-		return error_no_memory(err);
-	find(judge, finding);
-	return 0;
-}
-
-static int by_code(const void *a, const void *b)
-{
-	return compare(((const struct finding *)a)->xid, ((const struct finding *)b)->xid);
-}
-
-static bool has_found(const struct judge *judge, int64_t xid)
-{
-	for (size_t i = 0; i < judge->n_findings; i++)
-		if (judge->findings[i].xid == xid)
-			return true;
-	return false;
-}
-
-static int find_xids(struct judge *judge, struct error *err)
-{
-	for (uint32_t i = 0; i < judge->n_events; i++) {
-		const struct attribution_health_event *event = &judge->events[i];
-
-		if (!has_found(judge, event->xid) && !is_history(judge, event) &&
-		    find_xid(judge, event->xid, err) < 0)
-			return -1;
-	}
-	qsort(judge->findings, judge->n_findings, sizeof(judge->findings[0]), by_code);
-	return 0;
+	return has_report(judge) && !is_listed(judge) && (is_nvml_ok(judge) || was_missing(judge));
 }
 
 /* In MIG mode, and not cut into instances yet. */
@@ -374,101 +212,159 @@ static bool has_nothing_to_offer(const struct report_device *reported)
 /* It was on offer once, as what is held must have been, and no good source has it on offer now. */
 static bool is_withdrawn(const struct judge *judge)
 {
-	const struct facts *facts = judge->facts;
-	size_t n_slots;
-	const struct slot *slots = slots_of(judge->slots, judge->index, &n_slots);
+	const struct subject *subject = judge->subject;
+	const struct source *source = &subject->facts->source;
 
-	for (size_t i = 0; i < n_slots; i++)
-		if (slots[i].is_offered)
-			return false;
-	if (!judge->slots->is_offer_known || from_resource_claim_hands_out(facts, judge->index) ||
-	    has_nothing_to_offer(judge->device->reported))
+	if (subject->is_offered || subject->is_claimed || !subject->is_offer_known ||
+	    is_missing(judge) || has_nothing_to_offer(subject->device->reported))
 		return false;
 	if (previous_had_reason(judge->before, REASON_NOT_ADVERTISED))
 		return true;
-	return !facts->source.is_settling &&
-	       (source_is_good(facts->source.pod_resources) ||
-		source_is_good(facts->source.checkpoint)) &&
-	       (n_slots > 0 || (judge->before && judge->before->status->slots.total > 0));
+	return !source->is_settling &&
+	       (source_is_good(source->pod_resources) || source_is_good(source->checkpoint)) &&
+	       (subject->n_slots > 0 ||
+		(subject->published && subject->published->slots.total > 0));
 }
 
-/* A device that was missing when NVML failed is still missing: else its return would not be seen. */
-static void find_others(struct judge *judge)
+static bool is_nvml_away(const struct judge *judge)
 {
-	bool is_nvml_ok = judge->facts->devices->nvml == DEVICES_NVML_OK;
+	return has_report(judge) && !is_nvml_ok(judge);
+}
 
-	if (!judge->facts->input->report) {
-		find_reason(judge, SEVERITY_NOT_KNOWN, REASON_NO_AGENT,
-			    MESSAGE_NO_AGENT_FOR_HEALTH);
+static bool is_agentless(const struct judge *judge)
+{
+	return !has_report(judge);
+}
+
+/* Reasons */
+
+/* From worst to best. A device without any is Healthy. */
+static const struct row {
+	enum xid_class xid; /* of error events, each number of which is a reason; or else: */
+	bool (*is_so)(const struct judge *judge);
+	enum reason reason;
+	enum message message;
+	enum attribution_health state;
+	enum attribution_recovery recovery;
+} rows[] = {
+	{XID_NEEDS_REBOOT, .state = ATTRIBUTION_HEALTH_UNHEALTHY,
+	 .recovery = ATTRIBUTION_RECOVERY_REBOOT},
+	{XID_NEEDS_RESET, .state = ATTRIBUTION_HEALTH_UNHEALTHY,
+	 .recovery = ATTRIBUTION_RECOVERY_RESET},
+	{XID_LOOK_CLOSER, .state = ATTRIBUTION_HEALTH_DEGRADED,
+	 .recovery = ATTRIBUTION_RECOVERY_UNKNOWN},
+	{0, is_withdrawn, REASON_NOT_ADVERTISED, MESSAGE_NOT_ADVERTISED,
+	 ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET},
+	{0, is_missing, REASON_DEVICE_MISSING, MESSAGE_DEVICE_MISSING, ATTRIBUTION_HEALTH_UNKNOWN,
+	 ATTRIBUTION_RECOVERY_UNSET},
+	{0, is_nvml_away, REASON_NVML_UNAVAILABLE, MESSAGE_NVML_UNAVAILABLE,
+	 ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
+	{0, is_agentless, REASON_NO_AGENT, MESSAGE_NO_AGENT_FOR_HEALTH, ATTRIBUTION_HEALTH_UNKNOWN,
+	 ATTRIBUTION_RECOVERY_UNSET},
+};
+
+/* There can be as many reasons as rows, and as events. */
+#define MAX_REASONS (ARRAY_SIZE(rows) + LIMIT_HEALTH_EVENTS)
+
+static void add_reason(struct judge *judge, const struct row *row, struct view reason,
+		       struct view message)
+{
+	struct attribution_health_state *state = &judge->health.state;
+
+	assert(judge->n_reasons < MAX_REASONS);
+	judge->reasons[judge->n_reasons++] = reason;
+	if (judge->n_reasons > 1)
 		return;
-	}
-	if (!is_listed(judge) && (is_nvml_ok || was_missing(judge)))
-		find_reason(judge, SEVERITY_NOT_KNOWN, REASON_DEVICE_MISSING,
-			    MESSAGE_DEVICE_MISSING);
-	else if (is_withdrawn(judge))
-		find_reason(judge, SEVERITY_WITHDRAWN, REASON_NOT_ADVERTISED,
-			    MESSAGE_NOT_ADVERTISED);
-	if (!is_nvml_ok)
-		find_reason(judge, SEVERITY_NOT_KNOWN, REASON_NVML_UNAVAILABLE,
-			    MESSAGE_NVML_UNAVAILABLE);
+	state->state = (int)row->state;
+	state->recovery_action = (int)row->recovery;
+	judge->health.reason = reason;
+	judge->health.message = message;
 }
 
-static struct finding find_worst(const struct judge *judge)
+/* True when the event was published, and was settled then, or has been since. */
+static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
 {
-	struct finding worst = {
-		.severity = SEVERITY_NONE,
-		.reason = wording_reason(REASON_NOTHING_FOUND),
-		.message = wording_message(MESSAGE_NOTHING_FOUND),
-	};
-	for (size_t i = 0; i < judge->n_findings; i++)
-		if (judge->findings[i].severity > worst.severity)
-			worst = judge->findings[i];
-	return worst;
+	const int64_t booted_after = judge->subject->facts->input->booted_after;
+
+	return has_event(judge->published, event->event_time, event->xid) &&
+	       (!previous_had_xid(judge->before, event->xid) ||
+		(booted_after > 0 && event->event_time <= booted_after) ||
+		(is_listed(judge) && was_missing(judge)));
 }
 
-static int conclude(const struct judge *judge, struct health *ret_health, struct error *err)
+/* The next number of that class that speaks against the device, in ascending order; NULL: none. */
+static const struct attribution_health_event *next_xid(const struct judge *judge,
+						       enum xid_class class,
+						       const struct attribution_health_event *last)
 {
-	const struct finding worst = find_worst(judge);
-	struct view *reasons = arena_alloc(judge->arena, judge->n_findings, sizeof(*reasons));
-	uint32_t n = 0;
+	const struct attribution_health_event *next = NULL;
 
-	if (!reasons)
-		return error_no_memory(err);
-	while (n < judge->n_findings && n < LIMIT_HEALTH_REASONS) {
-		reasons[n] = judge->findings[n].reason;
-		n++;
+	for (uint32_t i = 0; i < judge->n_events; i++) {
+		const struct attribution_health_event *event = &judge->events[i];
+		if ((!last || event->xid > last->xid) && (!next || event->xid < next->xid) &&
+		    xid_look_up(event->xid).class == class && !is_history(judge, event))
+			next = event;
 	}
-	*ret_health = (struct health){
-		.state = {.state = (int)verdicts[worst.severity].state,
-			  .recovery_action = (int)verdicts[worst.severity].recovery,
-			  .reasons = {n > 0 ? reasons : NULL, n, true},
-			  .events = {judge->n_events > 0 ? judge->events : NULL, judge->n_events,
-				     true}},
-		.reason = worst.reason,
-		.message = worst.message,
-	};
+	return next;
+}
+
+static int add_xids(struct judge *judge, const struct row *row, struct error *err)
+{
+	const struct attribution_health_event *event = NULL;
+	struct arena *arena = judge->subject->arena;
+
+	while ((event = next_xid(judge, row->xid, event))) {
+		struct xid xid = xid_look_up(event->xid);
+		char text[WORDING_XID_SIZE], line[LIMIT_TEXT_MEANING + 32];
+		int len = snprintf(line, sizeof(line), "XID %" PRId64 ": %.*s", event->xid,
+				   VIEW_ARG(xid.meaning));
+		struct view reason, message;
+		if (!arena_copy(arena, wording_xid(event->xid, text), &reason) ||
+		    !arena_copy(arena, (struct view){line, (size_t)len}, &message))
+			return error_no_memory(err);
+		add_reason(judge, row, reason, message);
+	}
 	return 0;
 }
 
-int health_judge(const struct health_device *device, struct arena *arena, struct health *ret_health,
-		 struct error *err)
+static int find_reasons(struct judge *judge, struct error *err)
 {
-	const struct device *its_device = &device->facts->devices->devices[device->index];
-	const struct previous *previous = its_device->previous;
+	judge->reasons = arena_alloc(judge->subject->arena, MAX_REASONS, sizeof(*judge->reasons));
+	if (!judge->reasons)
+		return error_no_memory(err);
+	for (const struct row *row = rows; row < rows + ARRAY_SIZE(rows); row++) {
+		if (!row->is_so && add_xids(judge, row, err) < 0)
+			return -1;
+		if (row->is_so && row->is_so(judge))
+			add_reason(judge, row, wording_reason(row->reason),
+				   wording_message(row->message));
+	}
+	if (judge->n_reasons > LIMIT_HEALTH_REASONS)
+		judge->n_reasons = LIMIT_HEALTH_REASONS;
+	return 0;
+}
+
+int health_judge(const struct subject *subject, struct health *ret_health, struct error *err)
+{
+	const struct previous *previous = subject->device->previous;
 	struct judge judge = {
-		.facts = device->facts,
-		.slots = device->slots,
-		.tenants = device->tenants,
-		.device = its_device,
-		.index = device->index,
-		.before = its_device->published,
+		.subject = subject,
+		.before = subject->device->published,
 		.published = previous ? previous->status->health.events : (struct array){0},
-		.arena = arena,
+		.health = {
+			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
+				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},
+			.reason = wording_reason(REASON_NOTHING_FOUND),
+			.message = wording_message(MESSAGE_NOTHING_FOUND),
+		},
 	};
 
-	assert(device->index < device->facts->devices->n_devices);
-	if (collect_events(&judge, err) < 0 || find_xids(&judge, err) < 0)
+	if (collect_events(&judge, err) < 0 || find_reasons(&judge, err) < 0)
 		return -1;
-	find_others(&judge);
-	return conclude(&judge, ret_health, err);
+	judge.health.state.reasons =
+		(struct array){judge.n_reasons > 0 ? judge.reasons : NULL, judge.n_reasons, true};
+	judge.health.state.events =
+		(struct array){judge.n_events > 0 ? judge.events : NULL, judge.n_events, true};
+	*ret_health = judge.health;
+	return 0;
 }

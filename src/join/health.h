@@ -20,7 +20,6 @@
  */
 
 #include "join/slots.h"
-#include "join/tenants.h"
 
 struct health {
 	struct attribution_health_state state;
@@ -28,17 +27,9 @@ struct health {
 	struct view message;
 };
 
-/* The device that is asked about. */
-struct health_device {
-	const struct facts *facts;
-	const struct slots *slots;
-	size_t index;                  /* of facts->devices */
-	const struct tenants *tenants; /* the present ones */
-};
-
 /*
- * Judges the device. The result lies in arena or is borrowed from what is given. Fails with
- * ERROR_NO_MEMORY.
+ * Judges the device. The result lies in the subject's arena or is borrowed from what is given. Fails
+ * with ERROR_NO_MEMORY.
  */
-MUST_USE int health_judge(const struct health_device *device, struct arena *arena,
-			  struct health *ret_health, struct error *err);
+MUST_USE int health_judge(const struct subject *subject, struct health *ret_health,
+			  struct error *err);

@@ -19,15 +19,11 @@
 
 #include "base/limits.h"
 #include "join/from_resource_claim.h"
+#include "join/tenants.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
-}
-
-static bool is_sliced(const struct subject *subject)
-{
-	return from_resource_claim_hands_out(subject->facts, subject->index);
 }
 
 /* The device */
@@ -143,33 +139,6 @@ static int by_uuid(const void *a, const void *b)
 	return view_compare(x->uuid, y->uuid);
 }
 
-/* The plugin offers no ID of the device, and some are held that are only parts or shares of it. */
-static bool is_withdrawn(const struct subject *subject)
-{
-	bool has_rest = false;
-	for (size_t i = 0; i < subject->n_slots; i++) {
-		const struct slot *slot = &subject->slots[i];
-		if (slot->is_offered)
-			return false;
-		has_rest |= slot->is_replica || slot->is_mig || slot->is_odd;
-	}
-	return has_rest && !is_sliced(subject);
-}
-
-/* Claims are silent about some tenants: that they are there is known, and not by which ID. */
-static bool has_silent(const struct subject *subject)
-{
-	uint32_t index = 0;
-	return from_resource_claim_next_kept(subject->facts, subject->index, &index);
-}
-
-/* What is on offer is not known, or more may be on offer than is known. */
-static bool is_offer_vague(const struct subject *subject)
-{
-	return !subject->is_offer_known || subject->facts->source.is_settling || has_silent(subject) ||
-	       is_withdrawn(subject);
-}
-
 static int64_t count_slots(const struct subject *subject, struct view partition)
 {
 	int64_t n = 0;
@@ -180,7 +149,7 @@ static int64_t count_slots(const struct subject *subject, struct view partition)
 
 static int64_t published_slots(const struct subject *subject, struct view partition)
 {
-	for (uint32_t i = 0; subject->published && i < subject->published->partitions.count; i++) {
+	for (uint32_t i = 0; i < subject->published->partitions.count; i++) {
 		const struct attribution_partition *p = ARRAY_AT(
 			subject->published->partitions, struct attribution_partition, i);
 		if (view_equal(p->uuid, partition))
@@ -192,7 +161,6 @@ static int64_t published_slots(const struct subject *subject, struct view partit
 int layout_partition(const struct subject *subject, struct array *ret_partitions,
 		     struct error *err)
 {
-	const bool is_vague = is_offer_vague(subject);
 	uint32_t n = count_partitions(subject);
 	struct attribution_partition *to = arena_alloc(subject->arena, n, sizeof(*to));
 
@@ -205,7 +173,7 @@ int layout_partition(const struct subject *subject, struct array *ret_partitions
 		n = LIMIT_PARTITIONS;
 	for (uint32_t i = 0; i < n; i++) {
 		to[i].slots = count_slots(subject, to[i].uuid);
-		if (is_vague)
+		if (subject->is_as_published)
 			to[i].slots = max(to[i].slots, published_slots(subject, to[i].uuid));
 	}
 	*ret_partitions = (struct array){to, n, true};
@@ -253,37 +221,43 @@ static int64_t count_nameless(const struct subject *subject)
 }
 
 /* Without the kubelet: what was given out, less what tenants left, and what new tenants hold. */
-static int64_t carry_allocated(const struct subject *subject, const struct tenants *tenants,
-			       int64_t n_held)
+static int64_t carry_allocated(const struct subject *subject, int64_t n_given)
 {
-	int64_t n = n_held + tenants->slots_kept;
-	if (!subject->published || subject->published->slots.allocated < 0)
-		return n > 0 ? n : -1;
+	const struct array tenants = subject->tenants->listed;
+	int64_t n = subject->published->slots.allocated - subject->tenants->slots_ended;
+
 	/* Two containers of a pod may have one slot in turn: it must not be counted again. */
-	n = subject->published->slots.allocated - tenants->slots_ended;
-	for (uint32_t i = 0; i < tenants->listed.count; i++) {
-		const struct attribution_tenant *t = ARRAY_AT(tenants->listed,
-							      struct attribution_tenant, i);
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		const struct attribution_tenant *t = ARRAY_AT(tenants, struct attribution_tenant,
+							      i);
 		if (!previous_find(subject->device->published, t->pod_uid, t->container))
 			n += t->slots;
 	}
-	return max(n, n_held > 0 ? n_held : tenants->slots_kept > 0);
+	return max(n, n_given > 0);
+}
+
+/* -1: not known. What holders of whom only the device is known have is given out too. */
+static int64_t count_allocated(const struct subject *subject, int64_t n_given)
+{
+	const bool has_books = facts_have_books(subject->facts);
+
+	if (!has_books && subject->published && subject->published->slots.allocated >= 0)
+		return carry_allocated(subject, n_given);
+	return subject->tenants->count >= 0 || (!has_books && n_given > 0) ? n_given : -1;
 }
 
 /* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or as */
 /* many as it has partitions. */
-static int64_t count_total(const struct subject *subject, int64_t n_given)
+static int64_t count_total(const struct subject *subject)
 {
 	int64_t total = -1;
 
-	if (subject->is_offer_known && !is_withdrawn(subject))
+	if (subject->is_offer_known && !subject->is_rest_held)
 		total = (int64_t)subject->n_slots;
-	if (is_sliced(subject))
+	if (subject->is_claimed)
 		total = max(total, max(count_partitions(subject), 1));
-	if (subject->published && is_offer_vague(subject))
+	if (subject->published && (subject->is_as_published || !subject->is_offer_known))
 		total = max(total, subject->published->slots.total);
-	else if (subject->published && total == 0 && n_given > 0) /* tenants are known, not IDs */
-		total = subject->published->slots.total;
 	return total >= 0 ? max(total, count_held(subject)) : -1;
 }
 
@@ -300,20 +274,18 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 		       : error_no_memory(err);
 }
 
-int layout_count(const struct subject *subject, const struct tenants *tenants,
-		 struct attribution_slots *ret_slots, struct error *err)
+int layout_count(const struct subject *subject, struct attribution_slots *ret_slots,
+		 struct error *err)
 {
-	struct attribution_slots counted = {.allocated = -1};
-	int64_t n_held = count_held(subject) + count_nameless(subject);
+	const int64_t n_given = count_held(subject) + count_nameless(subject) +
+				subject->tenants->slots_kept;
+	struct attribution_slots counted = {
+		.allocated = count_allocated(subject, n_given),
+		.total = count_total(subject),
+	};
 
-	if (!facts_have_books(subject->facts) || has_silent(subject))
-		counted.allocated = carry_allocated(subject, tenants, n_held);
-	else if (tenants->count >= 0)
-		counted.allocated = n_held + tenants->slots_kept;
-	counted.total = count_total(subject, n_held + tenants->slots_kept);
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
-	assert(counted.total < 0 || counted.allocated <= counted.total);
 	if (summarise(&counted, subject->arena, err) < 0)
 		return -1;
 	*ret_slots = counted;

@@ -10,7 +10,6 @@
  */
 
 #include "join/slots.h"
-#include "join/tenants.h"
 
 /* Each lies in the subject's arena or is borrowed from it, and fails with ERROR_NO_MEMORY. */
 
@@ -21,5 +20,5 @@ MUST_USE int layout_describe(const struct subject *subject, struct attribution_d
 MUST_USE int layout_partition(const struct subject *subject, struct array *ret_partitions,
 			      struct error *err);
 /* summary is empty unless both numbers are known; allocated is then at most total. */
-MUST_USE int layout_count(const struct subject *subject, const struct tenants *tenants,
-			  struct attribution_slots *ret_slots, struct error *err);
+MUST_USE int layout_count(const struct subject *subject, struct attribution_slots *ret_slots,
+			  struct error *err);

@@ -19,12 +19,8 @@ static enum reason read_reason(const struct attribution_status *status, enum con
 
 static void read_evidence(struct array lines, struct previous *previous)
 {
-	for (uint32_t i = 0; i < lines.count; i++) {
-		unsigned line = wording_evidence_of(*ARRAY_AT(lines, struct view, i));
-		if (i == 0)
-			previous->first_evidence = line;
-		previous->evidence |= line;
-	}
+	for (uint32_t i = 0; i < lines.count; i++)
+		previous->evidence |= wording_evidence_of(*ARRAY_AT(lines, struct view, i));
 }
 
 static int by_holder(const void *a, const void *b)

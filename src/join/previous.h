@@ -26,7 +26,6 @@ struct previous {
 	uint32_t n_tenants;
 	enum reason attributed, ready; /* of these conditions; REASON_NONE: none, or not known */
 	unsigned evidence;             /* of enum evidence: what the sharing mode rests on */
-	unsigned first_evidence;       /* the first of them: what the mode rests on most */
 	bool is_agentless;             /* made without any report of an agent */
 };
 

@@ -11,29 +11,16 @@
  */
 
 #include "join/slots.h"
-#include "join/tenants.h"
-
-/* As many lines as a conclusion can have. */
-#define SHARING_MAX_LINES 6u
 
 struct sharing {
-	int mode;
-	int64_t replicas; /* 0: not known */
-	enum evidence lines[SHARING_MAX_LINES];
-	uint32_t n_lines;
-	unsigned evidence; /* the lines as bits */
-	const struct array *kept; /* the published texts of the evidence, when they stay as they */
-				  /* are: then there are no lines. Or NULL */
+	struct attribution_sharing published; /* with the texts of the evidence */
+	bool is_without_ids; /* it was concluded without any device ID */
 };
 
 /*
- * Concludes how the device is shared, which has those tenants now. When no device ID is known and
- * sources failed, that is what was published. Fails with ERROR_NO_MEMORY.
+ * Concludes how the device is shared. While its slots are as published so is that, unless no device
+ * ID was known then and one is now. The result lies in the subject's arena, or is borrowed from what
+ * is published. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int sharing_conclude(const struct subject *subject, const struct tenants *tenants,
-			      struct sharing *ret_sharing, struct error *err);
-/* Puts it into texts, which are static or those that were published. Fails with ERROR_NO_MEMORY. */
-MUST_USE int sharing_write(const struct sharing *sharing, struct arena *arena,
-			   struct attribution_sharing *ret_sharing, struct error *err);
-/* True when a conclusion with that evidence was drawn without any device ID. */
-bool sharing_is_without_ids(unsigned evidence);
+MUST_USE int sharing_conclude(const struct subject *subject, struct sharing *ret_sharing,
+			      struct error *err);

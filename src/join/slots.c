@@ -7,6 +7,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "join/from_resource_claim.h"
+#include "join/tenants.h"
+
 static size_t count_ids(struct array lists)
 {
 	size_t n = 0;
@@ -53,7 +56,9 @@ static void add_held(struct slots *slots, const struct devices *devices, const s
 			.device = item->device,
 			.id = item->id,
 			.partition = item->partition,
+			.claimant = item->owner->pod_uid,
 			.is_mig = item->is_part || item->partition.len > 0,
+			.is_share = item->is_share,
 		};
 	else
 		is_placed = add(devices, slots, item->id, item->owner->resource);
@@ -122,6 +127,9 @@ static void fold(struct slots *slots)
 		const struct slot *slot = &slots->items[i];
 		if (last && is_same(last, slot)) {
 			last->resource = slot->resource;
+			last->is_shared |= last->claimant.len > 0 && slot->claimant.len > 0 &&
+					   !view_equal(last->claimant, slot->claimant);
+			last->is_share |= slot->is_share;
 			last->mps |= slot->mps;
 			last->is_held |= slot->is_held;
 			last->is_offered |= slot->is_offered;
@@ -174,20 +182,51 @@ const struct slot *slots_of(const struct slots *slots, size_t device, size_t *re
 	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
 }
 
+/* A replica or a part, of which there may be others, while none is on offer. Claims tell them all. */
+static bool is_rest_held(const struct subject *subject)
+{
+	if (subject->is_offered || subject->is_claimed)
+		return false;
+	for (size_t i = 0; i < subject->n_slots; i++) {
+		const struct slot *slot = &subject->slots[i];
+		if (slot->is_replica || slot->is_mig || slot->is_odd)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Nothing is on offer, and not all that is held is known, or not how many there are. Without an agent
+ * nothing ever was on offer: what is held is all there is to go by.
+ */
+static bool is_vague(const struct subject *subject)
+{
+	return !subject->is_offered &&
+	       (subject->tenants->slots_kept > 0 ||
+		(subject->is_rest_held && !subject->device->published->is_agentless) ||
+		(subject->n_slots == 0 && !subject->is_offer_known));
+}
+
 struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
-			     struct arena *arena)
+			     const struct tenants *tenants, struct arena *arena)
 {
 	const struct device *its_device = &facts->devices->devices[device];
 	struct subject subject = {
 		.facts = facts,
 		.device = its_device,
+		.tenants = tenants,
 		.published = its_device->published ? its_device->published->status : NULL,
-		.index = device,
+		.is_claimed = from_resource_claim_hands_out(facts, device),
 		.is_offer_known = slots->is_offer_known,
 		.arena = arena,
 	};
-	assert(device < facts->devices->n_devices);
 	subject.slots = slots_of(slots, device, &subject.n_slots);
 	subject.items = facts_of(facts, device, &subject.n_items);
+	for (size_t i = 0; i < subject.n_slots; i++)
+		subject.is_offered |= subject.slots[i].is_offered;
+	subject.is_rest_held = is_rest_held(&subject);
+	subject.is_as_published = subject.published && (facts->is_frozen ||
+							facts->source.is_settling ||
+							is_vague(&subject));
 	return subject;
 }

@@ -15,12 +15,15 @@ struct slot {
 	struct view id;        /* raw, or a claim's "pool/device" */
 	struct view resource;  /* of a replica only */
 	struct view partition; /* UUID of the MIG device, or empty */
+	struct view claimant;  /* UID of a pod that has it by a claim, or empty */
 	unsigned mps;          /* of enum fact_mps: what its holders were given */
 	bool is_replica;
 	bool is_mig;
 	bool is_odd;      /* the ID is of no known form but for the UUID it begins with */
 	bool is_hami;     /* the plugin may have given another device than the ID says */
 	bool is_by_minor; /* the ID names the device by its number, as GKE's plugin does */
+	bool is_share;    /* by a claim, and others may have shares of the same */
+	bool is_shared;   /* several pods have it by claims */
 	bool is_held;
 	bool is_offered; /* advertised or registered */
 };
@@ -33,17 +36,23 @@ struct slots {
 	uint32_t ids_unknown; /* offered IDs of no device */
 };
 
+struct tenants;
+
 /* One device, with all that its description is made of. */
 struct subject {
 	const struct facts *facts;
 	const struct device *device;
+	const struct tenants *tenants;              /* the present ones */
 	const struct attribution_status *published; /* by this node, or NULL: see struct previous */
-	size_t index;                               /* of the device */
 	const struct slot *slots;                   /* of the device, by ID */
 	size_t n_slots;
 	const struct fact *items; /* of the device */
 	size_t n_items;
+	bool is_claimed;     /* claims hand it out */
+	bool is_offered;     /* some slot of it is on offer */
 	bool is_offer_known; /* as in struct slots */
+	bool is_rest_held;   /* none is, and something is held that does not tell how many there are */
+	bool is_as_published; /* not so now, or they may be more: what follows from slots stays */
 	struct arena *arena; /* for what is made of it */
 };
 
@@ -52,6 +61,9 @@ MUST_USE int slots_collect(const struct facts *facts, struct arena *arena,
 			   struct slots *ret_slots, struct error *err);
 /* The slots of a device: *ret_n elements from the returned one on; NULL when there are none. */
 const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n);
-/* The device at that index, with what was collected. The result borrows from what is given. */
+/*
+ * The device at that index, with what was collected, and whether what follows from slots is as
+ * published. The result borrows from what is given.
+ */
 struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
-			     struct arena *arena);
+			     const struct tenants *tenants, struct arena *arena);

@@ -80,14 +80,6 @@ static int find_others(const struct stages_node *node, struct findings *findings
 	return 0;
 }
 
-static int count_slots(const struct stages_node *node, const struct findings *findings,
-		       struct attribution_slots *ret_slots, struct error *err)
-{
-	size_t device = findings->stage.device;
-	const struct subject subject = slots_subject(node->facts, node->slots, device, node->arena);
-	return layout_count(&subject, &findings->tenants, ret_slots, err);
-}
-
 static void set_holders(const struct findings *findings, struct attribution_status *status)
 {
 	status->tenants = findings->tenants.listed;
@@ -104,32 +96,13 @@ static void set_holders(const struct findings *findings, struct attribution_stat
 	status->unknown_processes = findings->users.unknown;
 }
 
-/* How it is shared out. */
-static int conclude_sharing(const struct stages_node *node, struct findings *findings,
-			    struct attribution_status *status, struct error *err)
-{
-	const struct subject subject = slots_subject(node->facts, node->slots,
-						     findings->stage.device, node->arena);
-	if (node->facts->is_frozen && subject.published) {
-		status->sharing = subject.published->sharing;
-		return 0;
-	}
-	if (sharing_conclude(&subject, &findings->tenants, &findings->sharing, err) < 0)
-		return -1;
-	return sharing_write(&findings->sharing, node->arena, &status->sharing, err);
-}
-
 /* What the device is like, but for who holds it. */
-static int describe(const struct stages_node *node, struct findings *findings,
+static int describe(const struct subject *subject, struct findings *findings,
 		    struct attribution_status *status, struct error *err)
 {
-	size_t device = findings->stage.device;
-	const struct subject subject = slots_subject(node->facts, node->slots, device, node->arena);
-	const struct health_device judged = {node->facts, node->slots, device, &findings->tenants};
-
-	if (health_judge(&judged, node->arena, &findings->health, err) < 0 ||
-	    layout_describe(&subject, &status->device, err) < 0 ||
-	    layout_partition(&subject, &status->partitions, err) < 0)
+	if (health_judge(subject, &findings->health, err) < 0 ||
+	    layout_describe(subject, &status->device, err) < 0 ||
+	    layout_partition(subject, &status->partitions, err) < 0)
 		return -1;
 	status->activity = (struct attribution_activity_state){
 		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
@@ -140,7 +113,7 @@ static int describe(const struct stages_node *node, struct findings *findings,
 /* A claim that cannot be read may have given the device. */
 static bool may_be_claimed(const struct findings *findings)
 {
-	return sharing_is_without_ids(findings->sharing.evidence) ||
+	return findings->sharing.is_without_ids ||
 	       from_resource_claim_has(findings->stage.facts, findings->stage.device);
 }
 
@@ -244,13 +217,19 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	struct findings findings = {.stage = {facts, index, is_awaited, node->debounce, node->arena}};
 	struct attribution_status status = begin_status(node, device, is_awaited);
 	struct conditions_facts known;
+	struct subject subject;
 
-	assert(index < facts->devices->n_devices);
-	if (find_tenants(node, &findings, err) < 0 ||
-	    (!is_awaited && conclude_sharing(node, &findings, &status, err) < 0) ||
-	    find_others(node, &findings, status.sharing.mode, err) < 0 ||
-	    (!is_awaited && describe(node, &findings, &status, err) < 0) ||
-	    count_slots(node, &findings, &status.slots, err) < 0)
+	if (find_tenants(node, &findings, err) < 0)
+		return -1;
+	subject = slots_subject(facts, node->slots, index, &findings.tenants, node->arena);
+	if (!is_awaited) {
+		if (sharing_conclude(&subject, &findings.sharing, err) < 0)
+			return -1;
+		status.sharing = findings.sharing.published;
+	}
+	if (find_others(node, &findings, status.sharing.mode, err) < 0 ||
+	    (!is_awaited && describe(&subject, &findings, &status, err) < 0) ||
+	    layout_count(&subject, &status.slots, err) < 0)
 		return -1;
 	set_holders(&findings, &status);
 	if (node->input->node)

@@ -241,7 +241,7 @@ struct attribution_health_event {
 	int64_t xid;
 	int64_t event_time;
 	struct view meaning;
-	struct array tenants; /* struct attribution_event_tenant, by podUID, container */
+	struct array tenants; /* struct attribution_event_tenant, each once */
 	int64_t tenants_left_out;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "join/health.h"
+#include "join/tenants.h"
 
 static const struct verdict {
 	int state, recovery, condition;
@@ -83,9 +84,9 @@ TEST(the_worst_error_decides_and_each_kind_is_a_reason_once)
 		struct verdict verdict;
 		const char *reasons, *reason;
 	} rows[] = {
-		{{95, 79, 48, 48}, NEEDS_REBOOT, "XID48,XID79,XID95", "XID79"},
+		{{95, 79, 48, 48}, NEEDS_REBOOT, "XID79,XID95,XID48", "XID79"},
 		{{48, 48, 74}, LOOK_CLOSER, "XID48,XID74", "XID48"},
-		{{62, 79}, NEEDS_REBOOT, "XID62,XID79", "XID79"},
+		{{62, 79}, NEEDS_REBOOT, "XID79,XID62", "XID79"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		build_world_exclusive(&world, 0);
@@ -174,8 +175,8 @@ TEST(an_event_lists_who_held_the_device_when_it_happened)
 		{60000, "uid-a"},
 		{540000, "uid-a"}, /* in the second of b's start */
 		{540999, "uid-a"},
-		{541000, "uid-a,uid-b"}, /* when a left is not known */
-		{602000, "uid-a,uid-b"},
+		{541000, "uid-b,uid-a"}, /* when a left is not known */
+		{602000, "uid-b,uid-a"},
 		{602001, "uid-b"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
@@ -284,22 +285,6 @@ TEST(the_start_of_a_pod_that_is_over_still_counts)
 	event(79, -60);
 	expect_recent(publish(), "uid-a");
 	expect_accused(event_at(0)->tenants, "uid-a");
-}
-
-TEST(more_pods_may_have_left_than_are_remembered)
-{
-	enum { N = LIMIT_RECENT_TENANTS + 2 };
-	build_world_shared(&world, 0, N);
-	for (unsigned i = 0; i < N; i++)
-		build_world_run(&world, POD(build_world_text(&world, "p%u", i).ptr),
-				build_world_replica(&world, 0, i));
-	publish();
-	for (unsigned i = 0; i < N; i++)
-		build_world_remove_pod(&world, build_world_text(&world, "uid-p%u", i).ptr);
-	event(79, 2); /* it may have been told so late */
-	assert_int_equal(publish()->recent_tenants.count, LIMIT_RECENT_TENANTS);
-	assert_int_equal(event_at(0)->tenants.count, N);
-	assert_int_equal(event_at(0)->tenants_left_out, 0);
 }
 
 TEST(who_held_the_card_in_another_node_did_not_in_this)
@@ -413,48 +398,6 @@ TEST(the_pods_of_an_event_are_bounded)
 	publish();
 	assert_int_equal(event_at(0)->tenants.count, LIMIT_EVENT_TENANTS);
 	assert_int_equal(event_at(0)->tenants_left_out, 5);
-}
-
-/* The last of them come after the event, or nobody says when they came. */
-TEST(pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event)
-{
-	enum { N = LIMIT_TENANTS + 8, LATE = 4 };
-	build_world_device(&world, 0);
-	build_world_shared(&world, 1, N);
-	build_world_list(&world, "nobody", "main", build_world_replica(&world, 1, N - 1));
-	for (unsigned i = 0; i < N; i++) {
-		const struct build_pod pod = {
-			.name = build_world_text(&world, "p%03u", i).ptr,
-			.started_at = i < N - LATE || i == N - 1 ? 0 : BUILD_WORLD_NOW,
-			.is_unseen = i == N - 1};
-		build_world_run(&world, pod, build_world_replica(&world, 1, i));
-	}
-	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
-	build_world_publish(&world);
-	const struct attribution_status *status = build_world_status(&world, 1);
-	assert_int_equal(status->tenants_left_out, 8);
-	const struct attribution_health_event *listed = ARRAY_AT(
-		status->health.events, struct attribution_health_event, 0);
-	assert_int_equal(listed->tenants.count, LIMIT_EVENT_TENANTS);
-	assert_int_equal(listed->tenants_left_out, N - LATE - LIMIT_EVENT_TENANTS);
-}
-
-/* Those within the bound are in no book any more. */
-TEST(the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound)
-{
-	enum { N = LIMIT_TENANTS };
-	build_world_shared(&world, 0, N + 1);
-	for (unsigned i = 0; i < N; i++)
-		build_world_run(&world, POD(build_world_text(&world, "p%03u", i).ptr),
-				build_world_replica(&world, 0, i));
-	publish();
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	build_world_run(&world, POD("z"), build_world_replica(&world, 0, N));
-	event(79, 0);
-	assert_int_equal(publish()->tenants_left_out, 1);
-	assert_int_equal(event_at(0)->tenants.count, LIMIT_EVENT_TENANTS);
-	assert_int_equal(event_at(0)->tenants_left_out, N + 1 - LIMIT_EVENT_TENANTS);
 }
 
 TEST(an_event_that_is_sent_again_is_the_same_event)
@@ -613,8 +556,8 @@ TEST(without_memory_there_is_no_verdict)
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */
 	const struct tenants nobody = {.count = 0};
-	const struct health_device device = {&facts, &slots, 0, &nobody};
-	assert_int_equal(health_judge(&device, &small, &health, &err), -1);
+	const struct subject device = slots_subject(&facts, &slots, 0, &nobody, &small);
+	assert_int_equal(health_judge(&device, &health, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }
@@ -754,7 +697,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_event_has_a_list_of_its_own_which_stays),
 	cmocka_unit_test_set_up(a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen),
 	cmocka_unit_test_set_up(the_start_of_a_pod_that_is_over_still_counts),
-	cmocka_unit_test_set_up(more_pods_may_have_left_than_are_remembered),
 	cmocka_unit_test_set_up(who_held_the_card_in_another_node_did_not_in_this),
 	cmocka_unit_test_set_up(an_event_names_nobody_whom_the_api_does_not_know),
 	cmocka_unit_test_set_up(an_event_does_not_name_a_pod_of_which_hami_tells_no_device),
@@ -763,7 +705,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(
 		an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost),
 	cmocka_unit_test_set_up(a_static_pod_has_one_uid_in_an_event),
-	cmocka_unit_test_set_up(pods_beyond_the_bound_of_the_tenants_are_counted_in_an_event),
 	cmocka_unit_test_set_up(an_event_does_not_list_whose_end_was_told_before_it),
 	cmocka_unit_test_set_up(events_come_newest_first_and_those_of_one_time_by_number),
 	cmocka_unit_test_set_up(
@@ -787,8 +728,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
 	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
 	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),
-	cmocka_unit_test_set_up(
-		the_only_pod_in_the_books_is_in_an_event_though_it_is_beyond_the_bound),
 };
 
 TEST_MAIN(tests)

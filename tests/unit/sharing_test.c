@@ -4,6 +4,9 @@
 
 #include "join/sharing.h"
 
+/* As many lines as a conclusion has here. */
+#define MAX_LINES 6
+
 /* Publishes, and expects that of device 0; evidence: texts with commas between them. */
 static void expect_mode(int mode, int64_t replicas, const char *evidence)
 {
@@ -17,7 +20,7 @@ static void expect_mode(int mode, int64_t replicas, const char *evidence)
 }
 
 /* The same, with lines of evidence; the first 0 ends them. */
-static void expect_lines(int mode, int64_t replicas, const unsigned lines[SHARING_MAX_LINES + 1])
+static void expect_lines(int mode, int64_t replicas, const unsigned lines[MAX_LINES + 1])
 {
 	char evidence[512] = "";
 	for (size_t i = 0, len = 0; lines[i]; i++) {
@@ -31,7 +34,7 @@ static void expect_lines(int mode, int64_t replicas, const unsigned lines[SHARIN
 
 #define EXPECT(mode, replicas, ...)                    \
 	expect_lines(ATTRIBUTION_MODE_##mode, replicas, \
-		     (const unsigned[SHARING_MAX_LINES + 1]){__VA_ARGS__})
+		     (const unsigned[MAX_LINES + 1]){__VA_ARGS__})
 
 static void set_label(struct build_world *w, struct view value)
 {
@@ -78,7 +81,7 @@ WORLD_TEST(the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_repl
 		const char *ids[6];
 		int mode;
 		int64_t replicas;
-		unsigned lines[SHARING_MAX_LINES + 1];
+		unsigned lines[MAX_LINES + 1];
 	} rows[] = {
 		{{GPU}, ATTRIBUTION_MODE_EXCLUSIVE, 1, {EVIDENCE_GPU_IDS}},
 		{{"nvidia0"}, ATTRIBUTION_MODE_EXCLUSIVE, 1, {EVIDENCE_GPU_IDS}},
@@ -122,7 +125,7 @@ WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 		bool is_mig_on;
 		const char *label;
 		int mode;
-		unsigned lines[SHARING_MAX_LINES + 1];
+		unsigned lines[MAX_LINES + 1];
 	} rows[] = {
 		{"m", ANY, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_WITH_PIPE}},
 		{"m", EXCLUSIVE, false, "", ATTRIBUTION_MODE_MPS, {EVIDENCE_WITH_PIPE}},
@@ -281,9 +284,6 @@ WORLD_TEST(the_default_compute_mode_says_nothing_of_gkes_replicas)
 		world.booked[0].mps = rows[i].mps;
 		expect_mode(rows[i].mode, 2, rows[i].evidence);
 		build_world_fail_book(&world);
-		expect_mode(rows[i].mode, 2, rows[i].evidence);
-		build_world_remove_pod(&world, "uid-a");
-		build_world_list_nothing(&world);
 		EXPECT(UNKNOWN, 2, EVIDENCE_REPLICA_IDS);
 	}
 	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
@@ -323,16 +323,9 @@ WORLD_TEST(a_pipe_under_the_default_mode_is_mps_and_both_are_said)
 	world_run("b", build_world_uuid(&world, 0));
 	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS,
 	       EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS, EVIDENCE_LEFT_OVER_ID);
-	/* It contradicted while the checkpoint spoke: its silence changes nothing. */
+	/* Nothing tells of the pipe any more. */
 	build_world_fail_book(&world);
-	set_label(&world, VIEW("mps"));
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS, EVIDENCE_LABEL_MPS,
-	       EVIDENCE_LEFT_OVER_ID);
-	/* Nor does it when it has stopped meanwhile; but not when it comes up only then. */
-	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_LABEL_MPS, EVIDENCE_LEFT_OVER_ID);
-	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
-	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_LABEL_MPS_CONTRADICTS,
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_LABEL_TIME_SLICING,
 	       EVIDENCE_LEFT_OVER_ID);
 }
 
@@ -396,51 +389,11 @@ WORLD_TEST(a_settling_kubelets_short_offer_changes_no_mode)
 	build_world_book_nothing(&world);
 	build_world_offer_nothing(&world);
 	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
+	/* Nor does one that has lost its books, while the tenant stays. */
 	world.report.kubelet_restarted_at = 0;
+	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS);
+	build_world_remove_pod(&world, "uid-a");
 	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
-}
-
-WORLD_TEST(a_silent_checkpoint_leaves_what_it_told)
-{
-	static const struct {
-		bool mps;
-		int compute_mode, then;
-		const char *evidence, *then_evidence;
-	} rows[] = {
-		{true, REPORT_COMPUTE_DEFAULT, ATTRIBUTION_MODE_TIME_SLICED,
-		 "an allocation response has the MPS pipe", "compute mode is Default"},
-		{false, REPORT_COMPUTE_EXCLUSIVE_PROCESS, ATTRIBUTION_MODE_MPS,
-		 "an allocation response has no MPS pipe", "compute mode is ExclusiveProcess"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_again();
-		struct report_device *device = build_world_shared(&world, 0, 4);
-		device->compute_mode = REPORT_COMPUTE_PROHIBITED;
-		hold(0, rows[i].mps);
-		build_world_publish(&world);
-		build_world_fail_book(&world);
-		expect_mode(rows[i].mps ? ATTRIBUTION_MODE_MPS : ATTRIBUTION_MODE_TIME_SLICED, 4,
-			    rows[i].evidence);
-		/* Unless the device itself tells that it has changed. */
-		device->compute_mode = rows[i].compute_mode;
-		expect_mode(rows[i].then, 4, rows[i].then_evidence);
-	}
-}
-
-WORLD_TEST(only_what_a_checkpoint_told_outlasts_its_silence)
-{
-	build_world_shared(&world, 0, 4);
-	build_world_pod(&world, (struct build_pod){.name = "a",
-						   .told = {build_world_replica(&world, 0, 0)}});
-	build_world_fail_book(&world);
-	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
-	expect_tenant(build_world_status(&world, 0), "uid-a", ATTRIBUTION_PHASE_RUNNING,
-		      ATTRIBUTION_CONFIDENCE_CONFIRMED);
-	world.devices[0].compute_mode = REPORT_COMPUTE_PROHIBITED;
-	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
-	/* Nor does a mode without any evidence. */
-	world_alter(0)->status.sharing = (struct attribution_sharing){.mode = ATTRIBUTION_MODE_MPS};
-	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 }
 
 /* The replicas have another resource's name now, and the same numbers. */
@@ -455,45 +408,6 @@ WORLD_TEST(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer)
 	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 0))->resource =
 		VIEW("nvidia.com/gpu.shared");
 	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
-}
-
-WORLD_TEST(a_disputed_tenant_was_there_while_the_checkpoint_spoke)
-{
-	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
-	build_world_pod(&world, (struct build_pod){.name = "a",
-						   .told = {build_world_replica(&world, 0, 1)}});
-	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 0))->mps = true;
-	build_world_wait(&world, world.limits.disagreement_ms);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
-	expect_tenant(build_world_status(&world, 0), "uid-a", ATTRIBUTION_PHASE_RUNNING,
-		      ATTRIBUTION_CONFIDENCE_DISPUTED);
-	/* Nobody names it any more, but nothing shows that it has gone. */
-	world_pod("a");
-	build_world_fail_book(&world);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
-}
-
-WORLD_TEST(a_silent_checkpoint_told_of_those_only_who_were_there)
-{
-	static const enum pod_phase phases[] = {POD_PHASE_SUCCEEDED, POD_PHASE_UNKNOWN};
-	for (size_t i = 0; i < ARRAY_SIZE(phases); i++) {
-		world_again();
-		build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
-		hold(0, true);
-		build_world_publish(&world);
-		build_world_fail_book(&world);
-		/* Of who comes later only the name is known, also if it comes first in order. */
-		world_pod("0");
-		build_world_list(&world, "0", "main", build_world_replica(&world, 0, 1));
-		EXPECT(MPS, 4, EVIDENCE_WITH_PIPE);
-		if (phases[i] == POD_PHASE_UNKNOWN)
-			build_world_remove_pod(&world, "uid-a");
-		else
-			build_world_pod(&world,
-					(struct build_pod){.name = "a", .phase = phases[i]});
-		build_world_publish(&world);
-		EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
-	}
 }
 
 WORLD_TEST(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell)
@@ -589,13 +503,6 @@ WORLD_TEST(while_a_plugin_is_away_what_was_left_over_before_still_is)
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
 	build_world_offer_nothing(&world);
 	expect_mode(ATTRIBUTION_MODE_TIME_SLICED, 4, evidence);
-	/* Evidence is that of now. */
-	world.devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-	EXPECT(UNKNOWN, 0, EVIDENCE_WITHOUT_PIPE, EVIDENCE_EXCLUSIVE_PROCESS,
-	       EVIDENCE_LEFT_OVER_ID);
-	world.devices[0].compute_mode = REPORT_COMPUTE_DEFAULT;
-	build_world_publish(&world);
-	assert_int_equal(build_world_status(&world, 0)->sharing.mode, ATTRIBUTION_MODE_TIME_SLICED);
 	/* When nobody is there any more there is nothing to go by. */
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
@@ -656,89 +563,6 @@ WORLD_TEST(who_watches_a_shared_device_was_given_no_allocation)
 	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 }
 
-WORLD_TEST(of_each_form_the_one_that_was_on_offer_is_that_of_now)
-{
-	static const char left_over[] = "a pod holds a device ID that is no longer offered";
-	static const struct {
-		const char *offered[2], *before; /* behind the UUID of the device, or of the part */
-		bool is_part;
-		int mode;
-		int64_t replicas;
-		const char *evidence;
-	} rows[] = {
-		{{"::0", "::1"}, "", false, ATTRIBUTION_MODE_MPS, 2,
-		 "compute mode is ExclusiveProcess"},
-		{{""}, "::1", false, ATTRIBUTION_MODE_EXCLUSIVE, 1,
-		 "device IDs name the whole device"},
-		{{""}, "::1", true, ATTRIBUTION_MODE_MIG, 1, "device IDs name MIG devices"},
-		{{"::0", "::1"}, "", true, ATTRIBUTION_MODE_MIG_TIME_SLICED, 2,
-		 "device IDs name MIG devices,device IDs end in a replica number"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char evidence[256];
-		world_again();
-		struct report_device *device = build_world_cut(&world, 0, 1);
-		device->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
-		device->mig.current = rows[i].is_part;
-		struct view uuid = rows[i].is_part ? build_world_mig(&world, 0, 0)
-						   : build_world_uuid(&world, 0);
-		build_world_offer_nothing(&world);
-		for (size_t k = 0; k < 2 && rows[i].offered[k]; k++)
-			build_world_offer(&world, build_world_text(&world, "%.*s%s", VIEW_ARG(uuid),
-								   rows[i].offered[k]));
-		/* Whole devices and parts go together in no offer. */
-		leave_over(rows[i].is_part ? build_world_uuid(&world, 0)
-					   : build_world_text(&world, "%.*s%s", VIEW_ARG(uuid),
-							      rows[i].before),
-			   world.offered[0]);
-		build_world_book_nothing(&world);
-		build_world_publish(&world);
-		snprintf(evidence, sizeof(evidence), "%s,%s", rows[i].evidence, left_over);
-		build_world_offer_nothing(&world);
-		expect_mode(rows[i].mode, rows[i].replicas, evidence);
-		/* Also when only he who was left over is still there. */
-		build_world_list_nothing(&world);
-		build_world_remove_pod(&world, "uid-b");
-		build_world_list(&world, "a", "main",
-				 rows[i].is_part ? build_world_uuid(&world, 0)
-						 : build_world_text(&world, "%s%s", uuid.ptr,
-								    rows[i].before));
-		expect_mode(rows[i].mode, rows[i].replicas, evidence);
-		/* Or only they who are of now: then nothing is left over. */
-		build_world_remove_pod(&world, "uid-a");
-		build_world_list_nothing(&world);
-		world_pod("b");
-		build_world_list(&world, "b", "main", world.offered[0]);
-		expect_mode(rows[i].mode, rows[i].replicas, rows[i].evidence);
-	}
-}
-
-WORLD_TEST(forms_of_which_none_was_left_over_before_contradict_each_other)
-{
-	build_world_shared(&world, 0, 4);
-	world_run("b", build_world_replica(&world, 0, 0));
-	build_world_publish(&world);
-	world_run("a", build_world_uuid(&world, 0));
-	build_world_offer_nothing(&world);
-	EXPECT(UNKNOWN, 0, EVIDENCE_GPU_IDS, EVIDENCE_REPLICA_IDS);
-	/* Nor is it known when those on offer were of no one form. */
-	static const char *const none[] = {"device IDs name the whole device",
-					   "device IDs are HAMi's",
-					   "a device ID is of no known form"};
-	struct attribution before = *build_world_previous(&world, 0)->object;
-	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
-		struct view lines[] = {view_from(none[i]),
-				       VIEW("a pod holds a device ID that is no longer offered")};
-		before.status.sharing = (struct attribution_sharing){
-			.mode = ATTRIBUTION_MODE_UNKNOWN,
-			.evidence = {lines, ARRAY_SIZE(lines), true}};
-		build_world_previous(&world, 0)->object = &before;
-		build_world_join(&world);
-		expect_texts(build_world_status(&world, 0)->sharing.evidence,
-			     "device IDs name the whole device,device IDs end in a replica number");
-	}
-}
-
 /* The plugin has gone for good; a driver of dynamic resource allocation has the device now. */
 WORLD_TEST(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give)
 {
@@ -772,9 +596,9 @@ WORLD_TEST(what_was_given_of_another_offer_says_nothing_of_mps)
 	EXPECT(TIME_SLICED, 2, EVIDENCE_DEFAULT_MODE);
 	hold(1, false);
 	EXPECT(TIME_SLICED, 2, EVIDENCE_WITHOUT_PIPE);
-	/* While nothing is on offer it is all there is to go by. */
+	/* While nothing is on offer that stays. */
 	build_world_offer_nothing(&world);
-	EXPECT(UNKNOWN, 0, EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE);
+	EXPECT(TIME_SLICED, 2, EVIDENCE_WITHOUT_PIPE);
 }
 
 WORLD_TEST(a_claim_alone_is_exclusive_and_a_shared_one_is_not)
@@ -801,10 +625,13 @@ WORLD_TEST(several_shares_of_several_pods_share_the_device)
 	build_world_device(&world, 0);
 	world_pod("a");
 	world_pod("b");
-	build_world_grant(&world, "uid-a", "main", 0)->device = VIEW("pool/gpu-0/1");
-	build_world_grant(&world, "uid-b", "main", 0)->device = VIEW("pool/gpu-0/2");
+	for (unsigned i = 0; i < 2; i++) {
+		struct grant *grant = build_world_grant(&world, i ? "uid-b" : "uid-a", "main", 0);
+		grant->device = i ? VIEW("pool/gpu-0/2") : VIEW("pool/gpu-0/1");
+		grant->is_share = true;
+	}
 	build_world_regrant(&world);
-	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_SHARE_BY_CLAIM);
 }
 
 WORLD_TEST(one_share_alone_does_not_make_the_device_exclusive)
@@ -813,14 +640,15 @@ WORLD_TEST(one_share_alone_does_not_make_the_device_exclusive)
 	world_pod("a");
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
 	grant->is_share = true;
+	build_world_regrant(&world);
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_SHARE_BY_CLAIM);
+	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
 	for (int is_read = 1; is_read >= 0; is_read--) {
 		world.n_granted = (size_t)is_read;
 		world.input.grants_unknown = !is_read;
 		build_world_regrant(&world);
-		EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_SHARE_BY_CLAIM);
+		EXPECT(UNKNOWN, 1, EVIDENCE_SHARE_BY_CLAIM);
 	}
-	world.devices[0].compute_mode = REPORT_COMPUTE_UNKNOWN;
-	EXPECT(UNKNOWN, 1, EVIDENCE_SHARE_BY_CLAIM);
 }
 
 WORLD_TEST(one_share_of_a_part_alone_is_not_all_of_it)
@@ -906,33 +734,6 @@ WORLD_TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
 		build_world_regrant(&world);
 		EXPECT(MIG_TIME_SLICED, 1, EVIDENCE_MIG_IDS, EVIDENCE_SHARED_ID);
 	}
-	build_world_remove_pod(&world, "uid-a");
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
-}
-
-/* In memory of their own, where a sanitizer sees who writes past the end. */
-WORLD_TEST(however_many_parts_were_published_there_is_room_for_them)
-{
-	static struct view parts[3000];
-	build_world_cut(&world, 0, 2);
-	build_world_offer_nothing(&world);
-	for (unsigned i = 0; i < 2; i++) {
-		build_world_pod(&world, (struct build_pod){.name = i ? "b" : "a"});
-		grant_part(i ? "uid-b" : "uid-a", i);
-	}
-	build_world_regrant(&world);
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		parts[i] = build_world_text(&world, "MIG-%zu", i);
-	struct attribution before = *build_world_previous(&world, 0)->object;
-	for (uint32_t i = 0; i < 2; i++)
-		ARRAY_AT(before.status.tenants, struct attribution_tenant, i)->partitions =
-			(struct array){parts, ARRAY_SIZE(parts), true};
-	build_world_previous(&world, 0)->object = &before;
-	read_grants(0);
-	build_world_join(&world);
-	assert_int_equal(build_world_status(&world, 0)->sharing.mode,
-			 ATTRIBUTION_MODE_MIG_TIME_SLICED);
 }
 
 /* Its name is all that is known of it. While claims cannot be read it stays as published. */
@@ -972,9 +773,8 @@ WORLD_TEST(there_is_room_for_all_that_can_be_said_at_once)
 	world_pod("c");
 	build_world_grant(&world, "uid-c", "main", 0)->is_share = true;
 	build_world_regrant(&world);
-	EXPECT(MPS, 1, EVIDENCE_WITH_PIPE, EVIDENCE_DEFAULT_MODE_CONTRADICTS,
-	       EVIDENCE_MIG_CONTRADICTS, EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS,
-	       EVIDENCE_SHARE_BY_CLAIM, EVIDENCE_LEFT_OVER_ID);
+	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_SHARE_BY_CLAIM,
+	       EVIDENCE_MIG_CONTRADICTS, EVIDENCE_LABEL_TIME_SLICING, EVIDENCE_LEFT_OVER_ID);
 }
 
 WORLD_TEST(a_reservation_shares_the_device_out_by_time)
@@ -1044,24 +844,6 @@ WORLD_TEST(containers_of_one_pod_share_nothing_while_claims_cannot_be_read)
 	}
 }
 
-WORLD_TEST(a_claimed_part_stays_mig_whatever_the_mode_was)
-{
-	build_world_device(&world, 0);
-	world_pod("a");
-	world_pod("b");
-	struct grant *grant = build_world_grant(&world, "uid-a", "main", 0);
-	grant->partition = build_world_mig(&world, 0, 0);
-	grant->device = VIEW("pool/gpu-0-mig-0");
-	build_world_regrant(&world);
-	build_world_book(&world, "uid-b", "main",
-			 VIEW(GPU "::x"));
-	EXPECT(UNKNOWN, 0, EVIDENCE_ODD_ID);
-	read_grants(0);
-	build_world_book_nothing(&world);
-	build_world_remove_pod(&world, "uid-b");
-	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
-}
-
 WORLD_TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
 {
 	build_world_shared(&world, 0, 4);
@@ -1069,26 +851,7 @@ WORLD_TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
 	build_world_grant(&world, "uid-a", "main", 0);
 	build_world_publish(&world);
 	read_grants(0);
-	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE, EVIDENCE_LEFT_OVER_ID);
-}
-
-WORLD_TEST(a_conclusion_without_ids_is_told_by_its_evidence)
-{
-	for (unsigned i = 0; i < N_EVIDENCE; i++)
-		assert_int_equal(sharing_is_without_ids(1u << i),
-				 1u << i == EVIDENCE_NO_IDS || 1u << i == EVIDENCE_MIG_IS_ON);
-	assert_false(sharing_is_without_ids(0));
-}
-
-WORLD_TEST(a_left_over_does_not_undo_what_allocations_told)
-{
-	build_world_shared(&world, 0, 4)->compute_mode = REPORT_COMPUTE_PROHIBITED;
-	hold(0, true);
-	world_run("b", build_world_uuid(&world, 0));
-	build_world_publish(&world);
-	/* The checkpoint told MPS, and fails. */
-	build_world_fail_book(&world);
-	EXPECT(MPS, 4, EVIDENCE_WITH_PIPE, EVIDENCE_LEFT_OVER_ID);
+	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
 }
 
 WORLD_TEST(a_claimant_that_is_over_keeps_no_mode)
@@ -1123,8 +886,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(replicas_of_which_none_was_ever_on_offer_are_not_counted),
 	cmocka_unit_test_world(contradicting_allocations_are_named_both),
 	cmocka_unit_test_world(without_ids_mig_mode_tells),
-	cmocka_unit_test_world(a_silent_checkpoint_leaves_what_it_told),
-	cmocka_unit_test_world(a_silent_checkpoint_told_of_those_only_who_were_there),
 	cmocka_unit_test_world(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell),
 	cmocka_unit_test_world(held_ids_alone_make_the_replicas_neither_fewer_nor_more),
 	cmocka_unit_test_world(how_a_device_is_shared_out_is_what_is_on_offer),
@@ -1138,22 +899,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(a_reservation_shares_the_device_out_by_time),
 	cmocka_unit_test_world(who_still_holds_what_hami_gave_shares_no_whole_device),
 	cmocka_unit_test_world(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before),
-	cmocka_unit_test_world(a_left_over_does_not_undo_what_allocations_told),
 	cmocka_unit_test_world(a_claimant_that_is_over_keeps_no_mode),
 	cmocka_unit_test_world(sources_that_fail_leave_an_unknown_mode_with_its_reason),
 	cmocka_unit_test_world(a_settling_kubelets_short_offer_changes_no_mode),
-	cmocka_unit_test_world(only_what_a_checkpoint_told_outlasts_its_silence),
 	cmocka_unit_test_world(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer),
-	cmocka_unit_test_world(a_disputed_tenant_was_there_while_the_checkpoint_spoke),
 	cmocka_unit_test_world(a_pod_that_is_given_what_another_still_has_shares_nothing),
 	cmocka_unit_test_world(containers_of_one_pod_share_nothing_while_claims_cannot_be_read),
-	cmocka_unit_test_world(a_claimed_part_stays_mig_whatever_the_mode_was),
 	cmocka_unit_test_world(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are),
-	cmocka_unit_test_world(a_conclusion_without_ids_is_told_by_its_evidence),
 	cmocka_unit_test_world(a_part_that_several_pods_have_by_one_claim_is_shared),
 	cmocka_unit_test_world(while_a_plugin_is_away_what_was_left_over_before_still_is),
-	cmocka_unit_test_world(of_each_form_the_one_that_was_on_offer_is_that_of_now),
-	cmocka_unit_test_world(forms_of_which_none_was_left_over_before_contradict_each_other),
 	cmocka_unit_test_world(
 		what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give),
 	cmocka_unit_test_world(what_was_left_over_makes_no_replicas_while_a_plugin_is_away),
@@ -1161,7 +915,6 @@ static const struct CMUnitTest tests[] = {
 		while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before),
 	cmocka_unit_test_world(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before),
 	cmocka_unit_test_world(who_watches_a_shared_device_was_given_no_allocation),
-	cmocka_unit_test_world(however_many_parts_were_published_there_is_room_for_them),
 };
 
 TEST_MAIN(tests)
