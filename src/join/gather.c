@@ -418,7 +418,7 @@ static enum join_pods age_of_pods(const struct inventory_parts *parts)
 
 static int gather_grants(struct gatherer *g)
 {
-	const struct gather_claims_source source = {g->parts, g->place, g->now_ms};
+	const struct gather_claims_source source = {g->parts, g->place};
 	return gather_claims(&source, g->arena, &g->input, g->err);
 }
 

@@ -19,8 +19,6 @@
  * they are put together.
  */
 
-#define SLICES_DISTRUSTED_MS 30000u
-
 struct inventory {
 	struct place_book places;
 	struct claim_book claims;
@@ -449,54 +447,6 @@ int inventory_keep_recall(struct inventory *inventory, struct view node_name,
 			return -1;
 	place_forget_ended(place, now_ms);
 	return 0;
-}
-
-/* What is asked of ResourceSlices */
-
-bool inventory_slice(const struct inventory *inventory, struct view node_name, size_t i,
-		     struct inventory_slice *ret_slice)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-	const struct resource_slice_record *record;
-	const struct list *link;
-
-	if (!place || i >= place->n_slices)
-		return false;
-	for (link = place->slices.next; i > 0; i--)
-		link = link->next;
-	assert(link != &place->slices); /* there are as many as are counted */
-	record = CONTAINER_OF(link, struct resource_slice_record, base.link);
-	*ret_slice = (struct inventory_slice){
-		.name = record->slice->name,
-		.version = record->base.entry.version,
-	};
-	return true;
-}
-
-uint64_t inventory_slice_changes(const struct inventory *inventory, struct view node_name)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place->slice_changes : 0;
-}
-
-void inventory_distrust_slices(struct inventory *inventory, struct view node_name,
-			       uint64_t changes, uint64_t now_ms)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (place && place->slice_changes == changes)
-		place->slices_distrusted_until = now_ms + SLICES_DISTRUSTED_MS;
-}
-
-int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct view node_name,
-				     uint64_t now_ms)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place && place->slices_distrusted_until > now_ms
-		       ? (int64_t)(place->slices_distrusted_until - now_ms)
-		       : -1;
 }
 
 /* What a join is made from */

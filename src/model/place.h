@@ -36,8 +36,6 @@ struct place {
 	struct list attributions;     /* struct attribution_record (model/attribution_set.h) */
 	struct list slices;           /* struct resource_slice_record (model/resource_slice_set.h) */
 	size_t n_slices;
-	uint64_t slice_changes;          /* of these slices, how many were told */
-	uint64_t slices_distrusted_until; /* ms; see inventory_distrust_slices(); 0: they count */
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by model/node_set.h; NULL: the API server has none */
