@@ -457,7 +457,7 @@ int gather_node(const struct inventory_parts *parts, struct view node_name, uint
 			{
 				.node_name = node_name,
 				.intent = parts->intent,
-				.grants_unknown = !parts->grants_known,
+				.grants_unknown = !parts->grants_known || parts->grants_partial,
 				.pods_age = age_of_pods(parts),
 				.grants_denied = !parts->grants_known,
 				.ended_for_ms = -1,

@@ -48,9 +48,7 @@ static void describe_by_nvml(const struct subject *subject, struct attribution_d
 	const struct report_device *reported = subject->device->reported;
 
 	device->index = reported->index;
-	/* A number of a former boot does not replace one that slices have told since. */
-	if (!subject->published || from_resource_claim_may_renumber(subject->facts))
-		device->minor = reported->minor;
+	device->minor = reported->minor;
 	device->pci_bus_id = reported->pci_bus_id;
 	device->memory_mib = reported->memory_mib;
 	device->serial = reported->serial;
@@ -66,8 +64,6 @@ static void describe_by_slice(const struct subject *subject, struct attribution_
 		const struct slice_device *slice = &input->slice_devices[i];
 		if (!view_equal_ignoring_case(slice->uuid, subject->device->uuid))
 			continue;
-		if (from_resource_claim_minor(slice->name) >= 0)
-			device->minor = from_resource_claim_minor(slice->name);
 		device->pci_bus_id = slice->pci_bus_id;
 		device->memory_mib = slice->memory_mib;
 		device->compute_capability = slice->compute_capability;
@@ -155,17 +151,10 @@ static bool is_withdrawn(const struct subject *subject)
 	return has_rest && !is_sliced(subject);
 }
 
-/* Claims are silent about some tenants: that they are there is known, and not by which ID. */
-static bool has_silent(const struct subject *subject)
-{
-	uint32_t index = 0;
-	return from_resource_claim_next_kept(subject->facts, subject->index, &index);
-}
-
 /* What is on offer is not known, or more may be on offer than is known. */
 static bool is_offer_vague(const struct subject *subject)
 {
-	return !subject->is_offer_known || subject->facts->source.is_settling || has_silent(subject) ||
+	return !subject->is_offer_known || subject->facts->source.is_settling ||
 	       is_withdrawn(subject);
 }
 
@@ -305,7 +294,7 @@ int layout_count(const struct subject *subject, const struct tenants *tenants,
 	struct attribution_slots counted = {.allocated = -1};
 	int64_t n_held = count_held(subject) + count_nameless(subject);
 
-	if (!facts_have_books(subject->facts) || has_silent(subject))
+	if (!facts_have_books(subject->facts))
 		counted.allocated = carry_allocated(subject, tenants, n_held);
 	else if (tenants->count >= 0)
 		counted.allocated = n_held + tenants->slots_kept;

@@ -328,31 +328,6 @@ static void read_facts(struct findings *f)
 	}
 }
 
-/* A tenant by a claim that cannot be read now: it has what was published. */
-static void read_kept_tenant(struct findings *f, const struct attribution_tenant *tenant)
-{
-	const int mode = f->published.mode;
-	const struct array parts = tenant->partitions;
-	const bool is_mig = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
-			    mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
-	struct use use = {.pod_uid = tenant->pod_uid,
-			  .is_part = is_mig,
-			  .is_share = f->evidence_before & EVIDENCE_SHARE_BY_CLAIM};
-	if (tenant->slots == 0)
-		return; /* it watches, and shares nothing */
-
-	*(f->has_offer ? &f->left_over : &f->forms) |= is_mig ? FORM_MIG : FORM_GPU;
-	if (f->sharing.replicas == 0)
-		f->sharing.replicas = 1;
-	for (uint32_t i = 0; i < parts.count; i++) {
-		use.part = *ARRAY_AT(parts, struct view, i);
-		f->uses[f->n_uses++] = use;
-	}
-	/* Only the claim told which part it is that has no UUID. */
-	if (parts.count == 0 && mode != ATTRIBUTION_MODE_MIG)
-		f->uses[f->n_uses++] = use;
-}
-
 static int by_part(const void *a, const void *b)
 {
 	return view_compare(((const struct use *)a)->part, ((const struct use *)b)->part);
@@ -373,20 +348,12 @@ static void find_shared(struct findings *f)
 static int read_claims(struct findings *f, struct error *err)
 {
 	const struct subject *subject = f->subject;
-	const struct attribution_tenant *tenant;
-	const struct previous *before = subject->device->published;
-	size_t cap = subject->n_items;
-	uint32_t next = 0;
 
-	for (uint32_t i = 0; before && i < before->n_tenants; i++)
-		cap += 1 + before->tenants[i].published->partitions.count;
-	f->uses = arena_alloc(subject->arena, cap, sizeof(*f->uses));
+	f->uses = arena_alloc(subject->arena, subject->n_items, sizeof(*f->uses));
 	if (!f->uses)
 		return error_no_memory(err);
 	read_facts(f);
-	while ((tenant = from_resource_claim_next_kept(subject->facts, subject->index, &next)))
-		read_kept_tenant(f, tenant);
-	assert(f->n_uses <= cap);
+	assert(f->n_uses <= subject->n_items);
 	qsort(f->uses, f->n_uses, sizeof(*f->uses), by_part);
 	find_shared(f);
 	return 0;

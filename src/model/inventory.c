@@ -30,6 +30,7 @@ struct inventory {
 	struct resource_slice_set resource_slices;
 	struct record_set *sets[INVENTORY_N_KINDS]; /* these */
 	bool synced[INVENTORY_N_KINDS];
+	bool absent[INVENTORY_N_KINDS]; /* the API server has no such kind */
 	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
 	enum inventory_age ages[INVENTORY_N_KINDS];
 	uint64_t started_at;
@@ -201,13 +202,16 @@ void inventory_begin_replace(struct inventory *inventory, enum inventory_kind ki
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind,
 			   uint64_t now_ms)
 {
-	bool first = is_initial(inventory, kind);
+	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
 	struct store_entry *entry;
 
 	assert(now_ms >= inventory->started_at);
 	while ((entry = store_sweep(&inventory->sets[kind]->store)))
 		remove_entry(inventory, kind, entry, now_ms);
 	inventory->synced[kind] = true;
+	inventory->absent[kind] = false;
+	if (!first && was_absent)
+		place_touch_all(&inventory->places, true);
 	if (!first)
 		return;
 	inventory->synced_at[kind] = now_ms;
@@ -221,6 +225,8 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 {
 	inventory_begin_replace(inventory, kind);
 	inventory_end_replace(inventory, kind, inventory->started_at);
+	inventory->absent[kind] = true;
+	place_touch_all(&inventory->places, true);
 }
 
 static bool is_rested_upon(enum inventory_kind kind)
@@ -467,6 +473,8 @@ struct inventory_parts inventory_parts(struct inventory *inventory)
 		.intent = &inventory->policies.intent,
 		.grants_known = is_known(inventory, INVENTORY_RESOURCE_CLAIMS) &&
 				is_known(inventory, INVENTORY_RESOURCE_SLICES),
+		.grants_partial = inventory->absent[INVENTORY_RESOURCE_CLAIMS] !=
+				  inventory->absent[INVENTORY_RESOURCE_SLICES],
 		.pods_age = inventory->ages[INVENTORY_PODS],
 		.nodes_age = inventory->ages[INVENTORY_NODES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],

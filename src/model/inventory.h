@@ -159,6 +159,7 @@ struct inventory_parts {
 	const struct resource_claim_set *resource_claims;
 	const struct intent *intent;
 	bool grants_known; /* the ResourceClaims and ResourceSlices of the API server are all here */
+	bool grants_partial; /* of one of the two the API server has no such kind: it is to come */
 	enum inventory_age pods_age; /* if not current, the last that is known of them is here */
 	enum inventory_age nodes_age;
 	bool nodes_known;        /* the Nodes of the API server are all here, */

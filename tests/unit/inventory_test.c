@@ -1486,7 +1486,13 @@ static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
 		put_slice(world, "gpu-a", 1, 2);
 		inventory_end_replace(world->inventory, orders[i][0], 1000);
 		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+		inventory_begin_replace(world->inventory, orders[i][1]);
+		inventory_end_replace(world->inventory, orders[i][1], 1000);
+		assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+		/* That there is no such kind is so for both, or soon for none. */
 		inventory_set_absent(world->inventory, orders[i][1]);
+		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+		inventory_set_absent(world->inventory, orders[i][0]);
 		assert_false(gather(world, "gpu-a", 1000).grants_unknown);
 	}
 }
