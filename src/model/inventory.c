@@ -320,26 +320,6 @@ static void touch_rivals(const struct inventory *inventory, const struct place *
 	}
 }
 
-/* What the node has told until now it told before it was booted, if it was. */
-static void note_boot(struct place *place, const struct report *report)
-{
-	const struct report *last = place->report;
-
-	if (last && view_equal(last->boot_id, report->boot_id))
-		return;
-	place->is_boot_news = false;
-	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
-		place->booted_after = last->observed_at;
-}
-
-/* One that fails has the time of the last good List. */
-static void note_listed(struct place *place, int64_t listed_at, uint64_t now_ms)
-{
-	if (place->listed_at != listed_at)
-		place->listed_told_at = now_ms;
-	place->listed_at = listed_at;
-}
-
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 inventory_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
@@ -358,15 +338,7 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	touch_holders(inventory, place, place->report);
 	touch_holders(inventory, place, report);
 	touch_rivals(inventory, place);
-	note_boot(place, report);
-	place_release_report(place);
-	place->report = report;
-	place->release = release;
-	place->release_owner = owner;
-	place->report_at = now_ms;
-	place->report_since = now_ms;
-	note_listed(place, report->sources.pod_resources.observed_at, now_ms);
-	place->refused = (struct place_refusals){0};
+	place_take_report(place, report, release, owner, now_ms);
 	place_touch(&inventory->places, place, false);
 	return 0;
 }
@@ -390,7 +362,7 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 	assert(place->report_at <= now_ms);
 	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
-	note_listed(place, listed_at, now_ms);
+	place_note_listed(place, listed_at, now_ms);
 	if (was_stale)
 		touch_holders(inventory, place, place->report);
 	if (was_stale || place->awaits_hearing)

@@ -124,6 +124,12 @@ bool place_reports_device(const struct report *report, struct view object_name);
  * was refused for before is not counted again.
  */
 struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused);
+/* Keeps the report instead of the last one, which it gives back to its owner by release(owner). */
+void place_take_report(struct place *place, const struct report *report,
+		       void (*release)(void *owner), void *owner, uint64_t now_ms);
+/* Notes when the List was read last, by the node's clock; one that fails has the time of the last
+ * good one. */
+void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms);
 /* Gives the report back to its owner. */
 void place_release_report(struct place *place);
 

@@ -2,9 +2,9 @@
 #include "model/resource_claim.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sbuf.h"
 #include "model/compact.h"
 
 /* Kubernetes bounds namespaces at 63 bytes and all other names at 253; UIDs are shorter. */
@@ -33,9 +33,7 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 		       struct resource_claim **ret_claim, struct error *err)
 {
 	const bool has_results = fields->n_results > 0;
-	char key[MAX_TEXT + 1];
-	int len = snprintf(key, sizeof(key), "%.*s/%.*s", VIEW_ARG(fields->namespace),
-			   VIEW_ARG(fields->name));
+	CLEANUP(sbuf_deinit) struct sbuf key;
 	struct resource_claim claim = {
 		.results = {(void *)(uintptr_t)fields->results, fields->n_results, true},
 		.is_allocated = fields->is_allocated,
@@ -45,13 +43,19 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 	};
 	void *copy;
 
+	sbuf_init(&key, MAX_TEXT + 1);
 	assert(fields->n_results <= RESOURCE_CLAIM_MAX_RESULTS);
-	assert(fields->n_consumers <= RESOURCE_CLAIM_MAX_CONSUMERS && len >= 0);
+	assert(fields->n_consumers <= RESOURCE_CLAIM_MAX_CONSUMERS);
 	if (fields->namespace.len + 1 + fields->name.len > MAX_TEXT ||
 	    compact_longest(claim_rows, &claim) > MAX_TEXT)
 		return error_set(err, ERROR_LIMIT, 0, "claim: a text is longer than %u bytes",
 				 MAX_TEXT);
-	claim.key = (struct view){key, (size_t)len};
+	sbuf_append(&key, fields->namespace);
+	sbuf_append_char(&key, '/');
+	sbuf_append(&key, fields->name);
+	if (sbuf_check(&key, "claim", err) < 0)
+		return -1;
+	claim.key = sbuf_view(&key);
 	if (compact_new(claim_rows, &claim, sizeof(claim), &copy, err) < 0)
 		return -1;
 	*ret_claim = copy;
