@@ -30,15 +30,10 @@
  *	update:  of each tenant for whom a name speaks: has that very pod the name? Then it had
  *	         it when the List was read, for it had started before. Another of that name may have
  *	         come after it, of which no watch has told.
- *	         And where a ResourceClaim makes a tenant that is not published yet: are the slices
- *	         by which it was read what they were? When a node is booted its devices' names may
- *	         come to mean other devices, and the claim may have been allocated since.
  *
- * If it is otherwise, the plan fails with CONFLICT, for what to write must be computed anew: without
- * slices, where the server does not bear these out or does not let us ask, so that all that does not
- * need them goes on. And, after a conflict of a write, another request: GET the object into the
- * inventory; the plan fails with CONFLICT as well. Bodies are encoded when the plan arrives, as a
- * join's result lives no longer.
+ * If it is otherwise, the plan fails with CONFLICT, for what to write must be computed anew. And,
+ * after a conflict of a write, another request: GET the object into the inventory; the plan fails
+ * with CONFLICT as well. Bodies are encoded when the plan arrives, as a join's result lives no longer.
  */
 
 #define PATH "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
@@ -67,7 +62,6 @@ struct write {
 	enum write_step step;
 	enum write_step wanted; /* when all questions are answered */
 	struct list questions;  /* struct question */
-	uint64_t slice_changes; /* as they were when a question of slices was made */
 	uint64_t node_changes;  /* as they were when the question of the node was */
 	struct sbuf name;
 	struct sbuf body;
@@ -333,30 +327,11 @@ static enum write_step next_step(const struct write *write)
 /* It is not as the first question has it. */
 static void contradict(struct write *write)
 {
-	struct publisher *publisher = write->plan->publisher;
-	struct question *question = first_question(write);
 	struct error error = {0};
 
-	if (question->is_of_slices)
-		inventory_distrust_slices(publisher->config.inventory,
-					  sbuf_view(&write->plan->node_name), write->slice_changes,
-					  loop_now_ms(publisher->config.loop));
 	error_set(&error, ERROR_CONFLICT, 0, "%s: not what the watches told when it was asked",
-		  sbuf_text(&question->path));
+		  sbuf_text(&first_question(write)->path));
 	end_write(write, &error);
-}
-
-/* The rules of an older release do not allow it, and other clusters have no such API. */
-static void stay_unanswered(struct write *write, const struct error *error)
-{
-	if (!first_question(write)->is_of_slices ||
-	    (error->kind != ERROR_DENIED && error->kind != ERROR_NOT_FOUND)) {
-		fail(write, error);
-		return;
-	}
-	LOG_WARN("ResourceSlices could not be verified", LOG_ERROR_FIELD(error),
-		 LOG_TEXT("node", sbuf_view(&write->plan->node_name)));
-	contradict(write);
 }
 
 /* The node whose object is to be deleted, since it was asked for; it may be gone again. */
@@ -390,9 +365,7 @@ static void answered(void *owner, int status, struct view body, const struct err
 
 	(void)status;
 	write->request = NULL;
-	if (error && write->step == WRITE_ASK)
-		stay_unanswered(write, error);
-	else if (error)
+	if (error)
 		fail(write, error);
 	else if (write->step == WRITE_ASK)
 		hear(write, body);
@@ -495,20 +468,6 @@ static void encode_delete(const struct attribution *object, struct sbuf *buf)
 	jout_object_end(&out);
 }
 
-static bool has_text(const struct array *texts, struct view text)
-{
-	for (uint32_t i = 0; i < texts->count; i++) {
-		if (view_equal(*ARRAY_AT(*texts, struct view, i), text))
-			return true;
-	}
-	return false;
-}
-
-static bool has_witness(const struct attribution_tenant *tenant, struct view name)
-{
-	return has_text(&tenant->witnesses, name);
-}
-
 static bool is_doubtful(const struct join_device *device, const struct attribution_tenant *tenant)
 {
 	return join_is_by_name(device, tenant) && tenant->pod_uid.len > 0 &&
@@ -545,58 +504,6 @@ static int ask_for_pods(struct write *write, const struct join_device *device, s
 	return 0;
 }
 
-static bool has_partitions(const struct attribution_tenant *tenant, const struct array *partitions)
-{
-	for (uint32_t i = 0; i < partitions->count; i++) {
-		if (!has_text(&tenant->partitions, *ARRAY_AT(*partitions, struct view, i)))
-			return false;
-	}
-	return true;
-}
-
-/* It rests on a claim, and what is published does not already. */
-static bool is_newly_granted(const struct attribution_status *published,
-			     const struct attribution_tenant *tenant)
-{
-	const struct attribution_tenant *before = attribution_find_tenant(
-		published, tenant->pod_uid, tenant->container);
-
-	return has_witness(tenant, VIEW("ResourceClaim")) &&
-	       !(before && has_witness(before, VIEW("ResourceClaim")) &&
-		 tenant->slots <= before->slots && has_partitions(before, &tenant->partitions));
-}
-
-static bool has_newly_granted(const struct join_device *device)
-{
-	for (uint32_t i = 0; i < device->status.tenants.count; i++) {
-		if (is_newly_granted(&device->previous->status,
-				     ARRAY_AT(device->status.tenants, struct attribution_tenant, i)))
-			return true;
-	}
-	return false;
-}
-
-/* Nothing has been told since the join: the slices that it saw are those of now. */
-static int ask_for_slices(struct write *write, struct error *err)
-{
-	const struct inventory *inventory = write->plan->publisher->config.inventory;
-	struct view node_name = sbuf_view(&write->plan->node_name);
-	struct inventory_slice slice;
-	struct question *question;
-
-	if (!question_is_name(node_name))
-		return 0;
-	if (question_slices(node_name, &question, err) < 0)
-		return -1;
-	list_append(&write->questions, &question->link);
-	for (size_t i = 0; inventory_slice(inventory, node_name, i, &slice); i++) {
-		if (question_want_slice(question, slice.name, slice.version, err) < 0)
-			return -1;
-	}
-	write->slice_changes = inventory_slice_changes(inventory, node_name);
-	return 0;
-}
-
 /* Whoever may write statuses may have put anything there as the node's name. */
 static int ask_for_node(struct write *write, struct error *err)
 {
@@ -619,9 +526,7 @@ static int ask(struct write *write, const struct join_device *device, struct err
 		return ask_for_node(write, err);
 	if (write->wanted != WRITE_UPDATE)
 		return 0;
-	if (ask_for_pods(write, device, err) < 0)
-		return -1;
-	return has_newly_granted(device) ? ask_for_slices(write, err) : 0;
+	return ask_for_pods(write, device, err);
 }
 
 static enum write_step encode(const struct join_device *device, struct sbuf *buf)

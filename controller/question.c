@@ -2,7 +2,6 @@
 #include "controller/question.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -10,24 +9,16 @@
 #include "wire/jmap.h"
 
 /*
- * What must be there is one text, in which each object ends in a NUL, which no text of the API
- * server's has: its UID, or "<version>=<name>".
- *
- * A node may have further slices, of drivers that hand out no GPUs. And a pool may get one for a
- * generation to come; but when that is whole, and claims are allocated from it, no slice of the pool
- * is any more what it was, for each has the number of its generation in it.
- *
  * Of an empty list the server writes "items": null. So that nothing else passes for an empty list,
  * the answer must say what it is.
  */
 
 #define SELECT "?fieldSelector=metadata.name%%3D%.*s"
-#define SELECT_SLICES "?fieldSelector=spec.nodeName%%3D%.*s"
 #define DOCUMENT_DEPTH 64u
 #define MAX_ITEMS 4096u
 
 struct item {
-	struct view name, uid, version;
+	struct view uid;
 };
 
 struct answer {
@@ -36,9 +27,7 @@ struct answer {
 };
 
 static const struct jmap_row metadata_rows[] = {
-	{"name", JMAP_TEXT, 0, JMAP_AT(item, name), .limit = LIMIT_URL},
 	{"uid", JMAP_TEXT, 0, JMAP_AT(item, uid), .limit = LIMIT_URL},
-	{"resourceVersion", JMAP_TEXT, 0, JMAP_AT(item, version), .limit = LIMIT_TEXT_VERSION},
 	{0},
 };
 
@@ -63,14 +52,8 @@ static struct question *question_new(void)
 		return NULL;
 	list_init(&question->link);
 	sbuf_init(&question->path, LIMIT_URL);
-	sbuf_init(&question->wanted, QUESTION_MAX_WANTED);
+	sbuf_init(&question->wanted, LIMIT_URL);
 	return question;
-}
-
-static void end_wanted(struct question *question)
-{
-	sbuf_append_char(&question->wanted, '\0');
-	question->n_wanted++;
 }
 
 /* Takes the question over. */
@@ -107,33 +90,8 @@ int question_pod(struct view namespace, struct view name, struct view uid,
 		sbuf_printf(&question->path, "/api/v1/namespaces/%.*s/pods" SELECT,
 			    VIEW_ARG(namespace), VIEW_ARG(name));
 		sbuf_append(&question->wanted, uid);
-		end_wanted(question);
 	}
 	return finish(question, ret_question, err);
-}
-
-int question_slices(struct view node_name, struct question **ret_question, struct error *err)
-{
-	struct question *question = question_new();
-
-	assert(question_is_name(node_name));
-	if (question) {
-		question->is_of_slices = true;
-		sbuf_printf(&question->path,
-			    "/apis/resource.k8s.io/v1/resourceslices" SELECT_SLICES,
-			    VIEW_ARG(node_name));
-	}
-	return finish(question, ret_question, err);
-}
-
-int question_want_slice(struct question *question, struct view name, uint64_t version,
-			struct error *err)
-{
-	assert(question->is_of_slices);
-	sbuf_printf(&question->wanted, "%" PRIu64 "=", version);
-	sbuf_append(&question->wanted, name);
-	end_wanted(question);
-	return sbuf_check(&question->wanted, "slices", err);
 }
 
 void question_free(struct question *question)
@@ -157,34 +115,13 @@ bool question_is_name(struct view name)
 	return name.len > 0;
 }
 
-static bool is_it(const struct question *question, struct view wanted, const struct item *item)
-{
-	struct view version, name;
-
-	if (!question->is_of_slices)
-		return view_equal(item->uid, wanted);
-	view_cut(wanted, VIEW("="), &version, &name);
-	return view_equal(item->name, name) && view_equal(item->version, version);
-}
-
-static bool is_there(const struct question *question, struct view wanted, const struct array *items)
-{
-	for (uint32_t i = 0; i < items->count; i++) {
-		if (is_it(question, wanted, ARRAY_AT(*items, struct item, i)))
-			return true;
-	}
-	return false;
-}
-
 static bool are_there(const struct question *question, const struct array *items)
 {
-	struct view rest = sbuf_view(&question->wanted), wanted;
+	struct view wanted = sbuf_view(&question->wanted);
 
-	while (view_cut(rest, VIEW("\0"), &wanted, &rest)) {
-		if (!is_there(question, wanted, items))
-			return false;
-	}
-	return question->is_of_slices || items->count == question->n_wanted;
+	if (wanted.len == 0)
+		return items->count == 0;
+	return items->count == 1 && view_equal(ARRAY_AT(*items, struct item, 0)->uid, wanted);
 }
 
 int question_hear(const struct question *question, struct view body, bool *ret_so,

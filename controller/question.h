@@ -8,7 +8,7 @@
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/, "Semantics for get and list").
  *
  * Threads: owner.
- * Limits:  LIMIT_URL bytes of path, QUESTION_MAX_WANTED bytes of what must be there.
+ * Limits:  LIMIT_URL bytes of path, and of the UID.
  */
 
 #include <stdbool.h>
@@ -18,18 +18,15 @@
 #include "base/sbuf.h"
 
 #define QUESTION_ACCEPT "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-#define QUESTION_MAX_WANTED 32768u
 
 struct question {
 	struct list link;   /* the owner's */
 	struct sbuf path;   /* to GET, with QUESTION_ACCEPT */
-	struct sbuf wanted; /* the objects that must be there */
-	uint32_t n_wanted;
-	bool is_of_slices; /* by name and version; else by UID, and no others */
+	struct sbuf wanted; /* UID of the only object that must be there; empty: none may be */
 };
 
 /*
- * All fail with ERROR_NO_MEMORY, or ERROR_LIMIT when a text is too long; the question is owned by
+ * Both fail with ERROR_NO_MEMORY, or ERROR_LIMIT when a text is too long; the question is owned by
  * the caller.
  */
 /* Is there no Node of that name? */
@@ -37,12 +34,6 @@ MUST_USE int question_no_node(struct view name, struct question **ret_question, 
 /* Has the pod of that name this UID? */
 MUST_USE int question_pod(struct view namespace, struct view name, struct view uid,
 			  struct question **ret_question, struct error *err);
-/* Are all ResourceSlices there that question_want_slice() names, in that version? It fails alike. */
-MUST_USE int question_slices(struct view node_name, struct question **ret_question,
-			     struct error *err);
-/* One slice more, of a question_slices() only; after a failure the question can only be freed. */
-MUST_USE int question_want_slice(struct question *question, struct view name, uint64_t version,
-				 struct error *err);
 /* Accepts NULL. */
 void question_free(struct question *question);
 /* Can an object be called that (RFC 1123)? Of no other name may be asked. */

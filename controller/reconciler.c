@@ -234,9 +234,6 @@ static void run(struct reconciler *reconciler, struct view node_name)
 	if (result.is_buried)
 		forget(reconciler, node_name);
 	look_again(reconciler, node_name, result.again_in_ms);
-	look_again(reconciler, node_name,
-		   inventory_slices_count_in_ms(reconciler->config.inventory, node_name,
-						loop_now_ms(reconciler->config.loop)));
 	if (n_writes == 0)
 		settle(reconciler, node_name, NULL);
 }

@@ -26,7 +26,6 @@ enum debounce_kind {
 	DEBOUNCE_USER,
 	DEBOUNCE_UNKNOWN, /* users whose names nobody could tell */
 	DEBOUNCE_OVERLAP,
-	DEBOUNCE_CLAIM,
 };
 
 struct debounce_subject {

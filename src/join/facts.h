@@ -53,6 +53,7 @@ struct fact {
 	bool is_monitor;       /* it only watches */
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 	bool is_share;         /* by a claim: others may have shares of the same */
+	bool is_restated;      /* by a claim that cannot be read: it was published */
 };
 
 struct facts {
@@ -61,7 +62,7 @@ struct facts {
 	struct node_pods node_pods;
 	bool is_frozen; /* what is known of pods is old: nobody was asked, there are no facts */
 	struct source source;
-	struct source_claims claims;
+	enum source_state claims; /* of the node's ResourceClaims: join/from_resource_claim.h */
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */

@@ -418,7 +418,7 @@ static enum join_pods age_of_pods(const struct inventory_parts *parts)
 
 static int gather_grants(struct gatherer *g)
 {
-	const struct gather_claims_source source = {g->parts, g->place, g->now_ms};
+	const struct gather_claims_source source = {g->parts, g->place};
 	return gather_claims(&source, g->arena, &g->input, g->err);
 }
 
@@ -457,7 +457,7 @@ int gather_node(const struct inventory_parts *parts, struct view node_name, uint
 			{
 				.node_name = node_name,
 				.intent = parts->intent,
-				.grants_unknown = !parts->grants_known,
+				.grants_unknown = !parts->grants_known || parts->grants_partial,
 				.pods_age = age_of_pods(parts),
 				.grants_denied = !parts->grants_known,
 				.ended_for_ms = -1,

@@ -119,11 +119,10 @@ static int gather_slices(struct collector *c)
 int gather_claims(const struct gather_claims_source *source, struct arena *arena,
 		  struct join_input *input, struct error *err)
 {
-	bool is_distrusted = source->place->slices_distrusted_until > source->now_ms;
 	struct collector c = {.source = source, .arena = arena, .input = input, .err = err};
 	struct grant_result result;
 
-	if (gather_uses(&c) < 0 || (!is_distrusted && gather_slices(&c) < 0) ||
+	if (gather_uses(&c) < 0 || gather_slices(&c) < 0 ||
 	    grant_compute(&c.grants, arena, &result, err) < 0)
 		return -1;
 	place_note_claims(source->parts->places, source->place, c.lacks_claims);
@@ -132,6 +131,6 @@ int gather_claims(const struct gather_claims_source *source, struct arena *arena
 	input->slice_devices = result.devices;
 	input->n_slice_devices = result.n_devices;
 	input->slice_devices_left_out = result.devices_left_out;
-	input->grants_unknown |= result.is_incomplete || is_distrusted;
+	input->grants_unknown |= result.is_incomplete;
 	return 0;
 }

@@ -14,7 +14,6 @@
 struct gather_claims_source {
 	const struct inventory_parts *parts;
 	struct place *place; /* of the node */
-	uint64_t now_ms;
 };
 
 /*

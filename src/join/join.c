@@ -270,7 +270,7 @@ static void watch_the_time(struct joiner *joiner)
 	if (joiner->is_fresh)
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
 	if (!input->report && !joiner->is_agentless &&
-	    (is_one_unborn(joiner) || joiner->facts.claims.state == SOURCE_PARTIAL))
+	    (is_one_unborn(joiner) || joiner->facts.claims == SOURCE_PARTIAL))
 		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
@@ -281,7 +281,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	joiner->is_unread = from_resource_claim_is_unread(&joiner->facts, joiner->debounce);
+	joiner->is_unread = from_resource_claim_is_unread(&joiner->facts);
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;
@@ -290,11 +290,10 @@ static int join_devices(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
-/* What may be in doubt: a holding, be it placed or not, what several hold, a process, and whether a
- * pod has a device by a claim. */
+/* What may be in doubt: a holding, be it placed or not, what several hold, and a process. */
 static size_t count_facts(const struct joiner *joiner)
 {
-	size_t n = 2 * joiner->facts.n_items + joiner->devices.n_devices + joiner->input->n_pods;
+	size_t n = 2 * joiner->facts.n_items + joiner->devices.n_devices;
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		const struct report_device *reported = joiner->devices.devices[i].reported;
 		n += reported ? reported->processes.count : 0;

@@ -44,9 +44,7 @@ static void describe_by_nvml(const struct subject *subject, struct attribution_d
 	const struct report_device *reported = subject->device->reported;
 
 	device->index = reported->index;
-	/* A number of a former boot does not replace one that slices have told since. */
-	if (!subject->published || from_resource_claim_may_renumber(subject->facts))
-		device->minor = reported->minor;
+	device->minor = reported->minor;
 	device->pci_bus_id = reported->pci_bus_id;
 	device->memory_mib = reported->memory_mib;
 	device->serial = reported->serial;
@@ -62,8 +60,6 @@ static void describe_by_slice(const struct subject *subject, struct attribution_
 		const struct slice_device *slice = &input->slice_devices[i];
 		if (!view_equal_ignoring_case(slice->uuid, subject->device->uuid))
 			continue;
-		if (from_resource_claim_minor(slice->name) >= 0)
-			device->minor = from_resource_claim_minor(slice->name);
 		device->pci_bus_id = slice->pci_bus_id;
 		device->memory_mib = slice->memory_mib;
 		device->compute_capability = slice->compute_capability;

@@ -104,10 +104,14 @@ static unsigned look_at_slots(const struct subject *subject)
 	for (size_t i = 0; i < subject->n_slots; i++) {
 		const struct slot *slot = &subject->slots[i];
 		const bool is_of_before = subject->is_offered && !slot->is_offered;
-		*(is_of_before ? &left_over : &forms) |= form_of(slot);
-		/* A claim is of now, whatever a plugin has on offer. */
-		if (!is_of_before || slot->claimant.len > 0)
+		/* A claim is of now, whatever a plugin has on offer, and has no ID of the plugin's. */
+		const bool is_claimed = slot->claimant.len > 0;
+		if (!is_of_before || is_claimed)
 			found |= use_of(slot);
+		if (!is_of_before)
+			forms |= form_of(slot);
+		else if (!is_claimed)
+			left_over |= form_of(slot);
 	}
 	for (size_t i = 0; i < subject->n_items; i++)
 		found |= subject->items[i].witnesses & WITNESS_KAI ? SHARED_WHOLE : 0u;

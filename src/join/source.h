@@ -25,12 +25,6 @@ struct source {
 	int64_t settles_in_ms;   /* -1: is not settling */
 };
 
-/* The same of the node's ResourceClaims: join/from_resource_claim.h judges them. */
-struct source_claims {
-	enum source_state state;
-	bool is_contradicted; /* NVML, or the Node's boot ID, contradicts the slices */
-};
-
 /* True when the source could be read: PARTIAL or COMPLETE. */
 bool source_is_good(enum source_state state);
 /* The sources of the input's report. Without a report both are absent. */

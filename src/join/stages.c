@@ -136,10 +136,9 @@ static struct conditions_facts conditions_facts(const struct stages_node *node,
 		.is_fresh = node->is_fresh,
 		.is_settling = facts->source.is_settling,
 		.is_duplicate = is_duplicate,
-		.is_nameless = from_resource_claim_is_nameless(input, device),
-		.is_unread = findings->stage.is_awaited
-				     ? node->is_unread || input->grants_unknown
-				     : node->is_unread && may_be_claimed(findings),
+		.is_nameless = from_resource_claim_is_nameless(facts, device),
+		.is_unread = node->is_unread &&
+			     (findings->stage.is_awaited || may_be_claimed(findings)),
 		.are_claims_old = input->grants_denied &&
 				  from_resource_claim_hands_out(facts, findings->stage.device),
 		.is_book_readable = source_is_good(facts->source.pod_resources) ||

@@ -153,7 +153,7 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 	const struct attribution_tenant *before = holder->previous ? holder->previous->published
 								   : NULL;
 	const bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0;
-	bool is_by_name = false, is_monitor = true, serves_others = true;
+	bool is_kept = false, is_monitor = true, serves_others = true;
 
 	*tenant = (struct attribution_tenant){
 		.pod_uid = holder->pod_uid,
@@ -169,13 +169,14 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 		serves_others &= item->is_monitor || item->owner->is_resolved;
 		if (view_compare(item->owner->resource, tenant->resource) < 0)
 			tenant->resource = item->owner->resource;
-		is_by_name |= item->witnesses == WITNESS_POD_RESOURCES;
+		is_kept |= item->is_restated ||
+			   (is_mirror && item->witnesses == WITNESS_POD_RESOURCES);
 	}
 	tenant->role = is_monitor      ? ATTRIBUTION_ROLE_MONITOR
 		       : serves_others ? ATTRIBUTION_ROLE_RESERVATION
 				       : ATTRIBUTION_ROLE_WORKLOAD;
 	set_partitions(walk, holder, tenant);
-	if (before && is_mirror && is_by_name) {
+	if (before && is_kept) {
 		tenant->slots = before->slots;
 		tenant->partitions = before->partitions;
 		tenant->partitions_left_out = before->partitions_left_out;

@@ -42,12 +42,6 @@ static bool was_disputed(const struct previous_tenant *previous)
 	return previous && previous->published->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED;
 }
 
-/* It is published by a claim, and claims do not tell whether that has ended. */
-static bool is_unheard(const struct votes_holder *of)
-{
-	return from_resource_claim_is_silent(of->facts, of->device, of->previous);
-}
-
 /* The holder has facts */
 
 /*
@@ -70,8 +64,6 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 		kept |= WITNESS_POD_RESOURCES;
 	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
-	if (is_unheard(of))
-		kept |= WITNESS_RESOURCE_CLAIM;
 	return of->previous->witnesses & kept;
 }
 
@@ -199,25 +191,26 @@ static bool has_status(const struct votes_holder *of)
 /* Witnesses that can be asked, and do not name it. */
 static unsigned find_lost(const struct votes_holder *of)
 {
-	unsigned lost = WITNESS_KAI;
+	const struct device *device = &of->facts->devices->devices[of->device];
+	unsigned lost = WITNESS_KAI | WITNESS_RESOURCE_CLAIM;
 
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
-		return is_unheard(of) ? 0 : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
+		return from_resource_claim_stays(of->facts, device, of->previous)
+			       ? 0
+			       : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
 	if (source_is_good(of->facts->source.checkpoint))
 		lost |= WITNESS_CHECKPOINT;
 	if (is_list_good(of->facts))
 		lost |= WITNESS_POD_RESOURCES;
-	if (!is_unheard(of))
-		lost |= WITNESS_RESOURCE_CLAIM;
 	if (has_status(of) && !pod_is_status_cut(of->pod))
 		lost |= WITNESS_POD_STATUS;
 	return lost;
 }
 
 /*
- * A claim's device was never in the checkpoint, and one that NVML lacks may be missing there. A pod
- * that was never known had that one witness, and the List, which names no such pod, denies its ID.
+ * A device that NVML lacks may be missing there. A pod that was never known had that one witness, and
+ * the List, which names no such pod, denies its ID.
  */
 static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost)
 {
@@ -226,7 +219,7 @@ static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost
 
 	if (of->previous->is_unknown)
 		return facts->source.checkpoint != SOURCE_ABSENT || (lost & WITNESS_POD_RESOURCES);
-	return (lost & WITNESS_CHECKPOINT) && facts->source.is_list_complete && !is_unheard(of) &&
+	return (lost & WITNESS_CHECKPOINT) && facts->source.is_list_complete &&
 	       (facts->devices->nvml != DEVICES_NVML_OK || device->reported);
 }
 

@@ -19,8 +19,6 @@
  * they are put together.
  */
 
-#define SLICES_DISTRUSTED_MS 30000u
-
 struct inventory {
 	struct place_book places;
 	struct claim_book claims;
@@ -32,6 +30,7 @@ struct inventory {
 	struct resource_slice_set resource_slices;
 	struct record_set *sets[INVENTORY_N_KINDS]; /* these */
 	bool synced[INVENTORY_N_KINDS];
+	bool absent[INVENTORY_N_KINDS]; /* the API server has no such kind */
 	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
 	enum inventory_age ages[INVENTORY_N_KINDS];
 	uint64_t started_at;
@@ -203,13 +202,16 @@ void inventory_begin_replace(struct inventory *inventory, enum inventory_kind ki
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind,
 			   uint64_t now_ms)
 {
-	bool first = is_initial(inventory, kind);
+	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
 	struct store_entry *entry;
 
 	assert(now_ms >= inventory->started_at);
 	while ((entry = store_sweep(&inventory->sets[kind]->store)))
 		remove_entry(inventory, kind, entry, now_ms);
 	inventory->synced[kind] = true;
+	inventory->absent[kind] = false;
+	if (!first && was_absent)
+		place_touch_all(&inventory->places, true);
 	if (!first)
 		return;
 	inventory->synced_at[kind] = now_ms;
@@ -223,6 +225,8 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 {
 	inventory_begin_replace(inventory, kind);
 	inventory_end_replace(inventory, kind, inventory->started_at);
+	inventory->absent[kind] = true;
+	place_touch_all(&inventory->places, true);
 }
 
 static bool is_rested_upon(enum inventory_kind kind)
@@ -316,26 +320,6 @@ static void touch_rivals(const struct inventory *inventory, const struct place *
 	}
 }
 
-/* What the node has told until now it told before it was booted, if it was. */
-static void note_boot(struct place *place, const struct report *report)
-{
-	const struct report *last = place->report;
-
-	if (last && view_equal(last->boot_id, report->boot_id))
-		return;
-	place->is_boot_news = false;
-	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
-		place->booted_after = last->observed_at;
-}
-
-/* One that fails has the time of the last good List. */
-static void note_listed(struct place *place, int64_t listed_at, uint64_t now_ms)
-{
-	if (place->listed_at != listed_at)
-		place->listed_told_at = now_ms;
-	place->listed_at = listed_at;
-}
-
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 inventory_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
@@ -354,15 +338,7 @@ int inventory_put_report(struct inventory *inventory, const struct report *repor
 	touch_holders(inventory, place, place->report);
 	touch_holders(inventory, place, report);
 	touch_rivals(inventory, place);
-	note_boot(place, report);
-	place_release_report(place);
-	place->report = report;
-	place->release = release;
-	place->release_owner = owner;
-	place->report_at = now_ms;
-	place->report_since = now_ms;
-	note_listed(place, report->sources.pod_resources.observed_at, now_ms);
-	place->refused = (struct place_refusals){0};
+	place_take_report(place, report, release, owner, now_ms);
 	place_touch(&inventory->places, place, false);
 	return 0;
 }
@@ -386,7 +362,7 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 	assert(place->report_at <= now_ms);
 	was_stale = now_ms - place->report_at >= stale_ms;
 	place->report_at = now_ms;
-	note_listed(place, listed_at, now_ms);
+	place_note_listed(place, listed_at, now_ms);
 	if (was_stale)
 		touch_holders(inventory, place, place->report);
 	if (was_stale || place->awaits_hearing)
@@ -451,54 +427,6 @@ int inventory_keep_recall(struct inventory *inventory, struct view node_name,
 	return 0;
 }
 
-/* What is asked of ResourceSlices */
-
-bool inventory_slice(const struct inventory *inventory, struct view node_name, size_t i,
-		     struct inventory_slice *ret_slice)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-	const struct resource_slice_record *record;
-	const struct list *link;
-
-	if (!place || i >= place->n_slices)
-		return false;
-	for (link = place->slices.next; i > 0; i--)
-		link = link->next;
-	assert(link != &place->slices); /* there are as many as are counted */
-	record = CONTAINER_OF(link, struct resource_slice_record, base.link);
-	*ret_slice = (struct inventory_slice){
-		.name = record->slice->name,
-		.version = record->base.entry.version,
-	};
-	return true;
-}
-
-uint64_t inventory_slice_changes(const struct inventory *inventory, struct view node_name)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place->slice_changes : 0;
-}
-
-void inventory_distrust_slices(struct inventory *inventory, struct view node_name,
-			       uint64_t changes, uint64_t now_ms)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (place && place->slice_changes == changes)
-		place->slices_distrusted_until = now_ms + SLICES_DISTRUSTED_MS;
-}
-
-int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct view node_name,
-				     uint64_t now_ms)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place && place->slices_distrusted_until > now_ms
-		       ? (int64_t)(place->slices_distrusted_until - now_ms)
-		       : -1;
-}
-
 /* What a join is made from */
 
 static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
@@ -517,6 +445,8 @@ struct inventory_parts inventory_parts(struct inventory *inventory)
 		.intent = &inventory->policies.intent,
 		.grants_known = is_known(inventory, INVENTORY_RESOURCE_CLAIMS) &&
 				is_known(inventory, INVENTORY_RESOURCE_SLICES),
+		.grants_partial = inventory->absent[INVENTORY_RESOURCE_CLAIMS] !=
+				  inventory->absent[INVENTORY_RESOURCE_SLICES],
 		.pods_age = inventory->ages[INVENTORY_PODS],
 		.nodes_age = inventory->ages[INVENTORY_NODES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],

@@ -159,6 +159,7 @@ struct inventory_parts {
 	const struct resource_claim_set *resource_claims;
 	const struct intent *intent;
 	bool grants_known; /* the ResourceClaims and ResourceSlices of the API server are all here */
+	bool grants_partial; /* of one of the two the API server has no such kind: it is to come */
 	enum inventory_age pods_age; /* if not current, the last that is known of them is here */
 	enum inventory_age nodes_age;
 	bool nodes_known;        /* the Nodes of the API server are all here, */
@@ -181,25 +182,6 @@ MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node
 /* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
 					      struct place_refusals refused);
-/* What is needed to ask the API server whether a ResourceSlice is as it is here. */
-struct inventory_slice {
-	struct view name;
-	uint64_t version;
-};
-/* The i-th of a node, borrowed until the next change. False: there are no more. */
-bool inventory_slice(const struct inventory *inventory, struct view node_name, size_t i,
-		     struct inventory_slice *ret_slice);
-/* Counts what was told of a node's ResourceSlices. */
-uint64_t inventory_slice_changes(const struct inventory *inventory, struct view node_name);
-/*
- * The API server does not bear out the node's ResourceSlices: none of them counts until more is told
- * of them, or for 30 s. Does nothing if more has been told since there were so many changes.
- */
-void inventory_distrust_slices(struct inventory *inventory, struct view node_name,
-			       uint64_t changes, uint64_t now_ms);
-/* In how many ms they count again; -1: they do. */
-int64_t inventory_slices_count_in_ms(const struct inventory *inventory, struct view node_name,
-				     uint64_t now_ms);
 /* The object of that name, or NULL; borrowed until the next change. */
 const struct attribution *inventory_find_attribution(const struct inventory *inventory,
 						     struct view name);

@@ -3,34 +3,34 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-/*
- * One block: the struct, the two sorted arrays, then all text. Sorting makes two nodes with the
- * same facts equal whatever order the server wrote them in.
- */
+#include "model/compact.h"
 
-static size_t text_size(const struct node_fields *fields)
-{
-	size_t size = fields->name.len + fields->uid.len + fields->boot_id.len +
-		      fields->kubelet_version.len;
+/* Sorting makes two nodes with the same facts equal whatever order the server wrote them in. */
 
-	for (uint32_t i = 0; i < fields->n_labels; i++)
-		size += fields->labels[i].key.len + fields->labels[i].value.len;
-	for (uint32_t i = 0; i < fields->n_resources; i++)
-		size += fields->resources[i].name.len;
-	return size;
-}
+static const struct compact_row label_rows[] = {
+	COMPACT_TEXT_ROW(node_label, key),
+	COMPACT_TEXT_ROW(node_label, value),
+	{0},
+};
 
-static struct view put(char **text, struct view v)
-{
-	struct view copy = {*text, v.len};
+static const struct compact_row resource_rows[] = {
+	COMPACT_TEXT_ROW(node_resource, name),
+	COMPACT_PLAIN_ROW(node_resource, capacity),
+	COMPACT_PLAIN_ROW(node_resource, allocatable),
+	{0},
+};
 
-	if (v.len > 0)
-		memcpy(*text, v.ptr, v.len);
-	*text += v.len;
-	return copy;
-}
+static const struct compact_row node_rows[] = {
+	COMPACT_TEXT_ROW(node, name),
+	COMPACT_TEXT_ROW(node, uid),
+	COMPACT_TEXT_ROW(node, boot_id),
+	COMPACT_TEXT_ROW(node, kubelet_version),
+	COMPACT_PLAIN_ROW(node, ready),
+	COMPACT_ARRAY_ROW(node, labels, struct node_label, label_rows),
+	COMPACT_ARRAY_ROW(node, resources, struct node_resource, resource_rows),
+	{0},
+};
 
 static int compare_labels(const void *a, const void *b)
 {
@@ -45,41 +45,26 @@ static int compare_resources(const void *a, const void *b)
 
 int node_new(const struct node_fields *fields, struct node **ret_node, struct error *err)
 {
-	size_t labels_size = fields->n_labels * sizeof(struct node_label);
-	size_t resources_size = fields->n_resources * sizeof(struct node_resource);
-	struct node *node;
-	struct node_label *labels;
-	struct node_resource *resources;
-	char *text;
+	const struct node node = {
+		.name = fields->name,
+		.uid = fields->uid,
+		.boot_id = fields->boot_id,
+		.kubelet_version = fields->kubelet_version,
+		.ready = fields->ready,
+		.labels = {(void *)(uintptr_t)fields->labels, fields->n_labels, true},
+		.resources = {(void *)(uintptr_t)fields->resources, fields->n_resources, true},
+	};
+	struct node *copy;
+	void *block;
 
 	assert(fields->n_labels <= NODE_MAX_LABELS && fields->n_resources <= NODE_MAX_RESOURCES);
-	node = malloc(sizeof(*node) + labels_size + resources_size + text_size(fields));
-	if (!node)
-		return error_no_memory(err);
-	labels = (struct node_label *)(void *)(node + 1);
-	resources = (struct node_resource *)(void *)(labels + fields->n_labels);
-	text = (char *)(resources + fields->n_resources);
-	for (uint32_t i = 0; i < fields->n_labels; i++) {
-		labels[i].key = put(&text, fields->labels[i].key);
-		labels[i].value = put(&text, fields->labels[i].value);
-	}
-	for (uint32_t i = 0; i < fields->n_resources; i++) {
-		resources[i] = fields->resources[i];
-		resources[i].name = put(&text, fields->resources[i].name);
-	}
-	qsort(labels, fields->n_labels, sizeof(*labels), compare_labels);
-	qsort(resources, fields->n_resources, sizeof(*resources), compare_resources);
-	*node = (struct node){
-		.name = put(&text, fields->name),
-		.uid = put(&text, fields->uid),
-		.boot_id = put(&text, fields->boot_id),
-		.kubelet_version = put(&text, fields->kubelet_version),
-		.ready = fields->ready,
-		.labels = {.items = labels, .count = fields->n_labels, .present = true},
-		.resources = {.items = resources, .count = fields->n_resources, .present = true},
-	};
-	assert(text == (char *)(resources + fields->n_resources) + text_size(fields));
-	*ret_node = node;
+	if (compact_new(node_rows, &node, sizeof(node), &block, err) < 0)
+		return -1;
+	copy = block;
+	qsort(copy->labels.items, copy->labels.count, sizeof(struct node_label), compare_labels);
+	qsort(copy->resources.items, copy->resources.count, sizeof(struct node_resource),
+	      compare_resources);
+	*ret_node = copy;
 	return 0;
 }
 
@@ -101,39 +86,7 @@ bool node_label(const struct node *node, struct view key, struct view *ret_value
 	return false;
 }
 
-static bool labels_equal(const struct array a, const struct array b)
-{
-	if (a.count != b.count)
-		return false;
-	for (uint32_t i = 0; i < a.count; i++) {
-		const struct node_label *x = ARRAY_AT(a, struct node_label, i);
-		const struct node_label *y = ARRAY_AT(b, struct node_label, i);
-
-		if (!view_equal(x->key, y->key) || !view_equal(x->value, y->value))
-			return false;
-	}
-	return true;
-}
-
-static bool resources_equal(const struct array a, const struct array b)
-{
-	if (a.count != b.count)
-		return false;
-	for (uint32_t i = 0; i < a.count; i++) {
-		const struct node_resource *x = ARRAY_AT(a, struct node_resource, i);
-		const struct node_resource *y = ARRAY_AT(b, struct node_resource, i);
-
-		if (!view_equal(x->name, y->name) || x->capacity != y->capacity ||
-		    x->allocatable != y->allocatable)
-			return false;
-	}
-	return true;
-}
-
 bool node_equal(const struct node *a, const struct node *b)
 {
-	return view_equal(a->name, b->name) && view_equal(a->uid, b->uid) &&
-	       view_equal(a->boot_id, b->boot_id) &&
-	       view_equal(a->kubelet_version, b->kubelet_version) && a->ready == b->ready &&
-	       labels_equal(a->labels, b->labels) && resources_equal(a->resources, b->resources);
+	return compact_equal(node_rows, a, b);
 }

@@ -194,6 +194,40 @@ void place_release_report(struct place *place)
 	place->report = NULL;
 }
 
+/* What the node has told until now it told before it was booted, if it was. */
+static void note_boot(struct place *place, const struct report *report)
+{
+	const struct report *last = place->report;
+
+	if (last && view_equal(last->boot_id, report->boot_id))
+		return;
+	place->is_boot_news = false;
+	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
+		place->booted_after = last->observed_at;
+}
+
+void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms)
+{
+	if (place->listed_at != listed_at)
+		place->listed_told_at = now_ms;
+	place->listed_at = listed_at;
+}
+
+void place_take_report(struct place *place, const struct report *report,
+		       void (*release)(void *owner), void *owner, uint64_t now_ms)
+{
+	assert(release);
+	note_boot(place, report);
+	place_release_report(place);
+	place->report = report;
+	place->release = release;
+	place->release_owner = owner;
+	place->report_at = now_ms;
+	place->report_since = now_ms;
+	place_note_listed(place, report->sources.pod_resources.observed_at, now_ms);
+	place->refused = (struct place_refusals){0};
+}
+
 static struct place_ended *find_ended(const struct place *place, struct view uid)
 {
 	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)

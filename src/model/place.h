@@ -36,8 +36,6 @@ struct place {
 	struct list attributions;     /* struct attribution_record (model/attribution_set.h) */
 	struct list slices;           /* struct resource_slice_record (model/resource_slice_set.h) */
 	size_t n_slices;
-	uint64_t slice_changes;          /* of these slices, how many were told */
-	uint64_t slices_distrusted_until; /* ms; see inventory_distrust_slices(); 0: they count */
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by model/node_set.h; NULL: the API server has none */
@@ -126,6 +124,12 @@ bool place_reports_device(const struct report *report, struct view object_name);
  * was refused for before is not counted again.
  */
 struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused);
+/* Keeps the report instead of the last one, which it gives back to its owner by release(owner). */
+void place_take_report(struct place *place, const struct report *report,
+		       void (*release)(void *owner), void *owner, uint64_t now_ms);
+/* Notes when the List was read last, by the node's clock; one that fails has the time of the last
+ * good one. */
+void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms);
 /* Gives the report back to its owner. */
 void place_release_report(struct place *place);
 

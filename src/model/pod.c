@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/compact.h"
+
 /*
  * A cluster has a hundred thousand of these and nearly all of them only answer "is there a pod of
  * this UID on this node": so one block holds the fixed part and the texts behind it, and what only
@@ -22,22 +24,61 @@ struct pod_extra {
 	struct view kai_group;
 	struct view kai_device;
 	struct view kai_container;
-	struct pod_container *containers;
-	struct pod_allocation *allocations;
-	struct pod_claim *claims;
-	struct view *kai_groups;
+	struct array containers;  /* struct pod_container */
+	struct array allocations; /* struct pod_allocation */
+	struct array claims;      /* struct pod_claim */
+	struct array kai_groups;  /* struct view */
 	int64_t started_at;
-	uint32_t n_containers;
-	uint32_t n_allocations;
-	uint32_t n_claims;
-	uint32_t n_kai_groups;
 	uint32_t containers_left_out;
 	uint32_t ephemeral_left_out;
 	uint32_t allocations_left_out;
 	uint32_t claims_left_out;
 	uint32_t kai_groups_left_out;
 	bool hami_left_out;
-	max_align_t behind[]; /* the four arrays, then all texts */
+};
+
+static const struct compact_row container_rows[] = {
+	COMPACT_TEXT_ROW(pod_container, name),
+	COMPACT_PLAIN_ROW(pod_container, kind),
+	COMPACT_PLAIN_ROW(pod_container, state),
+	COMPACT_PLAIN_ROW(pod_container, wants_gpu),
+	COMPACT_TEXT_ROW(pod_container, id),
+	{0},
+};
+
+static const struct compact_row allocation_rows[] = {
+	COMPACT_TEXT_ROW(pod_allocation, container),
+	COMPACT_TEXT_ROW(pod_allocation, resource),
+	COMPACT_TEXT_ROW(pod_allocation, id),
+	{0},
+};
+
+static const struct compact_row claim_rows[] = {
+	COMPACT_TEXT_ROW(pod_claim, container),
+	COMPACT_TEXT_ROW(pod_claim, claim),
+	COMPACT_TEXT_ROW(pod_claim, request),
+	{0},
+};
+
+static const struct compact_row extra_rows[] = {
+	COMPACT_TEXT_ROW(pod_extra, owner_kind),
+	COMPACT_TEXT_ROW(pod_extra, owner_name),
+	COMPACT_TEXT_ROW(pod_extra, hami_devices),
+	COMPACT_TEXT_ROW(pod_extra, kai_group),
+	COMPACT_TEXT_ROW(pod_extra, kai_device),
+	COMPACT_TEXT_ROW(pod_extra, kai_container),
+	COMPACT_ARRAY_ROW(pod_extra, containers, struct pod_container, container_rows),
+	COMPACT_ARRAY_ROW(pod_extra, allocations, struct pod_allocation, allocation_rows),
+	COMPACT_ARRAY_ROW(pod_extra, claims, struct pod_claim, claim_rows),
+	COMPACT_ARRAY_ROW(pod_extra, kai_groups, struct view, compact_text),
+	COMPACT_PLAIN_ROW(pod_extra, started_at),
+	COMPACT_PLAIN_ROW(pod_extra, containers_left_out),
+	COMPACT_PLAIN_ROW(pod_extra, ephemeral_left_out),
+	COMPACT_PLAIN_ROW(pod_extra, allocations_left_out),
+	COMPACT_PLAIN_ROW(pod_extra, claims_left_out),
+	COMPACT_PLAIN_ROW(pod_extra, kai_groups_left_out),
+	COMPACT_PLAIN_ROW(pod_extra, hami_left_out),
+	{0},
 };
 
 enum text {
@@ -62,103 +103,49 @@ struct pod {
 	char text[];
 };
 
-static struct view put(char **text, struct view v)
+static void put(char **text, struct view v)
 {
-	struct view copy = {*text, v.len};
-
 	if (v.len > 0)
 		memcpy(*text, v.ptr, v.len);
 	*text += v.len;
-	return copy;
 }
 
-static size_t texts_size(const struct pod_fields *fields)
+static struct array array_of(const void *items, uint32_t count)
 {
-	size_t size = fields->owner_kind.len + fields->owner_name.len + fields->hami_devices.len +
-		      fields->kai_group.len + fields->kai_device.len + fields->kai_container.len;
-
-	for (uint32_t i = 0; i < fields->n_containers; i++)
-		size += fields->containers[i].name.len + fields->containers[i].id.len;
-	for (uint32_t i = 0; i < fields->n_allocations; i++)
-		size += fields->allocations[i].container.len + fields->allocations[i].resource.len +
-			fields->allocations[i].id.len;
-	for (uint32_t i = 0; i < fields->n_claims; i++)
-		size += fields->claims[i].container.len + fields->claims[i].claim.len +
-			fields->claims[i].request.len;
-	for (uint32_t i = 0; i < fields->n_kai_groups; i++)
-		size += fields->kai_groups[i].len;
-	return size;
-}
-
-static size_t arrays_size(const struct pod_fields *fields)
-{
-	return fields->n_containers * sizeof(struct pod_container) +
-	       fields->n_allocations * sizeof(struct pod_allocation) +
-	       fields->n_claims * sizeof(struct pod_claim) +
-	       fields->n_kai_groups * sizeof(struct view);
-}
-
-static void put_arrays(const struct pod_fields *fields, struct pod_extra *extra, char **text)
-{
-	for (uint32_t i = 0; i < fields->n_containers; i++) {
-		extra->containers[i] = fields->containers[i];
-		extra->containers[i].name = put(text, fields->containers[i].name);
-		extra->containers[i].id = put(text, fields->containers[i].id);
-	}
-	for (uint32_t i = 0; i < fields->n_allocations; i++)
-		extra->allocations[i] = (struct pod_allocation){
-			.container = put(text, fields->allocations[i].container),
-			.resource = put(text, fields->allocations[i].resource),
-			.id = put(text, fields->allocations[i].id),
-		};
-	for (uint32_t i = 0; i < fields->n_claims; i++)
-		extra->claims[i] = (struct pod_claim){
-			.container = put(text, fields->claims[i].container),
-			.claim = put(text, fields->claims[i].claim),
-			.request = put(text, fields->claims[i].request),
-		};
-	for (uint32_t i = 0; i < fields->n_kai_groups; i++)
-		extra->kai_groups[i] = put(text, fields->kai_groups[i]);
+	return (struct array){(void *)(uintptr_t)items, count, true};
 }
 
 static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_extra,
 		     struct error *err)
 {
-	struct pod_extra *extra;
-	char *text;
+	const struct pod_extra extra = {
+		.owner_kind = fields->owner_kind,
+		.owner_name = fields->owner_name,
+		.hami_devices = fields->hami_devices,
+		.kai_group = fields->kai_group,
+		.kai_device = fields->kai_device,
+		.kai_container = fields->kai_container,
+		.containers = array_of(fields->containers, fields->n_containers),
+		.allocations = array_of(fields->allocations, fields->n_allocations),
+		.claims = array_of(fields->claims, fields->n_claims),
+		.kai_groups = array_of(fields->kai_groups, fields->n_kai_groups),
+		.started_at = fields->started_at,
+		.containers_left_out = fields->containers_left_out,
+		.ephemeral_left_out = fields->ephemeral_left_out,
+		.allocations_left_out = fields->allocations_left_out,
+		.claims_left_out = fields->claims_left_out,
+		.kai_groups_left_out = fields->kai_groups_left_out,
+		.hami_left_out = fields->hami_left_out,
+	};
+	void *copy;
 
 	assert(fields->n_containers <= POD_MAX_CONTAINERS);
 	assert(fields->n_allocations <= POD_MAX_ALLOCATIONS);
 	assert(fields->n_claims <= POD_MAX_CLAIMS);
 	assert(fields->n_kai_groups <= POD_MAX_KAI_GROUPS);
-	extra = malloc(sizeof(*extra) + arrays_size(fields) + texts_size(fields));
-	if (!extra)
-		return error_no_memory(err);
-	extra->n_containers = fields->n_containers;
-	extra->n_allocations = fields->n_allocations;
-	extra->n_claims = fields->n_claims;
-	extra->n_kai_groups = fields->n_kai_groups;
-	extra->started_at = fields->started_at;
-	extra->containers_left_out = fields->containers_left_out;
-	extra->ephemeral_left_out = fields->ephemeral_left_out;
-	extra->hami_left_out = fields->hami_left_out;
-	extra->allocations_left_out = fields->allocations_left_out;
-	extra->claims_left_out = fields->claims_left_out;
-	extra->kai_groups_left_out = fields->kai_groups_left_out;
-	extra->containers = (struct pod_container *)extra->behind;
-	extra->allocations = (struct pod_allocation *)(extra->containers + extra->n_containers);
-	extra->claims = (struct pod_claim *)(extra->allocations + extra->n_allocations);
-	extra->kai_groups = (struct view *)(extra->claims + extra->n_claims);
-	text = (char *)(extra->kai_groups + extra->n_kai_groups);
-	put_arrays(fields, extra, &text);
-	extra->owner_kind = put(&text, fields->owner_kind);
-	extra->owner_name = put(&text, fields->owner_name);
-	extra->hami_devices = put(&text, fields->hami_devices);
-	extra->kai_group = put(&text, fields->kai_group);
-	extra->kai_device = put(&text, fields->kai_device);
-	extra->kai_container = put(&text, fields->kai_container);
-	assert(text == (char *)(extra->kai_groups + extra->n_kai_groups) + texts_size(fields));
-	*ret_extra = extra;
+	if (compact_new(extra_rows, &extra, sizeof(extra), &copy, err) < 0)
+		return -1;
+	*ret_extra = copy;
 	return 0;
 }
 
@@ -360,15 +347,15 @@ struct view pod_kai_container(const struct pod *pod)
 
 bool pod_has_kai_group(const struct pod *pod)
 {
-	return pod_kai_group(pod).len > 0 || (pod->extra && pod->extra->n_kai_groups > 0);
+	return pod_kai_group(pod).len > 0 || (pod->extra && pod->extra->kai_groups.count > 0);
 }
 
 bool pod_is_in_kai_group(const struct pod *pod, struct view group)
 {
 	if (group.len == 0)
 		return false;
-	for (uint32_t i = 0; pod->extra && i < pod->extra->n_kai_groups; i++) {
-		if (view_equal(pod->extra->kai_groups[i], group))
+	for (uint32_t i = 0; pod->extra && i < pod->extra->kai_groups.count; i++) {
+		if (view_equal(*ARRAY_AT(pod->extra->kai_groups, struct view, i), group))
 			return true;
 	}
 	return view_equal(pod_kai_group(pod), group);
@@ -386,106 +373,37 @@ bool pod_is_over(const struct pod *pod)
 const struct pod_container *pod_find_container(const struct pod *pod, struct view name)
 {
 	for (uint32_t i = 0; i < pod_count_containers(pod); i++)
-		if (view_equal(pod->extra->containers[i].name, name))
-			return &pod->extra->containers[i];
+		if (view_equal(pod_container_at(pod, i)->name, name))
+			return pod_container_at(pod, i);
 	return NULL;
 }
 
 uint32_t pod_count_containers(const struct pod *pod)
 {
-	return pod->extra ? pod->extra->n_containers : 0;
+	return pod->extra ? pod->extra->containers.count : 0;
 }
 
 const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i)
 {
 	assert(i < pod_count_containers(pod));
-	return &pod->extra->containers[i];
+	return ARRAY_AT(pod->extra->containers, struct pod_container, i);
 }
 
 const struct pod_allocation *pod_allocations(const struct pod *pod, uint32_t *ret_n)
 {
-	*ret_n = pod->extra ? pod->extra->n_allocations : 0;
-	return pod->extra ? pod->extra->allocations : NULL;
+	*ret_n = pod->extra ? pod->extra->allocations.count : 0;
+	return pod->extra ? pod->extra->allocations.items : NULL;
 }
 
 const struct pod_claim *pod_claims(const struct pod *pod, uint32_t *ret_n)
 {
-	*ret_n = pod->extra ? pod->extra->n_claims : 0;
-	return pod->extra ? pod->extra->claims : NULL;
+	*ret_n = pod->extra ? pod->extra->claims.count : 0;
+	return pod->extra ? pod->extra->claims.items : NULL;
 }
 
-static bool containers_equal(const struct pod *a, const struct pod *b)
+static bool extras_equal(const struct pod_extra *a, const struct pod_extra *b)
 {
-	if (pod_count_containers(a) != pod_count_containers(b))
-		return false;
-	for (uint32_t i = 0; i < pod_count_containers(a); i++) {
-		const struct pod_container *x = pod_container_at(a, i);
-		const struct pod_container *y = pod_container_at(b, i);
-
-		if (!view_equal(x->name, y->name) || x->kind != y->kind || x->state != y->state ||
-		    x->wants_gpu != y->wants_gpu || !view_equal(x->id, y->id))
-			return false;
-	}
-	return true;
-}
-
-static bool allocations_equal(const struct pod *a, const struct pod *b)
-{
-	uint32_t n, n_other;
-	const struct pod_allocation *x = pod_allocations(a, &n);
-	const struct pod_allocation *y = pod_allocations(b, &n_other);
-
-	if (n != n_other)
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		if (!view_equal(x[i].id, y[i].id) || !view_equal(x[i].container, y[i].container) ||
-		    !view_equal(x[i].resource, y[i].resource))
-			return false;
-	return true;
-}
-
-static bool claims_equal(const struct pod *a, const struct pod *b)
-{
-	uint32_t n, n_other;
-	const struct pod_claim *x = pod_claims(a, &n);
-	const struct pod_claim *y = pod_claims(b, &n_other);
-
-	if (n != n_other)
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		if (!view_equal(x[i].claim, y[i].claim) ||
-		    !view_equal(x[i].container, y[i].container) ||
-		    !view_equal(x[i].request, y[i].request))
-			return false;
-	return true;
-}
-
-static bool groups_equal(const struct pod *a, const struct pod *b)
-{
-	uint32_t n = a->extra ? a->extra->n_kai_groups : 0;
-
-	if (n != (b->extra ? b->extra->n_kai_groups : 0))
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		if (!view_equal(a->extra->kai_groups[i], b->extra->kai_groups[i]))
-			return false;
-	return true;
-}
-
-static bool extras_equal(const struct pod *a, const struct pod *b)
-{
-	return pod_started_at(a) == pod_started_at(b) &&
-	       view_equal(pod_owner_kind(a), pod_owner_kind(b)) &&
-	       view_equal(pod_owner_name(a), pod_owner_name(b)) &&
-	       view_equal(pod_hami_devices(a), pod_hami_devices(b)) &&
-	       view_equal(pod_kai_group(a), pod_kai_group(b)) &&
-	       view_equal(pod_kai_device(a), pod_kai_device(b)) &&
-	       view_equal(pod_kai_container(a), pod_kai_container(b)) && groups_equal(a, b) &&
-	       containers_equal(a, b) && allocations_equal(a, b) && claims_equal(a, b) &&
-	       pod_is_status_cut(a) == pod_is_status_cut(b) &&
-	       pod_has_more_containers(a) == pod_has_more_containers(b) &&
-	       pod_has_more_ephemeral(a) == pod_has_more_ephemeral(b) &&
-	       pod_left_out(a) == pod_left_out(b);
+	return a && b ? compact_equal(extra_rows, a, b) : a == b;
 }
 
 static bool texts_equal(const struct pod *a, const struct pod *b)
@@ -501,5 +419,5 @@ bool pod_equal(const struct pod *a, const struct pod *b)
 	return a->node == b->node && a->phase == b->phase && a->deleting == b->deleting &&
 	       a->admission_failed == b->admission_failed && a->wants_gpu == b->wants_gpu &&
 	       a->no_container_runs == b->no_container_runs && a->system == b->system &&
-	       a->is_reservation == b->is_reservation && texts_equal(a, b) && extras_equal(a, b);
+	       a->is_reservation == b->is_reservation && texts_equal(a, b) && extras_equal(a->extra, b->extra);
 }

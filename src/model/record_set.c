@@ -77,12 +77,6 @@ static void replace(struct record_set *set, struct record *old, struct record *r
 		drop(set, old);
 }
 
-static void renew(struct record_set *set, struct record *record, const struct record_event *event)
-{
-	if (set->kind->renew)
-		set->kind->renew(set, record, event);
-}
-
 int record_set_put(struct record_set *set, struct record *take_record, struct view node_name,
 		   const struct record_event *event, struct error *err)
 {
@@ -92,13 +86,12 @@ int record_set_put(struct record_set *set, struct record *take_record, struct vi
 	struct store_entry *entry;
 	enum store_verdict verdict = store_judge(&set->store, take_record->key, event->change,
 						 event->version, &entry);
+	bool is_same = verdict == STORE_UPDATE && kind->are_equal && kind->are_equal(old, take_record);
 	int failed = 0;
 
 	assert(event->change != STORE_DELETE);
 	list_init(&take_record->link);
-	if (verdict == STORE_UPDATE && kind->are_equal && kind->are_equal(old, take_record)) {
-		renew(set, old, event);
-	} else if (verdict == STORE_INSERT || verdict == STORE_UPDATE) {
+	if (!is_same && (verdict == STORE_INSERT || verdict == STORE_UPDATE)) {
 		failed = prepare(set, take_record, old, node_name, err);
 		if (!failed) {
 			replace(set, old, take_record, event);

@@ -43,9 +43,6 @@ struct record_event {
 struct record_kind {
 	/* True when both say the same. NULL: they never do. */
 	bool (*are_equal)(const struct record *a, const struct record *b);
-	/* The version of the record that is there changed, and nothing else. NULL: so what. */
-	void (*renew)(struct record_set *set, struct record *record,
-		      const struct record_event *event);
 	/*
 	 * May refuse the record, which has its place, and will take the room of old (NULL: of none).
 	 * The last that may fail: it sees to it that change() cannot. NULL: there is nothing to do.

@@ -18,23 +18,6 @@ static bool is_unplaced(const struct resource_slice *slice)
 	return slice->driver.len > 0 && slice->node.len == 0;
 }
 
-/* What was wrong with the slices may be set right by that. */
-static void note_change(struct place *place)
-{
-	place->slice_changes++;
-	place->slices_distrusted_until = 0;
-}
-
-static void renew(struct record_set *records, struct record *record,
-		  const struct record_event *event)
-{
-	if (!record->place)
-		return;
-	if (record->place->slices_distrusted_until > 0)
-		place_touch(records->places, record->place, event->is_initial);
-	note_change(record->place);
-}
-
 static int admit(struct record_set *records, const struct record *record, const struct record *old,
 		 struct error *err)
 {
@@ -57,7 +40,6 @@ static void leave(struct resource_slice_set *set, const struct record *record,
 		return;
 	place_touch(set->records.places, record->place, event->is_initial);
 	record->place->n_slices--;
-	note_change(record->place);
 }
 
 static void enter(struct resource_slice_set *set, struct record *record,
@@ -68,7 +50,6 @@ static void enter(struct resource_slice_set *set, struct record *record,
 		return;
 	list_append(&record->place->slices, &record->link);
 	record->place->n_slices++;
-	note_change(record->place);
 	place_touch(set->records.places, record->place, event->is_initial);
 }
 
@@ -95,7 +76,6 @@ static void free_record(struct record_set *records, struct record *base)
 
 static const struct record_kind kind = {
 	.are_equal = are_equal,
-	.renew = renew,
 	.admit = admit,
 	.change = change,
 	.free = free_record,

@@ -28,9 +28,8 @@ struct resource_slice_set {
 /* places is borrowed and must outlive the set. */
 void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places);
 /*
- * Adds or changes the slice, if it is newer; touches its node, and the one that it was of, whose
- * slices then count again (inventory_distrust_slices()). Fails with ERROR_NO_MEMORY or ERROR_LIMIT;
- * a present record stays.
+ * Adds or changes the slice, if it is newer; touches its node, and the one that it was of. Fails with
+ * ERROR_NO_MEMORY or ERROR_LIMIT; a present record stays.
  */
 MUST_USE int resource_slice_set_put(struct resource_slice_set *set,
 				    const struct resource_slice_fields *fields,

@@ -183,8 +183,10 @@ static void begin_inventory(struct inventory **inventory)
 	struct error err;
 
 	assert_int_equal(inventory_new(0, inventory, &err), 0);
-	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
-		inventory_set_absent(*inventory, (enum inventory_kind)i);
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		inventory_begin_replace(*inventory, (enum inventory_kind)i);
+		inventory_end_replace(*inventory, (enum inventory_kind)i, 0);
+	}
 	for (unsigned i = 0; i < N_NODES; i++) {
 		world.reports[i] = (struct report){.version = 1, .node = view_from(nodes[i])};
 		assert_int_equal(inventory_put_report(*inventory, &world.reports[i], keep_report,

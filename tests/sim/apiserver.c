@@ -977,38 +977,15 @@ static void serve_pod(struct fetch *fetch, struct view namespace, const char *na
 	answer_one(fetch, uid);
 }
 
-static void serve_slices(struct fetch *fetch, const char *name)
-{
-	char name_of_slice[OBJECTS_NAME];
-	struct sbuf items;
-
-	sbuf_init(&items, CAP);
-	for (int node = 0; node < world.n_nodes; node++)
-		for (int i = 0; i < WORLD_MAX_SLICES; i++) {
-			if (slice_version[node][i] == 0 || strcmp(world.nodes[node].name, name) != 0)
-				continue;
-			objects_slice_name(node, i, name_of_slice);
-			sbuf_printf(&items,
-				    "%s{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":"
-				    "\"%" PRIu64 "\"}}",
-				    items.len > 0 ? "," : "", name_of_slice, slice_version[node][i]);
-		}
-	answer_metadata(fetch, sbuf_view(&items));
-	sbuf_deinit(&items);
-}
-
 static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char *path)
 {
 	const char *behind = path + strlen(paths[kind]);
 	const char *name = parameter(path, "fieldSelector=metadata.name%3D");
-	const char *node = parameter(path, "fieldSelector=spec.nodeName%3D");
 
 	if (is_refused(fetch, kind))
 		return;
 	if (kind == APISERVER_NODES && *name)
 		serve_node(fetch, name);
-	else if (kind == APISERVER_SLICES && *node)
-		serve_slices(fetch, node);
 	else if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
 		attributions_serve(fetch, behind);
 	else if (strstr(path, "watch=1"))

@@ -127,8 +127,8 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 		{"UnknownDeviceID", CONDITION_FALSE, NULL,
 		 "a tenant holds a device ID of no known form: GPU-1#7 and 1 more"},
 		{"ReservedOtherwise", CONDITION_UNKNOWN, NULL, "a ResourceClaim that a pod"},
-		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "a pod of the node uses"},
 		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "the controller cannot read Resource"},
+		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "a pod of the node uses"},
 		{"Settling", CONDITION_UNKNOWN, NULL, "the kubelet started anew"},
 		{"SourcesFailed", CONDITION_UNKNOWN, NULL, "neither PodResources nor"},
 		{"Unconfirmed", CONDITION_UNKNOWN, NULL, "no witness names a tenant"},
@@ -145,8 +145,8 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 		unplaced.n_odd = i < 7 ? 2 : 0;
 		unplaced.odd_id = VIEW("GPU-1#7");
 		facts.is_nameless = i < 8;
-		facts.is_unread = i < 9;
-		facts.are_claims_old = i < 10;
+		facts.are_claims_old = i < 9;
+		facts.is_unread = i < 10;
 		facts.is_settling = i < 11;
 		facts.is_book_readable = i >= 12;
 		tenants.listed = (struct array){&unconfirmed, i < 13, true};

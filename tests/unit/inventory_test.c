@@ -1469,108 +1469,6 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	assert_true(view_equal(input.grants[0].uuid, VIEW(UUID_A)));
 }
 
-static void assert_grant(struct world *world, uint64_t now_ms, bool is_known)
-{
-	struct join_input input = gather(world, "gpu-a", now_ms);
-
-	assert_int_equal(input.n_grants, 1);
-	assert_int_equal(input.grants_unknown, !is_known);
-	assert_int_equal(input.n_slice_devices, is_known);
-	assert_true(view_equal(input.grants[0].uuid, is_known ? VIEW(UUID_A) : VIEW("")));
-}
-
-static void slices_that_the_server_does_not_bear_out_count_for_nothing_for_a_while(void **state)
-{
-	struct world *world = *state;
-	const struct inventory *inventory = world->inventory;
-	uint64_t changes;
-
-	sync_all(world, 1000);
-	put_slice(world, "gpu-a", 1, 1);
-	put_claim(world, "u1", 1);
-	put_claimer(world, "u1", "c", 1);
-	changes = inventory_slice_changes(inventory, VIEW("gpu-a"));
-	assert_grant(world, 2000, true);
-	assert_int_equal(inventory_slices_count_in_ms(inventory, VIEW("gpu-a"), 2000), -1);
-	inventory_distrust_slices(world->inventory, VIEW("gpu-a"), changes, 2000);
-	assert_grant(world, 2000, false);
-	assert_int_equal(inventory_slices_count_in_ms(inventory, VIEW("gpu-a"), 2000), 30000);
-	assert_grant(world, 31999, false);
-	assert_int_equal(inventory_slices_count_in_ms(inventory, VIEW("gpu-a"), 31999), 1);
-	assert_grant(world, 32000, true);
-	assert_int_equal(inventory_slices_count_in_ms(inventory, VIEW("gpu-a"), 32000), -1);
-}
-
-/* Even with a version only, for a version is what was asked for. */
-static void slices_count_again_when_more_is_told_of_them(void **state)
-{
-	enum { VERSION, CONTENTS, ANOTHER, LESS, OF_ANOTHER_NODE, N_NEWS };
-
-	for (unsigned news = 0; news < N_NEWS; news++) {
-		struct resource_slice_fields other = slice_on(
-			news == OF_ANOTHER_NODE ? "gpu-b" : "gpu-a", 1);
-		struct error err;
-
-		tear_down(state);
-		set_up(state);
-		struct world *world = *state;
-		uint64_t changes;
-		sync_all(world, 1000);
-		other.name = VIEW("other");
-		other.pool = VIEW("q");
-		if (news == LESS)
-			assert_int_equal(inventory_put_resource_slice(world->inventory, &other,
-								      STORE_UPSERT, 1, &err),
-					 0);
-		put_slice(world, "gpu-a", 1, 1);
-		put_claim(world, "u1", 1);
-		put_claimer(world, "u1", "c", 1);
-		changes = inventory_slice_changes(world->inventory, VIEW("gpu-a"));
-		inventory_distrust_slices(world->inventory, VIEW("gpu-a"), changes, 2000);
-		world->touched[0] = '\0';
-		if (news == VERSION || news == CONTENTS)
-			put_slice(world, "gpu-a", news == VERSION ? 1 : 2, 2);
-		else if (news == LESS)
-			inventory_remove(world->inventory, INVENTORY_RESOURCE_SLICES, VIEW("other"),
-					 2, 2000);
-		else
-			assert_int_equal(inventory_put_resource_slice(world->inventory, &other,
-								      STORE_UPSERT, 2, &err),
-					 0);
-		assert_grant(world, 2000, news != OF_ANOTHER_NODE);
-		assert_int_equal(strstr(world->touched, "gpu-a") != NULL, news != OF_ANOTHER_NODE);
-		/* That answer was about what is no longer here. */
-		inventory_distrust_slices(world->inventory, VIEW("gpu-a"), changes, 2000);
-		assert_grant(world, 2000, news != OF_ANOTHER_NODE);
-	}
-}
-
-static void a_nodes_slices_are_told_with_their_versions(void **state)
-{
-	struct world *world = *state;
-	struct resource_slice_fields fields = slice_on("gpu-a", 1);
-	struct inventory_slice slice;
-	struct error err;
-
-	assert_false(inventory_slice(world->inventory, VIEW("gpu-a"), 0, &slice));
-	assert_int_equal(inventory_slice_changes(world->inventory, VIEW("gpu-a")), 0);
-	inventory_distrust_slices(world->inventory, VIEW("gpu-a"), 0, 2000);
-	assert_int_equal(inventory_slices_count_in_ms(world->inventory, VIEW("gpu-a"), 2000), -1);
-	put_slice(world, "gpu-a", 1, 5);
-	fields.name = VIEW("t");
-	assert_int_equal(
-		inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT, 7, &err), 0);
-	put_slice(world, "gpu-a", 1, 9);
-	assert_true(inventory_slice(world->inventory, VIEW("gpu-a"), 0, &slice));
-	assert_true(view_equal(slice.name, VIEW("s")));
-	assert_int_equal(slice.version, 9);
-	assert_true(inventory_slice(world->inventory, VIEW("gpu-a"), 1, &slice));
-	assert_true(view_equal(slice.name, VIEW("t")));
-	assert_int_equal(slice.version, 7);
-	assert_false(inventory_slice(world->inventory, VIEW("gpu-a"), 2, &slice));
-	assert_false(inventory_slice(world->inventory, VIEW("gpu-b"), 0, &slice));
-}
-
 static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
 {
 	static const enum inventory_kind orders[][2] = {
@@ -1588,7 +1486,13 @@ static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
 		put_slice(world, "gpu-a", 1, 2);
 		inventory_end_replace(world->inventory, orders[i][0], 1000);
 		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+		inventory_begin_replace(world->inventory, orders[i][1]);
+		inventory_end_replace(world->inventory, orders[i][1], 1000);
+		assert_false(gather(world, "gpu-a", 1000).grants_unknown);
+		/* That there is no such kind is so for both, or soon for none. */
 		inventory_set_absent(world->inventory, orders[i][1]);
+		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
+		inventory_set_absent(world->inventory, orders[i][0]);
 		assert_false(gather(world, "gpu-a", 1000).grants_unknown);
 	}
 }
@@ -1941,13 +1845,6 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_newer_generation_that_is_not_whole_makes_the_pool_unknown,
 					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_that_the_server_does_not_bear_out_count_for_nothing_for_a_while, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(slices_count_again_when_more_is_told_of_them, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_nodes_slices_are_told_with_their_versions, set_up,
-					tear_down),
 	cmocka_unit_test_setup_teardown(grants_are_unknown_until_claims_and_slices_are_here, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_claim_that_is_not_here_is_lacking_while_its_pod_lives,

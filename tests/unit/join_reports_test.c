@@ -142,7 +142,7 @@ static const struct scenario_promise promises[] = {
 		"gpu 0 shared 2; publish; restart; pod a status=gpu0::0;"
 		"expect a Running Confirmed by=PodStatus; expect slots 1/2; expect mode TimeSliced"),
 	PROMISE(slices_describe_idle_devices_without_an_agent,
-		"slice 0; slice 1; pod a; grant a gpu1; restart; expect devices 0; expect again 10s;"
+		"slice 0; slice 1; pod a; grant a gpu1; restart; expect devices 0; expect again 30s;"
 		"wait 30s; expect device -1 -1 NVIDIA-A100-SXM4-40GB 0000:00:00.0 40960; expect none;"
 		"expect count ?; expect slots ?/1; expect gpu1 tenants a"),
 	PROMISE(a_hami_id_of_an_annotated_pod_tells_of_a_device_in_time,

@@ -441,236 +441,18 @@ static void a_question_that_is_not_found_forgets_no_object(void **state)
 	assert_non_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
 }
 
-#define CLAIM VIEW_INIT("ResourceClaim")
-#define ASK_SLICES "/apis/resource.k8s.io/v1/resourceslices?fieldSelector=spec.nodeName%3Dgpu-a"
-#define SLICE(name, version) \
-	"{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
-
-static void put_slice(struct world *world, uint64_t version)
-{
-	const struct resource_slice_fields fields = {
-		.name = VIEW("s"), .driver = VIEW("gpu.nvidia.com"), .node = VIEW("gpu-a"),
-		.pool = VIEW("p"), .slice_count = 1, .generation = (int64_t)version,
-	};
-	struct error err;
-
-	assert_int_equal(inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT,
-						      version, &err), 0);
-}
-
-static bool slices_count(struct world *world)
-{
-	return inventory_slices_count_in_ms(world->inventory, VIEW("gpu-a"),
-					    loop_now_ms(world->loop)) < 0;
-}
-
-static const struct attribution_tenant granted = {POD("a", "uid-0"), .slots = 1,
-						  .witnesses = TEXTS(CLAIM)};
-
-/* A tenant that the claim of a pod makes, and that is not published. */
-static struct join_device with_granted(void)
-{
-	struct join_device write = device(JOIN_WRITE, &previous);
-
-	write.status.tenants = (struct array){(void *)(uintptr_t)&granted, 1, true};
-	return write;
-}
-
-static void before_a_tenant_by_a_claim_is_published_the_server_is_asked_for_the_slices(void **state)
-{
-	struct world *world = *state;
-	struct join_device write = with_granted();
-
-	put_slice(world, 5);
-	apply(world, &write, 1);
-	assert_string_equal(fake_requests[0].method, "GET");
-	assert_string_equal(fake_requests[0].path, ASK_SLICES);
-	fake_apiclient_answer(0, LIST_OF("[" SLICE("of-a-nic", "9") "," SLICE("s", "5") "]"));
-	assert_int_equal(n_fake_requests, 2);
-	assert_string_equal(fake_requests[1].method, "PUT");
-	fake_apiclient_answer(1, OBJECT("8"));
-	wait_done(world);
-	assert_int_equal(world->kind, ERROR_NONE);
-	assert_true(slices_count(world));
-}
-
-#define TENANT(uid, name, n, mig, ...) \
-	{POD("a", uid), .container = VIEW_INIT(name), .slots = (n), .partitions = TEXTS(mig), \
-	 .witnesses = TEXTS(__VA_ARGS__)}
-#define MIG_1 VIEW_INIT("MIG-1")
-#define MIG_2 VIEW_INIT("MIG-2")
-#define BOTH_PARTS(uid, name, n, ...) \
-	{POD("a", uid), .container = VIEW_INIT(name), .slots = (n), \
-	 .partitions = TEXTS(MIG_1, MIG_2), .witnesses = TEXTS(__VA_ARGS__)}
-
-static const struct {
-	struct attribution_tenant published, now;
-	bool is_asked;
-} askings[] = {
-	{{.slots = 0}, TENANT("u", "x", 1, MIG_1, STATUS), false},
-	{{.slots = 0}, TENANT("u", "x", 1, MIG_1, CLAIM), true},
-	{{.slots = 0}, TENANT("u", "x", 1, MIG_1, STATUS, CLAIM), true},
-	{{.slots = 0}, TENANT("u", "x", 0, MIG_1, CLAIM), true}, /* it watches */
-	{TENANT("u", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), false},
-	{TENANT("u", "x", 1, MIG_1, CLAIM, STATUS), TENANT("u", "x", 1, MIG_1, CLAIM), false},
-	{TENANT("u", "x", 2, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), false},
-	{TENANT("u", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 2, MIG_1, CLAIM), true},
-	{TENANT("u", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_2, CLAIM), true},
-	{BOTH_PARTS("u", "x", 1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), false},
-	{TENANT("u", "x", 1, MIG_1, CLAIM), BOTH_PARTS("u", "x", 1, CLAIM), true},
-	{TENANT("u", "x", 1, MIG_1, STATUS), TENANT("u", "x", 1, MIG_1, CLAIM), true},
-	{TENANT("u", "y", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), true},
-	{TENANT("v", "x", 1, MIG_1, CLAIM), TENANT("u", "x", 1, MIG_1, CLAIM), true},
-};
-
-/* Only for what is more than what is published; and once, however many there are. */
-static void for_what_is_published_nobody_is_asked_for_slices(void **state)
-{
-	struct world *world = *state;
-
-	put_slice(world, 5);
-	for (size_t i = 0; i < ARRAY_SIZE(askings); i++) {
-		struct attribution object = previous;
-		struct attribution_tenant both[] = {askings[i].now, askings[i].now};
-		struct join_device write = device(JOIN_WRITE, &object);
-
-		object.status.tenants = (struct array){
-			(void *)(uintptr_t)&askings[i].published,
-			askings[i].published.pod_uid.len > 0, true};
-		write.status.tenants = (struct array){both, 2, true};
-		fake_apiclient_reset();
-		apply(world, &write, 1);
-		if ((strcmp(fake_requests[0].path, ASK_SLICES) == 0) != askings[i].is_asked)
-			fail_msg("row %zu: %s", i, fake_requests[0].path);
-		if (askings[i].is_asked)
-			fake_apiclient_answer(0, LIST_OF("[" SLICE("s", "5") "]"));
-		assert_int_equal(n_fake_requests, askings[i].is_asked ? 2 : 1);
-		fake_apiclient_answer(n_fake_requests - 1, OBJECT("8"));
-		wait_done(world);
-	}
-}
-
 /* A status may have anything as its node's name; a request must not. */
 static void of_a_name_that_no_node_can_have_nobody_is_asked(void **state)
 {
 	struct world *world = *state;
-	struct join_device gone = device(JOIN_DELETE, &previous), write = with_granted();
+	struct join_device gone = device(JOIN_DELETE, &previous);
 
 	world->node_name = VIEW("gpu-a,b");
 	apply(world, &gone, 1);
 	assert_string_equal(fake_requests[0].method, "DELETE");
 	fake_apiclient_answer(0, "{}");
 	wait_done(world);
-	apply(world, &write, 1);
-	assert_string_equal(fake_requests[1].method, "PUT");
-	fake_apiclient_answer(1, OBJECT("8"));
-	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NONE);
-}
-
-static void names_and_slices_are_both_asked_for(void **state)
-{
-	struct world *world = *state;
-	struct attribution_tenant two[] = {granted, tenants[3]}; /* who is by a name */
-	struct join_device write = device(JOIN_WRITE, &previous);
-
-	write.status.tenants = (struct array){two, 2, true};
-	put_slice(world, 5);
-	apply(world, &write, 1);
-	fake_apiclient_answer(0, UID("uid-1"));
-	fake_apiclient_answer(1, LIST_OF("[" SLICE("s", "5") "]"));
-	assert_string_equal(fake_requests[1].path, ASK_SLICES);
-	assert_string_equal(fake_requests[2].method, "PUT");
-}
-
-/* The watch is behind, or we may not ask any more: what does not need slices goes on. */
-static void slices_that_are_not_borne_out_publish_nobody_and_count_for_nothing(void **state)
-{
-	static const struct {
-		const char *answer; /* NULL: the server refuses */
-		enum error_kind refusal;
-	} rows[] = {
-		{LIST_OF("[" SLICE("s", "6") "]"), ERROR_NONE},
-		{LIST_OF("[" SLICE("s2", "5") "]"), ERROR_NONE},
-		{LIST_OF("null"), ERROR_NONE},
-		{NULL, ERROR_DENIED},
-		{NULL, ERROR_NOT_FOUND},
-	};
-	struct world *world = *state;
-	struct join_device write = with_granted();
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
-		world = *state;
-		put_slice(world, 5);
-		apply(world, &write, 1);
-		if (rows[i].answer)
-			fake_apiclient_answer(0, rows[i].answer);
-		else
-			fake_apiclient_fail(0, rows[i].refusal);
-		wait_done(world);
-		assert_int_equal(world->kind, ERROR_CONFLICT);
-		assert_int_equal(n_fake_requests, 1);
-		assert_false(slices_count(world));
-	}
-}
-
-static void slices_of_which_the_server_does_not_answer_stay_what_they_are(void **state)
-{
-	static const enum error_kind kinds[] = {ERROR_RETRY, ERROR_THROTTLED, ERROR_REJECTED};
-	struct world *world = *state;
-	struct join_device write = with_granted();
-
-	put_slice(world, 5);
-	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
-		apply(world, &write, 1);
-		fake_apiclient_fail(i, kinds[i]);
-		wait_done(world);
-		assert_int_equal(world->kind, kinds[i]);
-		assert_int_equal(n_fake_requests, i + 1);
-		assert_true(slices_count(world));
-	}
-}
-
-/* The watch was faster than the answer: what it told is not blamed for what was there before. */
-static void slices_that_came_while_it_was_asked_for_others_count(void **state)
-{
-	struct world *world = *state;
-	struct join_device write = with_granted();
-
-	put_slice(world, 5);
-	apply(world, &write, 1);
-	put_slice(world, 6);
-	fake_apiclient_answer(0, LIST_OF("[" SLICE("s", "6") "]"));
-	wait_done(world);
-	assert_int_equal(world->kind, ERROR_CONFLICT);
-	assert_int_equal(n_fake_requests, 1);
-	assert_true(slices_count(world));
-}
-
-static void no_other_question_is_about_slices(void **state)
-{
-	static const enum error_kind kinds[] = {ERROR_DENIED, ERROR_NOT_FOUND};
-	struct world *world = *state;
-	struct attribution_tenant two[] = {granted, tenants[3]};
-	struct join_device write = device(JOIN_WRITE, &previous);
-	struct join_device gone = device(JOIN_DELETE, &previous);
-
-	write.status.tenants = (struct array){two, 2, true};
-	put_slice(world, 5);
-	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
-		apply(world, i == 0 ? &write : &gone, 1);
-		fake_apiclient_fail(i, kinds[i]);
-		wait_done(world);
-		assert_int_equal(world->kind, kinds[i]);
-		assert_true(slices_count(world));
-	}
-	apply(world, &write, 1);
-	fake_apiclient_answer(2, UID("uid-9"));
-	wait_done(world);
-	assert_int_equal(world->kind, ERROR_CONFLICT);
-	assert_true(slices_count(world));
 }
 
 static void an_object_that_somebody_deleted_is_forgotten(void **state)
@@ -893,10 +675,9 @@ static void an_answer_that_is_no_object_of_ours_fails_the_plan(void **state)
 static void without_memory_nothing_is_started_and_the_output_is_untouched(void **state)
 {
 	struct world *world = *state;
-	struct join_device write[2] = {with_granted(), device(JOIN_WRITE, NULL)};
+	struct join_device write[2] = {with_tenants(), device(JOIN_WRITE, NULL)};
 	bool failed = true;
 
-	put_slice(world, 5);
 	for (unsigned k = 1; failed; k++) {
 		size_t n_writes = 77;
 		struct error err = {0};
@@ -956,22 +737,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_question_that_is_not_found_forgets_no_object, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		before_a_tenant_by_a_claim_is_published_the_server_is_asked_for_the_slices, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		for_what_is_published_nobody_is_asked_for_slices, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
 		of_a_name_that_no_node_can_have_nobody_is_asked, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		names_and_slices_are_both_asked_for, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_that_are_not_borne_out_publish_nobody_and_count_for_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_of_which_the_server_does_not_answer_stay_what_they_are, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_that_came_while_it_was_asked_for_others_count, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		no_other_question_is_about_slices, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_object_that_somebody_deleted_is_forgotten, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

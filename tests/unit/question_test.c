@@ -8,25 +8,15 @@
 
 #define LIST(items) "{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":" items "}"
 #define UID(uid) "{\"metadata\":{\"uid\":\"" uid "\"}}"
-#define SLICE(name, version) \
-	"{\"metadata\":{\"name\":\"" name "\",\"uid\":\"u\",\"resourceVersion\":\"" version "\"}}"
 
-enum which { NO_NODE, POD, SLICES, N_WHICH };
+enum which { NO_NODE, POD, N_WHICH };
 
-/* The questions of these tests: node gpu-a, pod ml/train-0 with uid-0, slices s-0 and s-1. */
+/* The questions of these tests: node gpu-a, and pod ml/train-0 with uid-0. */
 static int make(enum which which, struct question **ret, struct error *err)
 {
 	if (which == NO_NODE)
 		return question_no_node(VIEW("gpu-a"), ret, err);
-	if (which == POD)
-		return question_pod(VIEW("ml"), VIEW("train-0"), VIEW("uid-0"), ret, err);
-	if (question_slices(VIEW("gpu-a"), ret, err) < 0)
-		return -1;
-	if (question_want_slice(*ret, VIEW("s-0"), 17, err) == 0 &&
-	    question_want_slice(*ret, VIEW("s-1"), UINT64_MAX, err) == 0)
-		return 0;
-	question_free(*ret);
-	return -1;
+	return question_pod(VIEW("ml"), VIEW("train-0"), VIEW("uid-0"), ret, err);
 }
 
 static struct question *question_of(enum which which)
@@ -43,8 +33,6 @@ static void it_is_a_list_that_is_narrowed_down_to_what_is_asked_for(void **state
 	static const char *const paths[N_WHICH] = {
 		[NO_NODE] = "/api/v1/nodes?fieldSelector=metadata.name%3Dgpu-a",
 		[POD] = "/api/v1/namespaces/ml/pods?fieldSelector=metadata.name%3Dtrain-0",
-		[SLICES] = ("/apis/resource.k8s.io/v1/resourceslices"
-			    "?fieldSelector=spec.nodeName%3Dgpu-a"),
 	};
 
 	(void)state;
@@ -52,7 +40,6 @@ static void it_is_a_list_that_is_narrowed_down_to_what_is_asked_for(void **state
 		struct question *question = question_of((enum which)i);
 
 		assert_string_equal(sbuf_text(&question->path), paths[i]);
-		assert_int_equal(question->is_of_slices, i == SLICES);
 		question_free(question);
 	}
 	question_free(NULL);
@@ -80,33 +67,13 @@ static void it_is_so_when_the_wanted_are_there(void **state)
 		{POD, LIST("[{\"metadata\":{\"name\":\"uid-0\"}}]"), false},
 		{POD, LIST("null"), false},
 		{POD, LIST("[" UID("uid-0") "," UID("uid-1") "]"), false},
-
-		{SLICES, LIST("[" SLICE("s-0", "17") "," SLICE("s-1", "18446744073709551615") "]"),
-		 true},
-		{SLICES, LIST("[" SLICE("s-1", "18446744073709551615") "," SLICE("s-0", "17") "]"),
-		 true},
 		/* As Kubernetes 1.36 writes it. */
-		{SLICES, LIST("[{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":"
-			      "\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"s-0\",\"uid\":\"u\","
-			      "\"resourceVersion\":\"17\",\"generation\":1,\"creationTimestamp\":"
-			      "\"2026-11-22T02:20:09Z\",\"managedFields\":[{\"manager\":\"curl\","
-			      "\"operation\":\"Update\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":"
-			      "{\"f:spec\":{\"f:pool\":{\"f:name\":{}}}}}]}},"
-			      SLICE("s-1", "18446744073709551615") "]"), true},
-		/* Of another driver. */
-		{SLICES, LIST("[" SLICE("x", "1") "," SLICE("s-0", "17") ","
-			      SLICE("s-1", "18446744073709551615") "]"), true},
-		{SLICES, LIST("[" SLICE("s-0", "18") "," SLICE("s-1", "18446744073709551615") "]"),
-		 false},
-		{SLICES, LIST("[" SLICE("s-0", "1") "," SLICE("s-1", "18446744073709551615") "]"),
-		 false},
-		{SLICES, LIST("[" SLICE("s-1", "17") "," SLICE("s-0", "18446744073709551615") "]"),
-		 false},
-		{SLICES, LIST("[" SLICE("s-0", "17") "]"), false},
-		{SLICES, LIST("[" SLICE("s-0", "17") "," SLICE("s-0", "17") "]"), false},
-		{SLICES, LIST("[{\"metadata\":{\"name\":\"s-0\"}},{\"metadata\":{\"name\":\"s-1\"}}]"),
-		 false},
-		{SLICES, LIST("null"), false},
+		{POD, LIST("[{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":"
+			   "\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"train-0\",\"uid\":\"uid-0\","
+			   "\"resourceVersion\":\"17\",\"generation\":1,\"creationTimestamp\":"
+			   "\"2026-11-22T02:20:09Z\",\"managedFields\":[{\"manager\":\"curl\","
+			   "\"operation\":\"Update\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":"
+			   "{\"f:spec\":{\"f:nodeName\":{}}}}]}}]"), true},
 	};
 
 	(void)state;
@@ -195,62 +162,22 @@ static void only_names_that_an_object_can_have_may_be_asked_for(void **state)
 	assert_false(question_is_name((struct view){"a\0b", 3}));
 }
 
-static char long_name[QUESTION_MAX_WANTED + 1];
+static char long_name[LIMIT_URL + 1];
 
 static void what_is_too_long_is_not_asked(void **state)
 {
-	struct view name = {long_name, LIMIT_URL}, uid = {long_name, QUESTION_MAX_WANTED};
-	struct question *question = NULL, *slices = question_of(SLICES);
-	struct error err[5];
+	struct view name = {long_name, LIMIT_URL}, uid = {long_name, LIMIT_URL + 1};
+	struct question *question = NULL;
+	struct error err[3];
 
 	(void)state;
 	memset(long_name, 'a', sizeof(long_name));
 	assert_int_equal(question_no_node(name, &question, &err[0]), -1);
 	assert_int_equal(question_pod(VIEW("ml"), name, VIEW("u"), &question, &err[1]), -1);
 	assert_int_equal(question_pod(VIEW("ml"), VIEW("p"), uid, &question, &err[2]), -1);
-	assert_int_equal(question_slices(name, &question, &err[3]), -1);
-	assert_int_equal(question_want_slice(slices, uid, 1, &err[4]), -1);
 	for (size_t i = 0; i < ARRAY_SIZE(err); i++)
 		assert_int_equal(err[i].kind, ERROR_LIMIT);
 	assert_null(question);
-	question_free(slices);
-}
-
-/* As many as a node may have, with the longest names that there are. */
-static void there_is_room_for_all_slices_of_a_node(void **state)
-{
-	struct question *question;
-	struct error err;
-
-	(void)state;
-	memset(long_name, 'a', 253);
-	assert_int_equal(question_slices(VIEW("gpu-a"), &question, &err), 0);
-	for (unsigned i = 0; i < 64; i++)
-		assert_int_equal(question_want_slice(question, (struct view){long_name, 253},
-						     UINT64_MAX, &err), 0);
-	question_free(question);
-}
-
-/* Of all drivers of a node. */
-static void a_list_of_a_thousand_objects_is_heard(void **state)
-{
-	CLEANUP(sbuf_deinit) struct sbuf list;
-	struct question *question;
-	struct error err;
-	bool is_so = false;
-
-	(void)state;
-	sbuf_init(&list, LIMIT_MIB);
-	sbuf_append(&list, VIEW("{\"kind\":\"PartialObjectMetadataList\",\"items\":["));
-	for (unsigned i = 0; i < 1000; i++)
-		sbuf_printf(&list, "%s{\"metadata\":{\"name\":\"s%u\",\"resourceVersion\":\"%u\"}}",
-			    i ? "," : "", i, i + 1);
-	sbuf_append(&list, VIEW("]}"));
-	assert_int_equal(question_slices(VIEW("gpu-a"), &question, &err), 0);
-	assert_int_equal(question_want_slice(question, VIEW("s999"), 1000, &err), 0);
-	assert_int_equal(question_hear(question, sbuf_view(&list), &is_so, &err), 0);
-	assert_true(is_so);
-	question_free(question);
 }
 
 static void without_memory_nothing_is_asked_and_nothing_is_heard(void **state)
@@ -293,8 +220,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_answer_with_a_text_beyond_all_measure_is_refused),
 	cmocka_unit_test(only_names_that_an_object_can_have_may_be_asked_for),
 	cmocka_unit_test(what_is_too_long_is_not_asked),
-	cmocka_unit_test(there_is_room_for_all_slices_of_a_node),
-	cmocka_unit_test(a_list_of_a_thousand_objects_is_heard),
 	cmocka_unit_test(without_memory_nothing_is_asked_and_nothing_is_heard),
 };
 

@@ -520,30 +520,6 @@ static void while_writes_are_under_way_a_node_is_not_joined_and_then_once(void *
 	assert_int_equal(n_fake_requests, 2);
 }
 
-static void a_node_whose_slices_do_not_count_is_joined_again_when_they_do(void **state)
-{
-	struct world *world = *state;
-	const struct resource_slice_fields slice = {
-		.name = VIEW("s"), .driver = VIEW("gpu.nvidia.com"), .node = VIEW("n00"),
-	};
-	struct error err;
-
-	settle(world, 0, 1);
-	assert_int_equal(inventory_put_resource_slice(world->inventory, &slice, STORE_UPSERT, 1,
-						      &err), 0);
-	inventory_distrust_slices(world->inventory, VIEW("n00"),
-				  inventory_slice_changes(world->inventory, VIEW("n00")),
-				  fake_now_ms);
-	advance(world, 0);
-	assert_joined(world, "n00 ");
-	advance(world, 29999);
-	assert_joined(world, "");
-	advance(world, 1);
-	assert_joined(world, "n00 ");
-	advance(world, 600000);
-	assert_joined(world, "");
-}
-
 static void a_node_whose_result_time_changes_is_looked_at_then(void **state)
 {
 	struct world *world = *state;
@@ -997,8 +973,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one, set_up,
 		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_whose_slices_do_not_count_is_joined_again_when_they_do, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_whose_result_time_changes_is_looked_at_then, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

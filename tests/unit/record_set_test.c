@@ -19,7 +19,7 @@ struct thing {
 static struct place_book places;
 static struct record_set set;
 static unsigned n_things; /* that are not freed yet */
-static char told[256];    /* what change() and renew() were told */
+static char told[256];    /* what change() was told */
 
 static struct thing *thing_of(const struct record *record)
 {
@@ -40,13 +40,6 @@ static void tell(const char *what, const struct record *old, const struct record
 	snprintf(told + len, sizeof(told) - len, "%s %d>%d@%u%s ", what, old ? thing_of(old)->value : 0,
 		 record ? thing_of(record)->value : 0, (unsigned)event->now_ms,
 		 event->is_initial ? "!" : "");
-}
-
-static void renew(struct record_set *records, struct record *record,
-		  const struct record_event *event)
-{
-	assert_ptr_equal(records, &set);
-	tell("renew", NULL, record, event);
 }
 
 static int admit(struct record_set *records, const struct record *record, const struct record *old,
@@ -79,7 +72,6 @@ static void free_thing(struct record_set *records, struct record *record)
 
 static const struct record_kind kind = {
 	.are_equal = are_equal,
-	.renew = renew,
 	.admit = admit,
 	.change = change,
 	.free = free_thing,
@@ -172,14 +164,14 @@ static void a_kind_is_told_what_came_what_changed_and_what_went(void **state)
 	assert_int_equal(n_things, 0);
 }
 
-static void what_says_the_same_only_renews_what_is_there(void **state)
+static void what_says_the_same_leaves_what_is_there(void **state)
 {
 	(void)state;
 	put("a", "n", 1, UPSERT(1));
 	const struct thing *thing = find("a");
 	told[0] = '\0';
 	put("a", "n", 1, UPSERT_AT(2, 9));
-	assert_told("renew 0>1@9 ");
+	assert_told("");
 	assert_ptr_equal(find("a"), thing);
 	assert_int_equal(thing->base.entry.version, 2);
 	put("a", "n", 1, LISTED(2));
@@ -306,7 +298,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_kind_is_told_what_came_what_changed_and_what_went, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_says_the_same_only_renews_what_is_there, set_up, tear_down),
+		what_says_the_same_leaves_what_is_there, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_kind_may_have_nothing_to_say, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone, set_up,

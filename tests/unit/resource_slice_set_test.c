@@ -94,18 +94,6 @@ static void an_event_that_changes_no_fact_touches_nothing(void **state)
 	touched[0] = '\0';
 	put("s1", "gpu-a", 1, 2);
 	assert_touched("");
-	assert_true(place_find(&places, VIEW("gpu-a"))->slice_changes == 2);
-}
-
-static void an_event_of_slices_that_were_distrusted_touches_their_node(void **state)
-{
-	(void)state;
-	put("s1", "gpu-a", 1, 1);
-	touched[0] = '\0';
-	place_find(&places, VIEW("gpu-a"))->slices_distrusted_until = 1;
-	put("s1", "gpu-a", 1, 2);
-	assert_touched("gpu-a ");
-	assert_true(place_find(&places, VIEW("gpu-a"))->slices_distrusted_until == 0);
 }
 
 static void a_slice_that_moves_touches_both_nodes_and_leaves_the_first(void **state)
@@ -233,8 +221,6 @@ static const struct CMUnitTest tests[] = {
 		a_slice_hangs_on_its_node_and_touches_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_event_that_changes_no_fact_touches_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_of_slices_that_were_distrusted_touches_their_node, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_slice_that_moves_touches_both_nodes_and_leaves_the_first, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
