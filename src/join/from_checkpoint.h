@@ -2,16 +2,47 @@
 #pragma once
 
 /*
- * from_checkpoint - the facts that the kubelet's checkpoint states.
+ * from_checkpoint - the facts that the kubelet's checkpoint states, and which of its pods have a
+ * device ID in a container of a name, by which the List is explained.
  *
  * Threads: any.
  */
 
-#include "join/checkpoint_index.h"
+#include "base/lookup.h"
 #include "join/facts.h"
 
+/* What the API server says of an entry's pod, as bits. */
+enum checkpoint_standing {
+	CHECKPOINT_LIVE = 1u << 0,    /* it is on this node, and not over */
+	CHECKPOINT_ENDED = 1u << 1,   /* it is over, or has been deleted */
+	CHECKPOINT_REFUSED = 1u << 2, /* it is on another node */
+	CHECKPOINT_UNKNOWN = 1u << 3,
+};
+
+struct checkpoint_place; /* opaque: a device ID in a container of a name */
+
+struct checkpoint_index {
+	struct lookup lookup;
+	struct checkpoint_place *places;
+};
+
+/*
+ * Reads the checkpoint of the input's report, if there is one. The result lies in the draft's arena.
+ * Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_index *ret,
+				   struct error *err);
+/* The standings of the pods that have the ID in a container of that name. */
+unsigned from_checkpoint_standings(const struct checkpoint_index *checkpoint, struct view id,
+				   struct view container);
+/* True when that live pod has the ID (empty: any) in a container of that name. */
+bool from_checkpoint_names(const struct checkpoint_index *checkpoint, struct view id,
+			   struct view container, const struct pod *pod);
+/* Marks that the List has the ID in a container of that name, of an unknown pod. */
+void from_checkpoint_mark(struct checkpoint_index *checkpoint, struct view id, struct view container);
 /*
  * Adds who has which ID by the checkpoint, and sets `ended` and `claims_refused` of the facts. The
- * List must have been read: it has marked the entries that it has too.
+ * List must have been read: it has marked the entries of unknown pods. Fails with ERROR_NO_MEMORY.
  */
-void from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *index);
+MUST_USE int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
+				  struct error *err);

@@ -3,17 +3,15 @@
 
 /*
  * from_pod_resources - the facts that the kubelet's List of PodResources states. It names pods by
- * name, so each entry is explained first: which pod it means.
+ * name, so each ID is explained first: which pod it means.
  *
  * Threads: any.
  */
 
-#include "join/checkpoint_index.h"
-#include "join/facts.h"
+#include "join/from_checkpoint.h"
 
 /*
- * Adds who has which ID by the List of the input's report, marks the checkpoint's entries that the
- * List has too, and sets `claims_refused` and `awaits_list` of the facts.
+ * Adds who has which ID by the List of the input's report, marks the checkpoint's entries of unknown
+ * pods that the List has too, and sets `claims_refused` and `awaits_list` of the facts.
  */
-void from_pod_resources_read(struct facts_draft *draft, struct checkpoint_index *checkpoint,
-			     const struct previous_index *previous);
+void from_pod_resources_read(struct facts_draft *draft, struct checkpoint_index *checkpoint);

@@ -87,6 +87,56 @@ bool previous_had_xid(const struct previous *previous, int64_t code)
 	return had_text(previous, wording_xid(code, text));
 }
 
+static bool is_namesake(struct view uid, struct view namespace, struct view name,
+			struct view container, const struct report_pod_resource *said,
+			const struct pod *pod)
+{
+	return view_equal(name, said->name) && view_equal(namespace, said->namespace) &&
+	       view_equal(container, said->container) && !(pod && view_equal(uid, pod_uid(pod)));
+}
+
+static struct array recent_of(const struct previous *previous)
+{
+	return previous ? previous->status->recent_tenants : (struct array){0};
+}
+
+bool previous_had_pod(const struct previous *previous, struct view pod_uid)
+{
+	const struct array recent = recent_of(previous);
+
+	for (uint32_t i = 0; i < recent.count; i++) {
+		if (view_equal(ARRAY_AT(recent, struct attribution_past_tenant, i)->pod_uid, pod_uid))
+			return true;
+	}
+	for (uint32_t i = 0; previous && i < previous->n_tenants; i++) {
+		if (!previous->tenants[i].is_unknown &&
+		    view_equal(previous->tenants[i].published->pod_uid, pod_uid))
+			return true;
+	}
+	return false;
+}
+
+bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
+			   const struct pod *pod)
+{
+	const struct array recent = recent_of(previous);
+
+	for (uint32_t i = 0; i < recent.count; i++) {
+		const struct attribution_past_tenant *t =
+			ARRAY_AT(recent, struct attribution_past_tenant, i);
+		if (is_namesake(t->pod_uid, t->pod_namespace, t->pod_name, t->container, said, pod))
+			return true;
+	}
+	for (uint32_t i = 0; previous && i < previous->n_tenants; i++) {
+		const struct attribution_tenant *t = previous->tenants[i].published;
+		/* Whoever has HAMi's ID may have had another device. */
+		if (previous->tenants[i].placeholder != PLACEHOLDER_HAMI &&
+		    is_namesake(t->pod_uid, t->pod_namespace, t->pod_name, t->container, said, pod))
+			return true;
+	}
+	return false;
+}
+
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
 					    struct view container)
 {

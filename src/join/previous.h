@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "join/wording.h"
 #include "model/attribution.h"
+#include "model/pod.h"
+#include "model/report.h"
 
 /* A published tenant. */
 struct previous_tenant {
@@ -35,6 +37,14 @@ MUST_USE int previous_read(const struct attribution_status *status, struct arena
 /* True when health listed that reason, or (previous_had_xid) that XID error. NULL: nothing was. */
 bool previous_had_reason(const struct previous *previous, enum reason reason);
 bool previous_had_xid(const struct previous *previous, int64_t code);
+/*
+ * True when the pod of that UID is, or was, a tenant, and known to the API server; or
+ * (previous_had_namesake) another than `pod`, in a container of that name and the same names. A card
+ * that came from another node counts too. NULL: nothing was published.
+ */
+bool previous_had_pod(const struct previous *previous, struct view pod_uid);
+bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
+			   const struct pod *pod);
 /* The tenant of that container; NULL: it was none, or nothing was published. */
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
 					    struct view container);

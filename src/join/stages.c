@@ -49,18 +49,6 @@ static int find_tenants(const struct stages_node *node, struct findings *finding
 	return tenants_find(&ask, &findings->tenants, &findings->disagreements, err);
 }
 
-/* Of users it is not known either to which pods they belong. */
-static void freeze_users(const struct stage *stage, struct users *users)
-{
-	const struct previous *published =
-		stage->facts->devices->devices[stage->device].published;
-	if (!published)
-		return;
-	users->listed = published->status->unallocated_users;
-	users->left_out = published->status->unallocated_users_left_out;
-	users->unknown = published->status->unknown_processes;
-}
-
 /* What else is said of those who hold the device. */
 static int find_others(const struct stages_node *node, struct findings *findings, int mode,
 		       struct error *err)
@@ -69,10 +57,6 @@ static int find_others(const struct stages_node *node, struct findings *findings
 
 	if (unplaced_find(stage, &findings->unplaced, err) < 0)
 		return -1;
-	if (node->facts->is_frozen) {
-		freeze_users(stage, &findings->users);
-		return 0;
-	}
 	if (users_find(&(struct users_device){node->facts, stage->device, mode, &findings->tenants},
 		       node->debounce, node->arena, &findings->users, err) < 0 ||
 	    (!stage->is_awaited && overlap_find(stage, &findings->held_twice, err) < 0))

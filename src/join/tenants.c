@@ -299,6 +299,7 @@ static int kept_confidence(const struct votes *votes)
 	return votes_decide(votes, votes->left, 0).confidence;
 }
 
+/* There is room for all of them: processes are found later (join/users.h). */
 static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant)
 {
 	tenant->witnesses = (struct array){walk->texts, 0, true};
@@ -306,7 +307,7 @@ static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribut
 		if (witnesses & (1u << i))
 			walk->texts[tenant->witnesses.count++] = wording_witness(i);
 	}
-	walk->texts += tenant->witnesses.count;
+	walk->texts += N_WITNESSES;
 }
 
 static void count_tenant(struct walk *walk, const struct attribution_tenant *tenant)
@@ -340,8 +341,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 		describe_pod(walk, holder, tenant);
 	else if (walk->input->report && !walk->ask->facts->is_frozen)
 		wait_for_pod(walk, tenant);
-	if (holder->n_items > 0 || witnesses != holder->previous->witnesses)
-		set_witnesses(walk, witnesses, tenant);
+	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
 	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED
 		       ? add_disputed(walk, votes, err)

@@ -18,7 +18,8 @@
 #include "join/facts.h"
 
 struct tenants {
-	struct array listed; /* struct attribution_tenant, by pod UID, container */
+	struct array listed; /* struct attribution_tenant, by pod UID, container; with room for */
+			     /* N_WITNESSES witnesses each */
 	struct array recent; /* struct attribution_past_tenant, newest first */
 	int64_t count;       /* without system pods; -1: neither book has ever been read */
 	int64_t left_out;    /* of the list */

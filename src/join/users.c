@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/candidate.h"
+#include "join/from_resource_claim.h"
 
 #define PID_SIZE 24u /* of a number as text */
 
@@ -39,7 +39,9 @@ struct finder {
 /* A process, and whose it is. */
 struct suspect {
 	const struct report_process *process;
-	struct candidate who;                       /* without a UID: no pod's */
+	struct view pod_uid;                   /* empty: no pod's */
+	const struct pod *pod;                 /* NULL: the API server does not know it */
+	const struct pod_container *container; /* NULL: it may be any of the pod's */
 	const struct attribution_past_tenant *past; /* its pod was this tenant; NULL: none */
 	bool is_past;                               /* its pod was a tenant, or is over */
 };
@@ -88,6 +90,17 @@ static bool has_ended(const struct facts *facts, struct view uid, const struct p
 	return bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid), by_text);
 }
 
+/* NULL: there is no such pod, or its status does not tell. */
+static const struct pod_container *find_container(const struct pod *pod, struct view id)
+{
+	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
+		const struct pod_container *c = pod_container_at(pod, i);
+		if (c->id.len > 0 && view_equal(c->id, id))
+			return c;
+	}
+	return NULL;
+}
+
 static struct suspect identify(struct finder *finder, const struct report_process *process)
 {
 	const struct node_pods *node_pods = &finder->facts->node_pods;
@@ -98,43 +111,43 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 		finder->n_refused++;
 		return (struct suspect){.process = process};
 	}
-	struct suspect suspect = {
+	const struct attribution_past_tenant *past = find_past(finder, uid);
+	return (struct suspect){
 		.process = process,
-		.who = {.pod_uid = uid, .pod = pod, .container = candidate_container(pod, process)},
-		.past = find_past(finder, uid),
+		.pod_uid = uid,
+		.pod = pod,
+		.container = find_container(pod, process->container_id),
+		.past = past,
+		.is_past = past || has_ended(finder->facts, uid, pod),
 	};
-	suspect.is_past = suspect.past || has_ended(finder->facts, uid, pod);
-	return suspect;
+}
+
+/* The status of its pod, which has several containers, does not tell yet which of them it is in. */
+static bool is_untold(const struct suspect *suspect)
+{
+	const struct pod *pod = suspect->pod;
+	return pod && !suspect->container && suspect->process->container_id.len > 0 &&
+	       (pod_count_containers(pod) > 1 || pod_has_more_containers(pod) ||
+		pod_has_more_ephemeral(pod));
 }
 
 /* Tenants */
 
-/* A tenant that holds a partition whose UUID is not known may be on any. */
-static bool may_be_on(const struct finder *finder, const struct attribution_tenant *tenant,
-		      struct view partition)
+/* A tenant of which not each slot is a known partition may be on any. */
+static bool may_be_on(const struct attribution_tenant *tenant, struct view partition)
 {
-	size_t n_facts;
-	const struct fact *facts = facts_of_holder(finder->facts, finder->index, tenant->pod_uid,
-						   tenant->container, &n_facts);
-
-	if (partition.len == 0 || tenant->partitions.count == 0)
-		return true;
 	for (uint32_t i = 0; i < tenant->partitions.count; i++)
 		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
 			return true;
-	for (size_t i = 0; i < n_facts; i++)
-		if (facts[i].partition.len == 0)
-			return true;
-	return false;
+	return partition.len == 0 || tenant->partitions.count == 0 ||
+	       (int64_t)tenant->partitions.count < tenant->slots;
 }
 
-static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
-		      const struct suspect *suspect)
+static bool may_be_of(const struct attribution_tenant *tenant, const struct suspect *suspect)
 {
-	return view_equal(tenant->pod_uid, suspect->who.pod_uid) &&
-	       (!suspect->who.container ||
-		view_equal(tenant->container, suspect->who.container->name)) &&
-	       may_be_on(finder, tenant, suspect->process->partition);
+	return view_equal(tenant->pod_uid, suspect->pod_uid) &&
+	       (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
+	       may_be_on(tenant, suspect->process->partition);
 }
 
 /* If it may be of several of the pod's containers, the number of none of them is known. */
@@ -145,71 +158,44 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < n_tenants; i++)
-		if (may_be_of(finder, &tenants[i], suspect)) {
+		if (may_be_of(&tenants[i], suspect)) {
 			last = &tenants[i];
 			n++;
 		}
-	if (n == 1 &&
-	    !candidate_may_be_elsewhere(&suspect->who, suspect->process, last->container)) {
+	if (n == 1 && !is_untold(suspect)) {
 		last->processes++;
 		last->memory_mib += suspect->process->memory_mib;
 		return true;
 	}
 	for (uint32_t i = 0; i < n_tenants; i++)
-		finder->is_untold[i] |= may_be_of(finder, &tenants[i], suspect);
+		finder->is_untold[i] |= may_be_of(&tenants[i], suspect);
 	return n > 0;
 }
 
-/* Tenants that the list has no room for are found in the facts. */
-static bool is_left_out(const struct finder *finder, const struct suspect *suspect)
+/* It is the last of the witnesses, and has room behind those that are there. */
+static void witness(struct attribution_tenant *tenant)
 {
-	const struct pod_container *container = suspect->who.container;
-	size_t n_facts;
-	const struct fact *facts = facts_of(finder->facts, finder->index, &n_facts);
-
-	if (finder->tenants->left_out == 0 || suspect->who.pod_uid.len == 0 ||
-	    !candidate_can_hold(&suspect->who))
-		return false;
-	for (size_t i = 0; i < n_facts; i++)
-		if (view_equal(facts[i].owner->pod_uid, suspect->who.pod_uid) &&
-		    (!container || view_equal(facts[i].owner->container, container->name)))
-			return true;
-	return !facts_have_books(finder->facts);
-}
-
-/* It is the last of the witnesses, so it goes behind those that are there. */
-static int witness(struct finder *finder, struct attribution_tenant *tenant, struct error *err)
-{
-	uint32_t n = tenant->witnesses.count;
-	struct view *texts;
+	struct view *texts = tenant->witnesses.items;
 
 	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
 		tenant->confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
 	if (wording_witnesses_of(tenant->witnesses) & WITNESS_PROCESSES)
-		return 0;
-	texts = arena_alloc(finder->arena, n + 1, sizeof(*texts));
-	if (!texts)
-		return error_no_memory(err);
-	for (uint32_t i = 0; i < n; i++)
-		texts[i] = *ARRAY_AT(tenant->witnesses, struct view, i);
-	texts[n] = wording_witness(N_WITNESSES - 1);
-	tenant->witnesses = (struct array){texts, n + 1, true};
-	return 0;
+		return;
+	assert(tenant->witnesses.count < N_WITNESSES);
+	texts[tenant->witnesses.count++] = wording_witness(N_WITNESSES - 1);
 }
 
 /* Of a pod that the API server does not know, the process may be in any container. */
-static int conclude_tenants(struct finder *finder, struct error *err)
+static void conclude_tenants(struct finder *finder)
 {
 	struct attribution_tenant *tenant = finder->tenants->listed.items;
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
 		if (finder->is_untold[i])
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
-		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED &&
-		    witness(finder, tenant, err) < 0)
-			return -1;
+		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED)
+			witness(tenant);
 	}
-	return 0;
 }
 
 /* Users */
@@ -232,7 +218,7 @@ static int64_t waits_ms(const struct join_limits *limits, const struct suspect *
 {
 	if (suspect->is_past)
 		return limits->user_grace_ms;
-	if (!suspect->who.pod && suspect->who.pod_uid.len > 0 &&
+	if (!suspect->pod && suspect->pod_uid.len > 0 &&
 	    limits->pending_ms > limits->disagreement_ms)
 		return limits->pending_ms;
 	return limits->disagreement_ms;
@@ -256,61 +242,98 @@ static bool counts(const struct finder *finder, const struct suspect *suspect,
 	return debounce_counts(finder->debounce, &fact);
 }
 
-/* What was published while the API server had not told of the pod says nothing about its units. */
-static bool is_still_told(const struct attribution_user *before, const struct pod *pod)
+/*
+ * True when the kubelet's sources would name it. The List names pods by name, which tells nothing of a
+ * pod whose name is not known; and it leaves out ordinary init containers. Where there is no
+ * checkpoint, no plugin has given anything.
+ */
+static bool would_be_named(const struct facts *facts, const struct suspect *suspect)
 {
-	return before && (before->pod_name.len > 0 || !pod);
+	bool is_init = suspect->container && suspect->container->kind == POD_CONTAINER_INIT;
+
+	return source_is_good(facts->source.checkpoint) ||
+	       facts->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT ||
+	       (suspect->pod && !is_init && facts->source.pod_resources == SOURCE_COMPLETE);
 }
 
-/* The names; where the API server does not know the pod any more, the published ones. */
-static void complete(const struct suspect *suspect, const struct attribution_user *before,
-		     struct attribution_user *user)
+/* The pod, or somebody who could not be told, has an ID that may be this device's. */
+static bool holds_unknown(const struct finder *finder, struct view uid)
 {
-	const struct pod *pod = suspect->who.pod;
+	const struct facts *facts = finder->facts;
 
-	if (suspect->who.container)
-		user->container = suspect->who.container->name;
-	else if (before)
-		user->container = before->container;
-	if (pod) {
-		user->pod_namespace = pod_namespace(pod);
-		user->pod_name = pod_name(pod);
-	} else if (before) {
-		user->pod_namespace = before->pod_namespace;
-		user->pod_name = before->pod_name;
-	} else if (suspect->past) {
-		user->pod_namespace = suspect->past->pod_namespace;
-		user->pod_name = suspect->past->pod_name;
+	for (size_t i = 0; i < facts->n_items; i++) {
+		const struct fact *fact = &facts->items[i];
+		bool is_unknown = fact->device == FACT_NOWHERE || fact->is_hami;
+
+		if (view_equal(fact->owner->pod_uid, uid) ? is_unknown
+							  : fact->owner->pod_uid.len == 0 &&
+				    (is_unknown || fact->device == finder->index))
+			return true;
 	}
+	return false;
 }
 
+/* A claim that is here may yet give it a device. */
+static bool awaits_grant(const struct join_input *input, const struct pod *pod)
+{
+	for (size_t i = 0; i < input->n_awaiting; i++)
+		if (input->awaiting[i] == pod)
+			return true;
+	return false;
+}
+
+/* Tenants that the list has no room for are not known by name here. */
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
-	return !suspect->is_past &&
-	       candidate_may_hold(&suspect->who, finder->facts, finder->tenants->slots_nameless);
+	const struct facts *facts = finder->facts;
+
+	if (suspect->pod_uid.len == 0 || suspect->is_past ||
+	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
+		return false;
+	return finder->tenants->left_out > 0 || !would_be_named(facts, suspect) ||
+	       from_resource_claim_is_unheard(facts, suspect->pod_uid) ||
+	       awaits_grant(facts->input, suspect->pod) || holds_unknown(finder, suspect->pod_uid);
+}
+
+/* Where the API server does not know the pod any more, what was published of it stays. */
+static struct attribution_user describe(const struct finder *finder, const struct suspect *suspect,
+					const struct attribution_user *before,
+					const struct attribution_user *key)
+{
+	const struct attribution_past_tenant *past = suspect->past;
+	struct attribution_user user = before ? *before : *key;
+
+	user.memory_mib = suspect->process->memory_mib;
+	if (!before)
+		user.start_time = finder->facts->input->now_wall_ms;
+	if (suspect->container)
+		user.container = suspect->container->name;
+	if (suspect->pod) {
+		user.pod_namespace = pod_namespace(suspect->pod);
+		user.pod_name = pod_name(suspect->pod);
+	} else if (past && !before) {
+		user.pod_namespace = past->pod_namespace;
+		user.pod_name = past->pod_name;
+	}
+	return user;
 }
 
 static void add_user(struct finder *finder, const struct suspect *suspect)
 {
-	struct attribution_user user = {
-		.pod_uid = suspect->who.pod_uid,
+	const struct attribution_user key = {
+		.pod_uid = suspect->pod_uid,
 		.command = suspect->process->command,
 		.pid = suspect->process->pid,
-		.memory_mib = suspect->process->memory_mib,
-		.start_time = finder->facts->input->now_wall_ms,
 	};
-	const struct attribution_user *before;
+	const struct attribution_user *before = find_published(finder, &key);
 
-	before = find_published(finder, &user);
-	if ((!is_still_told(before, suspect->who.pod) && may_hold(finder, suspect)) ||
-	    !counts(finder, suspect, &user, before != NULL)) {
+	/* Who was one before its pod was told may be a tenant. */
+	if (((!before || (suspect->pod && before->pod_name.len == 0)) &&
+	     may_hold(finder, suspect)) ||
+	    !counts(finder, suspect, &key, before != NULL))
 		finder->n_waiting++;
-		return;
-	}
-	if (before)
-		user.start_time = before->start_time;
-	complete(suspect, before, &user);
-	finder->found[finder->n_found++] = user;
+	else
+		finder->found[finder->n_found++] = describe(finder, suspect, before, &key);
 }
 
 static void judge(struct finder *finder, const struct report_process *process)
@@ -318,14 +341,12 @@ static void judge(struct finder *finder, const struct report_process *process)
 	struct suspect suspect = identify(finder, process);
 
 	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
-	if (suspect.who.pod_uid.len == 0 && process->command.len == 0) {
+	if (suspect.pod_uid.len == 0 && process->command.len == 0) {
 		finder->n_unknown++;
 		return;
 	}
-	if (credit_tenant(finder, &suspect) || is_left_out(finder, &suspect) ||
-	    is_server(finder, process))
-		return;
-	add_user(finder, &suspect);
+	if (!credit_tenant(finder, &suspect) && !is_server(finder, process))
+		add_user(finder, &suspect);
 }
 
 /* NVML may list one process as several kinds. */
@@ -401,40 +422,28 @@ static int find(struct finder *finder, struct users *users, struct error *err)
 		if (!is_repeated(processes, i))
 			judge(finder, &processes[i]);
 	assert(finder->n_found <= n_processes);
-	if (conclude_tenants(finder, err) < 0)
-		return -1;
+	conclude_tenants(finder);
 	list_users(finder, users);
 	users->unknown = count_unknown(finder);
 	users->refused = finder->n_refused;
 	return 0;
 }
 
-/* A user whose pod the API server has told of since is left out: the next report tells what it has. */
-static int carry(const struct finder *finder, struct users *users, struct error *err)
+/* As published. */
+static void carry(const struct finder *finder, struct users *users)
 {
 	const struct attribution_status *published = finder->published;
-	const struct array before = published->unallocated_users;
-	struct attribution_user *kept = arena_alloc(finder->arena, before.count, sizeof(*kept));
 	struct attribution_tenant *tenant = finder->tenants->listed.items;
-	uint32_t n = 0;
 
-	if (!kept)
-		return error_no_memory(err);
 	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
 		const struct attribution_tenant *was = attribution_find_tenant(
 			published, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->processes : 0;
 		tenant->memory_mib = was ? was->memory_mib : 0;
 	}
-	for (uint32_t i = 0; i < before.count; i++) {
-		kept[n] = *ARRAY_AT(before, struct attribution_user, i);
-		n += is_still_told(&kept[n],
-				   node_pods_find_uid(&finder->facts->node_pods, kept[n].pod_uid));
-	}
-	users->listed = (struct array){kept, n, before.present};
+	users->listed = published->unallocated_users;
 	users->left_out = published->unallocated_users_left_out;
 	users->unknown = published->unknown_processes;
-	return 0;
 }
 
 int users_find(const struct users_device *device, struct debounce *debounce, struct arena *arena,
@@ -459,12 +468,12 @@ int users_find(const struct users_device *device, struct debounce *debounce, str
 	int failed = 0;
 
 	assert(device->index < facts->devices->n_devices);
-	if (state == REPORT_SOURCE_OK && facts->devices->nvml == DEVICES_NVML_OK && reported &&
-	    reported->processes.present) {
+	if (state == REPORT_SOURCE_OK && !facts->is_frozen &&
+	    facts->devices->nvml == DEVICES_NVML_OK && reported && reported->processes.present) {
 		finder.has_server = has_server(reported, device->mode);
 		failed = find(&finder, &users, err);
-	} else if (state != REPORT_SOURCE_ABSENT && finder.published) {
-		failed = carry(&finder, &users, err);
+	} else if ((state != REPORT_SOURCE_ABSENT || facts->is_frozen) && finder.published) {
+		carry(&finder, &users);
 	}
 	if (failed == 0)
 		*ret_users = users;

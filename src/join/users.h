@@ -6,8 +6,12 @@
  * name: how many processes and how much memory each tenant has, and which users are no tenants.
  *
  * A process is a tenant's unless something shows that it is not: it is in another container of the
- * pod, or on a partition that the tenant does not hold. If it may be in another container, which has
- * begun since the pod's status was told, it is neither a user nor a witness.
+ * pod, or on a partition that the tenant does not hold. While the status of a pod with several
+ * containers does not tell the process' container, it is neither a user nor a witness of tenants.
+ *
+ * Not every holder is known: a source cannot be read, or does not tell the holder or the device; a
+ * claim is not here, or not allocated; HAMi has not written its annotation yet; there are more tenants
+ * than can be listed. A process of a pod that may hold the device is no new user.
  *
  * A user must be seen for a while (join/debounce.h), because the sources are read one after the other:
  * - for disagreement_ms;
@@ -19,8 +23,7 @@
  *
  * Threads: any.
  * Limits:  LIMIT_UNALLOCATED_USERS are listed, and the rest is counted. Where join/debounce.h has no
- *          room for more, left_out is a lower bound. Tenants beyond LIMIT_TENANTS are no users. While
- *          there are such, and neither List nor checkpoint is known, no pod is a user.
+ *          room for more, left_out is a lower bound.
  */
 
 #include "join/debounce.h"

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "join/from_checkpoint.h"
 #include "join/from_hami.h"
 #include "join/from_kai.h"
 #include "join/from_pod_resources.h"
@@ -13,20 +12,12 @@
 /* The checkpoint helps to explain the List, and the List to read the checkpoint. */
 static int read_report(struct facts_draft *draft, struct error *err)
 {
-	struct facts *facts = draft->facts;
-	const struct array entries = facts->input->report->checkpoint.entries;
-	struct previous_index previous;
 	struct checkpoint_index checkpoint;
 
-	facts->ended = arena_alloc(draft->arena, entries.count, sizeof(*facts->ended));
-	if (!facts->ended)
-		return error_no_memory(err);
-	if (previous_index_make(facts->devices, draft->arena, &previous, err) < 0 ||
-	    checkpoint_index_make(&facts->node_pods, &previous, draft->arena, &checkpoint, err) < 0)
+	if (from_checkpoint_index(draft, &checkpoint, err) < 0)
 		return -1;
-	from_pod_resources_read(draft, &checkpoint, &previous);
-	from_checkpoint_read(draft, &checkpoint);
-	return 0;
+	from_pod_resources_read(draft, &checkpoint);
+	return from_checkpoint_read(draft, &checkpoint, err);
 }
 
 static int ask_all(struct facts_draft *draft, struct error *err)

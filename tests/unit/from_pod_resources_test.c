@@ -189,27 +189,6 @@ static void an_ended_uid_explains_a_name_until_the_successor_runs(void **state)
 	expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
 }
 
-/* Its process is on some device, so the kubelet has it, and no other of that name. */
-static void who_runs_there_by_a_name_is_not_taken_for_the_one_before(void **state)
-{
-	static const char *const uids[] = {"uid-old", "uid-new"};
-	/* Whose process is the first and the second of either device. */
-	static const unsigned rows[][2][2] = {{{0, 0}, {0, 0}}, {{1, 0}, {0, 0}}, {{0, 1}, {0, 0}},
-					      {{0, 0}, {1, 0}}, {{0, 0}, {0, 1}}};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		follow((struct build_pod){.is_unseen = true});
-		date_book();
-		build_world_device(&world, 1);
-		for (unsigned n = 0; n < 4; n++)
-			build_world_process(&world, n / 2, n + 1, uids[rows[i][n / 2][n % 2]]);
-		const struct attribution_status *status = publish();
-		expect_tenants(status, "");
-		expect_text(status->slots.summary, i > 0 ? "1/1" : "0/1");
-		tear_down(state);
-		set_up(state);
-	}
-}
-
 /* An old kubelet lists it for a while. */
 static void an_ended_uid_in_an_old_checkpoint_explains_a_name_that_no_pod_has_yet(void **state)
 {
@@ -398,8 +377,8 @@ static void the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there
 		const char *slots;
 	} rows[] = {
 		{0, true, false, lose_book, "1/3"}, {0, true, true, lose_book, "2/3"},
-		{0, false, true, lose_book, "1/3"}, {0, false, true, date_book, "2/3"},
-		{1, false, true, date_book, "2/3"},
+		{0, false, true, lose_book, "1/3"}, {0, false, true, date_book, "1/3"},
+		{1, false, true, date_book, "1/3"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct view own, other;
@@ -625,40 +604,6 @@ static void offer_hami(void)
 	build_world_fail_book(&world);
 }
 
-static void hamis_id_in_an_old_list_is_whose_it_was_on_another_device(void **state)
-{
-	(void)state;
-	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = hami_of_1});
-	build_world_list(&world, "a", "main", hami_id);
-	expect_tenants(publish(), "");
-	expect_tenants(build_world_status(&world, 1), "uid-a/main");
-	date_list();
-	const struct attribution_status *status = publish();
-	expect_tenants(status, "");
-	expect_text(status->slots.summary, "0/1");
-	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "SourcesFailed");
-	expect_tenants(build_world_status(&world, 1), "uid-a/main");
-}
-
-static void hamis_id_of_a_pod_that_left_another_device_is_not_its_successors(void **state)
-{
-	(void)state;
-	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a", .hami = hami_of_1});
-	build_world_list(&world, "a", "main", hami_id);
-	publish();
-	build_world_remove_pod(&world, "uid-a");
-	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-b", .is_unseen = true});
-	/* The List has not heard of it. */
-	const struct attribution_status *status = publish();
-	expect_tenants(status, "");
-	expect_text(status->slots.summary, "0/1");
-	expect_recent(build_world_status(&world, 1), "uid-a");
-	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-b"});
-	expect_tenants(publish(), "uid-b/main");
-}
-
 static void what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own(void **state)
 {
 	(void)state;
@@ -725,8 +670,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_explains_a_name_until_the_successor_runs, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		who_runs_there_by_a_name_is_not_taken_for_the_one_before, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
 		an_ended_uid_in_an_old_checkpoint_explains_a_name_that_no_pod_has_yet, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_live_uid_explains_a_name_that_no_pod_has, set_up,
 					tear_down),
@@ -759,10 +702,6 @@ static const struct CMUnitTest tests[] = {
 		what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		hamis_id_in_an_old_list_is_whose_it_was_on_another_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		hamis_id_of_a_pod_that_left_another_device_is_not_its_successors, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -292,7 +292,6 @@ static const struct scenario_promise promises[] = {
 		LOSES("PodResources,KAI,Processes", "Annotated", "",
 		      "NameOnly by=PodResources,Processes")
 		LOSES("HAMi,KAI", "Annotated", "", "Annotated by=HAMi")
-		LOSES("Oracle,Checkpoint", "Confirmed", "", "Confirmed by=Oracle,Checkpoint")
 		LOSES("HAMi,KAI,Processes", "Confirmed", "", "Confirmed by=HAMi,Processes")),
 	PROMISE(what_the_books_said_is_not_unsaid_by_a_controller_that_starts,
 		"gpu 0 shared 2; run a on gpu0::0 gpu0::1 status=gpu0::0,gpu0::1; publish; restart;"

@@ -4,8 +4,6 @@
 
 #include "lib/world_fixture.h"
 
-#include "join/candidate.h"
-
 /* What leaves open who holds device 1, on which pod "b" has a process; and what settles it. Pod "p"
  * holds device 0. */
 static void let_no_book_be_read(bool is_open)
