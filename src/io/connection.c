@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A connection is a state machine: run() takes steps until one has to wait for the socket, for the
+ * handler or for its turn. What comes next is said as its transport says it: go on (done), wait, or
+ * over. The handler may answer from inside its call or at any later time; in the first case the step
+ * that called it just goes on, so that a client that pipelines many requests cannot make the stack
+ * grow.
+ *
+ * The phase a connection is in is its group among the deadlines; while the handler has a request
+ * nothing expires.
+ *
+ * The socket is watched for what the last step asked for. While a request is with the handler it is
+ * not watched at all: what a client sends meanwhile stays in the kernel, and a client that goes
+ * away is noticed when the answer is written.
+ *
+ * Closing. A socket that is closed with unread input sends a reset, which may overtake the answer;
+ * so after the last answer our side is shut and input thrown away for a moment (RFC 9112 9.6).
+ */
+
+#include "io/connection.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/sbuf.h"
+#include "io/transport.h"
+#include "wire/httpmsg.h"
+
+/* Room for one read; a TLS record is no longer. */
+#define READ_SIZE (16 * LIMIT_KIB)
+#define ANSWER_CAP (64 * LIMIT_MIB)
+/* Steps of one connection before the others have their turn. */
+#define STEPS_PER_TURN 64
+#define LINGER_MS 1000
+#define LINGER_BYTES (4 * LIMIT_MIB)
+
+/* The groups among the deadlines. */
+enum phase {
+	PHASE_HANDSHAKE,
+	PHASE_IDLE,    /* before the first byte of a further request */
+	PHASE_HEAD,
+	PHASE_DECIDE,  /* the handler has the head */
+	PHASE_BODY,
+	PHASE_ANSWER,  /* the handler has the request */
+	PHASE_WRITE,
+	PHASE_LINGER,
+	N_PHASES,
+};
+
+static_assert(N_PHASES <= DEADLINES_MAX_GROUPS, "a group a phase");
+
+struct connection {
+	struct deadline deadline; /* of the phase */
+	struct turn turn;
+	struct connection_set *set;
+	struct caller *caller;
+	struct transport transport;
+	enum phase phase;
+	enum phase after_write;
+	bool running;       /* run() is on the stack */
+	bool holds_body;    /* let in, and done() not yet called */
+	struct sbuf in;     /* the present request, and what came behind it */
+	struct sbuf out;
+	size_t written;     /* of out */
+	size_t discarded;   /* bytes thrown away while lingering */
+	struct httpmsg msg;
+	struct server_request request;
+	char peer[CALLERS_TEXT_SIZE];
+};
+
+static void enter(struct connection *c, enum phase phase)
+{
+	c->phase = phase;
+	deadlines_enter(&c->set->deadlines, &c->deadline, phase);
+}
+
+static void tell_done(struct connection *c)
+{
+	const struct server_handler *handler = &c->set->handler;
+	if (c->holds_body && handler->done)
+		handler->done(handler->owner, &c->request);
+	c->holds_body = false;
+}
+
+static void close_connection(struct connection *c)
+{
+	struct connection_set *set = c->set;
+	tell_done(c);
+	deadlines_leave(&c->deadline);
+	turns_leave(&set->turns, &c->turn);
+	transport_deinit(&c->transport);
+	sbuf_deinit(&c->in);
+	sbuf_deinit(&c->out);
+	callers_remove(&set->callers, c->caller);
+	set->counters.open--;
+	free(c);
+}
+
+static enum transport_step fill(struct connection *c)
+{
+	size_t n = 0;
+	char *place = sbuf_reserve(&c->in, READ_SIZE);
+	if (!place)
+		return TRANSPORT_OVER;
+	enum transport_step step = transport_read(&c->transport, place, READ_SIZE, &n);
+	sbuf_commit(&c->in, n);
+	return step;
+}
+
+size_t connection_body_size(const struct connection *c)
+{
+	return c->msg.content_length > 0 ? (size_t)c->msg.content_length : 0;
+}
+
+static bool is_body_here(const struct connection *c)
+{
+	return c->in.len - c->msg.parsed >= connection_body_size(c);
+}
+
+static void get_head(const struct connection *c, struct server_head *ret_head)
+{
+	struct httpmsg_head head;
+	httpmsg_head(&c->msg, sbuf_view(&c->in), &head);
+	*ret_head = (struct server_head){
+		.method = head.method,
+		.path = head.path,
+		.query = head.query,
+		.authorization = head.authorization,
+		.content_type = head.content_type,
+		.peer = view_from(c->peer),
+		.content_length = head.content_length,
+	};
+}
+
+static void write_answer(struct connection *c, const struct server_answer *answer)
+{
+	const struct httpmsg_answer head = {
+		.status = answer->status,
+		.content_type = answer->content_type,
+		.content_length = answer->body.len,
+		.retry_after_s = answer->retry_after_s,
+		.location = answer->location,
+		.allow = answer->allow,
+		.close = c->after_write == PHASE_LINGER,
+	};
+	struct view method = {c->in.ptr ? c->in.ptr + c->msg.method.at : NULL, c->msg.method.len};
+	httpmsg_write(&head, &c->out);
+	if (!view_equal(method, VIEW("HEAD")))
+		sbuf_append(&c->out, answer->body);
+	enter(c, PHASE_WRITE);
+}
+
+/* For requests that never reach the handler. reason needs no escaping. */
+static enum transport_step refuse(struct connection *c, int status, const char *reason)
+{
+	char body[160];
+	int len = snprintf(body, sizeof(body), "{\"error\": \"%s\"}\n", reason);
+	assert(len > 0 && (size_t)len < sizeof(body));
+	c->after_write = PHASE_LINGER;
+	write_answer(c, &(struct server_answer){.status = status,
+						.content_type = "application/json",
+						.body = {body, (size_t)len}});
+	return TRANSPORT_DONE;
+}
+
+static enum transport_step step_handshake(struct connection *c)
+{
+	enum transport_step step = transport_handshake(&c->transport);
+	if (step == TRANSPORT_DONE)
+		enter(c, PHASE_HEAD);
+	else if (step == TRANSPORT_OVER)
+		c->set->counters.handshake_failed++;
+	return step;
+}
+
+static enum transport_step begin_request(struct connection *c)
+{
+	struct connection_set *set = c->set;
+	struct server_head head;
+	if (connection_body_size(c) > set->config->max_body) {
+		set->counters.too_large++;
+		return refuse(c, 413, "the body is too large");
+	}
+	enter(c, PHASE_DECIDE);
+	c->request = (struct server_request){.connection = c};
+	set->counters.requests++;
+	get_head(c, &head);
+	set->handler.head(set->handler.owner, &c->request, &head);
+	return TRANSPORT_DONE;
+}
+
+static enum transport_step step_head(struct connection *c)
+{
+	if (c->in.len == 0)
+		return fill(c);
+	if (c->phase == PHASE_IDLE)
+		enter(c, PHASE_HEAD);
+	switch (httpmsg_read(&c->msg, sbuf_view(&c->in))) {
+	case HTTPMSG_HEAD:
+		return begin_request(c);
+	case HTTPMSG_REFUSED:
+		if (c->msg.refusal == 413)
+			c->set->counters.too_large++;
+		else
+			c->set->counters.malformed++;
+		return refuse(c, c->msg.refusal, c->msg.reason);
+	default:
+		return fill(c);
+	}
+}
+
+static enum transport_step step_body(struct connection *c)
+{
+	struct connection_set *set = c->set;
+	struct server_head head;
+	if (!is_body_here(c))
+		return fill(c);
+	enter(c, PHASE_ANSWER);
+	get_head(c, &head);
+	const struct view body = {c->in.ptr + c->msg.parsed, connection_body_size(c)};
+	set->handler.request(set->handler.owner, &c->request, &head, body);
+	return TRANSPORT_DONE;
+}
+
+/*
+ * What came behind a request stays, in a buffer no larger than one read asks for: else a client
+ * could keep the memory of a large body by sending a single byte more.
+ */
+static bool drop_request(struct connection *c)
+{
+	sbuf_consume(&c->in, c->msg.parsed + connection_body_size(c));
+	if (connection_body_size(c) > READ_SIZE) {
+		CLEANUP(sbuf_deinit) struct sbuf large = c->in;
+		sbuf_init(&c->in, large.cap);
+		sbuf_append(&c->in, sbuf_view(&large));
+	}
+	tell_done(c);
+	c->msg = (struct httpmsg){0};
+	return c->in.failure == ERROR_NONE;
+}
+
+/* An idle connection holds no buffers. */
+static enum transport_step begin_next(struct connection *c)
+{
+	if (!drop_request(c))
+		return TRANSPORT_OVER;
+	enter(c, PHASE_IDLE);
+	if (c->in.len > 0 || transport_has_pending(&c->transport))
+		return TRANSPORT_DONE;
+	sbuf_deinit(&c->in);
+	sbuf_deinit(&c->out);
+	return transport_watch(&c->transport, TRANSPORT_READ);
+}
+
+static enum transport_step begin_linger(struct connection *c)
+{
+	transport_finish(&c->transport);
+	enter(c, PHASE_LINGER);
+	return TRANSPORT_DONE;
+}
+
+static enum transport_step step_write(struct connection *c)
+{
+	if (c->out.failure != ERROR_NONE)
+		return TRANSPORT_OVER;
+	if (c->written < c->out.len) {
+		size_t n = 0;
+		enum transport_step step = transport_write(
+			&c->transport, view_from_offset(sbuf_view(&c->out), c->written), &n);
+		c->written += n;
+		return step;
+	}
+	sbuf_clear(&c->out);
+	c->written = 0;
+	if (c->after_write == PHASE_LINGER)
+		return begin_linger(c);
+	if (c->after_write == PHASE_IDLE)
+		return begin_next(c);
+	enter(c, c->after_write);
+	return TRANSPORT_DONE;
+}
+
+static enum transport_step step_linger(struct connection *c)
+{
+	size_t n = 0;
+	enum transport_step step = transport_discard(&c->transport, &n);
+	c->discarded += n;
+	return c->discarded > LINGER_BYTES ? TRANSPORT_OVER : step;
+}
+
+static enum transport_step take_step(struct connection *c)
+{
+	switch (c->phase) {
+	case PHASE_HANDSHAKE:
+		return step_handshake(c);
+	case PHASE_IDLE:
+	case PHASE_HEAD:
+		return step_head(c);
+	case PHASE_BODY:
+		return step_body(c);
+	case PHASE_WRITE:
+		return step_write(c);
+	case PHASE_LINGER:
+		return step_linger(c);
+	default:
+		return transport_watch(&c->transport, TRANSPORT_NOTHING);
+	}
+}
+
+static void run(struct connection *c)
+{
+	enum transport_step step = TRANSPORT_DONE;
+	assert(!c->running);
+	c->running = true;
+	for (int i = 0; i < STEPS_PER_TURN && step == TRANSPORT_DONE; i++)
+		step = take_step(c);
+	c->running = false;
+	if (step == TRANSPORT_OVER)
+		close_connection(c);
+	else if (step == TRANSPORT_DONE)
+		turns_wait(&c->set->turns, &c->turn);
+}
+
+static void on_socket(void *owner, bool readable, bool writable)
+{
+	(void)readable, (void)writable;
+	struct connection *c = owner;
+	if (!turns_is_waiting(&c->turn))
+		run(c);
+}
+
+static void on_turn(void *owner, struct turn *turn)
+{
+	(void)owner;
+	run(CONTAINER_OF(turn, struct connection, turn));
+}
+
+static void on_expired(void *owner, struct deadline *item)
+{
+	(void)owner;
+	struct connection *c = CONTAINER_OF(item, struct connection, deadline);
+	if (c->phase == PHASE_HANDSHAKE)
+		c->set->counters.handshake_failed++;
+	if (c->phase != PHASE_IDLE && c->phase != PHASE_LINGER)
+		c->set->counters.timed_out++;
+	bool has_request = (c->phase == PHASE_HEAD || c->phase == PHASE_BODY) && c->in.len > 0;
+	if (!has_request) {
+		close_connection(c);
+		return;
+	}
+	(void)refuse(c, 408, "the request took too long");
+	run(c);
+}
+
+static bool open_session(struct connection *c)
+{
+	struct error err;
+	if (!c->set->config->tls ||
+	    transport_secure(&c->transport, c->set->config->tls, &err) == 0)
+		return true;
+	c->set->counters.handshake_failed++;
+	return false;
+}
+
+static struct connection *add_connection(struct connection_set *set, int fd,
+					 const struct sockaddr_storage *peer)
+{
+	struct connection *c = malloc(sizeof(*c));
+	if (!c)
+		return NULL;
+	*c = (struct connection){.set = set};
+	c->caller = callers_add(&set->callers, peer);
+	if (!c->caller) {
+		free(c);
+		return NULL;
+	}
+	transport_init(&c->transport, set->loop, fd, on_socket, c);
+	sbuf_init(&c->in, LIMIT_HTTP_HEAD + set->config->max_body + READ_SIZE);
+	sbuf_init(&c->out, ANSWER_CAP);
+	callers_write(c->caller, c->peer);
+	deadlines_init_item(&c->deadline);
+	turns_init_turn(&c->turn);
+	enter(c, set->config->tls ? PHASE_HANDSHAKE : PHASE_HEAD);
+	set->counters.open++;
+	return c;
+}
+
+void connection_accept(struct connection_set *set, int take_fd,
+		       const struct sockaddr_storage *peer)
+{
+	struct connection *c = add_connection(set, take_fd, peer);
+	if (!c) {
+		set->counters.refused_limit++;
+		close(take_fd);
+	} else if (!open_session(c) ||
+		   transport_watch(&c->transport, TRANSPORT_READ) != TRANSPORT_WAIT) {
+		close_connection(c);
+	}
+}
+
+void connection_proceed(struct connection *c)
+{
+	assert(c->phase == PHASE_DECIDE);
+	c->holds_body = true;
+	c->after_write = PHASE_BODY;
+	if (c->msg.expects_continue && !is_body_here(c)) {
+		sbuf_append(&c->out, httpmsg_continue());
+		enter(c, PHASE_WRITE);
+	} else {
+		enter(c, PHASE_BODY);
+	}
+	if (!c->running)
+		run(c);
+}
+
+void connection_answer(struct connection *c, const struct server_answer *answer)
+{
+	assert(c->phase == PHASE_DECIDE || c->phase == PHASE_ANSWER);
+	bool keep = c->msg.keep_alive && !answer->close && is_body_here(c);
+	c->after_write = keep ? PHASE_IDLE : PHASE_LINGER;
+	write_answer(c, answer);
+	if (!c->running)
+		run(c);
+}
+
+struct view connection_peer(const struct connection *c)
+{
+	return view_from(c->peer);
+}
+
+/* The connection that has been in a phase for longest; NULL: none is in it. */
+static struct connection *first_in(const struct connection_set *set, enum phase phase)
+{
+	struct deadline *first = deadlines_first(&set->deadlines, phase);
+	return first ? CONTAINER_OF(first, struct connection, deadline) : NULL;
+}
+
+bool connection_set_evict(struct connection_set *set)
+{
+	struct connection *idle = first_in(set, PHASE_IDLE);
+	if (!idle)
+		return false;
+	set->counters.evicted++;
+	close_connection(idle);
+	return true;
+}
+
+int connection_set_init(struct connection_set *set, struct loop *loop,
+			const struct server_config *config, const struct server_handler *handler,
+			struct error *err)
+{
+	*set = (struct connection_set){.loop = loop, .config = config, .handler = *handler};
+	callers_init(&set->callers, config->max_connections_per_address);
+	if (deadlines_init(&set->deadlines, loop, on_expired, set, err) != 0)
+		return -1;
+	const struct {
+		enum phase phase;
+		uint32_t ms;
+	} timeouts[] = {
+		{PHASE_HANDSHAKE, config->handshake_timeout_ms},
+		{PHASE_IDLE, config->idle_timeout_ms},
+		{PHASE_HEAD, config->head_timeout_ms},
+		{PHASE_BODY, config->body_timeout_ms},
+		{PHASE_WRITE, config->write_timeout_ms},
+		{PHASE_LINGER, LINGER_MS},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(timeouts); i++)
+		deadlines_set_timeout(&set->deadlines, timeouts[i].phase, timeouts[i].ms);
+	return turns_init(&set->turns, loop, on_turn, set, err);
+}
+
+void connection_set_deinit(struct connection_set *set)
+{
+	for (enum phase phase = 0; phase < N_PHASES; phase++) {
+		for (struct connection *c = first_in(set, phase); c; c = first_in(set, phase))
+			close_connection(c);
+	}
+	deadlines_deinit(&set->deadlines);
+	turns_deinit(&set->turns);
+	callers_deinit(&set->callers);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Which limits hold? Each row is one thing that a hostile or broken client does. It is done to
+ * io/server and to libevent's evhttp (lib/served.h), each in a new process, over TLS unless the row
+ * says otherwise. What that did is shown, not judged.
+ *
+ *	server_limits_bench [PART OF A ROW'S NAME]
+ *
+ * Each deadline is 300 ms, a body 1 MiB, a head 16 KiB.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "lib/peer.h"
+#include "lib/served.h"
+
+#define WATCH_MS 3000
+#define MANY 9000
+#define SEVERAL 64
+#define HEAD "POST /v1/report HTTP/1.1\r\nHost: a\r\n"
+#define TOKEN "Authorization: " SERVED_TOKEN "\r\n"
+#define EMPTY HEAD TOKEN "Content-Length: 0\r\n\r\n"
+/* A body that is 1.5 MiB long according to its head, and what may be taken for a request in it. */
+#define HIDDEN HEAD TOKEN "Content-Length: 1572864\r\n\r\n" "\r\n" EMPTY
+
+static const struct server_config short_config = {
+	.max_body = LIMIT_MIB,
+	.max_connections = 2 * MANY,
+	.max_connections_per_address = 2 * MANY,
+	.handshake_timeout_ms = 300,
+	.head_timeout_ms = 300,
+	.body_timeout_ms = 300,
+	.write_timeout_ms = 300,
+	.idle_timeout_ms = 300,
+};
+
+static char fill[LIMIT_MIB];
+static char shown[256]; /* of the row that was run last */
+
+#define SHOW(...) snprintf(shown, sizeof(shown), __VA_ARGS__)
+
+struct row;
+typedef void (*row_fn)(const struct row *row, const struct served *served);
+struct row {
+	const char *name;
+	row_fn run;
+	const char *text;   /* sent at first */
+	const char *repeat; /* sent over and over */
+};
+
+static double seconds_since(uint64_t ms)
+{
+	return (double)(clock_monotonic_ms() - ms) / 1000;
+}
+
+static void show_end(const struct peer *peer, uint64_t since_ms)
+{
+	if (peer_is_closed(peer))
+		SHOW("%s, closed after %.1f s", peer_statuses(peer), seconds_since(since_ms));
+	else
+		SHOW("%s, open after %.1f s", peer_statuses(peer), seconds_since(since_ms));
+}
+
+/* Sends the text, and nothing more. */
+static void run_text(const struct row *row, const struct served *served)
+{
+	struct peer *peer = peer_new_tls(served->port);
+	uint64_t start = clock_monotonic_ms();
+	peer_say(peer, row->text);
+	peer_hear(peer, WATCH_MS);
+	show_end(peer, start);
+	peer_free(peer);
+}
+
+/* Goes on with one byte of `repeat` each 30 ms. */
+static void trickle(const struct row *row, struct peer *peer)
+{
+	uint64_t start = clock_monotonic_ms();
+	const char *at = row->repeat;
+	peer_say(peer, row->text);
+	while (!peer_is_closed(peer) && seconds_since(start) * 1000 < WATCH_MS) {
+		(void)peer_send(peer, at, 1);
+		at = at[1] ? at + 1 : row->repeat;
+		peer_hear(peer, 30);
+	}
+	show_end(peer, start);
+	peer_free(peer);
+}
+
+static void run_trickle(const struct row *row, const struct served *served)
+{
+	trickle(row, peer_new_tls(served->port));
+}
+
+/* Below TLS: the beginning of a long ClientHello. */
+static void run_handshake(const struct row *row, const struct served *served)
+{
+	struct peer *peer = peer_new(served->port);
+	peer_send(peer, "\x16\x03\x01\x20\x00\x01\x00\x1f\xfc\x03\x03", row->repeat ? 11 : 0);
+	if (row->repeat) {
+		trickle(row, peer);
+		return;
+	}
+	uint64_t start = clock_monotonic_ms();
+	peer_hear(peer, WATCH_MS);
+	show_end(peer, start);
+	peer_free(peer);
+}
+
+/* As much as it takes of `repeat`, but no more than 64 MiB. */
+static void run_flood(const struct row *row, const struct served *served)
+{
+	size_t len = strlen(row->repeat), n = 0, sent = 0;
+	while (n + len <= sizeof(fill)) {
+		memcpy(fill + n, row->repeat, len);
+		n += len;
+	}
+	struct peer *peer = peer_new_tls(served->port);
+	long before = served_kib(served), ticks = served_ticks(served), most = 0;
+	peer_say(peer, row->text);
+	for (uint64_t start = clock_monotonic_ms();
+	     sent < 64 && seconds_since(start) < 5 && peer_send(peer, fill, n); sent++)
+		most = served_kib(served) > most ? served_kib(served) : most;
+	most = served_kib(served) > most ? served_kib(served) : most;
+	peer_hear(peer, 1000);
+	SHOW("%zu MiB taken, %+ld KiB, %ld ms of CPU, %s, %s", sent, most - before,
+	     (served_ticks(served) - ticks) * 10, peer_statuses(peer),
+	     peer_is_closed(peer) ? "closed" : "open");
+	peer_free(peer);
+}
+
+/* One head of nothing but `repeat`, just below the limit, from each of several clients. */
+static void run_heads(const struct row *row, const struct served *served)
+{
+	struct peer *peers[SEVERAL];
+	size_t len = strlen(row->text), unit = strlen(row->repeat);
+	memcpy(fill, row->text, len);
+	/* evhttp does not count line ends. */
+	for (size_t counted = len; counted < LIMIT_HTTP_HEAD - 256 && len < LIMIT_MIB - 256;
+	     counted += strcspn(row->repeat, "\r"), len += unit)
+		memcpy(fill + len, row->repeat, unit);
+	for (int i = 0; i < SEVERAL; i++)
+		peers[i] = peer_new_tls(served->port);
+	long before = served_kib(served), ticks = served_ticks(served);
+	for (int i = 0; i < SEVERAL; i++)
+		peer_send(peers[i], fill, len);
+	peer_hear(peers[SEVERAL - 1], 200);
+	SHOW("%zu bytes each: %+ld KiB, %ld ms of CPU a head, %s", len,
+	     (served_kib(served) - before) / SEVERAL,
+	     (served_ticks(served) - ticks) * 10 / SEVERAL, peer_statuses(peers[SEVERAL - 1]));
+	for (int i = 0; i < SEVERAL; i++)
+		peer_free(peers[i]);
+}
+
+/* Clients without a token that send all but the end of a body as large as is let in. */
+static void run_anonymous(const struct row *row, const struct served *served)
+{
+	struct peer *peers[SEVERAL];
+	long before = served_kib(served);
+	for (int i = 0; i < SEVERAL; i++) {
+		peers[i] = peer_new_tls(served->port);
+		peer_say(peers[i], row->text);
+		peer_send(peers[i], fill, sizeof(fill) - 1);
+	}
+	peer_hear(peers[SEVERAL - 1], 50);
+	SHOW("%+ld KiB each, %s", (served_kib(served) - before) / SEVERAL,
+	     peer_statuses(peers[SEVERAL - 1]));
+	for (int i = 0; i < SEVERAL; i++)
+		peer_free(peers[i]);
+}
+
+static void run_pipeline(const struct row *row, const struct served *served)
+{
+	struct peer *peer = peer_new_tls(served->port);
+	for (int i = 0; i < 100; i++)
+		peer_say(peer, row->text);
+	peer_await(peer, 100, WATCH_MS);
+	SHOW("%zu answers to 100 requests", peer_answers(peer));
+	peer_free(peer);
+}
+
+/* Several connections that have had an answer; how many are still there? */
+static void run_connections(const struct row *row, const struct served *served)
+{
+	struct peer *peers[SEVERAL];
+	int first = 0, open = 0;
+	for (int i = 0; i < SEVERAL; i++) {
+		peers[i] = peer_new_tls(served->port);
+		peer_say(peers[i], row->text);
+		peer_await(peers[i], 1, 100);
+	}
+	for (int i = 0; i < SEVERAL; i++) {
+		peer_hear(peers[i], 20);
+		open += !peer_is_closed(peers[i]);
+		first += i < SEVERAL / 2 && !peer_is_closed(peers[i]);
+	}
+	SHOW("%d of %d open: %d of the older half, %d of the newer", open, SEVERAL, first,
+	     open - first);
+	for (int i = 0; i < SEVERAL; i++)
+		peer_free(peers[i]);
+}
+
+/* The server may have 24 files open; afterwards there is room again. */
+static void run_files(const struct row *row, const struct served *served)
+{
+	struct peer *peers[SEVERAL];
+	for (int i = 0; i < SEVERAL; i++)
+		peers[i] = peer_new(served->port);
+	long ticks = served_ticks(served);
+	peer_hear(peers[0], 1000);
+	ticks = served_ticks(served) - ticks;
+	for (int i = 0; i < SEVERAL; i++)
+		peer_free(peers[i]);
+	struct peer *peer = peer_new_tls(served->port);
+	peer_say(peer, row->text);
+	peer_await(peer, 1, WATCH_MS);
+	SHOW("%ld ms of CPU in a second without room, then %s", ticks * 10, peer_statuses(peer));
+	peer_free(peer);
+}
+
+static void run_many(const struct row *row, const struct served *served)
+{
+	static struct peer *peers[MANY];
+	int open = 0;
+	long before = served_kib(served);
+	for (int i = 0; i < MANY; i++) {
+		peers[i] = peer_new_tls(served->port);
+		peer_say(peers[i], row->text);
+		peer_await(peers[i], 1, WATCH_MS);
+	}
+	long grown = served_kib(served) - before, ticks = served_ticks(served);
+	sleep(1);
+	ticks = served_ticks(served) - ticks;
+	for (int i = 0; i < MANY; i++) {
+		if (peer_say(peers[i], row->text))
+			peer_await(peers[i], 2, WATCH_MS);
+		open += peer_answers(peers[i]) == 2;
+		peer_free(peers[i]);
+	}
+	SHOW("%d of %d answer again, %.1f KiB each, %ld ms of CPU in an idle second", open, MANY,
+	     (double)grown / MANY, ticks * 10);
+}
+
+static const struct row rows[] = {
+	{"TLS handshake: silence", run_handshake},
+	{"TLS handshake: trickles", run_handshake, "", "x"},
+	{"silence after the handshake", run_text, ""},
+	{"head: stops", run_text, "POST /v1/rep"},
+	{"head: trickles", run_trickle, HEAD TOKEN, "a: b\r\n"},
+	{"body: stops", run_text, HEAD TOKEN "Content-Length: 100\r\n\r\nx"},
+	{"body: trickles", run_trickle, HEAD TOKEN "Content-Length: 1000\r\n\r\n", "x"},
+	{"chunked body: trickles", run_trickle, HEAD TOKEN "Transfer-Encoding: chunked\r\n\r\n",
+	 "1\r\nx\r\n"},
+	{"idle after an answer", run_text, EMPTY},
+	{"head without end, one line", run_flood, "GET /", "xxxxxxxxxxxxxxxx"},
+	{"head without end, headers", run_flood, HEAD, "name: value and more\r\n"},
+	{"head of tiny headers", run_heads, HEAD, "a:\r\n"},
+	{"head of folded lines", run_heads, HEAD "a: b\r\n", " \r\n"},
+	{"body over the limit", run_flood, HEAD TOKEN "Content-Length: 1073741824\r\n\r\n", "x"},
+	{"body over the limit, with a request in it", run_text, HIDDEN},
+	{"body without Content-Length", run_flood, HEAD TOKEN "Connection: close\r\n\r\n", "x"},
+	{"chunked body without end", run_flood, HEAD TOKEN "Transfer-Encoding: chunked\r\n\r\n",
+	 "10\r\n0123456789abcdef\r\n"},
+	{"chunk size without end", run_flood, HEAD TOKEN "Transfer-Encoding: chunked\r\n\r\n",
+	 "0000000000000000"},
+	{"empty chunk lines without end", run_flood,
+	 HEAD TOKEN "Transfer-Encoding: chunked\r\n\r\n", "\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"},
+	{"1 MiB of body without a token", run_anonymous,
+	 HEAD "Content-Length: 1048576\r\n\r\n", NULL},
+	{"100-continue without a token", run_text,
+	 HEAD "Expect: 100-continue\r\nContent-Length: 100\r\n\r\n"},
+	{"unknown expectation, then a body", run_text,
+	 HEAD TOKEN "Expect: more\r\nContent-Length: 4\r\n\r\nbody"},
+	{"does not read the answer, sends on", run_flood,
+	 "GET /large HTTP/1.1\r\nHost: a\r\n" TOKEN "\r\n", EMPTY},
+	{"pipelined requests", run_pipeline, EMPTY},
+	{"Content-Length twice", run_text,
+	 HEAD TOKEN "Content-Length: 0\r\nContent-Length: 4\r\n\r\nbody"},
+	{"Content-Length and chunked", run_text,
+	 HEAD TOKEN "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+	{"chunked, as a list", run_text,
+	 HEAD TOKEN "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"},
+	{"Content-Length: +4", run_text, HEAD TOKEN "Content-Length: +4\r\n\r\nbody"},
+	{"lines that end in LF", run_text, "GET / HTTP/1.1\nHost: a\n" TOKEN "\n"},
+	{"blank before a colon", run_text, HEAD TOKEN "Content-Length : 4\r\n\r\nbody"},
+	{"folded header", run_text, HEAD TOKEN "a: b\r\n c\r\n\r\n"},
+	{"no Host", run_text, "GET / HTTP/1.1\r\n" TOKEN "\r\n"},
+	{"HTTP/1.0", run_text, "GET / HTTP/1.0\r\n" TOKEN "\r\n"},
+	{"more connections than 16 in all", run_connections, EMPTY},
+	{"more connections than 16 of an address", run_connections, EMPTY, "address"},
+	{"no file descriptors", run_files, EMPTY},
+	{"9000 idle connections", run_many, EMPTY},
+};
+
+static struct server_config config_of(const struct row *row)
+{
+	struct server_config config = short_config;
+	if (row->run == run_connections || row->run == run_many || row->run == run_files ||
+	    row->run == run_heads || row->run == run_anonymous)
+		config.idle_timeout_ms = config.head_timeout_ms = config.handshake_timeout_ms =
+			config.body_timeout_ms = 120000;
+	if (row->run == run_connections)
+		*(row->repeat ? &config.max_connections_per_address : &config.max_connections) = 16;
+	return config;
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (argc > 1 && !strstr(rows[i].name, argv[1]))
+			continue;
+		printf("%s\n", rows[i].name);
+		for (enum served_kind kind = 0; kind < SERVED_N_KINDS; kind++) {
+			struct rusage usage;
+			const struct server_config config = config_of(&rows[i]);
+			const struct served served = served_start(
+				kind, &config, -1, rows[i].run == run_files ? 24 : 0);
+			rows[i].run(&rows[i], &served);
+			bool alive = served_stop(&served, &usage);
+			printf("\t%-14s %s%s\n", served_name(kind), shown,
+			       alive ? "" : " - THE PROCESS ENDED");
+			fflush(stdout);
+		}
+	}
+	return 0;
+}
