@@ -20,12 +20,13 @@ struct shorten {
 	size_t n;
 };
 
+#define SHORTEN_MIN_WIDTH 8u
+
 /*
  * Cuts n printable texts, which are borrowed, to `width` characters: the middle becomes an ellipsis.
  * Texts that would then read the same end in a number instead. width is at least
  * SHORTEN_MIN_WIDTH. Fails with ERROR_NO_MEMORY; shorten_deinit() in any case.
  */
-#define SHORTEN_MIN_WIDTH 8u
 MUST_USE int shorten_init(struct shorten *shorten, const struct view *texts, size_t n, size_t width,
 			  struct error *err);
 /* Accepts a zeroed object. For CLEANUP. */
