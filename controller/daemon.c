@@ -231,6 +231,7 @@ static void tell_readiness(struct daemon *daemon)
 	};
 
 	if (!readiness_look(&daemon->readiness, daemon->watches, daemon->certificates,
+			    reconciler_write_trouble(daemon->reconciler),
 			    loop_now_ms(daemon->loop)))
 		return;
 	state.trouble = daemon->synced ? (struct view){0} : VIEW("not synced yet");

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/sbuf.h"
 #include "controller/question.h"
+#include "controller/refusals.h"
 #include "join/join.h"
 #include "schema/attribution_doc.h"
 #include "wire/jout.h"
@@ -76,6 +77,7 @@ struct publisher {
 	struct list under_way; /* struct write */
 	bool pumping;
 	struct publisher_counters counters;
+	struct refusals refusals;
 };
 
 static struct question *first_question(const struct write *write)
@@ -174,7 +176,15 @@ void publisher_free(struct publisher *publisher)
 
 struct publisher_counters publisher_counters(const struct publisher *publisher)
 {
-	return publisher->counters;
+	struct publisher_counters counters = publisher->counters;
+
+	counters.dropped = publisher->refusals.n_dropped;
+	return counters;
+}
+
+const char *publisher_trouble(const struct publisher *publisher)
+{
+	return refusals_trouble(&publisher->refusals, loop_now_ms(publisher->config.loop));
 }
 
 /* Carrying out */
@@ -228,16 +238,26 @@ static void end_write(struct write *write, const struct error *error)
 	pump(publisher);
 }
 
-/* The server's object becomes what the next join compares with. */
-static int learn(struct publisher *publisher, struct view body, struct error *err)
+/*
+ * The server's object becomes what the next join compares with. Where the server dropped a field of a
+ * status that is what was sent, or the next join would write it again, and each one after it.
+ */
+static int learn(struct write *write, struct view body, struct error *err)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
-	struct attribution object;
+	struct publisher *publisher = write->plan->publisher;
+	struct attribution object, sent;
 	uint64_t version = 0;
 
-	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	arena_init(&arena, 2 * LIMIT_OBJECT_BYTES);
 	if (attribution_doc_decode(body, &arena, &object, err) < 0)
 		return -1;
+	if (write->step == WRITE_UPDATE) {
+		if (attribution_doc_decode(sbuf_view(&write->body), &arena, &sent, err) < 0)
+			return -1;
+		if (refusals_note_kept(&publisher->refusals, &sent.status, &object.status))
+			object.status = sent.status;
+	}
 	(void)view_parse_u64(object.resource_version, &version);
 	return inventory_put_attribution(publisher->config.inventory, &object, &arena,
 					 STORE_UPSERT, version, err);
@@ -288,7 +308,7 @@ static void succeed(struct write *write, struct view body)
 	count_success(publisher, write->step);
 	write->plan->created |= write->step == WRITE_CREATE;
 	/* Of a deletion the watch tells, with the version that the object then has. */
-	if (write->step != WRITE_DELETE && learn(publisher, body, &error) == 0 &&
+	if (write->step != WRITE_DELETE && learn(write, body, &error) == 0 &&
 	    write->step == WRITE_READ)
 		error_set(&error, ERROR_CONFLICT, 0, "object %.*s was changed",
 			  VIEW_ARG(sbuf_view(&write->name)));
@@ -310,10 +330,13 @@ static void fail(struct write *write, const struct error *error)
 		end_write(write, write->step == WRITE_DELETE ? NULL : error);
 		return;
 	}
-	if (error->kind == ERROR_REJECTED)
+	if (error->kind == ERROR_REJECTED) {
 		publisher->counters.rejected++;
-	else
+		refusals_note_refused(&publisher->refusals, error,
+				      loop_now_ms(publisher->config.loop));
+	} else {
 		publisher->counters.failed++;
+	}
 	LOG_WARN("GPUAttribution write failed", LOG_TEXT("object", sbuf_view(&write->name)),
 		 LOG_TEXT("node", sbuf_view(&write->plan->node_name)), LOG_ERROR_FIELD(error));
 	end_write(write, error);

@@ -56,9 +56,12 @@ MUST_USE int publisher_apply(struct publisher *publisher, struct view node_name,
 			     const struct join_device *devices, size_t n_devices,
 			     size_t *ret_writes, struct error *err);
 
+/* What the API server did not take of the statuses lately, one line; "" when all was taken. */
+const char *publisher_trouble(const struct publisher *publisher);
+
 /* Rise only, but for waiting and under_way. */
 struct publisher_counters {
-	uint64_t created, updated, deleted, conflicts, rejected, failed;
+	uint64_t created, updated, deleted, conflicts, rejected, dropped, failed;
 	uint64_t waiting, under_way;
 };
 /* created, updated, deleted: what the server says it did; waiting and under_way: writes. */

@@ -64,7 +64,8 @@ static bool note(struct readiness *readiness, unsigned i, const struct sight *si
 }
 
 bool readiness_look(struct readiness *readiness, const struct watches *watches,
-		    const struct certificates *certificates, uint64_t now_ms)
+		    const struct certificates *certificates, const char *writes,
+		    uint64_t now_ms)
 {
 	const char *tls = certificates_trouble(certificates);
 	const char *server = watches_server_trouble(watches);
@@ -80,6 +81,8 @@ bool readiness_look(struct readiness *readiness, const struct watches *watches,
 	changed |= note(readiness, INVENTORY_N_KINDS, &(struct sight){"tls", tls, !tls[0], false}, now_ms);
 	changed |= note(readiness, INVENTORY_N_KINDS + 1,
 			&(struct sight){"apiserver", server, true, false}, now_ms);
+	changed |= note(readiness, INVENTORY_N_KINDS + 2,
+			&(struct sight){"writes", writes, true, true}, now_ms);
 	readiness->is_told = true;
 	return changed;
 }

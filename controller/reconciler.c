@@ -331,3 +331,8 @@ struct reconciler_counters reconciler_counters(const struct reconciler *reconcil
 	counters.writes = publisher_counters(reconciler->publisher);
 	return counters;
 }
+
+const char *reconciler_write_trouble(const struct reconciler *reconciler)
+{
+	return publisher_trouble(reconciler->publisher);
+}

@@ -61,3 +61,5 @@ struct reconciler_counters {
 };
 /* errors: runs that failed, but for ERROR_REJECTED and ERROR_CONFLICT; depth: workqueue_depth(). */
 struct reconciler_counters reconciler_counters(const struct reconciler *reconciler);
+/* As publisher_trouble(). */
+const char *reconciler_write_trouble(const struct reconciler *reconciler);

@@ -14,8 +14,8 @@
  *				{name, OPTION_##type, offsetof(struct settings, field), text, low, high, help},
  *
  * A flag wins over the environment, the environment over the default. Accepted are --name=value,
- * --name value, and --name for a true bool; of a row with a letter also -n value, -nvalue and
- * -n=value, and letters of bools may be written together. The variable of a flag in the environment
+ * --name value, and --name for a true bool. A row with a letter takes -n value, -nvalue and -n=value
+ * too. Letters of bools may be written together. The variable of a flag in the environment
  * is the program's prefix and the flag's name in upper case with '_' for '-'; an empty one counts as
  * not set. --help and --version are flags of every program.
  *
@@ -79,9 +79,9 @@ enum option_outcome {
 
 /*
  * Fills the settings struct, of which members without a default keep their value. environment is a
- * NULL-terminated list of "NAME=value" (environ). Fails with ERROR_REJECTED: an unknown flag (the
- * text names one that is spelled like it), a missing or bad value, an argument that is no flag; or
- * as a function of the table does. settings is then unspecified. Behind --help or --version
+ * NULL-terminated list of "NAME=value" (environ). Fails with ERROR_REJECTED for an unknown flag, a
+ * missing or bad value, and an argument that is no flag. The text names a flag that is spelled like an
+ * unknown one. Fails as a function of the table does, too. settings is then unspecified. Behind --help or --version
  * nothing is refused.
  */
 MUST_USE int option_parse(const struct option_program *program, char *const *argv,

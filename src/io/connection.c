@@ -3,19 +3,18 @@
 /*
  * A connection is a state machine: run() takes steps until one has to wait for the socket, for the
  * handler or for its turn. What comes next is said as its transport says it: go on (done), wait, or
- * over. The handler may answer from inside its call or at any later time; in the first case the step
- * that called it just goes on, so that a client that pipelines many requests cannot make the stack
- * grow.
+ * over. The handler may answer from inside its call or at any later time. In the first case the step
+ * that called it goes on: a client that pipelines many requests cannot make the stack grow.
  *
- * The phase a connection is in is its group among the deadlines; while the handler has a request
+ * The phase a connection is in is its group among the deadlines. While the handler has a request
  * nothing expires.
  *
  * The socket is watched for what the last step asked for. While a request is with the handler it is
- * not watched at all: what a client sends meanwhile stays in the kernel, and a client that goes
- * away is noticed when the answer is written.
+ * not watched at all. What a client sends meanwhile stays in the kernel. A client that goes away is
+ * noticed when the answer is written.
  *
- * Closing. A socket that is closed with unread input sends a reset, which may overtake the answer;
- * so after the last answer our side is shut and input thrown away for a moment (RFC 9112 9.6).
+ * Closing. A socket that is closed with unread input sends a reset, which may overtake the answer.
+ * So after the last answer our side is shut, and input is thrown away for a moment (RFC 9112 9.6).
  */
 
 #include "io/connection.h"
@@ -227,7 +226,7 @@ static enum transport_step step_body(struct connection *c)
 }
 
 /*
- * What came behind a request stays, in a buffer no larger than one read asks for: else a client
+ * What came behind a request stays, in a buffer no larger than one read asks for. Otherwise a client
  * could keep the memory of a large body by sending a single byte more.
  */
 static bool drop_request(struct connection *c)

@@ -207,6 +207,7 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 			 struct attribution_tenant *tenant)
 {
 	const struct pod *pod = holder->pod;
+	const struct pod_workload workload = pod_workload(pod);
 	const struct intent *intent = walk->input->intent;
 
 	tenant->phase = phase_of(pod, tenant->container);
@@ -215,9 +216,12 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 	tenant->pod_uid = pod_uid(pod);
 	tenant->pod_namespace = pod_namespace(pod);
 	tenant->pod_name = pod_name(pod);
-	tenant->workload.kind = pod_owner_kind(pod);
-	tenant->workload.name = pod_owner_name(pod);
-	tenant->workload.present = tenant->workload.kind.len > 0;
+	tenant->workload = (struct attribution_workload){
+		.present = workload.kind.len > 0,
+		.group = workload.group,
+		.kind = workload.kind,
+		.name = workload.name,
+	};
 	if (tenant->role == ATTRIBUTION_ROLE_WORKLOAD && pod_is_system(pod) && intent &&
 	    intent->policy && view_equal(intent->policy->namespace, pod_namespace(pod)))
 		tenant->role = ATTRIBUTION_ROLE_VALIDATION;

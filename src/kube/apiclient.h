@@ -86,7 +86,7 @@ MUST_USE int apiclient_send(struct apiclient *client, const struct apiclient_cal
 /* Ends a request without calling back; what the server did of it is unknown. Accepts NULL. */
 void apiclient_cancel(struct apiclient_request *request);
 
-/* Requests by outcome, for rest_client_requests_total; rise only. */
+/* Requests by outcome, for gpuattribution_apiserver_requests_total; rise only. */
 struct apiclient_counters {
 	uint64_t by_code[6]; /* no answer, 1xx, 2xx, 3xx, 4xx, 5xx */
 	uint64_t conflicts, throttled;

@@ -81,7 +81,7 @@ static int set_verb(struct invocation *invocation, struct view word, struct erro
 					    "no",    "device", "devices", "gpu",  NULL};
 	struct view shown = {word.ptr, word.len < 60 ? word.len : 60};
 	for (size_t i = 0; words[i]; i++) {
-		enum invocation_verb verb = INVOCATION_POD + i / 3;
+		enum invocation_verb verb = (enum invocation_verb)(INVOCATION_POD + i / 3);
 		if (!view_equal(word, view_from(words[i])))
 			continue;
 		if (invocation->verb != INVOCATION_FLEET && invocation->verb != verb)

@@ -18,8 +18,7 @@
 #define MAX_TEXT 512
 
 struct pod_extra {
-	struct view owner_kind;
-	struct view owner_name;
+	struct pod_workload workload;
 	struct view hami_devices;
 	struct view kai_group;
 	struct view kai_device;
@@ -61,8 +60,9 @@ static const struct compact_row claim_rows[] = {
 };
 
 static const struct compact_row extra_rows[] = {
-	COMPACT_TEXT_ROW(pod_extra, owner_kind),
-	COMPACT_TEXT_ROW(pod_extra, owner_name),
+	COMPACT_TEXT_ROW(pod_extra, workload.group),
+	COMPACT_TEXT_ROW(pod_extra, workload.kind),
+	COMPACT_TEXT_ROW(pod_extra, workload.name),
 	COMPACT_TEXT_ROW(pod_extra, hami_devices),
 	COMPACT_TEXT_ROW(pod_extra, kai_group),
 	COMPACT_TEXT_ROW(pod_extra, kai_device),
@@ -119,8 +119,7 @@ static int extra_new(const struct pod_fields *fields, struct pod_extra **ret_ext
 		     struct error *err)
 {
 	const struct pod_extra extra = {
-		.owner_kind = fields->owner_kind,
-		.owner_name = fields->owner_name,
+		.workload = fields->workload,
 		.hami_devices = fields->hami_devices,
 		.kai_group = fields->kai_group,
 		.kai_device = fields->kai_device,
@@ -260,14 +259,9 @@ struct view pod_config_hash(const struct pod *pod)
 	return text_at(pod, TEXT_CONFIG_HASH);
 }
 
-struct view pod_owner_kind(const struct pod *pod)
+struct pod_workload pod_workload(const struct pod *pod)
 {
-	return pod->extra ? pod->extra->owner_kind : (struct view){0};
-}
-
-struct view pod_owner_name(const struct pod *pod)
-{
-	return pod->extra ? pod->extra->owner_name : (struct view){0};
+	return pod->extra ? pod->extra->workload : (struct pod_workload){0};
 }
 
 enum pod_phase pod_phase(const struct pod *pod)

@@ -52,6 +52,16 @@ struct pod_allocation {
 	struct view id;       /* as the device plugin calls it */
 };
 
+/*
+ * What people run, of which the pod is a part: its controlling owner, or the owner of that where a
+ * name tells it (schema/pod_doc_metadata.c). The kind is empty for a pod without an owner.
+ */
+struct pod_workload {
+	struct view group; /* of the API; empty: the core group */
+	struct view kind;
+	struct view name; /* in the pod's namespace */
+};
+
 /* What a container may use of a ResourceClaim. */
 struct pod_claim {
 	struct view container;
@@ -85,8 +95,7 @@ struct pod_fields {
 	bool system;                /* looks like one of the GPU operator's validation pods */
 	bool is_reservation;        /* looks like a pod of KAI's that holds a GPU for others */
 	int64_t started_at; /* see pod_started_at() */
-	struct view owner_kind;     /* of the controlling owner, else empty */
-	struct view owner_name;
+	struct pod_workload workload;
 	struct view hami_devices; /* annotation hami.io/vgpu-devices-allocated */
 	bool hami_left_out;       /* that annotation is too long */
 	struct view kai_group;    /* label runai-gpu-group: the pods that share a GPU */
@@ -125,8 +134,7 @@ struct view pod_name(const struct pod *pod);
 struct view pod_uid(const struct pod *pod);
 struct view pod_node(const struct pod *pod);
 struct view pod_config_hash(const struct pod *pod);
-struct view pod_owner_kind(const struct pod *pod);
-struct view pod_owner_name(const struct pod *pod);
+struct pod_workload pod_workload(const struct pod *pod);
 enum pod_phase pod_phase(const struct pod *pod);
 bool pod_is_deleting(const struct pod *pod);
 bool pod_wants_gpu(const struct pod *pod);

@@ -499,6 +499,18 @@ void attribution_doc_encode_status(const struct attribution *object,
 	jmap_encode(document_rows, &document, buf);
 }
 
+bool attribution_doc_find_difference(const struct attribution_status *a,
+				     const struct attribution_status *b, struct sbuf *path)
+{
+	CLEANUP(sbuf_deinit) struct sbuf found;
+
+	sbuf_init(&found, LIMIT_URL);
+	if (!jmap_find_difference(status_rows, a, b, &found))
+		return false;
+	sbuf_printf(path, "status%.*s", VIEW_ARG(sbuf_view(&found)));
+	return true;
+}
+
 bool attribution_doc_is_same(const struct attribution_status *a, const struct attribution_status *b)
 {
 	return !jmap_is_news(status_rows, a, b);

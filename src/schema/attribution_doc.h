@@ -51,5 +51,12 @@ void attribution_doc_encode_status(const struct attribution *object,
  */
 bool attribution_doc_is_same(const struct attribution_status *a, const struct attribution_status *b);
 
+/*
+ * Appends the path of the first member in which both differ, as "status.tenants[].role". False: there
+ * is none. Failure is the buffer's.
+ */
+bool attribution_doc_find_difference(const struct attribution_status *a,
+				     const struct attribution_status *b, struct sbuf *path);
+
 /* The rows of spec and status, for the test that compares them with the schema. */
 const struct jmap_row *attribution_doc_rows(void);

@@ -23,7 +23,13 @@ enum {
 	METADATA_ANNOTATIONS = 12,
 	METADATA_OWNER_REFERENCES = 13,
 };
-enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_CONTROLLER = 6 };
+enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_API_VERSION = 5, OWNER_CONTROLLER = 6 };
+
+/* What decides together with other members. */
+struct parts {
+	struct view mirror;        /* annotation kubernetes.io/config.mirror */
+	struct view template_hash; /* label pod-template-hash */
+};
 
 /* Pods of the GPU operator that take a device to try it out. They run under its account, which is
  * not everybody's to use. */
@@ -59,7 +65,8 @@ static void add_kai_group(struct pod_fields *fields, struct view group)
 }
 
 /* KAI writes the one label on a pod that shares one GPU, and one of the others for each of several. */
-static int decode_label(struct view message, struct pod_fields *fields, struct error *err)
+static int decode_label(struct view message, struct pod_fields *fields, struct parts *parts,
+			struct error *err)
 {
 	struct map_entry label;
 
@@ -67,6 +74,8 @@ static int decode_label(struct view message, struct pod_fields *fields, struct e
 		return -1;
 	if (view_equal(label.key, VIEW("app")))
 		fields->system = is_system_app(label.value);
+	else if (view_equal(label.key, VIEW("pod-template-hash")))
+		parts->template_hash = label.value;
 	else if (view_equal(label.key, VIEW("runai-gpu-group")))
 		fields->kai_group = label.value;
 	else if (view_starts_with(label.key, VIEW("runai-gpu-group/")) && label.value.len > 0)
@@ -81,7 +90,7 @@ static void set_hami(struct pod_fields *fields, struct view devices)
 	fields->hami_devices = fields->hami_left_out ? (struct view){0} : devices;
 }
 
-static int decode_annotation(struct view message, struct pod_fields *fields, struct view *mirror,
+static int decode_annotation(struct view message, struct pod_fields *fields, struct parts *parts,
 			     struct error *err)
 {
 	struct map_entry annotation;
@@ -91,7 +100,7 @@ static int decode_annotation(struct view message, struct pod_fields *fields, str
 	if (view_equal(annotation.key, VIEW("kubernetes.io/config.hash")))
 		fields->config_hash = annotation.value;
 	else if (view_equal(annotation.key, VIEW("kubernetes.io/config.mirror")))
-		*mirror = annotation.value;
+		parts->mirror = annotation.value;
 	else if (view_equal(annotation.key, VIEW("hami.io/vgpu-devices-allocated")))
 		set_hami(fields, annotation.value);
 	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")) &&
@@ -103,9 +112,19 @@ static int decode_annotation(struct view message, struct pod_fields *fields, str
 	return 0;
 }
 
+/* "apps" of "apps/v1"; nothing of "v1". */
+static struct view group_of(struct view api_version)
+{
+	for (size_t i = 0; i < api_version.len; i++) {
+		if (api_version.ptr[i] == '/')
+			return (struct view){api_version.ptr, i};
+	}
+	return (struct view){0};
+}
+
 static int decode_owner(struct view message, struct pod_fields *fields, struct error *err)
 {
-	struct view kind = {0}, name = {0};
+	struct pod_workload owner = {0};
 	bool is_controller = false;
 	struct pbscan scan;
 	struct pbscan_field field;
@@ -113,23 +132,23 @@ static int decode_owner(struct view message, struct pod_fields *fields, struct e
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == OWNER_KIND && field.wire == PBSCAN_BYTES)
-			kind = field.bytes;
+			owner.kind = field.bytes;
 		else if (field.number == OWNER_NAME && field.wire == PBSCAN_BYTES)
-			name = field.bytes;
+			owner.name = field.bytes;
+		else if (field.number == OWNER_API_VERSION && field.wire == PBSCAN_BYTES)
+			owner.group = group_of(field.bytes);
 		else if (field.number == OWNER_CONTROLLER && field.wire == PBSCAN_VARINT)
 			is_controller = field.value != 0;
 	}
 	if (pbscan_check(&scan, "owner", err) != 0)
 		return -1;
-	if (is_controller) {
-		fields->owner_kind = kind;
-		fields->owner_name = name;
-	}
+	if (is_controller)
+		fields->workload = owner;
 	return 0;
 }
 
 static int decode_metadata_field(const struct pbscan_field *field, struct pod_fields *fields,
-				 struct view *mirror, struct error *err)
+				 struct parts *parts, struct error *err)
 {
 	switch (field->number) {
 	case METADATA_NAME:
@@ -145,9 +164,9 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 		fields->deleting = true;
 		return 0;
 	case METADATA_LABELS:
-		return decode_label(field->bytes, fields, err);
+		return decode_label(field->bytes, fields, parts, err);
 	case METADATA_ANNOTATIONS:
-		return decode_annotation(field->bytes, fields, mirror, err);
+		return decode_annotation(field->bytes, fields, parts, err);
 	case METADATA_OWNER_REFERENCES:
 		return decode_owner(field->bytes, fields, err);
 	default:
@@ -162,23 +181,76 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 static bool is_mirror(const struct pod_fields *fields, struct view mirror)
 {
 	return mirror.len > 0 && view_equal(mirror, fields->config_hash) &&
-	       view_equal(fields->owner_kind, VIEW("Node"));
+	       view_equal(fields->workload.kind, VIEW("Node"));
+}
+
+/* The name without "-" and that many bytes behind it; empty: it has no such ending. */
+static struct view name_before(struct view name, size_t n)
+{
+	if (name.len < n + 2 || name.ptr[name.len - n - 1] != '-')
+		return (struct view){0};
+	return (struct view){name.ptr, name.len - n - 1};
+}
+
+/* A Deployment calls its ReplicaSet after itself and the hash that it writes on the pods too. */
+static struct view deployment_of(struct view replica_set, struct view hash)
+{
+	struct view name = name_before(replica_set, hash.len);
+
+	if (hash.len == 0 || name.len == 0 ||
+	    !view_equal(view_from_offset(replica_set, name.len + 1), hash))
+		return (struct view){0};
+	return name;
+}
+
+/*
+ * A CronJob calls its Job after itself and the minutes since 1970 for which it was due: eight digits,
+ * from 2017 to 2055. A date in digits is less.
+ */
+static struct view cron_job_of(struct view job)
+{
+	struct view name = name_before(job, 8);
+	uint64_t minutes;
+
+	if (name.len == 0 || !view_parse_u64(view_from_offset(job, name.len + 1), &minutes) ||
+	    minutes < 25000000 || minutes > 45000000)
+		return (struct view){0};
+	return name;
+}
+
+/* What people look for is not what the pod's owner is called, but what they made. */
+static void name_workload(struct pod_workload *workload, struct view template_hash)
+{
+	struct view name = {0};
+
+	if (view_equal(workload->kind, VIEW("ReplicaSet")) &&
+	    view_equal(workload->group, VIEW("apps"))) {
+		name = deployment_of(workload->name, template_hash);
+		if (name.len > 0)
+			*workload = (struct pod_workload){VIEW("apps"), VIEW("Deployment"), name};
+	} else if (view_equal(workload->kind, VIEW("Job")) &&
+		   view_equal(workload->group, VIEW("batch"))) {
+		name = cron_job_of(workload->name);
+		if (name.len > 0)
+			*workload = (struct pod_workload){VIEW("batch"), VIEW("CronJob"), name};
+	}
 }
 
 int pod_doc_metadata_decode(struct view message, struct pod_fields *fields, struct error *err)
 {
-	struct view mirror = {0};
+	struct parts parts = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
 
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire == PBSCAN_BYTES &&
-		    decode_metadata_field(&field, fields, &mirror, err) != 0)
+		    decode_metadata_field(&field, fields, &parts, err) != 0)
 			return -1;
 	}
-	if (!is_mirror(fields, mirror))
+	if (!is_mirror(fields, parts.mirror))
 		fields->config_hash = (struct view){0};
+	name_workload(&fields->workload, parts.template_hash);
 	fields->is_reservation =
 		fields->kai_group.len > 0 && is_reservation_namespace(fields->namespace);
 	fields->wants_gpu = fields->kai_group.len > 0 || fields->n_kai_groups > 0;

@@ -627,6 +627,38 @@ bool jmap_equal(const struct jmap_row *rows, const void *a, const void *b)
 	return equal(rows, a, b, 0);
 }
 
+/* Of arrays of structs with as many elements: the first pair that differs. */
+static void find_in_elements(const struct jmap_row *row, const struct array *a,
+			     const struct array *b, struct sbuf *path)
+{
+	if (row->type != JMAP_ARRAY || a->count != b->count)
+		return;
+	sbuf_append(path, VIEW("[]"));
+	for (uint32_t i = 0; i < a->count; i++) {
+		if (jmap_find_difference(row->rows, (char *)a->items + i * row->element_size,
+					 (char *)b->items + i * row->element_size, path))
+			return;
+	}
+}
+
+bool jmap_find_difference(const struct jmap_row *rows, const void *a, const void *b,
+			  struct sbuf *path)
+{
+	const struct jmap_row *row = rows;
+
+	while (row->key && (row->flags & JMAP_DECODE_ONLY || equal_values(row, a, b, 0)))
+		row++;
+	if (!row->key)
+		return false;
+	sbuf_append_char(path, '.');
+	sbuf_append(path, view_from(row->key));
+	if (row->type == JMAP_OBJECT)
+		(void)jmap_find_difference(row->rows, value_at(row, a), value_at(row, b), path);
+	else if (row->type == JMAP_ARRAY)
+		find_in_elements(row, value_at(row, a), value_at(row, b), path);
+	return true;
+}
+
 bool jmap_is_news(const struct jmap_row *rows, const void *a, const void *b)
 {
 	return !equal(rows, a, b, JMAP_NO_NEWS | JMAP_NEWS_IF_ANY);

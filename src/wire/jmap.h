@@ -81,5 +81,11 @@ void jmap_encode(const struct jmap_row *rows, const void *object, struct sbuf *b
  * JMAP_DECODE_ONLY are not compared.
  */
 bool jmap_equal(const struct jmap_row *rows, const void *a, const void *b);
+/*
+ * Appends the path of the first member in which they differ, as ".tenants[].role". False: they are
+ * equal as by jmap_equal(). Failure is the buffer's.
+ */
+bool jmap_find_difference(const struct jmap_row *rows, const void *a, const void *b,
+			  struct sbuf *path);
 /* True unless both are equal as by jmap_equal(), but for what JMAP_NO_NEWS and JMAP_NEWS_IF_ANY say. */
 bool jmap_is_news(const struct jmap_row *rows, const void *a, const void *b);

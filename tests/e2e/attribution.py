@@ -555,6 +555,76 @@ def a_definition_that_is_deleted_and_applied_again_gets_its_objects_back(cluster
     return f"{took:.1f} s after it was applied"
 
 
+def patch_status(cluster, name, *operations):
+    cluster.kubectl("patch", "gpuattribution", name, "--subresource=status", "--type=json",
+                    "-p", json.dumps(operations))
+
+
+@tests.promise
+def conditions_of_others_stay_and_new_words_are_accepted(cluster):
+    name = min(devices_of(cluster, EXCLUSIVE))
+    theirs = {"type": "Drained", "status": "False", "reason": "Busy", "message": "one pod is left",
+              "lastTransitionTime": "2026-01-02T03:04:05Z"}
+    # A remediation controller's condition, and a word that no release of ours knows.
+    patch_status(cluster, name,
+                 {"op": "add", "path": "/status/conditions/-", "value": theirs},
+                 {"op": "replace", "path": "/status/health/state", "value": "Quarantined"})
+    try:
+        wait_for("the controller's own word", lambda:
+                 cluster.attributions()[name]["status"]["health"]["state"] == "Healthy")
+        before = cluster.versions()[name]
+        for guest in range(3):
+            uid = cluster.create_tenant(f"guest-{guest}", EXCLUSIVE, 3)
+            cluster.kubectl("delete", "pod", f"guest-{guest}", "--wait=true")
+            cluster.wait_gone(uid)
+        item = cluster.attributions()[name]
+        assert item["metadata"]["resourceVersion"] != before, "nothing was written"
+        assert cluster.condition(item, "Drained") == theirs, item["status"]["conditions"]
+    finally:
+        index = [c["type"] for c in cluster.attributions()[name]["status"]["conditions"]]
+        patch_status(cluster, name, {
+            "op": "remove", "path": f"/status/conditions/{index.index('Drained')}"})
+
+
+@tests.promise
+def a_definition_that_lacks_a_field_is_said_by_readiness_and_nothing_is_written_again(cluster):
+    name = min(devices_of(cluster, EXCLUSIVE))
+    definition = cluster.get("crd", "gpuattributions.gpuattribution.dev")
+    for key in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"):
+        definition["metadata"].pop(key, None)
+    definition.pop("status", None)
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    del schema["properties"]["status"]["properties"]["nodeUID"]
+
+    def is_served():
+        done = cluster.kubectl("patch", "gpuattribution", name, "--subresource=status",
+                               "--type=merge", "--dry-run=server", "-o", "json",
+                               "-p", json.dumps({"status": {"nodeUID": "x"}}))
+        return "nodeUID" in json.loads(done)["status"]
+    cluster.kubectl("replace", "-f", "-", stdin=json.dumps(definition))
+    try:
+        wait_for("the older definition", lambda: not is_served())
+        uid = cluster.create_tenant("older", EXCLUSIVE)
+        verbose = wait_for("readiness", lambda: next(
+            (line for line in cluster.probe("/readyz?verbose").splitlines()
+             if "dropped status.nodeUID" in line), None))
+        assert cluster.probe("/readyz") == "ok"
+        holder = next(n for n, item in cluster.attributions().items()
+                      for t in item["status"].get("tenants", []) if t["podUID"] == uid)
+        assert "nodeUID" not in cluster.attributions()[holder]["status"]
+        before = cluster.versions()
+        cluster.wait_reports(6)
+        assert cluster.versions() == before, "a status is written again and again"
+    finally:
+        cluster.kubectl("apply", "-f", "crds/gpuattributions.yaml")
+    wait_for("the definition of this release", is_served)
+    cluster.kubectl("delete", "pod", "older", "--wait=true")
+    cluster.wait_gone(uid)
+    wait_for("the field", lambda: "nodeUID" in cluster.attributions()[holder]["status"])
+    wait_for("readiness", lambda: "dropped" not in cluster.probe("/readyz?verbose"))
+    return verbose
+
+
 def set_rules(cluster, rules):
     cluster.kubectl("patch", "clusterrole", "gpu-attribution-controller", "--type=merge",
                     "-p", json.dumps({"rules": rules}))

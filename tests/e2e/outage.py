@@ -100,7 +100,7 @@ class Log:
 def unanswered(cluster):
     """Requests of the controller's that got no answer, by its own count."""
     for line in cluster.probe("/metrics").splitlines():
-        if line.startswith('rest_client_requests_total{code="<error>"}'):
+        if line.startswith('gpuattribution_apiserver_requests_total{code="<error>"}'):
             return int(float(line.split()[-1]))
     raise Failed("the controller does not count requests without an answer")
 

@@ -421,6 +421,17 @@ static void lack_of_memory_is_told_and_leaves_zero(void **state)
 	assert_true(n_failures >= 2);
 }
 
+/* Of some of the documents below: where they differ. */
+static void expect_path(size_t i, const char *path)
+{
+	static const char *const paths[17] = {
+		[0] = ".text", [10] = ".inner", [11] = ".plain.y", [12] = ".parts", [13] = ".parts[].slot",
+		[14] = ".texts",
+	};
+	if (paths[i])
+		assert_string_equal(path, paths[i]);
+}
+
 static void equality_sees_each_row_and_only_rows(void **state)
 {
 	(void)state;
@@ -452,9 +463,15 @@ static void equality_sees_each_row_and_only_rows(void **state)
 	*ARRAY_AT(other[14].texts, struct view, 1) = VIEW("y");
 	other[15].kept_texts.present = false;
 	other[16].kept_text = nothing;
-	for (size_t i = 0; i < ARRAY_SIZE(other) - 1; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(other) - 1; i++) {
+		CLEANUP(sbuf_deinit) struct sbuf path;
+		sbuf_init(&path, 128);
 		assert_false(jmap_equal(rows, &a, &other[i]));
+		assert_true(jmap_find_difference(rows, &a, &other[i], &path));
+		expect_path(i, sbuf_text(&path));
+	}
 	assert_true(jmap_equal(rows, &a, &other[16]));
+	assert_false(jmap_find_difference(rows, &a, &other[16], NULL));
 	/* Without JMAP_KEEP_ZERO an empty list and none are the same document. */
 	struct document empty = a, none = a;
 	empty.texts = (struct array){.present = true};

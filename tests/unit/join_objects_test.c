@@ -90,7 +90,7 @@ static void a_pod_has_a_workload_when_it_has_an_owner(void **state)
 			.namespace = VIEW("ml"),
 			.name = VIEW("a"),
 			.uid = VIEW("uid-a"),
-			.owner_kind = view_from(kinds[i]),
+			.workload.kind = view_from(kinds[i]),
 			.wants_gpu = true,
 			.phase = POD_PHASE_RUNNING,
 		};

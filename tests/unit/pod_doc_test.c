@@ -55,8 +55,9 @@ static void a_gpu_pod_gives_every_fact_that_is_kept(void **state)
 	assert_text(fields.namespace, "ml");
 	assert_text(fields.node, "gpu-a");
 	assert_int_equal(fields.uid.len, 36);
-	assert_text(fields.owner_kind, "StatefulSet");
-	assert_text(fields.owner_name, "train");
+	assert_text(fields.workload.group, "apps");
+	assert_text(fields.workload.kind, "StatefulSet");
+	assert_text(fields.workload.name, "train");
 	assert_int_equal(fields.phase, POD_PHASE_RUNNING);
 	assert_true(fields.wants_gpu);
 	assert_false(fields.deleting || fields.admission_failed || fields.system);
@@ -95,7 +96,7 @@ static void a_mirror_pod_gives_the_hash_that_the_kubelet_uses_as_uid(void **stat
 	struct pod_fields fields = decode(message);
 
 	assert_text(fields.config_hash, "0123456789abcdef0123456789abcdef");
-	assert_text(fields.owner_kind, "Node");
+	assert_text(fields.workload.kind, "Node");
 	assert_int_equal(fields.phase, POD_PHASE_PENDING);
 	assert_true(find(&fields, "burn")->wants_gpu);
 	assert_int_equal(find(&fields, "burn")->state, POD_CONTAINER_UNKNOWN);
@@ -932,8 +933,65 @@ static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = decode(rows[i]);
-		assert_text(fields.owner_kind, "K");
-		assert_text(fields.owner_name, "o");
+		assert_text(fields.workload.kind, "K");
+		assert_text(fields.workload.name, "o");
+	}
+}
+
+/* A metadata message of a pod with that owner and, if it is not empty, that pod-template-hash. */
+static struct view of_owner(struct sbuf *pod, const char *api_version, const char *kind,
+			    const char *name, const char *hash)
+{
+	CLEANUP(sbuf_deinit) struct sbuf meta, owner, label;
+	sbuf_init(pod, 4096);
+	sbuf_init(&meta, 4096);
+	sbuf_init(&owner, 4096);
+	sbuf_init(&label, 4096);
+	kube_bytes_field(&meta, 1, VIEW("n"));
+	kube_bytes_field(&meta, 5, VIEW("u"));
+	kube_bytes_field(&owner, 1, view_from(kind));
+	kube_bytes_field(&owner, 3, view_from(name));
+	kube_bytes_field(&owner, 5, view_from(api_version));
+	sbuf_append(&owner, VIEW("\x30\x01"));
+	kube_bytes_field(&meta, 13, sbuf_view(&owner));
+	kube_bytes_field(&label, 1, VIEW("pod-template-hash"));
+	kube_bytes_field(&label, 2, view_from(hash));
+	if (hash[0])
+		kube_bytes_field(&meta, 11, sbuf_view(&label));
+	kube_bytes_field(pod, 1, sbuf_view(&meta));
+	return sbuf_view(pod);
+}
+
+static void the_workload_is_what_people_made_where_a_name_tells_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *api_version, *kind, *name, *hash, *shown;
+	} rows[] = {
+		{"apps/v1", "ReplicaSet", "web-6d4cf56db6", "6d4cf56db6", "apps Deployment web"},
+		{"apps/v1", "ReplicaSet", "a-b-6d4cf56db6", "6d4cf56db6", "apps Deployment a-b"},
+		/* A hash that is not in the name; none; and another API's kind of that name. */
+		{"apps/v1", "ReplicaSet", "web-x", "6d4cf56db6", "apps ReplicaSet web-x"},
+		{"apps/v1", "ReplicaSet", "web-6d4cf56db6", "", "apps ReplicaSet web-6d4cf56db6"},
+		{"apps/v1", "ReplicaSet", "-6d4cf56db6", "6d4cf56db6", "apps ReplicaSet -6d4cf56db6"},
+		{"x.io/v1", "ReplicaSet", "web-6d4", "6d4", "x.io ReplicaSet web-6d4"},
+		{"batch/v1", "Job", "nightly-29400000", "", "batch CronJob nightly"},
+		/* A date, too few digits, no digits, nothing before them. */
+		{"batch/v1", "Job", "train-20261123", "", "batch Job train-20261123"},
+		{"batch/v1", "Job", "train-2940000", "", "batch Job train-2940000"},
+		{"batch/v1", "Job", "train-abcdefgh", "", "batch Job train-abcdefgh"},
+		{"batch/v1", "Job", "-29400000", "", "batch Job -29400000"},
+		{"batch/v1", "Job", "29400000", "", "batch Job 29400000"},
+		{"v1", "ReplicationController", "rc", "", " ReplicationController rc"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf pod;
+		char shown[128];
+		struct pod_fields fields = decode(of_owner(&pod, rows[i].api_version, rows[i].kind,
+							   rows[i].name, rows[i].hash));
+		snprintf(shown, sizeof(shown), "%.*s %.*s %.*s", VIEW_ARG(fields.workload.group),
+			 VIEW_ARG(fields.workload.kind), VIEW_ARG(fields.workload.name));
+		assert_string_equal(shown, rows[i].shown);
 	}
 }
 
@@ -1134,6 +1192,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(no_other_reason_is_a_failed_admission),
 	cmocka_unit_test(of_a_pod_that_wants_no_gpu_no_container_is_left_out),
 	cmocka_unit_test(the_owner_is_the_controlling_one_wherever_it_stands),
+	cmocka_unit_test(the_workload_is_what_people_made_where_a_name_tells_it),
 	cmocka_unit_test(no_container_runs_while_each_waits_or_has_ended),
 	cmocka_unit_test(the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds),
 	cmocka_unit_test(a_malformed_part_at_any_depth_is_refused),

@@ -19,8 +19,8 @@ static struct pod_fields with_gpu(void)
 
 	fields.wants_gpu = true;
 	fields.started_at = 1700000000000;
-	fields.owner_kind = VIEW("Job");
-	fields.owner_name = VIEW("train");
+	fields.workload.kind = VIEW("Job");
+	fields.workload.name = VIEW("train");
 	fields.config_hash = VIEW("0123456789abcdef");
 	fields.hami_devices = VIEW("GPU-1,NVIDIA,1,2:;");
 	fields.kai_group = VIEW("group-1");
@@ -115,8 +115,8 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_true(view_equal(pod_uid(pod), VIEW("uid-1")));
 	assert_true(view_equal(pod_node(pod), VIEW("gpu-a")));
 	assert_true(view_equal(pod_config_hash(pod), VIEW("0123456789abcdef")));
-	assert_true(view_equal(pod_owner_kind(pod), VIEW("Job")));
-	assert_true(view_equal(pod_owner_name(pod), VIEW("train")));
+	assert_true(view_equal(pod_workload(pod).kind, VIEW("Job")));
+	assert_true(view_equal(pod_workload(pod).name, VIEW("train")));
 	assert_containers(pod, &fields);
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->kind, POD_CONTAINER_INIT);
 	assert_null(pod_find_container(pod, VIEW("nobody")));
@@ -187,7 +187,7 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	struct pod *pod = make(&intern, &fields);
 	uint32_t n_allocations, n_claims;
 	assert_int_equal(pod_count_containers(pod), 0);
-	assert_int_equal(pod_owner_kind(pod).len, 0);
+	assert_int_equal(pod_workload(pod).kind.len, 0);
 	assert_int_equal(pod_started_at(pod), 0);
 	assert_int_equal(pod_hami_devices(pod).len + pod_kai_group(pod).len +
 			 pod_kai_device(pod).len + pod_kai_container(pod).len, 0);
@@ -292,9 +292,10 @@ static void change_refused(struct pod_fields *f) { f->admission_failed = true; }
 static void change_stop(struct pod_fields *f) { f->no_container_runs = true; }
 static void change_system(struct pod_fields *f) { f->system = true; }
 static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
-static void change_owner(struct pod_fields *f) { f->owner_name = VIEW("other"); }
+static void change_owner(struct pod_fields *f) { f->workload.name = VIEW("other"); }
 static void change_start(struct pod_fields *f) { f->started_at = 1700000001000; }
-static void change_kind(struct pod_fields *f) { f->owner_kind = VIEW("ReplicaSet"); }
+static void change_api(struct pod_fields *f) { f->workload.group = VIEW("apps"); }
+static void change_kind(struct pod_fields *f) { f->workload.kind = VIEW("ReplicaSet"); }
 static void change_state(struct pod_fields *f) { f->containers[1].state = POD_CONTAINER_WAITING; }
 static void change_container(struct pod_fields *f) { f->containers[1].name = VIEW("x"); }
 static void change_init(struct pod_fields *f) { f->containers[0].kind = POD_CONTAINER_SIDECAR; }
@@ -342,7 +343,7 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 	static void (*const changes[])(struct pod_fields *) = {
 		change_uid, change_name, change_namespace, change_node, change_phase,
 		change_deleting, change_refused, change_stop, change_system, change_hash,
-		change_owner, change_kind, change_state, change_count, change_reservation,
+		change_owner, change_kind, change_api, change_state, change_count, change_reservation,
 		change_hami, change_group, change_kai, fewer_allocations, change_id,
 		change_resource, change_holder, fewer_claims, change_claim, change_request,
 		change_user, change_container_id, change_cut, change_left_out, change_start,

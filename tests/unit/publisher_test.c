@@ -148,6 +148,35 @@ static void the_answer_is_in_the_inventory_before_the_plan_is_done(void **state)
 	wait_done(world);
 }
 
+/* An older CustomResourceDefinition prunes what it does not know, without an error. */
+static void a_field_that_the_server_drops_is_said_and_not_written_again(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = device(JOIN_WRITE, &previous);
+	struct join_device whole = device(JOIN_WRITE, &previous);
+
+	write.status.report_state = ATTRIBUTION_REPORT_CURRENT;
+	apply(world, &write, 1);
+	fake_apiclient_answer(0, OBJECT("8"));
+	wait_done(world);
+	assert_int_equal(world->kind, ERROR_NONE);
+	assert_int_equal(publisher_counters(world->publisher).dropped, 1);
+	assert_non_null(strstr(publisher_trouble(world->publisher), "status.reportState"));
+	/* The next join compares with what was sent. */
+	const struct attribution *known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	assert_int_equal(known->status.report_state, ATTRIBUTION_REPORT_CURRENT);
+	assert_true(view_equal(known->resource_version, VIEW("8")));
+	/* A definition of this release: all is taken. */
+	whole.status.device = (struct attribution_device){.index = -1, .minor = -1};
+	whole.status.slots = (struct attribution_slots){.total = -1, .allocated = -1};
+	whole.status.tenant_count = -1;
+	apply(world, &whole, 1);
+	fake_apiclient_answer(1, OBJECT("9"));
+	wait_done(world);
+	assert_string_equal(publisher_trouble(world->publisher), "");
+	assert_int_equal(publisher_counters(world->publisher).dropped, 1);
+}
+
 static void what_a_watch_tells_late_does_not_undo_an_answer(void **state)
 {
 	struct world *world = *state;
@@ -497,6 +526,7 @@ static void one_refused_object_does_not_hide_that_another_must_be_tried_again(vo
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_RETRY);
 	assert_int_equal(publisher_counters(world->publisher).rejected, 1);
+	assert_string_not_equal(publisher_trouble(world->publisher), "");
 }
 
 static void expect_refused(struct world *world)
@@ -707,6 +737,8 @@ static const struct CMUnitTest tests[] = {
 		a_status_is_put_with_the_version_that_it_replaces, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_answer_is_in_the_inventory_before_the_plan_is_done, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_field_that_the_server_drops_is_said_and_not_written_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_a_watch_tells_late_does_not_undo_an_answer, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -47,9 +47,11 @@ static int set_up(void **state)
 	return 0;
 }
 
+static const char *writes_trouble = "";
+
 static bool look(uint64_t now_ms)
 {
-	return readiness_look(&readiness, NULL, NULL, now_ms);
+	return readiness_look(&readiness, NULL, NULL, writes_trouble, now_ms);
 }
 
 static void expect_said(const char *name, const char *trouble)
@@ -100,6 +102,20 @@ static void a_server_that_is_away_for_a_minute_is_unready_until_it_answers(void 
 	server_trouble = "";
 	assert_true(look(BEGIN + 3600001));
 	expect_said("apiserver", "");
+}
+
+static void a_status_that_was_not_taken_is_said_and_does_not_make_us_unready(void **state)
+{
+	(void)state;
+	size_t n;
+	look(BEGIN);
+	writes_trouble = "the API server dropped status.nodeUID";
+	assert_true(look(BEGIN + 1));
+	expect_said("writes", writes_trouble);
+	assert_true(readiness_checks(&readiness, &n)[READINESS_CHECKS - 1].tolerated);
+	writes_trouble = "";
+	assert_true(look(BEGIN + 2));
+	expect_said("writes", "");
 }
 
 static void each_outage_has_a_minute_of_its_own(void **state)
@@ -160,6 +176,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(each_resource_the_server_and_the_certificate_have_a_check, set_up),
 	cmocka_unit_test_setup(a_server_that_is_away_for_a_minute_is_unready_until_it_answers,
 			       set_up),
+	cmocka_unit_test_setup(a_status_that_was_not_taken_is_said_and_does_not_make_us_unready, set_up),
 	cmocka_unit_test_setup(each_outage_has_a_minute_of_its_own, set_up),
 	cmocka_unit_test_setup(before_a_resource_has_synced_its_trouble_is_unready_at_once, set_up),
 	cmocka_unit_test_setup(what_is_tolerated_is_said_at_once_and_is_no_reason, set_up),

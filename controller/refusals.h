@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * refusals - what the API server did not take of the statuses that were written, for readiness and
+ * the log. It may refuse a status. If its CustomResourceDefinition is older than the controller, it
+ * drops fields that it does not know.
+ *
+ * Threads: the loop's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/attribution.h"
+
+#define REFUSALS_TEXT 192
+/* A refusal is told for so long after it was last seen: the write is tried again until then. */
+#define REFUSALS_KEEP_MS 600000u
+
+struct refusals {
+	char dropped[REFUSALS_TEXT]; /* the field that was dropped last; empty: none */
+	char refused[REFUSALS_TEXT]; /* what was said of the status that was refused last */
+	uint64_t refused_at;         /* ms, monotonic; 0: never */
+	uint64_t n_dropped;          /* statuses of which a field was dropped; rises only */
+};
+
+/* The API server refused a status with that error. */
+void refusals_note_refused(struct refusals *refusals, const struct error *error, uint64_t now_ms);
+/*
+ * The API server has taken the status `sent`, and answered with `kept`. True when it dropped a
+ * field. That is logged when it is another field than before.
+ */
+bool refusals_note_kept(struct refusals *refusals, const struct attribution_status *sent,
+			const struct attribution_status *kept);
+/* What readiness says, one line; "" when all was taken lately. Borrowed until the next call. */
+const char *refusals_trouble(const struct refusals *refusals, uint64_t now_ms);
