@@ -45,10 +45,10 @@ class Shown:
         return self
 
     def rows(self):
-        """The table as a list of dicts by header; cells are three blanks apart."""
+        """The table as a list of dicts by header; cells are at least two blanks apart."""
         lines = self.out.splitlines()
-        starts = [0] + [i for i in range(3, len(lines[0]))
-                        if lines[0][i] != " " and lines[0][i - 3:i] == "   "]
+        starts = [0] + [i for i in range(2, len(lines[0]))
+                        if lines[0][i] != " " and lines[0][i - 2:i] == "  "]
         ends = starts[1:] + [None]
         return [{lines[0][s:e].strip(): line[s:e].strip() for s, e in zip(starts, ends)}
                 for line in lines[1:]]
