@@ -372,10 +372,12 @@ static uint32_t count_foreign(const struct attribution_status *object)
 static void add_foreign(const struct attribution_status *object, struct condition *conditions,
 			uint32_t n)
 {
-	const struct condition *found = object ? object->conditions.items : NULL;
-	for (uint32_t at = N_CONDITION_TYPES; at < n; found++)
+	uint32_t at = N_CONDITION_TYPES;
+	for (uint32_t i = 0; object && at < n; i++) {
+		const struct condition *found = ARRAY_AT(object->conditions, struct condition, i);
 		if (is_foreign(found->type))
 			conditions[at++] = *found;
+	}
 }
 
 int conditions_make(const struct conditions_facts *facts, struct arena *arena,

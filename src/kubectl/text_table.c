@@ -105,7 +105,7 @@ static int find_droppable(const struct writer *writer)
 	const struct text_table *table = writer->table;
 	int found = -1;
 	for (int i = 0; table->columns[i].header; i++) {
-		uint8_t drop = table->columns[i].drop;
+		uint32_t drop = table->columns[i].drop;
 		if (drop == 0 || writer->layout.is_hidden[i])
 			continue;
 		bool is_better = found < 0 || table->is_empty[i] > table->is_empty[found] ||

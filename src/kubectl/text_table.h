@@ -26,7 +26,7 @@ struct text_table_column {
 	uint32_t shown;     /* flags that must all be given to text_table_init(); 0: always shown */
 	/* Appends the cell's text, which may hold anything; nothing is shown as "-". */
 	void (*write)(const void *row, struct sbuf *cell);
-	uint8_t drop; /* left out of a table that is too wide, in this order; 0: never */
+	uint32_t drop; /* left out of a table that is too wide, in this order; 0: never */
 	bool cut;     /* cells may be shortened */
 	bool wrap;    /* of the last column: a long cell goes on in further lines */
 };
