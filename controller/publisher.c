@@ -238,6 +238,22 @@ static void end_write(struct write *write, const struct error *error)
 	pump(publisher);
 }
 
+/* True in *ret_dropped when the status that was sent holds more than the server's answer. */
+static int compare_with_sent(struct write *write, const struct attribution *answer,
+			     bool *ret_dropped, struct error *err)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct publisher *publisher = write->plan->publisher;
+	struct attribution sent;
+
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	if (attribution_doc_decode(sbuf_view(&write->body), &arena, &sent, err) < 0)
+		return -1;
+	*ret_dropped = refusals_note_kept(&publisher->refusals, &sent.status, &answer->status,
+					  loop_now_ms(publisher->config.loop));
+	return 0;
+}
+
 /*
  * The server's object becomes what the next join compares with. Where the server dropped a field of a
  * status that is what was sent, or the next join would write it again, and each one after it.
@@ -248,19 +264,21 @@ static int learn(struct write *write, struct view body, struct error *err)
 	struct publisher *publisher = write->plan->publisher;
 	struct attribution object, sent;
 	uint64_t version = 0;
+	bool is_dropped = false;
 
 	arena_init(&arena, 2 * LIMIT_OBJECT_BYTES);
-	if (attribution_doc_decode(body, &arena, &object, err) < 0)
+	if (attribution_doc_decode(body, &arena, &object, err) < 0 ||
+	    (write->step == WRITE_UPDATE &&
+	     compare_with_sent(write, &object, &is_dropped, err) < 0))
 		return -1;
-	if (write->step == WRITE_UPDATE) {
+	if (is_dropped) {
 		if (attribution_doc_decode(sbuf_view(&write->body), &arena, &sent, err) < 0)
 			return -1;
-		if (refusals_note_kept(&publisher->refusals, &sent.status, &object.status))
-			object.status = sent.status;
+		object.status = sent.status;
 	}
 	(void)view_parse_u64(object.resource_version, &version);
 	return inventory_put_attribution(publisher->config.inventory, &object, &arena,
-					 STORE_UPSERT, version, err);
+					 is_dropped ? STORE_ANSWER : STORE_UPSERT, version, err);
 }
 
 static int send_write(struct write *write, struct error *err);

@@ -2,7 +2,6 @@
 #include "controller/refusals.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/sbuf.h"
@@ -14,31 +13,35 @@ void refusals_note_refused(struct refusals *refusals, const struct error *error,
 	refusals->refused_at = now_ms;
 }
 
+static bool is_recent(uint64_t seen_at, uint64_t now_ms)
+{
+	return seen_at > 0 && now_ms - seen_at < REFUSALS_KEEP_MS;
+}
+
 bool refusals_note_kept(struct refusals *refusals, const struct attribution_status *sent,
-			const struct attribution_status *kept)
+			const struct attribution_status *kept, uint64_t now_ms)
 {
 	CLEANUP(sbuf_deinit) struct sbuf field;
-	char before[REFUSALS_TEXT];
 
 	sbuf_init(&field, REFUSALS_TEXT);
-	if (!attribution_doc_find_difference(sent, kept, &field)) {
-		refusals->dropped[0] = '\0';
+	if (!attribution_doc_find_difference(sent, kept, &field))
 		return false;
-	}
 	refusals->n_dropped++;
-	memcpy(before, refusals->dropped, sizeof(before));
-	snprintf(refusals->dropped, sizeof(refusals->dropped),
-		 "the API server dropped %.*s: apply crds/gpuattributions.yaml of this release",
-		 VIEW_ARG(sbuf_view(&field)));
-	if (strcmp(before, refusals->dropped) != 0)
+	if (!is_recent(refusals->dropped_at, now_ms)) {
+		snprintf(refusals->dropped, sizeof(refusals->dropped),
+			 "the API server dropped %.*s: apply crds/gpuattributions.yaml of this release, "
+			 "then restart the controller",
+			 VIEW_ARG(sbuf_view(&field)));
 		LOG_WARN("CustomResourceDefinition is older than the controller",
 			 LOG_TEXT("field", sbuf_view(&field)));
+	}
+	refusals->dropped_at = now_ms;
 	return true;
 }
 
 const char *refusals_trouble(const struct refusals *refusals, uint64_t now_ms)
 {
-	if (refusals->refused_at > 0 && now_ms - refusals->refused_at < REFUSALS_KEEP_MS)
+	if (is_recent(refusals->refused_at, now_ms))
 		return refusals->refused;
-	return refusals->dropped;
+	return is_recent(refusals->dropped_at, now_ms) ? refusals->dropped : "";
 }

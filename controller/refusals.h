@@ -16,13 +16,14 @@
 #include "model/attribution.h"
 
 #define REFUSALS_TEXT 192
-/* A refusal is told for so long after it was last seen: the write is tried again until then. */
+/* Either is told for so long after it was last seen: a write is tried again until then. */
 #define REFUSALS_KEEP_MS 600000u
 
 struct refusals {
-	char dropped[REFUSALS_TEXT]; /* the field that was dropped last; empty: none */
+	char dropped[REFUSALS_TEXT]; /* a field that was dropped */
 	char refused[REFUSALS_TEXT]; /* what was said of the status that was refused last */
-	uint64_t refused_at;         /* ms, monotonic; 0: never */
+	uint64_t dropped_at;         /* ms, monotonic: a field was dropped last; 0: never */
+	uint64_t refused_at;         /* the same of a status that was refused */
 	uint64_t n_dropped;          /* statuses of which a field was dropped; rises only */
 };
 
@@ -30,9 +31,9 @@ struct refusals {
 void refusals_note_refused(struct refusals *refusals, const struct error *error, uint64_t now_ms);
 /*
  * The API server has taken the status `sent`, and answered with `kept`. True when it dropped a
- * field. That is logged when it is another field than before.
+ * field. The first one is logged, and told until none has been dropped for REFUSALS_KEEP_MS.
  */
 bool refusals_note_kept(struct refusals *refusals, const struct attribution_status *sent,
-			const struct attribution_status *kept);
+			const struct attribution_status *kept, uint64_t now_ms);
 /* What readiness says, one line; "" when all was taken lately. Borrowed until the next call. */
 const char *refusals_trouble(const struct refusals *refusals, uint64_t now_ms);

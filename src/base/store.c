@@ -61,6 +61,15 @@ static enum store_verdict judge_upsert(struct store *store, struct store_entry *
 	return STORE_UPDATE;
 }
 
+static enum store_verdict judge_answer(struct store *store, struct store_entry *entry,
+				       uint64_t version)
+{
+	if (version != entry->version)
+		return judge_upsert(store, entry, version);
+	entry->epoch = store->epoch;
+	return STORE_UPDATE;
+}
+
 static enum store_verdict judge_delete(struct store *store, const struct store_entry *entry,
 				       uint64_t version)
 {
@@ -74,7 +83,7 @@ static enum store_verdict judge_delete(struct store *store, const struct store_e
 static enum store_verdict judge_absent(const struct store *store, enum store_change change,
 				       uint64_t version)
 {
-	bool is_late = change == STORE_UPSERT && version != 0 && version < store->removed_version;
+	bool is_late = (change == STORE_UPSERT || change == STORE_ANSWER) && version != 0 && version < store->removed_version;
 
 	return change == STORE_DELETE || is_late ? STORE_IGNORE : STORE_INSERT;
 }
@@ -93,6 +102,8 @@ enum store_verdict store_judge(struct store *store, struct view key, enum store_
 		return judge_upsert(store, entry, version);
 	case STORE_DELETE:
 		return judge_delete(store, entry, version);
+	case STORE_ANSWER:
+		return judge_answer(store, entry, version);
 	}
 	assert(false && "no such change");
 	return STORE_IGNORE;

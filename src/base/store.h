@@ -33,6 +33,7 @@ enum store_change {
 	STORE_LISTED,  /* an item of a list */
 	STORE_UPSERT,  /* ADDED or MODIFIED of a watch */
 	STORE_DELETE,  /* DELETED of a watch */
+	STORE_ANSWER,  /* of a write of ours: it replaces an event of the same version too */
 };
 
 enum store_verdict {

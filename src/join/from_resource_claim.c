@@ -12,6 +12,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/limits.h"
+
 #define RESOURCE VIEW("gpu.nvidia.com")
 
 /* State */
@@ -200,7 +202,9 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 		facts_add_on(draft, holder, device, what);
 	}
 	what.partition = (struct view){0};
-	for (int64_t i = parts.count; i < tenant->slots || i == 0; i++) {
+	/* Of the whole device one fact is enough: its slots are those that were published. */
+	const int64_t n = what.is_part && tenant->slots < LIMIT_PARTITIONS ? tenant->slots : 1;
+	for (int64_t i = parts.count; i < n || i == 0; i++) {
 		if (what.is_part)
 			what.id = name_part(draft, device,
 					    is_unshared ? (int64_t)draft->facts->n_items : i);

@@ -133,21 +133,30 @@ static bool is_untold(const struct suspect *suspect)
 
 /* Tenants */
 
-/* A tenant of which not each slot is a known partition may be on any. */
-static bool may_be_on(const struct attribution_tenant *tenant, struct view partition)
+/* A tenant that holds a partition whose UUID is not known, or not listed, may be on any. */
+static bool may_be_on(const struct finder *finder, const struct attribution_tenant *tenant,
+		      struct view partition)
 {
+	size_t n_facts;
+	const struct fact *facts = facts_of_holder(finder->facts, finder->index, tenant->pod_uid,
+						   tenant->container, &n_facts);
+
 	for (uint32_t i = 0; i < tenant->partitions.count; i++)
 		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
 			return true;
+	for (size_t i = 0; i < n_facts; i++)
+		if (facts[i].partition.len == 0)
+			return true;
 	return partition.len == 0 || tenant->partitions.count == 0 ||
-	       (int64_t)tenant->partitions.count < tenant->slots;
+	       tenant->partitions_left_out > 0;
 }
 
-static bool may_be_of(const struct attribution_tenant *tenant, const struct suspect *suspect)
+static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
+		      const struct suspect *suspect)
 {
 	return view_equal(tenant->pod_uid, suspect->pod_uid) &&
 	       (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
-	       may_be_on(tenant, suspect->process->partition);
+	       may_be_on(finder, tenant, suspect->process->partition);
 }
 
 /* If it may be of several of the pod's containers, the number of none of them is known. */
@@ -158,7 +167,7 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < n_tenants; i++)
-		if (may_be_of(&tenants[i], suspect)) {
+		if (may_be_of(finder, &tenants[i], suspect)) {
 			last = &tenants[i];
 			n++;
 		}
@@ -168,7 +177,7 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 		return true;
 	}
 	for (uint32_t i = 0; i < n_tenants; i++)
-		finder->is_untold[i] |= may_be_of(&tenants[i], suspect);
+		finder->is_untold[i] |= may_be_of(finder, &tenants[i], suspect);
 	return n > 0;
 }
 

@@ -212,12 +212,6 @@ static int check(const struct invocation *invocation, struct error *err)
 		wrong = "a pod is named in one namespace: -A does not go with a name";
 	else if (invocation->verb == INVOCATION_DEVICE && invocation->n_names != 1)
 		wrong = "device takes one UUID, or a unique prefix of one";
-	else if (invocation->watch && invocation->form > OUTPUT_WIDE)
-		wrong = "-w prints tables; for programs use: kubectl get gpuattributions -w -o json";
-	else if (invocation->watch && invocation->verb == INVOCATION_DEVICE)
-		wrong = "-w goes with pod and node, or without a command";
-	else if (invocation->watch && is_pod && invocation->selector)
-		wrong = "-w does not go with pod -l: name the pods, or watch all of a namespace";
 	else if (invocation->watch)
 		wrong = "this does not watch; use: kubectl get gpuattributions --watch";
 	return wrong ? error_set(err, ERROR_REJECTED, 0, "%s", wrong) : 0;

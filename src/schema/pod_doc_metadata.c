@@ -18,6 +18,7 @@ enum {
 	METADATA_NAME = 1,
 	METADATA_NAMESPACE = 3,
 	METADATA_UID = 5,
+	METADATA_CREATION_TIMESTAMP = 8,
 	METADATA_DELETION_TIMESTAMP = 9,
 	METADATA_LABELS = 11,
 	METADATA_ANNOTATIONS = 12,
@@ -25,10 +26,13 @@ enum {
 };
 enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_API_VERSION = 5, OWNER_CONTROLLER = 6 };
 
+#define DUE_WITHIN_MIN (7 * 24 * 60u)
+
 /* What decides together with other members. */
 struct parts {
 	struct view mirror;        /* annotation kubernetes.io/config.mirror */
 	struct view template_hash; /* label pod-template-hash */
+	uint64_t created_s;        /* since 1970; 0: not told */
 };
 
 /* Pods of the GPU operator that take a device to try it out. They run under its account, which is
@@ -147,6 +151,20 @@ static int decode_owner(struct view message, struct pod_fields *fields, struct e
 	return 0;
 }
 
+/* metav1.Time: its whole seconds. */
+static int decode_time(struct view message, uint64_t *ret_seconds, struct error *err)
+{
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == 1 && field.wire == PBSCAN_VARINT)
+			*ret_seconds = field.value;
+	}
+	return pbscan_check(&scan, "time", err);
+}
+
 static int decode_metadata_field(const struct pbscan_field *field, struct pod_fields *fields,
 				 struct parts *parts, struct error *err)
 {
@@ -160,6 +178,8 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 	case METADATA_UID:
 		fields->uid = field->bytes;
 		return 0;
+	case METADATA_CREATION_TIMESTAMP:
+		return decode_time(field->bytes, &parts->created_s, err);
 	case METADATA_DELETION_TIMESTAMP:
 		fields->deleting = true;
 		return 0;
@@ -204,33 +224,34 @@ static struct view deployment_of(struct view replica_set, struct view hash)
 }
 
 /*
- * A CronJob calls its Job after itself and the minutes since 1970 for which it was due: eight digits,
- * from 2017 to 2055. A date in digits is less.
+ * A CronJob calls its Job after itself and the minutes since 1970 for which it was due, in eight
+ * digits. Its pods are not made long before or after: other digits are somebody's own.
  */
-static struct view cron_job_of(struct view job)
+static struct view cron_job_of(struct view job, uint64_t created_s)
 {
 	struct view name = name_before(job, 8);
-	uint64_t minutes;
+	uint64_t due = 0, created = created_s / 60;
 
-	if (name.len == 0 || !view_parse_u64(view_from_offset(job, name.len + 1), &minutes) ||
-	    minutes < 25000000 || minutes > 45000000)
+	if (name.len == 0 || !view_parse_u64(view_from_offset(job, name.len + 1), &due))
 		return (struct view){0};
-	return name;
+	return due <= created + DUE_WITHIN_MIN && created <= due + DUE_WITHIN_MIN
+		       ? name
+		       : (struct view){0};
 }
 
 /* What people look for is not what the pod's owner is called, but what they made. */
-static void name_workload(struct pod_workload *workload, struct view template_hash)
+static void name_workload(struct pod_workload *workload, const struct parts *parts)
 {
 	struct view name = {0};
 
 	if (view_equal(workload->kind, VIEW("ReplicaSet")) &&
 	    view_equal(workload->group, VIEW("apps"))) {
-		name = deployment_of(workload->name, template_hash);
+		name = deployment_of(workload->name, parts->template_hash);
 		if (name.len > 0)
 			*workload = (struct pod_workload){VIEW("apps"), VIEW("Deployment"), name};
 	} else if (view_equal(workload->kind, VIEW("Job")) &&
 		   view_equal(workload->group, VIEW("batch"))) {
-		name = cron_job_of(workload->name);
+		name = cron_job_of(workload->name, parts->created_s);
 		if (name.len > 0)
 			*workload = (struct pod_workload){VIEW("batch"), VIEW("CronJob"), name};
 	}
@@ -250,7 +271,7 @@ int pod_doc_metadata_decode(struct view message, struct pod_fields *fields, stru
 	}
 	if (!is_mirror(fields, parts.mirror))
 		fields->config_hash = (struct view){0};
-	name_workload(&fields->workload, parts.template_hash);
+	name_workload(&fields->workload, &parts);
 	fields->is_reservation =
 		fields->kai_group.len > 0 && is_reservation_namespace(fields->namespace);
 	fields->wants_gpu = fields->kai_group.len > 0 || fields->n_kai_groups > 0;

@@ -181,10 +181,10 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 		{"pod --field-selector a=b", "--field-selector goes without a command only"},
 		{"device", "device takes one UUID, or a unique prefix of one"},
 		{"device a b", "device takes one UUID, or a unique prefix of one"},
-		{"device a -w", "-w goes with pod and node, or without a command"},
-		{"pod -w -l a", "-w does not go with pod -l: name the pods, or watch all of a namespace"},
+		{"device a -w", "this does not watch; use: kubectl get gpuattributions --watch"},
+		{"pod -w -l a", "this does not watch; use: kubectl get gpuattributions --watch"},
 		{"-w -o json",
-		 "-w prints tables; for programs use: kubectl get gpuattributions -w -o json"},
+		 "this does not watch; use: kubectl get gpuattributions --watch"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;

@@ -949,6 +949,7 @@ static struct view of_owner(struct sbuf *pod, const char *api_version, const cha
 	sbuf_init(&label, 4096);
 	kube_bytes_field(&meta, 1, VIEW("n"));
 	kube_bytes_field(&meta, 5, VIEW("u"));
+	kube_bytes_field(&meta, 8, VIEW("\x08\x80\xcc\x88\xd2\x06")); /* 29712000 min */
 	kube_bytes_field(&owner, 1, view_from(kind));
 	kube_bytes_field(&owner, 3, view_from(name));
 	kube_bytes_field(&owner, 5, view_from(api_version));
@@ -975,13 +976,17 @@ static void the_workload_is_what_people_made_where_a_name_tells_it(void **state)
 		{"apps/v1", "ReplicaSet", "web-6d4cf56db6", "", "apps ReplicaSet web-6d4cf56db6"},
 		{"apps/v1", "ReplicaSet", "-6d4cf56db6", "6d4cf56db6", "apps ReplicaSet -6d4cf56db6"},
 		{"x.io/v1", "ReplicaSet", "web-6d4", "6d4", "x.io ReplicaSet web-6d4"},
-		{"batch/v1", "Job", "nightly-29400000", "", "batch CronJob nightly"},
+		{"batch/v1", "Job", "nightly-29712000", "", "batch CronJob nightly"},
+		{"batch/v1", "Job", "nightly-29711940", "", "batch CronJob nightly"},
+		/* Due long before the pod was made, and long after. */
+		{"batch/v1", "Job", "nightly-29700000", "", "batch Job nightly-29700000"},
+		{"batch/v1", "Job", "nightly-29724000", "", "batch Job nightly-29724000"},
 		/* A date, too few digits, no digits, nothing before them. */
 		{"batch/v1", "Job", "train-20261123", "", "batch Job train-20261123"},
-		{"batch/v1", "Job", "train-2940000", "", "batch Job train-2940000"},
+		{"batch/v1", "Job", "train-2971200", "", "batch Job train-2971200"},
 		{"batch/v1", "Job", "train-abcdefgh", "", "batch Job train-abcdefgh"},
-		{"batch/v1", "Job", "-29400000", "", "batch Job -29400000"},
-		{"batch/v1", "Job", "29400000", "", "batch Job 29400000"},
+		{"batch/v1", "Job", "-29712000", "", "batch Job -29712000"},
+		{"batch/v1", "Job", "29712000", "", "batch Job 29712000"},
 		{"v1", "ReplicationController", "rc", "", " ReplicationController rc"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
