@@ -302,6 +302,12 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         conditions = wait_for("ReportFresh=False everywhere", silent)
         shown = {uid for uid, _ in cluster.tenants()}
         assert shown == {stays, leaves}, shown
+        # Nobody takes a GPU of which nobody has heard for a healthy one.
+        table = cluster.kubectl("get", "gpuattributions")
+        for selector, wanted in (("status.health.state=Healthy", 0),
+                                 ("status.reportState=Stale", len(conditions))):
+            found = cluster.get("gpuattributions", "--field-selector", selector)["items"]
+            assert len(found) == wanted, (selector, found)
         cluster.delete_pod("leaves")
         cluster.wait_gone(leaves)
         assert {uid for uid, _ in cluster.tenants()} == {stays}
@@ -310,7 +316,7 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         cluster.rollout(AGENT)
     wait_for("ReportFresh=True again", lambda: all_fresh(cluster))
     assert {uid for uid, _ in cluster.tenants()} == {stays}
-    return f"{conditions[0]['reason']}: {conditions[0]['message']}"
+    return f"{conditions[0]['reason']}: {conditions[0]['message']}\n{table}"
 
 
 @tests.promise
