@@ -83,7 +83,8 @@ static enum store_verdict judge_delete(struct store *store, const struct store_e
 static enum store_verdict judge_absent(const struct store *store, enum store_change change,
 				       uint64_t version)
 {
-	bool is_late = (change == STORE_UPSERT || change == STORE_ANSWER) && version != 0 && version < store->removed_version;
+	bool is_news = change == STORE_UPSERT || change == STORE_ANSWER;
+	bool is_late = is_news && version != 0 && version < store->removed_version;
 
 	return change == STORE_DELETE || is_late ? STORE_IGNORE : STORE_INSERT;
 }
