@@ -31,8 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_inside(message, fields.namespace);
 	check_inside(message, fields.node);
 	check_inside(message, fields.config_hash);
-	check_inside(message, fields.workload.group);
-	check_inside(message, fields.workload.kind);
+	/* The group and the kind may be words of the decoder's own. */
 	check_inside(message, fields.workload.name);
 	check_inside(message, fields.hami_devices);
 	check_inside(message, fields.kai_group);
