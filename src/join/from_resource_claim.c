@@ -106,25 +106,15 @@ static const struct device *device_of(const struct facts *facts, const struct gr
 	return devices_find(facts->devices, grant->uuid).device;
 }
 
-static bool is_lacking(const struct join_input *input, struct view uid)
+bool from_resource_claim_lacks(const struct facts *facts, struct view uid)
 {
+	const struct join_input *input = facts->input;
+
 	for (size_t i = 0; i < input->n_lacking; i++) {
 		if (view_equal(pod_uid(input->lacking[i]), uid))
 			return true;
 	}
 	return false;
-}
-
-bool from_resource_claim_is_unheard(const struct facts *facts, struct view uid)
-{
-	const struct join_input *input = facts->input;
-
-	for (size_t i = 0; i < input->n_grants; i++) {
-		if (view_equal(pod_uid(input->grants[i].pod), uid) &&
-		    !device_of(facts, &input->grants[i]))
-			return true;
-	}
-	return is_silent(facts) || is_lacking(input, uid);
 }
 
 /* Facts */
@@ -214,8 +204,7 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 
 /*
  * What a claim gave stays: while the witness is silent, unless slices place all of the container's
- * grants elsewhere; while the claim is not here; and while no slice describes the device, which the
- * driver may have withdrawn.
+ * grants elsewhere; and while no slice describes the device, which the driver may have withdrawn.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant)
@@ -234,7 +223,7 @@ bool from_resource_claim_stays(const struct facts *facts, const struct device *d
 		is_here |= placed ? placed == device : !(slice && slice->is_whole);
 		is_elsewhere |= placed && placed != device;
 	}
-	return is_here || (is_silent(facts) ? !is_elsewhere : is_lacking(input, published->pod_uid));
+	return is_here || (is_silent(facts) && !is_elsewhere);
 }
 
 static bool is_placed_on(const struct facts *facts, const struct device *device,
@@ -281,6 +270,19 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 			return true;
 	}
 	return false;
+}
+
+bool from_resource_claim_is_unheard(const struct facts *facts, struct view uid)
+{
+	const struct join_input *input = facts->input;
+
+	for (size_t i = 0; i < input->n_grants; i++) {
+		const struct grant *grant = &input->grants[i];
+		if (view_equal(pod_uid(grant->pod), uid) && !device_of(facts, grant) &&
+		    !is_shown(facts, grant))
+			return true;
+	}
+	return is_silent(facts) || from_resource_claim_lacks(facts, uid);
 }
 
 void from_resource_claim_read(struct facts_draft *draft)

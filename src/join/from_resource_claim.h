@@ -34,6 +34,8 @@ void from_resource_claim_read(struct facts_draft *draft);
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant);
+/* True when one of the pod's claims is not here: it is read later than its pod, or deleted earlier. */
+bool from_resource_claim_lacks(const struct facts *facts, struct view pod_uid);
 /* True when the witness is silent about the pod: it may have devices by claims that are no facts. */
 bool from_resource_claim_is_unheard(const struct facts *facts, struct view pod_uid);
 /* True when slices describe the device, or a claim gives it to somebody. */

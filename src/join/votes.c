@@ -223,7 +223,10 @@ static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost
 	       (facts->devices->nvml != DEVICES_NVML_OK || device->reported);
 }
 
-/* HAMi's annotation tells all devices that a container has by HAMi's IDs; not those of claims. */
+/*
+ * HAMi's annotation tells all devices that a container has by HAMi's IDs; not those of claims. A claim
+ * that is not here names nobody, and does not say that its pod has nothing.
+ */
 static void hear_silence(const struct votes_holder *of, struct votes *votes)
 {
 	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
@@ -235,7 +238,9 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	votes->no = lost & WITNESS_POD_RESOURCES;
 	if (is_gone_from_checkpoint(of, lost))
 		votes->no |= WITNESS_CHECKPOINT;
-	if (!(published & ~(OF_API & lost)))
+	if (!(published & ~(OF_API & lost)) &&
+	    !((published & WITNESS_RESOURCE_CLAIM) &&
+	      from_resource_claim_lacks(of->facts, of->pod_uid)))
 		votes->no |= published;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;

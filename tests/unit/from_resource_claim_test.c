@@ -6,6 +6,7 @@
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
+#define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
 
 static struct build_world world;
 
@@ -441,7 +442,7 @@ static void what_the_kubelet_gave_is_no_claims_to_keep(void **state)
 
 /* Claims that are not here */
 
-static void a_claim_that_is_not_here_leaves_its_own_pods_tenants_only(void **state)
+static void a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is(void **state)
 {
 	(void)state;
 	start();
@@ -452,12 +453,31 @@ static void a_claim_that_is_not_here_leaves_its_own_pods_tenants_only(void **sta
 	world.n_granted = 0;
 	build_world_regrant(&world);
 	const struct attribution_status *status = publish(0);
-	expect_texts(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->witnesses,
-		     "ResourceClaim");
+	expect_texts(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->witnesses, "");
 	expect_text(status->slots.summary, "1/1");
 	expect_tenants(build_world_status(&world, 1), "");
 	expect_recent(build_world_status(&world, 1), "uid-b");
+	expect_condition(settle(0), "Attributed", CONDITION_UNKNOWN, "Unconfirmed");
+	world.input.n_lacking = 0;
+	claim("a", 0);
+	expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED);
 	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
+}
+
+/* What the grant gave is shown on the first device, so on the second it gives nothing. */
+static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **state)
+{
+	(void)state;
+	start();
+	build_world_see_no_processes(&world);
+	publish(0);
+	world.input.n_slice_devices = 1;
+	world.slices[0] = world.slices[1];
+	lose_places(0);
+	build_world_process(&world, 1, 7, "uid-a");
+	build_world_report(&world);
+	expect_users(settle(1), "uid-a python3[7]");
+	expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED);
 }
 
 static void a_pod_has_what_one_claim_gives_while_another_is_not_here(void **state)
@@ -556,7 +576,10 @@ static const struct CMUnitTest tests[] = {
 		what_the_kubelet_gave_is_no_claims_to_keep,
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_claim_that_is_not_here_leaves_its_own_pods_tenants_only,
+		a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_whose_grant_lost_its_place_has_users_on_other_devices,
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_has_what_one_claim_gives_while_another_is_not_here,
