@@ -94,7 +94,7 @@ static void offer_id(struct books *books, int node, const char *uuid, int replic
 /* As HAMi's plugin counts them. */
 static void offer_hami(struct books *books, int node, const char *uuid)
 {
-	char id[WORLD_ID_SIZE + 16];
+	char id[WORLD_ID_SIZE];
 
 	for (int i = 0; i < world.nodes[node].replicas; i++) {
 		snprintf(id, sizeof(id), "%s-%d", uuid, i);
