@@ -286,6 +286,7 @@ void deed_fail_driver(const int *args)
 static void power_on(void *owner, uint64_t number)
 {
 	int node = (int)number;
+	uint64_t plugin_ms;
 
 	(void)owner;
 	if (world.nodes[node].powered)
@@ -295,7 +296,8 @@ static void power_on(void *owner, uint64_t number)
 	clockwork_boot(node);
 	apiserver_put_node(&world.nodes[node]); /* the kubelet, before it starts any pod */
 	usage_power_on(node);
-	kubelet_start(node, world_between(100, 8000), world_between(300, 9000));
+	plugin_ms = world_between(300, 9000);
+	kubelet_start(node, world_between(100, 8000), plugin_ms);
 	clockwork_in(world_between(500, 9000), publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
 	cause_end(CAUSE_REPORTS_MISSING, node, -1);
