@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How often to probe: the pause is an eighth of the time for which it has been so, within bounds.
+ * How often to probe: the pause is an eighth of the time for which probes have ended alike, within
+ * bounds. One that ends otherwise is news: a server that was silent and now says 500 is starting.
  *
  * Where nothing listens a probe bothers no server, and one may be back at any moment: 1 s to 2 s. A
  * server that is reached and does not work has most often just been started, or it is overloaded:
@@ -75,8 +76,8 @@ void reachability_failed(struct reachability *r, uint64_t waited_ms, uint64_t no
 	if (r->state != REACHABILITY_ANSWERS)
 		return;
 	r->state = REACHABILITY_DOUBTED;
-	r->was_steady = r->is_proven && (r->answers_since == 0 ||
-					 now - r->answers_since >= REACHABILITY_STEADY_MS);
+	r->was_steady = r->is_proven &&
+			(r->answers_since == 0 || now - r->answers_since >= REACHABILITY_STEADY_MS);
 	/* A second after the last probe, whatever that one was told to wait. */
 	r->next_at = clamp(r->next_at, now, now + PROBE_MS);
 }
@@ -86,9 +87,9 @@ static uint64_t choose_pause(struct reachability *r, enum reachability_probe out
 {
 	bool is_refused = outcome == REACHABILITY_PROBE_REFUSED;
 	assert(outcome != REACHABILITY_PROBE_ANSWERED);
-	if (is_refused != r->was_refused || r->state != REACHABILITY_AWAY)
+	if (outcome != r->outcome || r->state != REACHABILITY_AWAY)
 		r->same_since = now;
-	r->was_refused = is_refused;
+	r->outcome = outcome;
 	assert(now >= r->same_since);
 	uint64_t low = is_refused ? PROBE_MS : PROBE_MIN_MS;
 	uint64_t high = is_refused ? PROBE_REFUSED_MAX_MS : PROBE_MAX_MS;
@@ -143,7 +144,7 @@ enum reachability_step reachability_next(struct reachability *r, uint64_t now)
 	}
 	if (r->is_try_next) {
 		r->is_try_next = false;
-		r->next_at = now + choose_pause(r, REACHABILITY_PROBE_UNREADY, now);
+		r->next_at = now + choose_pause(r, r->outcome, now);
 		return REACHABILITY_TRY;
 	}
 	r->is_probing = true;

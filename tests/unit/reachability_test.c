@@ -291,6 +291,33 @@ static void what_is_refused_or_answered_forgets_how_long_the_server_was_broken(v
 	}
 }
 
+/* A server that was silent and now says 500 is starting. */
+static void a_probe_that_ends_otherwise_is_followed_soon_by_the_next(void **state)
+{
+	(void)state;
+	static const struct {
+		enum reachability_probe before, then;
+		uint64_t low, high;
+	} rows[] = {
+		{REACHABILITY_PROBE_FAILED, REACHABILITY_PROBE_UNREADY, 400, 500},
+		{REACHABILITY_PROBE_UNREADY, REACHABILITY_PROBE_FAILED, 400, 500},
+		{REACHABILITY_PROBE_FAILED, REACHABILITY_PROBE_REFUSED, 800, 1000},
+		{REACHABILITY_PROBE_FAILED, REACHABILITY_PROBE_FAILED, 4000, 5000},
+		{REACHABILITY_PROBE_UNREADY, REACHABILITY_PROBE_UNREADY, 4000, 5000},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(NULL);
+		begin_outage(rows[i].before);
+		while (now < BEGIN + 100000) {
+			wait_for_probe();
+			probe(rows[i].before, 0, 0);
+		}
+		wait_for_probe();
+		probe(rows[i].then, 0, 0);
+		assert_in_range(wait_until_due(), rows[i].low, rows[i].high);
+	}
+}
+
 static void what_retry_after_asks_for_is_kept_to(void **state)
 {
 	(void)state;
@@ -595,6 +622,7 @@ static const struct CMUnitTest tests[] = {
 			       set_up),
 	cmocka_unit_test_setup(what_is_refused_or_answered_forgets_how_long_the_server_was_broken,
 			       set_up),
+	cmocka_unit_test_setup(a_probe_that_ends_otherwise_is_followed_soon_by_the_next, set_up),
 	cmocka_unit_test_setup(what_retry_after_asks_for_is_kept_to, set_up),
 	cmocka_unit_test_setup(where_something_listens_it_is_probed_and_tried_by_turns, set_up),
 	cmocka_unit_test_setup(where_nothing_listens_nothing_is_tried, set_up),
