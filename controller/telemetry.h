@@ -3,7 +3,8 @@
 
 /*
  * telemetry - the controller's metrics: the table is metrics.def. Modules count for themselves;
- * here their counters are carried into the registry now and then, so that no module knows it.
+ * here their counters are carried into the registry now and then, so that no module knows it. How
+ * to add one is in CONTRIBUTING.md, under "A metric".
  *
  * Threads: the loop's; the front renders the registry, whose values are atomic.
  */

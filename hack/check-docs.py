@@ -11,7 +11,7 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
-- controller/README.md has the flags of both programs; --write brings it up to date.
+- controller/README.md has the flags of both programs and the metrics; --write brings it up to date.
 Prints what does not hold, and fails if anything does not.
 """
 
@@ -141,16 +141,40 @@ def flags_of(table):
         + "".join(re.findall(r'"([^"]*)"', text)) + " |" for name, default, text in rows]
 
 
-def check_flags(name):
-    """The tables of flags are those of the programs; --write brings them up to date."""
+def label_names(labels):
+    """Of METRIC_LABELS(...), or of the name under which a header of the controller has them."""
+    if re.fullmatch(r"\w+_LABELS", labels):
+        headers = "".join(p.read_text() for p in sorted((ROOT / "controller").glob("*.h")))
+        defined = re.search(rf"#define {labels}\b((?:.*\\\n)*.*)", headers)
+        labels = defined[1] if defined else ""
+    return sorted(set(re.findall(r'(\w+)=\\"', labels)))
+
+
+def metrics_of(table):
+    """The rows of a table of metrics, as Markdown; a counter is named as it is shown."""
+    text = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
+    rows = re.findall(rf'METRIC\(\w+, (\w+), "(\w+)", "\w*",\s*{text},\s*'
+                      rf'(NULL|METRIC_LABELS\([^)]*\)|\w+)\)', (ROOT / table).read_text())
+    return ["| metric | type | labels | |", "|---|---|---|---|"] + [
+        f"| `{name}{'_total' if kind.startswith('COUNTER') else ''}` | "
+        f"{'gauge' if kind == 'GAUGE' else 'counter'} | "
+        + (", ".join(f"`{label}`" for label in label_names(labels)) or "–") + " | "
+        + "".join(re.findall(r'"([^"]*)"', help_)) + " |" for kind, name, help_, labels in rows]
+
+
+TABLES = {"flags": flags_of, "metrics": metrics_of}
+
+
+def check_tables(name):
+    """The tables of flags and metrics are those of the programs; --write brings them up to date."""
     path = ROOT / name
     if not path.exists():
         return
     text = written = path.read_text()
-    for table in re.findall(r"<!-- flags of ([\w/.]+) -->", text):
-        mark = f"<!-- flags of {table} -->"
+    for what, table in re.findall(r"<!-- (flags|metrics) of ([\w/.]+) -->", text):
+        mark = f"<!-- {what} of {table} -->"
         written = re.sub(rf"{re.escape(mark)}\n(?:\|.*\n)*",
-                         lambda _: "\n".join([mark, *flags_of(table), ""]), written)
+                         lambda _: "\n".join([mark, *TABLES[what](table), ""]), written)
     if written == text:
         return
     if "--write" in sys.argv:
@@ -181,7 +205,7 @@ for check in (check_tests, check_simulator, check_cells, check_references, check
 for document in PLAIN:
     check_sentences(document)
 check_options()
-check_flags("controller/README.md")
+check_tables("controller/README.md")
 for fault in faults:
     print(fault)
 sys.exit(1 if faults else 0)

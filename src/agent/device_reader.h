@@ -5,7 +5,8 @@
  * device_reader - asks the driver's library for everything it knows of one device
  *
  * Each value is one optional call. If the device or library lacks the feature, the value stays
- * empty. A lost device is given up as a whole. Any other failure is noted in the message.
+ * empty. A lost device is given up as a whole. Any other failure is noted in the message. How a
+ * value gets from here into the status is in CONTRIBUTING.md, under "A field of the status".
  *
  * Threads: owner.
  * Limits:  LIMIT_REPORT_PARTITIONS: if a device may have more, none are reported and the message

@@ -4,7 +4,8 @@
 /*
  * nvml_library - the vendor's management library, loaded while the program runs
  *
- * Every function is optional: the libraries of older drivers lack the younger ones.
+ * Every function is optional: the libraries of older drivers lack the younger ones. A row of the
+ * table below is all that a further function needs; it is called by NVML_LIBRARY_CALL().
  *
  * Threads: owner.
  */

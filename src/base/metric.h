@@ -26,10 +26,10 @@ enum metric_type {
 };
 
 struct metric_row {
-	const char *name;           /* of the family, without _total */
+	const char *name;           /* of the family, without the _total that counters end in */
 	enum metric_type type;
 	const char *unit;           /* "seconds", "bytes", or "": the name ends in it */
-	const char *help;           /* a sentence */
+	const char *help;           /* a sentence or two */
 	const char *const *labels;  /* label sets, NULL-terminated; NULL: one series without labels */
 };
 

@@ -4,7 +4,8 @@
 /*
  * attribution - the status of one GPUAttribution as plain values: what is published about one
  * physical device. The document form is in schema/attribution_doc.h, field by field the same;
- * what each field means to a reader is said in the CustomResourceDefinition.
+ * what each field means to a reader is said in the CustomResourceDefinition. How to add a field is
+ * said in CONTRIBUTING.md, step by step.
  *
  * Enumerations start with the value of an absent field. All texts and arrays are borrowed from
  * whoever made the object; instants are ms since 1970, 0 = absent.
