@@ -87,14 +87,14 @@ static void assert_shows(struct world *world, const char *line)
 		fail_msg("no line '%s' in:\n%s", line, sbuf_text(&text));
 }
 
-static void put_object(struct world *world, const char *name, bool deleting, uint64_t version)
+static void put_object(struct world *world, const char *name, uint64_t version)
 {
 	struct arena arena;
 	struct error err;
 
 	arena_init(&arena, LIMIT_KIB);
 	struct attribution object = {.name = view_from(name), .uid = view_from(name),
-				     .resource_version = VIEW("1"), .deleting = deleting};
+				     .resource_version = VIEW("1")};
 	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
 						   version, &err), 0);
 	arena_deinit(&arena);
@@ -102,7 +102,7 @@ static void put_object(struct world *world, const char *name, bool deleting, uin
 
 static void nothing_is_shown_before_it_is_collected(void **state)
 {
-	put_object(*state, "gpu-a", false, 1);
+	put_object(*state, "gpu-a", 1);
 	assert_shows(*state, "gpuattribution_watch_objects{resource=\"gpuattributions\"} 0");
 	telemetry_collect(((struct world *)*state)->telemetry);
 	assert_shows(*state, "gpuattribution_watch_objects{resource=\"gpuattributions\"} 1");
@@ -112,8 +112,8 @@ static void what_is_less_by_now_is_shown_as_less(void **state)
 {
 	struct world *world = *state;
 
-	put_object(world, "gpu-a", false, 1);
-	put_object(world, "gpu-b", false, 2);
+	put_object(world, "gpu-a", 1);
+	put_object(world, "gpu-b", 2);
 	telemetry_collect(world->telemetry);
 	assert_shows(world, "gpuattribution_watch_objects{resource=\"gpuattributions\"} 2");
 	inventory_remove(world->inventory, INVENTORY_ATTRIBUTIONS, VIEW("gpu-a"), 3, fake_now_ms);
