@@ -35,8 +35,6 @@ typedef void (*inventory_release_fn)(void *owner);
 MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err);
 /* Accepts NULL. */
 void inventory_free(struct inventory *inventory);
-/* The same for CLEANUP. */
-void inventory_freep(struct inventory **inventory);
 
 /* Told after a change: this node wants a join. The view is borrowed for the call. */
 typedef void (*inventory_touch_fn)(void *owner, struct view node_name, bool initial);
@@ -182,9 +180,6 @@ MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node
 /* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
 					      struct place_refusals refused);
-/* The object of that name, or NULL; borrowed until the next change. */
-const struct attribution *inventory_find_attribution(const struct inventory *inventory,
-						     struct view name);
 /* Walks all attributions: the first for NULL; NULL at the end. For metrics. */
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
 						     const struct attribution *attribution);
