@@ -203,7 +203,7 @@ static int tell(unsigned lines, struct arena *arena, struct array *ret_texts, st
 		return error_no_memory(err);
 	for (unsigned i = 0; i < N_EVIDENCE; i++) {
 		if (lines & 1u << i)
-			texts[n++] = wording_evidence((enum evidence)(1u << i));
+			texts[n++] = wording_evidence((enum evidence_index)i);
 	}
 	*ret_texts = (struct array){texts, n, true};
 	return 0;

@@ -28,7 +28,7 @@ static const struct view placeholders[] = {
 };
 
 #define TEXT(name, text) VIEW_INIT(text),
-static const struct view conditions[] = {WORDING_CONDITIONS(TEXT)};
+static const struct view conditions[] = {WORDING_CONDITIONS(TEXT) WORDING_RETIRED_CONDITIONS(TEXT)};
 static const struct view reasons[] = {VIEW_INIT(""), WORDING_REASONS(TEXT)};
 static const struct view messages[] = {WORDING_MESSAGES(TEXT)};
 static const struct view evidence[] = {WORDING_EVIDENCE(TEXT)};
@@ -49,7 +49,7 @@ struct view wording_placeholder(enum placeholder placeholder)
 
 struct view wording_condition(enum condition_type type)
 {
-	assert(type < N(conditions));
+	assert(type < N_CONDITION_TYPES);
 	return conditions[type];
 }
 
@@ -65,13 +65,10 @@ struct view wording_message(enum message message)
 	return messages[message];
 }
 
-struct view wording_evidence(enum evidence line)
+struct view wording_evidence(enum evidence_index line)
 {
-	unsigned index = 0;
-	while (index + 1 < N(evidence) && line != 1u << index)
-		index++;
-	assert(line == 1u << index);
-	return evidence[index];
+	assert(line < N(evidence));
+	return evidence[line];
 }
 
 /* The index of the text in the table, or n. */
@@ -111,6 +108,11 @@ unsigned wording_evidence_of(struct view text)
 	return index < N(evidence) ? 1u << index : 0;
 }
 
+bool wording_is_condition(struct view type)
+{
+	return find(conditions, N(conditions), type) < N(conditions);
+}
+
 struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE])
 {
 	int len = snprintf(text, WORDING_XID_SIZE, "XID%" PRId64, code);
@@ -118,24 +120,22 @@ struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE])
 	return (struct view){text, (size_t)len};
 }
 
-struct view wording_slots(int64_t n, enum message held_by, char text[static WORDING_SLOTS_SIZE])
+void wording_slots(int64_t n, enum message held_by, struct sbuf *message)
 {
-	int len = snprintf(text, WORDING_SLOTS_SIZE, "%" PRId64 " %s %.*s", n,
-			   n == 1 ? "slot is" : "slots are", VIEW_ARG(wording_message(held_by)));
-	assert(len > 0 && (unsigned)len < WORDING_SLOTS_SIZE);
-	return (struct view){text, (size_t)len};
+	sbuf_printf(message, "%" PRId64 " %s %.*s", n, n == 1 ? "slot is" : "slots are",
+		    VIEW_ARG(wording_message(held_by)));
 }
 
 void wording_held_twice(struct view unit, const struct pod *const *pods, size_t n_pods,
-		      size_t n_more, struct sbuf *message)
+			size_t n_more, struct sbuf *message)
 {
 	assert(n_pods > 1);
 	sbuf_printf(message, "%.*s is held by ", VIEW_ARG(unit));
 	for (size_t i = 0; i < n_pods; i++)
 		sbuf_printf(message, "%s%.*s/%.*s",
-			    i == 0                            ? ""
+			    i == 0                           ? ""
 			    : i + 1 == n_pods && n_more == 0 ? " and "
-							      : ", ",
+							     : ", ",
 			    VIEW_ARG(pod_namespace(pods[i])), VIEW_ARG(pod_name(pods[i])));
 	if (n_more > 0)
 		sbuf_printf(message, " and %zu more", n_more);
