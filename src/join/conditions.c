@@ -24,16 +24,12 @@ struct rule {
 	enum message message;
 };
 
-struct verdict {
-	int status;
-	struct view reason, message;
-};
-
-static struct verdict verdict_of(struct rule rule)
+/* Its type and times are not set yet. */
+static struct condition verdict_of(struct rule rule)
 {
 	if (rule.status == AS_PUBLISHED)
-		return (struct verdict){0};
-	return (struct verdict){
+		return (struct condition){0};
+	return (struct condition){
 		.status = rule.status,
 		.reason = wording_reason(rule.reason),
 		.message = rule.message != MESSAGE_MADE ? wording_message(rule.message)
@@ -200,7 +196,7 @@ static void tell(const struct conditions_facts *facts, struct rule rule, struct 
 
 /* Processes that are not looked for are no failure. */
 static int make_attributed(const struct conditions_facts *facts, struct arena *arena,
-			   struct verdict *ret, struct error *err)
+			   struct condition *ret, struct error *err)
 {
 	const struct report_sources *sources = facts->sources;
 	const struct rule rule = judge_attributed(facts);
@@ -248,13 +244,13 @@ static struct rule judge_in_sync(const struct conditions_facts *facts)
 }
 
 static int make_healthy(const struct conditions_facts *facts, struct arena *arena,
-			struct verdict *ret, struct error *err)
+			struct condition *ret, struct error *err)
 {
 	const struct health *health = &facts->health;
 	CLEANUP(sbuf_deinit) struct sbuf message;
 
 	sbuf_init(&message, LIMIT_TEXT_CONDITION_MESSAGE);
-	*ret = (struct verdict){0}; /* as published */
+	*ret = (struct condition){0}; /* as published */
 	if (is_silent(facts))
 		*ret = verdict_of((struct rule){true, CONDITION_UNKNOWN, REASON_REPORT_STALE,
 						MESSAGE_REPORT_STALE});
@@ -290,7 +286,8 @@ static bool was_duplicate_or_stale(const struct conditions_facts *facts)
 }
 
 /* What is wrong with Attributed is wrong with Ready, unless something worse is. */
-static struct verdict judge_ready(const struct conditions_facts *facts, struct verdict attributed)
+static struct condition judge_ready(const struct conditions_facts *facts,
+				    struct condition attributed)
 {
 	const bool is_awaited = facts->is_awaited;
 	const struct rule rules[] = {
@@ -315,27 +312,23 @@ static struct verdict judge_ready(const struct conditions_facts *facts, struct v
 
 /* 1970 is the time in a condition that nobody has set yet. */
 static struct condition finish(const struct conditions_facts *facts, enum condition_type type,
-			       struct verdict verdict)
+			       struct condition verdict)
 {
 	const struct view name = wording_condition(type);
 	const struct condition *before =
 		facts->previous ? attribution_find_condition(facts->previous->status, name) : NULL;
 	bool is_same;
 
-	if (verdict.status == AS_PUBLISHED && before)
-		verdict = (struct verdict){before->status, before->reason, before->message};
-	else if (verdict.status == AS_PUBLISHED)
-		verdict = verdict_of((struct rule){true, CONDITION_UNKNOWN, REASON_AWAITING_REPORT,
-						   MESSAGE_AWAITING_REPORT});
+	if (verdict.status == AS_PUBLISHED)
+		verdict = before ? *before
+				 : verdict_of((struct rule){true, CONDITION_UNKNOWN,
+							    REASON_AWAITING_REPORT,
+							    MESSAGE_AWAITING_REPORT});
 	is_same = before && before->status == verdict.status && before->last_transition_time;
-	return (struct condition){
-		.type = name,
-		.status = verdict.status,
-		.observed_generation = facts->generation,
-		.last_transition_time = is_same ? before->last_transition_time : facts->now_wall_ms,
-		.reason = verdict.reason,
-		.message = verdict.message,
-	};
+	verdict.type = name;
+	verdict.observed_generation = facts->generation;
+	verdict.last_transition_time = is_same ? before->last_transition_time : facts->now_wall_ms;
+	return verdict;
 }
 
 /* Those of others, as many as the schema has room for. Returns how many conditions there are then. */
@@ -354,7 +347,7 @@ int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 		    struct array *ret_conditions, struct error *err)
 {
 	struct condition *conditions = arena_alloc(arena, LIMIT_CONDITIONS, sizeof(*conditions));
-	struct verdict verdicts[N_CONDITION_TYPES];
+	struct condition verdicts[N_CONDITION_TYPES];
 
 	assert(!facts->is_awaited || facts->previous);
 	if (!conditions)

@@ -103,17 +103,17 @@ static bool is_refused(struct joiner *joiner, const struct device *device)
 	return true;
 }
 
-static struct join_device keep(const struct device *device)
+/* The object as it is, if there is one. */
+static struct join_device begin(const struct device *device)
 {
-	assert(device->object);
-	const struct attribution *object = device->object->object;
-	return (struct join_device){
-		.action = JOIN_KEEP,
-		.name = object->name,
-		.uuid = object->uuid,
-		.previous = object,
-		.status = object->status,
-	};
+	const struct attribution *object = device->object ? device->object->object : NULL;
+	struct join_device joined = {.action = JOIN_KEEP, .uuid = device->uuid, .previous = object};
+
+	if (object) {
+		joined.name = object->name;
+		joined.status = object->status;
+	}
+	return joined;
 }
 
 static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_name,
@@ -170,38 +170,30 @@ bool join_is_by_name(const struct join_device *device, const struct attribution_
 
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
 {
+	const struct join_input *input = joiner->input;
 	const struct device *device = &joiner->devices.devices[index];
-	struct join_device joined = {
-		.action = JOIN_WRITE,
-		.uuid = device->uuid,
-		.pods_age = joiner->input->pods_age,
-		.is_by_names = is_by_names(&joiner->facts, index),
-	};
+	struct join_device joined = begin(device);
 	struct stages_result made;
 
 	assert(index < joiner->devices.n_devices);
 	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
-		if (device->object)
-			add_result(joiner, keep(device));
+		if (joined.previous)
+			add_result(joiner, joined);
 		return 0;
 	}
 	if (is_refused(joiner, device))
 		return 0;
-	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &made, err) < 0)
+	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &made, err) < 0 ||
+	    (!joined.previous && make_name(joiner, device->uuid, &joined.name, err) < 0))
 		return -1;
-	joined.status = made.status;
 	joiner->result->claims_refused += made.claims_refused;
 	look_again_in(joiner, made.again_in_ms);
-	joined.previous = device->object ? device->object->object : NULL;
-	if (joined.previous) {
-		joined.name = joined.previous->name;
-		if (joiner->input->is_same &&
-		    joiner->input->is_same(&joined.previous->status, &joined.status))
-			joined.action = JOIN_KEEP;
-	} else if (make_name(joiner, device->uuid, &joined.name, err) < 0) {
-		return -1;
-	}
+	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &made.status))
+		joined.action = JOIN_WRITE;
+	joined.status = made.status;
+	joined.pods_age = input->pods_age;
+	joined.is_by_names = is_by_names(&joiner->facts, index);
 	add_result(joiner, joined);
 	return 0;
 }
@@ -224,13 +216,12 @@ static void bury(struct joiner *joiner)
 	joiner->result->is_buried = true;
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		const struct device *device = &joiner->devices.devices[i];
-		struct join_device joined;
-		if (!device->object)
+		struct join_device joined = begin(device);
+		if (!joined.previous)
 			continue;
 		watch_others(joiner, device);
-		joined = keep(device);
 		if (!devices_is_claimed_elsewhere(joiner->input, device) && device->is_ours &&
-		    !device->object->object->deleting)
+		    !joined.previous->deleting)
 			joined.action = JOIN_DELETE;
 		add_result(joiner, joined);
 	}

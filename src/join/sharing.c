@@ -127,11 +127,11 @@ static unsigned look_at_slots(const struct subject *subject)
 
 static bool has_mps_process(const struct report_device *reported)
 {
-	for (uint32_t i = 0; i < reported->processes.count; i++) {
-		if (ARRAY_AT(reported->processes, struct report_process, i)->kind ==
-		    REPORT_PROCESS_MPS)
+	const struct report_process *process = reported->processes.items;
+
+	for (uint32_t i = 0; i < reported->processes.count; i++, process++)
+		if (process->kind == REPORT_PROCESS_MPS)
 			return true;
-	}
 	return false;
 }
 

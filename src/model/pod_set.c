@@ -34,10 +34,7 @@ static bool are_equal(const struct record *a, const struct record *b)
 
 static bool is_told(const struct pod *pod)
 {
-	uint32_t n;
-
-	(void)pod_allocations(pod, &n);
-	return n > 0;
+	return pod_gpu(pod)->allocations.count > 0;
 }
 
 /* Whether a join of the place can see the pod. */

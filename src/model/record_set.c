@@ -51,16 +51,6 @@ static void drop(struct record_set *set, struct record *record)
 	place_release(set->places, place);
 }
 
-/* There is room for it: this cannot fail. */
-static void add(struct record_set *set, struct record *record, uint64_t version)
-{
-	struct error error = {0};
-	int failed = store_add(&set->store, &record->entry, version, &error);
-
-	assert(!failed);
-	(void)failed;
-}
-
 /* All that may fail. One that goes leaves its room in the store to the one that comes. */
 static int prepare(struct record_set *set, struct record *record, const struct record *old,
 		   struct view node_name, struct error *err)
@@ -75,9 +65,14 @@ static int prepare(struct record_set *set, struct record *record, const struct r
 static void replace(struct record_set *set, struct record *old, struct record *record,
 		    const struct record_event *event)
 {
+	struct error error = {0};
+	int failed;
+
 	if (old)
 		store_remove(&set->store, &old->entry);
-	add(set, record, event->version);
+	failed = store_add(&set->store, &record->entry, event->version, &error);
+	assert(!failed); /* there is room for it */
+	(void)failed;
 	set->kind->change(set, old, record, event);
 	if (old)
 		drop(set, old);

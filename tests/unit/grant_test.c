@@ -2,6 +2,8 @@
 
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 #include "model/grant.h"
 
@@ -41,9 +43,9 @@ static int tear_down(void **state)
 	for (size_t i = 0; i < world.n_pods; i++)
 		pod_free(world.pods[i]);
 	for (size_t i = 0; i < world.n_claims; i++)
-		resource_claim_free(world.claims[i]);
+		free(world.claims[i]);
 	for (size_t i = 0; i < world.n_slices; i++)
-		resource_slice_free(world.slices[i]);
+		free(world.slices[i]);
 	arena_deinit(&world.arena);
 	return 0;
 }
