@@ -80,14 +80,28 @@ static unsigned find(const struct view *table, unsigned n, struct view text)
 	return i;
 }
 
+static unsigned find_bit(const struct view *table, unsigned n, struct view text)
+{
+	unsigned index = find(table, n, text);
+	return index < n ? 1u << index : 0;
+}
+
 unsigned wording_witnesses_of(struct array texts)
 {
 	unsigned found = 0;
-	for (uint32_t i = 0; i < texts.count; i++) {
-		unsigned index = find(witnesses, N(witnesses), *ARRAY_AT(texts, struct view, i));
-		found |= index < N(witnesses) ? 1u << index : 0;
-	}
+	for (uint32_t i = 0; i < texts.count; i++)
+		found |= find_bit(witnesses, N(witnesses), *ARRAY_AT(texts, struct view, i));
 	return found;
+}
+
+unsigned wording_evidence_of(struct view text)
+{
+	return find_bit(evidence, N(evidence), text);
+}
+
+bool wording_is_condition(struct view type)
+{
+	return find_bit(conditions, N(conditions), type) != 0;
 }
 
 enum placeholder wording_placeholder_of(struct view text)
@@ -100,17 +114,6 @@ enum reason wording_reason_of(struct view text)
 {
 	unsigned index = find(reasons, N(reasons), text);
 	return index < N(reasons) ? (enum reason)index : REASON_NONE;
-}
-
-unsigned wording_evidence_of(struct view text)
-{
-	unsigned index = find(evidence, N(evidence), text);
-	return index < N(evidence) ? 1u << index : 0;
-}
-
-bool wording_is_condition(struct view type)
-{
-	return find(conditions, N(conditions), type) < N(conditions);
 }
 
 struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE])

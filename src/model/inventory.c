@@ -61,13 +61,13 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	return 0;
 }
 
-void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner)
+void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner)
 {
 	inventory->places.touch = touch;
 	inventory->places.touch_owner = owner;
 }
 
-void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner)
+void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner)
 {
 	inventory->places.boot = boot;
 	inventory->places.boot_owner = owner;

@@ -36,15 +36,9 @@ MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, st
 /* Accepts NULL. */
 void inventory_free(struct inventory *inventory);
 
-/* Told after a change: this node wants a join. The view is borrowed for the call. */
-typedef void (*inventory_touch_fn)(void *owner, struct view node_name, bool initial);
-/* initial: the change is an item of a first list, so that live events may overtake it. */
-void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner);
-
-/* Told when the Node of a node that has a report or objects names another boot than before. */
-typedef void (*inventory_boot_fn)(void *owner, struct view node_name);
-/* boot is told from now on, instead of the one before; NULL: nobody is. */
-void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner);
+/* touch and boot (model/place.h) are told from now on, instead of those before; NULL: nobody is. */
+void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner);
+void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner);
 
 enum inventory_kind {
 	INVENTORY_PODS,

@@ -74,7 +74,10 @@ struct place_ended {
 	struct view uid;
 };
 
-/* Told after a change: this node wants a join. The view is borrowed for the call. */
+/*
+ * Told after a change: this node wants a join. The view is borrowed for the call. initial: the change
+ * is an item of a first list, so that live events may overtake it.
+ */
 typedef void (*place_touch_fn)(void *owner, struct view node_name, bool initial);
 
 /* Told when the Node of a place that has a report or objects names another boot than before. */
