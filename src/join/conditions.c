@@ -24,16 +24,12 @@ struct rule {
 	enum message message;
 };
 
-struct verdict {
-	int status;
-	struct view reason, message;
-};
-
-static struct verdict verdict_of(struct rule rule)
+/* Its type and times are not set yet. */
+static struct condition verdict_of(struct rule rule)
 {
 	if (rule.status == AS_PUBLISHED)
-		return (struct verdict){0};
-	return (struct verdict){
+		return (struct condition){0};
+	return (struct condition){
 		.status = rule.status,
 		.reason = wording_reason(rule.reason),
 		.message = rule.message != MESSAGE_MADE ? wording_message(rule.message)
@@ -60,33 +56,30 @@ static bool is_well(const struct report_source *source)
 	return source->state == REPORT_SOURCE_OK;
 }
 
-/* Puts behind the message why those sources fail, if any of them does. */
-static int complain(const struct complaint *complaints, struct arena *arena, struct view *message,
-		    struct error *err)
+/* Appends why those sources fail, if any of them does. */
+static void complain(const struct complaint *complaints, struct sbuf *message)
 {
-	CLEANUP(sbuf_deinit) struct sbuf text;
 	const char *before = " (";
 
-	sbuf_init(&text, LIMIT_TEXT_CONDITION_MESSAGE);
 	for (const struct complaint *c = complaints; c->name; c++) {
 		struct view why = c->source->message;
 		if (is_well(c->source))
 			continue;
 		if (why.len == 0)
 			why = wording_message(MESSAGE_NO_REASON_GIVEN);
-		if (text.len == 0)
-			sbuf_append(&text, *message);
-		sbuf_printf(&text, "%s%s: %.*s", before, c->name, VIEW_ARG(why));
+		sbuf_printf(message, "%s%s: %.*s", before, c->name, VIEW_ARG(why));
 		before = "; ";
 	}
-	if (sbuf_check(&text, "message", err) < 0)
+	if (*before == ';')
+		sbuf_append_char(message, ')');
+}
+
+static int keep(const struct sbuf *message, struct arena *arena, struct view *ret,
+		struct error *err)
+{
+	if (sbuf_check(message, "message", err) < 0)
 		return -1;
-	if (text.len == 0)
-		return 0;
-	sbuf_append_char(&text, ')');
-	if (sbuf_check(&text, "message", err) < 0)
-		return -1;
-	return arena_copy(arena, sbuf_view(&text), message) ? 0 : error_no_memory(err);
+	return arena_copy(arena, sbuf_view(message), ret) ? 0 : error_no_memory(err);
 }
 
 /* Attributed */
@@ -97,7 +90,8 @@ static struct rule judge_unresolved(const struct tenants *t)
 	const struct rule rules[] = {
 		{n == t->slots_pending, CONDITION_FALSE, REASON_PENDING, MESSAGE_PENDING},
 		{n == t->slots_nameless, CONDITION_FALSE, REASON_POD_UNKNOWN, MESSAGE_POD_UNKNOWN},
-		{n == t->slots_placeholder, CONDITION_FALSE, REASON_PLACEHOLDER, MESSAGE_PLACEHOLDER},
+		{n == t->slots_placeholder, CONDITION_FALSE, REASON_PLACEHOLDER,
+		 MESSAGE_PLACEHOLDER},
 		{t->slots_nameless + t->slots_placeholder > 0, CONDITION_FALSE, REASON_UNRESOLVED,
 		 MESSAGE_UNRESOLVED_AND_UNKNOWN},
 		{true, CONDITION_FALSE, REASON_UNRESOLVED, MESSAGE_UNRESOLVED},
@@ -125,10 +119,10 @@ static bool has_unconfirmed(const struct tenants *tenants)
 static bool have_holders_changed(const struct conditions_facts *f)
 {
 	const struct attribution_status *before = f->previous->status;
-	return before->tenants.count != f->tenants->listed.count ||
-	       before->tenant_count != f->tenants->count ||
-	       before->unplaced_tenants.count != f->unplaced->listed.count ||
-	       before->unallocated_users.count != f->users->listed.count;
+	return before->tenants.count != f->tenants.listed.count ||
+	       before->tenant_count != f->tenants.count ||
+	       before->unplaced_tenants.count != f->unplaced.listed.count ||
+	       before->unallocated_users.count != f->users.listed.count;
 }
 
 /* What Attributed said may be so no more, and only the report tells. */
@@ -149,8 +143,8 @@ static bool was_resolved(const struct conditions_facts *f)
 /* What is wrong comes first, then what is not known. */
 static struct rule judge_attributed(const struct conditions_facts *f)
 {
-	if (f->pods_age == JOIN_PODS_CURRENT && !f->is_awaited && f->tenants->slots_unresolved > 0)
-		return judge_unresolved(f->tenants);
+	if (f->pods_age == JOIN_PODS_CURRENT && !f->is_awaited && f->tenants.slots_unresolved > 0)
+		return judge_unresolved(&f->tenants);
 	const struct rule rules[] = {
 		{f->pods_age == JOIN_PODS_STALE, CONDITION_UNKNOWN, REASON_PODS_STALE,
 		 MESSAGE_PODS_STALE},
@@ -162,23 +156,22 @@ static struct rule judge_attributed(const struct conditions_facts *f)
 		 MESSAGE_AWAITING_REPORT},
 		{f->is_awaited, .status = AS_PUBLISHED},
 		{f->held_twice.len > 0, CONDITION_FALSE, REASON_SLOT_HELD_TWICE, MESSAGE_MADE},
-		{f->disagreements->listed.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
+		{f->disagreements.listed.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
 		 MESSAGE_SOURCE_DISAGREEMENT},
-		{f->unplaced->listed.count > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID,
+		{f->unplaced.listed.count > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID,
 		 MESSAGE_UNPLACED},
-		{f->unplaced->n_odd > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID, MESSAGE_MADE},
+		{f->unplaced.n_odd > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID, MESSAGE_MADE},
 		{f->is_nameless, CONDITION_UNKNOWN, REASON_RESERVED_OTHERWISE,
 		 MESSAGE_RESERVED_OTHERWISE},
 		{f->are_claims_old, CONDITION_UNKNOWN, REASON_CLAIMS_UNKNOWN,
 		 MESSAGE_CLAIMS_DENIED},
-		{f->is_unread, CONDITION_UNKNOWN, REASON_CLAIMS_UNKNOWN,
-		 MESSAGE_CLAIMS_INCOMPLETE},
+		{f->is_unread, CONDITION_UNKNOWN, REASON_CLAIMS_UNKNOWN, MESSAGE_CLAIMS_INCOMPLETE},
 		{!f->sources, CONDITION_UNKNOWN, REASON_NO_AGENT, MESSAGE_API_ONLY},
 		{f->is_settling, CONDITION_UNKNOWN, REASON_SETTLING, MESSAGE_SETTLING},
 		{!f->is_book_readable, CONDITION_UNKNOWN, REASON_SOURCES_FAILED,
 		 MESSAGE_SOURCES_FAILED},
-		{has_unconfirmed(f->tenants) || f->may_be_held_twice, CONDITION_UNKNOWN, REASON_UNCONFIRMED,
-		 MESSAGE_UNCONFIRMED},
+		{has_unconfirmed(&f->tenants) || f->may_be_held_twice, CONDITION_UNKNOWN,
+		 REASON_UNCONFIRMED, MESSAGE_UNCONFIRMED},
 		{f->sources && !is_well(&f->sources->checkpoint), CONDITION_TRUE,
 		 REASON_ALL_RESOLVED, MESSAGE_RESOLVED_WITHOUT_CHECKPOINT},
 		{f->sources && !is_well(&f->sources->pod_resources), CONDITION_TRUE,
@@ -188,54 +181,44 @@ static struct rule judge_attributed(const struct conditions_facts *f)
 	return first_that_fits(rules);
 }
 
-/* The ID as the device plugin made it up: it is nowhere else in the status. */
-static int tell_odd_id(const struct unplaced *unplaced, struct arena *arena, struct view *ret,
-		       struct error *err)
+/* The ID of no known form is as the device plugin made it up: it is nowhere else in the status. */
+static void tell(const struct conditions_facts *facts, struct rule rule, struct sbuf *message)
 {
-	CLEANUP(sbuf_deinit) struct sbuf text;
-
-	assert(unplaced->n_odd > 0);
-	sbuf_init(&text, LIMIT_TEXT_CONDITION_MESSAGE);
-	wording_odd_id(unplaced->odd_id, unplaced->n_odd - 1, &text);
-	if (sbuf_check(&text, "message", err) < 0)
-		return -1;
-	return arena_copy(arena, sbuf_view(&text), ret) ? 0 : error_no_memory(err);
-}
-
-static int tell_slots(const struct tenants *tenants, enum message held_by, struct arena *arena,
-		      struct view *ret, struct error *err)
-{
-	char text[WORDING_SLOTS_SIZE];
-	return arena_copy(arena, wording_slots(tenants->slots_unresolved, held_by, text), ret)
-		       ? 0
-		       : error_no_memory(err);
+	if (rule.reason == REASON_SLOT_HELD_TWICE)
+		sbuf_append(message, facts->held_twice);
+	else if (rule.message == MESSAGE_MADE)
+		wording_odd_id(facts->unplaced.odd_id, facts->unplaced.n_odd - 1, message);
+	else if (rule.message >= MESSAGE_PENDING && rule.message <= MESSAGE_UNRESOLVED_AND_UNKNOWN)
+		wording_slots(facts->tenants.slots_unresolved, rule.message, message);
+	else
+		sbuf_append(message, wording_message(rule.message));
 }
 
 /* Processes that are not looked for are no failure. */
 static int make_attributed(const struct conditions_facts *facts, struct arena *arena,
-			   struct verdict *ret, struct error *err)
+			   struct condition *ret, struct error *err)
 {
 	const struct report_sources *sources = facts->sources;
 	const struct rule rule = judge_attributed(facts);
+	CLEANUP(sbuf_deinit) struct sbuf message;
 
+	sbuf_init(&message, LIMIT_TEXT_CONDITION_MESSAGE);
 	*ret = verdict_of(rule);
-	if (rule.reason == REASON_SLOT_HELD_TWICE)
-		ret->message = facts->held_twice;
-	if ((rule.message >= MESSAGE_PENDING && rule.message <= MESSAGE_UNRESOLVED_AND_UNKNOWN &&
-	     tell_slots(facts->tenants, rule.message, arena, &ret->message, err) < 0) ||
-	    (rule.message == MESSAGE_MADE && rule.reason == REASON_UNKNOWN_DEVICE_ID &&
-	     tell_odd_id(facts->unplaced, arena, &ret->message, err) < 0))
-		return -1;
-	if (!sources)
+	if (rule.status == AS_PUBLISHED)
 		return 0;
-	const struct complaint complaints[] = {
-		{"podResources", &sources->pod_resources},
-		{"checkpoint", &sources->checkpoint},
-		{sources->processes.state == REPORT_SOURCE_ERROR ? "processes" : NULL,
-		 &sources->processes},
-		{0},
-	};
-	return complain(complaints, arena, &ret->message, err);
+	tell(facts, rule, &message);
+	if (sources)
+		complain(
+			(struct complaint[]){
+				{"podResources", &sources->pod_resources},
+				{"checkpoint", &sources->checkpoint},
+				{sources->processes.state == REPORT_SOURCE_ERROR ? "processes"
+										 : NULL,
+				 &sources->processes},
+				{0},
+			},
+			&message);
+	return keep(&message, arena, &ret->message, err);
 }
 
 /* The other conditions */
@@ -261,25 +244,26 @@ static struct rule judge_in_sync(const struct conditions_facts *facts)
 }
 
 static int make_healthy(const struct conditions_facts *facts, struct arena *arena,
-			struct verdict *ret, struct error *err)
+			struct condition *ret, struct error *err)
 {
-	int state = facts->health->state.state;
+	const struct health *health = &facts->health;
+	CLEANUP(sbuf_deinit) struct sbuf message;
 
-	*ret = (struct verdict){0};
+	sbuf_init(&message, LIMIT_TEXT_CONDITION_MESSAGE);
+	*ret = (struct condition){0}; /* as published */
 	if (is_silent(facts))
 		*ret = verdict_of((struct rule){true, CONDITION_UNKNOWN, REASON_REPORT_STALE,
 						MESSAGE_REPORT_STALE});
 	if (is_silent(facts) || facts->is_awaited)
-		return 0; /* awaited: as published */
-	*ret = (struct verdict){CONDITION_FALSE, facts->health->reason, facts->health->message};
-	if (state == ATTRIBUTION_HEALTH_HEALTHY)
-		ret->status = CONDITION_TRUE;
-	else if (state == ATTRIBUTION_HEALTH_UNKNOWN)
-		ret->status = CONDITION_UNKNOWN;
-	if (!facts->sources)
 		return 0;
-	return complain((struct complaint[]){{"nvml", &facts->sources->nvml}, {0}}, arena,
-			&ret->message, err);
+	ret->status = health->state.state == ATTRIBUTION_HEALTH_HEALTHY   ? CONDITION_TRUE
+		      : health->state.state == ATTRIBUTION_HEALTH_UNKNOWN ? CONDITION_UNKNOWN
+									  : CONDITION_FALSE;
+	ret->reason = health->reason;
+	sbuf_append(&message, health->message);
+	if (facts->sources)
+		complain((struct complaint[]){{"nvml", &facts->sources->nvml}, {0}}, &message);
+	return keep(&message, arena, &ret->message, err);
 }
 
 static struct rule judge_fresh(const struct conditions_facts *facts)
@@ -302,7 +286,8 @@ static bool was_duplicate_or_stale(const struct conditions_facts *facts)
 }
 
 /* What is wrong with Attributed is wrong with Ready, unless something worse is. */
-static struct verdict judge_ready(const struct conditions_facts *facts, struct verdict attributed)
+static struct condition judge_ready(const struct conditions_facts *facts,
+				    struct condition attributed)
 {
 	const bool is_awaited = facts->is_awaited;
 	const struct rule rules[] = {
@@ -320,72 +305,49 @@ static struct verdict judge_ready(const struct conditions_facts *facts, struct v
 
 	if (rule.message != MESSAGE_MADE)
 		return verdict_of(rule);
-	if (attributed.status == CONDITION_FALSE && facts->tenants->slots_unresolved > 0)
+	if (attributed.status == CONDITION_FALSE && facts->tenants.slots_unresolved > 0)
 		attributed.reason = wording_reason(REASON_UNRESOLVED);
 	return attributed;
 }
 
 /* 1970 is the time in a condition that nobody has set yet. */
 static struct condition finish(const struct conditions_facts *facts, enum condition_type type,
-			       struct verdict verdict)
+			       struct condition verdict)
 {
 	const struct view name = wording_condition(type);
 	const struct condition *before =
 		facts->previous ? attribution_find_condition(facts->previous->status, name) : NULL;
 	bool is_same;
 
-	if (verdict.status == AS_PUBLISHED && before)
-		verdict = (struct verdict){before->status, before->reason, before->message};
-	else if (verdict.status == AS_PUBLISHED)
-		verdict = verdict_of((struct rule){true, CONDITION_UNKNOWN, REASON_AWAITING_REPORT,
-						   MESSAGE_AWAITING_REPORT});
+	if (verdict.status == AS_PUBLISHED)
+		verdict = before ? *before
+				 : verdict_of((struct rule){true, CONDITION_UNKNOWN,
+							    REASON_AWAITING_REPORT,
+							    MESSAGE_AWAITING_REPORT});
 	is_same = before && before->status == verdict.status && before->last_transition_time;
-	return (struct condition){
-		.type = name,
-		.status = verdict.status,
-		.observed_generation = facts->generation,
-		.last_transition_time = is_same ? before->last_transition_time : facts->now_wall_ms,
-		.reason = verdict.reason,
-		.message = verdict.message,
-	};
+	verdict.type = name;
+	verdict.observed_generation = facts->generation;
+	verdict.last_transition_time = is_same ? before->last_transition_time : facts->now_wall_ms;
+	return verdict;
 }
 
-/* Drifted was ours, and is InSync now. */
-static bool is_foreign(struct view type)
+/* Those of others, as many as the schema has room for. Returns how many conditions there are then. */
+static uint32_t add_others(const struct attribution_status *object, struct condition *conditions)
 {
-	for (int i = 0; i < N_CONDITION_TYPES; i++)
-		if (view_equal(type, wording_condition((enum condition_type)i)))
-			return false;
-	return !view_equal(type, VIEW("Drifted"));
-}
-
-/* As many as the schema has room for. */
-static uint32_t count_foreign(const struct attribution_status *object)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; object && i < object->conditions.count; i++)
-		n += is_foreign(ARRAY_AT(object->conditions, struct condition, i)->type);
-	return n < LIMIT_CONDITIONS - N_CONDITION_TYPES ? n : LIMIT_CONDITIONS - N_CONDITION_TYPES;
-}
-
-/* Puts them behind ours, until there are n conditions. */
-static void add_foreign(const struct attribution_status *object, struct condition *conditions,
-			uint32_t n)
-{
-	uint32_t at = N_CONDITION_TYPES;
-	for (uint32_t i = 0; object && at < n; i++) {
+	uint32_t n = N_CONDITION_TYPES;
+	for (uint32_t i = 0; object && i < object->conditions.count && n < LIMIT_CONDITIONS; i++) {
 		const struct condition *found = ARRAY_AT(object->conditions, struct condition, i);
-		if (is_foreign(found->type))
-			conditions[at++] = *found;
+		if (!wording_is_condition(found->type))
+			conditions[n++] = *found;
 	}
+	return n;
 }
 
 int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 		    struct array *ret_conditions, struct error *err)
 {
-	const uint32_t n = N_CONDITION_TYPES + count_foreign(facts->object);
-	struct condition *conditions = arena_alloc(arena, n, sizeof(*conditions));
-	struct verdict verdicts[N_CONDITION_TYPES];
+	struct condition *conditions = arena_alloc(arena, LIMIT_CONDITIONS, sizeof(*conditions));
+	struct condition verdicts[N_CONDITION_TYPES];
 
 	assert(!facts->is_awaited || facts->previous);
 	if (!conditions)
@@ -398,7 +360,6 @@ int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 	verdicts[CONDITION_REPORT_FRESH] = verdict_of(judge_fresh(facts));
 	for (int i = 0; i < N_CONDITION_TYPES; i++)
 		conditions[i] = finish(facts, (enum condition_type)i, verdicts[i]);
-	add_foreign(facts->object, conditions, n);
-	*ret_conditions = (struct array){conditions, n, true};
+	*ret_conditions = (struct array){conditions, add_others(facts->object, conditions), true};
 	return 0;
 }

@@ -30,11 +30,11 @@ struct conditions_facts {
 	bool is_book_readable; /* List or checkpoint could be read: the tenants are known */
 	int intent;            /* enum attribution_intent */
 	const struct report_sources *sources; /* NULL: there is no report */
-	const struct tenants *tenants;
-	const struct disagreements *disagreements;
-	const struct unplaced *unplaced;
-	const struct users *users;
-	const struct health *health;
+	struct tenants tenants;
+	struct disagreements disagreements;
+	struct unplaced unplaced;
+	struct users users;
+	struct health health; /* not while the first report is awaited */
 	bool may_be_held_twice;      /* by what is known, not by facts seen now */
 	struct view held_twice;      /* the message of join/overlap.h, or empty */
 };

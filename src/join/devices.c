@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A report can name thousands of IDs, so devices and MIG devices are indexed. Letters of a UUID may
- * come in either case: an object's name is in lower case. No two devices differ in that alone.
+ * A report can name thousands of IDs, so devices and MIG devices are indexed by UUID, whose letters
+ * may come in either case: an object's name is in lower case. No two devices differ in that alone.
  *
  * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published
  * status does: by its partitions, and by those of its tenants, which stay as long as the tenant.
@@ -52,22 +52,15 @@ static int64_t minor_of(const struct devices *devices, const struct device *devi
 		       : -1;
 }
 
-static uint32_t hash_minor(int64_t minor)
-{
-	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
-}
-
-/* Of several with one number the first, which was added first and is found last. */
+/* Of several with one number the first. */
 static const struct device *find_minor(const struct devices *devices, int64_t minor)
 {
-	const struct device *found = NULL;
-	uint32_t at = lookup_first(&devices->minors, hash_minor(minor));
+	const struct device *device = devices->devices;
 
-	for (; at != LOOKUP_END; at = lookup_next(&devices->minors, at)) {
-		if (minor_of(devices, &devices->devices[at]) == minor)
-			found = &devices->devices[at];
-	}
-	return found;
+	for (size_t i = 0; i < devices->n_devices; i++, device++)
+		if (minor_of(devices, device) == minor)
+			return device;
+	return NULL;
 }
 
 /* The partition of that GPU instance; of several, the first compute instance's. */
@@ -137,8 +130,7 @@ static const struct join_previous *find_previous(const struct join_input *input,
 }
 
 /* Returns the new device, or NULL when it is there already. */
-static struct device *add(struct devices *devices, const struct join_input *input,
-			  struct view uuid)
+static struct device *add(struct devices *devices, const struct join_input *input, struct view uuid)
 {
 	if (find_uuid(devices, uuid))
 		return NULL;
@@ -204,8 +196,7 @@ static void add_all_named(struct devices *devices, const struct join_input *inpu
 }
 
 /* Without NVML the kubelet still names devices: they must not look as if they were gone. */
-static void add_from_kubelet(struct devices *devices, const struct join_input *input,
-			     size_t limit)
+static void add_from_kubelet(struct devices *devices, const struct join_input *input, size_t limit)
 {
 	const struct array offers[] = {input->report->allocatable,
 				       input->report->checkpoint.registered};
@@ -348,13 +339,11 @@ static int index_devices(struct devices *devices, struct arena *arena, struct er
 	if (!devices->partition_items)
 		return error_no_memory(err);
 	if (lookup_make(&devices->uuids, n, arena, err) < 0 ||
-	    lookup_make(&devices->minors, n, arena, err) < 0 ||
 	    lookup_make(&devices->partitions, n_partitions, arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const struct device *device = &devices->devices[i];
 		lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, device->uuid));
-		lookup_add(&devices->minors, hash_minor(minor_of(devices, device)));
 		if (device->reported)
 			add_reported_partitions(devices, i);
 	}

@@ -43,7 +43,7 @@ struct devices {
 	enum devices_nvml nvml;
 	struct device *devices; /* by UUID in lower case */
 	size_t n_devices;
-	struct lookup uuids, minors, partitions;
+	struct lookup uuids, partitions;
 	struct device_partition *partition_items;
 };
 

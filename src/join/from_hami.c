@@ -136,7 +136,7 @@ static size_t list_containers(const struct facts *facts, const struct pod *pod, 
 
 static void read_pod(struct facts_draft *draft, const struct pod *pod)
 {
-	struct view names[POD_MAX_CONTAINERS], part, text = pod_hami_devices(pod);
+	struct view names[POD_MAX_CONTAINERS], part, text = pod_gpu(pod)->hami_devices;
 	size_t n = list_containers(draft->facts, pod, true, names);
 	const bool by_position = count_parts(text, false) != n;
 
@@ -158,7 +158,7 @@ void from_hami_read(struct facts_draft *draft)
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
 		const struct pod *pod = node_pods->gpu_pods[i];
-		if (pod_hami_devices(pod).len > 0 && !pod_is_over(pod) && !pod_is_reservation(pod))
+		if (pod_gpu(pod)->hami_devices.len > 0 && !pod_is_over(pod) && !pod_is_reservation(pod))
 			read_pod(draft, pod);
 	}
 }

@@ -7,7 +7,7 @@
  * ephemeral container has none: KAI knows none. */
 static struct view find_container(const struct pod *pod)
 {
-	const struct pod_container *named = pod_find_container(pod, pod_kai_container(pod));
+	const struct pod_container *named = pod_find_container(pod, pod_gpu(pod)->kai_container);
 
 	if (named && named->kind != POD_CONTAINER_EPHEMERAL)
 		return named->name;
@@ -80,8 +80,8 @@ static void read_reservation(struct facts_draft *draft, const struct pod *pod)
 	if (!device)
 		device = find_published(facts->devices, pod);
 	if (!device)
-		device = devices_find(facts->devices, pod_kai_device(pod)).device;
-	bool is_resolved = device && add_sharers(draft, pod_kai_group(pod), device);
+		device = devices_find(facts->devices, pod_gpu(pod)->kai_device).device;
+	bool is_resolved = device && add_sharers(draft, pod_gpu(pod)->kai_group, device);
 
 	for (struct holder *holder = draft->holders; holder; holder = holder->next) {
 		if (holder->pod != pod)

@@ -110,8 +110,7 @@ static int gather_slices(struct collector *c)
 		return error_no_memory(c->err);
 	grants->slices = slices;
 	for (const struct list *l = end->next; l != end; l = l->next)
-		slices[grants->n_slices++] =
-			CONTAINER_OF(l, struct resource_slice_record, base.link)->slice;
+		slices[grants->n_slices++] = CONTAINER_OF(l, struct record, link)->object;
 	assert(grants->n_slices == c->source->place->n_slices);
 	return 0;
 }

@@ -26,10 +26,22 @@
  */
 #define TOLD_LATE_MS 2000
 
+/* What may speak against the device. */
+struct row {
+	enum xid_class xid; /* of error events, each number of which is a reason; or 0: */
+	bool is_so;
+	enum reason reason;
+	enum message message;
+	enum attribution_health state;
+	enum attribution_recovery recovery;
+};
+
 struct judge {
 	const struct subject *subject;
 	const struct previous *before; /* this node's published status; NULL: none */
 	struct array published;        /* events, also of another node's status */
+	bool is_listed;                /* by NVML, now */
+	bool was_missing;
 	struct attribution_health_event *events; /* newest first */
 	uint32_t n_events;
 	struct view *reasons;
@@ -39,8 +51,8 @@ struct judge {
 
 /* Who held the device when */
 
-static void add_tenant(const struct judge *judge, struct attribution_event_tenant tenant,
-		       struct attribution_health_event *event)
+static void add_tenant(const struct judge *judge, struct attribution_health_event *event,
+		       struct attribution_event_tenant tenant)
 {
 	struct attribution_event_tenant *listed = event->tenants.items;
 	const struct pod *pod = node_pods_find_uid(&judge->subject->facts->node_pods,
@@ -86,29 +98,26 @@ static bool is_nobody(const struct attribution_tenant *tenant)
 static int list_tenants(const struct judge *judge, struct attribution_health_event *event,
 			struct error *err)
 {
-	const struct array listed = judge->subject->tenants->listed;
-	const struct array recent = judge->subject->tenants->recent;
-	const struct attribution_tenant *t = listed.items;
-	const struct attribution_past_tenant *past = recent.items;
+	const struct subject *subject = judge->subject;
+	const struct attribution_tenant *t = subject->tenants->listed.items;
+	const struct attribution_past_tenant *past = subject->tenants->recent.items;
+	const uint32_t n_past = subject->device->is_taken ? 0 : subject->tenants->recent.count;
+	const int64_t at = event->event_time;
 
-	event->tenants.items = arena_alloc(judge->subject->arena, LIMIT_EVENT_TENANTS,
+	event->tenants.items = arena_alloc(subject->arena, LIMIT_EVENT_TENANTS,
 					   sizeof(struct attribution_event_tenant));
 	if (!event->tenants.items)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < listed.count; i++, t++)
-		if (!is_nobody(t) && was_there(judge, t->pod_uid, t->start_time, event->event_time))
-			add_tenant(judge,
-				   (struct attribution_event_tenant){t->pod_uid, t->pod_namespace,
-								     t->pod_name, t->container},
-				   event);
-	for (uint32_t i = 0; i < recent.count && !judge->subject->device->is_taken; i++, past++)
-		if (was_there(judge, past->pod_uid, past->start_time, event->event_time) &&
-		    event->event_time <= past->end_time + TOLD_LATE_MS)
-			add_tenant(judge,
-				   (struct attribution_event_tenant){
-					   past->pod_uid, past->pod_namespace, past->pod_name,
-					   past->container},
-				   event);
+	for (uint32_t i = 0; i < subject->tenants->listed.count; i++, t++)
+		if (!is_nobody(t) && was_there(judge, t->pod_uid, t->start_time, at))
+			add_tenant(judge, event, (struct attribution_event_tenant){
+				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
+	for (uint32_t i = 0; i < n_past; i++, past++)
+		if (was_there(judge, past->pod_uid, past->start_time, at) &&
+		    at <= past->end_time + TOLD_LATE_MS)
+			add_tenant(judge, event, (struct attribution_event_tenant){
+				past->pod_uid, past->pod_namespace, past->pod_name,
+				past->container});
 	if (event->tenants.count == 0)
 		event->tenants.items = NULL;
 	return 0;
@@ -176,30 +185,12 @@ static int collect_events(struct judge *judge, struct error *err)
 
 /* Evidence */
 
-static bool is_nvml_ok(const struct judge *judge)
-{
-	return judge->subject->facts->devices->nvml == DEVICES_NVML_OK;
-}
-
-static bool is_listed(const struct judge *judge)
-{
-	return is_nvml_ok(judge) && judge->subject->device->reported;
-}
-
-static bool has_report(const struct judge *judge)
-{
-	return judge->subject->facts->input->report != NULL;
-}
-
-static bool was_missing(const struct judge *judge)
-{
-	return previous_had_reason(judge->before, REASON_DEVICE_MISSING);
-}
-
 /* A device that was missing when NVML failed is still missing: else its return would not be seen. */
 static bool is_missing(const struct judge *judge)
 {
-	return has_report(judge) && !is_listed(judge) && (is_nvml_ok(judge) || was_missing(judge));
+	const struct facts *facts = judge->subject->facts;
+	return facts->input->report && !judge->is_listed &&
+	       (facts->devices->nvml == DEVICES_NVML_OK || judge->was_missing);
 }
 
 /* In MIG mode, and not cut into instances yet. */
@@ -226,59 +217,21 @@ static bool is_withdrawn(const struct judge *judge)
 		(subject->published && subject->published->slots.total > 0));
 }
 
-static bool is_nvml_away(const struct judge *judge)
-{
-	return has_report(judge) && !is_nvml_ok(judge);
-}
-
-static bool is_agentless(const struct judge *judge)
-{
-	return !has_report(judge);
-}
-
 /* Reasons */
-
-/* From worst to best. A device without any is Healthy. */
-static const struct row {
-	enum xid_class xid; /* of error events, each number of which is a reason; or else: */
-	bool (*is_so)(const struct judge *judge);
-	enum reason reason;
-	enum message message;
-	enum attribution_health state;
-	enum attribution_recovery recovery;
-} rows[] = {
-	{XID_NEEDS_REBOOT, .state = ATTRIBUTION_HEALTH_UNHEALTHY,
-	 .recovery = ATTRIBUTION_RECOVERY_REBOOT},
-	{XID_NEEDS_RESET, .state = ATTRIBUTION_HEALTH_UNHEALTHY,
-	 .recovery = ATTRIBUTION_RECOVERY_RESET},
-	{XID_LOOK_CLOSER, .state = ATTRIBUTION_HEALTH_DEGRADED,
-	 .recovery = ATTRIBUTION_RECOVERY_UNKNOWN},
-	{0, is_withdrawn, REASON_NOT_ADVERTISED, MESSAGE_NOT_ADVERTISED,
-	 ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET},
-	{0, is_missing, REASON_DEVICE_MISSING, MESSAGE_DEVICE_MISSING, ATTRIBUTION_HEALTH_UNKNOWN,
-	 ATTRIBUTION_RECOVERY_UNSET},
-	{0, is_nvml_away, REASON_NVML_UNAVAILABLE, MESSAGE_NVML_UNAVAILABLE,
-	 ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
-	{0, is_agentless, REASON_NO_AGENT, MESSAGE_NO_AGENT_FOR_HEALTH, ATTRIBUTION_HEALTH_UNKNOWN,
-	 ATTRIBUTION_RECOVERY_UNSET},
-};
-
-/* There can be as many reasons as rows, and as events. */
-#define MAX_REASONS (ARRAY_SIZE(rows) + LIMIT_HEALTH_EVENTS)
 
 static void add_reason(struct judge *judge, const struct row *row, struct view reason,
 		       struct view message)
 {
-	struct attribution_health_state *state = &judge->health.state;
+	struct health *health = &judge->health;
 
-	assert(judge->n_reasons < MAX_REASONS);
-	judge->reasons[judge->n_reasons++] = reason;
+	if (judge->n_reasons < LIMIT_HEALTH_REASONS)
+		judge->reasons[judge->n_reasons++] = reason;
 	if (judge->n_reasons > 1)
 		return;
-	state->state = (int)row->state;
-	state->recovery_action = (int)row->recovery;
-	judge->health.reason = reason;
-	judge->health.message = message;
+	health->state.state = (int)row->state;
+	health->state.recovery_action = (int)row->recovery;
+	health->reason = reason;
+	health->message = message;
 }
 
 /* True when the event was published, and was settled then, or has been since. */
@@ -289,7 +242,7 @@ static bool is_history(const struct judge *judge, const struct attribution_healt
 	return has_event(judge->published, event->event_time, event->xid) &&
 	       (!previous_had_xid(judge->before, event->xid) ||
 		(booted_after > 0 && event->event_time <= booted_after) ||
-		(is_listed(judge) && was_missing(judge)));
+		(judge->is_listed && judge->was_missing));
 }
 
 /* The next number of that class that speaks against the device, in ascending order; NULL: none. */
@@ -314,10 +267,9 @@ static int add_xids(struct judge *judge, const struct row *row, struct error *er
 	struct arena *arena = judge->subject->arena;
 
 	while ((event = next_xid(judge, row->xid, event))) {
-		struct xid xid = xid_look_up(event->xid);
 		char text[WORDING_XID_SIZE], line[LIMIT_TEXT_MEANING + 32];
 		int len = snprintf(line, sizeof(line), "XID %" PRId64 ": %.*s", event->xid,
-				   VIEW_ARG(xid.meaning));
+				   VIEW_ARG(xid_look_up(event->xid).meaning));
 		struct view reason, message;
 		if (!arena_copy(arena, wording_xid(event->xid, text), &reason) ||
 		    !arena_copy(arena, (struct view){line, (size_t)len}, &message))
@@ -327,30 +279,53 @@ static int add_xids(struct judge *judge, const struct row *row, struct error *er
 	return 0;
 }
 
+/* From worst to best. A device without any is Healthy. */
 static int find_reasons(struct judge *judge, struct error *err)
 {
-	judge->reasons = arena_alloc(judge->subject->arena, MAX_REASONS, sizeof(*judge->reasons));
+	const struct facts *facts = judge->subject->facts;
+	const bool is_nvml_away = facts->input->report && facts->devices->nvml != DEVICES_NVML_OK;
+	const struct row rows[] = {
+		{XID_NEEDS_REBOOT, .state = ATTRIBUTION_HEALTH_UNHEALTHY,
+		 .recovery = ATTRIBUTION_RECOVERY_REBOOT},
+		{XID_NEEDS_RESET, .state = ATTRIBUTION_HEALTH_UNHEALTHY,
+		 .recovery = ATTRIBUTION_RECOVERY_RESET},
+		{XID_LOOK_CLOSER, .state = ATTRIBUTION_HEALTH_DEGRADED,
+		 .recovery = ATTRIBUTION_RECOVERY_UNKNOWN},
+		{0, is_withdrawn(judge), REASON_NOT_ADVERTISED, MESSAGE_NOT_ADVERTISED,
+		 ATTRIBUTION_HEALTH_DEGRADED},
+		{0, is_missing(judge), REASON_DEVICE_MISSING, MESSAGE_DEVICE_MISSING,
+		 ATTRIBUTION_HEALTH_UNKNOWN},
+		{0, is_nvml_away, REASON_NVML_UNAVAILABLE, MESSAGE_NVML_UNAVAILABLE,
+		 ATTRIBUTION_HEALTH_UNKNOWN},
+		{0, !facts->input->report, REASON_NO_AGENT, MESSAGE_NO_AGENT_FOR_HEALTH,
+		 ATTRIBUTION_HEALTH_UNKNOWN},
+	};
+
+	judge->reasons = arena_alloc(judge->subject->arena, LIMIT_HEALTH_REASONS,
+				     sizeof(*judge->reasons));
 	if (!judge->reasons)
 		return error_no_memory(err);
 	for (const struct row *row = rows; row < rows + ARRAY_SIZE(rows); row++) {
-		if (!row->is_so && add_xids(judge, row, err) < 0)
+		if (row->xid && add_xids(judge, row, err) < 0)
 			return -1;
-		if (row->is_so && row->is_so(judge))
+		if (row->is_so)
 			add_reason(judge, row, wording_reason(row->reason),
 				   wording_message(row->message));
 	}
-	if (judge->n_reasons > LIMIT_HEALTH_REASONS)
-		judge->n_reasons = LIMIT_HEALTH_REASONS;
 	return 0;
 }
 
 int health_judge(const struct subject *subject, struct health *ret_health, struct error *err)
 {
 	const struct previous *previous = subject->device->previous;
+	const struct previous *before = subject->device->published;
 	struct judge judge = {
 		.subject = subject,
-		.before = subject->device->published,
+		.before = before,
 		.published = previous ? previous->status->health.events : (struct array){0},
+		.is_listed = subject->device->reported &&
+			     subject->facts->devices->nvml == DEVICES_NVML_OK,
+		.was_missing = previous_had_reason(before, REASON_DEVICE_MISSING),
 		.health = {
 			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
 				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},

@@ -9,23 +9,20 @@
 #include "join/join.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/limits.h"
 #include "join/from_resource_claim.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
+#include "model/claim.h"
 
 struct joiner {
 	const struct join_input *input;
-	struct arena *arena;
 	struct devices devices;
 	struct facts facts;
 	struct slots slots;
-	struct debounce *debounce;
+	struct stages_node node; /* with these */
 	struct join_result *result;
-	bool is_fresh;     /* the last report is recent */
-	bool is_unread;    /* claims that a pod uses cannot be read */
 	bool is_agentless; /* there is no report, and there has been time for one */
 	size_t n_objects;  /* that the node has, or will have by this result */
 };
@@ -50,7 +47,8 @@ static int64_t duplicate_in(const struct joiner *joiner, const struct device *de
 
 static bool is_duplicate(const struct joiner *joiner, const struct device *device)
 {
-	return devices_is_claimed_elsewhere(joiner->input, device) && duplicate_in(joiner, device) == 0;
+	return devices_is_claimed_elsewhere(joiner->input, device) &&
+	       duplicate_in(joiner, device) == 0;
 }
 
 /* May this node speak for the device? */
@@ -72,7 +70,7 @@ static bool is_contested(const struct joiner *joiner, const struct device *devic
 static bool may_begin(const struct joiner *joiner, const struct device *device)
 {
 	const struct join_previous *previous = device->object;
-	if (!joiner->input->report ? !joiner->is_agentless : !joiner->is_fresh)
+	if (!joiner->input->report ? !joiner->is_agentless : !joiner->node.is_fresh)
 		return false;
 	if (!previous)
 		return !is_contested(joiner, device);
@@ -105,31 +103,26 @@ static bool is_refused(struct joiner *joiner, const struct device *device)
 	return true;
 }
 
-static struct join_device keep(const struct device *device)
+/* The object as it is, if there is one. */
+static struct join_device begin(const struct device *device)
 {
-	assert(device->object);
-	const struct attribution *object = device->object->object;
-	return (struct join_device){
-		.action = JOIN_KEEP,
-		.name = object->name,
-		.uuid = object->uuid,
-		.previous = object,
-		.status = object->status,
-	};
+	const struct attribution *object = device->object ? device->object->object : NULL;
+	struct join_device joined = {.action = JOIN_KEEP, .uuid = device->uuid, .previous = object};
+
+	if (object) {
+		joined.name = object->name;
+		joined.status = object->status;
+	}
+	return joined;
 }
 
 static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_name,
 		     struct error *err)
 {
-	char *bytes = arena_alloc(joiner->arena, uuid.len, 1);
-	if (!bytes)
-		return error_no_memory(err);
-	for (size_t i = 0; i < uuid.len; i++) {
-		char c = uuid.ptr[i];
-		bytes[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-	}
-	*ret_name = (struct view){bytes, uuid.len};
-	return 0;
+	char buffer[CLAIM_NAME_SIZE];
+	return arena_copy(joiner->node.arena, claim_object_name(uuid, buffer), ret_name)
+		       ? 0
+		       : error_no_memory(err);
 }
 
 static void add_result(struct joiner *joiner, struct join_device joined)
@@ -158,10 +151,12 @@ static bool is_by_names(const struct facts *facts, size_t device)
 	const struct fact *items = facts_of(facts, device, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if ((items[i].witnesses & (WITNESS_POD_RESOURCES | WITNESS_CHECKPOINT)) == WITNESS_POD_RESOURCES)
+		if ((items[i].witnesses & (WITNESS_POD_RESOURCES | WITNESS_CHECKPOINT)) ==
+		    WITNESS_POD_RESOURCES)
 			return true;
 	}
-	return facts->source.pod_resources != SOURCE_ABSENT && !source_is_good(facts->source.checkpoint);
+	return facts->source.pod_resources != SOURCE_ABSENT &&
+	       !source_is_good(facts->source.checkpoint);
 }
 
 bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
@@ -175,47 +170,30 @@ bool join_is_by_name(const struct join_device *device, const struct attribution_
 
 static int join_one(struct joiner *joiner, size_t index, struct error *err)
 {
+	const struct join_input *input = joiner->input;
 	const struct device *device = &joiner->devices.devices[index];
-	struct join_device joined = {
-		.action = JOIN_WRITE,
-		.uuid = device->uuid,
-		.pods_age = joiner->input->pods_age,
-		.is_by_names = is_by_names(&joiner->facts, index),
-	};
-	const struct stages_node node = {
-		.input = joiner->input,
-		.facts = &joiner->facts,
-		.slots = &joiner->slots,
-		.debounce = joiner->debounce,
-		.arena = joiner->arena,
-		.is_fresh = joiner->is_fresh,
-		.is_unread = joiner->is_unread,
-	};
+	struct join_device joined = begin(device);
 	struct stages_result made;
 
 	assert(index < joiner->devices.n_devices);
 	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
-		if (device->object)
-			add_result(joiner, keep(device));
+		if (joined.previous)
+			add_result(joiner, joined);
 		return 0;
 	}
 	if (is_refused(joiner, device))
 		return 0;
-	if (stages_run(&node, index, is_duplicate(joiner, device), &made, err) < 0)
+	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &made, err) < 0 ||
+	    (!joined.previous && make_name(joiner, device->uuid, &joined.name, err) < 0))
 		return -1;
-	joined.status = made.status;
 	joiner->result->claims_refused += made.claims_refused;
 	look_again_in(joiner, made.again_in_ms);
-	joined.previous = device->object ? device->object->object : NULL;
-	if (joined.previous) {
-		joined.name = joined.previous->name;
-		if (joiner->input->is_same &&
-		    joiner->input->is_same(&joined.previous->status, &joined.status))
-			joined.action = JOIN_KEEP;
-	} else if (make_name(joiner, device->uuid, &joined.name, err) < 0) {
-		return -1;
-	}
+	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &made.status))
+		joined.action = JOIN_WRITE;
+	joined.status = made.status;
+	joined.pods_age = input->pods_age;
+	joined.is_by_names = is_by_names(&joiner->facts, index);
 	add_result(joiner, joined);
 	return 0;
 }
@@ -230,7 +208,7 @@ static bool has_outstayed(const struct join_input *input)
 /* Where an agent still reports there is a node, whatever became of its Node. */
 static bool is_node_gone(const struct joiner *joiner)
 {
-	return has_outstayed(joiner->input) && !(joiner->input->report && joiner->is_fresh);
+	return has_outstayed(joiner->input) && !(joiner->input->report && joiner->node.is_fresh);
 }
 
 static void bury(struct joiner *joiner)
@@ -238,13 +216,12 @@ static void bury(struct joiner *joiner)
 	joiner->result->is_buried = true;
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		const struct device *device = &joiner->devices.devices[i];
-		struct join_device joined;
-		if (!device->object)
+		struct join_device joined = begin(device);
+		if (!joined.previous)
 			continue;
 		watch_others(joiner, device);
-		joined = keep(device);
 		if (!devices_is_claimed_elsewhere(joiner->input, device) && device->is_ours &&
-		    !device->object->object->deleting)
+		    !joined.previous->deleting)
 			joined.action = JOIN_DELETE;
 		add_result(joiner, joined);
 	}
@@ -267,7 +244,7 @@ static void watch_the_time(struct joiner *joiner)
 	/* A node without devices that is gone is waited for as well: its report is to be buried. */
 	if (joiner->devices.n_devices == 0 && (input->node || !input->report))
 		return;
-	if (joiner->is_fresh)
+	if (joiner->node.is_fresh)
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
 	if (!input->report && !joiner->is_agentless &&
 	    (is_one_unborn(joiner) || joiner->facts.claims == SOURCE_PARTIAL))
@@ -281,7 +258,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	joiner->is_unread = from_resource_claim_is_unread(&joiner->facts);
+	joiner->node.is_unread = from_resource_claim_is_unread(&joiner->facts);
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;
@@ -303,40 +280,22 @@ static size_t count_facts(const struct joiner *joiner)
 
 static int read_input(struct joiner *joiner, struct error *err)
 {
-	if (devices_make(joiner->input, joiner->arena, &joiner->devices, err) < 0 ||
-	    witnesses_read(joiner->input, &joiner->devices, joiner->arena, &joiner->facts, err) <
-		    0 ||
-	    slots_collect(&joiner->facts, joiner->arena, &joiner->slots, err) < 0 ||
-	    debounce_open(joiner->input, count_facts(joiner), joiner->arena, &joiner->debounce, err) < 0)
+	if (devices_make(joiner->input, joiner->node.arena, &joiner->devices, err) < 0 ||
+	    witnesses_read(joiner->input, &joiner->devices, joiner->node.arena, &joiner->facts,
+			   err) < 0 ||
+	    slots_collect(&joiner->facts, joiner->node.arena, &joiner->slots, err) < 0 ||
+	    debounce_open(joiner->input, count_facts(joiner), joiner->node.arena,
+			  &joiner->node.debounce, err) < 0)
 		return -1;
-	joiner->result->devices = arena_alloc(joiner->arena, joiner->devices.n_devices,
+	joiner->result->devices = arena_alloc(joiner->node.arena, joiner->devices.n_devices,
 					      sizeof(*joiner->result->devices));
 	return joiner->result->devices ? 0 : error_no_memory(err);
-}
-
-/* Without a report there is no telling which UIDs the next one names: all stay known. */
-static int set_ended(struct joiner *joiner, struct error *err)
-{
-	const struct join_input *input = joiner->input;
-	struct join_result *result = joiner->result;
-
-	result->ended = joiner->facts.ended;
-	result->n_ended = joiner->facts.n_ended;
-	if (input->report && !joiner->facts.is_frozen)
-		return 0;
-	result->ended = arena_alloc(joiner->arena, input->n_ended, sizeof(*result->ended));
-	if (!result->ended)
-		return error_no_memory(err);
-	result->n_ended = input->n_ended;
-	if (input->n_ended > 0)
-		memcpy(result->ended, input->ended, input->n_ended * sizeof(*result->ended));
-	return 0;
 }
 
 /* While what is known of pods is old nothing is looked at: what was seen before keeps its age. */
 static void set_debounced(struct joiner *joiner, struct debounce_result debounced)
 {
-	bool is_frozen = joiner->facts.is_frozen;
+	const bool is_frozen = joiner->facts.is_frozen;
 	joiner->result->doubts = is_frozen ? joiner->input->doubts : debounced.seen;
 	joiner->result->n_doubts = is_frozen ? joiner->input->n_doubts : debounced.n_seen;
 	joiner->result->debounced_left_out = debounced.n_left_out;
@@ -350,16 +309,25 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	struct join_result result = {.again_in_ms = -1};
 	struct joiner joiner = {
 		.input = input,
-		.arena = arena,
+		.node = {
+			.facts = &joiner.facts,
+			.slots = &joiner.slots,
+			.arena = arena,
+			.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
+		},
 		.result = &result,
-		.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
 		.is_agentless = !input->report &&
 				input->report_age_ms >= input->limits->agentless_ms,
 	};
+	bool is_named;
 
 	assert(input->limits && input->report_age_ms >= 0);
-	if (read_input(&joiner, err) < 0 || set_ended(&joiner, err) < 0)
+	if (read_input(&joiner, err) < 0)
 		return -1;
+	/* Without a report there is no telling which UIDs the next one names: all stay known. */
+	is_named = input->report && !joiner.facts.is_frozen;
+	result.ended = is_named ? joiner.facts.ended : input->ended;
+	result.n_ended = is_named ? joiner.facts.n_ended : input->n_ended;
 	result.claims_refused = joiner.facts.claims_refused;
 	result.devices_refused = input->slice_devices_left_out;
 	result.objects_left_out = input->previous_left_out;
@@ -369,7 +337,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
-	set_debounced(&joiner, debounce_close(joiner.debounce));
+	set_debounced(&joiner, debounce_close(joiner.node.debounce));
 	result.is_hearing_awaited |= joiner.facts.awaits_list;
 	*ret_result = result;
 	return 0;

@@ -38,7 +38,7 @@ struct join_device {
 struct join_result {
 	struct join_device *devices; /* not those without an object that shall get none now */
 	size_t n_devices;
-	struct view *ended;       /* UIDs that the next joins of this node must know as ended, */
+	const struct view *ended; /* UIDs that the next joins of this node must know as ended, */
 	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
 	const struct recall_debounced *doubts; /* that the next join must know: replaces the caller's list */
 	size_t n_doubts;

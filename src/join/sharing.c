@@ -127,11 +127,11 @@ static unsigned look_at_slots(const struct subject *subject)
 
 static bool has_mps_process(const struct report_device *reported)
 {
-	for (uint32_t i = 0; i < reported->processes.count; i++) {
-		if (ARRAY_AT(reported->processes, struct report_process, i)->kind ==
-		    REPORT_PROCESS_MPS)
+	const struct report_process *process = reported->processes.items;
+
+	for (uint32_t i = 0; i < reported->processes.count; i++, process++)
+		if (process->kind == REPORT_PROCESS_MPS)
 			return true;
-	}
 	return false;
 }
 
@@ -203,7 +203,7 @@ static int tell(unsigned lines, struct arena *arena, struct array *ret_texts, st
 		return error_no_memory(err);
 	for (unsigned i = 0; i < N_EVIDENCE; i++) {
 		if (lines & 1u << i)
-			texts[n++] = wording_evidence((enum evidence)(1u << i));
+			texts[n++] = wording_evidence((enum evidence_index)i);
 	}
 	*ret_texts = (struct array){texts, n, true};
 	return 0;

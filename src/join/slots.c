@@ -87,8 +87,7 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
  * Two sources say what is on offer. The last good part of one that fails counts only where the
  * other says nothing: it may be older than the plugin's present configuration.
  */
-static void add_offers(const struct facts *facts, const struct report *report,
-		       struct slots *slots)
+static void add_offers(const struct facts *facts, const struct report *report, struct slots *slots)
 {
 	const struct array lists[] = {report->allocatable, report->checkpoint.registered};
 	const bool is_known[] = {lists[0].present, report->checkpoint.present && lists[1].present};
@@ -176,12 +175,6 @@ int slots_collect(const struct facts *facts, struct arena *arena, struct slots *
 	return 0;
 }
 
-const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n)
-{
-	*ret_n = slots->first[device + 1] - slots->first[device];
-	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
-}
-
 /* A replica or a part, of which there may be others, while none is on offer. Claims tell them all. */
 static bool is_rest_held(const struct subject *subject)
 {
@@ -217,16 +210,17 @@ struct subject slots_subject(const struct facts *facts, const struct slots *slot
 		.tenants = tenants,
 		.published = its_device->published ? its_device->published->status : NULL,
 		.is_claimed = from_resource_claim_hands_out(facts, device),
+		.slots = &slots->items[slots->first[device]],
+		.n_slots = slots->first[device + 1] - slots->first[device],
 		.is_offer_known = slots->is_offer_known,
 		.arena = arena,
 	};
-	subject.slots = slots_of(slots, device, &subject.n_slots);
 	subject.items = facts_of(facts, device, &subject.n_items);
 	for (size_t i = 0; i < subject.n_slots; i++)
 		subject.is_offered |= subject.slots[i].is_offered;
 	subject.is_rest_held = is_rest_held(&subject);
-	subject.is_as_published = subject.published && (facts->is_frozen ||
-							facts->source.is_settling ||
-							is_vague(&subject));
+	subject.is_as_published = subject.published &&
+				  (facts->is_frozen || facts->source.is_settling ||
+				   is_vague(&subject));
 	return subject;
 }

@@ -59,8 +59,6 @@ struct subject {
 /* Collects the slots. The result lies in arena and borrows from what is given. ERROR_NO_MEMORY. */
 MUST_USE int slots_collect(const struct facts *facts, struct arena *arena,
 			   struct slots *ret_slots, struct error *err);
-/* The slots of a device: *ret_n elements from the returned one on; NULL when there are none. */
-const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n);
 /*
  * The device at that index, with what was collected, and whether what follows from slots is as
  * published. The result borrows from what is given.

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join/stages.h"
 
-#include <assert.h>
-
-#include "join/from_resource_claim.h"
 #include "join/conditions.h"
+#include "join/from_resource_claim.h"
 #include "join/layout.h"
 #include "join/overlap.h"
 #include "join/sharing.h"
@@ -12,13 +10,8 @@
 /* What is found out about one device. */
 struct findings {
 	struct stage stage;
-	struct tenants tenants;
-	struct disagreements disagreements;
-	struct unplaced unplaced;
-	struct users users;
 	struct sharing sharing; /* not while the first report is awaited */
-	struct health health;
-	struct view held_twice;
+	struct conditions_facts known;
 };
 
 /* What is published of one device */
@@ -37,60 +30,47 @@ static int scope_of(int mode)
 		       : ATTRIBUTION_SCOPE_DEVICE;
 }
 
-static int64_t generation_of(const struct device *device)
-{
-	return device->object ? device->object->object->generation : 1;
-}
-
-static int find_tenants(const struct stages_node *node, struct findings *findings, struct error *err)
-{
-	const struct tenants_ask ask = {node->facts, findings->stage.device, node->debounce,
-					node->arena};
-	return tenants_find(&ask, &findings->tenants, &findings->disagreements, err);
-}
-
 /* What else is said of those who hold the device. */
-static int find_others(const struct stages_node *node, struct findings *findings, int mode,
-		       struct error *err)
+static int find_others(struct findings *findings, int mode, struct error *err)
 {
 	const struct stage *stage = &findings->stage;
+	struct conditions_facts *known = &findings->known;
 
-	if (unplaced_find(stage, &findings->unplaced, err) < 0)
-		return -1;
-	if (users_find(&(struct users_device){node->facts, stage->device, mode, &findings->tenants},
-		       node->debounce, node->arena, &findings->users, err) < 0 ||
-	    (!stage->is_awaited && overlap_find(stage, &findings->held_twice, err) < 0))
+	if (unplaced_find(stage, &known->unplaced, err) < 0 ||
+	    users_find(&(struct users_device){stage->facts, stage->device, mode, &known->tenants},
+		       stage->debounce, stage->arena, &known->users, err) < 0 ||
+	    (!stage->is_awaited && overlap_find(stage, &known->held_twice, err) < 0))
 		return -1;
 	return 0;
 }
 
-static void set_holders(const struct findings *findings, struct attribution_status *status)
+static void set_holders(const struct conditions_facts *known, struct attribution_status *status)
 {
-	status->tenants = findings->tenants.listed;
-	status->tenant_count = findings->tenants.count;
-	status->tenants_left_out = findings->tenants.left_out;
-	status->tenant_summary = findings->tenants.summary;
-	status->recent_tenants = findings->tenants.recent;
-	status->source_disagreements = findings->disagreements.listed;
-	status->source_disagreements_left_out = findings->disagreements.left_out;
-	status->unplaced_tenants = findings->unplaced.listed;
-	status->unplaced_tenants_left_out = findings->unplaced.left_out;
-	status->unallocated_users = findings->users.listed;
-	status->unallocated_users_left_out = findings->users.left_out;
-	status->unknown_processes = findings->users.unknown;
+	status->tenants = known->tenants.listed;
+	status->tenant_count = known->tenants.count;
+	status->tenants_left_out = known->tenants.left_out;
+	status->tenant_summary = known->tenants.summary;
+	status->recent_tenants = known->tenants.recent;
+	status->source_disagreements = known->disagreements.listed;
+	status->source_disagreements_left_out = known->disagreements.left_out;
+	status->unplaced_tenants = known->unplaced.listed;
+	status->unplaced_tenants_left_out = known->unplaced.left_out;
+	status->unallocated_users = known->users.listed;
+	status->unallocated_users_left_out = known->users.left_out;
+	status->unknown_processes = known->users.unknown;
 }
 
 /* What the device is like, but for who holds it. */
-static int describe(const struct subject *subject, struct findings *findings,
+static int describe(const struct subject *subject, struct health *health,
 		    struct attribution_status *status, struct error *err)
 {
-	if (health_judge(subject, &findings->health, err) < 0 ||
+	if (health_judge(subject, health, err) < 0 ||
 	    layout_describe(subject, &status->device, err) < 0 ||
 	    layout_partition(subject, &status->partitions, err) < 0)
 		return -1;
 	status->activity = (struct attribution_activity_state){
 		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
-	status->health = findings->health.state;
+	status->health = health->state;
 	return 0;
 }
 
@@ -101,43 +81,50 @@ static bool may_be_claimed(const struct findings *findings)
 	       from_resource_claim_has(findings->stage.facts, findings->stage.device);
 }
 
-static struct conditions_facts conditions_facts(const struct stages_node *node,
-						const struct findings *findings,
-						const struct attribution_status *status,
-						bool is_duplicate)
+/* What is known of the device before anything is found out. */
+static struct findings begin(const struct stages_node *node, size_t index, bool is_duplicate)
 {
-	const struct join_input *input = node->input;
 	const struct facts *facts = node->facts;
-	const struct device *device = &node->facts->devices->devices[findings->stage.device];
+	const struct join_input *input = facts->input;
+	const struct device *device = &facts->devices->devices[index];
+	/* An agent has spoken of the device, if not since the start. */
+	const bool is_awaited = !input->report && device->published &&
+				!device->published->is_agentless;
 
-	return (struct conditions_facts){
-		.previous = device->published,
-		.object = device->object ? &device->object->object->status : NULL,
-		.generation = status->observed_generation,
-		.now_wall_ms = input->now_wall_ms,
-		.pods_age = input->pods_age,
-		.is_awaited = findings->stage.is_awaited,
-		.is_fresh = node->is_fresh,
-		.is_settling = facts->source.is_settling,
-		.is_duplicate = is_duplicate,
-		.is_nameless = from_resource_claim_is_nameless(facts, device),
-		.is_unread = node->is_unread &&
-			     (findings->stage.is_awaited || may_be_claimed(findings)),
-		.are_claims_old = input->grants_denied &&
-				  from_resource_claim_hands_out(facts, findings->stage.device),
-		.is_book_readable = source_is_good(facts->source.pod_resources) ||
-				    source_is_good(facts->source.checkpoint),
-		.intent = status->intent.state,
-		.sources = input->report ? &input->report->sources : NULL,
-		.tenants = &findings->tenants,
-		.disagreements = &findings->disagreements,
-		.unplaced = &findings->unplaced,
-		.users = &findings->users,
-		.health = &findings->health,
-		.may_be_held_twice = overlap_is_possible(&findings->stage, &findings->tenants,
-							 status->sharing.mode),
-		.held_twice = findings->held_twice,
+	return (struct findings){
+		.stage = {facts, index, is_awaited, node->debounce, node->arena},
+		.known =
+			{
+				.previous = device->published,
+				.object = device->object ? &device->object->object->status : NULL,
+				.generation = device->object ? device->object->object->generation
+							     : 1,
+				.now_wall_ms = input->now_wall_ms,
+				.pods_age = input->pods_age,
+				.is_awaited = is_awaited,
+				.is_fresh = node->is_fresh,
+				.is_settling = facts->source.is_settling,
+				.is_duplicate = is_duplicate,
+				.is_nameless = from_resource_claim_is_nameless(facts, device),
+				.are_claims_old = input->grants_denied &&
+						  from_resource_claim_hands_out(facts, index),
+				.is_book_readable = source_is_good(facts->source.pod_resources) ||
+						    source_is_good(facts->source.checkpoint),
+				.sources = input->report ? &input->report->sources : NULL,
+			},
 	};
+}
+
+static int make_conditions(const struct stages_node *node, struct findings *findings,
+			   struct attribution_status *status, struct error *err)
+{
+	struct conditions_facts *known = &findings->known;
+
+	known->is_unread = node->is_unread && (known->is_awaited || may_be_claimed(findings));
+	known->intent = status->intent.state;
+	known->may_be_held_twice = overlap_is_possible(&findings->stage, &known->tenants,
+						       status->sharing.mode);
+	return conditions_make(known, node->arena, &status->conditions, err);
 }
 
 static struct attribution_report report_of(const struct report *report)
@@ -153,34 +140,32 @@ static struct attribution_report report_of(const struct report *report)
 }
 
 /* Before the first report since the start the device is as published; else as it is found. */
-static struct attribution_status begin_status(const struct stages_node *node,
-					      const struct device *device, bool is_awaited)
+static struct attribution_status begin_status(const struct join_input *input,
+					      const struct conditions_facts *known)
 {
-	const struct join_input *input = node->input;
-	struct attribution_status status;
+	struct attribution_status status = {
+		.node_name = input->node_name,
+		.report = report_of(input->report),
+		.intent = {.state = intent_of(input)},
+	};
 
-	if (!is_awaited)
-		return (struct attribution_status){
-			.observed_generation = generation_of(device),
-			.node_name = input->node_name,
-			.report = report_of(input->report),
-			.intent = {.state = intent_of(input)},
-		};
-	assert(device->published);
-	status = *device->published->status;
-	status.observed_generation = generation_of(device);
+	if (known->is_awaited)
+		status = *known->previous->status;
+	status.observed_generation = known->generation;
+	if (input->node)
+		status.node_uid = input->node->uid;
 	return status;
 }
 
 /* Silence shows: nobody may take what was said long ago for what is so now. */
-static void set_report_state(const struct stages_node *node, bool is_awaited,
+static void set_report_state(const struct conditions_facts *known,
 			     struct attribution_status *status)
 {
-	if (!node->input->report && !is_awaited)
+	if (!known->sources && !known->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_NO_AGENT;
-	else if (!node->is_fresh)
+	else if (!known->is_fresh)
 		status->report_state = ATTRIBUTION_REPORT_STALE;
-	else if (!is_awaited)
+	else if (!known->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_CURRENT;
 	if (status->report_state == ATTRIBUTION_REPORT_CURRENT)
 		return;
@@ -193,38 +178,31 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	       struct stages_result *ret, struct error *err)
 {
 	const struct facts *facts = node->facts;
-	const struct device *device = &facts->devices->devices[index];
-	/* An agent has spoken of the device, if not since the start. */
-	bool is_awaited = !node->input->report && device->published &&
-			  !device->published->is_agentless;
-	struct findings findings = {.stage = {facts, index, is_awaited, node->debounce, node->arena}};
-	struct attribution_status status = begin_status(node, device, is_awaited);
-	struct conditions_facts known;
+	struct findings findings = begin(node, index, is_duplicate);
+	struct conditions_facts *known = &findings.known;
+	struct attribution_status status = begin_status(facts->input, known);
 	struct subject subject;
 
-	if (find_tenants(node, &findings, err) < 0)
+	if (tenants_find(&(struct tenants_ask){facts, index, node->debounce, node->arena},
+			 &known->tenants, &known->disagreements, err) < 0)
 		return -1;
-	subject = slots_subject(facts, node->slots, index, &findings.tenants, node->arena);
-	if (!is_awaited) {
-		if (sharing_conclude(&subject, &findings.sharing, err) < 0)
-			return -1;
+	subject = slots_subject(facts, node->slots, index, &known->tenants, node->arena);
+	if (!known->is_awaited && sharing_conclude(&subject, &findings.sharing, err) < 0)
+		return -1;
+	if (!known->is_awaited)
 		status.sharing = findings.sharing.published;
-	}
-	if (find_others(node, &findings, status.sharing.mode, err) < 0 ||
-	    (!is_awaited && describe(&subject, &findings, &status, err) < 0) ||
+	if (find_others(&findings, status.sharing.mode, err) < 0 ||
+	    (!known->is_awaited && describe(&subject, &known->health, &status, err) < 0) ||
 	    layout_count(&subject, &status.slots, err) < 0)
 		return -1;
-	set_holders(&findings, &status);
-	if (node->input->node)
-		status.node_uid = node->input->node->uid;
-	set_report_state(node, is_awaited, &status);
-	known = conditions_facts(node, &findings, &status, is_duplicate);
-	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
+	set_holders(known, &status);
+	set_report_state(known, &status);
+	if (make_conditions(node, &findings, &status, err) < 0)
 		return -1;
 	*ret = (struct stages_result){
 		.status = status,
-		.claims_refused = findings.users.refused,
-		.again_in_ms = findings.tenants.again_in_ms,
+		.claims_refused = known->users.refused,
+		.again_in_ms = known->tenants.again_in_ms,
 	};
 	return 0;
 }

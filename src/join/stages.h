@@ -18,7 +18,6 @@
 
 /* What is known of the node. */
 struct stages_node {
-	const struct join_input *input;
 	const struct facts *facts;
 	const struct slots *slots;
 	struct debounce *debounce;

@@ -207,7 +207,7 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 			 struct attribution_tenant *tenant)
 {
 	const struct pod *pod = holder->pod;
-	const struct pod_workload workload = pod_workload(pod);
+	const struct pod_workload workload = pod_gpu(pod)->workload;
 	const struct intent *intent = walk->input->intent;
 
 	tenant->phase = phase_of(pod, tenant->container);

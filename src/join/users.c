@@ -127,8 +127,8 @@ static bool is_untold(const struct suspect *suspect)
 {
 	const struct pod *pod = suspect->pod;
 	return pod && !suspect->container && suspect->process->container_id.len > 0 &&
-	       (pod_count_containers(pod) > 1 || pod_has_more_containers(pod) ||
-		pod_has_more_ephemeral(pod));
+	       (pod_count_containers(pod) > 1 || pod_gpu(pod)->containers_left_out > 0 ||
+		pod_gpu(pod)->ephemeral_left_out > 0);
 }
 
 /* Tenants */

@@ -80,7 +80,7 @@ static int64_t count_named(const struct votes_holder *of, unsigned witnesses)
 static bool is_init(const struct votes_holder *of)
 {
 	const struct pod_container *c = pod_find_container(of->pod, of->container);
-	return c ? c->kind == POD_CONTAINER_INIT : pod_has_more_containers(of->pod);
+	return c ? c->kind == POD_CONTAINER_INIT : pod_gpu(of->pod)->containers_left_out > 0;
 }
 
 static int by_id(const void *key, const void *element)
@@ -139,7 +139,7 @@ static void compare(const struct votes_holder *of, struct votes *votes, struct d
 
 	for (unsigned i = 0; i < N_COMPARED; i++) {
 		const unsigned witness = 1u << i;
-		if (witness == WITNESS_POD_STATUS && pod_is_status_cut(of->pod))
+		if (witness == WITNESS_POD_STATUS && pod_gpu(of->pod)->allocations_left_out > 0)
 			continue;
 		if (!(heard & witness) && !speaks_by_silence(of, witness))
 			continue;
@@ -203,7 +203,7 @@ static unsigned find_lost(const struct votes_holder *of)
 		lost |= WITNESS_CHECKPOINT;
 	if (is_list_good(of->facts))
 		lost |= WITNESS_POD_RESOURCES;
-	if (has_status(of) && !pod_is_status_cut(of->pod))
+	if (has_status(of) && pod_gpu(of->pod)->allocations_left_out == 0)
 		lost |= WITNESS_POD_STATUS;
 	return lost;
 }

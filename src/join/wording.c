@@ -28,7 +28,7 @@ static const struct view placeholders[] = {
 };
 
 #define TEXT(name, text) VIEW_INIT(text),
-static const struct view conditions[] = {WORDING_CONDITIONS(TEXT)};
+static const struct view conditions[] = {WORDING_CONDITIONS(TEXT) WORDING_RETIRED_CONDITIONS(TEXT)};
 static const struct view reasons[] = {VIEW_INIT(""), WORDING_REASONS(TEXT)};
 static const struct view messages[] = {WORDING_MESSAGES(TEXT)};
 static const struct view evidence[] = {WORDING_EVIDENCE(TEXT)};
@@ -49,7 +49,7 @@ struct view wording_placeholder(enum placeholder placeholder)
 
 struct view wording_condition(enum condition_type type)
 {
-	assert(type < N(conditions));
+	assert(type < N_CONDITION_TYPES);
 	return conditions[type];
 }
 
@@ -65,13 +65,10 @@ struct view wording_message(enum message message)
 	return messages[message];
 }
 
-struct view wording_evidence(enum evidence line)
+struct view wording_evidence(enum evidence_index line)
 {
-	unsigned index = 0;
-	while (index + 1 < N(evidence) && line != 1u << index)
-		index++;
-	assert(line == 1u << index);
-	return evidence[index];
+	assert(line < N(evidence));
+	return evidence[line];
 }
 
 /* The index of the text in the table, or n. */
@@ -83,14 +80,28 @@ static unsigned find(const struct view *table, unsigned n, struct view text)
 	return i;
 }
 
+static unsigned find_bit(const struct view *table, unsigned n, struct view text)
+{
+	unsigned index = find(table, n, text);
+	return index < n ? 1u << index : 0;
+}
+
 unsigned wording_witnesses_of(struct array texts)
 {
 	unsigned found = 0;
-	for (uint32_t i = 0; i < texts.count; i++) {
-		unsigned index = find(witnesses, N(witnesses), *ARRAY_AT(texts, struct view, i));
-		found |= index < N(witnesses) ? 1u << index : 0;
-	}
+	for (uint32_t i = 0; i < texts.count; i++)
+		found |= find_bit(witnesses, N(witnesses), *ARRAY_AT(texts, struct view, i));
 	return found;
+}
+
+unsigned wording_evidence_of(struct view text)
+{
+	return find_bit(evidence, N(evidence), text);
+}
+
+bool wording_is_condition(struct view type)
+{
+	return find_bit(conditions, N(conditions), type) != 0;
 }
 
 enum placeholder wording_placeholder_of(struct view text)
@@ -105,12 +116,6 @@ enum reason wording_reason_of(struct view text)
 	return index < N(reasons) ? (enum reason)index : REASON_NONE;
 }
 
-unsigned wording_evidence_of(struct view text)
-{
-	unsigned index = find(evidence, N(evidence), text);
-	return index < N(evidence) ? 1u << index : 0;
-}
-
 struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE])
 {
 	int len = snprintf(text, WORDING_XID_SIZE, "XID%" PRId64, code);
@@ -118,24 +123,22 @@ struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE])
 	return (struct view){text, (size_t)len};
 }
 
-struct view wording_slots(int64_t n, enum message held_by, char text[static WORDING_SLOTS_SIZE])
+void wording_slots(int64_t n, enum message held_by, struct sbuf *message)
 {
-	int len = snprintf(text, WORDING_SLOTS_SIZE, "%" PRId64 " %s %.*s", n,
-			   n == 1 ? "slot is" : "slots are", VIEW_ARG(wording_message(held_by)));
-	assert(len > 0 && (unsigned)len < WORDING_SLOTS_SIZE);
-	return (struct view){text, (size_t)len};
+	sbuf_printf(message, "%" PRId64 " %s %.*s", n, n == 1 ? "slot is" : "slots are",
+		    VIEW_ARG(wording_message(held_by)));
 }
 
 void wording_held_twice(struct view unit, const struct pod *const *pods, size_t n_pods,
-		      size_t n_more, struct sbuf *message)
+			size_t n_more, struct sbuf *message)
 {
 	assert(n_pods > 1);
 	sbuf_printf(message, "%.*s is held by ", VIEW_ARG(unit));
 	for (size_t i = 0; i < n_pods; i++)
 		sbuf_printf(message, "%s%.*s/%.*s",
-			    i == 0                            ? ""
+			    i == 0                           ? ""
 			    : i + 1 == n_pods && n_more == 0 ? " and "
-							      : ", ",
+							     : ", ",
 			    VIEW_ARG(pod_namespace(pods[i])), VIEW_ARG(pod_name(pods[i])));
 	if (n_more > 0)
 		sbuf_printf(message, " and %zu more", n_more);

@@ -14,6 +14,9 @@
 #include "base/view.h"
 #include "join/wording.def"
 
+struct sbuf;
+struct pod;
+
 /* The sources that say who holds what, as bits; in the order in which a tenant lists them. */
 enum witness {
 	WITNESS_CHECKPOINT = 1u << 0,
@@ -50,24 +53,23 @@ struct view wording_placeholder(enum placeholder placeholder); /* of PLACEHOLDER
 struct view wording_condition(enum condition_type type);
 struct view wording_reason(enum reason reason);
 struct view wording_message(enum message message);
-struct view wording_evidence(enum evidence line);
+struct view wording_evidence(enum evidence_index line);
 
 /* What a published text means. A text that is not known: 0, PLACEHOLDER_NONE, REASON_NONE. */
 unsigned wording_witnesses_of(struct array texts); /* struct view; bits of enum witness */
 enum placeholder wording_placeholder_of(struct view text);
 enum reason wording_reason_of(struct view text);
 unsigned wording_evidence_of(struct view text); /* a bit of enum evidence */
+/* True for a type of condition that is ours, or was in an earlier release. */
+bool wording_is_condition(struct view type);
 
-/* The longest text of wording_xid(), and of wording_slots(), with its NUL. */
+/* The longest text of wording_xid(), with its NUL. */
 #define WORDING_XID_SIZE 32u
-#define WORDING_SLOTS_SIZE 128u
 /* Writes the reason of an XID error, "XID79", into text, and returns it. */
 struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE]);
-/* Writes "3 slots are held by ..." into text, and returns it. */
-struct view wording_slots(int64_t n, enum message held_by, char text[static WORDING_SLOTS_SIZE]);
+/* Appends "3 slots are held by ...". */
+void wording_slots(int64_t n, enum message held_by, struct sbuf *message);
 /* Appends that the unit is held by several pods, of which that many are not named. */
-struct sbuf;
-struct pod;
 void wording_held_twice(struct view unit, const struct pod *const *pods, size_t n_pods,
 		      size_t n_more, struct sbuf *message);
 /* Appends that a tenant holds the ID, and so many further ones, of no known form. */

@@ -4,25 +4,22 @@
 #include <ctype.h>
 
 #define UUID_LEN 36
-#define GPU_LEN (sizeof("GPU-") - 1 + UUID_LEN)
-#define MIG_LEN (sizeof("MIG-") - 1 + UUID_LEN)
+#define GPU_LEN (sizeof("GPU-") - 1 + UUID_LEN) /* as long as "MIG-<uuid>" */
 
-static bool is_uuid(struct view v)
-{
-	if (v.len != UUID_LEN)
-		return false;
-	for (size_t i = 0; i < UUID_LEN; i++) {
-		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-		if (dash ? v.ptr[i] != '-' : !isxdigit((unsigned char)v.ptr[i]))
-			return false;
-	}
-	return true;
-}
+static const struct device_id nothing = {.gpu_instance = -1, .minor = -1};
 
 static bool is_prefixed_uuid(struct view v, struct view prefix)
 {
-	return view_starts_with(v, prefix) && is_uuid(view_from_offset(v, prefix.len));
+	if (v.len != prefix.len + UUID_LEN || !view_starts_with(v, prefix))
+		return false;
+	const char *uuid = v.ptr + prefix.len;
+	for (size_t i = 0; i < UUID_LEN; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? uuid[i] != '-' : !isxdigit((unsigned char)uuid[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool parse_number(struct view text, int64_t *ret)
@@ -30,19 +27,27 @@ static bool parse_number(struct view text, int64_t *ret)
 	return text.len > 0 && text.ptr[0] != '-' && view_parse_i64(text, ret);
 }
 
-/* "MIG-GPU-<uuid>/<gi>/<ci>" */
+/* The prefix and a number: that of a replica, which is not kept. */
+static bool is_numbered(struct view text, struct view prefix)
+{
+	int64_t n;
+	return view_starts_with(text, prefix) &&
+	       parse_number(view_from_offset(text, prefix.len), &n);
+}
+
+/* "MIG-GPU-<uuid>/<gi>/<ci>", which may be a replica too */
 static bool parse_old_mig(struct view text, struct device_id *id)
 {
-	struct view uuid, rest, gi, ci;
+	struct view base, rest, gi, ci, replica;
+	int64_t n;
 
-	if (!view_starts_with(text, VIEW("MIG-GPU-")) ||
-	    !view_cut(view_from_offset(text, 4), VIEW("/"), &uuid, &rest) ||
-	    !view_cut(rest, VIEW("/"), &gi, &ci) || !device_id_is_gpu_uuid(uuid) ||
-	    !parse_number(gi, &id->gpu_instance) || !parse_number(ci, &id->compute_instance))
-		return false;
+	id->is_replica = view_cut(text, VIEW("::"), &base, &replica);
 	id->form = DEVICE_ID_MIG_OLD;
-	id->uuid = uuid;
-	return true;
+	return view_starts_with(base, VIEW("MIG-")) &&
+	       view_cut(view_from_offset(base, 4), VIEW("/"), &id->uuid, &rest) &&
+	       view_cut(rest, VIEW("/"), &gi, &ci) && device_id_is_gpu_uuid(id->uuid) &&
+	       parse_number(gi, &id->gpu_instance) && parse_number(ci, &n) &&
+	       (!id->is_replica || parse_number(replica, &n));
 }
 
 /* "nvidia<minor>", then "/gi<g>", "/vgpu<k>" or both in that order */
@@ -60,77 +65,39 @@ static bool parse_minor(struct view text, struct device_id *id)
 		if (!parse_number(view_from_offset(part, 2), &id->gpu_instance))
 			return false;
 	}
-	if (view_starts_with(rest, VIEW("vgpu"))) {
-		if (!parse_number(view_from_offset(rest, 4), &id->replica))
-			return false;
-		id->is_replica = true;
-		rest.len = 0;
-	}
 	id->form = DEVICE_ID_MINOR;
-	return rest.len == 0;
+	id->is_replica = is_numbered(rest, VIEW("vgpu"));
+	return rest.len == 0 || id->is_replica;
 }
 
-/* "GPU-<uuid>-<n>" */
-static bool parse_hami(struct view text, struct device_id *id)
-{
-	struct view uuid = {text.ptr, GPU_LEN};
-
-	if (text.len <= GPU_LEN || text.ptr[GPU_LEN] != '-' || !device_id_is_gpu_uuid(uuid) ||
-	    !parse_number(view_from_offset(text, GPU_LEN + 1), &id->replica))
-		return false;
-	id->form = DEVICE_ID_GPU;
-	id->uuid = uuid;
-	id->is_replica = true;
-	id->is_hami = true;
-	return true;
-}
-
+/* "GPU-<uuid>" or "MIG-<uuid>", and what follows it; "GPU-<uuid>-<n>" is HAMi's */
 static bool parse_uuid(struct view text, struct device_id *id)
 {
-	if (device_id_is_gpu_uuid(text))
+	if (text.len < GPU_LEN)
+		return false;
+	const struct view rest = view_from_offset(text, GPU_LEN);
+	id->uuid = (struct view){text.ptr, GPU_LEN};
+	if (device_id_is_gpu_uuid(id->uuid))
 		id->form = DEVICE_ID_GPU;
-	else if (is_prefixed_uuid(text, VIEW("MIG-")))
+	else if (is_prefixed_uuid(id->uuid, VIEW("MIG-")))
 		id->form = DEVICE_ID_MIG;
 	else
-		return parse_old_mig(text, id);
-	id->uuid = text;
-	return true;
-}
-
-/* "GPU-<uuid>..." or "MIG-<uuid>..." */
-static bool parse_odd(struct view text, struct device_id *id)
-{
-	struct view gpu = {text.ptr, text.len < GPU_LEN ? text.len : GPU_LEN};
-	struct view mig = {text.ptr, text.len < MIG_LEN ? text.len : MIG_LEN};
-
-	if (device_id_is_gpu_uuid(gpu)) {
-		id->form = DEVICE_ID_GPU;
-		id->uuid = gpu;
-	} else if (is_prefixed_uuid(mig, VIEW("MIG-"))) {
-		id->form = DEVICE_ID_MIG;
-		id->uuid = mig;
-	} else {
 		return false;
-	}
-	id->is_odd = true;
+	id->is_hami = id->form == DEVICE_ID_GPU && is_numbered(rest, VIEW("-"));
+	id->is_replica = id->is_hami || is_numbered(rest, VIEW("::"));
+	id->is_odd = rest.len > 0 && !id->is_replica;
 	return true;
 }
-
-static const struct device_id nothing = {.gpu_instance = -1, .compute_instance = -1, .minor = -1};
 
 struct device_id device_id_parse(struct view text)
 {
-	struct device_id id = nothing;
-	struct view base, replica;
-	bool has_replica = view_cut(text, VIEW("::"), &base, &replica);
-
-	if ((!has_replica || parse_number(replica, &id.replica)) && parse_uuid(base, &id)) {
-		id.is_replica = has_replica;
-		return id;
+	bool (*const forms[])(struct view, struct device_id *) = {parse_uuid, parse_old_mig,
+								  parse_minor};
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct device_id id = nothing;
+		if (forms[i](text, &id))
+			return id;
 	}
-	id = nothing;
-	if (parse_hami(text, &id) || parse_minor(text, &id) || parse_odd(text, &id))
-		return id;
 	return nothing;
 }
 
@@ -141,7 +108,8 @@ bool device_id_is_gpu_uuid(struct view text)
 
 bool device_id_is_mig_uuid(struct view text)
 {
-	struct device_id id = nothing;
+	struct device_id id = device_id_parse(text);
 
-	return is_prefixed_uuid(text, VIEW("MIG-")) || parse_old_mig(text, &id);
+	return (id.form == DEVICE_ID_MIG || id.form == DEVICE_ID_MIG_OLD) && !id.is_replica &&
+	       !id.is_odd;
 }

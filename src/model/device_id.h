@@ -17,20 +17,18 @@ enum device_id_form {
 	DEVICE_ID_UNKNOWN, /* kept raw */
 	DEVICE_ID_GPU,     /* uuid names a physical device */
 	DEVICE_ID_MIG,     /* uuid names a MIG device */
-	DEVICE_ID_MIG_OLD, /* uuid names the physical device, gpu_instance and compute_instance the part */
-	DEVICE_ID_MINOR, /* minor names the physical device; gpu_instance its part, or -1 */
+	DEVICE_ID_MIG_OLD, /* uuid names the physical device, gpu_instance its part */
+	DEVICE_ID_MINOR,   /* minor names the physical device; gpu_instance its part, or -1 */
 };
 
 struct device_id {
 	enum device_id_form form;
 	struct view uuid; /* borrowed from the text */
 	int64_t minor;
-	int64_t gpu_instance;     /* -1: none */
-	int64_t compute_instance; /* -1: none */
-	bool is_replica;          /* one of several shares: "::n", "-n", "vgpuN" */
-	bool is_odd;              /* what follows the UUID is of no known form */
-	bool is_hami;    /* "-n" after the UUID: the plugin may have given another device */
-	int64_t replica; /* its number, or 0 */
+	int64_t gpu_instance; /* -1: none */
+	bool is_replica;      /* one of several shares: "::n", "-n", "vgpuN" */
+	bool is_odd;          /* what follows the UUID is of no known form */
+	bool is_hami;         /* "-n" after the UUID: the plugin may have given another device */
 };
 
 /*

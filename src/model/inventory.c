@@ -30,7 +30,7 @@ struct inventory {
 	struct resource_slice_set resource_slices;
 	struct record_set *sets[INVENTORY_N_KINDS]; /* these */
 	bool synced[INVENTORY_N_KINDS];
-	bool absent[INVENTORY_N_KINDS]; /* the API server has no such kind */
+	bool absent[INVENTORY_N_KINDS];        /* the API server has no such kind */
 	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
 	enum inventory_age ages[INVENTORY_N_KINDS];
 	uint64_t started_at;
@@ -61,18 +61,13 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	return 0;
 }
 
-void inventory_freep(struct inventory **inventory)
-{
-	inventory_free(*inventory);
-}
-
-void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner)
+void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner)
 {
 	inventory->places.touch = touch;
 	inventory->places.touch_owner = owner;
 }
 
-void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner)
+void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner)
 {
 	inventory->places.boot = boot;
 	inventory->places.boot_owner = owner;
@@ -123,8 +118,8 @@ int inventory_put_policy(struct inventory *inventory, const struct policy *polic
 }
 
 int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,
-			      struct arena *take_arena, enum store_change change,
-			      uint64_t version, struct error *err)
+			      struct arena *take_arena, enum store_change change, uint64_t version,
+			      struct error *err)
 {
 	struct record_event event = event_of(inventory, INVENTORY_ATTRIBUTIONS, change, version);
 
@@ -199,8 +194,7 @@ void inventory_begin_replace(struct inventory *inventory, enum inventory_kind ki
 	store_begin_replace(&inventory->sets[kind]->store);
 }
 
-void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind,
-			   uint64_t now_ms)
+void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms)
 {
 	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
 	struct store_entry *entry;
@@ -267,15 +261,6 @@ struct inventory_unused inventory_unused(const struct inventory *inventory)
 	};
 }
 
-const struct attribution *inventory_find_attribution(const struct inventory *inventory,
-						     struct view name)
-{
-	const struct attribution_record *record =
-		attribution_set_find(&inventory->attributions, name);
-
-	return record ? &record->attribution : NULL;
-}
-
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
 						     const struct attribution *attribution)
 {
@@ -284,22 +269,15 @@ const struct attribution *inventory_next_attribution(const struct inventory *inv
 
 /* Reports */
 
-static const struct attribution_record *object_of(const struct inventory *inventory,
-						  const struct report *report, uint32_t i)
-{
-	const struct report_device *device = ARRAY_AT(report->devices, struct report_device, i);
-	char buffer[CLAIM_NAME_SIZE];
-
-	return attribution_set_find(&inventory->attributions,
-				    claim_object_name(device->uuid, buffer));
-}
-
 /* The objects of devices that a report names, or no longer names, may change hands. */
 static void touch_holders(const struct inventory *inventory, const struct place *place,
 			  const struct report *report)
 {
 	for (uint32_t i = 0; report && i < report->devices.count; i++) {
-		const struct attribution_record *record = object_of(inventory, report, i);
+		struct view uuid = ARRAY_AT(report->devices, struct report_device, i)->uuid;
+		char buffer[CLAIM_NAME_SIZE];
+		const struct attribution_record *record = attribution_set_find(
+			&inventory->attributions, claim_object_name(uuid, buffer));
 
 		if (record && record->base.place != place)
 			place_touch(&inventory->places, record->base.place, false);
@@ -370,8 +348,7 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 	return true;
 }
 
-const struct report *inventory_find_report(const struct inventory *inventory,
-					   struct view node_name)
+const struct report *inventory_find_report(const struct inventory *inventory, struct view node_name)
 {
 	const struct place *place = place_find(&inventory->places, node_name);
 

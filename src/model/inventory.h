@@ -35,18 +35,10 @@ typedef void (*inventory_release_fn)(void *owner);
 MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err);
 /* Accepts NULL. */
 void inventory_free(struct inventory *inventory);
-/* The same for CLEANUP. */
-void inventory_freep(struct inventory **inventory);
 
-/* Told after a change: this node wants a join. The view is borrowed for the call. */
-typedef void (*inventory_touch_fn)(void *owner, struct view node_name, bool initial);
-/* initial: the change is an item of a first list, so that live events may overtake it. */
-void inventory_on_touch(struct inventory *inventory, inventory_touch_fn touch, void *owner);
-
-/* Told when the Node of a node that has a report or objects names another boot than before. */
-typedef void (*inventory_boot_fn)(void *owner, struct view node_name);
-/* boot is told from now on, instead of the one before; NULL: nobody is. */
-void inventory_on_boot(struct inventory *inventory, inventory_boot_fn boot, void *owner);
+/* touch and boot (model/place.h) are told from now on, instead of those before; NULL: nobody is. */
+void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner);
+void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner);
 
 enum inventory_kind {
 	INVENTORY_PODS,
@@ -182,9 +174,6 @@ MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node
 /* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
 					      struct place_refusals refused);
-/* The object of that name, or NULL; borrowed until the next change. */
-const struct attribution *inventory_find_attribution(const struct inventory *inventory,
-						     struct view name);
 /* Walks all attributions: the first for NULL; NULL at the end. For metrics. */
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
 						     const struct attribution *attribution);

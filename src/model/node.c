@@ -68,11 +68,6 @@ int node_new(const struct node_fields *fields, struct node **ret_node, struct er
 	return 0;
 }
 
-void node_free(struct node *node)
-{
-	free(node);
-}
-
 bool node_label(const struct node *node, struct view key, struct view *ret_value)
 {
 	for (uint32_t i = 0; i < node->labels.count; i++) {

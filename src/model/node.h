@@ -57,10 +57,8 @@ struct node {
 	struct array resources; /* struct node_resource, by name */
 };
 
-/* Copies fields into one new allocation that belongs to the caller. Fails with ERROR_NO_MEMORY. */
+/* Copies fields into one new block, the caller's to free(). Fails with ERROR_NO_MEMORY. */
 MUST_USE int node_new(const struct node_fields *fields, struct node **ret_node, struct error *err);
-/* Accepts NULL. */
-void node_free(struct node *node);
 /* The label's value; false when the node has no such label. Key without "nvidia.com/". */
 bool node_label(const struct node *node, struct view key, struct view *ret_value);
 /* True when both say the same in every fact. */

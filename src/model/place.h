@@ -34,7 +34,7 @@ struct place {
 	struct view name;
 	struct list pods;             /* struct pod_record (model/pod_set.h) */
 	struct list attributions;     /* struct attribution_record (model/attribution_set.h) */
-	struct list slices;           /* struct resource_slice_record (model/resource_slice_set.h) */
+	struct list slices;           /* struct record of model/resource_slice_set.h */
 	size_t n_slices;
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
@@ -74,7 +74,10 @@ struct place_ended {
 	struct view uid;
 };
 
-/* Told after a change: this node wants a join. The view is borrowed for the call. */
+/*
+ * Told after a change: this node wants a join. The view is borrowed for the call. initial: the change
+ * is an item of a first list, so that live events may overtake it.
+ */
 typedef void (*place_touch_fn)(void *owner, struct view node_name, bool initial);
 
 /* Told when the Node of a place that has a report or objects names another boot than before. */

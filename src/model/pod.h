@@ -8,8 +8,8 @@
  * Threads: the loop thread; immutable once made.
  */
 
+#include "base/array.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "base/view.h"
 
 #define POD_GRANULARITY_MS 1000 /* of times in Kubernetes' objects, which are cut */
@@ -69,9 +69,9 @@ struct pod_claim {
 	struct view request; /* that part of it; empty: all of it */
 };
 
-#define POD_MAX_HAMI_TEXT 4096u  /* a longer annotation of HAMi's is left out: hami_left_out */
+#define POD_MAX_HAMI_TEXT 4096u /* a longer annotation of HAMi's is left out: hami_left_out */
 #define POD_MAX_CONTAINERS 64u /* with statuses; further ones are counted in containers_left_out, */
-			       /* or, of the ephemeral ones, which go first, in ephemeral_left_out */
+/* or, of the ephemeral ones, which go first, in ephemeral_left_out */
 #define POD_MAX_ALLOCATIONS 256u /* and in allocations_left_out */
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
 #define POD_MAX_KAI_GROUPS 64u   /* and in kai_groups_left_out */
@@ -92,15 +92,15 @@ struct pod_fields {
 	bool wants_gpu;        /* any container does, or uses a claim, or the pod shares a GPU by */
 	/* way of HAMi or KAI */
 	bool no_container_runs; /* none with a status does, of those that are not ephemeral */
-	bool system;                /* looks like one of the GPU operator's validation pods */
-	bool is_reservation;        /* looks like a pod of KAI's that holds a GPU for others */
-	int64_t started_at; /* see pod_started_at() */
+	bool system;            /* looks like one of the GPU operator's validation pods */
+	bool is_reservation;    /* looks like a pod of KAI's that holds a GPU for others */
+	int64_t started_at;     /* see pod_started_at() */
 	struct pod_workload workload;
-	struct view hami_devices; /* annotation hami.io/vgpu-devices-allocated */
-	bool hami_left_out;       /* that annotation is too long */
-	struct view kai_group;    /* label runai-gpu-group: the pods that share a GPU */
+	struct view hami_devices;  /* annotation hami.io/vgpu-devices-allocated */
+	bool hami_left_out;        /* that annotation is too long */
+	struct view kai_group;     /* label runai-gpu-group: the pods that share a GPU */
 	struct view kai_container; /* annotation gpu-fraction-container-name: who of the pod does */
-	struct view kai_device;   /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
+	struct view kai_device;    /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
 	uint32_t n_containers;
 	uint32_t containers_left_out;
 	uint32_t ephemeral_left_out;
@@ -113,39 +113,53 @@ struct pod_fields {
 	struct pod_container containers[POD_MAX_CONTAINERS];
 	struct pod_allocation allocations[POD_MAX_ALLOCATIONS];
 	struct pod_claim claims[POD_MAX_CLAIMS];
-	struct view kai_groups[POD_MAX_KAI_GROUPS]; /* labels runai-gpu-group/...: of several GPUs */
+	struct view
+		kai_groups[POD_MAX_KAI_GROUPS]; /* labels runai-gpu-group/...: of several GPUs */
+};
+
+/* What is kept of a pod that wants a GPU, and of no other. */
+struct pod_gpu {
+	struct pod_workload workload;
+	struct view hami_devices; /* this and the next ones: as in the fields */
+	struct view kai_group;
+	struct view kai_device;
+	struct view kai_container;
+	struct array containers;  /* struct pod_container */
+	struct array allocations; /* struct pod_allocation */
+	struct array claims;      /* struct pod_claim */
+	struct array kai_groups;  /* struct view */
+	int64_t started_at;
+	uint32_t containers_left_out;  /* a container that is not found may be one of these, */
+	uint32_t ephemeral_left_out;   /* or of these */
+	uint32_t allocations_left_out; /* the status may name what is not found */
+	uint32_t claims_left_out;
+	uint32_t kai_groups_left_out;
+	bool hami_left_out;
 };
 
 struct pod; /* opaque: a compact copy */
 
 /*
- * Copies fields into a new record that belongs to the caller. The node's name is interned.
- * Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when a text is longer than Kubernetes allows.
+ * Copies fields, but for the node's name, into a new record that belongs to the caller. Fails with
+ * ERROR_NO_MEMORY, or ERROR_LIMIT when a text is longer than Kubernetes allows.
  */
-MUST_USE int pod_new(struct intern *intern, const struct pod_fields *fields, struct pod **ret_pod,
-		     struct error *err);
+MUST_USE int pod_new(const struct pod_fields *fields, struct pod **ret_pod, struct error *err);
 /* Accepts NULL. */
-void pod_free(struct intern *intern, struct pod *pod);
+void pod_free(struct pod *pod);
 
-/* All views are borrowed while the pod lives. */
+/* All that is returned is borrowed while the pod lives. */
 struct view pod_key(const struct pod *pod); /* "namespace/name" */
 struct view pod_namespace(const struct pod *pod);
 struct view pod_name(const struct pod *pod);
 struct view pod_uid(const struct pod *pod);
-struct view pod_node(const struct pod *pod);
 struct view pod_config_hash(const struct pod *pod);
-struct pod_workload pod_workload(const struct pod *pod);
 enum pod_phase pod_phase(const struct pod *pod);
 bool pod_is_deleting(const struct pod *pod);
 bool pod_wants_gpu(const struct pod *pod);
 bool pod_is_system(const struct pod *pod);
 bool pod_is_reservation(const struct pod *pod);
-/* The status tells of more devices than are kept: what it does not name it may name. */
-bool pod_is_status_cut(const struct pod *pod);
-/* The pod has more containers than are kept: one that is not found may be one of those. */
-bool pod_has_more_containers(const struct pod *pod);
-/* The same of its ephemeral containers, which are not among those. */
-bool pod_has_more_ephemeral(const struct pod *pod);
+/* Never NULL: of a pod that wants no GPU all of it is empty. */
+const struct pod_gpu *pod_gpu(const struct pod *pod);
 /* How many containers, devices, uses of claims, groups of KAI's and notes of HAMi's were left out. */
 uint32_t pod_left_out(const struct pod *pod);
 /*
@@ -153,13 +167,7 @@ uint32_t pod_left_out(const struct pod *pod);
  * images: by the node's clock, ms since 1970, cut down to a whole second. 0: it has not told yet.
  */
 int64_t pod_started_at(const struct pod *pod);
-/* What HAMi and KAI wrote on the pod; empty: nothing. */
-struct view pod_hami_devices(const struct pod *pod);
-struct view pod_kai_group(const struct pod *pod);
-struct view pod_kai_device(const struct pod *pod);
-struct view pod_kai_container(const struct pod *pod);
-/* True when the pod shares a GPU by any label of KAI's, and when it does so in that group. */
-bool pod_has_kai_group(const struct pod *pod);
+/* True when the pod shares a GPU in that group, by any label of KAI's. */
 bool pod_is_in_kai_group(const struct pod *pod, struct view group);
 /*
  * True when the pod cannot hold a device any more: it failed admission, or its phase is Succeeded
@@ -175,5 +183,5 @@ const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i);
 /* *ret_n elements from the returned one on, in the document's order. */
 const struct pod_allocation *pod_allocations(const struct pod *pod, uint32_t *ret_n);
 const struct pod_claim *pod_claims(const struct pod *pod, uint32_t *ret_n);
-/* True when both say the same in every fact: an event between them needs no reconcile. */
+/* True when both say the same in every fact. */
 bool pod_equal(const struct pod *a, const struct pod *b);

@@ -34,10 +34,7 @@ static bool are_equal(const struct record *a, const struct record *b)
 
 static bool is_told(const struct pod *pod)
 {
-	uint32_t n;
-
-	(void)pod_allocations(pod, &n);
-	return n > 0;
+	return pod_gpu(pod)->allocations.count > 0;
 }
 
 /* Whether a join of the place can see the pod. */
@@ -107,8 +104,8 @@ static uint64_t keep_since(bool is_so, uint64_t before, uint64_t now_ms)
 
 static void note_times(struct pod_record *record, const struct pod_record *before, uint64_t now_ms)
 {
-	record->over_since = keep_since(pod_is_over(record->pod),
-					before ? before->over_since : 0, now_ms);
+	record->over_since = keep_since(pod_is_over(record->pod), before ? before->over_since : 0,
+					now_ms);
 	record->start_told_at = keep_since(pod_started_at(record->pod) != 0,
 					   before ? before->start_told_at : 0, now_ms);
 }
@@ -147,7 +144,8 @@ static void free_record(struct record_set *records, struct record *base)
 {
 	struct pod_record *record = record_of(base);
 
-	pod_free(&set_of(records)->intern, record->pod);
+	(void)records;
+	pod_free(record->pod);
 	free(record);
 }
 
@@ -163,14 +161,12 @@ void pod_set_init(struct pod_set *set, struct place_book *places)
 	*set = (struct pod_set){0};
 	record_set_init(&set->records, &kind, places);
 	table_init(&set->by_uid, record_uid);
-	intern_init(&set->intern);
 }
 
 void pod_set_deinit(struct pod_set *set)
 {
 	record_set_deinit(&set->records);
 	table_deinit(&set->by_uid);
-	intern_deinit(&set->intern);
 }
 
 /* No API server gives two pods one UID: what says so is not believed. */
@@ -192,7 +188,7 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 
 	if (!record)
 		return error_no_memory(err);
-	if (pod_new(&set->intern, fields, &record->pod, err) < 0) {
+	if (pod_new(fields, &record->pod, err) < 0) {
 		free(record);
 		return -1;
 	}
@@ -201,7 +197,7 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 		return -1;
 	}
 	record->base.key = pod_key(record->pod);
-	return record_set_put(&set->records, &record->base, pod_node(record->pod), event, err);
+	return record_set_put(&set->records, &record->base, fields->node, event, err);
 }
 
 const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)

@@ -8,7 +8,6 @@
  * Threads: the loop thread.
  */
 
-#include "base/intern.h"
 #include "model/pod.h"
 #include "model/record_set.h"
 
@@ -17,13 +16,13 @@ struct pod_record {
 	struct table_node by_uid;
 	struct pod *pod;     /* owned */
 	uint64_t over_since; /* when it was told that it is over, ms; 0: it is not */
-	uint64_t start_told_at; /* when it was told that the kubelet took it over, ms; 0: it was not */
+	uint64_t
+		start_told_at; /* when it was told that the kubelet took it over, ms; 0: it was not */
 };
 
 struct pod_set {
 	struct record_set records;
 	struct table by_uid;
-	struct intern intern; /* node names */
 	size_t n_left_out; /* what pods have beyond what is kept of one: pod_left_out() */
 };
 

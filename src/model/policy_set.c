@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/policy_set.h"
 
-#include <stdlib.h>
+#include <assert.h>
 
-#include "base/arena.h"
-#include "base/limits.h"
+#include "model/compact.h"
 
-struct policy_record {
-	struct record base;
-	struct arena arena;
-	struct policy policy;
+static const struct compact_row policy_rows[] = {
+	COMPACT_TEXT_ROW(policy, name),
+	COMPACT_TEXT_ROW(policy, uid),
+	COMPACT_TEXT_ROW(policy, state),
+	COMPACT_TEXT_ROW(policy, namespace),
+	COMPACT_TEXT_ROW(policy, mig_strategy),
+	COMPACT_TEXT_ROW(policy, plugin_config),
+	COMPACT_TEXT_ROW(policy, plugin_config_default),
+	COMPACT_TEXT_ROW(policy, driver_version),
+	{0},
 };
 
 static bool counts_before(const struct policy *a, const struct policy *b)
@@ -27,8 +32,7 @@ static void choose(struct policy_set *set)
 	set->intent.policy = NULL;
 	set->intent.n_policies = (uint32_t)set->records.store.table.count;
 	while ((record = record_set_next(&set->records, record))) {
-		const struct policy *policy =
-			&CONTAINER_OF(record, struct policy_record, base)->policy;
+		const struct policy *policy = record->object;
 
 		if (!set->intent.policy || counts_before(policy, set->intent.policy))
 			set->intent.policy = policy;
@@ -45,19 +49,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	place_touch_all(records->places, event->is_initial);
 }
 
-static void free_record(struct record_set *records, struct record *base)
-{
-	struct policy_record *record = CONTAINER_OF(base, struct policy_record, base);
-
-	(void)records;
-	arena_deinit(&record->arena);
-	free(record);
-}
-
-static const struct record_kind kind = {
-	.change = change,
-	.free = free_record,
-};
+static const struct record_kind kind = {.change = change};
 
 void policy_set_init(struct policy_set *set, struct place_book *places)
 {
@@ -65,33 +57,15 @@ void policy_set_init(struct policy_set *set, struct place_book *places)
 	record_set_init(&set->records, &kind, places);
 }
 
-static int copy(struct arena *arena, const struct policy *from, struct policy *to,
-		struct error *err)
-{
-	*to = *from;
-	if (!arena_copy(arena, from->name, &to->name) || !arena_copy(arena, from->uid, &to->uid) ||
-	    !arena_copy(arena, from->state, &to->state) ||
-	    !arena_copy(arena, from->namespace, &to->namespace) ||
-	    !arena_copy(arena, from->mig_strategy, &to->mig_strategy) ||
-	    !arena_copy(arena, from->plugin_config, &to->plugin_config) ||
-	    !arena_copy(arena, from->plugin_config_default, &to->plugin_config_default) ||
-	    !arena_copy(arena, from->driver_version, &to->driver_version))
-		return error_no_memory(err);
-	return 0;
-}
-
 int policy_set_put(struct policy_set *set, const struct policy *policy,
 		   const struct record_event *event, struct error *err)
 {
-	struct policy_record *record = calloc(1, sizeof(*record));
+	const struct policy *copy;
+	void *block;
 
-	if (!record)
-		return error_no_memory(err);
-	arena_init(&record->arena, LIMIT_OBJECT_BYTES);
-	if (copy(&record->arena, policy, &record->policy, err) < 0) {
-		free_record(&set->records, &record->base);
+	if (compact_new(policy_rows, policy, sizeof(*policy), &block, err) < 0)
 		return -1;
-	}
-	record->base.key = record->policy.name;
-	return record_set_put(&set->records, &record->base, (struct view){0}, event, err);
+	copy = block;
+	return record_set_put_object(&set->records, block, copy->name, (struct view){0}, event,
+				     err);
 }

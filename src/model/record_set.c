@@ -8,6 +8,7 @@
 #include "model/record_set.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static struct record *record_of(const struct table_node *node)
 {
@@ -41,18 +42,13 @@ static void drop(struct record_set *set, struct record *record)
 	struct place *place = record->place;
 
 	list_remove(&record->link);
-	set->kind->free(set, record);
+	if (set->kind->free) {
+		set->kind->free(set, record);
+	} else {
+		free(record->object);
+		free(record);
+	}
 	place_release(set->places, place);
-}
-
-/* There is room for it: this cannot fail. */
-static void add(struct record_set *set, struct record *record, uint64_t version)
-{
-	struct error error = {0};
-	int failed = store_add(&set->store, &record->entry, version, &error);
-
-	assert(!failed);
-	(void)failed;
 }
 
 /* All that may fail. One that goes leaves its room in the store to the one that comes. */
@@ -69,29 +65,42 @@ static int prepare(struct record_set *set, struct record *record, const struct r
 static void replace(struct record_set *set, struct record *old, struct record *record,
 		    const struct record_event *event)
 {
+	struct error error = {0};
+	int failed;
+
 	if (old)
 		store_remove(&set->store, &old->entry);
-	add(set, record, event->version);
+	failed = store_add(&set->store, &record->entry, event->version, &error);
+	assert(!failed); /* there is room for it */
+	(void)failed;
 	set->kind->change(set, old, record, event);
 	if (old)
 		drop(set, old);
 }
 
+static bool is_same(const struct record_kind *kind, const struct record *old,
+		    const struct record *record, struct view node_name)
+{
+	struct view old_name = old->place ? old->place->name : (struct view){0};
+	return kind->are_equal && view_equal(old_name, node_name) && kind->are_equal(old, record);
+}
+
 int record_set_put(struct record_set *set, struct record *take_record, struct view node_name,
 		   const struct record_event *event, struct error *err)
 {
-	const struct record_kind *kind = set->kind;
 	struct record *old = record_set_find(set, take_record->key);
 	uint64_t old_version = old ? old->entry.version : 0;
 	struct store_entry *entry;
 	enum store_verdict verdict = store_judge(&set->store, take_record->key, event->change,
 						 event->version, &entry);
-	bool is_same = verdict == STORE_UPDATE && kind->are_equal && kind->are_equal(old, take_record);
+	bool is_news = verdict == STORE_INSERT ||
+		       (verdict == STORE_UPDATE &&
+			!is_same(set->kind, old, take_record, node_name));
 	int failed = 0;
 
 	assert(event->change != STORE_DELETE);
 	list_init(&take_record->link);
-	if (!is_same && (verdict == STORE_INSERT || verdict == STORE_UPDATE)) {
+	if (is_news) {
 		failed = prepare(set, take_record, old, node_name, err);
 		if (!failed) {
 			replace(set, old, take_record, event);
@@ -103,6 +112,21 @@ int record_set_put(struct record_set *set, struct record *take_record, struct vi
 	}
 	drop(set, take_record);
 	return failed;
+}
+
+int record_set_put_object(struct record_set *set, void *take_object, struct view key,
+			  struct view node_name, const struct record_event *event,
+			  struct error *err)
+{
+	struct record *record = calloc(1, sizeof(*record));
+
+	if (!record) {
+		free(take_object);
+		return error_no_memory(err);
+	}
+	record->key = key;
+	record->object = take_object;
+	return record_set_put(set, record, node_name, event, err);
 }
 
 void record_set_remove(struct record_set *set, struct record *record,

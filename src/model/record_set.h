@@ -21,6 +21,7 @@
 struct record {
 	struct store_entry entry;
 	struct view key;     /* borrowed from what the record holds; the kind's to set */
+	void *object;        /* of record_set_put_object(); else the kind's own */
 	struct place *place; /* on which it hangs; NULL: on none */
 	struct list link;    /* among those of its kind that hang there */
 };
@@ -41,7 +42,7 @@ struct record_event {
 
 /* What is particular to a kind. */
 struct record_kind {
-	/* True when both say the same. NULL: they never do. */
+	/* True when both say the same; they are of one node. NULL: they never do. */
 	bool (*are_equal)(const struct record *a, const struct record *b);
 	/*
 	 * May refuse the record, which has its place, and will take the room of old (NULL: of none).
@@ -56,7 +57,7 @@ struct record_kind {
 	 */
 	void (*change)(struct record_set *set, struct record *old, struct record *record,
 		       const struct record_event *event);
-	/* Frees the record and what it holds. */
+	/* Frees the record and what it holds. NULL: it and its object are a block of memory each. */
 	void (*free)(struct record_set *set, struct record *record);
 };
 
@@ -74,6 +75,10 @@ void record_set_deinit(struct record_set *set);
 MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
 			    struct view node_name, const struct record_event *event,
 			    struct error *err);
+/* The same of a record that is nothing but its object: takes over that block of memory. */
+MUST_USE int record_set_put_object(struct record_set *set, void *take_object, struct view key,
+				   struct view node_name, const struct record_event *event,
+				   struct error *err);
 /* Removes and frees a record of the set. */
 void record_set_remove(struct record_set *set, struct record *record,
 		       const struct record_event *event);

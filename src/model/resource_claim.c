@@ -2,7 +2,6 @@
 #include "model/resource_claim.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/sbuf.h"
 #include "model/compact.h"
@@ -60,11 +59,6 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 		return -1;
 	*ret_claim = copy;
 	return 0;
-}
-
-void resource_claim_free(struct resource_claim *claim)
-{
-	free(claim);
 }
 
 bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid)

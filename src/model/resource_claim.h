@@ -50,13 +50,11 @@ struct resource_claim {
 };
 
 /*
- * Copies fields into one new allocation that belongs to the caller. Fails with ERROR_NO_MEMORY, or
+ * Copies fields into one new block, the caller's to free(). Fails with ERROR_NO_MEMORY, or
  * ERROR_LIMIT when a text is longer than Kubernetes allows.
  */
 MUST_USE int resource_claim_new(const struct resource_claim_fields *fields,
 				struct resource_claim **ret_claim, struct error *err);
-/* Accepts NULL. */
-void resource_claim_free(struct resource_claim *claim);
 /* True when the pod of that UID may use the claim. */
 bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid);
 /* True when both say the same in every fact: an event between them needs no reconcile. */

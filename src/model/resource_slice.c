@@ -2,7 +2,6 @@
 #include "model/resource_slice.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "model/compact.h"
 
@@ -55,11 +54,6 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 		return -1;
 	*ret_slice = copy;
 	return 0;
-}
-
-void resource_slice_free(struct resource_slice *slice)
-{
-	free(slice);
 }
 
 bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b)

@@ -53,13 +53,11 @@ struct resource_slice {
 };
 
 /*
- * Copies fields into one new allocation that belongs to the caller. Fails with ERROR_NO_MEMORY, or
+ * Copies fields into one new block, the caller's to free(). Fails with ERROR_NO_MEMORY, or
  * ERROR_LIMIT when a text is longer than Kubernetes allows.
  */
 MUST_USE int resource_slice_new(const struct resource_slice_fields *fields,
 				struct resource_slice **ret_slice, struct error *err);
-/* Accepts NULL. */
-void resource_slice_free(struct resource_slice *slice);
 /* True when both are of one pool of a driver. */
 bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b);
 /* True when both say the same in every fact: an event between them needs no reconcile. */

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/resource_slice_set.h"
 
-#include <stdlib.h>
-
-static const struct resource_slice *slice_of(const struct record *record)
-{
-	return CONTAINER_OF(record, struct resource_slice_record, base)->slice;
-}
-
 static bool are_equal(const struct record *a, const struct record *b)
 {
-	return resource_slice_equal(slice_of(a), slice_of(b));
+	return resource_slice_equal(a->object, b->object);
 }
 
 static bool is_unplaced(const struct resource_slice *slice)
@@ -35,7 +28,7 @@ static int admit(struct record_set *records, const struct record *record, const 
 static void leave(struct resource_slice_set *set, const struct record *record,
 		  const struct record_event *event)
 {
-	set->n_unplaced -= is_unplaced(slice_of(record));
+	set->n_unplaced -= is_unplaced(record->object);
 	if (!record->place)
 		return;
 	place_touch(set->records.places, record->place, event->is_initial);
@@ -45,7 +38,7 @@ static void leave(struct resource_slice_set *set, const struct record *record,
 static void enter(struct resource_slice_set *set, struct record *record,
 		  const struct record_event *event)
 {
-	set->n_unplaced += is_unplaced(slice_of(record));
+	set->n_unplaced += is_unplaced(record->object);
 	if (!record->place)
 		return;
 	list_append(&record->place->slices, &record->link);
@@ -64,21 +57,10 @@ static void change(struct record_set *records, struct record *old, struct record
 		enter(set, record, event);
 }
 
-static void free_record(struct record_set *records, struct record *base)
-{
-	struct resource_slice_record *record =
-		CONTAINER_OF(base, struct resource_slice_record, base);
-
-	(void)records;
-	resource_slice_free(record->slice);
-	free(record);
-}
-
 static const struct record_kind kind = {
 	.are_equal = are_equal,
 	.admit = admit,
 	.change = change,
-	.free = free_record,
 };
 
 void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places)
@@ -91,23 +73,18 @@ int resource_slice_set_put(struct resource_slice_set *set,
 			   const struct resource_slice_fields *fields,
 			   const struct record_event *event, struct error *err)
 {
-	struct resource_slice_record *record = calloc(1, sizeof(*record));
+	struct resource_slice *slice;
 
-	if (!record)
-		return error_no_memory(err);
-	if (resource_slice_new(fields, &record->slice, err) < 0) {
-		free(record);
+	if (resource_slice_new(fields, &slice, err) < 0)
 		return -1;
-	}
-	record->base.key = record->slice->name;
-	return record_set_put(&set->records, &record->base, record->slice->node, event, err);
+	return record_set_put_object(&set->records, slice, slice->name, slice->node, event, err);
 }
 
 static bool describes(const struct resource_slice *slice, struct view uuid)
 {
 	for (uint32_t i = 0; i < slice->devices.count; i++) {
-		const struct resource_slice_device *device =
-			ARRAY_AT(slice->devices, struct resource_slice_device, i);
+		const struct resource_slice_device *device = ARRAY_AT(
+			slice->devices, struct resource_slice_device, i);
 
 		if (view_equal_ignoring_case(device->uuid, uuid) ||
 		    view_equal_ignoring_case(device->parent_uuid, uuid))
@@ -119,7 +96,7 @@ static bool describes(const struct resource_slice *slice, struct view uuid)
 bool resource_slice_set_names_device(const struct place *place, struct view uuid)
 {
 	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
-		if (describes(slice_of(CONTAINER_OF(l, struct record, link)), uuid))
+		if (describes(CONTAINER_OF(l, struct record, link)->object, uuid))
 			return true;
 	return false;
 }

@@ -15,13 +15,8 @@
 /* A node's devices fit into a handful; whoever writes for a node cannot make joins slow by more. */
 #define RESOURCE_SLICE_SET_MAX_OF_NODE 64u
 
-struct resource_slice_record {
-	struct record base; /* by name; its place: NULL: of no single node, or not a GPU's */
-	struct resource_slice *slice; /* owned */
-};
-
 struct resource_slice_set {
-	struct record_set records;
+	struct record_set records; /* of struct resource_slice, by name */
 	size_t n_unplaced; /* slices of drivers of GPUs that are of no single node: not used */
 };
 

@@ -48,7 +48,6 @@ void build_world_init(struct build_world *world)
 {
 	memset(world, 0, sizeof(*world));
 	arena_init(&world->arena, ARENA_CAP);
-	intern_init(&world->intern);
 	describe_report(world);
 	world->node = (struct node){.name = VIEW("gpu-a"), .ready = NODE_READY_TRUE};
 	world->intent = (struct intent){.known = true};
@@ -85,10 +84,9 @@ void build_world_init(struct build_world *world)
 void build_world_deinit(struct build_world *world)
 {
 	for (size_t i = 0; i < world->input.n_pods; i++)
-		pod_free(&world->intern, world->pods[i]);
+		pod_free(world->pods[i]);
 	for (size_t i = 0; i < world->n_retired; i++)
-		pod_free(&world->intern, world->retired[i]);
-	intern_deinit(&world->intern);
+		pod_free(world->retired[i]);
 	arena_deinit(&world->arena);
 }
 
@@ -337,7 +335,7 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 	forget_pod(world, fields.uid);
 	assert_true(world->input.n_pods < BUILD_WORLD_MAX);
 	struct pod **slot = &world->pods[world->input.n_pods++];
-	assert_int_equal(pod_new(&world->intern, &fields, slot, &err), 0);
+	assert_int_equal(pod_new(&fields, slot, &err), 0);
 	build_world_regrant(world);
 	return *slot;
 }

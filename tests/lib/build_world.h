@@ -77,7 +77,6 @@ struct build_grant {
 
 struct build_world {
 	struct arena arena;
-	struct intern intern;
 	struct pod *pods[BUILD_WORLD_MAX];
 	struct pod *retired[BUILD_WORLD_MAX]; /* no longer there; published statuses borrow from them */
 	size_t n_retired;

@@ -663,7 +663,7 @@ static void check_hami(const struct attribution_status *before,
 		bool is_given = is_told_hami(t, pod);
 		if (truth.world.input.report)
 			is_given |= is_booked_hami(t, pod) || is_listed_hami(t, pod);
-		assert_true(is_given && pod_hami_devices(pod).len > 0);
+		assert_true(is_given && pod_gpu(pod)->hami_devices.len > 0);
 	}
 }
 

@@ -123,7 +123,7 @@ static void every_place_that_claims_the_device_is_touched_once(void **state)
 }
 
 /* The node's only slice describes that device. */
-static struct place *slice(const char *node, struct resource_slice_record *record)
+static struct place *slice(const char *node, struct record *record)
 {
 	static struct resource_slice_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	static struct resource_slice contents = {.devices = {&device, 1, true}};
@@ -131,9 +131,9 @@ static struct place *slice(const char *node, struct resource_slice_record *recor
 	struct place *place = place_ensure(&places, view_from(node), &err);
 
 	assert_non_null(place);
-	record->slice = &contents;
-	list_init(&record->base.link);
-	list_append(&place->slices, &record->base.link);
+	record->object = &contents;
+	list_init(&record->link);
+	list_append(&place->slices, &record->link);
 	return place;
 }
 
@@ -158,7 +158,7 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct report said = {.devices = {&device, 1, true}}, silent = {0};
-		struct resource_slice_record records[2] = {0};
+		struct record records[2] = {0};
 		struct place *sliced = slice("n2", &records[0]), *claiming;
 		struct error err;
 
@@ -184,7 +184,7 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 
 			if (!place)
 				continue;
-			list_remove(&records[k].base.link);
+			list_remove(&records[k].link);
 			place->report = NULL;
 			place_release(&places, place);
 		}

@@ -10,11 +10,6 @@
 #define NOW INT64_C(1700000000000)
 
 static struct arena arena;
-static struct tenants tenants;
-static struct health health;
-static struct disagreements disagreements;
-static struct unplaced unplaced;
-static struct users users;
 static struct report_sources sources;
 static struct conditions_facts facts;
 
@@ -24,15 +19,6 @@ static int set_up(void **state)
 	static const struct report_source well = {.state = REPORT_SOURCE_OK};
 	(void)state;
 	arena_init(&arena, 1 << 20);
-	tenants = (struct tenants){0};
-	disagreements = (struct disagreements){0};
-	unplaced = (struct unplaced){0};
-	users = (struct users){0};
-	health = (struct health){
-		.state = {.state = ATTRIBUTION_HEALTH_HEALTHY},
-		.reason = VIEW("NothingFound"),
-		.message = VIEW("nothing speaks against the device"),
-	};
 	sources = (struct report_sources){well, well, well, well, well};
 	facts = (struct conditions_facts){
 		.generation = 7,
@@ -40,11 +26,11 @@ static int set_up(void **state)
 		.is_fresh = true,
 		.is_book_readable = true,
 		.sources = &sources,
-		.tenants = &tenants,
-		.health = &health,
-		.disagreements = &disagreements,
-		.unplaced = &unplaced,
-		.users = &users,
+		.health = {
+			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY},
+			.reason = VIEW("NothingFound"),
+			.message = VIEW("nothing speaks against the device"),
+		},
 		.intent = ATTRIBUTION_INTENT_UNMANAGED,
 	};
 	return 0;
@@ -67,7 +53,7 @@ static const struct previous *read(const struct attribution_status *status)
 
 static struct attribution_status make(void)
 {
-	struct attribution_status status = {.tenant_count = tenants.count};
+	struct attribution_status status = {.tenant_count = facts.tenants.count};
 	struct error err;
 	assert_int_equal(conditions_make(&facts, &arena, &status.conditions, &err), 0);
 	return status;
@@ -138,18 +124,18 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		facts.pods_age = i < 1 ? JOIN_PODS_DENIED : i < 2 ? JOIN_PODS_STALE
 								  : JOIN_PODS_CURRENT;
-		tenants.slots_unresolved = i < 3;
+		facts.tenants.slots_unresolved = i < 3;
 		facts.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
-		disagreements.listed.count = i < 5;
-		unplaced.listed.count = i < 6;
-		unplaced.n_odd = i < 7 ? 2 : 0;
-		unplaced.odd_id = VIEW("GPU-1#7");
+		facts.disagreements.listed.count = i < 5;
+		facts.unplaced.listed.count = i < 6;
+		facts.unplaced.n_odd = i < 7 ? 2 : 0;
+		facts.unplaced.odd_id = VIEW("GPU-1#7");
 		facts.is_nameless = i < 8;
 		facts.are_claims_old = i < 9;
 		facts.is_unread = i < 10;
 		facts.is_settling = i < 11;
 		facts.is_book_readable = i >= 12;
-		tenants.listed = (struct array){&unconfirmed, i < 13, true};
+		facts.tenants.listed = (struct array){&unconfirmed, i < 13, true};
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
 		expect_condition(&status, "Ready", rows[i].status,
@@ -183,10 +169,10 @@ static void who_holds_slots_and_is_not_known_is_counted(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tenants.slots_unresolved = rows[i].unresolved;
-		tenants.slots_pending = rows[i].pending;
-		tenants.slots_nameless = rows[i].nameless;
-		tenants.slots_placeholder = rows[i].placeholders;
+		facts.tenants.slots_unresolved = rows[i].unresolved;
+		facts.tenants.slots_pending = rows[i].pending;
+		facts.tenants.slots_nameless = rows[i].nameless;
+		facts.tenants.slots_placeholder = rows[i].placeholders;
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", CONDITION_FALSE, rows[i].reason);
 		expect_text(find(&status, "Attributed")->message, rows[i].message);
@@ -210,7 +196,7 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 		{false, false, false, CONDITION_FALSE, "UnknownDeviceID", "ReportReceived"},
 	};
 
-	unplaced.listed.count = 1;
+	facts.unplaced.listed.count = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		facts.is_duplicate = rows[i].is_duplicate;
 		facts.sources = rows[i].is_agentless ? NULL : &sources;
@@ -223,7 +209,7 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 				 is_fresh ? CONDITION_TRUE : CONDITION_FALSE, rows[i].fresh);
 		assert_int_equal(read(&status)->is_agentless, rows[i].is_agentless);
 	}
-	unplaced.listed.count = 0;
+	facts.unplaced.listed.count = 0;
 	facts.sources = NULL;
 	facts.is_book_readable = false;
 	struct attribution_status status = make();
@@ -251,7 +237,7 @@ static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(
 		 CONDITION_TRUE},
 	};
 
-	tenants.listed = (struct array){listed, ARRAY_SIZE(listed), true};
+	facts.tenants.listed = (struct array){listed, ARRAY_SIZE(listed), true};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		listed[0].confidence = rows[i].first;
 		listed[1].confidence = rows[i].second;
@@ -274,7 +260,7 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 		{ATTRIBUTION_HEALTH_UNKNOWN, CONDITION_UNKNOWN},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		health.state.state = rows[i].health;
+		facts.health.state.state = rows[i].health;
 		struct attribution_status status = make();
 		expect_condition(&status, "Healthy", rows[i].condition, "NothingFound");
 		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
@@ -382,15 +368,15 @@ static void behind_the_longest_message_there_is_room_for_why_sources_fail(void *
 static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **state)
 {
 	(void)state;
-	tenants.slots_unresolved = tenants.slots_pending = 1;
+	facts.tenants.slots_unresolved = facts.tenants.slots_pending = 1;
 	struct attribution_status published = make();
 	facts.previous = read(&published);
 	facts.now_wall_ms = NOW + 1;
-	tenants.slots_pending = 0;
+	facts.tenants.slots_pending = 0;
 	struct attribution_status status = make();
 	expect_text(find(&status, "Attributed")->reason, "Unresolved");
 	assert_true(find(&status, "Attributed")->last_transition_time == NOW);
-	tenants.slots_unresolved = 0;
+	facts.tenants.slots_unresolved = 0;
 	status = make();
 	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 1);
 	/* Nobody has set the time yet. */
@@ -413,18 +399,18 @@ static struct attribution_status publish(const char *attributed)
 	static struct attribution_unplaced holder;
 	static struct attribution_user user;
 
-	tenants.listed = (struct array){&tenant, 1, true};
-	tenants.count = 1;
-	tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
+	facts.tenants.listed = (struct array){&tenant, 1, true};
+	facts.tenants.count = 1;
+	facts.tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
 	facts.are_claims_old = view_equal(view_from(attributed), VIEW("ClaimsUnknown"));
 	facts.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? JOIN_PODS_STALE
 			 : view_equal(view_from(attributed), VIEW("PodsUnknown")) ? JOIN_PODS_DENIED
 										  : JOIN_PODS_CURRENT;
 	struct attribution_status status = make();
 	assert_true(view_equal(find(&status, "Attributed")->reason, view_from(attributed)));
-	unplaced.listed = status.unplaced_tenants = (struct array){&holder, 1, true};
-	users.listed = status.unallocated_users = (struct array){&user, 1, true};
-	status.tenants = tenants.listed;
+	facts.unplaced.listed = status.unplaced_tenants = (struct array){&holder, 1, true};
+	facts.users.listed = status.unallocated_users = (struct array){&user, 1, true};
+	status.tenants = facts.tenants.listed;
 	facts.sources = NULL;
 	facts.are_claims_old = false;
 	facts.pods_age = JOIN_PODS_CURRENT;
@@ -475,10 +461,10 @@ enum change { SAME, TENANT_GONE, COUNT, HOLDER_GONE, USER_GONE };
 static void change_holders(enum change change)
 {
 	if (change == TENANT_GONE)
-		tenants = (struct tenants){0};
-	tenants.count += change == COUNT;
-	unplaced.listed.count -= change == HOLDER_GONE;
-	users.listed.count -= change == USER_GONE;
+		facts.tenants = (struct tenants){0};
+	facts.tenants.count += change == COUNT;
+	facts.unplaced.listed.count -= change == HOLDER_GONE;
+	facts.users.listed.count -= change == USER_GONE;
 }
 
 static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
@@ -561,15 +547,15 @@ static void expect_no_memory(size_t enough)
 static void without_memory_no_condition_is_made(void **state)
 {
 	(void)state;
-	tenants.slots_unresolved = 1;
+	facts.tenants.slots_unresolved = 1;
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("1 slot is held by a pod that the API server does not know"));
-	tenants.slots_unresolved = 0;
-	unplaced.odd_id = VIEW("x");
-	unplaced.n_odd = 1;
+	facts.tenants.slots_unresolved = 0;
+	facts.unplaced.odd_id = VIEW("x");
+	facts.unplaced.n_odd = 1;
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("a tenant holds a device ID of no known form: x"));
-	unplaced.n_odd = 0;
+	facts.unplaced.n_odd = 0;
 	sources.nvml = (struct report_source)FAILED("why");
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("nothing speaks against the device") + sizeof("(nvml: why)"));

@@ -12,7 +12,7 @@ struct row {
 	const char *text;
 	enum device_id_form form;
 	const char *uuid;
-	int64_t minor, gi, ci, replica;
+	int64_t minor, gi;
 	bool is_replica, is_hami, is_odd;
 };
 
@@ -38,8 +38,6 @@ static void check(const struct row *row)
 	assert_true(view_equal(id.uuid, view_from(row->uuid)));
 	assert_int_equal(id.minor, row->minor);
 	assert_int_equal(id.gpu_instance, row->gi);
-	assert_int_equal(id.compute_instance, row->ci);
-	assert_int_equal(id.replica, row->replica);
 	assert_int_equal(id.is_replica, row->is_replica);
 	assert_int_equal(id.is_hami, row->is_hami);
 	assert_int_equal(id.is_odd, row->is_odd);
@@ -49,17 +47,17 @@ static void check(const struct row *row)
 static void every_known_form_is_taken_apart(void **state)
 {
 	static const struct row rows[] = {
-		{"GPU-" UUID, DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 0, false, false},
-		{"GPU-" UUID "::0", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 0, true, false},
-		{"GPU-" UUID "::47", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 47, true, false},
-		{"GPU-" UUID "-3", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 3, true, true},
-		{"MIG-" UUID, DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 0, false, false},
-		{"MIG-" UUID "::2", DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 2, true, false},
-		{"MIG-GPU-" UUID "/7/0", DEVICE_ID_MIG_OLD, "GPU-" UUID, -1, 7, 0, 0, false, false},
-		{"nvidia0", DEVICE_ID_MINOR, NULL, 0, -1, -1, 0, false, false},
-		{"nvidia12/gi5", DEVICE_ID_MINOR, NULL, 12, 5, -1, 0, false, false},
-		{"nvidia1/vgpu3", DEVICE_ID_MINOR, NULL, 1, -1, -1, 3, true, false},
-		{"nvidia1/gi2/vgpu0", DEVICE_ID_MINOR, NULL, 1, 2, -1, 0, true, false},
+		{"GPU-" UUID, DEVICE_ID_GPU, "GPU-" UUID, -1, -1, false, false},
+		{"GPU-" UUID "::0", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, true, false},
+		{"GPU-" UUID "::47", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, true, false},
+		{"GPU-" UUID "-3", DEVICE_ID_GPU, "GPU-" UUID, -1, -1, true, true},
+		{"MIG-" UUID, DEVICE_ID_MIG, "MIG-" UUID, -1, -1, false, false},
+		{"MIG-" UUID "::2", DEVICE_ID_MIG, "MIG-" UUID, -1, -1, true, false},
+		{"MIG-GPU-" UUID "/7/0", DEVICE_ID_MIG_OLD, "GPU-" UUID, -1, 7, false, false},
+		{"nvidia0", DEVICE_ID_MINOR, NULL, 0, -1, false, false},
+		{"nvidia12/gi5", DEVICE_ID_MINOR, NULL, 12, 5, false, false},
+		{"nvidia1/vgpu3", DEVICE_ID_MINOR, NULL, 1, -1, true, false},
+		{"nvidia1/gi2/vgpu0", DEVICE_ID_MINOR, NULL, 1, 2, true, false},
 	};
 
 	(void)state;
@@ -81,7 +79,7 @@ static void anything_else_is_unknown_and_names_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct row row = {texts[i], DEVICE_ID_UNKNOWN, NULL, -1, -1, -1, 0};
+		struct row row = {texts[i], DEVICE_ID_UNKNOWN, NULL, -1, -1};
 
 		check(&row);
 	}
@@ -98,11 +96,11 @@ static void a_whole_uuid_tells_the_device_whatever_follows_it(void **state)
 
 		snprintf(gpu, sizeof(gpu), "GPU-%s%s", UUID, tails[i]);
 		snprintf(mig, sizeof(mig), "MIG-%s%s", UUID, tails[i]);
-		check(&(struct row){gpu, DEVICE_ID_GPU, "GPU-" UUID, -1, -1, -1, 0, .is_odd = true});
-		check(&(struct row){mig, DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 0, .is_odd = true});
+		check(&(struct row){gpu, DEVICE_ID_GPU, "GPU-" UUID, -1, -1, .is_odd = true});
+		check(&(struct row){mig, DEVICE_ID_MIG, "MIG-" UUID, -1, -1, .is_odd = true});
 	}
 	/* HAMi's form is a physical device's only. */
-	check(&(struct row){"MIG-" UUID "-3", DEVICE_ID_MIG, "MIG-" UUID, -1, -1, -1, 0,
+	check(&(struct row){"MIG-" UUID "-3", DEVICE_ID_MIG, "MIG-" UUID, -1, -1,
 			    .is_odd = true});
 }
 

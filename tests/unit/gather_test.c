@@ -752,15 +752,15 @@ static void many_uses(void)
 /* No two are of one pool; of each another slice is to come. */
 static void many_slices(void)
 {
-	static struct resource_slice_record records[MANY];
+	static struct record records[MANY];
 	static struct resource_slice contents[MANY];
 	static char pool[MANY][8];
 
 	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(pool[i], sizeof(pool[i]), "p%u", i);
 		contents[i] = (struct resource_slice){.pool = view_from(pool[i]), .slice_count = 2};
-		records[i] = (struct resource_slice_record){.slice = &contents[i]};
-		list_append(&place_of("a")->slices, &records[i].base.link);
+		records[i] = (struct record){.object = &contents[i]};
+		list_append(&place_of("a")->slices, &records[i].link);
 		place_of("a")->n_slices++;
 	}
 }

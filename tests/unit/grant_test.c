@@ -2,6 +2,8 @@
 
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 #include "model/grant.h"
 
@@ -16,7 +18,6 @@
 /* What a grant is made of, added piece by piece; and what came out. */
 struct world {
 	struct arena arena;
-	struct intern intern;
 	struct pod *pods[8];
 	struct resource_claim *claims[8];
 	struct resource_slice *slices[80];
@@ -33,7 +34,6 @@ static int set_up(void **state)
 	(void)state;
 	world = (struct world){0};
 	arena_init(&world.arena, 16 * LIMIT_MIB);
-	intern_init(&world.intern);
 	return 0;
 }
 
@@ -41,12 +41,11 @@ static int tear_down(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < world.n_pods; i++)
-		pod_free(&world.intern, world.pods[i]);
+		pod_free(world.pods[i]);
 	for (size_t i = 0; i < world.n_claims; i++)
-		resource_claim_free(world.claims[i]);
+		free(world.claims[i]);
 	for (size_t i = 0; i < world.n_slices; i++)
-		resource_slice_free(world.slices[i]);
-	intern_deinit(&world.intern);
+		free(world.slices[i]);
 	arena_deinit(&world.arena);
 	return 0;
 }
@@ -60,7 +59,7 @@ static struct pod *add_pod_in(const char *uid, enum pod_phase phase, bool stands
 	};
 	struct error err;
 
-	assert_int_equal(pod_new(&world.intern, &fields, &world.pods[world.n_pods], &err), 0);
+	assert_int_equal(pod_new(&fields, &world.pods[world.n_pods], &err), 0);
 	return world.pods[world.n_pods++];
 }
 

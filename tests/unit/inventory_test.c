@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/find_attribution.h"
 #include "lib/test_main.h"
 
 #include "join/gather.h"
@@ -1689,7 +1690,7 @@ static void the_end_releases_the_reports_and_touches_nobody(void **state)
 	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++)
 		put_kind(world, (enum inventory_kind)kind, 11);
 	world->touched[0] = '\0';
-	inventory_freep(&world->inventory);
+	inventory_free(world->inventory);
 	world->inventory = NULL;
 	assert_touched(world, "");
 	assert_int_equal(world->released, 1);
@@ -1825,13 +1826,13 @@ static void an_object_is_found_by_its_name(void **state)
 {
 	struct world *world = *state;
 
-	assert_null(inventory_find_attribution(world->inventory, VIEW(NAME_A)));
+	assert_null(find_attribution(world->inventory, VIEW(NAME_A)));
 	put_attribution(world, "gpu-a", 1);
-	const struct attribution *found = inventory_find_attribution(world->inventory,
+	const struct attribution *found = find_attribution(world->inventory,
 								     VIEW(NAME_A));
 	assert_non_null(found);
 	assert_true(view_equal(found->uuid, VIEW(UUID_A)));
-	assert_null(inventory_find_attribution(world->inventory, VIEW("gpu-other")));
+	assert_null(find_attribution(world->inventory, VIEW("gpu-other")));
 }
 
 static const struct CMUnitTest tests[] = {

@@ -96,7 +96,7 @@ static void a_pod_has_a_workload_when_it_has_an_owner(void **state)
 		};
 		struct error err;
 		build_world_remove_pod(&world, "uid-a");
-		assert_int_equal(pod_new(&world.intern, &fields, &world.pods[0], &err), 0);
+		assert_int_equal(pod_new(&fields, &world.pods[0], &err), 0);
 		world.input.n_pods = 1;
 		const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
 								   CONFIRMED);

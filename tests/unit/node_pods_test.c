@@ -183,9 +183,9 @@ static void a_pod_that_is_not_the_nodes_is_not_named(void **state)
 						  .uid = VIEW("uid-other")};
 		struct pod *pod;
 		struct error err;
-		assert_int_equal(pod_new(&world.intern, &fields, &pod, &err), 0);
+		assert_int_equal(pod_new(&fields, &pod, &err), 0);
 		assert_false(node_pods_is_named(&node_pods, pod));
-		pod_free(&world.intern, pod);
+		pod_free(pod);
 	}
 }
 
@@ -216,13 +216,13 @@ static void one_container_that_must_be_listed_is_enough(void **state)
 		fields.containers[0] = container("main", POD_CONTAINER_MAIN, false);
 		fields.containers[1] = container(
 			"other", i ? POD_CONTAINER_SIDECAR : POD_CONTAINER_INIT, true);
-		assert_int_equal(pod_new(&world.intern, &fields, &pod, &err), 0);
+		assert_int_equal(pod_new(&fields, &pod, &err), 0);
 		world.pods[0] = pod;
 		world.input.n_pods = 1;
 		struct node_pods node_pods = take();
 		assert_int_equal(node_pods_is_listed(&node_pods), i == 0);
 		world.input.n_pods = 0;
-		pod_free(&world.intern, pod);
+		pod_free(pod);
 	}
 }
 

@@ -3,6 +3,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "model/node.h"
 
 static struct node_fields full(void)
@@ -53,7 +55,7 @@ static void a_node_keeps_its_own_copy_of_everything(void **state)
 			       VIEW("nvidia.com/gpu")));
 	assert_int_equal(ARRAY_AT(node->resources, struct node_resource, 1)->capacity, 7);
 	assert_int_equal(ARRAY_AT(node->resources, struct node_resource, 1)->allocatable, 6);
-	node_free(node);
+	free(node);
 }
 
 static void labels_and_resources_are_in_the_order_of_their_names(void **state)
@@ -66,7 +68,7 @@ static void labels_and_resources_are_in_the_order_of_their_names(void **state)
 			       VIEW("gpu.count")));
 	assert_true(view_equal(ARRAY_AT(node->resources, struct node_resource, 0)->name,
 			       VIEW("nvidia.com/gpu")));
-	node_free(node);
+	free(node);
 }
 
 static void a_label_that_is_not_there_is_not_found(void **state)
@@ -79,7 +81,7 @@ static void a_label_that_is_not_there_is_not_found(void **state)
 	assert_false(node_label(node, VIEW("gpu.coun"), &value));
 	assert_false(node_label(node, VIEW(""), &value));
 	assert_true(view_equal(value, VIEW("before")));
-	node_free(node);
+	free(node);
 }
 
 static void the_order_in_which_the_server_writes_makes_no_difference(void **state)
@@ -94,8 +96,8 @@ static void the_order_in_which_the_server_writes_makes_no_difference(void **stat
 	other.resources[1] = fields.resources[0];
 	struct node *a = make(&fields), *b = make(&other);
 	assert_true(node_equal(a, b));
-	node_free(a);
-	node_free(b);
+	free(a);
+	free(b);
 }
 
 static void change_name(struct node_fields *f) { f->name = VIEW("gpu-b"); }
@@ -134,9 +136,9 @@ static void each_fact_makes_a_difference(void **state)
 		struct node *other = make(&changed);
 		assert_false(node_equal(node, other));
 		assert_false(node_equal(other, node));
-		node_free(other);
+		free(other);
 	}
-	node_free(node);
+	free(node);
 }
 
 static void a_node_may_have_nothing_but_a_name_or_as_much_as_there_is_room_for(void **state)
@@ -150,7 +152,7 @@ static void a_node_may_have_nothing_but_a_name_or_as_much_as_there_is_room_for(v
 	struct node *node = make(&fields);
 	assert_int_equal(node->labels.count, 0);
 	assert_int_equal(node->resources.count, 0);
-	node_free(node);
+	free(node);
 	fields.n_labels = NODE_MAX_LABELS;
 	fields.n_resources = NODE_MAX_RESOURCES;
 	for (unsigned i = 0; i < NODE_MAX_LABELS; i++) {
@@ -162,7 +164,7 @@ static void a_node_may_have_nothing_but_a_name_or_as_much_as_there_is_room_for(v
 		assert_true(node_label(node, view_from(keys[i]), &value));
 		assert_true(view_equal(value, view_from(keys[i])));
 	}
-	node_free(node);
+	free(node);
 }
 
 static void without_memory_there_is_no_node(void **state)
@@ -177,7 +179,7 @@ static void without_memory_there_is_no_node(void **state)
 	assert_true(failing_malloc_off());
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	assert_null(node);
-	node_free(node);
+	free(node);
 }
 
 static const struct CMUnitTest tests[] = {

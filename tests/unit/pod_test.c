@@ -51,12 +51,12 @@ static struct pod_fields with_gpu(void)
 	return fields;
 }
 
-static struct pod *make(struct intern *intern, const struct pod_fields *fields)
+static struct pod *make(const struct pod_fields *fields)
 {
 	struct pod *pod;
 	struct error err;
 
-	assert_int_equal(pod_new(intern, fields, &pod, &err), 0);
+	assert_int_equal(pod_new(fields, &pod, &err), 0);
 	return pod;
 }
 
@@ -104,34 +104,30 @@ static void assert_containers(const struct pod *pod, const struct pod_fields *fi
 static void a_record_says_what_it_was_made_from(void **state)
 {
 	struct pod_fields fields = with_gpu();
-	struct intern intern;
 
 	(void)state;
-	intern_init(&intern);
-	struct pod *pod = make(&intern, &fields);
+	struct pod *pod = make(&fields);
 	assert_true(view_equal(pod_key(pod), VIEW("ml/train-0")));
 	assert_true(view_equal(pod_namespace(pod), VIEW("ml")));
 	assert_true(view_equal(pod_name(pod), VIEW("train-0")));
 	assert_true(view_equal(pod_uid(pod), VIEW("uid-1")));
-	assert_true(view_equal(pod_node(pod), VIEW("gpu-a")));
 	assert_true(view_equal(pod_config_hash(pod), VIEW("0123456789abcdef")));
-	assert_true(view_equal(pod_workload(pod).kind, VIEW("Job")));
-	assert_true(view_equal(pod_workload(pod).name, VIEW("train")));
+	assert_true(view_equal(pod_gpu(pod)->workload.kind, VIEW("Job")));
+	assert_true(view_equal(pod_gpu(pod)->workload.name, VIEW("train")));
 	assert_containers(pod, &fields);
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->kind, POD_CONTAINER_INIT);
 	assert_null(pod_find_container(pod, VIEW("nobody")));
 	assert_int_equal(pod_find_container(pod, VIEW("load"))->id.len, 0);
 	assert_true(view_equal(pod_find_container(pod, VIEW("main"))->id, VIEW("0123")));
-	assert_true(pod_is_status_cut(pod));
-	assert_true(pod_has_more_containers(pod));
-	assert_true(pod_has_more_ephemeral(pod));
+	assert_true(pod_gpu(pod)->allocations_left_out > 0);
+	assert_true(pod_gpu(pod)->containers_left_out > 0);
+	assert_true(pod_gpu(pod)->ephemeral_left_out > 0);
 	assert_int_equal(pod_left_out(pod), 21);
 	assert_int_equal(pod_started_at(pod), 1700000000000);
-	assert_true(view_equal(pod_hami_devices(pod), VIEW("GPU-1,NVIDIA,1,2:;")));
-	assert_true(view_equal(pod_kai_group(pod), VIEW("group-1")));
-	assert_true(view_equal(pod_kai_device(pod), VIEW("GPU-2")));
-	assert_true(view_equal(pod_kai_container(pod), VIEW("load")));
-	assert_true(pod_has_kai_group(pod));
+	assert_true(view_equal(pod_gpu(pod)->hami_devices, VIEW("GPU-1,NVIDIA,1,2:;")));
+	assert_true(view_equal(pod_gpu(pod)->kai_group, VIEW("group-1")));
+	assert_true(view_equal(pod_gpu(pod)->kai_device, VIEW("GPU-2")));
+	assert_true(view_equal(pod_gpu(pod)->kai_container, VIEW("load")));
 	assert_true(pod_is_in_kai_group(pod, VIEW("group-1")));
 	assert_true(pod_is_in_kai_group(pod, VIEW("group-7")));
 	assert_true(pod_is_in_kai_group(pod, VIEW("group-8")));
@@ -139,15 +135,13 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_false(pod_is_in_kai_group(pod, VIEW("")));
 	assert_allocations(pod, &fields);
 	assert_claims(pod, &fields);
-	pod_free(&intern, pod);
-	intern_deinit(&intern);
+	pod_free(pod);
 }
 
 static void what_lies_behind_the_last_of_a_kind_is_not_looked_at(void **state)
 {
 	static struct pod_fields fields;
 	const struct view garbage = {NULL, SIZE_MAX / 8};
-	struct intern intern;
 
 	(void)state;
 	fields = with_gpu();
@@ -155,102 +149,70 @@ static void what_lies_behind_the_last_of_a_kind_is_not_looked_at(void **state)
 	fields.allocations[fields.n_allocations].id = garbage;
 	fields.claims[fields.n_claims].claim = garbage;
 	fields.kai_groups[fields.n_kai_groups] = garbage;
-	intern_init(&intern);
-	pod_free(&intern, make(&intern, &fields));
-	intern_deinit(&intern);
+	pod_free(make(&fields));
 }
 
 static void one_that_was_left_out_is_enough(void **state)
 {
 	struct pod_fields fields = with_gpu();
-	struct intern intern;
 
 	(void)state;
 	fields.containers_left_out = fields.ephemeral_left_out = fields.allocations_left_out = 1;
-	intern_init(&intern);
-	struct pod *pod = make(&intern, &fields);
-	assert_true(pod_has_more_containers(pod));
-	assert_true(pod_has_more_ephemeral(pod));
-	assert_true(pod_is_status_cut(pod));
-	pod_free(&intern, pod);
-	intern_deinit(&intern);
+	struct pod *pod = make(&fields);
+	assert_true(pod_gpu(pod)->containers_left_out > 0);
+	assert_true(pod_gpu(pod)->ephemeral_left_out > 0);
+	assert_true(pod_gpu(pod)->allocations_left_out > 0);
+	pod_free(pod);
 }
 
 static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 {
 	struct pod_fields fields = with_gpu();
-	struct intern intern;
 
 	(void)state;
 	fields.wants_gpu = false;
-	intern_init(&intern);
-	struct pod *pod = make(&intern, &fields);
+	struct pod *pod = make(&fields);
 	uint32_t n_allocations, n_claims;
 	assert_int_equal(pod_count_containers(pod), 0);
-	assert_int_equal(pod_workload(pod).kind.len, 0);
+	assert_int_equal(pod_gpu(pod)->workload.kind.len, 0);
 	assert_int_equal(pod_started_at(pod), 0);
-	assert_int_equal(pod_hami_devices(pod).len + pod_kai_group(pod).len +
-			 pod_kai_device(pod).len + pod_kai_container(pod).len, 0);
-	assert_false(pod_has_kai_group(pod));
+	assert_int_equal(pod_gpu(pod)->hami_devices.len + pod_gpu(pod)->kai_group.len +
+			 pod_gpu(pod)->kai_device.len + pod_gpu(pod)->kai_container.len, 0);
 	assert_false(pod_is_in_kai_group(pod, VIEW("group-1")));
 	assert_false(pod_is_in_kai_group(pod, VIEW("group-7")));
 	assert_null(pod_allocations(pod, &n_allocations));
 	assert_null(pod_claims(pod, &n_claims));
 	assert_int_equal(n_allocations + n_claims, 0);
-	assert_false(pod_is_status_cut(pod));
-	assert_false(pod_has_more_containers(pod));
-	assert_false(pod_has_more_ephemeral(pod));
+	assert_false(pod_gpu(pod)->allocations_left_out > 0);
+	assert_false(pod_gpu(pod)->containers_left_out > 0);
+	assert_false(pod_gpu(pod)->ephemeral_left_out > 0);
 	assert_int_equal(pod_left_out(pod), 0);
-	pod_free(&intern, pod);
-	intern_deinit(&intern);
+	pod_free(pod);
 }
 
 static void a_group_of_kais_is_the_one_or_one_of_several(void **state)
 {
 	static const struct {
 		const char *one, *of_several;
-		bool has_any, is_in;
+		bool is_in;
 	} rows[] = {
-		{"", "", false, false}, {"g", "", true, true}, {"", "g", true, true},
-		{"h", "g", true, true}, {"h", "", true, false}, {"", "h", true, false},
+		{"", "", false}, {"g", "", true}, {"", "g", true},
+		{"h", "g", true}, {"h", "", false}, {"", "h", false},
 	};
-	struct intern intern;
 
 	(void)state;
-	intern_init(&intern);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = plain();
 		fields.wants_gpu = true;
 		fields.kai_group = view_from(rows[i].one);
 		fields.kai_groups[0] = view_from(rows[i].of_several);
 		fields.n_kai_groups = fields.kai_groups[0].len > 0;
-		struct pod *pod = make(&intern, &fields);
-		if (pod_has_kai_group(pod) != rows[i].has_any ||
-		    pod_is_in_kai_group(pod, VIEW("g")) != rows[i].is_in ||
+		struct pod *pod = make(&fields);
+		if (pod_is_in_kai_group(pod, VIEW("g")) != rows[i].is_in ||
 		    pod_is_in_kai_group(pod, VIEW("")))
 			fail_msg("row %zu", i);
-		pod_free(&intern, pod);
+		pod_free(pod);
 	}
-	intern_deinit(&intern);
-}
-
-static void only_the_name_of_a_node_is_interned(void **state)
-{
-	static const char *const names[] = {"", "n"};
-	struct intern intern;
-
-	(void)state;
-	intern_init(&intern);
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		struct pod_fields fields = plain();
-
-		fields.node = view_from(names[i]);
-		struct pod *pod = make(&intern, &fields);
-		assert_int_equal(intern.texts.count, i);
-		assert_true(view_equal(pod_node(pod), view_from(names[i])));
-		pod_free(&intern, pod);
-	}
-	intern_deinit(&intern);
 }
 
 static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
@@ -264,28 +226,24 @@ static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
 		{POD_PHASE_SUCCEEDED, true, false, true}, {POD_PHASE_FAILED, false, true, true},
 		{POD_PHASE_PENDING, true, false, false},
 	};
-	struct intern intern;
 
 	(void)state;
-	intern_init(&intern);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = plain();
 
 		fields.phase = rows[i].phase;
 		fields.no_container_runs = rows[i].stands_still;
 		fields.admission_failed = rows[i].refused;
-		struct pod *pod = make(&intern, &fields);
+		struct pod *pod = make(&fields);
 		assert_int_equal(pod_is_over(pod), rows[i].over);
-		pod_free(&intern, pod);
+		pod_free(pod);
 	}
-	intern_deinit(&intern);
 }
 
 /* Each changes one fact. */
 static void change_uid(struct pod_fields *f) { f->uid = VIEW("uid-2"); }
 static void change_name(struct pod_fields *f) { f->name = VIEW("train-1"); }
 static void change_namespace(struct pod_fields *f) { f->namespace = VIEW("mm"); }
-static void change_node(struct pod_fields *f) { f->node = VIEW("gpu-b"); }
 static void change_phase(struct pod_fields *f) { f->phase = POD_PHASE_FAILED; }
 static void change_deleting(struct pod_fields *f) { f->deleting = true; }
 static void change_refused(struct pod_fields *f) { f->admission_failed = true; }
@@ -341,7 +299,7 @@ static void change_user(struct pod_fields *f) { f->claims[1].container = VIEW("x
 static void two_pods_are_equal_only_in_every_fact(void **state)
 {
 	static void (*const changes[])(struct pod_fields *) = {
-		change_uid, change_name, change_namespace, change_node, change_phase,
+		change_uid, change_name, change_namespace, change_phase,
 		change_deleting, change_refused, change_stop, change_system, change_hash,
 		change_owner, change_kind, change_api, change_state, change_count, change_reservation,
 		change_hami, change_group, change_kai, fewer_allocations, change_id,
@@ -353,44 +311,38 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_cut_containers, change_cut_note, change_cut_ephemeral,
 	};
 	struct pod_fields fields = with_gpu();
-	struct intern intern;
 
 	(void)state;
-	intern_init(&intern);
-	struct pod *pod = make(&intern, &fields);
-	struct pod *same = make(&intern, &fields);
+	struct pod *pod = make(&fields);
+	struct pod *same = make(&fields);
 	assert_true(pod_equal(pod, same));
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		struct pod_fields changed = with_gpu();
 
 		changes[i](&changed);
-		struct pod *other = make(&intern, &changed);
+		struct pod *other = make(&changed);
 		if (pod_equal(pod, other) || pod_equal(other, pod))
 			fail_msg("change %zu is not seen", i);
-		pod_free(&intern, other);
+		pod_free(other);
 	}
-	pod_free(&intern, pod);
-	pod_free(&intern, same);
-	intern_deinit(&intern);
+	pod_free(pod);
+	pod_free(same);
 }
 
 static void a_pod_that_wants_a_gpu_is_not_one_that_wants_none(void **state)
 {
 	struct pod_fields fields = plain();
-	struct intern intern;
 
 	(void)state;
-	intern_init(&intern);
-	struct pod *pod = make(&intern, &fields);
-	struct pod *same = make(&intern, &fields);
+	struct pod *pod = make(&fields);
+	struct pod *same = make(&fields);
 	fields.wants_gpu = true;
-	struct pod *other = make(&intern, &fields);
+	struct pod *other = make(&fields);
 	assert_true(pod_equal(pod, same));
 	assert_false(pod_equal(pod, other));
-	pod_free(&intern, pod);
-	pod_free(&intern, same);
-	pod_free(&intern, other);
-	intern_deinit(&intern);
+	pod_free(pod);
+	pod_free(same);
+	pod_free(other);
 }
 
 static void names_over_the_limit_are_refused(void **state)
@@ -403,11 +355,9 @@ static void names_over_the_limit_are_refused(void **state)
 		{0, 0, 11, 500, 0}, {0, 0, 11, 501, -1}, {0, 0, 12, 500, -1}, {512, 512, 11, 500, 0},
 	};
 	static char text[513];
-	struct intern intern;
 
 	(void)state;
 	memset(text, 'a', sizeof(text));
-	intern_init(&intern);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = {
 			.uid = {text, rows[i].uid}, .config_hash = {text, rows[i].hash},
@@ -416,19 +366,17 @@ static void names_over_the_limit_are_refused(void **state)
 		struct pod *pod = NULL;
 		struct error err = {0};
 
-		assert_int_equal(pod_new(&intern, &fields, &pod, &err), rows[i].result);
+		assert_int_equal(pod_new(&fields, &pod, &err), rows[i].result);
 		assert_int_equal(err.kind == ERROR_LIMIT, rows[i].result < 0);
 		assert_int_equal(err.os_errno, 0);
 		assert_int_equal(pod == NULL, rows[i].result < 0);
-		pod_free(&intern, pod);
+		pod_free(pod);
 	}
-	intern_deinit(&intern);
 }
 
 static void as_much_is_kept_as_there_may_be_of_each_thing(void **state)
 {
 	static struct pod_fields fields;
-	struct intern intern;
 
 	(void)state;
 	fields = with_gpu();
@@ -438,35 +386,30 @@ static void as_much_is_kept_as_there_may_be_of_each_thing(void **state)
 	fields.containers[POD_MAX_CONTAINERS - 1].name = VIEW("last");
 	fields.allocations[POD_MAX_ALLOCATIONS - 1].id = VIEW("GPU-9");
 	fields.claims[POD_MAX_CLAIMS - 1].claim = VIEW("c9");
-	intern_init(&intern);
-	struct pod *pod = make(&intern, &fields);
+	struct pod *pod = make(&fields);
 	assert_containers(pod, &fields);
 	assert_allocations(pod, &fields);
 	assert_claims(pod, &fields);
-	pod_free(&intern, pod);
-	intern_deinit(&intern);
+	pod_free(pod);
 }
 
 static void without_memory_nothing_is_left_behind(void **state)
 {
 	struct pod_fields fields = with_gpu();
-	struct intern intern;
 	struct pod *pod = NULL;
 	struct error err;
 	bool failed = true;
 
 	(void)state;
-	intern_init(&intern);
 	for (unsigned k = 1; failed; k++) {
 		failing_malloc_at(k);
-		int result = pod_new(&intern, &fields, &pod, &err);
+		int result = pod_new(&fields, &pod, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		if (failed)
 			assert_null(pod);
 	}
-	pod_free(&intern, pod);
-	intern_deinit(&intern);
+	pod_free(pod);
 }
 
 static void every_flag_says_its_own(void **state)
@@ -474,23 +417,20 @@ static void every_flag_says_its_own(void **state)
 	(void)state;
 	for (unsigned bits = 0; bits < 32; bits++) {
 		struct pod_fields fields = plain();
-		struct intern intern;
 
-		intern_init(&intern);
 		fields.deleting = bits & 1;
 		fields.admission_failed = bits & 2;
 		fields.wants_gpu = bits & 4;
 		fields.system = bits & 8;
 		fields.is_reservation = bits & 16;
-		struct pod *pod = make(&intern, &fields);
+		struct pod *pod = make(&fields);
 		assert_int_equal(pod_is_deleting(pod), (bits & 1) != 0);
 		assert_int_equal(pod_is_over(pod), (bits & 2) != 0);
 		assert_int_equal(pod_wants_gpu(pod), (bits & 4) != 0);
 		assert_int_equal(pod_is_system(pod), (bits & 8) != 0);
 		assert_int_equal(pod_is_reservation(pod), (bits & 16) != 0);
 		assert_int_equal(pod_phase(pod), POD_PHASE_RUNNING);
-		pod_free(&intern, pod);
-		intern_deinit(&intern);
+		pod_free(pod);
 	}
 }
 
@@ -503,7 +443,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_pod_is_over_when_it_ended_and_nothing_of_it_runs),
 	cmocka_unit_test(two_pods_are_equal_only_in_every_fact),
 	cmocka_unit_test(a_group_of_kais_is_the_one_or_one_of_several),
-	cmocka_unit_test(only_the_name_of_a_node_is_interned),
 	cmocka_unit_test(a_pod_that_wants_a_gpu_is_not_one_that_wants_none),
 	cmocka_unit_test(names_over_the_limit_are_refused),
 	cmocka_unit_test(as_much_is_kept_as_there_may_be_of_each_thing),

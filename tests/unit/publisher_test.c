@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/find_attribution.h"
 #include "lib/test_main.h"
 
 #include "base/limits.h"
@@ -142,7 +143,7 @@ static void the_answer_is_in_the_inventory_before_the_plan_is_done(void **state)
 	apply(world, &write, 1);
 	fake_apiclient_answer(0, OBJECT("8"));
 	assert_int_equal(world->n_done, 0);
-	const struct attribution *known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	const struct attribution *known = find_attribution(world->inventory, VIEW(NAME));
 	assert_non_null(known);
 	assert_true(view_equal(known->resource_version, VIEW("8")));
 	wait_done(world);
@@ -162,7 +163,7 @@ static void a_field_that_the_server_drops_is_said_and_not_written_again(void **s
 	assert_int_equal(publisher_counters(world->publisher).dropped, 1);
 	assert_non_null(strstr(publisher_trouble(world->publisher), "status.reportState"));
 	/* The next join compares with what was sent. */
-	const struct attribution *known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	const struct attribution *known = find_attribution(world->inventory, VIEW(NAME));
 	assert_int_equal(known->status.report_state, ATTRIBUTION_REPORT_CURRENT);
 	assert_true(view_equal(known->resource_version, VIEW("8")));
 	/* The same version once more: the write changed nothing, or the watch was faster. */
@@ -170,7 +171,7 @@ static void a_field_that_the_server_drops_is_said_and_not_written_again(void **s
 	apply(world, &write, 1);
 	fake_apiclient_answer(1, OBJECT("8"));
 	wait_done(world);
-	known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	known = find_attribution(world->inventory, VIEW(NAME));
 	assert_int_equal(known->status.report_state, ATTRIBUTION_REPORT_STALE);
 	assert_int_equal(publisher_counters(world->publisher).dropped, 2);
 }
@@ -203,7 +204,7 @@ static void what_a_watch_tells_late_does_not_undo_an_answer(void **state)
 	wait_done(world);
 	assert_int_equal(inventory_put_attribution(world->inventory, &previous, &arena,
 						   STORE_UPSERT, 7, &err), 0);
-	const struct attribution *known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	const struct attribution *known = find_attribution(world->inventory, VIEW(NAME));
 	assert_true(view_equal(known->resource_version, VIEW("8")));
 }
 
@@ -219,7 +220,7 @@ static void a_new_device_is_posted_without_a_status(void **state)
 	fake_apiclient_answer(0, OBJECT("1"));
 	wait_done(world);
 	assert_int_equal(publisher_counters(world->publisher).created, 1);
-	assert_non_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
+	assert_non_null(find_attribution(world->inventory, VIEW(NAME)));
 }
 
 static void a_conflict_reads_the_object_and_asks_for_a_new_plan(void **state)
@@ -235,7 +236,7 @@ static void a_conflict_reads_the_object_and_asks_for_a_new_plan(void **state)
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_CONFLICT);
 	assert_int_equal(publisher_counters(world->publisher).updated, 0);
-	const struct attribution *known = inventory_find_attribution(world->inventory, VIEW(NAME));
+	const struct attribution *known = find_attribution(world->inventory, VIEW(NAME));
 	assert_true(view_equal(known->resource_version, VIEW("9")));
 }
 
@@ -480,7 +481,7 @@ static void a_question_that_is_not_found_forgets_no_object(void **state)
 	fake_apiclient_fail(1, ERROR_NOT_FOUND);
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NOT_FOUND);
-	assert_non_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
+	assert_non_null(find_attribution(world->inventory, VIEW(NAME)));
 }
 
 /* A status may have anything as its node's name; a request must not. */
@@ -509,7 +510,7 @@ static void an_object_that_somebody_deleted_is_forgotten(void **state)
 	fake_apiclient_fail(1, ERROR_NOT_FOUND);
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NOT_FOUND);
-	assert_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
+	assert_null(find_attribution(world->inventory, VIEW(NAME)));
 }
 
 static void no_more_requests_are_under_way_than_allowed(void **state)
@@ -687,7 +688,7 @@ static void an_object_that_is_deleted_stays_known_until_the_watch_says_so(void *
 	wait_done(world);
 	assert_int_equal(world->kind, ERROR_NONE);
 	assert_int_equal(publisher_counters(world->publisher).deleted, 1);
-	assert_non_null(inventory_find_attribution(world->inventory, VIEW(NAME)));
+	assert_non_null(find_attribution(world->inventory, VIEW(NAME)));
 }
 
 static void the_longest_wait_that_the_server_asked_for_is_passed_on(void **state)

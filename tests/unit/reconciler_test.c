@@ -7,6 +7,7 @@
  */
 
 #include "lib/failing_malloc.h"
+#include "lib/find_attribution.h"
 #include "lib/test_main.h"
 
 #include <stdlib.h>
@@ -939,7 +940,7 @@ static void memory_that_runs_out_on_the_way_is_only_a_delay(void **state)
 
 			memcpy(name, world->uuids[0][d], sizeof(name));
 			memcpy(name, "gpu-", 4);
-			object = inventory_find_attribution(world->inventory, view_from(name));
+			object = find_attribution(world->inventory, view_from(name));
 			assert_int_equal(object->status.slots.total, world->wanted);
 		}
 	}

@@ -3,6 +3,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "model/resource_claim.h"
 
 static struct resource_claim_fields full(void)
@@ -55,7 +57,7 @@ static void a_record_says_what_it_was_made_from(void **state)
 	}
 	assert_int_equal(claim->consumers.count, 2);
 	assert_true(claim->is_allocated);
-	resource_claim_free(claim);
+	free(claim);
 }
 
 static void a_claim_without_a_gpu_keeps_its_name_and_whether_it_is_allocated_only(void **state)
@@ -74,7 +76,7 @@ static void a_claim_without_a_gpu_keeps_its_name_and_whether_it_is_allocated_onl
 		assert_int_equal(claim->is_allocated, is_allocated);
 		assert_false(claim->has_other_consumers);
 		assert_false(resource_claim_is_reserved_for(claim, VIEW("u1")));
-		resource_claim_free(claim);
+		free(claim);
 	}
 }
 
@@ -94,7 +96,7 @@ static void it_is_reserved_for_those_uids_and_no_other(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(resource_claim_is_reserved_for(claim, rows[i].uid),
 				 rows[i].is_reserved);
-	resource_claim_free(claim);
+	free(claim);
 }
 
 static void what_lies_behind_the_counts_does_not_matter(void **state)
@@ -111,7 +113,7 @@ static void what_lies_behind_the_counts_does_not_matter(void **state)
 	assert_int_equal(claim->results.count, 1);
 	assert_true(resource_claim_is_reserved_for(claim, VIEW("u1")));
 	assert_false(resource_claim_is_reserved_for(claim, other));
-	resource_claim_free(claim);
+	free(claim);
 }
 
 /* Each changes one fact. */
@@ -154,9 +156,9 @@ static void two_records_are_equal_only_if_every_fact_is(void **state)
 		if (resource_claim_equal(claim, other) != rows[i].equal)
 			fail_msg("row %zu", i);
 		assert_int_equal(resource_claim_equal(other, claim), rows[i].equal);
-		resource_claim_free(other);
+		free(other);
 	}
-	resource_claim_free(claim);
+	free(claim);
 }
 
 static void a_text_longer_than_any_is_refused(void **state)
@@ -184,7 +186,7 @@ static void a_text_longer_than_any_is_refused(void **state)
 			assert_int_equal(result, len == rows[k].most ? 0 : -1);
 			assert_int_equal(err.kind, len == rows[k].most ? ERROR_NONE : ERROR_LIMIT);
 			assert_int_equal(err.os_errno, 0);
-			resource_claim_free(claim);
+			free(claim);
 		}
 	}
 }

@@ -71,7 +71,7 @@ static const struct resource_slice *first_of(const char *node)
 
 	assert_non_null(place);
 	assert_int_equal(place->n_slices, 1);
-	return CONTAINER_OF(place->slices.next, struct resource_slice_record, base.link)->slice;
+	return CONTAINER_OF(place->slices.next, struct record, link)->object;
 }
 
 static void a_slice_hangs_on_its_node_and_touches_it(void **state)

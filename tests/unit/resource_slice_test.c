@@ -3,6 +3,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+
 #include "model/resource_slice.h"
 
 static const char long_text[1000]; /* longer than any may be */
@@ -64,7 +66,7 @@ static void a_record_says_what_it_was_made_from(void **state)
 		assert_int_equal(device->memory_mib, from->memory_mib);
 		assert_ptr_not_equal(device->uuid.ptr, from->uuid.ptr);
 	}
-	resource_slice_free(slice);
+	free(slice);
 }
 
 /* Each changes one fact. */
@@ -111,9 +113,9 @@ static void two_records_are_equal_only_if_every_fact_is(void **state)
 		if (resource_slice_equal(slice, other) != rows[i].equal)
 			fail_msg("row %zu", i);
 		assert_int_equal(resource_slice_equal(other, slice), rows[i].equal);
-		resource_slice_free(other);
+		free(other);
 	}
-	resource_slice_free(slice);
+	free(slice);
 }
 
 static void a_pool_is_the_same_only_with_the_same_driver(void **state)
@@ -135,9 +137,9 @@ static void a_pool_is_the_same_only_with_the_same_driver(void **state)
 		rows[i].change(&changed);
 		struct resource_slice *other = make(&changed);
 		assert_int_equal(resource_slice_has_pool_of(slice, other), rows[i].same);
-		resource_slice_free(other);
+		free(other);
 	}
-	resource_slice_free(slice);
+	free(slice);
 }
 
 static void a_text_longer_than_any_is_refused(void **state)
@@ -159,7 +161,7 @@ static void a_text_longer_than_any_is_refused(void **state)
 			assert_int_equal(result, len == 253 ? 0 : -1);
 			assert_int_equal(err.kind, len == 253 ? ERROR_NONE : ERROR_LIMIT);
 			assert_int_equal(err.os_errno, 0);
-			resource_slice_free(slice);
+			free(slice);
 		}
 	}
 }

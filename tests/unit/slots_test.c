@@ -18,6 +18,13 @@ static struct slots collect(void)
 	return slots;
 }
 
+/* The slots of a device: *ret_n from the returned one on; NULL when there are none. */
+static const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n)
+{
+	*ret_n = slots->first[device + 1] - slots->first[device];
+	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
+}
+
 WORLD_TEST(an_id_is_one_slot_whether_offered_held_or_both)
 {
 	build_world_shared(&world, 0, 2);

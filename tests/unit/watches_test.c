@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
+#include "lib/find_attribution.h"
 #include "lib/test_main.h"
 
 #include <stdlib.h>
@@ -281,7 +282,7 @@ static void a_real_attribution_lands_on_the_node_that_its_status_names(void **st
 			((char *)(uintptr_t)document.ptr)[i] = ' ';
 	event(world, INVENTORY_ATTRIBUTIONS, "ADDED", document);
 	golden_free(document);
-	const struct attribution *object = inventory_find_attribution(
+	const struct attribution *object = find_attribution(
 		world->inventory, VIEW("gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"));
 	assert_non_null(object);
 	assert_true(view_equal(object->resource_version, VIEW("955")));
