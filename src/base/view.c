@@ -9,6 +9,7 @@
 #include "base/view.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/prng.h"
@@ -38,6 +39,30 @@ int view_compare(struct view a, struct view b)
 	if (order != 0)
 		return order;
 	return (a.len > b.len) - (a.len < b.len);
+}
+
+int view_order(const void *a, const void *b)
+{
+	return view_compare(*(const struct view *)a, *(const struct view *)b);
+}
+
+size_t view_sort(struct view *views, size_t n)
+{
+	size_t n_unique = 0;
+	if (n > 0)
+		qsort(views, n, sizeof(*views), view_order);
+	for (size_t i = 0; i < n; i++)
+		if (n_unique == 0 || !view_equal(views[n_unique - 1], views[i]))
+			views[n_unique++] = views[i];
+	return n_unique;
+}
+
+bool view_is_among(struct view v, const struct view *views, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (view_equal(views[i], v))
+			return true;
+	return false;
 }
 
 static char lower(char c)

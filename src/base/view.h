@@ -32,6 +32,12 @@ struct view view_from(const char *text);
 bool view_equal(struct view a, struct view b);
 /* Bytewise order, a shorter prefix first: <0, 0, >0. */
 int view_compare(struct view a, struct view b);
+/* The same of two struct view, for qsort() and bsearch(). */
+int view_order(const void *a, const void *b);
+/* Sorts them, and drops repetitions; returns how many are left. */
+size_t view_sort(struct view *views, size_t n);
+/* True when one of them equals v, bytewise. */
+bool view_is_among(struct view v, const struct view *views, size_t n);
 /* Bytewise, but ASCII letters are equal in both cases. */
 bool view_equal_ignoring_case(struct view a, struct view b);
 /* Bytewise; an empty prefix always fits. */

@@ -156,7 +156,7 @@ static struct rule judge_attributed(const struct conditions_facts *f)
 		 MESSAGE_AWAITING_REPORT},
 		{f->is_awaited, .status = AS_PUBLISHED},
 		{f->held_twice.len > 0, CONDITION_FALSE, REASON_SLOT_HELD_TWICE, MESSAGE_MADE},
-		{f->disagreements.listed.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
+		{f->tenants.disputed.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
 		 MESSAGE_SOURCE_DISAGREEMENT},
 		{f->unplaced.listed.count > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID,
 		 MESSAGE_UNPLACED},

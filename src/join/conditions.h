@@ -31,7 +31,6 @@ struct conditions_facts {
 	int intent;            /* enum attribution_intent */
 	const struct report_sources *sources; /* NULL: there is no report */
 	struct tenants tenants;
-	struct disagreements disagreements;
 	struct unplaced unplaced;
 	struct users users;
 	struct health health; /* not while the first report is awaited */

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A hash table with open addressing, never more than half full: a report can have many thousand
- * facts, and each is looked up once a join.
- */
-
 #include "join/debounce.h"
 
 #include <assert.h>
 
+#include "base/lookup.h"
+
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define USER UINT64_C(1)
-#define OF_DEVICE UINT64_C(0xffffffff) /* USER and a hash of the device */
 
 struct slot {
 	struct recall_debounced known;
-	bool is_used;
 	bool is_seen;
 };
 
@@ -24,9 +18,10 @@ struct debounce {
 	bool is_silent; /* the node is: nothing new starts */
 	bool is_hearing_awaited;
 	int64_t again_in_ms;           /* -1: nothing waits for time alone */
-	struct slot *slots;            /* n_max of them are used at most */
-	struct recall_debounced *seen; /* n_max */
-	size_t n_slots, n_max, n, n_seen;
+	struct lookup keys;            /* of the slots */
+	struct slot *slots;            /* one for each key, which lookup.cap bounds */
+	struct recall_debounced *seen; /* of those, in the order in which they were seen */
+	size_t n_seen;
 	uint32_t n_left_out;
 };
 
@@ -51,33 +46,24 @@ static uint64_t key_of(const struct debounce_subject *subject)
 	uint64_t hash = add_bytes(FNV_BASIS, &kind, 1);
 	hash = add_text(hash, subject->device);
 	hash = add_text(hash, subject->pod_uid);
-	hash = add_text(hash, subject->subject);
-	if (subject->kind != DEBOUNCE_USER)
-		return hash & ~USER;
-	return (hash & ~OF_DEVICE) | (add_text(FNV_BASIS, subject->device) & OF_DEVICE) | USER;
+	return add_text(hash, subject->subject);
 }
 
-/* The slot of the key, or the free one where it belongs. */
-static struct slot *find(struct debounce *debounce, uint64_t key)
-{
-	size_t i = key % debounce->n_slots;
-	assert(debounce->n < debounce->n_slots); /* a free one ends the walk */
-	while (debounce->slots[i].is_used && debounce->slots[i].known.key != key)
-		i = (i + 1) % debounce->n_slots;
-	return &debounce->slots[i];
-}
-
-/* NULL: there is no room. */
+/* The slot of the key, made if need be; NULL: there is no room. */
 static struct slot *add(struct debounce *debounce, struct recall_debounced known)
 {
-	struct slot *slot = find(debounce, known.key);
-	if (slot->is_used)
-		return slot;
-	if (debounce->n == debounce->n_max)
+	struct lookup *keys = &debounce->keys;
+	uint32_t at = lookup_first(keys, (uint32_t)known.key);
+
+	while (at != LOOKUP_END && debounce->slots[at].known.key != known.key)
+		at = lookup_next(keys, at);
+	if (at != LOOKUP_END)
+		return &debounce->slots[at];
+	if (keys->n == keys->cap)
 		return NULL;
-	debounce->n++;
-	*slot = (struct slot){.known = known, .is_used = true};
-	return slot;
+	at = lookup_add(keys, (uint32_t)known.key);
+	debounce->slots[at] = (struct slot){.known = known};
+	return &debounce->slots[at];
 }
 
 int debounce_open(const struct join_input *input, size_t n_subjects, struct arena *arena,
@@ -86,6 +72,8 @@ int debounce_open(const struct join_input *input, size_t n_subjects, struct aren
 	struct debounce *debounce = arena_alloc(arena, 1, sizeof(*debounce));
 	size_t n_max = input->n_doubts + n_subjects;
 
+	if (n_max > DEBOUNCE_MAX)
+		n_max = DEBOUNCE_MAX;
 	if (!debounce)
 		return error_no_memory(err);
 	*debounce = (struct debounce){
@@ -93,29 +81,22 @@ int debounce_open(const struct join_input *input, size_t n_subjects, struct aren
 		.is_silent = input->report &&
 			     input->report_age_ms >= input->limits->report_stale_ms,
 		.again_in_ms = -1,
-		.n_max = n_max < DEBOUNCE_MAX ? n_max : DEBOUNCE_MAX,
+		.slots = arena_alloc(arena, n_max, sizeof(*debounce->slots)),
+		.seen = arena_alloc(arena, n_max, sizeof(*debounce->seen)),
 	};
-	debounce->n_slots = 2 * debounce->n_max + 1;
-	debounce->slots = arena_alloc(arena, debounce->n_slots, sizeof(*debounce->slots));
-	debounce->seen = arena_alloc(arena, debounce->n_max, sizeof(*debounce->seen));
 	if (!debounce->slots || !debounce->seen)
 		return error_no_memory(err);
+	if (lookup_make(&debounce->keys, n_max, arena, err) < 0)
+		return -1;
 	for (size_t i = 0; i < input->n_doubts; i++)
 		(void)add(debounce, input->doubts[i]);
 	*ret_debounce = debounce;
 	return 0;
 }
 
-static void wait_for(struct debounce *debounce, int64_t ms)
-{
-	assert(ms >= 0);
-	if (debounce->again_in_ms < 0 || ms < debounce->again_in_ms)
-		debounce->again_in_ms = ms;
-}
-
 static void see(struct debounce *debounce, struct slot *slot)
 {
-	assert(slot->is_used && (slot->is_seen || debounce->n_seen < debounce->n));
+	assert(slot->is_seen || debounce->n_seen < debounce->keys.n);
 	if (!slot->is_seen)
 		debounce->seen[debounce->n_seen++] = slot->known;
 	slot->is_seen = true;
@@ -133,21 +114,16 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 				     .key = key_of(subject),
 				     .age_ms = subject->is_published ? subject->waits_ms : 0,
 			     });
-	if (subject->is_published) {
-		if (slot)
-			see(debounce, slot);
-		return true;
-	}
-	if (!slot) {
-		debounce->n_left_out++;
-		return false;
-	}
-	see(debounce, slot);
-	if (debounce->is_silent)
-		return false;
+	if (slot)
+		see(debounce, slot);
+	else
+		debounce->n_left_out += !subject->is_published;
+	if (!slot || subject->is_published || debounce->is_silent)
+		return subject->is_published;
 	left = subject->waits_ms - slot->known.age_ms;
 	if (left > 0) {
-		wait_for(debounce, left);
+		if (debounce->again_in_ms < 0 || left < debounce->again_in_ms)
+			debounce->again_in_ms = left;
 		return false;
 	}
 	if (!subject->is_unread &&
@@ -168,9 +144,9 @@ int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 struct debounce_result debounce_close(const struct debounce *debounce)
 {
 	/* What is not seen any more leaves room to the next join. */
-	bool has_room_soon = debounce->n_left_out > 0 && debounce->n_seen < debounce->n;
+	bool has_room_soon = debounce->n_left_out > 0 && debounce->n_seen < debounce->keys.n;
 
-	assert(debounce->n_seen <= debounce->n && debounce->n <= debounce->n_max);
+	assert(debounce->n_seen <= debounce->keys.n);
 	return (struct debounce_result){
 		.seen = debounce->seen,
 		.n_seen = debounce->n_seen,

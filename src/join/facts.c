@@ -22,12 +22,14 @@
 /* How many IDs the report names. */
 static size_t count_ids(const struct report *report)
 {
+	const struct report_pod_resource *listed = report->pod_resources.items;
+	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
 	size_t n = 0;
+
 	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		n += ARRAY_AT(report->pod_resources, struct report_pod_resource, i)->device_ids.count;
+		n += listed[i].device_ids.count;
 	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		n += ARRAY_AT(report->checkpoint.entries, struct report_checkpoint_entry, i)
-			     ->device_ids.count;
+		n += entries[i].device_ids.count;
 	return n;
 }
 

@@ -12,14 +12,6 @@
 #include "join/from_checkpoint.h"
 
 #include <assert.h>
-#include <stdlib.h>
-
-struct checkpoint_place {
-	struct view id, container;
-	const struct pod *pod; /* live; NULL: whosever */
-	unsigned standings;
-	bool is_marked;
-};
 
 /* After a restart of the controller what was published tells who was known once. */
 static enum checkpoint_standing judge(const struct facts *facts, struct view uid,
@@ -46,9 +38,9 @@ static uint32_t hash_place(struct view id, struct view container, const struct p
 			   pod ? pod_uid(pod) : (struct view){0});
 }
 
-/* NULL: there is none. */
-static struct checkpoint_place *find(const struct checkpoint_index *checkpoint, struct view id,
-				     struct view container, const struct pod *pod)
+struct checkpoint_place *from_checkpoint_find(const struct checkpoint_index *checkpoint,
+					      struct view id, struct view container,
+					      const struct pod *pod)
 {
 	uint32_t at = lookup_first(&checkpoint->lookup, hash_place(id, container, pod));
 
@@ -61,84 +53,56 @@ static struct checkpoint_place *find(const struct checkpoint_index *checkpoint, 
 	return NULL;
 }
 
-static void add_place(struct checkpoint_index *checkpoint, struct checkpoint_place place)
+static void add_place(struct checkpoint_index *checkpoint, struct view id, struct view container,
+		      const struct pod *pod, unsigned standing)
 {
-	struct checkpoint_place *found = find(checkpoint, place.id, place.container, place.pod);
+	struct checkpoint_place *place = from_checkpoint_find(checkpoint, id, container, pod);
 
-	if (found)
-		found->standings |= place.standings;
-	else
-		checkpoint->places[lookup_add(&checkpoint->lookup,
-					      hash_place(place.id, place.container, place.pod))] =
-			place;
+	if (!place) {
+		place = &checkpoint->places[lookup_add(&checkpoint->lookup,
+						       hash_place(id, container, pod))];
+		*place = (struct checkpoint_place){.id = id, .container = container, .pod = pod};
+	}
+	place->standings |= standing;
 }
 
 static void index_entry(const struct facts *facts, const struct report_checkpoint_entry *entry,
 			struct checkpoint_index *checkpoint)
 {
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
-	struct checkpoint_place place = {.container = entry->container,
-					 .standings = judge(facts, entry->pod_uid, pod)};
+	const struct view container = entry->container;
+	const unsigned standing = judge(facts, entry->pod_uid, pod);
+	const struct view *ids = entry->device_ids.items;
+	const bool is_live = standing == CHECKPOINT_LIVE;
 
 	for (uint32_t i = 0; i < entry->device_ids.count; i++) {
-		place.id = *ARRAY_AT(entry->device_ids, struct view, i);
-		add_place(checkpoint, place);
+		add_place(checkpoint, ids[i], container, NULL, standing);
+		if (is_live)
+			add_place(checkpoint, ids[i], container, pod, standing);
 	}
-	if (place.standings != CHECKPOINT_LIVE)
-		return;
-	place.pod = pod;
-	for (uint32_t i = 0; i < entry->device_ids.count; i++) {
-		place.id = *ARRAY_AT(entry->device_ids, struct view, i);
-		add_place(checkpoint, place);
-	}
-	place.id = (struct view){0};
-	add_place(checkpoint, place);
-}
-
-static const struct report_checkpoint_entry *entry_at(const struct facts *facts, uint32_t i)
-{
-	return ARRAY_AT(facts->input->report->checkpoint.entries, struct report_checkpoint_entry, i);
+	if (is_live)
+		add_place(checkpoint, (struct view){0}, container, pod, standing);
 }
 
 int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_index *ret, struct error *err)
 {
 	const struct facts *facts = draft->facts;
-	const uint32_t n_entries = facts->input->report->checkpoint.entries.count;
+	const struct array all = facts->input->report->checkpoint.entries;
+	const struct report_checkpoint_entry *entries = all.items;
 	size_t n = 0;
 
 	*ret = (struct checkpoint_index){0};
-	for (uint32_t i = 0; i < n_entries; i++)
-		n += 2 * (size_t)entry_at(facts, i)->device_ids.count + 1;
+	for (uint32_t i = 0; i < all.count; i++)
+		n += 2 * (size_t)entries[i].device_ids.count + 1;
 	ret->places = arena_alloc(draft->arena, n, sizeof(*ret->places));
 	if (!ret->places)
 		return error_no_memory(err);
 	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0)
 		return -1;
-	for (uint32_t i = 0; i < n_entries; i++)
-		index_entry(facts, entry_at(facts, i), ret);
+	for (uint32_t i = 0; i < all.count; i++)
+		index_entry(facts, &entries[i], ret);
 	assert(ret->lookup.n <= n);
 	return 0;
-}
-
-unsigned from_checkpoint_standings(const struct checkpoint_index *checkpoint, struct view id,
-				   struct view container)
-{
-	const struct checkpoint_place *place = find(checkpoint, id, container, NULL);
-	return place ? place->standings : 0;
-}
-
-bool from_checkpoint_names(const struct checkpoint_index *checkpoint, struct view id,
-			   struct view container, const struct pod *pod)
-{
-	assert(pod);
-	return find(checkpoint, id, container, pod);
-}
-
-void from_checkpoint_mark(struct checkpoint_index *checkpoint, struct view id, struct view container)
-{
-	struct checkpoint_place *place = find(checkpoint, id, container, NULL);
-	if (place)
-		place->is_marked = true;
 }
 
 /* Facts */
@@ -146,11 +110,11 @@ void from_checkpoint_mark(struct checkpoint_index *checkpoint, struct view id, s
 static bool is_left_over(const struct facts *facts, const struct checkpoint_index *checkpoint,
 			 const struct report_checkpoint_entry *entry)
 {
-	for (uint32_t i = 0; i < entry->device_ids.count; i++) {
-		const struct view id = *ARRAY_AT(entry->device_ids, struct view, i);
-		if (find(checkpoint, id, entry->container, NULL)->is_marked)
+	const struct view *ids = entry->device_ids.items;
+
+	for (uint32_t i = 0; i < entry->device_ids.count; i++)
+		if (from_checkpoint_find(checkpoint, ids[i], entry->container, NULL)->is_listed)
 			return false;
-	}
 	return facts->source.pod_resources == SOURCE_COMPLETE;
 }
 
@@ -189,34 +153,17 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 		add_entry(draft, entry, pod);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
-}
-
-static void sort_ended(struct facts *facts)
-{
-	size_t n = 0;
-	qsort(facts->ended, facts->n_ended, sizeof(*facts->ended), by_text);
-	for (size_t i = 0; i < facts->n_ended; i++) {
-		if (n == 0 || !view_equal(facts->ended[n - 1], facts->ended[i]))
-			facts->ended[n++] = facts->ended[i];
-	}
-	assert(n <= facts->n_ended);
-	facts->n_ended = n;
-}
-
 int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
 			 struct error *err)
 {
 	struct facts *facts = draft->facts;
-	const uint32_t n = facts->input->report->checkpoint.entries.count;
+	const struct array all = facts->input->report->checkpoint.entries;
 
-	facts->ended = arena_alloc(draft->arena, n, sizeof(*facts->ended));
+	facts->ended = arena_alloc(draft->arena, all.count, sizeof(*facts->ended));
 	if (!facts->ended)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < n; i++)
-		read_entry(draft, checkpoint, entry_at(facts, i));
-	sort_ended(facts);
+	for (uint32_t i = 0; i < all.count; i++)
+		read_entry(draft, checkpoint, ARRAY_AT(all, struct report_checkpoint_entry, i));
+	facts->n_ended = view_sort(facts->ended, facts->n_ended);
 	return 0;
 }

@@ -19,7 +19,13 @@ enum checkpoint_standing {
 	CHECKPOINT_UNKNOWN = 1u << 3,
 };
 
-struct checkpoint_place; /* opaque: a device ID in a container of a name */
+/* A device ID in a container of a name. */
+struct checkpoint_place {
+	struct view id, container;
+	const struct pod *pod; /* live; NULL: whosever */
+	unsigned standings;    /* of the pods that have it */
+	bool is_listed;        /* the List has it too, of an unknown pod; the List's reader sets it */
+};
 
 struct checkpoint_index {
 	struct lookup lookup;
@@ -32,14 +38,10 @@ struct checkpoint_index {
  */
 MUST_USE int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_index *ret,
 				   struct error *err);
-/* The standings of the pods that have the ID in a container of that name. */
-unsigned from_checkpoint_standings(const struct checkpoint_index *checkpoint, struct view id,
-				   struct view container);
-/* True when that live pod has the ID (empty: any) in a container of that name. */
-bool from_checkpoint_names(const struct checkpoint_index *checkpoint, struct view id,
-			   struct view container, const struct pod *pod);
-/* Marks that the List has the ID in a container of that name, of an unknown pod. */
-void from_checkpoint_mark(struct checkpoint_index *checkpoint, struct view id, struct view container);
+/* The place of the ID (of a live pod empty: of any) in a container of that name; NULL: none has it. */
+struct checkpoint_place *from_checkpoint_find(const struct checkpoint_index *checkpoint,
+					      struct view id, struct view container,
+					      const struct pod *pod);
 /*
  * Adds who has which ID by the checkpoint, and sets `ended` and `claims_refused` of the facts. The
  * List must have been read: it has marked the entries of unknown pods. Fails with ERROR_NO_MEMORY.

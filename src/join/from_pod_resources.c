@@ -23,19 +23,15 @@
 
 #include "join/from_pod_resources.h"
 
-struct reader {
-	struct facts_draft *draft;
-	struct facts *facts;
-	struct checkpoint_index *checkpoint;
-};
-
 /* An entry of the List. */
 struct entry {
+	struct facts_draft *draft;
+	struct facts *facts;
+	const struct checkpoint_index *checkpoint;
 	const struct report_pod_resource *said;
 	const struct pod *pod; /* of that name; NULL: there is none, or it is on another node */
 	struct holder *holder; /* it */
 	unsigned has;          /* standings of those that have an ID of it in the checkpoint */
-	bool is_foreign;       /* the API server has a pod of that name on another node */
 };
 
 static const struct fact listed = {.witnesses = WITNESS_POD_RESOURCES};
@@ -65,85 +61,96 @@ static bool was_listed(const struct entry *entry, const struct device_place *pla
 	       (place->id.is_hami || tenant->placeholder != PLACEHOLDER_HAMI);
 }
 
-static void add_by_name(const struct reader *reader, const struct entry *entry, struct view id)
+static void add_by_name(const struct entry *entry, struct view id)
 {
-	const struct device_place place = devices_find(reader->facts->devices, id);
+	const struct device_place place = devices_find(entry->facts->devices, id);
 	const struct pod *pod = entry->pod;
 	struct holder *holder = NULL;
 
-	if (pod && from_checkpoint_names(reader->checkpoint, VIEW(""), entry->said->container, pod)) {
-		if (reader->facts->source.checkpoint != SOURCE_UNREADABLE &&
-		    is_since_start(reader->facts, pod))
-			facts_add(reader->draft, entry->holder, id, listed);
+	if (pod && from_checkpoint_find(entry->checkpoint, VIEW(""), entry->said->container, pod)) {
+		if (entry->facts->source.checkpoint != SOURCE_UNREADABLE &&
+		    is_since_start(entry->facts, pod))
+			facts_add(entry->draft, entry->holder, id, listed);
 		return;
 	}
 	if (place.device && pod &&
-	    (was_listed(entry, &place) || is_since_start(reader->facts, pod)))
+	    (was_listed(entry, &place) || is_since_start(entry->facts, pod)))
 		holder = entry->holder;
 	else if (place.device && !(pod && pod_started_at(pod)) &&
 		 previous_had_namesake(place.device->previous, entry->said, pod))
 		return;
-	facts_add(reader->draft, holder, id, listed);
+	facts_add(entry->draft, holder, id, listed);
 }
 
 /* An old List means who had the name then. */
-static void add_agreed(const struct reader *reader, const struct entry *entry, struct view id)
+static void add_agreed(const struct entry *entry, struct view id)
 {
-	const struct facts *facts = reader->facts;
+	const struct facts *facts = entry->facts;
 
 	if (facts->source.pod_resources != SOURCE_UNREADABLE ||
 	    (pod_started_at(entry->pod) && node_pods_is_read_since(&facts->node_pods, entry->pod)))
-		facts_add(reader->draft, entry->holder, id, listed);
+		facts_add(entry->draft, entry->holder, id, listed);
 }
 
-static void explain(const struct reader *reader, const struct entry *entry, struct view id)
+static void mark_listed(const struct entry *entry, struct view id)
+{
+	struct checkpoint_place *place =
+		from_checkpoint_find(entry->checkpoint, id, entry->said->container, NULL);
+	if (place)
+		place->is_listed = true;
+}
+
+static void explain(const struct entry *entry, struct view id)
 {
 	const struct view container = entry->said->container;
 	const bool is_successor = entry->pod && pod_started_at(entry->pod) &&
-				  reader->facts->source.checkpoint == SOURCE_UNREADABLE;
+				  entry->facts->source.checkpoint == SOURCE_UNREADABLE;
 
-	if (entry->pod && from_checkpoint_names(reader->checkpoint, id, container, entry->pod))
-		add_agreed(reader, entry, id);
+	if (entry->pod && from_checkpoint_find(entry->checkpoint, id, container, entry->pod))
+		add_agreed(entry, id);
 	else if ((entry->has & CHECKPOINT_REFUSED) ||
 		 ((entry->has & CHECKPOINT_LIVE) && !entry->pod))
 		return;
 	else if (entry->has & CHECKPOINT_UNKNOWN)
-		from_checkpoint_mark(reader->checkpoint, id, container);
+		mark_listed(entry, id);
 	else if (!(entry->has & CHECKPOINT_ENDED) || is_successor)
-		add_by_name(reader, entry, id);
+		add_by_name(entry, id);
 }
 
-static void read_entry(const struct reader *reader, struct entry entry)
+/* is_foreign: the API server has a pod of that name on another node. */
+static void read_entry(struct entry entry, bool is_foreign)
 {
 	const struct report_pod_resource *said = entry.said;
+	const struct view *ids = said->device_ids.items;
 
-	entry.pod = node_pods_find_name(&reader->facts->node_pods, said->namespace, said->name);
-	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		entry.has |= from_checkpoint_standings(reader->checkpoint,
-						       *ARRAY_AT(said->device_ids, struct view, i),
-						       said->container);
-	if (entry.is_foreign && !(entry.has & (CHECKPOINT_UNKNOWN | CHECKPOINT_ENDED))) {
-		reader->facts->claims_refused++;
+	entry.pod = node_pods_find_name(&entry.facts->node_pods, said->namespace, said->name);
+	for (uint32_t i = 0; i < said->device_ids.count; i++) {
+		const struct checkpoint_place *place =
+			from_checkpoint_find(entry.checkpoint, ids[i], said->container, NULL);
+		entry.has |= place ? place->standings : 0;
+	}
+	if (is_foreign && !(entry.has & (CHECKPOINT_UNKNOWN | CHECKPOINT_ENDED))) {
+		entry.facts->claims_refused++;
 		return;
 	}
 	if (entry.pod && pod_is_over(entry.pod))
 		return;
 	if (entry.pod)
-		entry.holder = facts_add_container(reader->draft, entry.pod, said->container,
+		entry.holder = facts_add_container(entry.draft, entry.pod, said->container,
 						   said->resource);
 	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		explain(reader, &entry, *ARRAY_AT(said->device_ids, struct view, i));
+		explain(&entry, ids[i]);
 }
 
-void from_pod_resources_read(struct facts_draft *draft, struct checkpoint_index *checkpoint)
+void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint)
 {
-	const struct reader reader = {draft, draft->facts, checkpoint};
 	const struct join_input *input = draft->facts->input;
 	const struct array list = input->report->pod_resources;
 
 	for (uint32_t i = 0; i < list.count; i++)
-		read_entry(&reader, (struct entry){
-					    .said = ARRAY_AT(list, struct report_pod_resource, i),
-					    .is_foreign = input->is_foreign && input->is_foreign[i],
-				    });
+		read_entry((struct entry){.draft = draft,
+					  .facts = draft->facts,
+					  .checkpoint = checkpoint,
+					  .said = ARRAY_AT(list, struct report_pod_resource, i)},
+			   input->is_foreign && input->is_foreign[i]);
 }

@@ -14,4 +14,4 @@
  * Adds who has which ID by the List of the input's report, marks the checkpoint's entries of unknown
  * pods that the List has too, and sets `claims_refused` and `awaits_list` of the facts.
  */
-void from_pod_resources_read(struct facts_draft *draft, struct checkpoint_index *checkpoint);
+void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint);

@@ -37,25 +37,20 @@ static int64_t minor_of(struct view name)
 	return view_parse_i64(number, &minor) ? minor : -1;
 }
 
-/* NVML gives the device another number, or the number to another device. */
-static bool is_contradicted(const struct slice_device *slice, struct array nvml)
-{
-	int64_t minor = minor_of(slice->name);
-
-	for (uint32_t i = 0; minor >= 0 && i < nvml.count; i++) {
-		const struct report_device *device = ARRAY_AT(nvml, struct report_device, i);
-		bool is_same = view_equal_ignoring_case(device->uuid, slice->uuid);
-		if (device->minor >= 0 && is_same != (device->minor == minor))
-			return true;
-	}
-	return false;
-}
-
+/* NVML gives the device of a slice another number, or the number to another device. */
 static bool is_any_contradicted(const struct join_input *input)
 {
-	for (size_t i = 0; input->report && i < input->n_slice_devices; i++) {
-		if (is_contradicted(&input->slice_devices[i], input->report->devices))
-			return true;
+	const struct array nvml = input->report ? input->report->devices : (struct array){0};
+
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		const struct slice_device *slice = &input->slice_devices[i];
+		const int64_t minor = minor_of(slice->name);
+		for (uint32_t k = 0; minor >= 0 && k < nvml.count; k++) {
+			const struct report_device *device = ARRAY_AT(nvml, struct report_device, k);
+			bool is_same = view_equal_ignoring_case(device->uuid, slice->uuid);
+			if (device->minor >= 0 && is_same != (device->minor == minor))
+				return true;
+		}
 	}
 	return false;
 }
@@ -106,17 +101,6 @@ static const struct device *device_of(const struct facts *facts, const struct gr
 	return devices_find(facts->devices, grant->uuid).device;
 }
 
-bool from_resource_claim_lacks(const struct facts *facts, struct view uid)
-{
-	const struct join_input *input = facts->input;
-
-	for (size_t i = 0; i < input->n_lacking; i++) {
-		if (view_equal(pod_uid(input->lacking[i]), uid))
-			return true;
-	}
-	return false;
-}
-
 /* Facts */
 
 static const struct slice_device *find_slice(const struct join_input *input, struct view uuid)
@@ -126,11 +110,6 @@ static const struct slice_device *find_slice(const struct join_input *input, str
 			return &input->slice_devices[i];
 	}
 	return NULL;
-}
-
-static bool is_of(const struct grant *grant, struct view uid, struct view container)
-{
-	return view_equal(pod_uid(grant->pod), uid) && view_equal(grant->container, container);
 }
 
 static void read_grant(struct facts_draft *draft, const struct grant *grant)
@@ -205,45 +184,35 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 /*
  * What a claim gave stays: while the witness is silent, unless slices place all of the container's
  * grants elsewhere; and while no slice describes the device, which the driver may have withdrawn.
+ * is_restated: and no grant says so.
  */
-bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant)
+static bool stays(const struct facts *facts, const struct device *device,
+		  const struct previous_tenant *tenant, bool is_restated)
 {
 	const struct join_input *input = facts->input;
-	const struct attribution_tenant *published = tenant->published;
 	const struct slice_device *slice = find_slice(input, device->uuid);
-	bool is_here = false, is_elsewhere = false;
+	bool is_here = false, is_placed = false, is_elsewhere = false;
 
 	if (!(tenant->witnesses & WITNESS_RESOURCE_CLAIM))
 		return false;
 	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct device *placed = device_of(facts, &input->grants[i]);
-		if (!is_of(&input->grants[i], published->pod_uid, published->container))
+		const struct grant *grant = &input->grants[i];
+		const struct device *placed = device_of(facts, grant);
+		if (!view_equal(pod_uid(grant->pod), tenant->published->pod_uid) ||
+		    !view_equal(grant->container, tenant->published->container))
 			continue;
 		is_here |= placed ? placed == device : !(slice && slice->is_whole);
+		is_placed |= placed == device;
 		is_elsewhere |= placed && placed != device;
 	}
-	return is_here || (is_silent(facts) && !is_elsewhere);
+	return (is_here || (is_silent(facts) && !is_elsewhere)) &&
+	       !(is_restated && is_placed && !is_silent(facts));
 }
 
-static bool is_placed_on(const struct facts *facts, const struct device *device,
-			 const struct attribution_tenant *tenant)
+bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
+			       const struct previous_tenant *tenant)
 {
-	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
-		const struct grant *grant = &facts->input->grants[i];
-		if (is_of(grant, tenant->pod_uid, tenant->container) &&
-		    device_of(facts, grant) == device)
-			return true;
-	}
-	return false;
-}
-
-/* It stays, and no grant says so. */
-static bool is_kept(const struct facts *facts, const struct device *device,
-		    const struct previous_tenant *tenant)
-{
-	return from_resource_claim_stays(facts, device, tenant) &&
-	       !is_placed_on(facts, device, tenant->published);
+	return stays(facts, device, tenant, false);
 }
 
 static void restate_all(struct facts_draft *draft, const struct device *device)
@@ -254,7 +223,7 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 		const struct previous_tenant *tenant = &device->published->tenants[i];
 		const struct pod *pod = node_pods_find_uid(&facts->node_pods,
 							   tenant->published->pod_uid);
-		if (pod && !pod_is_over(pod) && is_kept(facts, device, tenant))
+		if (pod && !pod_is_over(pod) && stays(facts, device, tenant, true))
 			restate(draft, device, pod, tenant->published);
 	}
 }
@@ -266,23 +235,22 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 		const struct device *device = &facts->devices->devices[i];
 		const struct previous_tenant *tenant = previous_find(
 			device->published, pod_uid(grant->pod), grant->container);
-		if (tenant && is_kept(facts, device, tenant))
+		if (tenant && stays(facts, device, tenant, true))
 			return true;
 	}
 	return false;
 }
 
-bool from_resource_claim_is_unheard(const struct facts *facts, struct view uid)
+bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod *pod)
 {
 	const struct join_input *input = facts->input;
 
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct grant *grant = &input->grants[i];
-		if (view_equal(pod_uid(grant->pod), uid) && !device_of(facts, grant) &&
-		    !is_shown(facts, grant))
+		if (grant->pod == pod && !device_of(facts, grant) && !is_shown(facts, grant))
 			return true;
 	}
-	return is_silent(facts) || from_resource_claim_lacks(facts, uid);
+	return is_silent(facts) || node_pods_include(input->lacking, input->n_lacking, pod);
 }
 
 void from_resource_claim_read(struct facts_draft *draft)
@@ -311,18 +279,15 @@ bool from_resource_claim_has(const struct facts *facts, size_t device)
 	return facts->devices->devices[device].is_sliced;
 }
 
-/* It was counted, and not by IDs: it is idle, and slices cannot be read. */
-static bool was_sliced(const struct facts *facts, size_t device)
-{
-	const struct previous *published = facts->devices->devices[device].published;
-	return is_silent(facts) && published && published->status->slots.total > 0 &&
-	       (published->evidence == EVIDENCE_NO_IDS ||
-		published->evidence == EVIDENCE_MIG_IS_ON);
-}
-
+/* Slices described it if it was counted, and not by IDs: then it is idle. */
 bool from_resource_claim_hands_out(const struct facts *facts, size_t device)
 {
-	return from_resource_claim_has(facts, device) || was_sliced(facts, device);
+	const struct previous *published = facts->devices->devices[device].published;
+
+	return from_resource_claim_has(facts, device) ||
+	       (is_silent(facts) && published && published->status->slots.total > 0 &&
+		(published->evidence == EVIDENCE_NO_IDS ||
+		 published->evidence == EVIDENCE_MIG_IS_ON));
 }
 
 bool from_resource_claim_is_nameless(const struct facts *facts, const struct device *device)

@@ -5,11 +5,10 @@
  * from_resource_claim - the witness ResourceClaim: which container has which device by way of
  * dynamic resource allocation.
  *
- * A claim names a device as its driver does ("gpu-<minor>"), and a ResourceSlice has the UUID of that
- * name. A boot may number the devices anew, and no slice says of which boot it is. So slices count
- * only while they agree with what NVML says in the present boot. Else the witness is silent: the
- * tenants that it made stay as published, it makes no new ones, and Attributed is Unknown
- * (ClaimsUnknown). It is silent about a single pod while not all is known of that pod's claims.
+ * A ResourceSlice has the UUID of the device that a claim names. A boot may number the devices anew,
+ * and no slice says of which boot it is: slices count only while they agree with what NVML says in the
+ * present boot. Else the witness is silent: its tenants stay as published, and it makes no new ones. It
+ * is silent about a single pod while not all is known of that pod's claims.
  *
  * Threads: any; pure.
  */
@@ -34,10 +33,11 @@ void from_resource_claim_read(struct facts_draft *draft);
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant);
-/* True when one of the pod's claims is not here: it is read later than its pod, or deleted earlier. */
-bool from_resource_claim_lacks(const struct facts *facts, struct view pod_uid);
-/* True when the witness is silent about the pod: it may have devices by claims that are no facts. */
-bool from_resource_claim_is_unheard(const struct facts *facts, struct view pod_uid);
+/*
+ * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims
+ * that are no facts.
+ */
+bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod *pod);
 /* True when slices describe the device, or a claim gives it to somebody. */
 bool from_resource_claim_has(const struct facts *facts, size_t device);
 /* As above; or slices described it when they could be read. */

@@ -8,7 +8,6 @@
 #include "join/gather.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/limits.h"
 #include "join/gather_claims.h"
@@ -131,11 +130,10 @@ static int gather_doubts(struct gatherer *g)
 	struct recall_debounced *doubts = arena_alloc(g->arena, place->n_doubts, sizeof(*doubts));
 	if (!doubts)
 		return error_no_memory(g->err);
-	for (size_t i = 0; i < place->n_doubts; i++)
-		doubts[i] = (struct recall_debounced){
-			.key = place->doubts[i].key,
-			.age_ms = age_of(g, place->doubts[i].since),
-		};
+	for (size_t i = 0; i < place->n_doubts; i++) {
+		doubts[i] = place->doubts[i];
+		doubts[i].age_ms += age_of(g, place->doubts_at);
+	}
 	g->input.doubts = doubts;
 	g->input.n_doubts = place->n_doubts;
 	return 0;
@@ -187,23 +185,7 @@ static void note_published(struct gatherer *g)
 	}
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
-}
-
-/* Sorts, and drops repetitions: one pod can have many processes. */
-static size_t fold(struct view *uids, size_t n_uids)
-{
-	size_t n = 0;
-	qsort(uids, n_uids, sizeof(*uids), by_text);
-	for (size_t i = 0; i < n_uids; i++)
-		if (n == 0 || !view_equal(uids[n - 1], uids[i]))
-			uids[n++] = uids[i];
-	return n;
-}
-
-/* Counts, and then collects. */
+/* Counts, and then collects: one pod can have many processes. */
 static int gather_elsewhere(struct gatherer *g)
 {
 	note_reported(g, report_of(g));
@@ -214,7 +196,7 @@ static int gather_elsewhere(struct gatherer *g)
 	note_reported(g, report_of(g));
 	note_published(g);
 	g->input.elsewhere = g->elsewhere;
-	g->input.n_elsewhere = fold(g->elsewhere, g->n_elsewhere);
+	g->input.n_elsewhere = view_sort(g->elsewhere, g->n_elsewhere);
 	return 0;
 }
 
@@ -240,31 +222,16 @@ static int gather_foreign(struct gatherer *g)
 /* Published objects */
 
 /*
- * The age of the youngest report of another node that names the device. The report of the node that
- * the object names may still be on its way if none came since the start.
+ * Adds an object once. The report of the node that it names may still be on its way if none came since
+ * the start.
  */
-static int64_t claimed_age(const struct gatherer *g, const struct attribution_record *record)
-{
-	const struct place *owner = record->base.place;
-	int64_t age = claim_age(g->parts->claims, record->attribution.name, g->place, g->now_ms);
-	int64_t since_start = age_of(g, g->parts->started_at);
-
-	if (!owner || owner == g->place || owner->report)
-		return age;
-	return age >= 0 ? age : since_start;
-}
-
-static bool is_named_elsewhere(const struct gatherer *g, const struct attribution_record *record)
-{
-	const struct place *owner = record->base.place;
-	return !g->place->report && owner && owner != g->place &&
-	       attribution_set_is_named(owner, record->attribution.uuid);
-}
-
-/* Adds an object once. */
 static void add_object(struct gatherer *g, const struct attribution_record *record)
 {
 	struct join_input *input = &g->input;
+	const struct place *owner = record->base.place;
+	const bool is_other = owner && owner != g->place;
+	struct claim_ages ages;
+
 	for (size_t i = 0; i < input->n_previous; i++)
 		if (g->previous[i].object == &record->attribution)
 			return;
@@ -273,12 +240,15 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 		input->previous_left_out++;
 		return;
 	}
+	ages = claim_ages(g->parts->claims, record->attribution.name, g->place, g->now_ms);
+	if (ages.youngest_ms < 0 && is_other && !owner->report)
+		ages.youngest_ms = age_of(g, g->parts->started_at);
 	g->previous[input->n_previous++] = (struct join_previous){
 		.object = &record->attribution,
-		.claimed_age_ms = claimed_age(g, record),
-		.claimed_for_ms = claim_held_for(g->parts->claims, record->attribution.name,
-						 g->place, g->now_ms),
-		.is_named_elsewhere = is_named_elsewhere(g, record),
+		.claimed_age_ms = ages.youngest_ms,
+		.claimed_for_ms = ages.held_ms,
+		.is_named_elsewhere = is_other && !g->place->report &&
+				      attribution_set_is_named(owner, record->attribution.uuid),
 	};
 }
 
@@ -299,21 +269,18 @@ static void add_ids(struct gatherer *g, struct array ids)
 		add_device(g, device_id_parse(*ARRAY_AT(ids, struct view, i)).uuid);
 }
 
-static void add_offered(struct gatherer *g, struct array offers)
-{
-	const struct report_resource_devices *resources = offers.items;
-	for (uint32_t i = 0; i < offers.count; i++)
-		add_ids(g, resources[i].device_ids);
-}
-
 /* While NVML lists no devices, List and checkpoint name them (join/devices.h). */
 static void add_of_kubelet(struct gatherer *g, const struct report *report)
 {
 	const struct report_pod_resource *list = report->pod_resources.items;
 	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
+	const struct report_resource_devices *offers = report->allocatable.items;
+	const struct report_resource_devices *registered = report->checkpoint.registered.items;
 
-	add_offered(g, report->allocatable);
-	add_offered(g, report->checkpoint.registered);
+	for (uint32_t i = 0; i < report->allocatable.count; i++)
+		add_ids(g, offers[i].device_ids);
+	for (uint32_t i = 0; i < report->checkpoint.registered.count; i++)
+		add_ids(g, registered[i].device_ids);
 	for (uint32_t i = 0; i < report->pod_resources.count; i++)
 		add_ids(g, list[i].device_ids);
 	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
@@ -370,7 +337,8 @@ static int gather_contested(struct gatherer *g)
 	for (uint32_t i = 0; i < listed.count; i++) {
 		char buffer[CLAIM_NAME_SIZE];
 		struct view name = claim_object_name(devices[i].uuid, buffer);
-		int64_t age = claim_age(g->parts->claims, name, g->place, g->now_ms);
+		int64_t age = claim_ages(g->parts->claims, name, g->place, g->now_ms)
+				      .youngest_ms;
 
 		if (age >= 0 && age < g->input.report_age_ms &&
 		    !attribution_set_find(g->parts->attributions, name))
@@ -418,8 +386,7 @@ static enum join_pods age_of_pods(const struct inventory_parts *parts)
 
 static int gather_grants(struct gatherer *g)
 {
-	const struct gather_claims_source source = {g->parts, g->place};
-	return gather_claims(&source, g->arena, &g->input, g->err);
+	return gather_claims(g->parts, g->place, g->arena, &g->input, g->err);
 }
 
 static int gather_place(struct gatherer *g)

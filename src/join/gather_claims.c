@@ -12,7 +12,7 @@
 #define KEY_SIZE 512u /* more than the key of any claim needs */
 
 struct collector {
-	const struct gather_claims_source *source;
+	const struct inventory_parts *parts;
 	struct arena *arena;
 	struct join_input *input;
 	struct error *err;
@@ -33,19 +33,8 @@ static const struct resource_claim *find_claim(const struct collector *c, const 
 		return NULL;
 	memcpy(key, pod_key(pod).ptr, n);
 	memcpy(key + n, name.ptr, name.len);
-	return resource_claim_set_find(c->source->parts->resource_claims,
+	return resource_claim_set_find(c->parts->resource_claims,
 				       (struct view){key, n + name.len});
-}
-
-static size_t count_uses(const struct join_input *input)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < input->n_pods; i++) {
-		uint32_t n_claims;
-		(void)pod_claims(input->pods[i], &n_claims);
-		n += n_claims;
-	}
-	return n;
 }
 
 /* The claim gives the pod no more than now: it is another driver's, or reserved for the pod. */
@@ -65,7 +54,7 @@ static void add_uses(struct collector *c, const struct pod *pod)
 	uint32_t n_claims;
 	const struct pod_claim *claims = pod_claims(pod, &n_claims);
 	bool is_over = pod_is_over(pod), lacks = false;
-	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !c->source->parts->grants_known);
+	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !c->parts->grants_known);
 
 	for (uint32_t k = 0; k < n_claims; k++) {
 		const struct resource_claim *claim = find_claim(c, pod, claims[k].claim);
@@ -84,11 +73,16 @@ static void add_uses(struct collector *c, const struct pod *pod)
 static int gather_uses(struct collector *c)
 {
 	struct join_input *input = c->input;
-	struct arena *arena = c->arena;
+	size_t n_uses = 0;
 
-	c->uses = arena_alloc(arena, count_uses(input), sizeof(*c->uses));
-	c->lacking = arena_alloc(arena, input->n_pods, sizeof(*c->lacking));
-	c->awaiting = arena_alloc(arena, input->n_pods, sizeof(*c->awaiting));
+	for (size_t i = 0; i < input->n_pods; i++) {
+		uint32_t n_claims;
+		(void)pod_claims(input->pods[i], &n_claims);
+		n_uses += n_claims;
+	}
+	c->uses = arena_alloc(c->arena, n_uses, sizeof(*c->uses));
+	c->lacking = arena_alloc(c->arena, input->n_pods, sizeof(*c->lacking));
+	c->awaiting = arena_alloc(c->arena, input->n_pods, sizeof(*c->awaiting));
 	if (!c->uses || !c->lacking || !c->awaiting)
 		return error_no_memory(c->err);
 	c->grants.uses = c->uses;
@@ -99,11 +93,11 @@ static int gather_uses(struct collector *c)
 	return 0;
 }
 
-static int gather_slices(struct collector *c)
+static int gather_slices(struct collector *c, const struct place *place)
 {
-	const struct list *end = &c->source->place->slices;
+	const struct list *end = &place->slices;
 	struct grant_input *grants = &c->grants;
-	const struct resource_slice **slices = arena_alloc(c->arena, c->source->place->n_slices,
+	const struct resource_slice **slices = arena_alloc(c->arena, place->n_slices,
 							   sizeof(*slices));
 
 	if (!slices)
@@ -111,20 +105,20 @@ static int gather_slices(struct collector *c)
 	grants->slices = slices;
 	for (const struct list *l = end->next; l != end; l = l->next)
 		slices[grants->n_slices++] = CONTAINER_OF(l, struct record, link)->object;
-	assert(grants->n_slices == c->source->place->n_slices);
+	assert(grants->n_slices == place->n_slices);
 	return 0;
 }
 
-int gather_claims(const struct gather_claims_source *source, struct arena *arena,
+int gather_claims(const struct inventory_parts *parts, struct place *place, struct arena *arena,
 		  struct join_input *input, struct error *err)
 {
-	struct collector c = {.source = source, .arena = arena, .input = input, .err = err};
+	struct collector c = {.parts = parts, .arena = arena, .input = input, .err = err};
 	struct grant_result result;
 
-	if (gather_uses(&c) < 0 || gather_slices(&c) < 0 ||
+	if (gather_uses(&c) < 0 || gather_slices(&c, place) < 0 ||
 	    grant_compute(&c.grants, arena, &result, err) < 0)
 		return -1;
-	place_note_claims(source->parts->places, source->place, c.lacks_claims);
+	place_note_claims(parts->places, place, c.lacks_claims);
 	input->grants = result.grants;
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;

@@ -11,14 +11,9 @@
 #include "join/input.h"
 #include "model/inventory.h"
 
-struct gather_claims_source {
-	const struct inventory_parts *parts;
-	struct place *place; /* of the node */
-};
-
 /*
- * Adds what claims and slices give to an input that has the pods already. Notes whether the node lacks
- * claims. The arrays lie in arena. Fails with ERROR_NO_MEMORY.
+ * Adds what claims and slices give to the input of that place, which has the pods already. Notes
+ * whether the node lacks claims. The arrays lie in arena. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int gather_claims(const struct gather_claims_source *source, struct arena *arena,
-			   struct join_input *input, struct error *err);
+MUST_USE int gather_claims(const struct inventory_parts *parts, struct place *place,
+			   struct arena *arena, struct join_input *input, struct error *err);

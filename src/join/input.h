@@ -30,17 +30,11 @@ struct join_limits {
 /* An object whose status names this node, or one of the report's devices, wherever it is. */
 struct join_previous {
 	const struct attribution *object;
-	/*
-	 * Age of the youngest report of another node that names the device. Of the node that the
-	 * status names, while it has not reported since the start: time since the start, as its
-	 * report may be on the way. -1: neither.
-	 */
-	int64_t claimed_age_ms;
-	/* For how long another node's reports have named the device, each of them; -1: none does. */
-	int64_t claimed_for_ms;
-	/* Where this node has no report: the API server's pods or slices of the node that the */
-	/* status names, another one, name the device. */
-	bool is_named_elsewhere;
+	int64_t claimed_age_ms; /* of the youngest report of another node that names the device; */
+	/* else since the start, if the other node that the status names may yet report; else -1 */
+	int64_t claimed_for_ms;  /* for how long each report of another node has named it; -1: none */
+	bool is_named_elsewhere; /* without a report of this node: the API server's pods or slices */
+				 /* of the other node that the status names, name the device */
 };
 
 /* That the API server told of a pod's end: it is over, or not there any more. */
@@ -70,25 +64,22 @@ struct join_input {
 	int64_t booted_after;   /* by the node's wall clock: it was booted after that; 0: not */
 				/* known. What it said happened before, did so before the boot */
 	bool is_of_former_boot; /* the report: the Node has named another boot since */
-	const struct view
-		*ended; /* UIDs of pods that the API server had on this node and deleted, */
-	size_t n_ended; /* while a report still names them */
+	const struct view *ended; /* UIDs of pods that the API server had on this node and deleted, */
+	size_t n_ended;           /* while a report still names them */
 	const struct join_end *ends; /* of pods of the node that are over, or were lately */
 	size_t n_ends;
 	int64_t ended_for_ms; /* how long ago, at least, a pod of the node ended that is neither */
 			      /* among these nor there; -1: not known */
-	const struct view *elsewhere; /* UIDs that the report names, by checkpoint or processes, or what */
-	size_t n_elsewhere; /* is published as unknown, and that the API server places on another */
-			    /* node: sorted, each once */
+	const struct view *elsewhere; /* UIDs that the report or a published unknown tenant names, and */
+	size_t n_elsewhere;     /* that the API server places on another node: sorted, each once */
 	const bool *is_foreign; /* of each entry of the List: the API server has a pod of that name */
 				/* on another node; NULL: of none */
 	const struct join_previous *previous;
 	size_t n_previous;
 	uint32_t previous_left_out; /* of other nodes, beyond what there is room for, as often as named */
-	const struct view
-		*contested; /* UUIDs of the report's devices that have no object, and that */
-	size_t n_contested; /* another node's report names, which is more recent */
-	const struct grant *grants; /* by ResourceClaims */
+	const struct view *contested; /* UUIDs of the report's devices that have no object, and that */
+	size_t n_contested;           /* another node's report names, which is more recent */
+	const struct grant *grants;   /* by ResourceClaims */
 	size_t n_grants;
 	const struct slice_device *slice_devices; /* by ResourceSlices */
 	size_t n_slice_devices;
@@ -103,13 +94,8 @@ struct join_input {
 	size_t n_told_later;                 /* List had arrived, which may be older than they */
 	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */
 	size_t n_lacking;
-	/*
-	 * Pods of the node that may yet be given a device by a claim: one that is here, and not
-	 * allocated, or reserved for others only; or by any, while claims cannot be read. As among
-	 * those that lack one, there is none that is over.
-	 */
-	const struct pod *const *awaiting;
-	size_t n_awaiting;
+	const struct pod *const *awaiting; /* that may yet be given a device by a claim that is here; */
+	size_t n_awaiting; /* or by any, while claims cannot be read. None of both is over */
 	const struct intent *intent;
 	const struct join_limits *limits;
 	int64_t now_wall_ms;

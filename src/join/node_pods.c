@@ -9,6 +9,7 @@
 #include "join/node_pods.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 struct node_pods_name {
 	const struct pod *pod;
@@ -75,9 +76,7 @@ static int make_room(struct node_pods *node_pods, struct arena *arena, struct er
 	if (lookup_make(&node_pods->ids, 2 * n, arena, err) < 0 ||
 	    lookup_make(&node_pods->names, n, arena, err) < 0)
 		return -1;
-	if (lookup_make(&node_pods->ended, node_pods->input->n_ended, arena, err) < 0)
-		return -1;
-	return lookup_make(&node_pods->elsewhere, node_pods->input->n_elsewhere, arena, err);
+	return lookup_make(&node_pods->ended, node_pods->input->n_ended, arena, err);
 }
 
 int node_pods_take(const struct join_input *input, struct arena *arena,
@@ -95,8 +94,6 @@ int node_pods_take(const struct join_input *input, struct arena *arena,
 	index_pods(&node_pods);
 	for (size_t i = 0; i < input->n_ended; i++)
 		lookup_add(&node_pods.ended, lookup_hash(0, input->ended[i]));
-	for (size_t i = 0; i < input->n_elsewhere; i++)
-		lookup_add(&node_pods.elsewhere, lookup_hash(0, input->elsewhere[i]));
 	for (uint32_t i = 0; i < list.count; i++)
 		mark_listed(&node_pods, ARRAY_AT(list, struct report_pod_resource, i));
 	assert(node_pods.n_gpu_pods <= input->n_pods && node_pods.names.n == input->n_pods);
@@ -144,23 +141,28 @@ const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct 
 	return at != LOOKUP_END ? node_pods->by_name[at].pod : NULL;
 }
 
-static bool contains(const struct lookup *lookup, const struct view *uids, struct view uid)
+bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod *pod)
 {
-	uint32_t at = lookup_first(lookup, lookup_hash(0, uid));
-
-	while (at != LOOKUP_END && !view_equal(uids[at], uid))
-		at = lookup_next(lookup, at);
-	return at != LOOKUP_END;
+	for (size_t i = 0; i < n; i++)
+		if (pods[i] == pod)
+			return true;
+	return false;
 }
 
 bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid)
 {
-	return contains(&node_pods->ended, node_pods->input->ended, uid);
+	uint32_t at = lookup_first(&node_pods->ended, lookup_hash(0, uid));
+
+	while (at != LOOKUP_END && !view_equal(node_pods->input->ended[at], uid))
+		at = lookup_next(&node_pods->ended, at);
+	return at != LOOKUP_END;
 }
 
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid)
 {
-	return contains(&node_pods->elsewhere, node_pods->input->elsewhere, uid);
+	const struct join_input *input = node_pods->input;
+	return input->n_elsewhere > 0 && bsearch(&uid, input->elsewhere, input->n_elsewhere,
+						 sizeof(uid), view_order);
 }
 
 int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)
@@ -179,11 +181,8 @@ bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod
 {
 	const struct join_input *input = node_pods->input;
 
-	for (size_t i = 0; i < input->n_told_later; i++) {
-		if (input->told_later[i] == pod)
-			return false;
-	}
-	return input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
+	return !node_pods_include(input->told_later, input->n_told_later, pod) &&
+	       input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
 }
 
 bool node_pods_is_named(const struct node_pods *node_pods, const struct pod *pod)

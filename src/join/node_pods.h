@@ -17,7 +17,7 @@ struct node_pods {
 	const struct join_input *input;
 	const struct pod **gpu_pods; /* those that want a GPU */
 	size_t n_gpu_pods;
-	struct lookup ids, names, ended, elsewhere;
+	struct lookup ids, names, ended;
 	const struct pod **by_id; /* each by its UID, and by its config hash if it has one */
 	struct node_pods_name *by_name;
 };
@@ -30,6 +30,8 @@ const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct v
 /* The pod of that name, or NULL; of several the input's first that wants a GPU, else its first. */
 const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
 				      struct view name);
+/* True when the pod (NULL: none) is one of these. */
+bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod *pod);
 /* True when the API server had the pod of that UID, by the input's `ended`. */
 bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid);
 /* True when the API server places the pod of that UID, which is named here, on another node. */

@@ -94,18 +94,17 @@ static void read_facts(struct finder *finder, const struct fact *items, size_t n
 	assert(finder->n_seats <= n_items);
 }
 
+static int compare_units(const struct seat *a, const struct seat *b)
+{
+	int order = view_compare(a->unit, b->unit);
+	return order ? order : view_compare(a->resource, b->resource);
+}
+
 static int by_unit(const void *a, const void *b)
 {
 	const struct seat *x = a, *y = b;
-	int order = view_compare(x->unit, y->unit);
-	if (!order)
-		order = view_compare(x->resource, y->resource);
+	int order = compare_units(x, y);
 	return order ? order : view_compare(pod_uid(x->pod), pod_uid(y->pod));
-}
-
-static bool is_same_unit(const struct seat *a, const struct seat *b)
-{
-	return view_equal(a->unit, b->unit) && view_equal(a->resource, b->resource);
 }
 
 /* The pods that hold one unit. */
@@ -123,7 +122,7 @@ static size_t read_unit(const struct seat *seats, size_t n_seats, struct holding
 	size_t i;
 
 	assert(n_seats > 0);
-	for (i = 0; i < n_seats && is_same_unit(seats, &seats[i]); i++) {
+	for (i = 0; i < n_seats && compare_units(seats, &seats[i]) == 0; i++) {
 		holding.is_given |= !seats[i].is_claimed;
 		if (i > 0 && seats[i].pod == seats[i - 1].pod)
 			continue;
@@ -200,15 +199,6 @@ int overlap_find(const struct stage *stage, struct view *ret_message, struct err
 
 /* What is kept */
 
-static bool has_partition(const struct attribution_tenant *tenant, struct view partition)
-{
-	for (uint32_t i = 0; i < tenant->partitions.count; i++) {
-		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
-			return true;
-	}
-	return false;
-}
-
 static bool may_hold_the_same(const struct attribution_tenant *a,
 			      const struct attribution_tenant *b, int mode)
 {
@@ -216,17 +206,11 @@ static bool may_hold_the_same(const struct attribution_tenant *a,
 		return false;
 	if (mode == ATTRIBUTION_MODE_EXCLUSIVE)
 		return true;
-	for (uint32_t i = 0; mode == ATTRIBUTION_MODE_MIG && i < a->partitions.count; i++) {
-		if (has_partition(b, *ARRAY_AT(a->partitions, struct view, i)))
+	const struct array x = a->partitions, y = b->partitions;
+	for (uint32_t i = 0; mode == ATTRIBUTION_MODE_MIG && i < x.count; i++)
+		if (view_is_among(*ARRAY_AT(x, struct view, i), y.items, y.count))
 			return true;
-	}
 	return false;
-}
-
-static bool has_facts(const struct stage *stage, const struct attribution_tenant *tenant)
-{
-	size_t n;
-	return facts_of_holder(stage->facts, stage->device, tenant->pod_uid, tenant->container, &n);
 }
 
 bool overlap_is_possible(const struct stage *stage, const struct tenants *tenants, int mode)
@@ -235,7 +219,10 @@ bool overlap_is_possible(const struct stage *stage, const struct tenants *tenant
 	const uint32_t n = tenants->slots_kept > 0 ? tenants->listed.count : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < n && !has_facts(stage, &items[i]); k++) {
+		size_t n_facts;
+		(void)facts_of_holder(stage->facts, stage->device, items[i].pod_uid,
+				      items[i].container, &n_facts);
+		for (uint32_t k = 0; k < n && n_facts == 0; k++) {
 			if (may_hold_the_same(&items[i], &items[k], mode))
 				return true;
 		}

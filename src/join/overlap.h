@@ -6,13 +6,11 @@
  * device or one replica of either. A kubelet that lost its books gives out anew what pods that run
  * still have; and a device plugin and a driver of claims may both hand out a device.
  *
- * Only facts that are seen now count: of a good checkpoint, of a good List while the checkpoint is
- * not good, of PodStatus and of claims. A holder is a pod that the API server has and that is not
- * over. Pods that claims alone gave the device share it by right, and so do those for whom KAI's
- * reservation holds it, which is a holder like any other. What HAMi's IDs lead to is not known, so
- * their holders are none. It counts when it has been seen for disagreement_ms (join/debounce.h), for
- * the news of an end may come after those of the next pod; at once where it was published of the
- * device.
+ * Only facts that are seen now count. A holder is a pod that the API server has and that is not over.
+ * Pods that claims alone gave the device share it by right, and so do those for whom KAI's reservation
+ * holds it, which is a holder like any other. It counts when it has been seen for disagreement_ms
+ * (join/debounce.h), for the news of an end may come after those of the next pod; at once where it was
+ * published of the device.
  *
  * Threads: any; pure.
  * Limits:  the message is about the lowest such unit and names OVERLAP_PODS pods; further ones are

@@ -4,23 +4,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static bool is_unknown(const struct attribution_tenant *tenant)
-{
-	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
-	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
-}
-
 static enum reason read_reason(const struct attribution_status *status, enum condition_type type)
 {
 	const struct condition *condition = attribution_find_condition(status,
 								       wording_condition(type));
 	return condition ? wording_reason_of(condition->reason) : REASON_NONE;
-}
-
-static void read_evidence(struct array lines, struct previous *previous)
-{
-	for (uint32_t i = 0; i < lines.count; i++)
-		previous->evidence |= wording_evidence_of(*ARRAY_AT(lines, struct view, i));
 }
 
 static int by_holder(const void *a, const void *b)
@@ -36,6 +24,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 	struct previous *previous = arena_alloc(arena, 1, sizeof(*previous));
 	struct previous_tenant *tenants = arena_alloc(arena, status->tenants.count,
 						      sizeof(*tenants));
+	const struct array evidence = status->sharing.evidence;
 
 	if (!previous || !tenants)
 		return error_no_memory(err);
@@ -46,7 +35,8 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 			.published = tenant,
 			.witnesses = wording_witnesses_of(tenant->witnesses),
 			.placeholder = wording_placeholder_of(tenant->placeholder),
-			.is_unknown = is_unknown(tenant),
+			.is_unknown = tenant->phase == ATTRIBUTION_PHASE_PENDING ||
+				      tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED,
 		};
 	}
 	qsort(tenants, status->tenants.count, sizeof(*tenants), by_holder);
@@ -59,20 +49,16 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 		.is_agentless =
 			read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
 	};
-	read_evidence(status->sharing.evidence, previous);
+	for (uint32_t i = 0; i < evidence.count; i++)
+		previous->evidence |= wording_evidence_of(*ARRAY_AT(evidence, struct view, i));
 	*ret_previous = previous;
 	return 0;
 }
 
 static bool had_text(const struct previous *previous, struct view reason)
 {
-	const struct array reasons = previous ? previous->status->health.reasons
-					      : (struct array){0};
-	for (uint32_t i = 0; i < reasons.count; i++) {
-		if (view_equal(*ARRAY_AT(reasons, struct view, i), reason))
-			return true;
-	}
-	return false;
+	return previous && view_is_among(reason, previous->status->health.reasons.items,
+					 previous->status->health.reasons.count);
 }
 
 bool previous_had_reason(const struct previous *previous, enum reason reason)
@@ -87,6 +73,21 @@ bool previous_had_xid(const struct previous *previous, int64_t code)
 	return had_text(previous, wording_xid(code, text));
 }
 
+bool previous_had_pod(const struct previous *previous, struct view pod_uid)
+{
+	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
+	const struct attribution_past_tenant *past = recent.items;
+
+	for (uint32_t i = 0; i < recent.count; i++)
+		if (view_equal(past[i].pod_uid, pod_uid))
+			return true;
+	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
+		if (!previous->tenants[i].is_unknown &&
+		    view_equal(previous->tenants[i].published->pod_uid, pod_uid))
+			return true;
+	return false;
+}
+
 static bool is_namesake(struct view uid, struct view namespace, struct view name,
 			struct view container, const struct report_pod_resource *said,
 			const struct pod *pod)
@@ -95,31 +96,10 @@ static bool is_namesake(struct view uid, struct view namespace, struct view name
 	       view_equal(container, said->container) && !(pod && view_equal(uid, pod_uid(pod)));
 }
 
-static struct array recent_of(const struct previous *previous)
-{
-	return previous ? previous->status->recent_tenants : (struct array){0};
-}
-
-bool previous_had_pod(const struct previous *previous, struct view pod_uid)
-{
-	const struct array recent = recent_of(previous);
-
-	for (uint32_t i = 0; i < recent.count; i++) {
-		if (view_equal(ARRAY_AT(recent, struct attribution_past_tenant, i)->pod_uid, pod_uid))
-			return true;
-	}
-	for (uint32_t i = 0; previous && i < previous->n_tenants; i++) {
-		if (!previous->tenants[i].is_unknown &&
-		    view_equal(previous->tenants[i].published->pod_uid, pod_uid))
-			return true;
-	}
-	return false;
-}
-
 bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
 			   const struct pod *pod)
 {
-	const struct array recent = recent_of(previous);
+	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
 
 	for (uint32_t i = 0; i < recent.count; i++) {
 		const struct attribution_past_tenant *t =

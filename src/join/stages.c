@@ -37,8 +37,7 @@ static int find_others(struct findings *findings, int mode, struct error *err)
 	struct conditions_facts *known = &findings->known;
 
 	if (unplaced_find(stage, &known->unplaced, err) < 0 ||
-	    users_find(&(struct users_device){stage->facts, stage->device, mode, &known->tenants},
-		       stage->debounce, stage->arena, &known->users, err) < 0 ||
+	    users_find(stage, mode, &known->tenants, &known->users, err) < 0 ||
 	    (!stage->is_awaited && overlap_find(stage, &known->held_twice, err) < 0))
 		return -1;
 	return 0;
@@ -51,8 +50,8 @@ static void set_holders(const struct conditions_facts *known, struct attribution
 	status->tenants_left_out = known->tenants.left_out;
 	status->tenant_summary = known->tenants.summary;
 	status->recent_tenants = known->tenants.recent;
-	status->source_disagreements = known->disagreements.listed;
-	status->source_disagreements_left_out = known->disagreements.left_out;
+	status->source_disagreements = known->tenants.disputed;
+	status->source_disagreements_left_out = known->tenants.disputed_left_out;
 	status->unplaced_tenants = known->unplaced.listed;
 	status->unplaced_tenants_left_out = known->unplaced.left_out;
 	status->unallocated_users = known->users.listed;
@@ -183,8 +182,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	struct attribution_status status = begin_status(facts->input, known);
 	struct subject subject;
 
-	if (tenants_find(&(struct tenants_ask){facts, index, node->debounce, node->arena},
-			 &known->tenants, &known->disagreements, err) < 0)
+	if (tenants_find(&findings.stage, &known->tenants, err) < 0)
 		return -1;
 	subject = slots_subject(facts, node->slots, index, &known->tenants, node->arena);
 	if (!known->is_awaited && sharing_conclude(&subject, &findings.sharing, err) < 0)

@@ -19,7 +19,7 @@
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 
 struct walk {
-	const struct tenants_ask *ask;
+	const struct stage *stage;
 	const struct join_input *input;
 	const struct device *device;
 	struct votes_holder *holders; /* by pod UID, container */
@@ -31,9 +31,7 @@ struct walk {
 	struct view *texts; /* room for partitions and witnesses: what has not been used */
 	struct attribution_past_tenant *recent; /* newest first */
 	size_t n_recent;
-	struct attribution_disagreement *disputed;
 	struct tenants result;
-	struct disagreements disagreements;
 };
 
 /* Holders */
@@ -47,12 +45,10 @@ static int by_key(const void *a, const void *b)
 
 static struct votes_holder *add_holder(struct walk *walk, struct votes_holder holder)
 {
-	struct votes_holder *added = &walk->holders[walk->n_holders++];
-
-	*added = holder;
-	added->facts = walk->ask->facts;
-	added->device = walk->ask->device;
-	return added;
+	holder.facts = walk->stage->facts;
+	holder.device = walk->stage->device;
+	walk->holders[walk->n_holders] = holder;
+	return &walk->holders[walk->n_holders++];
 }
 
 /* Facts of a holder stand together; those of nobody who is known come first. */
@@ -87,7 +83,7 @@ static void list_published(struct walk *walk)
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *previous = &published->tenants[i];
 		const struct view uid = previous->published->pod_uid;
-		const struct pod *pod = node_pods_find_uid(&walk->ask->facts->node_pods, uid);
+		const struct pod *pod = node_pods_find_uid(&walk->stage->facts->node_pods, uid);
 		const struct votes_holder holder = {.pod_uid = pod ? pod_uid(pod) : uid,
 						    .container = previous->published->container,
 						    .pod = pod,
@@ -103,43 +99,34 @@ static void list_published(struct walk *walk)
 
 /* What facts say of a tenant */
 
-static int by_text(const void *a, const void *b)
-{
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
-}
-
 static void set_partitions(struct walk *walk, const struct votes_holder *holder,
 			   struct attribution_tenant *tenant)
 {
 	struct view *texts = walk->texts;
-	uint32_t n = 0, n_unique = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < holder->n_items; i++) {
 		if (holder->items[i].partition.len > 0)
 			texts[n++] = holder->items[i].partition;
 	}
-	qsort(texts, n, sizeof(*texts), by_text);
-	for (uint32_t i = 0; i < n; i++) {
-		if (n_unique == 0 || !view_equal(texts[n_unique - 1], texts[i]))
-			texts[n_unique++] = texts[i];
+	n = view_sort(texts, n);
+	if (n > LIMIT_PARTITIONS) {
+		tenant->partitions_left_out = (int64_t)n - LIMIT_PARTITIONS;
+		n = LIMIT_PARTITIONS;
 	}
-	if (n_unique > LIMIT_PARTITIONS) {
-		tenant->partitions_left_out = n_unique - LIMIT_PARTITIONS;
-		n_unique = LIMIT_PARTITIONS;
-	}
-	tenant->partitions = (struct array){n_unique > 0 ? texts : NULL, n_unique, true};
-	walk->texts += n_unique;
+	tenant->partitions = (struct array){n > 0 ? texts : NULL, (uint32_t)n, true};
+	walk->texts += n;
 }
 
 static bool holds_the_same(const struct attribution_tenant *a, const struct attribution_tenant *b)
 {
+	const struct view *x = a->partitions.items, *y = b->partitions.items;
+
 	if (a->slots != b->slots || a->partitions.count != b->partitions.count)
 		return false;
-	for (uint32_t i = 0; i < a->partitions.count; i++) {
-		if (!view_equal(*ARRAY_AT(a->partitions, struct view, i),
-				*ARRAY_AT(b->partitions, struct view, i)))
+	for (uint32_t i = 0; i < a->partitions.count; i++)
+		if (!view_equal(x[i], y[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -247,33 +234,31 @@ static const struct attribution_disagreement *find_published(const struct walk *
 							     const struct votes_holder *holder)
 {
 	const struct array before = walk->device->published->status->source_disagreements;
+	const struct attribution_disagreement *items = before.items;
 
-	for (uint32_t i = 0; i < before.count; i++) {
-		const struct attribution_disagreement *d = ARRAY_AT(
-			before, struct attribution_disagreement, i);
-		if (view_equal(d->pod_uid, holder->pod_uid) &&
-		    view_equal(d->container, holder->container))
-			return d;
-	}
+	for (uint32_t i = 0; i < before.count; i++)
+		if (view_equal(items[i].pod_uid, holder->pod_uid) &&
+		    view_equal(items[i].container, holder->container))
+			return &items[i];
 	return NULL;
 }
 
 static int add_disputed(struct walk *walk, const struct votes *votes, struct error *err)
 {
-	struct disagreements *result = &walk->disagreements;
-	struct attribution_disagreement *added = &walk->disputed[result->listed.count];
+	struct array *listed = &walk->result.disputed;
 	const struct attribution_disagreement *before =
 		votes->is_carried ? find_published(walk, votes->of) : NULL;
 
-	if (result->listed.count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
-		result->left_out++;
+	if (listed->count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
+		walk->result.disputed_left_out++;
 		return 0;
 	}
-	result->listed = (struct array){walk->disputed, result->listed.count + 1, true};
+	struct attribution_disagreement *added =
+		ARRAY_AT(*listed, struct attribution_disagreement, listed->count++);
 	*added = before ? *before
 			: (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
 							    .container = votes->of->container};
-	return before ? 0 : votes_state(votes, walk->ask->arena, &added->says, err);
+	return before ? 0 : votes_state(votes, walk->stage->arena, &added->says, err);
 }
 
 /* Verdicts */
@@ -343,7 +328,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 
 	if (holder->pod)
 		describe_pod(walk, holder, tenant);
-	else if (walk->input->report && !walk->ask->facts->is_frozen)
+	else if (walk->input->report && !walk->stage->facts->is_frozen)
 		wait_for_pod(walk, tenant);
 	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
@@ -361,7 +346,7 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	assert(walk->n_tenants < walk->n_holders);
 	if (holder->n_items > 0)
 		describe_facts(walk, holder, tenant);
-	votes = votes_take(holder, walk->ask->debounce);
+	votes = votes_take(holder, walk->stage->debounce);
 	result = votes_decide(&votes, votes.yes, votes.no);
 	switch (result.verdict) {
 	case ARBITRATE_HOLD:
@@ -423,14 +408,14 @@ static int set_summary(struct walk *walk, struct error *err)
 	if (n > 1)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%" PRId64, n - 1);
 	assert(len > 0 && (size_t)len < sizeof(text));
-	if (!arena_copy(walk->ask->arena, (struct view){text, (size_t)len}, &walk->result.summary))
+	if (!arena_copy(walk->stage->arena, (struct view){text, (size_t)len}, &walk->result.summary))
 		return error_no_memory(err);
 	return 0;
 }
 
 static bool is_count_known(const struct walk *walk)
 {
-	const struct facts *facts = walk->ask->facts;
+	const struct facts *facts = walk->stage->facts;
 	const struct previous *published = walk->device->published;
 
 	return walk->n_tenants > 0 || facts->source.checkpoint != SOURCE_ABSENT ||
@@ -445,7 +430,7 @@ static int sum_up(struct walk *walk, struct error *err)
 	struct tenants *result = &walk->result;
 	size_t n = walk->n_tenants;
 
-	if (published && !facts_have_books(walk->ask->facts))
+	if (published && !facts_have_books(walk->stage->facts))
 		result->left_out = published->status->tenants_left_out;
 	if (set_summary(walk, err) < 0)
 		return -1;
@@ -456,6 +441,8 @@ static int sum_up(struct walk *walk, struct error *err)
 		n = LIMIT_TENANTS;
 	}
 	result->listed = (struct array){n > 0 ? walk->tenants : NULL, (uint32_t)n, true};
+	if (result->disputed.count == 0)
+		result->disputed.items = NULL;
 	return 0;
 }
 
@@ -463,9 +450,9 @@ static int sum_up(struct walk *walk, struct error *err)
 
 static int make_room(struct walk *walk, size_t n_items, struct error *err)
 {
-	struct arena *arena = walk->ask->arena;
+	struct arena *arena = walk->stage->arena;
 	const struct previous *previous = walk->device->previous;
-	const size_t n_owners = walk->ask->facts->n_owners;
+	const size_t n_owners = walk->stage->facts->n_owners;
 	const size_t n_before = previous ? previous->n_tenants : 0;
 	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
 
@@ -473,23 +460,24 @@ static int make_room(struct walk *walk, size_t n_items, struct error *err)
 	walk->tenants = arena_alloc(arena, n, sizeof(*walk->tenants));
 	walk->texts = arena_alloc(arena, n_items + n * N_WITNESSES, sizeof(*walk->texts));
 	walk->recent = arena_alloc(arena, n_before + LIMIT_RECENT_TENANTS, sizeof(*walk->recent));
-	walk->disputed = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT, sizeof(*walk->disputed));
-	return walk->holders && walk->tenants && walk->texts && walk->recent && walk->disputed
+	walk->result.disputed.items = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT,
+						  sizeof(struct attribution_disagreement));
+	return walk->holders && walk->tenants && walk->texts && walk->recent &&
+			       walk->result.disputed.items
 		       ? 0
 		       : error_no_memory(err);
 }
 
-int tenants_find(const struct tenants_ask *ask, struct tenants *ret_tenants,
-		 struct disagreements *ret_disagreements, struct error *err)
+int tenants_find(const struct stage *stage, struct tenants *ret_tenants, struct error *err)
 {
+	const struct facts *facts = stage->facts;
 	size_t n_items;
-	const struct fact *items = facts_of(ask->facts, ask->device, &n_items);
+	const struct fact *items = facts_of(facts, stage->device, &n_items);
 	struct walk walk = {
-		.ask = ask,
-		.input = ask->facts->input,
-		.device = &ask->facts->devices->devices[ask->device],
-		.result = {.again_in_ms = -1},
-		.disagreements = {.listed = {NULL, 0, true}},
+		.stage = stage,
+		.input = facts->input,
+		.device = &facts->devices->devices[stage->device],
+		.result = {.disputed = {.present = true}, .again_in_ms = -1},
 	};
 
 	if (make_room(&walk, n_items, err) < 0)
@@ -504,6 +492,5 @@ int tenants_find(const struct tenants_ask *ask, struct tenants *ret_tenants,
 	if (sum_up(&walk, err) < 0)
 		return -1;
 	*ret_tenants = walk.result;
-	*ret_disagreements = walk.disagreements;
 	return 0;
 }

@@ -5,22 +5,22 @@
  * tenants - the tenants of one device: who holds units of it now, who stays because nothing has
  * shown that it left, who left, and about whom witnesses contradict each other.
  *
- * A contradiction counts when it has been seen for disagreement_ms (join/debounce.h), as witnesses
- * are not read at one instant. A published one stays as long as it is there, and while the node is
- * silent.
+ * A contradiction counts when it has been seen for disagreement_ms (join/debounce.h). A published one
+ * stays as long as it is there, and while the node is silent.
  *
  * Threads: any.
  * Limits:  LIMIT_TENANTS and LIMIT_SOURCE_DISAGREEMENT are listed and the rest counted;
  *          LIMIT_RECENT_TENANTS are remembered.
  */
 
-#include "join/debounce.h"
-#include "join/facts.h"
+#include "join/stage.h"
 
 struct tenants {
 	struct array listed; /* struct attribution_tenant, by pod UID, container; with room for */
 			     /* N_WITNESSES witnesses each */
 	struct array recent; /* struct attribution_past_tenant, newest first */
+	struct array disputed; /* struct attribution_disagreement, by pod UID, container */
+	int64_t disputed_left_out;
 	int64_t count;       /* without system pods; -1: neither book has ever been read */
 	int64_t left_out;    /* of the list */
 	struct view summary;
@@ -33,21 +33,8 @@ struct tenants {
 	int64_t again_in_ms;      /* a pending one is unresolved then; -1: none is pending */
 };
 
-struct disagreements {
-	struct array listed; /* struct attribution_disagreement, by pod UID, container */
-	int64_t left_out;
-};
-
-struct tenants_ask {
-	const struct facts *facts;
-	size_t device; /* index in the devices */
-	struct debounce *debounce;
-	struct arena *arena;
-};
-
 /*
- * Finds them, and which of them are disputed. The results lie in the arena or are borrowed from what
+ * Finds them, and which of them are disputed. The result lies in the arena or is borrowed from what
  * is given. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int tenants_find(const struct tenants_ask *ask, struct tenants *ret_tenants,
-			  struct disagreements *ret_disagreements, struct error *err);
+MUST_USE int tenants_find(const struct stage *stage, struct tenants *ret_tenants, struct error *err);

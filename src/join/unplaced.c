@@ -5,37 +5,23 @@
 
 #include "base/limits.h"
 
-/* The facts of one container. */
-struct group {
-	const struct fact *items;
-	size_t n;
-};
-
-static struct group next_group(const struct fact *items, size_t n_items)
+/* Describes a holder by its facts. */
+static int describe(const struct fact *items, size_t n_items, struct arena *arena,
+		    struct attribution_unplaced *ret, struct error *err)
 {
-	size_t n = 1;
-	assert(n_items > 0);
-	while (n < n_items && items[n].owner->rank == items->owner->rank)
-		n++;
-	return (struct group){items, n};
-}
-
-static int describe(struct group group, struct arena *arena, struct attribution_unplaced *ret,
-		    struct error *err)
-{
-	const struct holder *owner = group.items->owner;
-	uint32_t n = group.n < LIMIT_UNPLACED_IDS ? (uint32_t)group.n : LIMIT_UNPLACED_IDS;
+	const struct holder *owner = items->owner;
+	uint32_t n = n_items < LIMIT_UNPLACED_IDS ? (uint32_t)n_items : LIMIT_UNPLACED_IDS;
 	struct view *ids = arena_alloc(arena, n, sizeof(*ids));
 	if (!ids)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = group.items[i].id;
+		ids[i] = items[i].id;
 	*ret = (struct attribution_unplaced){
 		.pod_uid = owner->pod_uid,
 		.container = owner->container,
 		.resource = owner->resource,
 		.device_ids = {ids, n, true},
-		.device_ids_left_out = (int64_t)(group.n - n),
+		.device_ids_left_out = (int64_t)(n_items - n),
 	};
 	if (owner->pod) {
 		ret->pod_namespace = pod_namespace(owner->pod);
@@ -44,17 +30,9 @@ static int describe(struct group group, struct arena *arena, struct attribution_
 	return 0;
 }
 
-static const struct attribution_status *published_of(const struct stage *stage)
+static bool counts(const struct stage *stage, const struct attribution_status *published,
+		   const struct holder *owner)
 {
-	const struct previous *published =
-		stage->facts->devices->devices[stage->device].published;
-	return published ? published->status : NULL;
-}
-
-static bool counts(const struct stage *stage, struct group group)
-{
-	const struct attribution_status *published = published_of(stage);
-	const struct holder *owner = group.items->owner;
 	const struct debounce_subject subject = {
 		.kind = DEBOUNCE_UNPLACED,
 		.pod_uid = owner->pod_uid,
@@ -66,22 +44,25 @@ static bool counts(const struct stage *stage, struct group group)
 	return debounce_counts(stage->debounce, &subject);
 }
 
-static int list(const struct stage *stage, struct attribution_unplaced *listed,
+static int list(const struct stage *stage, const struct attribution_status *published,
 		struct unplaced *result, struct error *err)
 {
-	const struct attribution_status *published = published_of(stage);
 	const struct facts *facts = stage->facts;
+	struct attribution_unplaced *listed = result->listed.items;
 	int64_t n_waiting = 0;
-	struct group group;
+	size_t end;
 
-	assert(facts->n_placed <= facts->n_items);
-	for (size_t at = facts->n_placed; at < facts->n_items; at += group.n) {
-		group = next_group(facts->items + at, facts->n_items - at);
-		if (!counts(stage, group))
+	for (size_t at = facts->n_placed; at < facts->n_items; at = end) {
+		const struct holder *owner = facts->items[at].owner;
+		for (end = at + 1; end < facts->n_items; end++)
+			if (facts->items[end].owner->rank != owner->rank)
+				break;
+		if (!counts(stage, published, owner))
 			n_waiting++;
 		else if (result->listed.count == LIMIT_UNPLACED_TENANTS)
 			result->left_out++;
-		else if (describe(group, stage->arena, &listed[result->listed.count++], err) < 0)
+		else if (describe(&facts->items[at], end - at, stage->arena,
+				  &listed[result->listed.count++], err) < 0)
 			return -1;
 	}
 	result->left_out = debounce_left_out(result->left_out, n_waiting,
@@ -96,19 +77,16 @@ static bool is_gone(const struct node_pods *node_pods, const struct attribution_
 	return pod ? pod_is_over(pod) : unplaced->pod_name.len > 0;
 }
 
-static void keep(const struct stage *stage, struct attribution_unplaced *listed,
+static void keep(const struct stage *stage, const struct attribution_status *published,
 		 struct unplaced *result)
 {
-	const struct attribution_status *published = published_of(stage);
+	const struct attribution_unplaced *before = published->unplaced_tenants.items;
+	struct attribution_unplaced *listed = result->listed.items;
 
-	assert(published);
 	for (uint32_t i = 0; i < published->unplaced_tenants.count &&
-			     result->listed.count < LIMIT_UNPLACED_TENANTS; i++) {
-		const struct attribution_unplaced *before =
-			ARRAY_AT(published->unplaced_tenants, struct attribution_unplaced, i);
-		if (!is_gone(&stage->facts->node_pods, before))
-			listed[result->listed.count++] = *before;
-	}
+			     result->listed.count < LIMIT_UNPLACED_TENANTS; i++)
+		if (!is_gone(&stage->facts->node_pods, &before[i]))
+			listed[result->listed.count++] = before[i];
 	result->left_out = published->unplaced_tenants_left_out;
 }
 
@@ -127,19 +105,21 @@ static void note_odd(const struct stage *stage, struct unplaced *unplaced)
 
 int unplaced_find(const struct stage *stage, struct unplaced *ret_unplaced, struct error *err)
 {
-	struct attribution_unplaced *listed = arena_alloc(stage->arena, LIMIT_UNPLACED_TENANTS,
-							  sizeof(*listed));
-	struct unplaced result = {0};
+	const struct previous *before = stage->facts->devices->devices[stage->device].published;
+	const struct attribution_status *published = before ? before->status : NULL;
+	struct unplaced result = {.listed.present = true};
 
-	if (!listed)
+	result.listed.items = arena_alloc(stage->arena, LIMIT_UNPLACED_TENANTS,
+					  sizeof(struct attribution_unplaced));
+	if (!result.listed.items)
 		return error_no_memory(err);
-	if (stage->is_awaited || (stage->facts->is_frozen && published_of(stage)))
-		keep(stage, listed, &result);
-	else if (list(stage, listed, &result, err) < 0)
+	if (stage->is_awaited || (stage->facts->is_frozen && published))
+		keep(stage, published, &result);
+	else if (list(stage, published, &result, err) < 0)
 		return -1;
 	assert(result.listed.count <= LIMIT_UNPLACED_TENANTS);
-	result.listed.items = result.listed.count > 0 ? listed : NULL;
-	result.listed.present = true;
+	if (result.listed.count == 0)
+		result.listed.items = NULL;
 	note_odd(stage, &result);
 	*ret_unplaced = result;
 	return 0;

@@ -6,9 +6,9 @@
  * of a device or MIG instance that nobody has told of. Each device of the node says so, for any of
  * them may be the one.
  *
- * The kubelet and NVML are not read at one instant, so such a holder counts only when it has been
- * seen for disagreement_ms (join/debounce.h). One that was published stays as long as it is there.
- * While the first report is awaited those that are published stay, but for pods that are over.
+ * Such a holder counts only when it has been seen for disagreement_ms (join/debounce.h). One that was
+ * published stays as long as it is there. While the first report is awaited those that are published
+ * stay, but for pods that are over.
  *
  * An ID that begins with a device's UUID is that device's, whatever follows; its holder is a tenant.
  * When what follows is of no known form nobody can say what share of the device that is.

@@ -20,13 +20,11 @@
 #define PID_SIZE 24u /* of a number as text */
 
 struct finder {
+	const struct stage *stage;
 	const struct facts *facts;
 	const struct device *device;
-	size_t index;                               /* of the device in the devices */
 	const struct attribution_status *published; /* NULL: none */
 	struct tenants *tenants;
-	struct debounce *debounce;
-	struct arena *arena;
 	bool has_server; /* of MPS */
 	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
@@ -78,18 +76,6 @@ static const struct attribution_past_tenant *find_past(const struct finder *find
 	return NULL;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return view_compare(*(const struct view *)a, *(const struct view *)b);
-}
-
-static bool has_ended(const struct facts *facts, struct view uid, const struct pod *pod)
-{
-	if (pod)
-		return pod_is_over(pod);
-	return bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid), by_text);
-}
-
 /* NULL: there is no such pod, or its status does not tell. */
 static const struct pod_container *find_container(const struct pod *pod, struct view id)
 {
@@ -111,14 +97,18 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 		finder->n_refused++;
 		return (struct suspect){.process = process};
 	}
+	const struct facts *facts = finder->facts;
 	const struct attribution_past_tenant *past = find_past(finder, uid);
+	const bool has_ended = pod ? pod_is_over(pod)
+				   : bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid),
+					     view_order) != NULL;
 	return (struct suspect){
 		.process = process,
 		.pod_uid = uid,
 		.pod = pod,
 		.container = find_container(pod, process->container_id),
 		.past = past,
-		.is_past = past || has_ended(finder->facts, uid, pod),
+		.is_past = past || has_ended,
 	};
 }
 
@@ -138,17 +128,15 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 		      struct view partition)
 {
 	size_t n_facts;
-	const struct fact *facts = facts_of_holder(finder->facts, finder->index, tenant->pod_uid,
-						   tenant->container, &n_facts);
+	const struct fact *facts = facts_of_holder(finder->facts, finder->stage->device,
+						   tenant->pod_uid, tenant->container, &n_facts);
 
-	for (uint32_t i = 0; i < tenant->partitions.count; i++)
-		if (view_equal(*ARRAY_AT(tenant->partitions, struct view, i), partition))
-			return true;
 	for (size_t i = 0; i < n_facts; i++)
 		if (facts[i].partition.len == 0)
 			return true;
 	return partition.len == 0 || tenant->partitions.count == 0 ||
-	       tenant->partitions_left_out > 0;
+	       tenant->partitions_left_out > 0 ||
+	       view_is_among(partition, tenant->partitions.items, tenant->partitions.count);
 }
 
 static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
@@ -209,6 +197,15 @@ static void conclude_tenants(struct finder *finder)
 
 /* Users */
 
+static int by_key(const void *a, const void *b)
+{
+	const struct attribution_user *x = a, *y = b;
+	int order = view_compare(x->pod_uid, y->pod_uid);
+	if (!order)
+		order = (x->pid > y->pid) - (x->pid < y->pid);
+	return order ? order : view_compare(x->command, y->command);
+}
+
 static const struct attribution_user *find_published(const struct finder *finder,
 						     const struct attribution_user *user)
 {
@@ -216,39 +213,35 @@ static const struct attribution_user *find_published(const struct finder *finder
 						      : (struct array){0};
 	const struct attribution_user *users = listed.items;
 	for (uint32_t i = 0; i < listed.count; i++)
-		if (view_equal(users[i].pod_uid, user->pod_uid) && users[i].pid == user->pid &&
-		    view_equal(users[i].command, user->command))
+		if (by_key(&users[i], user) == 0)
 			return &users[i];
 	return NULL;
 }
 
-/* A pod that is not told of may hold by what names no UID: a claim, a KAI group, a reused name. */
-static int64_t waits_ms(const struct join_limits *limits, const struct suspect *suspect)
+/*
+ * Whose pod was a tenant or is over may end yet: the driver must still list it after that time. A pod
+ * that is not told of may hold by what names no UID: a claim, a KAI group, a reused name.
+ */
+static bool counts(const struct finder *finder, const struct suspect *suspect, bool is_published)
 {
-	if (suspect->is_past)
-		return limits->user_grace_ms;
-	if (!suspect->pod && suspect->pod_uid.len > 0 &&
-	    limits->pending_ms > limits->disagreement_ms)
-		return limits->pending_ms;
-	return limits->disagreement_ms;
-}
-
-/* Whose pod was a tenant or is over may end yet: the driver must still list it after that time. */
-static bool counts(const struct finder *finder, const struct suspect *suspect,
-		   const struct attribution_user *user, bool is_published)
-{
+	const struct join_limits *limits = finder->facts->input->limits;
 	char pid[PID_SIZE];
-	int len = snprintf(pid, sizeof(pid), "%" PRId64, user->pid);
-	const struct debounce_subject fact = {
+	int len = snprintf(pid, sizeof(pid), "%" PRId64, suspect->process->pid);
+	struct debounce_subject fact = {
 		.kind = DEBOUNCE_USER,
 		.device = finder->device->uuid,
-		.pod_uid = user->pod_uid,
+		.pod_uid = suspect->pod_uid,
 		.subject = {pid, (size_t)len},
-		.waits_ms = waits_ms(finder->facts->input->limits, suspect),
+		.waits_ms = limits->disagreement_ms,
 		.is_to_be_heard = suspect->is_past,
 		.is_published = is_published,
 	};
-	return debounce_counts(finder->debounce, &fact);
+
+	if (suspect->is_past)
+		fact.waits_ms = limits->user_grace_ms;
+	else if (!suspect->pod && suspect->pod_uid.len > 0 && limits->pending_ms > fact.waits_ms)
+		fact.waits_ms = limits->pending_ms;
+	return debounce_counts(finder->stage->debounce, &fact);
 }
 
 /*
@@ -276,18 +269,9 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 
 		if (view_equal(fact->owner->pod_uid, uid) ? is_unknown
 							  : fact->owner->pod_uid.len == 0 &&
-				    (is_unknown || fact->device == finder->index))
+				    (is_unknown || fact->device == finder->stage->device))
 			return true;
 	}
-	return false;
-}
-
-/* A claim that is here may yet give it a device. */
-static bool awaits_grant(const struct join_input *input, const struct pod *pod)
-{
-	for (size_t i = 0; i < input->n_awaiting; i++)
-		if (input->awaiting[i] == pod)
-			return true;
 	return false;
 }
 
@@ -295,54 +279,48 @@ static bool awaits_grant(const struct join_input *input, const struct pod *pod)
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct facts *facts = finder->facts;
+	const struct join_input *input = facts->input;
 
 	if (suspect->pod_uid.len == 0 || suspect->is_past ||
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
 	return finder->tenants->left_out > 0 || !would_be_named(facts, suspect) ||
-	       from_resource_claim_is_unheard(facts, suspect->pod_uid) ||
-	       awaits_grant(facts->input, suspect->pod) || holds_unknown(finder, suspect->pod_uid);
+	       from_resource_claim_is_unheard(facts, suspect->pod) ||
+	       node_pods_include(input->awaiting, input->n_awaiting, suspect->pod) ||
+	       holds_unknown(finder, suspect->pod_uid);
 }
 
 /* Where the API server does not know the pod any more, what was published of it stays. */
-static struct attribution_user describe(const struct finder *finder, const struct suspect *suspect,
-					const struct attribution_user *before,
-					const struct attribution_user *key)
+static void add_user(struct finder *finder, const struct suspect *suspect)
 {
 	const struct attribution_past_tenant *past = suspect->past;
-	struct attribution_user user = before ? *before : *key;
+	struct attribution_user user = {
+		.pod_uid = suspect->pod_uid,
+		.pod_namespace = past ? past->pod_namespace : (struct view){0},
+		.pod_name = past ? past->pod_name : (struct view){0},
+		.command = suspect->process->command,
+		.pid = suspect->process->pid,
+		.start_time = finder->facts->input->now_wall_ms,
+	};
+	const struct attribution_user *before = find_published(finder, &user);
 
+	/* Who was one before its pod was told may be a tenant. */
+	if (((!before || (suspect->pod && before->pod_name.len == 0)) &&
+	     may_hold(finder, suspect)) ||
+	    !counts(finder, suspect, before != NULL)) {
+		finder->n_waiting++;
+		return;
+	}
+	if (before)
+		user = *before;
 	user.memory_mib = suspect->process->memory_mib;
-	if (!before)
-		user.start_time = finder->facts->input->now_wall_ms;
 	if (suspect->container)
 		user.container = suspect->container->name;
 	if (suspect->pod) {
 		user.pod_namespace = pod_namespace(suspect->pod);
 		user.pod_name = pod_name(suspect->pod);
-	} else if (past && !before) {
-		user.pod_namespace = past->pod_namespace;
-		user.pod_name = past->pod_name;
 	}
-	return user;
-}
-
-static void add_user(struct finder *finder, const struct suspect *suspect)
-{
-	const struct attribution_user key = {
-		.pod_uid = suspect->pod_uid,
-		.command = suspect->process->command,
-		.pid = suspect->process->pid,
-	};
-	const struct attribution_user *before = find_published(finder, &key);
-
-	/* Who was one before its pod was told may be a tenant. */
-	if (((!before || (suspect->pod && before->pod_name.len == 0)) &&
-	     may_hold(finder, suspect)) ||
-	    !counts(finder, suspect, &key, before != NULL))
-		finder->n_waiting++;
-	else
-		finder->found[finder->n_found++] = describe(finder, suspect, before, &key);
+	finder->found[finder->n_found++] = user;
 }
 
 static void judge(struct finder *finder, const struct report_process *process)
@@ -369,15 +347,6 @@ static bool is_repeated(const struct report_process *processes, uint32_t index)
 }
 
 /* The result */
-
-static int by_key(const void *a, const void *b)
-{
-	const struct attribution_user *x = a, *y = b;
-	int order = view_compare(x->pod_uid, y->pod_uid);
-	if (!order)
-		order = (x->pid > y->pid) - (x->pid < y->pid);
-	return order ? order : view_compare(x->command, y->command);
-}
 
 /* Sorts the users, and lists a process once that is on several partitions. */
 static void list_users(struct finder *finder, struct users *users)
@@ -411,7 +380,7 @@ static int64_t count_unknown(const struct finder *finder)
 	};
 	if (finder->n_unknown == 0 || input->report->sources.processes.message.len == 0)
 		return 0;
-	return debounce_counts(finder->debounce, &fact) ? finder->n_unknown : 0;
+	return debounce_counts(finder->stage->debounce, &fact) ? finder->n_unknown : 0;
 }
 
 static int find(struct finder *finder, struct users *users, struct error *err)
@@ -421,8 +390,8 @@ static int find(struct finder *finder, struct users *users, struct error *err)
 	const uint32_t n_tenants = finder->tenants->listed.count;
 	struct attribution_tenant *tenants = finder->tenants->listed.items;
 
-	finder->found = arena_alloc(finder->arena, n_processes, sizeof(*finder->found));
-	finder->is_untold = arena_alloc(finder->arena, n_tenants, sizeof(*finder->is_untold));
+	finder->found = arena_alloc(finder->stage->arena, n_processes, sizeof(*finder->found));
+	finder->is_untold = arena_alloc(finder->stage->arena, n_tenants, sizeof(*finder->is_untold));
 	if (!finder->found || !finder->is_untold)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n_tenants; i++)
@@ -455,36 +424,32 @@ static void carry(const struct finder *finder, struct users *users)
 	users->unknown = published->unknown_processes;
 }
 
-int users_find(const struct users_device *device, struct debounce *debounce, struct arena *arena,
+int users_find(const struct stage *stage, int mode, struct tenants *tenants,
 	       struct users *ret_users, struct error *err)
 {
-	const struct facts *facts = device->facts;
+	const struct facts *facts = stage->facts;
 	const struct report *report = facts->input->report;
 	/* ABSENT: the agent may look at processes no more, and nobody wants old users. */
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
-	const struct previous *before = facts->devices->devices[device->index].published;
+	const struct device *device = &facts->devices->devices[stage->device];
+	const struct report_device *reported = device->reported;
 	struct users users = {0};
 	struct finder finder = {
+		.stage = stage,
 		.facts = facts,
-		.device = &facts->devices->devices[device->index],
-		.index = device->index,
-		.published = before ? before->status : NULL,
-		.tenants = device->tenants,
-		.debounce = debounce,
-		.arena = arena,
+		.device = device,
+		.published = device->published ? device->published->status : NULL,
+		.tenants = tenants,
 	};
-	const struct report_device *reported = finder.device->reported;
-	int failed = 0;
 
-	assert(device->index < facts->devices->n_devices);
 	if (state == REPORT_SOURCE_OK && !facts->is_frozen &&
 	    facts->devices->nvml == DEVICES_NVML_OK && reported && reported->processes.present) {
-		finder.has_server = has_server(reported, device->mode);
-		failed = find(&finder, &users, err);
+		finder.has_server = has_server(reported, mode);
+		if (find(&finder, &users, err) < 0)
+			return -1;
 	} else if ((state != REPORT_SOURCE_ABSENT || facts->is_frozen) && finder.published) {
 		carry(&finder, &users);
 	}
-	if (failed == 0)
-		*ret_users = users;
-	return failed;
+	*ret_users = users;
+	return 0;
 }

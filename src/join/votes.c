@@ -232,15 +232,16 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
 	const unsigned published = of->previous->witnesses & ~(unsigned)WITNESS_PROCESSES;
 	const unsigned lost = find_lost(of);
+	const struct join_input *input = of->facts->input;
+	const bool lacks_claim = (published & WITNESS_RESOURCE_CLAIM) &&
+				 node_pods_include(input->lacking, input->n_lacking, of->pod);
 
 	votes->left = of->previous->witnesses & ~lost;
 	votes->is_carried = was_disputed(of->previous);
 	votes->no = lost & WITNESS_POD_RESOURCES;
 	if (is_gone_from_checkpoint(of, lost))
 		votes->no |= WITNESS_CHECKPOINT;
-	if (!(published & ~(OF_API & lost)) &&
-	    !((published & WITNESS_RESOURCE_CLAIM) &&
-	      from_resource_claim_lacks(of->facts, of->pod_uid)))
+	if (!(published & ~(OF_API & lost)) && !lacks_claim)
 		votes->no |= published;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;

@@ -120,11 +120,11 @@ static int add(struct claim *claim, struct place *place, uint64_t now_ms, struct
 int claim_add(struct claim_book *book, struct place *place, const struct report *report,
 	      uint64_t now_ms, struct error *err)
 {
+	const struct report_device *devices = report->devices.items;
+
 	for (uint32_t i = 0; i < report->devices.count; i++) {
-		const struct report_device *device =
-			ARRAY_AT(report->devices, struct report_device, i);
 		char buffer[CLAIM_NAME_SIZE];
-		struct claim *claim = ensure(book, claim_object_name(device->uuid, buffer), err);
+		struct claim *claim = ensure(book, claim_object_name(devices[i].uuid, buffer), err);
 
 		if (!claim)
 			return -1;
@@ -139,11 +139,11 @@ int claim_add(struct claim_book *book, struct place *place, const struct report 
 void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
 		const struct report *keep)
 {
+	const struct report_device *devices = report ? report->devices.items : NULL;
+
 	for (uint32_t i = 0; report && i < report->devices.count; i++) {
-		const struct report_device *device =
-			ARRAY_AT(report->devices, struct report_device, i);
 		char buffer[CLAIM_NAME_SIZE];
-		struct view name = claim_object_name(device->uuid, buffer);
+		struct view name = claim_object_name(devices[i].uuid, buffer);
 		struct claim *claim = find(book, name);
 
 		if (claim && !(keep && place_reports_device(keep, name)))
@@ -158,34 +158,24 @@ struct place *claim_place(const struct claim_book *book, struct view object_name
 	return claim && i < claim->n_namings ? claim->namings[i].place : NULL;
 }
 
-int64_t claim_age(const struct claim_book *book, struct view object_name,
-		  const struct place *except, uint64_t now_ms)
-{
-	int64_t youngest = -1;
-	const struct place *place;
-
-	for (unsigned i = 0; (place = claim_place(book, object_name, i)); i++) {
-		int64_t age = (int64_t)(now_ms - place->report_at);
-
-		assert(place->report_at <= now_ms);
-		if (place != except && (youngest < 0 || age < youngest))
-			youngest = age;
-	}
-	return youngest;
-}
-
-int64_t claim_held_for(const struct claim_book *book, struct view object_name,
-		       const struct place *except, uint64_t now_ms)
+struct claim_ages claim_ages(const struct claim_book *book, struct view object_name,
+			     const struct place *except, uint64_t now_ms)
 {
 	const struct claim *claim = find(book, object_name);
-	int64_t longest = -1;
+	struct claim_ages ages = {-1, -1};
 
 	for (unsigned i = 0; claim && i < claim->n_namings; i++) {
-		int64_t held = (int64_t)(now_ms - claim->namings[i].since);
+		const struct naming *naming = &claim->namings[i];
+		int64_t age = (int64_t)(now_ms - naming->place->report_at);
+		int64_t held = (int64_t)(now_ms - naming->since);
 
-		assert(claim->namings[i].since <= now_ms);
-		if (claim->namings[i].place != except && held > longest)
-			longest = held;
+		assert(naming->place->report_at <= now_ms && naming->since <= now_ms);
+		if (naming->place == except)
+			continue;
+		if (ages.youngest_ms < 0 || age < ages.youngest_ms)
+			ages.youngest_ms = age;
+		if (held > ages.held_ms)
+			ages.held_ms = held;
 	}
-	return longest;
+	return ages;
 }

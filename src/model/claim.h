@@ -33,10 +33,11 @@ void claim_drop(struct claim_book *book, const struct place *place, const struct
 		const struct report *keep);
 /* The i-th place whose report names the device of the object, or NULL. */
 struct place *claim_place(const struct claim_book *book, struct view object_name, unsigned i);
-/* Age in ms of the youngest report of a place other than `except` that names it; -1: none does. */
-int64_t claim_age(const struct claim_book *book, struct view object_name,
-		  const struct place *except, uint64_t now_ms);
-/* For how many ms a place other than `except` has named it in each of its reports, the longest of
- * all; -1: none does. */
-int64_t claim_held_for(const struct claim_book *book, struct view object_name,
-		       const struct place *except, uint64_t now_ms);
+/* What the reports of places say of a device; -1: none names it. */
+struct claim_ages {
+	int64_t youngest_ms; /* age of the youngest that names it */
+	int64_t held_ms;     /* for how long one place has named it in each report: the longest */
+};
+/* Those of the places other than `except` (may be NULL) that name the device of the object. */
+struct claim_ages claim_ages(const struct claim_book *book, struct view object_name,
+			     const struct place *except, uint64_t now_ms);

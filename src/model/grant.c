@@ -69,15 +69,6 @@ static int compare_entries(const void *a, const void *b)
 	return order != 0 ? order : view_compare(x->device->name, y->device->name);
 }
 
-static void add_slice(struct catalog *catalog, const struct resource_slice *slice)
-{
-	for (uint32_t i = 0; i < slice->devices.count; i++)
-		catalog->entries[catalog->n++] = (struct entry){
-			.slice = slice,
-			.device = ARRAY_AT(slice->devices, struct resource_slice_device, i),
-		};
-}
-
 static int make_catalog(const struct grant_input *input, struct arena *arena,
 			struct catalog *ret_catalog, bool *ret_incomplete, struct error *err)
 {
@@ -90,10 +81,12 @@ static int make_catalog(const struct grant_input *input, struct arena *arena,
 	if (!catalog.entries)
 		return error_no_memory(err);
 	for (size_t i = 0; i < input->n_slices; i++) {
-		bool is_whole;
+		const struct resource_slice *slice = input->slices[i];
+		const struct resource_slice_device *devices = slice->devices.items;
+		bool is_whole, counts = is_current(input, i, &is_whole);
 
-		if (is_current(input, i, &is_whole))
-			add_slice(&catalog, input->slices[i]);
+		for (uint32_t k = 0; counts && k < slice->devices.count; k++)
+			catalog.entries[catalog.n++] = (struct entry){slice, &devices[k]};
 		*ret_incomplete |= !is_whole;
 	}
 	assert(catalog.n <= cap);
@@ -121,58 +114,30 @@ static const struct resource_slice_device *find_device(const struct catalog *cat
 	return found->device;
 }
 
-static struct view gpu_uuid(struct view text)
-{
-	return device_id_is_gpu_uuid(text) ? text : (struct view){0};
-}
-
 static bool is_physical(const struct resource_slice_device *device)
 {
 	return device_id_is_gpu_uuid(device->uuid) && device->parent_uuid.len == 0;
 }
 
-static struct view mig_uuid(struct view text)
-{
-	return device_id_is_mig_uuid(text) ? text : (struct view){0};
-}
-
-static bool is_part_by_name(struct view name)
-{
-	struct view parent, rest;
-
-	return view_cut(name, VIEW("-mig-"), &parent, &rest);
-}
-
-/*
- * By the name of a MIG device, the UUID of the whole device that it is cut from; or empty. Any other
- * name stays what it is, which has been looked up before.
- */
-static struct view parent_by_name(const struct catalog *catalog, struct view driver,
-				  struct view pool, struct view name)
-{
-	const struct resource_slice_device *parent;
-	struct view parent_name, rest;
-
-	view_cut(name, VIEW("-mig-"), &parent_name, &rest);
-	parent = find_device(catalog, driver, pool, parent_name);
-	return parent && is_physical(parent) ? parent->uuid : (struct view){0};
-}
-
+/* Of a MIG device whose parent's UUID is not said, the name begins with that of the parent. */
 static struct resolved resolve_entry(const struct catalog *catalog, struct view driver,
 				     struct view pool, const struct resource_slice_device *device)
 {
-	struct resolved resolved = {
-		.partition = mig_uuid(device->uuid),
-		.is_part = device_id_is_mig_uuid(device->uuid) || device->parent_uuid.len > 0 ||
-			   is_part_by_name(device->name),
-	};
+	const bool is_mig = device_id_is_mig_uuid(device->uuid);
+	const struct resource_slice_device *parent;
+	struct resolved resolved = {0};
+	struct view name, rest;
 
+	resolved.is_part = view_cut(device->name, VIEW("-mig-"), &name, &rest) || is_mig ||
+			   device->parent_uuid.len > 0;
+	if (is_mig)
+		resolved.partition = device->uuid;
 	if (is_physical(device))
 		resolved.uuid = device->uuid;
-	else
-		resolved.uuid = gpu_uuid(device->parent_uuid);
-	if (resolved.uuid.len == 0)
-		resolved.uuid = parent_by_name(catalog, driver, pool, device->name);
+	else if (device_id_is_gpu_uuid(device->parent_uuid))
+		resolved.uuid = device->parent_uuid;
+	else if ((parent = find_device(catalog, driver, pool, name)) && is_physical(parent))
+		resolved.uuid = parent->uuid;
 	return resolved;
 }
 
@@ -180,16 +145,11 @@ static struct resolved resolve_entry(const struct catalog *catalog, struct view 
 static struct resolved resolve(const struct catalog *catalog,
 			       const struct resource_claim_result *result)
 {
-	struct view driver = result->driver, pool = result->pool;
-	const struct resource_slice_device *device = find_device(catalog, driver, pool,
-								 result->device);
+	const struct resource_slice_device withdrawn = {.name = result->device};
+	const struct resource_slice_device *device = find_device(catalog, result->driver,
+								 result->pool, result->device);
 
-	if (device)
-		return resolve_entry(catalog, driver, pool, device);
-	return (struct resolved){
-		.uuid = parent_by_name(catalog, driver, pool, result->device),
-		.is_part = is_part_by_name(result->device),
-	};
+	return resolve_entry(catalog, result->driver, result->pool, device ? device : &withdrawn);
 }
 
 /* Grants */
@@ -220,12 +180,6 @@ static bool is_granted_before(const struct grant_input *input, size_t i,
 			return true;
 	}
 	return false;
-}
-
-static bool is_granted(const struct grant_input *input, size_t i,
-		       const struct resource_claim_result *result)
-{
-	return is_meant(input->uses[i].use, result) && !is_granted_before(input, i, result);
 }
 
 static bool is_in_force(const struct grant_use *use)
@@ -275,41 +229,29 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 	return name_device(arena, result, &grant->device);
 }
 
-/* Adds what a use gives; or, without a place for it, only says how much that is. */
-static bool add_use(const struct grant_input *input, size_t i, const struct catalog *catalog,
-		    struct arena *arena, struct grant *grants, size_t *n)
-{
-	const struct grant_use *use = &input->uses[i];
-
-	for (uint32_t k = 0; k < use->claim->results.count && is_in_force(use); k++) {
-		const struct resource_claim_result *result = ARRAY_AT(
-			use->claim->results, struct resource_claim_result, k);
-
-		if (!is_granted(input, i, result))
-			continue;
-		if (grants && !add_grant(use, result, catalog, arena, &grants[*n]))
-			return false;
-		++*n;
-	}
-	return true;
-}
-
 static int add_grants(const struct grant_input *input, const struct catalog *catalog,
 		      struct arena *arena, struct grant_result *result, struct error *err)
 {
 	struct grant *grants;
-	size_t n = 0;
+	size_t cap = 0;
 
 	for (size_t i = 0; i < input->n_uses; i++)
-		add_use(input, i, catalog, arena, NULL, &n);
-	grants = arena_alloc(arena, n, sizeof(*grants));
+		cap += is_in_force(&input->uses[i]) ? input->uses[i].claim->results.count : 0;
+	result->grants = grants = arena_alloc(arena, cap, sizeof(*grants));
 	if (!grants)
 		return error_no_memory(err);
-	for (size_t i = 0; i < input->n_uses; i++)
-		if (!add_use(input, i, catalog, arena, grants, &result->n_grants))
-			return error_no_memory(err);
-	assert(result->n_grants == n);
-	result->grants = grants;
+	for (size_t i = 0; i < input->n_uses; i++) {
+		const struct grant_use *use = &input->uses[i];
+		const struct resource_claim_result *given = use->claim->results.items;
+
+		for (uint32_t k = 0; k < use->claim->results.count && is_in_force(use); k++) {
+			if (!is_meant(use->use, &given[k]) || is_granted_before(input, i, &given[k]))
+				continue;
+			if (!add_grant(use, &given[k], catalog, arena, &grants[result->n_grants++]))
+				return error_no_memory(err);
+		}
+	}
+	assert(result->n_grants <= cap);
 	return 0;
 }
 
@@ -361,12 +303,6 @@ static struct slice_device *find_entry(struct slice_device *devices, size_t *n,
 	return &devices[(*n)++];
 }
 
-static int by_uuid(const void *a, const void *b)
-{
-	return view_compare(((const struct slice_device *)a)->uuid,
-			    ((const struct slice_device *)b)->uuid);
-}
-
 /* Some may use it of whom it is not told which, and that pod may be one of them. */
 static bool is_nameless(const struct grant_use *use)
 {
@@ -377,12 +313,12 @@ static bool is_nameless(const struct grant_use *use)
 static void mark_nameless(const struct grant_use *use, const struct catalog *catalog,
 			  struct slice_device *devices, size_t n)
 {
-	for (uint32_t k = 0; k < use->claim->results.count && is_nameless(use); k++) {
-		const struct resource_claim_result *result = ARRAY_AT(
-			use->claim->results, struct resource_claim_result, k);
-		struct view uuid = resolve(catalog, result).uuid;
+	const struct resource_claim_result *given = use->claim->results.items;
 
-		if (!is_meant(use->use, result) || result->is_admin)
+	for (uint32_t k = 0; k < use->claim->results.count && is_nameless(use); k++) {
+		struct view uuid = resolve(catalog, &given[k]).uuid;
+
+		if (!is_meant(use->use, &given[k]) || given[k].is_admin)
 			continue;
 		for (size_t i = 0; i < n; i++)
 			devices[i].is_nameless |= view_equal(devices[i].uuid, uuid);
@@ -412,7 +348,8 @@ static int add_devices(const struct grant_input *input, const struct catalog *ca
 	}
 	for (size_t i = 0; i < input->n_uses; i++)
 		mark_nameless(&input->uses[i], catalog, devices, result->n_devices);
-	qsort(devices, result->n_devices, sizeof(*devices), by_uuid);
+	_Static_assert(offsetof(struct slice_device, uuid) == 0, "view_order() compares that");
+	qsort(devices, result->n_devices, sizeof(*devices), view_order);
 	result->devices = devices;
 	return 0;
 }

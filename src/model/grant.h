@@ -6,13 +6,9 @@
  * it was given and for which pods that is reserved, the pod says which container uses it, and the
  * node's ResourceSlices say which device stands behind a name. No agent has a part in it.
  *
- * A pod has the use of a claim only if the claim is reserved for its UID. One that is reserved for a
- * PodGroup does not tell which pods those are: if others of the node name it, their device is marked
- * so. Only slices of the node itself are asked, so that no node can speak for another.
- *
- * A pool counts only when all slices of its newest generation are there. While they are not, none
- * of its devices is known, not even one that an older generation described: numbers in names
- * change when a node is booted, and an older slice may have been overwritten.
+ * A pod has the use of a claim only if the claim is reserved for its UID. Only slices of the node
+ * itself are asked, so that no node can speak for another. A pool counts only when all slices of its
+ * newest generation are there: what an older one described may have another number since a boot.
  *
  * Threads: any; pure.
  * Limits:  LIMIT_REPORT_DEVICES described devices; further ones are counted. What a claim gives of

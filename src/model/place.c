@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/recall.h"
-
 #define MAX_ENDED 1024u
 
 static struct view place_key(const struct table_node *node)
@@ -133,35 +131,34 @@ void place_touch_lacking(const struct place_book *book, bool initial)
 
 bool place_reports_uid(const struct place *place, struct view uid)
 {
-	const struct array entries =
-		place->report ? place->report->checkpoint.entries : (struct array){0};
+	const struct report *report = place->report;
+	const struct report_checkpoint_entry *entries =
+		report ? report->checkpoint.entries.items : NULL;
 
-	for (uint32_t i = 0; i < entries.count; i++)
-		if (view_equal(ARRAY_AT(entries, struct report_checkpoint_entry, i)->pod_uid, uid))
+	for (uint32_t i = 0; report && i < report->checkpoint.entries.count; i++)
+		if (view_equal(entries[i].pod_uid, uid))
 			return true;
 	return false;
 }
 
 bool place_reports_name(const struct place *place, struct view namespace, struct view name)
 {
-	const struct array entries =
-		place->report ? place->report->pod_resources : (struct array){0};
+	const struct report *report = place->report;
+	const struct report_pod_resource *entries = report ? report->pod_resources.items : NULL;
 
-	for (uint32_t i = 0; i < entries.count; i++) {
-		const struct report_pod_resource *entry =
-			ARRAY_AT(entries, struct report_pod_resource, i);
-
-		if (view_equal(entry->name, name) && view_equal(entry->namespace, namespace))
+	for (uint32_t i = 0; report && i < report->pod_resources.count; i++)
+		if (view_equal(entries[i].name, name) &&
+		    view_equal(entries[i].namespace, namespace))
 			return true;
-	}
 	return false;
 }
 
 bool place_reports_device(const struct report *report, struct view object_name)
 {
+	const struct report_device *devices = report->devices.items;
+
 	for (uint32_t i = 0; i < report->devices.count; i++)
-		if (view_equal_ignoring_case(
-			    ARRAY_AT(report->devices, struct report_device, i)->uuid, object_name))
+		if (view_equal_ignoring_case(devices[i].uuid, object_name))
 			return true;
 	return false;
 }
@@ -280,20 +277,16 @@ void place_forget_ended(struct place *place, uint64_t now_ms)
 int place_set_doubts(struct place *place, const struct recall_debounced *doubts, size_t n_doubts,
 		     uint64_t now_ms, struct error *err)
 {
-	struct place_doubt *kept = NULL;
+	struct recall_debounced *kept = NULL;
 
 	assert(doubts || n_doubts == 0);
 	if (n_doubts > 0 && !(kept = malloc(n_doubts * sizeof(*kept))))
 		return error_no_memory(err);
-	for (size_t i = 0; i < n_doubts; i++) {
-		assert(doubts[i].age_ms >= 0);
-		kept[i] = (struct place_doubt){
-			.key = doubts[i].key,
-			.since = now_ms - (uint64_t)doubts[i].age_ms,
-		};
-	}
+	if (n_doubts > 0)
+		memcpy(kept, doubts, n_doubts * sizeof(*kept));
 	free(place->doubts);
 	place->doubts = kept;
 	place->n_doubts = n_doubts;
+	place->doubts_at = now_ms;
 	return 0;
 }

@@ -12,13 +12,13 @@
 
 #include "base/list.h"
 #include "base/table.h"
+#include "model/recall.h"
 #include "model/report.h"
 
 /* How long it is remembered who ended. */
 #define PLACE_ENDED_KEEP_MS 120000u
 
 struct node;
-struct recall_debounced;
 
 /* What joins could not use of what was said of a node. */
 struct place_refusals {
@@ -54,16 +54,11 @@ struct place {
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
-	struct place_doubt *doubts; /* what the last join saw that did not count yet */
+	struct recall_debounced *doubts; /* what the last join saw that did not count yet, */
 	size_t n_doubts;
+	uint64_t doubts_at; /* and when, ms: their ages are of then */
 	bool awaits_hearing; /* that join waits for a heartbeat */
 	int64_t settled_restart; /* see join/join.h; as the last join said */
-};
-
-/* See join/debounce.h. */
-struct place_doubt {
-	uint64_t key;
-	uint64_t since; /* ms */
 };
 
 /* The UID of a pod that the API server had on this node and no longer has. */

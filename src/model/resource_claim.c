@@ -63,10 +63,7 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 
 bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid)
 {
-	for (uint32_t i = 0; i < claim->consumers.count; i++)
-		if (view_equal(*ARRAY_AT(claim->consumers, struct view, i), pod_uid))
-			return true;
-	return false;
+	return view_is_among(pod_uid, claim->consumers.items, claim->consumers.count);
 }
 
 bool resource_claim_equal(const struct resource_claim *a, const struct resource_claim *b)

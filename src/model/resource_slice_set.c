@@ -24,37 +24,23 @@ static int admit(struct record_set *records, const struct record *record, const 
 			 VIEW_ARG(place->name), RESOURCE_SLICE_SET_MAX_OF_NODE);
 }
 
-/* Touches before it counts as gone: a node that has nothing else is told of nothing afterwards. */
-static void leave(struct resource_slice_set *set, const struct record *record,
-		  const struct record_event *event)
-{
-	set->n_unplaced -= is_unplaced(record->object);
-	if (!record->place)
-		return;
-	place_touch(set->records.places, record->place, event->is_initial);
-	record->place->n_slices--;
-}
-
-static void enter(struct resource_slice_set *set, struct record *record,
-		  const struct record_event *event)
-{
-	set->n_unplaced += is_unplaced(record->object);
-	if (!record->place)
-		return;
-	list_append(&record->place->slices, &record->link);
-	record->place->n_slices++;
-	place_touch(set->records.places, record->place, event->is_initial);
-}
-
+/* Touches before the old one is unlinked: a node that has nothing else is told of nothing then. */
 static void change(struct record_set *records, struct record *old, struct record *record,
 		   const struct record_event *event)
 {
 	struct resource_slice_set *set = CONTAINER_OF(records, struct resource_slice_set, records);
 
-	if (old)
-		leave(set, old, event);
-	if (record)
-		enter(set, record, event);
+	set->n_unplaced -= old && is_unplaced(old->object);
+	set->n_unplaced += record && is_unplaced(record->object);
+	if (old && old->place) {
+		old->place->n_slices--;
+		place_touch(records->places, old->place, event->is_initial);
+	}
+	if (record && record->place) {
+		list_append(&record->place->slices, &record->link);
+		record->place->n_slices++;
+		place_touch(records->places, record->place, event->is_initial);
+	}
 }
 
 static const struct record_kind kind = {
@@ -82,14 +68,12 @@ int resource_slice_set_put(struct resource_slice_set *set,
 
 static bool describes(const struct resource_slice *slice, struct view uuid)
 {
-	for (uint32_t i = 0; i < slice->devices.count; i++) {
-		const struct resource_slice_device *device = ARRAY_AT(
-			slice->devices, struct resource_slice_device, i);
+	const struct resource_slice_device *devices = slice->devices.items;
 
-		if (view_equal_ignoring_case(device->uuid, uuid) ||
-		    view_equal_ignoring_case(device->parent_uuid, uuid))
+	for (uint32_t i = 0; i < slice->devices.count; i++)
+		if (view_equal_ignoring_case(devices[i].uuid, uuid) ||
+		    view_equal_ignoring_case(devices[i].parent_uuid, uuid))
 			return true;
-	}
 	return false;
 }
 

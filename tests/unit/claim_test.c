@@ -146,21 +146,21 @@ static void what_the_next_report_still_claims_is_kept(void **state)
 static void the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place(void **state)
 {
 	(void)state;
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), NULL, 1000), -1);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 1000).youngest_ms, -1);
 	for (unsigned i = 0; i < 3; i++) {
 		add(i, &first);
 		place[i]->report_at = 1000 + 100 * i;
 	}
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[0], 2000), 800);
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 900);
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), NULL, 2000), 800);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[0], 2000).youngest_ms, 800);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, 900);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 2000).youngest_ms, 800);
 	place[0]->report_at = 1500;
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 500);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, 500);
 	place[0]->report_at = 2000;
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), 0);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, 0);
 	claim_drop(&claims, place[0], &first, NULL);
 	claim_drop(&claims, place[1], &first, NULL);
-	assert_int_equal(claim_age(&claims, VIEW("gpu-ab"), place[2], 2000), -1);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, -1);
 }
 
 static void a_claim_lasts_from_its_first_report_until_one_that_lacks_it(void **state)
@@ -170,19 +170,19 @@ static void a_claim_lasts_from_its_first_report_until_one_that_lacks_it(void **s
 	const struct report report = {.devices = {(void *)(uintptr_t)devices, 1, true}};
 	const struct report empty = {.devices = {NULL, 0, true}};
 
-	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), NULL, 1000), -1);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 1000).held_ms, -1);
 	added_at = 1000;
 	add(0, &report);
 	added_at = 1500;
 	add(1, &report);
 	add(0, &report);
-	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), NULL, 2000), 1000);
-	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), place[0], 2000), 500);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 2000).held_ms, 1000);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[0], 2000).held_ms, 500);
 	claim_drop(&claims, place[0], &report, &empty);
-	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), NULL, 2000), 500);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 2000).held_ms, 500);
 	added_at = 2000;
 	add(0, &report);
-	assert_int_equal(claim_held_for(&claims, VIEW("gpu-ab"), place[1], 2000), 0);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[1], 2000).held_ms, 0);
 	claim_drop(&claims, place[0], &report, NULL);
 	claim_drop(&claims, place[1], &report, NULL);
 	added_at = 0;

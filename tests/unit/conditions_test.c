@@ -126,7 +126,7 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 								  : JOIN_PODS_CURRENT;
 		facts.tenants.slots_unresolved = i < 3;
 		facts.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
-		facts.disagreements.listed.count = i < 5;
+		facts.tenants.disputed.count = i < 5;
 		facts.unplaced.listed.count = i < 6;
 		facts.unplaced.n_odd = i < 7 ? 2 : 0;
 		facts.unplaced.odd_id = VIEW("GPU-1#7");

@@ -364,9 +364,10 @@ static void the_doubts_of_a_join_take_the_place_of_those_before(void **state)
 	assert_int_equal(place_set_doubts(place, doubts, 2, 100, &err), 0);
 	assert_int_equal(place->n_doubts, 2);
 	assert_int_equal(place->doubts[0].key, 7);
-	assert_int_equal(place->doubts[0].since, 95);
+	assert_int_equal(place->doubts[0].age_ms, 5);
 	assert_int_equal(place->doubts[1].key, 8);
-	assert_int_equal(place->doubts[1].since, 100);
+	assert_int_equal(place->doubts[1].age_ms, 0);
+	assert_int_equal(place->doubts_at, 100);
 	failing_malloc_at(1);
 	assert_int_equal(place_set_doubts(place, doubts, 1, 100, &err), -1);
 	assert_true(failing_malloc_off());

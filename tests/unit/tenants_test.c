@@ -81,19 +81,18 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 	read_one_that_stays_and_one_that_is_disputed();
 	for (size_t room = 0; failed; room += 16) {
 		CLEANUP(arena_deinit) struct arena arena;
-		const struct tenants_ask ask = {&facts, 0, debounce, &arena};
-		struct disagreements found = {.left_out = 4711};
+		const struct stage stage = {
+			.facts = &facts, .debounce = debounce, .arena = &arena};
 		struct tenants tenants = {.count = 4711};
 		struct error err = {0};
 		leave_room(&arena, room);
 		failing_malloc_at(1);
-		int result = tenants_find(&ask, &tenants, &found, &err);
+		int result = tenants_find(&stage, &tenants, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : 0);
 		assert_int_equal(tenants.count, failed ? 4711 : 2);
-		assert_int_equal(found.left_out, failed ? 4711 : 0);
-		assert_int_equal(found.listed.count, failed ? 0 : 1);
+		assert_int_equal(tenants.disputed.count, failed ? 0 : 1);
 	}
 }
 

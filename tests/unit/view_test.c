@@ -44,6 +44,24 @@ static void equality_looks_at_every_byte_including_nul(void **state)
 	assert_false(view_equal(VIEW("a"), VIEW("ab")));
 }
 
+static void sorted_views_are_there_once(void **state)
+{
+	struct view views[] = {VIEW("b"), VIEW("ab"), VIEW("b"), nothing, VIEW("a"), VIEW("ab")};
+	const size_t n = view_sort(views, ARRAY_SIZE(views));
+
+	(void)state;
+	assert_int_equal(n, 4);
+	assert_true(view_equal(views[0], nothing));
+	assert_true(view_equal(views[1], VIEW("a")));
+	assert_true(view_equal(views[2], VIEW("ab")));
+	assert_true(view_equal(views[3], VIEW("b")));
+	assert_int_equal(view_sort(NULL, 0), 0);
+	assert_true(view_is_among(VIEW("ab"), views, n));
+	assert_true(view_is_among(nothing, views, n));
+	assert_false(view_is_among(VIEW("abc"), views, n));
+	assert_false(view_is_among(nothing, NULL, 0));
+}
+
 static void only_ascii_letters_have_a_case(void **state)
 {
 	(void)state;
@@ -190,6 +208,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(null_is_an_empty_view),
 	cmocka_unit_test(order_is_bytewise_and_a_prefix_comes_first),
 	cmocka_unit_test(equality_looks_at_every_byte_including_nul),
+	cmocka_unit_test(sorted_views_are_there_once),
 	cmocka_unit_test(only_ascii_letters_have_a_case),
 	cmocka_unit_test(prefixes_and_suffixes_are_found),
 	cmocka_unit_test(trim_takes_blanks_from_both_ends_only),
