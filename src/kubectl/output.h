@@ -11,7 +11,6 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
-#include "kubectl/text_table.h"
 
 #define OUTPUT_BYTES (256u * LIMIT_MIB)
 #define OUTPUT_NOTES 64u
@@ -38,8 +37,6 @@ struct output {
 	bool has_headers;
 	bool is_many;
 	bool all_namespaces;
-	bool is_watched; /* rows come later that shall stand below those of `layout` */
-	struct text_table_layout layout;
 	struct uuid_prefix *uuids; /* of all devices; NULL: UUIDs are never shortened; borrowed */
 	int64_t now; /* ms since 1970 */
 	struct sbuf body;

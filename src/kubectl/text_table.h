@@ -31,13 +31,6 @@ struct text_table_column {
 	bool wrap;    /* of the last column: a long cell goes on in further lines */
 };
 
-/* How wide the columns are, and which are shown. Zeroed: not known. */
-struct text_table_layout {
-	size_t widths[TEXT_TABLE_MAX_COLUMNS];
-	bool is_hidden[TEXT_TABLE_MAX_COLUMNS];
-	size_t gap; /* blanks between columns; 0: not known */
-};
-
 struct text_table {
 	const struct text_table_column *columns;
 	struct sbuf text;    /* printable cells, each with a NUL behind it */
@@ -57,7 +50,6 @@ void text_table_deinit(struct text_table *table);
 void text_table_add(struct text_table *table, const void *row);
 /*
  * Appends the table to the body, each line behind `indent` blanks, and notes which columns were left
- * out. If the output has a layout, the columns stand as they did then. A failure of the table
- * becomes one of the body.
+ * out. A failure of the table becomes one of the body.
  */
 void text_table_write(const struct text_table *table, struct output *output, unsigned indent);
