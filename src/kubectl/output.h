@@ -38,7 +38,7 @@ struct output {
 	bool is_many;
 	bool all_namespaces;
 	struct uuid_prefix *uuids; /* of all devices; NULL: UUIDs are never shortened; borrowed */
-	int64_t now; /* ms since 1970 */
+	int64_t now; /* ms since 1970, or WORDS_NO_NOW */
 	struct sbuf body;
 	struct sbuf notes;
 	struct sbuf line; /* the note being written */

@@ -67,10 +67,7 @@ void report_state_note(const struct attribution *device, int64_t now, struct sbu
 	if (state.is_current)
 		return;
 	sbuf_append(buf, words_known(state.reason));
-	if (state.since > 0) {
-		sbuf_append(buf, VIEW(" for "));
-		words_age(buf, state.since, now);
-	}
+	words_since(buf, state.since, now);
 	if (state.message.len > 0) {
 		sbuf_append(buf, VIEW(": "));
 		sbuf_append(buf, state.message);

@@ -143,23 +143,41 @@ void words_duration(struct sbuf *buf, int64_t ms)
 		sbuf_printf(buf, "%" PRId64 "%s", rest, rows[i].rest_name);
 }
 
+static void append_instant(struct sbuf *buf, int64_t instant)
+{
+	char text[RFC3339_SIZE];
+	rfc3339_seconds(instant, text);
+	sbuf_append(buf, view_from(text));
+}
+
 void words_age(struct sbuf *buf, int64_t instant, int64_t now)
 {
 	if (instant == 0)
 		sbuf_append(buf, UNKNOWN);
+	else if (now == WORDS_NO_NOW)
+		append_instant(buf, instant);
 	else
 		words_duration(buf, now - instant);
 }
 
+void words_since(struct sbuf *buf, int64_t instant, int64_t now)
+{
+	if (instant == 0)
+		return;
+	sbuf_append(buf, now == WORDS_NO_NOW ? VIEW(" since ") : VIEW(" for "));
+	words_age(buf, instant, now);
+}
+
 void words_instant(struct sbuf *buf, int64_t instant, int64_t now)
 {
-	char text[RFC3339_SIZE];
 	if (instant == 0) {
 		sbuf_append(buf, UNKNOWN);
 		return;
 	}
-	rfc3339_seconds(instant, text);
-	sbuf_printf(buf, "%s (", text);
+	append_instant(buf, instant);
+	if (now == WORDS_NO_NOW)
+		return;
+	sbuf_append(buf, VIEW(" ("));
 	words_duration(buf, now - instant);
 	sbuf_append(buf, VIEW(" ago)"));
 }

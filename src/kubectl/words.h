@@ -11,6 +11,9 @@
 #include "base/sbuf.h"
 #include "model/attribution.h"
 
+/* The `now` of a text that stays on show: it has instants where others have ages. */
+#define WORDS_NO_NOW 0
+
 /* Static texts, as the API writes them. */
 struct view words_mode(int mode);
 struct view words_phase(int phase);
@@ -37,9 +40,11 @@ void words_number(struct sbuf *buf, int64_t number);
 void words_share(struct sbuf *buf, int64_t part, int64_t whole);
 /* A stretch of time as kubectl writes ages: "45s", "12m", "3d4h". */
 void words_duration(struct sbuf *buf, int64_t ms);
-/* The age of an instant, "?" when it is absent. */
+/* The age of an instant, "?" when it is absent. With WORDS_NO_NOW the instant itself. */
 void words_age(struct sbuf *buf, int64_t instant, int64_t now);
-/* "2026-01-02T03:04:05Z (12m ago)", "?" when it is absent. */
+/* " for 12m", nothing when the instant is absent. With WORDS_NO_NOW " since 2026-01-02T03:04:05Z". */
+void words_since(struct sbuf *buf, int64_t instant, int64_t now);
+/* "2026-01-02T03:04:05Z (12m ago)", "?" when it is absent. With WORDS_NO_NOW less the age. */
 void words_instant(struct sbuf *buf, int64_t instant, int64_t now);
 /* "namespace/name", or "uid/" and the UID's front where no name is known. */
 void words_pod(struct sbuf *buf, struct view namespace, struct view name, struct view uid);
