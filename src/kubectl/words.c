@@ -87,6 +87,11 @@ struct view words_condition(int status)
 	return word(PATH("status", "conditions", "status"), status);
 }
 
+struct view words_report_state(int state)
+{
+	return word(PATH("status", "reportState"), state);
+}
+
 struct view words_known(struct view text)
 {
 	return text.len > 0 ? text : UNKNOWN;

@@ -25,6 +25,7 @@ struct view words_activity(int state);
 struct view words_intent(int state);
 struct view words_severity(int severity);
 struct view words_condition(int status);
+struct view words_report_state(int state);
 
 /* The text, or "?" for an empty one. */
 struct view words_known(struct view text);

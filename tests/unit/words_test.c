@@ -24,6 +24,7 @@ static void words_are_those_of_the_api(void **state)
 	assert_view(words_intent(ATTRIBUTION_INTENT_DRIFTED), "Drifted");
 	assert_view(words_severity(ATTRIBUTION_SEVERITY_CRITICAL), "Critical");
 	assert_view(words_condition(CONDITION_FALSE), "False");
+	assert_view(words_report_state(ATTRIBUTION_REPORT_NO_AGENT), "NoAgent");
 }
 
 static void what_is_not_set_is_a_question_mark(void **state)
