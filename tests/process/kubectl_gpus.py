@@ -11,6 +11,7 @@ kubectl, what is printed where, and the exit status.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import tempfile
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 FAKE = os.path.join(TESTS, "fake", "kubectl")
 WORLD = os.path.join(TESTS, "fake", "world")
+README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
 GPUS = "gpuattributions.gpuattribution.dev"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 SHORT = TRAIN[:12]
@@ -337,6 +339,19 @@ def a_watch_ends_when_its_first_question_fails():
     for fault, said in (("unreachable", "was refused"), ("forbidden-gpus", "(Forbidden)")):
         assert len(Run("-w", fault=fault).expect(FAILED, None, said).calls) == 1
     Run("device", "11ba", "-w").expect(USAGE, None, '"11ba" fits 2 GPUs')
+
+
+@promise
+def the_screens_in_the_readme_are_what_is_shown():
+    """But for ages, which pass."""
+    with open(README, encoding="utf-8") as file:
+        readme = file.read().split("```\n")[1]
+    shown = ""
+    for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
+        run = Run(*arguments.split())
+        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
+    age = r"(?:(?<= for )|(?<= \())\d+[smhdy]\w*"
+    assert re.sub(age, "AGE", readme) == re.sub(age, "AGE", shown), shown
 
 
 @promise
