@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * option - a program's settings from its command line and environment, by one table that also
- * makes --help and the tables of flags in the README.
+ * option - a program's settings from its command line and environment, by one table. --help and the
+ * tables of flags in the README are made from it too.
  *
  * A program's table may be a .def file, included twice:
  *
@@ -15,9 +15,10 @@
  *
  * A flag wins over the environment, the environment over the default. Accepted are --name=value,
  * --name value, and --name for a true bool. A row with a letter takes -n value, -nvalue and -n=value
- * too. Letters of bools may be written together. The variable of a flag in the environment
- * is the program's prefix and the flag's name in upper case with '_' for '-'; an empty one counts as
- * not set. --help and --version are bools of every program.
+ * too. Letters of bools may be written together. --help and --version are bools of every program.
+ *
+ * The variable of a flag in the environment is the program's prefix and the flag's name. The name is
+ * in upper case, with '_' for '-'. An empty variable counts as not set.
  *
  * Threads: the main thread before others start; settings are then read-only.
  */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * output - what a command prints: a body for standard output, and notes for standard error, so that
- * what is piped on is the body alone.
+ * output - what a command prints: a body for standard output, and notes for standard error. So the
+ * next program in a pipe gets the body alone.
  *
  * Threads: owner.
  * Limits:  OUTPUT_BYTES of body; OUTPUT_NOTES notes, further ones are counted.

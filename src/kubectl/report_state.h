@@ -25,8 +25,8 @@ struct report_state {
  */
 struct report_state report_state_of(const struct attribution_status *status);
 /*
- * Appends the cell of the column READY: the state of the report or, if only the report is current,
- * the reason why the rest is not. What is not "Current" has a '*' behind it. Failure is the buffer's.
+ * Appends the cell of the column READY: the state of the report. If the report is current and the
+ * rest is not, it is the reason of that. All but "Current" have a '*' behind. Failure is the buffer's.
  */
 void report_state_write(const struct attribution_status *status, struct sbuf *buf);
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Widths are known only when the last row is there, so cells are kept as text, one behind the
- * other; a NUL cannot be in a printable text and so ends one.
+ * Widths are known only when the last row is there. So cells are kept as text, one behind the other. A
+ * NUL ends each, for there is none in a printable text.
  */
 
 #include "kubectl/text_table.h"

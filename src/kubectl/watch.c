@@ -2,8 +2,8 @@
 
 /*
  * Each question is put by a kubectl of its own, as without --watch. A stream of `kubectl get --watch`
- * would spare the API server lists, but it tells of one resource only: what is shown of a pod comes
- * from two. It also ends whenever the server or a proxy ends it, and must then be begun with a list.
+ * would spare the API server lists. But it is of one resource, and what is shown of a pod comes from
+ * two. It also ends whenever the server or a proxy ends it, and then begins with a list again.
  */
 
 #include "kubectl/watch.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The words of enumerations are in the rows by which documents are decoded: they are looked up
- * there, so that there is one list of them. Durations are written by the rules of Kubernetes'
- * k8s.io/apimachinery/pkg/util/duration, for that is how people know ages from kubectl.
+ * The words of enumerations are looked up in the rows by which documents are decoded, so that there
+ * is one list of them. Durations are written as kubectl writes ages: by the rules of
+ * k8s.io/apimachinery/pkg/util/duration.
  */
 
 #include "kubectl/words.h"

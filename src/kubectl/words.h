@@ -14,17 +14,29 @@
 /* The `now` of a text that stays on show: it has instants where others have ages. */
 #define WORDS_NO_NOW 0
 
-/* Static texts, as the API writes them. */
+/* The functions of values return the word of the API, a static text; "?" for 0. */
+
+/* enum attribution_mode: "Exclusive", ... */
 struct view words_mode(int mode);
+/* enum attribution_phase: "Running", ... */
 struct view words_phase(int phase);
+/* enum attribution_confidence: "Confirmed", ... */
 struct view words_confidence(int confidence);
+/* enum attribution_role: "Workload", ... */
 struct view words_role(int role);
+/* enum attribution_health: "Healthy", ... */
 struct view words_health(int state);
+/* enum attribution_recovery: "None", "Reset", ... */
 struct view words_recovery(int action);
+/* enum attribution_activity: "Active", ... */
 struct view words_activity(int state);
+/* enum attribution_intent: "InSync", ... */
 struct view words_intent(int state);
+/* enum attribution_severity: "Warning", ... */
 struct view words_severity(int severity);
+/* enum condition_status: "True", ... */
 struct view words_condition(int status);
+/* enum attribution_report_state: "Current", ... */
 struct view words_report_state(int state);
 
 /* The text, or "?" for an empty one. */
