@@ -14,7 +14,7 @@
 #include "kubectl/command.h"
 #include "kubectl/output.h"
 
-#define WATCH_MAX_BACKOFF_MS 30000 /* between tries while kubectl fails, or the interval if longer */
+#define WATCH_MAX_BACKOFF_MS 30000 /* between tries, unless the interval is longer */
 
 /* What a watch needs of the outside. Its functions get `context`. */
 struct watch_outside {
@@ -32,8 +32,8 @@ struct watch_outside {
 struct watch_settings {
 	enum output_form form; /* OUTPUT_TABLE or OUTPUT_WIDE */
 	bool has_headers;
-	bool is_screen;        /* each answer takes the place of the one before */
-	int64_t interval_ms;   /* between the end of a question and the next one */
+	bool is_screen;      /* each answer takes the place of the one before */
+	int64_t interval_ms; /* between the end of a question and the next one */
 };
 
 /*
