@@ -343,16 +343,26 @@ static int unknown_flag(struct parser *parser)
 			 nearest ? nearest : "", nearest ? "?" : "");
 }
 
+/* --help or --version, each a bool without a place in the settings. */
+static int take_built_in(struct parser *parser, const struct option_row *row, const char *text,
+			 const char *origin)
+{
+	bool is_wanted;
+	if (store(row, text, origin, &is_wanted, parser->err) != 0)
+		return -1;
+	if (is_wanted)
+		parser->outcome = row == built_in ? OPTION_HELP : OPTION_VERSION;
+	return 0;
+}
+
 /* attached: the value in the same argument; NULL: it is the next one, or "true" for a bool. */
 static int take_flag(struct parser *parser, const struct option_row *row, const char *attached)
 {
 	char origin[NAME_MAX_BYTES + 2];
 	const char *text = attached ? attached : "true";
-	if (row == &built_in[0] || row == &built_in[1]) {
-		parser->outcome = row == built_in ? OPTION_HELP : OPTION_VERSION;
-		return 0;
-	}
 	snprintf(origin, sizeof(origin), "--%s", row->name);
+	if (row == &built_in[0] || row == &built_in[1])
+		return take_built_in(parser, row, text, origin);
 	if (!attached && row->type != OPTION_BOOL) {
 		text = parser->at[1];
 		if (!text)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * option - a program's settings from its command line and environment, by one table that also
- * makes --help and the tables of flags in the README.
+ * option - a program's settings from its command line and environment, by one table. --help and the
+ * tables of flags in the README are made from it too.
  *
  * A program's table may be a .def file, included twice:
  *
@@ -15,9 +15,10 @@
  *
  * A flag wins over the environment, the environment over the default. Accepted are --name=value,
  * --name value, and --name for a true bool. A row with a letter takes -n value, -nvalue and -n=value
- * too. Letters of bools may be written together. The variable of a flag in the environment
- * is the program's prefix and the flag's name in upper case with '_' for '-'; an empty one counts as
- * not set. --help and --version are flags of every program.
+ * too. Letters of bools may be written together. --help and --version are bools of every program.
+ *
+ * The variable of a flag in the environment is the program's prefix and the flag's name. The name is
+ * in upper case, with '_' for '-'. An empty variable counts as not set.
  *
  * Threads: the main thread before others start; settings are then read-only.
  */
@@ -81,8 +82,8 @@ enum option_outcome {
  * Fills the settings struct, of which members without a default keep their value. environment is a
  * NULL-terminated list of "NAME=value" (environ). Fails with ERROR_REJECTED for an unknown flag, a
  * missing or bad value, and an argument that is no flag. The text names a flag that is spelled like an
- * unknown one. Fails as a function of the table does, too. settings is then unspecified. Behind --help or --version
- * nothing is refused.
+ * unknown one. Fails as a function of the table does, too. settings is then unspecified. Behind --help
+ * or --version nothing is refused.
  */
 MUST_USE int option_parse(const struct option_program *program, char *const *argv,
 			  char *const *environment, void *settings,
@@ -93,6 +94,7 @@ void option_render_help(const struct option_program *program, struct sbuf *buf);
 /* The one of the words, ended by NULL, that is spelled most like `word`; NULL: none is. */
 const char *option_nearest(struct view word, const char *const *words);
 
-/* The parsers of values, for values that arrive otherwise. False leaves *ret untouched. */
+/* Reads a text of OPTION_DURATION, such as "1h30m". False, and *ret_ms untouched, if it is none. */
 bool option_parse_duration(struct view text, int64_t *ret_ms);
+/* Reads a text of OPTION_BYTES, such as "16MiB". False, and *ret_bytes untouched, if it is none. */
 bool option_parse_bytes(struct view text, int64_t *ret_bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Two passes over the devices. The first finds the assignments: a tenant is looked up by its UID
- * among the pods that were asked for, then by its name among those that have no pod. The second is
- * made only for pods without an assignment, to say why.
+ * There are two passes over the devices. The first finds the assignments: it looks a tenant up by its
+ * UID among the pods that were asked for. A name that was asked for and that no pod has is looked up
+ * by name. The second pass is made only for pods without an assignment, to say why.
  */
 
 #include "kubectl/assignment.h"

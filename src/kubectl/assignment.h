@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * assignment - finds which containers of which pods hold which GPUs, and, for each pod that was asked
- * for and holds none, why not, as far as that is known.
+ * assignment - finds which containers of which pods hold which GPUs. For a pod that was asked for and
+ * holds none it finds out why, as far as that is known.
  *
  * A pod is identified by its UID. A tenant of the same name with another UID is another pod: it is
- * never shown for the one that was asked for. Only if the API server has no pod of that name, or pods
- * may not be read, the name is used instead, and the assignment says so.
+ * never shown for the one that was asked for. The name is used instead in two cases: the API server
+ * has no pod of that name, or pods may not be read. The assignment then says so.
  *
  * Use: assignment_init(), add names or cards, assignment_seal(), then assignment_wants() for each
  * device that might matter, then assignment_fill() with those that do.
@@ -81,16 +81,22 @@ struct assignment_set {
 	size_t n_assignments;
 };
 
-/* room: how many findings may be added. Fails with ERROR_NO_MEMORY. */
+/*
+ * An empty set for at most `room` pods. What it keeps lies in arena, which is borrowed. Fails with
+ * ERROR_NO_MEMORY.
+ */
 MUST_USE int assignment_init(struct assignment_set *set, struct arena *arena, size_t room,
 			  struct error *err);
 /* Asks for a pod. card NULL: there is none. Texts and card are borrowed. */
 void assignment_add(struct assignment_set *set, struct view namespace, struct view name,
 		 const struct pod_card *card);
-/* Nothing more is asked for. */
+/* Ends the adding: sorts the pods by UID, so that devices can be looked at. */
 void assignment_seal(struct assignment_set *set);
-/* Can the device tell anything about what was asked? */
+/* Can the device tell anything about what was asked? The set is sealed. */
 bool assignment_wants(const struct assignment_set *set, const struct attribution *device);
-/* Fills in assignments and findings. Devices are borrowed. Fails with ERROR_NO_MEMORY. */
+/*
+ * Fills in assignments and findings; to be called once, for a sealed set. Devices are borrowed. Fails
+ * with ERROR_NO_MEMORY.
+ */
 MUST_USE int assignment_fill(struct assignment_set *set, const struct attribution *const *devices,
 			  size_t n_devices, struct error *err);

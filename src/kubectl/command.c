@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Whatever could not be read is said and makes the exit status COMMAND_FAILED, even if what was
- * asked for seems to be there or not: with a part missing, neither is certain.
+ * Whatever could not be read is said and makes the exit status COMMAND_FAILED. With a part missing it
+ * is not certain whether what was asked for is there or not.
  */
 
 #include "kubectl/command.h"

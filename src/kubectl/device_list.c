@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * An object is decoded into an arena that is used again for the next; only one that is wanted is
- * decoded once more into the arena that stays, so that a question about one pod in a large fleet
- * keeps a few objects.
+ * An object is decoded into an arena that is used again for the next one. If it is wanted, it is
+ * decoded once more, into the arena that stays. So a question about one pod in a large fleet keeps a
+ * few objects.
  */
 
 #include "kubectl/device_list.h"

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * device_list - the GPUAttributions that a command shows, decoded, in the order in which people look
- * for GPUs: by node, by index on the node, by UUID. The tenants of each are in the order of their
- * names.
+ * device_list - the GPUAttributions that a command shows, decoded. They are in the order of their
+ * nodes, then of their indexes on the node, then of their UUIDs. Tenants are in the order of names.
  *
  * Threads: owner.
  * Limits:  DEVICE_LIST_BYTES of decoded objects: some 50 000 of them, or fewer with many tenants.

@@ -6,47 +6,17 @@
 
 #include <inttypes.h>
 
+#include "kubectl/device_findings.h"
+#include "kubectl/device_row.h"
 #include "kubectl/output.h"
 #include "kubectl/text_table.h"
 #include "kubectl/words.h"
-
-/* A row of a section: the element, and what its cells need besides. */
-struct line {
-	const void *element;
-	const struct attribution_status *status;
-	int64_t now;
-};
-
-/* The name of the pod with that UID, as far as the status knows it. */
-static void write_pod_of_uid(const struct attribution_status *status, struct view uid,
-			     struct sbuf *cell)
-{
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *tenant =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		if (view_equal(tenant->pod_uid, uid)) {
-			words_pod(cell, tenant->pod_namespace, tenant->pod_name, uid);
-			return;
-		}
-	}
-	for (uint32_t i = 0; i < status->recent_tenants.count; i++) {
-		const struct attribution_past_tenant *past =
-			ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, i);
-		if (view_equal(past->pod_uid, uid)) {
-			words_pod(cell, past->pod_namespace, past->pod_name, uid);
-			sbuf_append(cell, VIEW(" (left)"));
-			return;
-		}
-	}
-	sbuf_append(cell, VIEW("uid/"));
-	sbuf_append(cell, uid);
-}
 
 /* Cells: each function is for one type of element, given by its name. */
 
 static const struct attribution_tenant *tenant_of(const void *row)
 {
-	return ((const struct line *)row)->element;
+	return ((const struct device_row *)row)->element;
 }
 
 static void tenant_pod(const void *row, struct sbuf *cell)
@@ -91,7 +61,7 @@ static void tenant_witnesses(const void *row, struct sbuf *cell)
 
 static void tenant_since(const void *row, struct sbuf *cell)
 {
-	words_age(cell, tenant_of(row)->start_time, ((const struct line *)row)->now);
+	words_age(cell, tenant_of(row)->start_time, ((const struct device_row *)row)->now);
 }
 
 static void tenant_partitions(const void *row, struct sbuf *cell)
@@ -136,7 +106,7 @@ static const struct text_table_column tenant_columns[] = {
 
 static const struct attribution_partition *partition_of(const void *row)
 {
-	return ((const struct line *)row)->element;
+	return ((const struct device_row *)row)->element;
 }
 
 static void partition_uuid(const void *row, struct sbuf *cell)
@@ -169,7 +139,7 @@ static void partition_slots(const void *row, struct sbuf *cell)
 
 static void partition_holders(const void *row, struct sbuf *cell)
 {
-	const struct attribution_status *status = ((const struct line *)row)->status;
+	const struct attribution_status *status = ((const struct device_row *)row)->status;
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
 		const struct attribution_tenant *tenant =
 			ARRAY_AT(status->tenants, struct attribution_tenant, i);
@@ -198,7 +168,7 @@ static const struct text_table_column partition_columns[] = {
 
 static const struct attribution_user *user_of(const void *row)
 {
-	return ((const struct line *)row)->element;
+	return ((const struct device_row *)row)->element;
 }
 
 static void user_process(const void *row, struct sbuf *cell)
@@ -228,7 +198,7 @@ static void user_memory(const void *row, struct sbuf *cell)
 
 static void user_since(const void *row, struct sbuf *cell)
 {
-	words_age(cell, user_of(row)->start_time, ((const struct line *)row)->now);
+	words_age(cell, user_of(row)->start_time, ((const struct device_row *)row)->now);
 }
 
 static const struct text_table_column user_columns[] = {
@@ -242,7 +212,7 @@ static const struct text_table_column user_columns[] = {
 
 static const struct attribution_unplaced *unplaced_of(const void *row)
 {
-	return ((const struct line *)row)->element;
+	return ((const struct device_row *)row)->element;
 }
 
 static void unplaced_pod(const void *row, struct sbuf *cell)
@@ -278,7 +248,7 @@ static const struct text_table_column unplaced_columns[] = {
 
 static const struct attribution_past_tenant *past_of(const void *row)
 {
-	return ((const struct line *)row)->element;
+	return ((const struct device_row *)row)->element;
 }
 
 static void past_pod(const void *row, struct sbuf *cell)
@@ -293,12 +263,12 @@ static void past_container(const void *row, struct sbuf *cell)
 
 static void past_since(const void *row, struct sbuf *cell)
 {
-	words_instant(cell, past_of(row)->start_time, ((const struct line *)row)->now);
+	words_instant(cell, past_of(row)->start_time, ((const struct device_row *)row)->now);
 }
 
 static void past_until(const void *row, struct sbuf *cell)
 {
-	words_instant(cell, past_of(row)->end_time, ((const struct line *)row)->now);
+	words_instant(cell, past_of(row)->end_time, ((const struct device_row *)row)->now);
 }
 
 static void past_uid(const void *row, struct sbuf *cell)
@@ -315,63 +285,14 @@ static const struct text_table_column past_columns[] = {
 	{0},
 };
 
-static const struct attribution_health_event *event_of(const void *row)
-{
-	return ((const struct line *)row)->element;
-}
-
-static void event_time(const void *row, struct sbuf *cell)
-{
-	words_instant(cell, event_of(row)->event_time, ((const struct line *)row)->now);
-}
-
-static void event_xid(const void *row, struct sbuf *cell)
-{
-	words_number(cell, event_of(row)->xid);
-}
-
-static void event_meaning(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, event_of(row)->meaning);
-}
-
-static void event_tenants(const void *row, struct sbuf *cell)
-{
-	struct array tenants = event_of(row)->tenants;
-	const struct attribution_event_tenant *tenant = tenants.items, *last = NULL;
-	for (uint32_t i = 0; i < tenants.count; i++, tenant++) {
-		if (last && view_equal(last->pod_uid, tenant->pod_uid))
-			continue;
-		if (last)
-			sbuf_append(cell, VIEW(", "));
-		words_pod(cell, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
-		if (!attribution_find_tenant(((const struct line *)row)->status, tenant->pod_uid,
-					     tenant->container))
-			sbuf_append(cell, VIEW(" (left)"));
-		last = tenant;
-	}
-	if (event_of(row)->tenants_left_out > 0)
-		sbuf_printf(cell, " +%" PRId64, event_of(row)->tenants_left_out);
-	if (tenants.count == 0)
-		sbuf_append(cell, VIEW("<none known>"));
-}
-
-static const struct text_table_column event_columns[] = {
-	{"TIME", 0, event_time},
-	{"XID", 0, event_xid},
-	{"MEANING", 0, event_meaning, .cut = true},
-	{"ON IT AT THAT TIME", 0, event_tenants, .wrap = true},
-	{0},
-};
-
 static const struct attribution_disagreement *disagreement_of(const void *row)
 {
-	return ((const struct line *)row)->element;
+	return ((const struct device_row *)row)->element;
 }
 
 static void disagreement_pod(const void *row, struct sbuf *cell)
 {
-	write_pod_of_uid(((const struct line *)row)->status, disagreement_of(row)->pod_uid, cell);
+	device_row_pod(((const struct device_row *)row)->status, disagreement_of(row)->pod_uid, cell);
 }
 
 static void disagreement_container(const void *row, struct sbuf *cell)
@@ -410,90 +331,6 @@ static const struct text_table_column disagreement_columns[] = {
 	{0},
 };
 
-static const struct attribution_drift *drift_of(const void *row)
-{
-	return ((const struct line *)row)->element;
-}
-
-static void drift_type(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, drift_of(row)->type);
-}
-
-static void drift_severity(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, words_severity(drift_of(row)->severity));
-}
-
-static void drift_since(const void *row, struct sbuf *cell)
-{
-	words_age(cell, drift_of(row)->start_time, ((const struct line *)row)->now);
-}
-
-static void drift_intended(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, drift_of(row)->intended);
-}
-
-static void drift_observed(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, drift_of(row)->observed);
-}
-
-static void drift_message(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, drift_of(row)->message);
-}
-
-static const struct text_table_column drift_columns[] = {
-	{"TYPE", 0, drift_type, .cut = true},
-	{"SEVERITY", 0, drift_severity},
-	{"SINCE", 0, drift_since},
-	{"INTENDED", 0, drift_intended, .cut = true},
-	{"OBSERVED", 0, drift_observed, .cut = true},
-	{"MESSAGE", 0, drift_message, .wrap = true},
-	{0},
-};
-
-static const struct condition *condition_of(const void *row)
-{
-	return ((const struct line *)row)->element;
-}
-
-static void condition_type(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, condition_of(row)->type);
-}
-
-static void condition_status(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, words_condition(condition_of(row)->status));
-}
-
-static void condition_since(const void *row, struct sbuf *cell)
-{
-	words_age(cell, condition_of(row)->last_transition_time, ((const struct line *)row)->now);
-}
-
-static void condition_reason(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, condition_of(row)->reason);
-}
-
-static void condition_message(const void *row, struct sbuf *cell)
-{
-	sbuf_append(cell, condition_of(row)->message);
-}
-
-static const struct text_table_column condition_columns[] = {
-	{"TYPE", 0, condition_type, .cut = true},
-	{"STATUS", 0, condition_status},
-	{"SINCE", 0, condition_since},
-	{"REASON", 0, condition_reason, .cut = true},
-	{"MESSAGE", 0, condition_message, .wrap = true},
-	{0},
-};
-
 struct section {
 	const char *title;
 	const struct text_table_column *columns;
@@ -517,7 +354,7 @@ static void write_section(struct output *output, const struct attribution_status
 		   OUTPUT_BYTES);
 	for (uint32_t i = 0; i < section->elements.count; i++)
 		text_table_add(&table,
-			  &(struct line){(const char *)section->elements.items +
+			  &(struct device_row){(const char *)section->elements.items +
 						 i * section->element_size,
 					 status, output->now});
 	sbuf_printf(&output->body, "%s\n", section->title);
@@ -542,11 +379,11 @@ void device_sections(struct output *output, const struct attribution_status *sta
 		 sizeof(struct attribution_unplaced), status->unplaced_tenants_left_out, NULL},
 		{"Recent tenants:", past_columns, status->recent_tenants,
 		 sizeof(struct attribution_past_tenant), 0, "<none known>"},
-		{"Health events:", event_columns, status->health.events,
+		{"Health events:", device_findings_events, status->health.events,
 		 sizeof(struct attribution_health_event), 0, "<none known>"},
-		{"Drifts:", drift_columns, status->intent.drifts, sizeof(struct attribution_drift),
+		{"Drifts:", device_findings_drifts, status->intent.drifts, sizeof(struct attribution_drift),
 		 0, NULL},
-		{"Conditions:", condition_columns, status->conditions, sizeof(struct condition), 0,
+		{"Conditions:", device_findings_conditions, status->conditions, sizeof(struct condition), 0,
 		 "?"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {

@@ -106,10 +106,7 @@ static void say_activity(struct output *output, const struct attribution_status 
 	const struct attribution_activity_state *activity = &status->activity;
 	struct sbuf *line = begin(output, "Activity:");
 	sbuf_append(line, words_activity(activity->state));
-	if (activity->last_transition_time > 0) {
-		sbuf_append(line, VIEW(" for "));
-		words_age(line, activity->last_transition_time, output->now);
-	}
+	words_since(line, activity->last_transition_time, output->now);
 	if (is_shared(status))
 		sbuf_printf(line,
 			    "; utilisation belongs to the device, to none of its %" PRId64

@@ -13,5 +13,5 @@ struct output;
 
 /* Writes the device. Failure is the output's. */
 void device_view(struct output *output, const struct attribution *device);
-/* Writes spec and status as the API has them, as JSON. */
+/* Writes spec and status as the API has them, as JSON. Failure is the output's. */
 void device_view_json(struct output *output, const struct attribution *device);

@@ -13,8 +13,8 @@ struct output;
 
 /* Writes the devices, in their order, and notes on them. Failure is the output's. */
 void fleet_view(struct output *output, const struct attribution *const *devices, size_t n_devices);
-/* Writes the names as `kubectl get -o name` does. */
+/* Writes the names as `kubectl get -o name` does. Failure is the output's. */
 void fleet_view_names(struct output *output, const struct attribution *const *devices,
 		      size_t n_devices);
-/* Writes the list as JSON. */
+/* Writes the devices and their tenants as JSON. Failure is the output's. */
 void fleet_view_json(struct output *output, const struct attribution *const *devices, size_t n_devices);

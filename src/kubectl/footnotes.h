@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * footnotes - what a table cannot show of its devices: why a line is marked, what was left out,
- * who is on a device without a slot.
+ * footnotes - the notes on the devices of a table. They say why a line is marked, what was left out,
+ * and who is on a device without a slot.
  *
  * Threads: any.
  */

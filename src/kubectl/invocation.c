@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DEFAULT_INTERVAL_MS 2000
+
 #define AT(member) offsetof(struct invocation, member)
 #define IN(verb) (1u << INVOCATION_##verb)
 #define PASSED(name, type, abbreviation) {name, OPTION_##type, .take = pass, .letter = abbreviation}
@@ -45,8 +47,11 @@ static const struct option_row rows[] = {
 		 "      for programs (json, yaml); or the names of the GPUAttributions."},
 	{"selector", OPTION_TEXT, AT(selector), .letter = 'l', .scopes = IN(FLEET) | IN(POD),
 	 .help = "Devices with these labels only; with pod: the pods with these labels."},
-	{"watch", OPTION_BOOL, AT(watch), .letter = 'w', .scopes = IN(FLEET) | IN(POD) | IN(NODE),
-	 .help = NULL}, /* refused by check() with what to use instead */
+	{"watch", OPTION_BOOL, AT(watch), .letter = 'w',
+	 .help = "Shows the table again whenever it has changed, until Ctrl-C, with times instead of\n"
+		 "      ages. Puts the same question every --interval; a failure is said and tried again."},
+	{"interval", OPTION_DURATION, AT(interval_ms), .low = 1000, .high = 3600000,
+	 .help = "With --watch: how long to wait between two questions, 1s to 1h; default 2s."},
 	PASSED("as", TEXT, 0),
 	PASSED("as-group", TEXT, 0),
 	PASSED("as-uid", TEXT, 0),
@@ -143,7 +148,8 @@ static int take_word(void *settings, const char *word, struct error *err)
 	"  0    what was asked for was found\n"                                                    \
 	"  1    it was not: no such pod, node or device, or no GPU is known for a pod\n"           \
 	"  2    the command line is wrong, or a UUID is ambiguous\n"                               \
-	"  3    it could not be found out: kubectl failed, or something could not be read\n"
+	"  3    it could not be found out: kubectl failed, or something could not be read\n"          \
+	"  130  Ctrl-C ended --watch\n"
 
 #define PROGRAM(of_verb, ...)                                                                      \
 	[INVOCATION_##of_verb] = {.name = "kubectl gpus", .version = GPU_ATTRIBUTION_VERSION,      \
@@ -156,6 +162,7 @@ static const struct option_program programs[] = {
 			   "each\nnode if there are more than 50 devices." MARKS
 			   "  kubectl gpus\n"
 			   "  kubectl gpus -o wide       # each device, all tenants, PCI address, driver\n"
+			   "  kubectl gpus -w            # again whenever something of it has changed\n"
 			   "  kubectl gpus --field-selector status.health.state!=Healthy\n"
 			   "  kubectl gpus pod train-0 -n ml        # the GPUs of a pod\n"
 			   "  kubectl gpus node gpu-a               # the pods on the GPUs of a node\n"
@@ -212,8 +219,12 @@ static int check(const struct invocation *invocation, struct error *err)
 		wrong = "a pod is named in one namespace: -A does not go with a name";
 	else if (invocation->verb == INVOCATION_DEVICE && invocation->n_names != 1)
 		wrong = "device takes one UUID, or a unique prefix of one";
-	else if (invocation->watch)
-		wrong = "this does not watch; use: kubectl get gpuattributions --watch";
+	else if (invocation->interval_ms > 0 && !invocation->watch)
+		wrong = "--interval goes with --watch only";
+	else if (invocation->watch && invocation->form != OUTPUT_TABLE &&
+		 invocation->form != OUTPUT_WIDE)
+		wrong = "--watch shows tables: use -o wide or none; for programs: kubectl get "
+			"gpuattributions --watch -o json";
 	return wrong ? error_set(err, ERROR_REJECTED, 0, "%s", wrong) : 0;
 }
 
@@ -237,6 +248,8 @@ int invocation_parse(char *const *argv, struct arena *arena, struct invocation *
 		invocation.outcome = outcome;
 	if (invocation.outcome == OPTION_RUN && check(&invocation, err) != 0)
 		return -1;
+	if (invocation.watch && invocation.interval_ms == 0)
+		invocation.interval_ms = DEFAULT_INTERVAL_MS;
 	*ret_invocation = invocation;
 	return 0;
 }

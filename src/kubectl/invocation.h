@@ -26,6 +26,7 @@ struct invocation {
 	bool all_namespaces;
 	bool no_headers;
 	bool watch;
+	int64_t interval_ms;        /* between two questions of a watch; 0: there is none */
 	const char *namespace;      /* NULL: not given; likewise below */
 	const char *selector;
 	const char *field_selector;

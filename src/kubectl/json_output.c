@@ -67,7 +67,7 @@ static void write_state(struct jout *out, const struct attribution_status *statu
 	jout_object(out);
 	jout_member_bool(out, "current", state.is_current);
 	jout_member_bool(out, "fresh", state.is_fresh);
-	jout_member_text(out, "reportState", view_from(report_state_name(state.kind)));
+	write_word(out, "reportState", words_report_state(status->report_state));
 	json_output_text(out, "reason", state.reason);
 	json_output_text(out, "message", state.message);
 	json_output_instant(out, "since", state.since);

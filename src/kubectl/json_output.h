@@ -25,6 +25,7 @@ void json_output_device(struct jout *out, const struct attribution *device, bool
 /* The members of one tenant, without the brackets around them. */
 void json_output_tenant(struct jout *out, const struct attribution_status *status,
 		   const struct attribution_tenant *tenant);
-/* The members below write null for what is not known. */
-void json_output_text(struct jout *out, const char *key, struct view text);   /* empty */
-void json_output_instant(struct jout *out, const char *key, int64_t instant); /* 0 */
+/* A member with a text; null for an empty one. */
+void json_output_text(struct jout *out, const char *key, struct view text);
+/* A member with an instant, "2026-01-02T03:04:05Z"; null for 0. */
+void json_output_instant(struct jout *out, const char *key, int64_t instant);

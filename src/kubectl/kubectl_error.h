@@ -33,7 +33,7 @@ void kubectl_error_init(struct kubectl_error *said);
 void kubectl_error_deinit(struct kubectl_error *said);
 /* Continues with the next bytes; appends those that go on to `forward`, whose failure is its own. */
 void kubectl_error_feed(struct kubectl_error *said, struct view bytes, struct sbuf *forward);
-/* The bytes have ended. */
+/* The bytes have ended: appends the beginning of a line that never became an error message. */
 void kubectl_error_finish(struct kubectl_error *said, struct sbuf *forward);
 
 /* What it is about. */

@@ -10,6 +10,7 @@
 
 #include "kubectl/output.h"
 #include "kubectl/report_state.h"
+#include "kubectl/text_table.h"
 #include "kubectl/words.h"
 
 struct count {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * kubectl prints a list where it was asked for a kind or for several names, the bare object where
- * it was asked for one name, and nothing at all where that one is missing and was allowed to be.
- * Names are typed by people, so those answers are small and gathered whole.
+ * kubectl prints a list if it was asked for a kind or for several names. For one name it prints the
+ * bare object. If that is missing and --ignore-not-found is given, it prints nothing.
+ * Names are typed by people, so those answers are small and are kept whole.
  */
 
 #include "kubectl/object_stream.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * output - what a command prints: a body for standard output, and notes for standard error, so that
- * what is piped on is the body alone.
+ * output - what a command prints: a body for standard output, and notes for standard error. So the
+ * next program in a pipe gets the body alone.
  *
  * Threads: owner.
  * Limits:  OUTPUT_BYTES of body; OUTPUT_NOTES notes, further ones are counted.
@@ -11,7 +11,6 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
-#include "kubectl/text_table.h"
 
 #define OUTPUT_BYTES (256u * LIMIT_MIB)
 #define OUTPUT_NOTES 64u
@@ -38,10 +37,8 @@ struct output {
 	bool has_headers;
 	bool is_many;
 	bool all_namespaces;
-	bool is_watched; /* rows come later that shall stand below those of `layout` */
-	struct text_table_layout layout;
 	struct uuid_prefix *uuids; /* of all devices; NULL: UUIDs are never shortened; borrowed */
-	int64_t now; /* ms since 1970 */
+	int64_t now; /* ms since 1970, or WORDS_NO_NOW */
 	struct sbuf body;
 	struct sbuf notes;
 	struct sbuf line; /* the note being written */

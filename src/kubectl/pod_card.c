@@ -5,9 +5,9 @@
  * walked to by hand. Kubernetes takes extended resources in limits only (requests, where given,
  * must be the same), so nothing is missed by not looking at requests.
  *
- * KAI's annotations ask its scheduler, and no other: it writes the label of a group of sharers on
- * the pod before it binds it, and on a node only that counts. HAMi gives what a limit asks for, so
- * its annotation alone asks for nothing.
+ * Only KAI's scheduler reads KAI's annotations. Before it binds a pod it writes the label of the
+ * group that shares the GPU on it. For a pod on a node only that label counts. HAMi gives what a limit
+ * asks for, so its annotation alone asks for nothing.
  */
 
 #include "kubectl/pod_card.h"

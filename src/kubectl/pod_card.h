@@ -49,7 +49,7 @@ MUST_USE int pod_card_decode(struct view json, struct arena *arena, struct pod_c
 /* Has the pod ended: it holds nothing any more? */
 bool pod_card_is_over(const struct pod_card *card);
 /*
- * Does it ask for GPUs, or may a claim of its do so? Of a pod on a node it is what the controller
- * goes by (schema/pod_doc.h); one that waits for a node may still be given a share by KAI.
+ * Does it ask for GPUs, or may one of its claims do so? For a pod on a node this is the controller's
+ * own rule (schema/pod_doc.h). A pod that waits for a node may still be given a share by KAI.
  */
 bool pod_card_asks(const struct pod_card *card);

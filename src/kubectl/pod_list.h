@@ -31,7 +31,7 @@ void pod_list_init(struct pod_list *pods);
 /* Accepts a zeroed object. For CLEANUP. */
 void pod_list_deinit(struct pod_list *pods);
 /*
- * Takes one pod as JSON, for an stream; context is the pods. Fails with ERROR_REJECTED for what is
+ * Takes one pod as JSON, for an object_stream; context is the pods. Fails with ERROR_REJECTED for what is
  * no pod, with ERROR_LIMIT, or with ERROR_NO_MEMORY.
  */
 MUST_USE int pod_list_take(void *context, struct view json, struct error *err);

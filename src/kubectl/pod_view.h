@@ -13,11 +13,11 @@
 struct output;
 
 /*
- * Writes assignments and notes. A container that asks for GPUs, and whose GPUs are not known, gets a line
- * of question marks: it is on some GPU all the same. Failure is the output's.
+ * Writes assignments and notes. If the GPUs of a container that asks for some are not known, it gets a
+ * line of question marks. Failure is the output's.
  */
 void pod_view(struct output *output, const struct assignment_set *set);
-/* Writes the names of the devices, each once, and notes. */
+/* Writes the names of the devices, each once, and notes. Failure is the output's. */
 void pod_view_names(struct output *output, const struct assignment_set *set);
-/* Writes pods and assignments as JSON. */
+/* Writes pods and assignments as JSON. Failure is the output's. */
 void pod_view_json(struct output *output, const struct assignment_set *set);

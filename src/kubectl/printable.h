@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * printable - text from a cluster as a terminal may safely be given it: nothing in it moves the
- * cursor, changes colours, starts a line or turns the direction of writing.
+ * printable - text from a cluster, made safe for a terminal. Nothing in it moves the cursor, changes
+ * colours, starts a line or turns the direction of writing.
  *
  * Threads: any.
  */

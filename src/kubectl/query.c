@@ -2,9 +2,9 @@
 
 /*
  * GPUAttributions are asked for by their full name, so that no other resource with that name is
- * meant. "--" stands before names. Field selectors for custom resources came with Kubernetes 1.31:
- * an older API server refuses them, and is then asked for all; who asked chooses from the answer
- * anyway.
+ * meant. "--" stands before names. Field selectors for custom resources came with Kubernetes 1.31. An
+ * older API server refuses them and is then asked for all objects. The caller chooses from the answer
+ * in any case.
  */
 
 #include "kubectl/query.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * query - questions to the API server, put by way of kubectl: so every kind of credential, context
- * and proxy works that works with the user's kubectl, and nothing here holds a secret.
+ * query - questions to the API server, put by running kubectl. So every credential, context and proxy
+ * works that works with the user's kubectl, and nothing here holds a secret.
  *
  * Threads: the main thread.
  */
@@ -22,28 +22,32 @@ struct query {
 	bool is_program_missing;
 };
 
-/* Both are borrowed. */
+/* No question has been put yet. The name of kubectl and the invocation are borrowed. */
 void query_init(struct query *query, const char *program, const struct invocation *invocation);
 /* Accepts a zeroed object. For CLEANUP. */
 void query_deinit(struct query *query);
 
 /*
- * The functions below fail with ERROR_NOT_FOUND when there is no kubectl, with ERROR_DENIED when the
- * user may not ask, with ERROR_RETRY when kubectl failed otherwise, or as `take` does.
+ * The functions below run kubectl and wait for its end. They fail with ERROR_NOT_FOUND when there is
+ * no kubectl, and with ERROR_DENIED when the user may not ask. They fail with ERROR_RETRY when kubectl
+ * failed otherwise, or as `take` does. What was taken before a failure is incomplete.
  */
 
-/* All GPUAttributions, by the selectors of the invocation; node: of that node, NULL: of all. */
+/*
+ * Gives `take` the GPUAttributions: those that the selectors of the invocation choose, or, unless
+ * node is NULL, those of that node.
+ */
 MUST_USE int query_devices(struct query *query, const char *node, object_stream_take_fn take,
 			   void *context, struct error *err);
-/* Adds the UUIDs of all GPUAttributions, which are their names. */
+/* Adds the UUIDs of all GPUAttributions, which are their names. Fails as uuid_prefix_add(), too. */
 MUST_USE int query_uuids(struct query *query, struct uuid_prefix *ret, struct error *err);
-/* The one of that name, if it is there. */
+/* Gives `take` the GPUAttribution of that name; nothing if there is none. */
 MUST_USE int query_device(struct query *query, const char *name, object_stream_take_fn take,
 			  void *context, struct error *err);
-/* The pods that the invocation names or selects, as far as they are there. */
+/* Gives `take` the pods that the invocation names or selects, as far as they are there. */
 MUST_USE int query_pods(struct query *query, const char *namespace, object_stream_take_fn take,
 			void *context, struct error *err);
-/* Is there a node of that name? */
+/* Finds out whether there is a node of that name. On failure *ret_is_there is untouched. */
 MUST_USE int query_node(struct query *query, const char *name, bool *ret_is_there,
 			struct error *err);
 /*
@@ -53,7 +57,7 @@ MUST_USE int query_node(struct query *query, const char *name, bool *ret_is_ther
 MUST_USE int query_namespace(struct query *query, struct sbuf *ret, struct error *err);
 
 /*
- * Appends, for people, what went wrong with the last question and what to do about it: lines, the
- * first being the error's text where kubectl has said nothing.
+ * Appends lines for people: what went wrong with the last question and what to do about it. If
+ * kubectl has said nothing, the first line is the error's text.
  */
 void query_explain(const struct query *query, const struct error *err, struct sbuf *text);

@@ -11,30 +11,22 @@
 
 struct sbuf;
 
-/* The words that the API will have as status.reportState. */
-enum report_state_kind {
-	REPORT_STATE_CURRENT,  /* the node's agent reports */
-	REPORT_STATE_STALE,    /* it has been silent for long */
-	REPORT_STATE_NO_AGENT, /* it has never reported */
-	REPORT_STATE_PENDING,  /* the controller has not judged it yet */
-};
-
 struct report_state {
-	enum report_state_kind kind;
-	bool is_fresh;       /* the node's agent reports */
-	bool is_current;     /* fresh, and every held slot is resolved to a pod */
-	struct view reason;  /* empty where nobody gave one */
+	bool is_fresh;       /* status.reportState is Current: the node's agent reports */
+	bool is_current;     /* fresh, and Ready: every held slot is resolved to a pod */
+	struct view reason;  /* why it is not, or why it is; empty: not known */
 	struct view message;
 	int64_t since;       /* 0: not known */
 };
 
-/* The only function that derives them, from the conditions. Views are borrowed from the status. */
-struct report_state report_state_of(const struct attribution_status *status);
-/* The word of a kind, static. */
-const char *report_state_name(enum report_state_kind kind);
 /*
- * Appends the cell of the column READY: the state of the report or, if only the report is current,
- * the reason why the rest is not. What is not "Current" has a '*' behind it. Failure is the buffer's.
+ * Judges a status. One without reportState, or with a word that is not known here, is not fresh.
+ * Views are borrowed from the status.
+ */
+struct report_state report_state_of(const struct attribution_status *status);
+/*
+ * Appends the cell of the column READY: the state of the report. If the report is current and the
+ * rest is not, it is the reason of that. All but "Current" have a '*' behind. Failure is the buffer's.
  */
 void report_state_write(const struct attribution_status *status, struct sbuf *buf);
 /*

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * shared_with - which tenants share hardware with a tenant: those on the same device, or, if the
- * device has MIG partitions, those on the same partition.
+ * shared_with - which tenants share hardware with a tenant: those on the same device. On a device with
+ * MIG partitions only those on the same partition do.
  *
  * Threads: any.
  */

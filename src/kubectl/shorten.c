@@ -2,8 +2,8 @@
 
 /*
  * Names of pods and nodes tend to differ at their end, and say at their beginning what they are: so
- * both are kept. If that is not enough for all texts, the end is replaced by the place of the text
- * in their order, which is different for each.
+ * both are kept. If texts then read the same, their end is replaced by a number: the place of the text
+ * in their order.
  */
 
 #include "kubectl/shorten.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Widths are known only when the last row is there, so cells are kept as text, one behind the
- * other; a NUL cannot be in a printable text and so ends one.
+ * Widths are known only when the last row is there. So cells are kept as text, one behind the other. A
+ * NUL ends each, for there is none in a printable text.
  */
 
 #include "kubectl/text_table.h"
@@ -22,7 +22,9 @@
 /* A table while it is being written. */
 struct writer {
 	const struct text_table *table;
-	struct text_table_layout layout;
+	size_t widths[TEXT_TABLE_MAX_COLUMNS]; /* as they are written */
+	bool is_hidden[TEXT_TABLE_MAX_COLUMNS];
+	size_t gap; /* blanks between columns */
 	struct shorten cuts[TEXT_TABLE_MAX_COLUMNS];
 	bool is_cut[TEXT_TABLE_MAX_COLUMNS];
 	size_t indent;
@@ -88,14 +90,14 @@ static size_t excess(const struct writer *writer)
 	const struct text_table_column *columns = writer->table->columns;
 	size_t total = writer->indent;
 	for (size_t i = 0; columns[i].header; i++) {
-		size_t width = writer->layout.widths[i];
-		if (writer->layout.is_hidden[i])
+		size_t width = writer->widths[i];
+		if (writer->is_hidden[i])
 			continue;
 		if (columns[i].wrap && width > min_width(&columns[i]))
 			width = min_width(&columns[i]);
-		total += width + writer->layout.gap;
+		total += width + writer->gap;
 	}
-	total -= writer->layout.gap;
+	total -= writer->gap;
 	return total > TEXT_TABLE_WIDTH ? total - TEXT_TABLE_WIDTH : 0;
 }
 
@@ -106,7 +108,7 @@ static int find_droppable(const struct writer *writer)
 	int found = -1;
 	for (int i = 0; table->columns[i].header; i++) {
 		uint32_t drop = table->columns[i].drop;
-		if (drop == 0 || writer->layout.is_hidden[i])
+		if (drop == 0 || writer->is_hidden[i])
 			continue;
 		bool is_better = found < 0 || table->is_empty[i] > table->is_empty[found] ||
 				 (table->is_empty[i] == table->is_empty[found] &&
@@ -123,10 +125,10 @@ static int find_widest(const struct writer *writer)
 	const struct text_table_column *columns = writer->table->columns;
 	int found = -1;
 	for (int i = 0; columns[i].header; i++) {
-		size_t width = writer->layout.widths[i];
-		if (!columns[i].cut || writer->layout.is_hidden[i] || width <= min_width(&columns[i]))
+		size_t width = writer->widths[i];
+		if (!columns[i].cut || writer->is_hidden[i] || width <= min_width(&columns[i]))
 			continue;
-		if (found < 0 || width > writer->layout.widths[found])
+		if (found < 0 || width > writer->widths[found])
 			found = i;
 	}
 	return found;
@@ -134,30 +136,25 @@ static int find_widest(const struct writer *writer)
 
 static void fit(struct writer *writer)
 {
-	struct text_table_layout *layout = &writer->layout;
 	int i;
 	if (excess(writer) > 0)
-		layout->gap = SMALL_GAP;
+		writer->gap = SMALL_GAP;
 	while (excess(writer) > 0 && (i = find_droppable(writer)) >= 0)
-		layout->is_hidden[i] = true;
+		writer->is_hidden[i] = true;
 	while (excess(writer) > 0 && (i = find_widest(writer)) >= 0)
-		layout->widths[i]--;
+		writer->widths[i]--;
 }
 
-/* The columns as they stood before, or as wide as their cells. */
-static void lay_out(struct writer *writer, const struct output *output)
+/* Columns as wide as their cells, unless that is too wide. */
+static void lay_out(struct writer *writer, bool is_wide)
 {
 	const struct text_table *table = writer->table;
-	struct text_table_layout *layout = &writer->layout;
-	*layout = output->layout;
+	writer->gap = GAP;
 	for (size_t i = 0; table->columns[i].header; i++) {
-		if (layout->widths[i] < table->widths[i])
-			layout->widths[i] = table->widths[i];
-		layout->is_hidden[i] |= !table->is_shown[i];
+		writer->widths[i] = table->widths[i];
+		writer->is_hidden[i] = !table->is_shown[i];
 	}
-	if (layout->gap == 0)
-		layout->gap = GAP;
-	if (output->form != OUTPUT_WIDE)
+	if (!is_wide)
 		fit(writer);
 }
 
@@ -175,8 +172,8 @@ static int cut_column(struct writer *writer, size_t column, struct error *err)
 	const struct text_table *table = writer->table;
 	struct view cells = sbuf_view(&table->text);
 	size_t n = 0;
-	writer->is_cut[column] = table->columns[column].cut && !writer->layout.is_hidden[column] &&
-				 writer->layout.widths[column] < table->widths[column];
+	writer->is_cut[column] = table->columns[column].cut && !writer->is_hidden[column] &&
+				 writer->widths[column] < table->widths[column];
 	if (!writer->is_cut[column])
 		return 0;
 	struct view *texts = calloc(table->n_rows, sizeof(*texts));
@@ -189,7 +186,7 @@ static int cut_column(struct writer *writer, size_t column, struct error *err)
 				texts[n++] = cell;
 		}
 	}
-	int result = shorten_init(&writer->cuts[column], texts, n, writer->layout.widths[column], err);
+	int result = shorten_init(&writer->cuts[column], texts, n, writer->widths[column], err);
 	free(texts);
 	return result;
 }
@@ -230,7 +227,7 @@ static void write_line(struct writer *writer, struct view *cells, bool is_wide)
 		if (!table->is_shown[i])
 			continue;
 		struct view text = cells ? next_cell(cells) : view_from(table->columns[i].header);
-		if (writer->layout.is_hidden[i])
+		if (writer->is_hidden[i])
 			continue;
 		if (cells && writer->is_cut[i])
 			text = shorten_find(&writer->cuts[i], text);
@@ -242,9 +239,9 @@ static void write_line(struct writer *writer, struct view *cells, bool is_wide)
 			sbuf_append(writer->buf, text);
 		size_t width = printable_width(text);
 		at += width;
-		owed = writer->layout.gap;
-		if (width < writer->layout.widths[i])
-			owed += writer->layout.widths[i] - width;
+		owed = writer->gap;
+		if (width < writer->widths[i])
+			owed += writer->widths[i] - width;
 	}
 	sbuf_append_char(writer->buf, '\n');
 }
@@ -254,7 +251,7 @@ static void note_dropped(const struct writer *writer, struct output *output)
 	const struct text_table *table = writer->table;
 	struct sbuf *line = output_note(output);
 	for (size_t i = 0; table->columns[i].header; i++) {
-		if (table->is_shown[i] && writer->layout.is_hidden[i] && !table->is_empty[i])
+		if (table->is_shown[i] && writer->is_hidden[i] && !table->is_empty[i])
 			sbuf_printf(line, "%s %s", line->len > 0 ? "," : "Columns left out:",
 				    table->columns[i].header);
 	}
@@ -274,7 +271,7 @@ void text_table_write(const struct text_table *table, struct output *output, uns
 		output->body.failure = table->text.failure;
 		return;
 	}
-	lay_out(&writer, output);
+	lay_out(&writer, is_wide);
 	for (size_t i = 0; result == 0 && table->columns[i].header; i++)
 		result = cut_column(&writer, i, &err);
 	if (result != 0) {
@@ -284,11 +281,8 @@ void text_table_write(const struct text_table *table, struct output *output, uns
 			write_line(&writer, NULL, is_wide);
 		for (size_t i = 0; i < table->n_rows; i++)
 			write_line(&writer, &cells, is_wide);
-		if (output->layout.gap == 0)
-			note_dropped(&writer, output);
+		note_dropped(&writer, output);
 	}
-	if (output->is_watched)
-		output->layout = writer.layout;
 	for (size_t i = 0; i < TEXT_TABLE_MAX_COLUMNS; i++)
 		shorten_deinit(&writer.cuts[i]);
 }

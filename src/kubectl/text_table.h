@@ -6,9 +6,11 @@
  * end of a line.
  *
  * A table of more than TEXT_TABLE_WIDTH characters is made narrower, unless it is for -o wide. Each
- * step is taken only if the one before is not enough: two blanks between columns instead of three;
- * columns with `drop` are left out, empty ones first; cells of columns with `cut` are shortened, in
- * such a way that different cells stay different.
+ * step is taken only if the one before is not enough:
+ *
+ * - There are two blanks between columns instead of three.
+ * - Columns with `drop` are left out, empty ones first.
+ * - Cells of columns with `cut` are shortened. Different cells stay different.
  *
  * Threads: owner.
  * Limits:  TEXT_TABLE_MAX_COLUMNS columns, the text of all cells `cap` bytes.
@@ -31,13 +33,6 @@ struct text_table_column {
 	bool wrap;    /* of the last column: a long cell goes on in further lines */
 };
 
-/* How wide the columns are, and which are shown. Zeroed: not known. */
-struct text_table_layout {
-	size_t widths[TEXT_TABLE_MAX_COLUMNS];
-	bool is_hidden[TEXT_TABLE_MAX_COLUMNS];
-	size_t gap; /* blanks between columns; 0: not known */
-};
-
 struct text_table {
 	const struct text_table_column *columns;
 	struct sbuf text;    /* printable cells, each with a NUL behind it */
@@ -48,16 +43,21 @@ struct text_table {
 	size_t n_rows;
 };
 
-/* columns is borrowed until text_table_deinit(). */
+/*
+ * Makes a table without rows; allocates nothing. columns is borrowed until text_table_deinit(). Of
+ * those with `shown`, a column is there only if flags has all its bits.
+ */
 void text_table_init(struct text_table *table, const struct text_table_column *columns,
 		     uint32_t flags, size_t cap);
 /* Accepts a zeroed object. For CLEANUP. */
 void text_table_deinit(struct text_table *table);
-/* Writes the cells of one row; row is what the columns' functions are given. */
+/*
+ * Writes the cells of one row; row is what the columns' functions are given. A failure is kept for
+ * text_table_write().
+ */
 void text_table_add(struct text_table *table, const void *row);
 /*
  * Appends the table to the body, each line behind `indent` blanks, and notes which columns were left
- * out. If the output has a layout, the columns stand as they did then. A failure of the table
- * becomes one of the body.
+ * out. A failure of the table becomes one of the body.
  */
 void text_table_write(const struct text_table *table, struct output *output, unsigned indent);

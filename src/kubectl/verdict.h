@@ -20,8 +20,8 @@ struct view verdict_name(enum assignment_verdict verdict);
 void verdict_say(const struct assignment_set *set, const struct assignment_finding *finding, int64_t now,
 		 struct sbuf *text);
 /*
- * The same for a pod that is on a GPU: nothing, but where only its name speaks for it, or where
- * another pod bears its name.
+ * Appends what is to be said of a pod that is on a GPU. Mostly that is nothing. It is a sentence if
+ * only the pod's name could be compared, or if another pod has its name. Failure is the buffer's.
  */
 void verdict_say_assigned(const struct assignment_set *set, const struct assignment_finding *finding,
 			struct sbuf *text);

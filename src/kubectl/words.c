@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The words of enumerations are in the rows by which documents are decoded: they are looked up
- * there, so that there is one list of them. Durations are written by the rules of Kubernetes'
- * k8s.io/apimachinery/pkg/util/duration, for that is how people know ages from kubectl.
+ * The words of enumerations are looked up in the rows by which documents are decoded, so that there
+ * is one list of them. Durations are written as kubectl writes ages: by the rules of
+ * k8s.io/apimachinery/pkg/util/duration.
  */
 
 #include "kubectl/words.h"
@@ -87,6 +87,11 @@ struct view words_condition(int status)
 	return word(PATH("status", "conditions", "status"), status);
 }
 
+struct view words_report_state(int state)
+{
+	return word(PATH("status", "reportState"), state);
+}
+
 struct view words_known(struct view text)
 {
 	return text.len > 0 ? text : UNKNOWN;
@@ -143,23 +148,41 @@ void words_duration(struct sbuf *buf, int64_t ms)
 		sbuf_printf(buf, "%" PRId64 "%s", rest, rows[i].rest_name);
 }
 
+static void append_instant(struct sbuf *buf, int64_t instant)
+{
+	char text[RFC3339_SIZE];
+	rfc3339_seconds(instant, text);
+	sbuf_append(buf, view_from(text));
+}
+
 void words_age(struct sbuf *buf, int64_t instant, int64_t now)
 {
 	if (instant == 0)
 		sbuf_append(buf, UNKNOWN);
+	else if (now == WORDS_NO_NOW)
+		append_instant(buf, instant);
 	else
 		words_duration(buf, now - instant);
 }
 
+void words_since(struct sbuf *buf, int64_t instant, int64_t now)
+{
+	if (instant == 0)
+		return;
+	sbuf_append(buf, now == WORDS_NO_NOW ? VIEW(" since ") : VIEW(" for "));
+	words_age(buf, instant, now);
+}
+
 void words_instant(struct sbuf *buf, int64_t instant, int64_t now)
 {
-	char text[RFC3339_SIZE];
 	if (instant == 0) {
 		sbuf_append(buf, UNKNOWN);
 		return;
 	}
-	rfc3339_seconds(instant, text);
-	sbuf_printf(buf, "%s (", text);
+	append_instant(buf, instant);
+	if (now == WORDS_NO_NOW)
+		return;
+	sbuf_append(buf, VIEW(" ("));
 	words_duration(buf, now - instant);
 	sbuf_append(buf, VIEW(" ago)"));
 }

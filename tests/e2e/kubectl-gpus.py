@@ -11,8 +11,10 @@ promises whose sentence contains them.
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 
 from cluster import ROOT, Cluster, Failed, Tests, own_cluster, run, wait_for
 
@@ -23,17 +25,21 @@ BUILD = os.path.join(ROOT, ".build", "release")
 FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
 
 
+def environment(cluster):
+    """In which kubectl finds the plugin, and the plugin kubectl."""
+    path = os.pathsep.join((BUILD, os.path.join(ROOT, "src", "kubectl"), os.environ["PATH"]))
+    return {**os.environ, **cluster.env, "PATH": path,
+            "KUBECTL": os.path.join(ROOT, "hack", "kubectl")}
+
+
 class Shown:
     """What a command printed."""
 
     def __init__(self, cluster, *arguments):
         self.command = " ".join(("kubectl gpus", *arguments))
-        path = os.pathsep.join((BUILD, os.path.join(ROOT, "src", "kubectl"), os.environ["PATH"]))
         done = subprocess.run(
             cluster.kubectl_command("gpus", *arguments), capture_output=True, text=True, cwd=ROOT,
-            timeout=60, check=False, env={
-                **os.environ, **cluster.env, "PATH": path,
-                "KUBECTL": os.path.join(ROOT, "hack", "kubectl")})
+            timeout=60, check=False, env=environment(cluster))
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
 
     def __str__(self):
@@ -205,13 +211,36 @@ def somebody_without_rights_is_told_which_and_view_has_them(cluster):
 
 
 @tests.promise
+def a_watch_shows_a_pod_that_comes_and_that_it_went(cluster):
+    with tempfile.NamedTemporaryFile("w") as out, subprocess.Popen(
+            cluster.kubectl_command("gpus", "node", EXCLUSIVE, "-w", "--interval=1s"), cwd=ROOT,
+            stdout=out, stderr=subprocess.DEVNULL, env=environment(cluster),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as watch:
+
+        def tables():
+            with open(out.name, encoding="utf-8") as file:
+                return file.read().split("--- ")[1:]
+        try:
+            wait_for("the first table", lambda: len(tables()) == 1)
+            uid = cluster.create_tenant("lone", EXCLUSIVE)
+            wait_for("the pod", lambda: "default/lone" in tables()[-1])
+            cluster.kubectl("delete", "pod", "lone", "--force", "--grace-period=0")
+            cluster.wait_gone(uid)
+            wait_for("its end", lambda: "default/lone" not in tables()[-1])
+        finally:
+            watch.send_signal(signal.SIGINT)
+            status = watch.wait(60)
+        if status != -signal.SIGINT:
+            raise Failed(f"interrupted, it ended with {status}")
+        return "--- ".join(["", *tables()])
+
+
+@tests.promise
 def kubectl_completes_commands_and_names(cluster):
     cluster.create_tenant("lone", EXCLUSIVE)
-    path = os.pathsep.join((BUILD, os.path.join(ROOT, "src", "kubectl"), os.environ["PATH"]))
-    env = {**cluster.env, "PATH": path, "KUBECTL": os.path.join(ROOT, "hack", "kubectl")}
 
     def complete(*words):
-        return run(*cluster.kubectl_command("__complete", "gpus", *words), env=env).split()
+        return run(*cluster.kubectl_command("__complete", "gpus", *words), env=environment(cluster)).split()
     if not {"pod", "node", "device"} <= set(complete("")):
         raise Failed(str(complete("")))
     if "lone" not in complete("pod", "-n", "default", "lo"):

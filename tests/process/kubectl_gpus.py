@@ -11,6 +11,8 @@ kubectl, what is printed where, and the exit status.
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ import tempfile
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 FAKE = os.path.join(TESTS, "fake", "kubectl")
 WORLD = os.path.join(TESTS, "fake", "world")
+README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
 GPUS = "gpuattributions.gpuattribution.dev"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 SHORT = TRAIN[:12]
@@ -301,9 +304,54 @@ def kubectl_is_found_on_path():
 
 @promise
 def a_wrong_command_line_asks_nothing():
-    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("device", "a", "-w"), ("job/x",)):
+    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("-w", "-o", "json"), ("job/x",)):
         run = Run(*arguments).expect(USAGE, None, "See 'kubectl gpus --help' for usage.")
         assert not run.calls
+
+
+@promise
+def a_watch_shows_the_table_again_when_it_changes_until_it_is_interrupted():
+    with tempfile.TemporaryDirectory() as world:
+        path, other = os.path.join(world, "gpus.json"), os.path.join(world, "other.json")
+        with open(os.path.join(WORLD, "gpus.json"), encoding="utf-8") as file:
+            text = file.read()
+        for name, content in ((path, text), (other, text.replace("train-0", "train-9"))):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(content)
+        with subprocess.Popen(
+                [PROGRAM, "-w", "--interval=1s"], stdout=subprocess.PIPE, text=True,
+                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                env={**os.environ, "FAKE_KUBECTL_WORLD": world, "KUBECTL": FAKE},
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+            lines = [process.stdout.readline() for _ in range(9)]
+            os.rename(other, path)
+            lines += [process.stdout.readline() for _ in range(9)]
+            process.send_signal(signal.SIGINT)
+            status = process.wait(60)
+    for table, pod in ((lines[:9], "ml/train-0"), (lines[9:], "ml/train-9")):
+        assert table[0].startswith("--- 20") and table[1].startswith("GPU  "), lines
+        assert pod in table[2], lines
+    assert status == -signal.SIGINT, status
+
+
+@promise
+def a_watch_ends_when_its_first_question_fails():
+    for fault, said in (("unreachable", "was refused"), ("forbidden-gpus", "(Forbidden)")):
+        assert len(Run("-w", fault=fault).expect(FAILED, None, said).calls) == 1
+    Run("device", "11ba", "-w").expect(USAGE, None, '"11ba" fits 2 GPUs')
+
+
+@promise
+def the_screens_in_the_readme_are_what_is_shown():
+    """But for ages, which pass."""
+    with open(README, encoding="utf-8") as file:
+        readme = file.read().split("```\n")[1]
+    shown = ""
+    for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
+        run = Run(*arguments.split())
+        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
+    age = r"(?:(?<= for )|(?<= \())\d+[smhdy]\w*"
+    assert re.sub(age, "AGE", readme) == re.sub(age, "AGE", shown), shown
 
 
 @promise

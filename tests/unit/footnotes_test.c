@@ -20,6 +20,8 @@ static struct attribution make(const char *uuid, const char *node, bool is_silen
 	return (struct attribution){
 		.uuid = view_from(uuid),
 		.status = {.node_name = view_from(node),
+			   .report_state = is_silent ? ATTRIBUTION_REPORT_STALE
+						     : ATTRIBUTION_REPORT_CURRENT,
 			   .conditions = is_silent ? (struct array){silent, 1, true}
 						   : (struct array){current, 2, true}}};
 }

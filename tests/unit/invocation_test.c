@@ -96,6 +96,34 @@ static void a_command_line_says_what_is_asked_for(void **state)
 	}
 }
 
+static void every_command_can_be_watched_at_an_interval(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		bool watch;
+		int64_t interval_ms;
+	} rows[] = {
+		{"", false, 0},
+		{"--watch=false", false, 0},
+		{"-w", true, 2000},
+		{"pod a --watch", true, 2000},
+		{"pod -Aw", true, 2000},
+		{"node -w --interval=10s", true, 10000},
+		{"device a -wo wide --interval 1h", true, 3600000},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct invocation invocation;
+		struct error err;
+		arena_init(&arena, 65536);
+		if (parse(rows[i].line, &arena, &invocation, &err) != 0)
+			fail_msg("%s: %s", rows[i].line, err.text);
+		assert_int_equal(invocation.watch, rows[i].watch);
+		assert_int_equal(invocation.interval_ms, rows[i].interval_ms);
+	}
+}
+
 static void what_says_which_cluster_is_handed_on(void **state)
 {
 	(void)state;
@@ -154,6 +182,10 @@ static void help_and_version_need_nothing_else(void **state)
 	}
 }
 
+#define WATCHES_TABLES                                                                             \
+	"--watch shows tables: use -o wide or none; for programs: kubectl get gpuattributions "    \
+	"--watch -o json"
+
 static void a_wrong_line_is_refused_with_the_reason(void **state)
 {
 	(void)state;
@@ -181,10 +213,13 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 		{"pod --field-selector a=b", "--field-selector goes without a command only"},
 		{"device", "device takes one UUID, or a unique prefix of one"},
 		{"device a b", "device takes one UUID, or a unique prefix of one"},
-		{"device a -w", "this does not watch; use: kubectl get gpuattributions --watch"},
-		{"pod -w -l a", "this does not watch; use: kubectl get gpuattributions --watch"},
-		{"-w -o json",
-		 "this does not watch; use: kubectl get gpuattributions --watch"},
+		{"-w -o json", WATCHES_TABLES},
+		{"pod a --watch -oyaml", WATCHES_TABLES},
+		{"node -w -o name", WATCHES_TABLES},
+		{"--interval 5s", "--interval goes with --watch only"},
+		{"-w=false --interval=5s", "--interval goes with --watch only"},
+		{"-w --interval 500ms", "--interval: must be 1s to 1h"},
+		{"-w --interval 5", "--interval: \"5\" is not a duration such as 500ms, 10s or 1h30m"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
@@ -239,6 +274,7 @@ static void each_command_has_help_with_examples_flags_and_exit_status(void **sta
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_command_line_says_what_is_asked_for),
+	cmocka_unit_test(every_command_can_be_watched_at_an_interval),
 	cmocka_unit_test(what_says_which_cluster_is_handed_on),
 	cmocka_unit_test(help_and_version_need_nothing_else),
 	cmocka_unit_test(a_wrong_line_is_refused_with_the_reason),

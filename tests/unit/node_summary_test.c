@@ -27,6 +27,7 @@ static void make_fleet(void)
 				.slots = {.total = 2, .allocated = index < 2 ? 2 : 0},
 				.health.state = ATTRIBUTION_HEALTH_HEALTHY,
 				.intent.state = ATTRIBUTION_INTENT_IN_SYNC,
+				.report_state = ATTRIBUTION_REPORT_CURRENT,
 				.conditions = {fresh, ARRAY_SIZE(fresh), true},
 			},
 		};
@@ -50,7 +51,7 @@ static void eight_hundred_devices_are_a_line_for_each_of_a_hundred_nodes(void **
 	devices[9].status.health.state = ATTRIBUTION_HEALTH_DEGRADED;
 	devices[10].status.intent.state = ATTRIBUTION_INTENT_DRIFTED;
 	for (size_t i = 0; i < PER_NODE; i++)
-		devices[16 + i].status.conditions.count = 0;
+		devices[16 + i].status.report_state = ATTRIBUTION_REPORT_STALE;
 	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
 	node_summary(&output, pointers, DEVICES);
 	const char *text = sbuf_text(&output.body);

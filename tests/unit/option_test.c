@@ -172,6 +172,8 @@ static void bad_input_is_refused_by_name(void **state)
 		{ARGS("--workers=17"), "--workers: must be 1 to 16"},
 		{ARGS("--any=-1"), "--any: must not be negative"},
 		{ARGS("--leader-elect=yes"), "--leader-elect: \"yes\" is not true or false"},
+		{ARGS("--help=maybe"), "--help: \"maybe\" is not true or false"},
+		{ARGS("--version="), "--version: \"\" is not true or false"},
 		{ARGS("--file=x"), "--file: \"x\" is not an absolute path"},
 		{ARGS("--stale-after=5"),
 		 "--stale-after: \"5\" is not a duration such as 500ms, 10s or 1h30m"},
@@ -197,6 +199,10 @@ static void help_and_version_end_the_parsing(void **state)
 		{ARGS("-h", "--nonsense"), OPTION_HELP},
 		{ARGS("--workers=3", "--help"), OPTION_HELP},
 		{ARGS("--version"), OPTION_VERSION},
+		{ARGS("--help=true", "--nonsense"), OPTION_HELP},
+		{ARGS("--help=false"), OPTION_RUN},
+		{ARGS("-h=0", "--version=1"), OPTION_VERSION},
+		{ARGS("--version=false"), OPTION_RUN},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct settings settings;

@@ -6,12 +6,20 @@
 
 #include "base/sbuf.h"
 
+#define UNSET ATTRIBUTION_REPORT_UNSET
+#define CURRENT ATTRIBUTION_REPORT_CURRENT
+#define STALE ATTRIBUTION_REPORT_STALE
+#define NO_AGENT ATTRIBUTION_REPORT_NO_AGENT
+#define PENDING ATTRIBUTION_REPORT_PENDING
+
 struct row {
-	int fresh, ready; /* enum condition_status; -1: there is no such condition */
+	int state; /* enum attribution_report_state */
+	int ready; /* enum condition_status; -1: there is no such condition */
 	bool is_fresh, is_current;
 	const char *shown;
 };
 
+/* Only a status that is not fresh has the condition ReportFresh: no word may come from it. */
 static struct attribution make(const struct row *row, struct condition conditions[2])
 {
 	uint32_t n = 0;
@@ -20,27 +28,29 @@ static struct attribution make(const struct row *row, struct condition condition
 						     .reason = VIEW("Unresolved"),
 						     .message = VIEW("1 slot has no pod"),
 						     .last_transition_time = 60000};
-	if (row->fresh >= 0)
+	if (!row->is_fresh)
 		conditions[n++] = (struct condition){.type = VIEW("ReportFresh"),
-						     .status = row->fresh,
+						     .status = CONDITION_TRUE,
 						     .reason = VIEW("AgentSilent"),
 						     .message = VIEW("no report")};
-	return (struct attribution){.status = {.conditions = {conditions, n, true}}};
+	return (struct attribution){.status = {.report_state = row->state,
+					       .conditions = {conditions, n, true}}};
 }
 
 static void only_what_is_fresh_and_ready_is_current(void **state)
 {
 	(void)state;
 	static const struct row rows[] = {
-		{CONDITION_TRUE, CONDITION_TRUE, true, true, "Current"},
-		{CONDITION_FALSE, CONDITION_TRUE, false, false, "Stale*"},
-		{CONDITION_UNKNOWN, CONDITION_TRUE, false, false, "Pending*"},
-		{CONDITION_FALSE, CONDITION_FALSE, false, false, "Stale*"},
-		{CONDITION_TRUE, CONDITION_FALSE, true, false, "Unresolved*"},
-		{CONDITION_TRUE, CONDITION_UNKNOWN, true, false, "Unresolved*"},
-		{CONDITION_TRUE, -1, true, false, "?*"},
-		{-1, CONDITION_TRUE, false, false, "Pending*"},
-		{-1, -1, false, false, "Pending*"},
+		{CURRENT, CONDITION_TRUE, true, true, "Current"},
+		{CURRENT, CONDITION_FALSE, true, false, "Unresolved*"},
+		{CURRENT, CONDITION_UNKNOWN, true, false, "Unresolved*"},
+		{CURRENT, -1, true, false, "?*"},
+		{STALE, CONDITION_TRUE, false, false, "Stale*"},
+		{STALE, CONDITION_FALSE, false, false, "Stale*"},
+		{NO_AGENT, CONDITION_TRUE, false, false, "NoAgent*"},
+		{PENDING, CONDITION_UNKNOWN, false, false, "Pending*"},
+		{UNSET, CONDITION_TRUE, false, false, "?*"},
+		{UNSET, -1, false, false, "?*"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct condition conditions[2];
@@ -55,18 +65,6 @@ static void only_what_is_fresh_and_ready_is_current(void **state)
 	}
 }
 
-static void an_agent_that_never_reported_is_told_from_a_silent_one(void **state)
-{
-	(void)state;
-	struct condition conditions[] = {{.type = VIEW("ReportFresh"), .status = CONDITION_FALSE,
-					  .reason = VIEW("NoAgent")}};
-	struct attribution_status status = {.conditions = {conditions, 1, true}};
-	assert_int_equal(report_state_of(&status).kind, REPORT_STATE_NO_AGENT);
-	assert_string_equal(report_state_name(REPORT_STATE_NO_AGENT), "NoAgent");
-	conditions[0].reason = VIEW("AgentSilent");
-	assert_int_equal(report_state_of(&status).kind, REPORT_STATE_STALE);
-}
-
 static void a_note_says_why_and_since_when(void **state)
 {
 	(void)state;
@@ -74,12 +72,13 @@ static void a_note_says_why_and_since_when(void **state)
 		struct row row;
 		const char *note;
 	} rows[] = {
-		{{CONDITION_TRUE, CONDITION_TRUE, 0, 0, NULL}, ""},
-		{{CONDITION_TRUE, CONDITION_FALSE, 0, 0, NULL},
-		 "Unresolved for 5m: 1 slot has no pod"},
-		{{CONDITION_FALSE, CONDITION_TRUE, 0, 0, NULL},
+		{{CURRENT, CONDITION_TRUE, true, 0, NULL}, ""},
+		{{CURRENT, CONDITION_FALSE, true, 0, NULL}, "Unresolved for 5m: 1 slot has no pod"},
+		{{STALE, CONDITION_TRUE, false, 0, NULL},
 		 "AgentSilent: no report; what rests on its reports is the last that was known"},
-		{{-1, -1, 0, 0, NULL}, "?; what rests on its reports is the last that was known"},
+		{{UNSET, CONDITION_TRUE, false, 0, NULL},
+		 "?: the status has no reportState that this version knows; what rests on its reports "
+		 "is the last that was known"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct condition conditions[2];
@@ -94,7 +93,6 @@ static void a_note_says_why_and_since_when(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(only_what_is_fresh_and_ready_is_current),
-	cmocka_unit_test(an_agent_that_never_reported_is_told_from_a_silent_one),
 	cmocka_unit_test(a_note_says_why_and_since_when),
 };
 TEST_MAIN(tests)

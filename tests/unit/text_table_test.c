@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include "kubectl/output.h"
+#include "kubectl/text_table.h"
 #include "kubectl/printable.h"
 #include "lib/failing_malloc.h"
 
@@ -238,26 +239,6 @@ static void a_long_last_cell_goes_on_below_itself(void **state)
 			    "         " FORTY " end\n");
 }
 
-static void rows_that_come_later_stand_below_the_first(void **state)
-{
-	(void)state;
-	static const struct wide_row first = {TWENTY, TEN, "x"}, later = {"a", "b", "x"};
-	CLEANUP(output_deinit) struct output output;
-	CLEANUP(text_table_deinit) struct text_table table, again;
-	output_init(&output, OUTPUT_TABLE, 0);
-	output.is_watched = true;
-	text_table_init(&table, wide_columns, 0, 10000);
-	text_table_init(&again, wide_columns, 0, 10000);
-	text_table_add(&table, &first);
-	text_table_write(&table, &output, 0);
-	output.has_headers = false;
-	sbuf_clear(&output.body);
-	text_table_add(&again, &later);
-	text_table_write(&again, &output, 0);
-	assert_string_equal(sbuf_text(&output.body),
-			    "a                      x       x      -       b            x\n");
-}
-
 static void missing_memory_is_said_at_the_end(void **state)
 {
 	(void)state;
@@ -284,7 +265,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(rows_that_differ_read_differently_when_they_are_cut),
 	cmocka_unit_test(wide_is_never_cut),
 	cmocka_unit_test(a_long_last_cell_goes_on_below_itself),
-	cmocka_unit_test(rows_that_come_later_stand_below_the_first),
 	cmocka_unit_test(missing_memory_is_said_at_the_end),
 };
 TEST_MAIN(tests)

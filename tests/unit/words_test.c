@@ -24,6 +24,7 @@ static void words_are_those_of_the_api(void **state)
 	assert_view(words_intent(ATTRIBUTION_INTENT_DRIFTED), "Drifted");
 	assert_view(words_severity(ATTRIBUTION_SEVERITY_CRITICAL), "Critical");
 	assert_view(words_condition(CONDITION_FALSE), "False");
+	assert_view(words_report_state(ATTRIBUTION_REPORT_NO_AGENT), "NoAgent");
 }
 
 static void what_is_not_set_is_a_question_mark(void **state)
@@ -85,6 +86,24 @@ static void an_instant_says_how_long_ago_it_was(void **state)
 	assert_string_equal(sbuf_text(&buf), "2026-01-02T03:04:05Z (5m ago)");
 }
 
+static void a_text_that_stays_on_show_has_instants_for_ages(void **state)
+{
+	(void)state;
+	static const int64_t instant = 1767323045000;
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	words_age(fresh(&buf), instant, WORDS_NO_NOW);
+	assert_string_equal(sbuf_text(&buf), "2026-01-02T03:04:05Z");
+	sbuf_clear(&buf);
+	words_instant(&buf, instant, WORDS_NO_NOW);
+	assert_string_equal(sbuf_text(&buf), "2026-01-02T03:04:05Z");
+	sbuf_clear(&buf);
+	sbuf_append(&buf, VIEW("Stale"));
+	words_since(&buf, instant, WORDS_NO_NOW);
+	words_since(&buf, 0, WORDS_NO_NOW);
+	words_since(&buf, instant, instant + 300000);
+	assert_string_equal(sbuf_text(&buf), "Stale since 2026-01-02T03:04:05Z for 5m");
+}
+
 static void a_pod_without_a_name_is_its_uid(void **state)
 {
 	(void)state;
@@ -125,6 +144,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(shares_keep_what_is_known_of_them),
 	cmocka_unit_test(durations_are_those_of_kubectl),
 	cmocka_unit_test(an_instant_says_how_long_ago_it_was),
+	cmocka_unit_test(a_text_that_stays_on_show_has_instants_for_ages),
 	cmocka_unit_test(a_pod_without_a_name_is_its_uid),
 	cmocka_unit_test(partitions_are_told_by_profile_or_by_uuid),
 	cmocka_unit_test(lists_have_commas),
