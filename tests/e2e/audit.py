@@ -25,6 +25,7 @@ Life goes on in rounds: half a minute of faults, rest, and a calm time for the l
 """
 
 import argparse
+import atexit
 import base64
 import collections
 import contextlib
@@ -332,12 +333,58 @@ Rest = collections.namedtuple("Rest", "at longest wrong n")
 
 
 class Outage:
-    """A time in which a part could not do its work. scope: "api", "controller", "agent/node-1" or
-    "node-1"."""
+    """A time in which a part could not do its work. scope: "api", "service" (the API server works and
+    the controller does not reach it), "controller", "agent/node-1" or "node-1"."""
 
     def __init__(self, scope, what, is_over):
         self.scope, self.what, self.is_over = scope, what, is_over
         self.start, self.end = time.time(), math.inf
+
+
+PROBE = """
+import socket, sys, time
+states = {}
+while True:
+    for target in sys.argv[1:]:
+        host, _, port = target.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+            state = "up"
+        except OSError:
+            state = "down"
+        if states.get(target) != state:
+            states[target] = state
+            print(target, state, flush=True)
+    time.sleep(0.25)
+"""
+
+
+class Services:
+    """Which Services can be reached from which node. A kube-proxy that has lost its watches learns of
+    new endpoints when its own back-off has passed. Until then a Service leads nowhere, though what is
+    behind it works."""
+
+    def __init__(self, cluster, direct):
+        def address(*args):
+            spec = cluster.get("service", *args)["spec"]
+            return f"{spec['clusterIP']}:{spec['ports'][0]['port']}"
+        self.api = address("kubernetes", "-n", "default")
+        self.controller = address("gpu-attribution-controller", "-n", OURS)
+        self.down = set()  # (node, address)
+        for node in FLEET:
+            process = subprocess.Popen(  # pylint: disable=consider-using-with
+                ["nsenter", f"--net=/proc/{direct.recorded_pid(node)}/ns/net", sys.executable, "-c",
+                 PROBE, self.api, self.controller], stdout=subprocess.PIPE, text=True)
+            atexit.register(process.kill)
+            threading.Thread(target=self.follow, args=(node, process.stdout), daemon=True).start()
+
+    def follow(self, node, lines):
+        for line in lines:
+            address, state = line.split()
+            (self.down.add if state == "down" else self.down.discard)((node, address))
+
+    def is_down(self, node, address):
+        return (node, address) in self.down
 
 
 class Life:
@@ -358,6 +405,7 @@ class Life:
         os.makedirs(os.path.dirname(LOG), exist_ok=True)
         self.log = open(LOG, "w", encoding="utf-8")  # pylint: disable=consider-using-with
         self.history = History(cluster, self.direct)
+        self.services = Services(cluster, self.direct)
         threading.Thread(target=self.watch_outages, daemon=True).start()
 
     def say(self, text):
@@ -382,8 +430,28 @@ class Life:
             self.outages.append(outage)
         return outage
 
+    def cut_off(self, scope, node, address, what):
+        """An outage of what cannot be reached from the node, until it can."""
+        if self.services.is_down(node, address) and not any(
+                o.what == what and o.end == math.inf for o in self.outages):
+            self.fault("Service not reached", scope, what,
+                       lambda: not self.services.is_down(node, address))
+
+    def watch_services(self):
+        """What is behind a Service works, and from a node that needs it it leads nowhere."""
+        if not self.services.down or not self.direct.is_ready():
+            return
+        for pod in self.history.ours("controller").values():
+            self.cut_off("service", pod.node(), self.services.api,
+                         f"the controller on {pod.node()} does not reach the API server")
+        for node in FLEET if self.is_up("controller") else ():
+            self.cut_off(f"agent/{node}", node, self.services.controller,
+                         f"{node} does not reach the controller")
+
     def watch_outages(self):
         while True:
+            with contextlib.suppress(Failed, KeyError, OSError):
+                self.watch_services()
             with self.lock:
                 waiting = [outage for outage in self.outages if outage.end == math.inf]
             for outage in waiting:
@@ -859,7 +927,7 @@ class Judge:
             for device in bundle.ids:
                 key = (bundle.uid, bundle.container, device)
                 self.had[key] = min(bundle.first, self.had.get(key, math.inf))
-        self.blind = self.union({"api", "controller"})
+        self.blind = self.union({"api", "service", "controller"})
 
     def is_ours_to_judge(self, tenant):
         pod = self.history.pods.get(tenant.uid)
@@ -982,7 +1050,7 @@ class Judge:
             if pod.namespace != "default" or start == math.inf:
                 continue
             shown = first.get(uid, min(self.gone_at(uid), self.end))
-            scopes = {"api", "controller", pod.node(), f"agent/{pod.node()}"}
+            scopes = {"api", "service", "controller", pod.node(), f"agent/{pod.node()}"}
             if any(a < shown and b > start - RECENT for a, b in self.union(scopes)):
                 left_out += 1
             elif uid in first or shown - start > LATENCY:
