@@ -71,7 +71,7 @@ OPTIONS = ["--nodes", str(len(FLEET)), "--apiserver-arg", "--storage-media-type=
 
 ROUND = 30  # seconds of faults
 MOST_PODS, CALM_PODS = 10, 8
-TO_SETTLE = 150  # how long the cluster's own parts may take; the scheduler backs off for 30 s
+TO_SETTLE = 300  # how long the cluster's own parts may take: some back off for a minute or two
 AT_REST, STAYS_RIGHT = 10, 1
 STALE = 3
 LATENCY, RECENT, FEW = 2, 5, 20
