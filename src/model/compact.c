@@ -16,21 +16,20 @@ struct extent {
 	size_t longest; /* text */
 };
 
-static struct array texts_at(const struct compact_row *row, const void *value)
+/* What the row names: its texts, or the elements of its array. A plain member has no parts. */
+static struct array parts_of(const struct compact_row *row, const void *value)
 {
-	return (struct array){(void *)((uintptr_t)value + row->offset),
-			      (uint32_t)(row->size / sizeof(struct view)), true};
+	void *member = (void *)((uintptr_t)value + row->offset);
+	size_t n_texts = row->kind == COMPACT_TEXTS ? row->size / sizeof(struct view) : 0;
+
+	return row->kind == COMPACT_ARRAY ? *(struct array *)member
+					  : (struct array){member, (uint32_t)n_texts, true};
 }
 
-static struct array *array_at(const struct compact_row *row, const void *value)
+static void *part_at(const struct compact_row *row, const struct array *parts, uint32_t i)
 {
-	return (struct array *)((uintptr_t)value + row->offset);
-}
-
-static void *element_at(const struct compact_row *row, const struct array *array, uint32_t i)
-{
-	assert(i < array->count);
-	return (char *)array->items + i * row->size;
+	assert(i < parts->count);
+	return (char *)parts->items + i * (row->kind == COMPACT_ARRAY ? row->size : sizeof(struct view));
 }
 
 static size_t round_up(size_t size)
@@ -41,47 +40,48 @@ static size_t round_up(size_t size)
 static void measure(const struct compact_row *rows, const void *value, struct extent *extent)
 {
 	for (const struct compact_row *row = rows; row->kind != COMPACT_END; row++) {
-		if (row->kind == COMPACT_TEXTS) {
-			struct array texts = texts_at(row, value);
-			for (uint32_t i = 0; i < texts.count; i++) {
-				size_t len = ARRAY_AT(texts, struct view, i)->len;
-				extent->texts += len;
-				extent->longest = len > extent->longest ? len : extent->longest;
-			}
-		} else if (row->kind == COMPACT_ARRAY) {
-			const struct array *array = array_at(row, value);
-			extent->arrays += round_up(array->count * row->size);
-			for (uint32_t i = 0; i < array->count; i++)
-				measure(row->rows, element_at(row, array, i), extent);
+		const struct array parts = parts_of(row, value);
+
+		if (row->kind == COMPACT_ARRAY)
+			extent->arrays += round_up(parts.count * row->size);
+		for (uint32_t i = 0; i < parts.count; i++) {
+			const void *part = part_at(row, &parts, i);
+			size_t len = row->rows ? 0 : ((const struct view *)part)->len;
+
+			if (row->rows)
+				measure(row->rows, part, extent);
+			extent->texts += len;
+			extent->longest = len > extent->longest ? len : extent->longest;
 		}
 	}
 }
 
-static void take_texts(struct array texts, char **to)
+static void take_text(struct view *text, char **texts)
 {
-	for (uint32_t i = 0; i < texts.count; i++) {
-		struct view *text = ARRAY_AT(texts, struct view, i);
-		if (text->len > 0)
-			memcpy(*to, text->ptr, text->len);
-		text->ptr = *to;
-		*to += text->len;
-	}
+	if (text->len > 0)
+		memcpy(*texts, text->ptr, text->len);
+	text->ptr = *texts;
+	*texts += text->len;
 }
 
 /* Moves what the rows name from where it lies to the two cursors. */
 static void take_in(const struct compact_row *rows, void *value, char **arrays, char **texts)
 {
 	for (const struct compact_row *row = rows; row->kind != COMPACT_END; row++) {
-		if (row->kind == COMPACT_TEXTS) {
-			take_texts(texts_at(row, value), texts);
-		} else if (row->kind == COMPACT_ARRAY) {
-			struct array *array = array_at(row, value);
-			if (array->count > 0)
-				memcpy(*arrays, array->items, array->count * row->size);
-			array->items = *arrays;
-			*arrays += round_up(array->count * row->size);
-			for (uint32_t i = 0; i < array->count; i++)
-				take_in(row->rows, element_at(row, array, i), arrays, texts);
+		struct array parts = parts_of(row, value);
+
+		if (row->kind == COMPACT_ARRAY) {
+			if (parts.count > 0)
+				memcpy(*arrays, parts.items, parts.count * row->size);
+			parts.items = *arrays;
+			*arrays += round_up(parts.count * row->size);
+			*(struct array *)((char *)value + row->offset) = parts;
+		}
+		for (uint32_t i = 0; i < parts.count; i++) {
+			if (row->rows)
+				take_in(row->rows, part_at(row, &parts, i), arrays, texts);
+			else
+				take_text(part_at(row, &parts, i), texts);
 		}
 	}
 }
@@ -107,38 +107,28 @@ int compact_new(const struct compact_row *rows, const void *value, size_t size, 
 	return 0;
 }
 
-static bool arrays_equal(const struct compact_row *row, const struct array *a, const struct array *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (uint32_t i = 0; i < a->count; i++)
-		if (!compact_equal(row->rows, element_at(row, a, i), element_at(row, b, i)))
-			return false;
-	return true;
-}
-
-static bool texts_equal(struct array a, struct array b)
-{
-	for (uint32_t i = 0; i < a.count; i++)
-		if (!view_equal(*ARRAY_AT(a, struct view, i), *ARRAY_AT(b, struct view, i)))
-			return false;
-	return true;
-}
-
 static bool is_equal(const struct compact_row *row, const void *a, const void *b)
 {
-	if (row->kind == COMPACT_TEXTS)
-		return texts_equal(texts_at(row, a), texts_at(row, b));
-	if (row->kind == COMPACT_ARRAY)
-		return arrays_equal(row, array_at(row, a), array_at(row, b));
-	return memcmp((const char *)a + row->offset, (const char *)b + row->offset, row->size) == 0;
+	const struct array of_a = parts_of(row, a), of_b = parts_of(row, b);
+
+	if (row->kind == COMPACT_PLAIN)
+		return memcmp(of_a.items, of_b.items, row->size) == 0;
+	if (of_a.count != of_b.count)
+		return false;
+	for (uint32_t i = 0; i < of_a.count; i++) {
+		const void *x = part_at(row, &of_a, i), *y = part_at(row, &of_b, i);
+
+		if (row->rows ? !compact_equal(row->rows, x, y)
+			      : !view_equal(*(const struct view *)x, *(const struct view *)y))
+			return false;
+	}
+	return true;
 }
 
 bool compact_equal(const struct compact_row *rows, const void *a, const void *b)
 {
-	for (const struct compact_row *row = rows; row->kind != COMPACT_END; row++) {
+	for (const struct compact_row *row = rows; row->kind != COMPACT_END; row++)
 		if (!is_equal(row, a, b))
 			return false;
-	}
 	return true;
 }

@@ -340,25 +340,9 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 	return true;
 }
 
-const struct report *inventory_find_report(const struct inventory *inventory, struct view node_name)
+const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name)
 {
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place->report : NULL;
-}
-
-uint64_t inventory_node_changes(const struct inventory *inventory, struct view node_name)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place->node_changes : 0;
-}
-
-struct view inventory_named_boot(const struct inventory *inventory, struct view node_name)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place && place->node ? place->node->boot_id : (struct view){0};
+	return place_find(&inventory->places, node_name);
 }
 
 static void forget_report(struct inventory *inventory, struct place *place)

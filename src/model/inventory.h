@@ -128,13 +128,8 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms);
-/* The report that is kept of that node, or NULL; borrowed until the next change. */
-const struct report *inventory_find_report(const struct inventory *inventory,
-					   struct view node_name);
-/* How often the Node of that name came or went. Starts at 0 again after nothing was known of it. */
-uint64_t inventory_node_changes(const struct inventory *inventory, struct view node_name);
-/* The boot that the Node of that name names; empty: none. Borrowed until the next change. */
-struct view inventory_named_boot(const struct inventory *inventory, struct view node_name);
+/* What is known of the node of that name, or NULL; borrowed until the next change. */
+const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name);
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 

@@ -36,6 +36,27 @@ static void assert_touched(struct world *world, const char *nodes)
 	world->touched[0] = '\0';
 }
 
+static const struct report *find_report(const struct world *world, struct view node_name)
+{
+	const struct place *place = inventory_find_place(world->inventory, node_name);
+
+	return place ? place->report : NULL;
+}
+
+static uint64_t node_changes(const struct world *world, struct view node_name)
+{
+	const struct place *place = inventory_find_place(world->inventory, node_name);
+
+	return place ? place->node_changes : 0;
+}
+
+static struct view named_boot(const struct world *world, struct view node_name)
+{
+	const struct place *place = inventory_find_place(world->inventory, node_name);
+
+	return place && place->node ? place->node->boot_id : (struct view){0};
+}
+
 static int set_up(void **state)
 {
 	static struct world world;
@@ -658,10 +679,10 @@ static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
 	struct report report = report_of("gpu-a", true, NULL);
 	struct view named = VIEW("u1");
 
-	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_null(find_report(world, VIEW("gpu-a")));
 	name_ended(world, &named, 1, 1000);
 	put_pod(world, "a", "u1", true, 1);
-	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_null(find_report(world, VIEW("gpu-a")));
 	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
 	for (unsigned i = 1; i <= 2; i++) {
 		report.boot_id = i == 1 ? VIEW("b1") : VIEW("b2");
@@ -701,7 +722,7 @@ static void a_report_touches_the_holder_of_each_device_and_each_rival_once(void 
 /* A report of gpu-b there is no memory for, when k allocations have been made; false: there was. */
 static bool fail_report(struct world *world, const struct report *report, unsigned k)
 {
-	const struct report *before = inventory_find_report(world->inventory, VIEW("gpu-b"));
+	const struct report *before = find_report(world, VIEW("gpu-b"));
 	struct error err = {0};
 
 	put_object(world, NAME_A, UUID_A, "gpu-a", 1);
@@ -715,7 +736,7 @@ static bool fail_report(struct world *world, const struct report *report, unsign
 	}
 	assert_int_equal(result, -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	assert_ptr_equal(inventory_find_report(world->inventory, VIEW("gpu-b")), before);
+	assert_ptr_equal(find_report(world, VIEW("gpu-b")), before);
 	const struct join_input input = gather(world, "gpu-a", 2000);
 	assert_int_equal(input.n_previous, 2);
 	for (size_t i = 0; i < 2; i++)
@@ -1059,15 +1080,15 @@ static void whoever_orders_reports_is_told_of_a_nodes_boots(void **state)
 
 	inventory_on_touch(world->inventory, NULL, NULL);
 	inventory_on_boot(world->inventory, on_boot, world);
-	assert_int_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")).len, 0);
-	assert_int_equal(inventory_node_changes(world->inventory, VIEW("gpu-a")), 0);
+	assert_int_equal(named_boot(world, VIEW("gpu-a")).len, 0);
+	assert_int_equal(node_changes(world, VIEW("gpu-a")), 0);
 	put_node(world, "gpu-a", "b1", 1);
-	assert_int_equal(inventory_node_changes(world->inventory, VIEW("gpu-a")), 1);
+	assert_int_equal(node_changes(world, VIEW("gpu-a")), 1);
 	assert_touched(world, ""); /* nobody reports there, and nothing is published of it */
-	assert_true(view_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")), VIEW("b1")));
-	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_true(view_equal(named_boot(world, VIEW("gpu-a")), VIEW("b1")));
+	assert_null(find_report(world, VIEW("gpu-a")));
 	put_report(world, &report, 1000);
-	assert_non_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_non_null(find_report(world, VIEW("gpu-a")));
 	put_node(world, "gpu-a", "b1", 2);
 	assert_touched(world, "");
 	put_node(world, "gpu-a", "b2", 3);
@@ -1076,8 +1097,8 @@ static void whoever_orders_reports_is_told_of_a_nodes_boots(void **state)
 	put_node(world, "gpu-b", "b7", 5);
 	assert_touched(world, "gpu-b ");
 	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 6, 2000);
-	assert_int_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")).len, 0);
-	assert_int_equal(inventory_node_changes(world->inventory, VIEW("gpu-a")), 2);
+	assert_int_equal(named_boot(world, VIEW("gpu-a")).len, 0);
+	assert_int_equal(node_changes(world, VIEW("gpu-a")), 2);
 }
 
 static void the_oldest_policy_counts_then_the_lowest_name(void **state)
