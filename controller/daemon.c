@@ -78,9 +78,11 @@ static void on_forgotten(void *owner, struct view node_name)
 static struct receiver_order order_of(const struct daemon *daemon, struct view node_name,
 				      const struct attribution_report *published)
 {
+	const struct place *place = inventory_find_place(daemon->inventory, node_name);
+
 	return (struct receiver_order){
 		.node = node_name,
-		.named_boot = inventory_named_boot(daemon->inventory, node_name),
+		.named_boot = place && place->node ? place->node->boot_id : (struct view){0},
 		.last = {published->boot_id, published->instance, published->sequence,
 			 published->observation_time},
 	};
@@ -130,7 +132,8 @@ static void on_named_boot(void *owner, struct view node_name)
 static void take_report(struct daemon *daemon, struct shared_report *report)
 {
 	struct error error = {0};
-	bool is_first = !inventory_find_report(daemon->inventory, report->report.node);
+	const struct place *place = inventory_find_place(daemon->inventory, report->report.node);
+	bool is_first = !place || !place->report;
 
 	if (inventory_put_report(daemon->inventory, &report->report, shared_report_unref, report,
 				 loop_now_ms(daemon->loop), &error) == 0) {

@@ -375,12 +375,19 @@ static void contradict(struct write *write)
 	end_write(write, &error);
 }
 
+static uint64_t count_node_changes(const struct write *write)
+{
+	const struct place *place = inventory_find_place(write->plan->publisher->config.inventory,
+							 sbuf_view(&write->plan->node_name));
+
+	return place ? place->node_changes : 0;
+}
+
 /* The node whose object is to be deleted, since it was asked for; it may be gone again. */
 static bool has_come_back(const struct write *write)
 {
 	return write->wanted == WRITE_DELETE &&
-	       inventory_node_changes(write->plan->publisher->config.inventory,
-				      sbuf_view(&write->plan->node_name)) != write->node_changes;
+	       count_node_changes(write) != write->node_changes;
 }
 
 static void hear(struct write *write, struct view body)
@@ -551,8 +558,7 @@ static int ask_for_node(struct write *write, struct error *err)
 	struct view node_name = sbuf_view(&write->plan->node_name);
 	struct question *question;
 
-	write->node_changes = inventory_node_changes(write->plan->publisher->config.inventory,
-						     node_name);
+	write->node_changes = count_node_changes(write);
 	if (!question_is_name(node_name))
 		return 0;
 	if (question_no_node(node_name, &question, err) < 0)

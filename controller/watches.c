@@ -86,11 +86,11 @@ static int put_pod(struct follow *follow, enum store_change change, uint64_t ver
 static int put_node(struct follow *follow, enum store_change change, uint64_t version,
 		    struct view document, struct error *err)
 {
-	struct node_fields fields;
+	struct node node;
 
-	if (node_doc_decode(document, &fields, err) < 0)
+	if (node_doc_decode(document, &node, err) < 0)
 		return -1;
-	return inventory_put_node(follow->watches->inventory, &fields, change, version, err);
+	return inventory_put_node(follow->watches->inventory, &node, change, version, err);
 }
 
 static int put_policy(struct follow *follow, enum store_change change, uint64_t version,

@@ -17,5 +17,11 @@ struct array {
 	bool present;
 };
 
+/* An array that is there, of items that nobody changes by it. */
+static inline struct array array_of(const void *items, uint32_t count)
+{
+	return (struct array){(void *)(uintptr_t)items, count, true};
+}
+
 /* for (uint32_t i = 0; i < a.count; i++) use(ARRAY_AT(a, struct x, i)); */
 #define ARRAY_AT(array, type, index) (&((type *)(array).items)[index])

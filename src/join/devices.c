@@ -221,8 +221,8 @@ static void add_from_kubelet(struct devices *devices, const struct join_input *i
 static void add_from_api(struct devices *devices, const struct join_input *input, size_t limit)
 {
 	for (size_t i = 0; i < input->n_pods; i++) {
-		uint32_t n;
-		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
+		const struct pod_allocation *allocations = pod_gpu(input->pods[i])->allocations.items;
+		const uint32_t n = pod_gpu(input->pods[i])->allocations.count;
 		for (uint32_t k = 0; k < n && !pod_is_over(input->pods[i]); k++)
 			add_named(devices, input, allocations[k].id, limit);
 	}

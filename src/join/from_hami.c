@@ -119,7 +119,7 @@ static void read_part(struct facts_draft *draft, const struct pod *pod, struct v
 static size_t list_containers(const struct facts *facts, const struct pod *pod, bool are_holders,
 			      struct view names[POD_MAX_CONTAINERS])
 {
-	const uint32_t n = pod_count_containers(pod);
+	const uint32_t n = pod_gpu(pod)->containers.count;
 	size_t n_names = 0;
 
 	for (uint32_t i = 0; i < 2 * n; i++) {
@@ -158,7 +158,7 @@ void from_hami_read(struct facts_draft *draft)
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
 		const struct pod *pod = node_pods->gpu_pods[i];
-		if (pod_gpu(pod)->hami_devices.len > 0 && !pod_is_over(pod) && !pod_is_reservation(pod))
+		if (pod_gpu(pod)->hami_devices.len > 0 && !pod_is_over(pod) && !pod_state(pod)->is_reservation)
 			read_pod(draft, pod);
 	}
 }

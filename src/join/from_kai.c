@@ -11,7 +11,7 @@ static struct view find_container(const struct pod *pod)
 
 	if (named && named->kind != POD_CONTAINER_EPHEMERAL)
 		return named->name;
-	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+	for (uint32_t i = 0; i < pod_gpu(pod)->containers.count; i++) {
 		if (pod_container_at(pod, i)->kind == POD_CONTAINER_MAIN)
 			return pod_container_at(pod, i)->name;
 	}
@@ -20,7 +20,7 @@ static struct view find_container(const struct pod *pod)
 
 static bool is_sharer(const struct pod *pod, struct view group)
 {
-	return !pod_is_over(pod) && !pod_is_reservation(pod) && pod_is_in_kai_group(pod, group);
+	return !pod_is_over(pod) && !pod_state(pod)->is_reservation && pod_is_in_kai_group(pod, group);
 }
 
 /* Adds the pods of the group to the device. False: there is none. */
@@ -96,7 +96,7 @@ void from_kai_read(struct facts_draft *draft)
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
 		const struct pod *pod = node_pods->gpu_pods[i];
-		if (pod_is_reservation(pod) && !pod_is_over(pod))
+		if (pod_state(pod)->is_reservation && !pod_is_over(pod))
 			read_reservation(draft, pod);
 	}
 }

@@ -44,7 +44,7 @@ static const struct fact listed = {.witnesses = WITNESS_POD_RESOURCES};
  */
 static bool is_since_start(struct facts *facts, const struct pod *pod)
 {
-	if (pod_started_at(pod) == 0 || pod_config_hash(pod).len > 0 ||
+	if (pod_gpu(pod)->started_at == 0 || pod_config_hash(pod).len > 0 ||
 	    !source_is_good(facts->source.pod_resources))
 		return false;
 	bool is_read = node_pods_is_read_since(&facts->node_pods, pod);
@@ -76,7 +76,7 @@ static void add_by_name(const struct entry *entry, struct view id)
 	if (place.device && pod &&
 	    (was_listed(entry, &place) || is_since_start(entry->facts, pod)))
 		holder = entry->holder;
-	else if (place.device && !(pod && pod_started_at(pod)) &&
+	else if (place.device && !(pod && pod_gpu(pod)->started_at) &&
 		 previous_had_namesake(place.device->previous, entry->said, pod))
 		return;
 	facts_add(entry->draft, holder, id, listed);
@@ -88,7 +88,7 @@ static void add_agreed(const struct entry *entry, struct view id)
 	const struct facts *facts = entry->facts;
 
 	if (facts->source.pod_resources != SOURCE_UNREADABLE ||
-	    (pod_started_at(entry->pod) && node_pods_is_read_since(&facts->node_pods, entry->pod)))
+	    (pod_gpu(entry->pod)->started_at && node_pods_is_read_since(&facts->node_pods, entry->pod)))
 		facts_add(entry->draft, entry->holder, id, listed);
 }
 
@@ -103,7 +103,7 @@ static void mark_listed(const struct entry *entry, struct view id)
 static void explain(const struct entry *entry, struct view id)
 {
 	const struct view container = entry->said->container;
-	const bool is_successor = entry->pod && pod_started_at(entry->pod) &&
+	const bool is_successor = entry->pod && pod_gpu(entry->pod)->started_at &&
 				  entry->facts->source.checkpoint == SOURCE_UNREADABLE;
 
 	if (entry->pod && from_checkpoint_find(entry->checkpoint, id, container, entry->pod))

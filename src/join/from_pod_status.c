@@ -3,8 +3,8 @@
 
 static void read_pod(struct facts_draft *draft, const struct pod *pod)
 {
-	uint32_t n;
-	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+	const struct pod_allocation *allocations = pod_gpu(pod)->allocations.items;
+	const uint32_t n = pod_gpu(pod)->allocations.count;
 	for (uint32_t i = 0; i < n; i++) {
 		struct holder *holder = facts_add_container(draft, pod, allocations[i].container,
 							    allocations[i].resource);

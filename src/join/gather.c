@@ -292,8 +292,8 @@ static void add_of_api(struct gatherer *g)
 {
 	const struct join_input *input = &g->input;
 	for (size_t i = 0; i < input->n_pods; i++) {
-		uint32_t n;
-		const struct pod_allocation *allocations = pod_allocations(input->pods[i], &n);
+		const struct pod_allocation *allocations = pod_gpu(input->pods[i])->allocations.items;
+		const uint32_t n = pod_gpu(input->pods[i])->allocations.count;
 
 		for (uint32_t k = 0; k < n; k++)
 			add_device(g, device_id_parse(allocations[k].id).uuid);

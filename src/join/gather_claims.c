@@ -2,14 +2,11 @@
 #include "join/gather_claims.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "model/grant.h"
 #include "model/pod_set.h"
 #include "model/resource_claim_set.h"
 #include "model/resource_slice_set.h"
-
-#define KEY_SIZE 512u /* more than the key of any claim needs */
 
 struct collector {
 	const struct inventory_parts *parts;
@@ -26,15 +23,10 @@ struct collector {
 static const struct resource_claim *find_claim(const struct collector *c, const struct pod *pod,
 					       struct view name)
 {
-	char key[KEY_SIZE];
-	size_t n = pod_namespace(pod).len + 1; /* up to the '/' */
+	char key[RECORD_KEY_SIZE];
 
-	if (n + name.len > sizeof(key))
-		return NULL;
-	memcpy(key, pod_key(pod).ptr, n);
-	memcpy(key + n, name.ptr, name.len);
 	return resource_claim_set_find(c->parts->resource_claims,
-				       (struct view){key, n + name.len});
+				       record_key(pod_namespace(pod), name, key));
 }
 
 /* The claim gives the pod no more than now: it is another driver's, or reserved for the pod. */
@@ -51,8 +43,8 @@ static bool is_settled(const struct resource_claim *claim, const struct pod *pod
 static void add_uses(struct collector *c, const struct pod *pod)
 {
 	struct join_input *input = c->input;
-	uint32_t n_claims;
-	const struct pod_claim *claims = pod_claims(pod, &n_claims);
+	const struct pod_claim *claims = pod_gpu(pod)->claims.items;
+	const uint32_t n_claims = pod_gpu(pod)->claims.count;
 	bool is_over = pod_is_over(pod), lacks = false;
 	bool awaits = n_claims > 0 && (pod_left_out(pod) > 0 || !c->parts->grants_known);
 
@@ -75,11 +67,8 @@ static int gather_uses(struct collector *c)
 	struct join_input *input = c->input;
 	size_t n_uses = 0;
 
-	for (size_t i = 0; i < input->n_pods; i++) {
-		uint32_t n_claims;
-		(void)pod_claims(input->pods[i], &n_claims);
-		n_uses += n_claims;
-	}
+	for (size_t i = 0; i < input->n_pods; i++)
+		n_uses += pod_gpu(input->pods[i])->claims.count;
 	c->uses = arena_alloc(c->arena, n_uses, sizeof(*c->uses));
 	c->lacking = arena_alloc(c->arena, input->n_pods, sizeof(*c->lacking));
 	c->awaiting = arena_alloc(c->arena, input->n_pods, sizeof(*c->awaiting));

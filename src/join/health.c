@@ -79,7 +79,7 @@ static void add_tenant(const struct judge *judge, struct attribution_health_even
 static bool was_there(const struct judge *judge, struct view uid, int64_t since, int64_t time)
 {
 	const struct pod *pod = node_pods_find_uid(&judge->subject->facts->node_pods, uid);
-	const int64_t started_at = pod ? pod_started_at(pod) : 0;
+	const int64_t started_at = pod ? pod_gpu(pod)->started_at : 0;
 
 	if (started_at)
 		return time >= started_at + POD_GRANULARITY_MS;

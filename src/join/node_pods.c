@@ -47,7 +47,7 @@ static void index_pods(struct node_pods *node_pods)
 	const struct join_input *input = node_pods->input;
 
 	for (size_t i = input->n_pods; i > 0; i--) {
-		if (!pod_wants_gpu(input->pods[i - 1]))
+		if (!pod_state(input->pods[i - 1])->wants_gpu)
 			index_pod(node_pods, input->pods[i - 1]);
 	}
 	for (size_t i = node_pods->n_gpu_pods; i > 0; i--)
@@ -88,7 +88,7 @@ int node_pods_take(const struct join_input *input, struct arena *arena,
 	if (make_room(&node_pods, arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < input->n_pods; i++) {
-		if (pod_wants_gpu(input->pods[i]))
+		if (pod_state(input->pods[i])->wants_gpu)
 			node_pods.gpu_pods[node_pods.n_gpu_pods++] = input->pods[i];
 	}
 	index_pods(&node_pods);
@@ -111,7 +111,7 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 
 	for (; at != LOOKUP_END; at = lookup_next(&node_pods->ids, at)) {
 		const struct pod *pod = node_pods->by_id[at];
-		bool is_alive = !pod_is_over(pod) && !pod_is_deleting(pod);
+		bool is_alive = !pod_is_over(pod) && !pod_state(pod)->deleting;
 
 		if (pod == found || !view_equal(pod_config_hash(pod), hash))
 			continue;
@@ -182,7 +182,7 @@ bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod
 	const struct join_input *input = node_pods->input;
 
 	return !node_pods_include(input->told_later, input->n_told_later, pod) &&
-	       input->listed_at >= pod_started_at(pod) + POD_GRANULARITY_MS;
+	       input->listed_at >= pod_gpu(pod)->started_at + POD_GRANULARITY_MS;
 }
 
 bool node_pods_is_named(const struct node_pods *node_pods, const struct pod *pod)
@@ -199,7 +199,7 @@ static bool must_be_listed(const struct pod *pod)
 {
 	if (pod_is_over(pod))
 		return false;
-	for (uint32_t i = 0; i < pod_count_containers(pod); i++) {
+	for (uint32_t i = 0; i < pod_gpu(pod)->containers.count; i++) {
 		const struct pod_container *c = pod_container_at(pod, i);
 		if (c->wants_gpu && c->kind != POD_CONTAINER_INIT)
 			return true;

@@ -159,10 +159,8 @@ static unsigned look_at_device(const struct report_device *reported, unsigned sl
 /* A plugin that does not share is news only of replicas. */
 static unsigned look_at_label(const struct node *node, unsigned slots)
 {
-	struct view label = {0};
+	struct view label = node ? node->sharing_strategy : (struct view){0};
 
-	if (node)
-		(void)node_label(node, VIEW("gpu.sharing-strategy"), &label);
 	if (view_equal(label, VIEW("mps")))
 		return EVIDENCE_LABEL_MPS | EVIDENCE_LABEL_MPS_CONTRADICTS;
 	if (view_equal(label, VIEW("time-slicing")))

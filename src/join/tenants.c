@@ -177,11 +177,11 @@ static int phase_of(const struct pod *pod, struct view container)
 {
 	const struct pod_container *c = pod_find_container(pod, container);
 
-	if (pod_is_deleting(pod))
+	if (pod_state(pod)->deleting)
 		return ATTRIBUTION_PHASE_TERMINATING;
 	if (c && c->state == POD_CONTAINER_TERMINATED)
 		return ATTRIBUTION_PHASE_RESERVED;
-	if (c ? c->state == POD_CONTAINER_RUNNING : pod_phase(pod) == POD_PHASE_RUNNING)
+	if (c ? c->state == POD_CONTAINER_RUNNING : pod_state(pod)->phase == POD_PHASE_RUNNING)
 		return ATTRIBUTION_PHASE_RUNNING;
 	return ATTRIBUTION_PHASE_STARTING;
 }
@@ -209,7 +209,7 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 		.kind = workload.kind,
 		.name = workload.name,
 	};
-	if (tenant->role == ATTRIBUTION_ROLE_WORKLOAD && pod_is_system(pod) && intent &&
+	if (tenant->role == ATTRIBUTION_ROLE_WORKLOAD && pod_state(pod)->system && intent &&
 	    intent->policy && view_equal(intent->policy->namespace, pod_namespace(pod)))
 		tenant->role = ATTRIBUTION_ROLE_VALIDATION;
 }

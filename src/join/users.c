@@ -79,7 +79,7 @@ static const struct attribution_past_tenant *find_past(const struct finder *find
 /* NULL: there is no such pod, or its status does not tell. */
 static const struct pod_container *find_container(const struct pod *pod, struct view id)
 {
-	for (uint32_t i = 0; pod && i < pod_count_containers(pod); i++) {
+	for (uint32_t i = 0; pod && i < pod_gpu(pod)->containers.count; i++) {
 		const struct pod_container *c = pod_container_at(pod, i);
 		if (c->id.len > 0 && view_equal(c->id, id))
 			return c;
@@ -117,7 +117,7 @@ static bool is_untold(const struct suspect *suspect)
 {
 	const struct pod *pod = suspect->pod;
 	return pod && !suspect->container && suspect->process->container_id.len > 0 &&
-	       (pod_count_containers(pod) > 1 || pod_gpu(pod)->containers_left_out > 0 ||
+	       (pod_gpu(pod)->containers.count > 1 || pod_gpu(pod)->containers_left_out > 0 ||
 		pod_gpu(pod)->ephemeral_left_out > 0);
 }
 

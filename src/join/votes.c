@@ -178,10 +178,10 @@ static void hear_facts(const struct votes_holder *of, struct votes *votes,
 
 static bool has_status(const struct votes_holder *of)
 {
-	uint32_t n = 0;
-	const struct pod_allocation *allocations = of->pod ? pod_allocations(of->pod, &n) : NULL;
+	const struct array told = of->pod ? pod_gpu(of->pod)->allocations : (struct array){0};
+	const struct pod_allocation *allocations = told.items;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < told.count; i++) {
 		if (view_equal(allocations[i].container, of->container))
 			return true;
 	}

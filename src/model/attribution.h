@@ -278,8 +278,8 @@ struct condition {
 };
 
 /*
- * The report that a status was made from, when it was last written: what comes before it in the
- * order of the node's reports is older than what is published. All empty: none.
+ * The report that the status was made from when it was last written. A report of the node that comes
+ * before it is older than what is published. All empty: none.
  */
 struct attribution_report {
 	struct view boot_id;

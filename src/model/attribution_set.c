@@ -30,8 +30,8 @@ bool attribution_set_is_named(const struct place *place, struct view uuid)
 }
 
 /*
- * Where no agent reports nobody speaks of the device again: slices and pods named it once. Nearly
- * always the object was that node's, or an agent has the device: then there is nobody to look for.
+ * An object went. A node without an agent may have the device, and nothing will speak of it again: so
+ * it is touched here. Nearly always an agent reports the device, or the object was that node's.
  */
 static void touch_agentless(const struct attribution_set *set, const struct record *record,
 			    const struct record_event *event)
@@ -113,16 +113,4 @@ const struct attribution_record *attribution_set_find(const struct attribution_s
 	const struct record *record = record_set_find(&set->records, name);
 
 	return record ? record_of(record) : NULL;
-}
-
-const struct attribution *attribution_set_next(const struct attribution_set *set,
-					       const struct attribution *attribution)
-{
-	const struct record *record =
-		attribution
-			? &CONTAINER_OF(attribution, struct attribution_record, attribution)->base
-			: NULL;
-	const struct record *next = record_set_next(&set->records, record);
-
-	return next ? &record_of(next)->attribution : NULL;
 }

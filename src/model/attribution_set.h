@@ -29,9 +29,8 @@ struct attribution_set {
 void attribution_set_init(struct attribution_set *set, struct place_book *places,
 			  const struct claim_book *claims);
 /*
- * Adds or changes the object, if it is newer; takes over the arena's memory then. Touches the node
- * that holds it and those that report its device; and when the object goes and nobody reports that,
- * those without an agent that are told to have it. Fails with ERROR_NO_MEMORY.
+ * Adds or changes the object, if it is newer, and takes over the arena's memory then. Touches the
+ * node that holds it and those that report its device. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,
 				 struct arena *take_arena, const struct record_event *event,
@@ -39,11 +38,5 @@ MUST_USE int attribution_set_put(struct attribution_set *set, const struct attri
 /* The record with that name, or NULL. */
 const struct attribution_record *attribution_set_find(const struct attribution_set *set,
 						      struct view name);
-/* Walks all: the first for NULL; NULL at the end. */
-const struct attribution *attribution_set_next(const struct attribution_set *set,
-					       const struct attribution *attribution);
-/*
- * True when what the API server has of the node says that the device of that UUID is there: the
- * kubelet told a pod so that is not over, or a slice describes it or a part of it.
- */
+/* True when a pod of the place, or a slice of it, names the device of that UUID. */
 bool attribution_set_is_named(const struct place *place, struct view uuid);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * claim - "the report of this node names the device of that UUID": how an object without a
- * nodeName, or with another's, finds the nodes that want a join when it changes, and how two nodes
- * that report the same device find each other.
+ * claim - "the report of this node names the device of that UUID". By it an object finds the nodes
+ * that want a join when it changes. And two nodes that report the same device find each other.
  *
  * Threads: the loop thread.
  * Limits:  none of its own: each node claims what its report lists, LIMIT_REPORT_DEVICES at most.

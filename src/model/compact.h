@@ -14,35 +14,39 @@
 #include "base/error.h"
 #include "base/view.h"
 
-/* A member of a struct. A row without a kind ends the table. */
+/* Members of a struct that lie side by side. A row without a kind ends the table. */
 struct compact_row {
 	enum compact_kind {
 		COMPACT_END,
 		COMPACT_PLAIN, /* no pointers in it, nor padding */
-		COMPACT_TEXT,  /* struct view */
-		COMPACT_ARRAY, /* struct array */
+		COMPACT_TEXTS, /* struct view, each */
+		COMPACT_ARRAY, /* one struct array */
 	} kind;
 	size_t offset;
-	size_t size; /* of a plain member, or of an element of the array */
+	size_t size; /* of the members together, or of an element of the array */
 	const struct compact_row *rows; /* of an element of the array */
 };
 
-#define COMPACT_PLAIN_ROW(type, member) \
-	{COMPACT_PLAIN, offsetof(struct type, member), sizeof(((struct type *)0)->member), NULL}
-#define COMPACT_TEXT_ROW(type, member) {COMPACT_TEXT, offsetof(struct type, member), 0, NULL}
+/* From one member to another, which may be the same: all between them are of that kind too. */
+#define COMPACT_RUN(type, first, last)                                                             \
+	offsetof(struct type, first), offsetof(struct type, last) +                                \
+		sizeof(((struct type *)0)->last) - offsetof(struct type, first), NULL
+#define COMPACT_PLAIN_ROW(type, first, last) {COMPACT_PLAIN, COMPACT_RUN(type, first, last)}
+#define COMPACT_TEXTS_ROW(type, first, last) {COMPACT_TEXTS, COMPACT_RUN(type, first, last)}
 #define COMPACT_ARRAY_ROW(type, member, element, its_rows) \
 	{COMPACT_ARRAY, offsetof(struct type, member), sizeof(element), its_rows}
 
 /* Elements of an array of struct view. */
 extern const struct compact_row compact_text[];
 
-/* The length of the longest text in the struct and its arrays. */
-size_t compact_longest(const struct compact_row *rows, const void *value);
+#define COMPACT_ANY_TEXT SIZE_MAX /* as max_text: a text may have any length */
+
 /*
  * Copies the struct of that size, and all that its rows name, into one block, which is the caller's
- * to free(). Members without a row are copied as they are. Fails with ERROR_NO_MEMORY.
+ * to free(). Members without a row are copied as they are. Fails with ERROR_NO_MEMORY, or with
+ * ERROR_LIMIT when a text is longer than max_text.
  */
 MUST_USE int compact_new(const struct compact_row *rows, const void *value, size_t size,
-			 void **ret_copy, struct error *err);
+			 size_t max_text, void **ret_copy, struct error *err);
 /* True when all members that have rows are equal. */
 bool compact_equal(const struct compact_row *rows, const void *a, const void *b);

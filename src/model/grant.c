@@ -2,10 +2,9 @@
 
 /*
  * NVIDIA's driver calls a device gpu-<minor>, and a MIG device gpu-<minor of its parent>-mig-...
- * The minor is the one of /dev/nvidia<minor> and not NVML's index: so a name is only ever looked up
- * in the slices, which have the UUID. A MIG device that the driver makes when it is claimed
- * (DynamicMIG) has no UUID in the slice: then its parent's entry tells the physical device, and the
- * partition stays unknown.
+ * The minor is that of /dev/nvidia<minor>, not NVML's index. So a name is only ever looked up in the
+ * slices, which have the UUID. A MIG device that the driver makes when it is claimed (DynamicMIG) has
+ * no UUID in the slice. Then its parent's entry tells the physical device.
  */
 
 #include "model/grant.h"

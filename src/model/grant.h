@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * grant - who holds which device by way of dynamic resource allocation: a ResourceClaim says what
- * it was given and for which pods that is reserved, the pod says which container uses it, and the
- * node's ResourceSlices say which device stands behind a name. No agent has a part in it.
+ * grant - who holds which device by way of dynamic resource allocation. A ResourceClaim says which
+ * devices it was given, and for which pods. The pod says which container uses the claim. The node's
+ * ResourceSlices say which device stands behind a name. No agent has a part in it.
  *
  * A pod has the use of a claim only if the claim is reserved for its UID. Only slices of the node
  * itself are asked, so that no node can speak for another. A pool counts only when all slices of its
- * newest generation are there: what an older one described may have another number since a boot.
+ * newest generation are there. What an older one described may have another number since a boot.
  *
  * Threads: any; pure.
  * Limits:  LIMIT_REPORT_DEVICES described devices; further ones are counted. What a claim gives of

@@ -13,11 +13,7 @@
 #include "model/resource_claim_set.h"
 #include "model/resource_slice_set.h"
 
-/*
- * Objects come in by name and are asked for by node. So every record hangs on a place. What is the
- * same for all kinds is done once in record_set, what is particular to one stands in its set; here
- * they are put together.
- */
+/* Objects come in by name and are asked for by node. So every record hangs on a place. */
 
 struct inventory {
 	struct place_book places;
@@ -101,12 +97,12 @@ int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fiel
 	return pod_set_put(&inventory->pods, fields, &event, err);
 }
 
-int inventory_put_node(struct inventory *inventory, const struct node_fields *fields,
+int inventory_put_node(struct inventory *inventory, const struct node *node,
 		       enum store_change change, uint64_t version, struct error *err)
 {
 	struct record_event event = event_of(inventory, INVENTORY_NODES, change, version);
 
-	return node_set_put(&inventory->nodes, fields, &event, err);
+	return node_set_put(&inventory->nodes, node, &event, err);
 }
 
 int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
@@ -204,15 +200,12 @@ void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind
 		remove_entry(inventory, kind, entry, now_ms);
 	inventory->synced[kind] = true;
 	inventory->absent[kind] = false;
-	if (!first && was_absent)
-		place_touch_all(&inventory->places, true);
-	if (!first)
-		return;
-	inventory->synced_at[kind] = now_ms;
-	if (kind == INVENTORY_POLICIES)
-		inventory->policies.intent.known = true;
+	inventory->policies.intent.known |= kind == INVENTORY_POLICIES;
+	if (first)
+		inventory->synced_at[kind] = now_ms;
 	/* What is known to be absent from now on may change every node's result. */
-	place_touch_all(&inventory->places, true);
+	if (first || was_absent)
+		place_touch_all(&inventory->places, false, true);
 }
 
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
@@ -220,13 +213,7 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 	inventory_begin_replace(inventory, kind);
 	inventory_end_replace(inventory, kind, inventory->started_at);
 	inventory->absent[kind] = true;
-	place_touch_all(&inventory->places, true);
-}
-
-static bool is_rested_upon(enum inventory_kind kind)
-{
-	return kind == INVENTORY_PODS || kind == INVENTORY_NODES ||
-	       kind == INVENTORY_RESOURCE_CLAIMS || kind == INVENTORY_RESOURCE_SLICES;
+	place_touch_all(&inventory->places, false, true);
 }
 
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
@@ -236,8 +223,8 @@ void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 	if (inventory->ages[kind] == age)
 		return;
 	inventory->ages[kind] = age;
-	if (is_rested_upon(kind))
-		place_touch_all(&inventory->places, true);
+	if (kind != INVENTORY_POLICIES && kind != INVENTORY_ATTRIBUTIONS)
+		place_touch_all(&inventory->places, false, true);
 }
 
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind)
@@ -264,7 +251,12 @@ struct inventory_unused inventory_unused(const struct inventory *inventory)
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
 						     const struct attribution *attribution)
 {
-	return attribution_set_next(&inventory->attributions, attribution);
+	const struct attribution_record *last =
+		attribution ? CONTAINER_OF(attribution, struct attribution_record, attribution) : NULL;
+	const struct record *next = record_set_next(&inventory->attributions.records,
+						    last ? &last->base : NULL);
+
+	return next ? &CONTAINER_OF(next, struct attribution_record, base)->attribution : NULL;
 }
 
 /* Reports */
@@ -299,7 +291,7 @@ static void touch_rivals(const struct inventory *inventory, const struct place *
 }
 
 int inventory_put_report(struct inventory *inventory, const struct report *report,
-			 inventory_release_fn release, void *owner, uint64_t now_ms,
+			 place_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
 {
 	struct place *place = place_ensure(&inventory->places, report->node, err);
@@ -348,25 +340,9 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 	return true;
 }
 
-const struct report *inventory_find_report(const struct inventory *inventory, struct view node_name)
+const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name)
 {
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place->report : NULL;
-}
-
-uint64_t inventory_node_changes(const struct inventory *inventory, struct view node_name)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place->node_changes : 0;
-}
-
-struct view inventory_named_boot(const struct inventory *inventory, struct view node_name)
-{
-	const struct place *place = place_find(&inventory->places, node_name);
-
-	return place && place->node ? place->node->boot_id : (struct view){0};
+	return place_find(&inventory->places, node_name);
 }
 
 static void forget_report(struct inventory *inventory, struct place *place)

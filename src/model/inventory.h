@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * inventory - everything the controller knows of the cluster, kept up to date by lists and
- * watches and by reports, and indexed by node, which is what the join asks by.
+ * inventory - everything the controller knows of the cluster, by node. Lists, watches and reports
+ * keep it up to date.
  *
  * Each change says which node's result it may alter, or none. Changes that the join cannot see (a
  * pod without GPU whose phase changes, a node's heartbeat) alter none.
@@ -27,9 +27,6 @@ struct attribution_set;
 struct claim_book;
 struct pod_set;
 struct resource_claim_set;
-
-/* Frees a report and its memory; called once by the inventory when it needs it no more. */
-typedef void (*inventory_release_fn)(void *owner);
 
 /* now_ms: monotonic, here and below. Fails with ERROR_NO_MEMORY. */
 MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err);
@@ -77,10 +74,10 @@ struct inventory_unused {
 struct inventory_unused inventory_unused(const struct inventory *inventory);
 
 /*
- * True when an object of this key and version must be decoded and put; false when it is older than
- * or the same as what is there. Either way a record of that key is known to exist, unless what came
- * is an older event of a watch: it outlives the list under way, with the contents it has, though the
- * object be refused then. For pods and ResourceClaims the key is "namespace/name", else the name.
+ * True when an object of this key and version is newer than what is there: it must be decoded and
+ * put. Unless it is an older event of a watch, the record that is there outlives the list under way,
+ * even if the object is refused. The key of pods and ResourceClaims is "namespace/name", else the
+ * name.
  */
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version);
@@ -93,7 +90,7 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 			       enum store_change change, uint64_t version, uint64_t now_ms,
 			       struct error *err);
-MUST_USE int inventory_put_node(struct inventory *inventory, const struct node_fields *fields,
+MUST_USE int inventory_put_node(struct inventory *inventory, const struct node *node,
 				enum store_change change, uint64_t version, struct error *err);
 MUST_USE int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
 				  enum store_change change, uint64_t version, struct error *err);
@@ -122,23 +119,17 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
  * when it is replaced or forgotten, or the inventory ends.
  */
 MUST_USE int inventory_put_report(struct inventory *inventory, const struct report *report,
-				  inventory_release_fn release, void *owner, uint64_t now_ms,
+				  place_release_fn release, void *owner, uint64_t now_ms,
 				  struct error *err);
 /*
- * An unchanged report arrived, whose List was read at listed_at (as in join/join.h): its age starts
- * anew, which touches those it matters to if it was as old as stale_ms, and the node itself if its
- * last join waits for that (inventory_keep_recall()). False: no report of that node is kept.
+ * An unchanged report arrived, whose List was read at listed_at (join/input.h): its age starts anew.
+ * If it was as old as stale_ms, that touches all nodes it matters to. The node itself is also touched
+ * if its last join waits for a heartbeat. False: no report of that node is kept.
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms);
-/* The report that is kept of that node, or NULL; borrowed until the next change. */
-const struct report *inventory_find_report(const struct inventory *inventory,
-					   struct view node_name);
-/* Counts how often the Node of that name was told to have come or gone; from 0 on again when nothing
- * was known of it for a while. */
-uint64_t inventory_node_changes(const struct inventory *inventory, struct view node_name);
-/* The boot that the Node of that name names; empty: none. Borrowed until the next change. */
-struct view inventory_named_boot(const struct inventory *inventory, struct view node_name);
+/* What is known of the node of that name, or NULL; borrowed until the next change. */
+const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name);
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 
@@ -164,10 +155,10 @@ struct inventory_parts {
 struct inventory_parts inventory_parts(struct inventory *inventory);
 /*
  * Keeps what the next join of the node must know of the last one, instead of what the one before it
- * said. To the UIDs that have ended the inventory adds those of pods that it saw deleted, and forgets
- * one when no join has named it for two minutes: a report that was on its way when the pod was
- * deleted must still find it. now_ms is when that join was given what is known. Does nothing for a
- * node that is not known. Fails with ERROR_NO_MEMORY; a part may then be kept.
+ * said. The inventory adds pods that it saw deleted to the UIDs that have ended. It forgets a UID
+ * when no join has named it for two minutes: late reports must still find it. now_ms is when that
+ * join was given what is known. Does nothing for a node that is not known. Fails with
+ * ERROR_NO_MEMORY; a part may then be kept.
  */
 MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node_name,
 				   const struct recall *recall, uint64_t now_ms, struct error *err);

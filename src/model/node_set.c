@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/node_set.h"
 
+#include "model/compact.h"
+
+static const struct compact_row rows[] = {
+	COMPACT_TEXTS_ROW(node, name, sharing_strategy),
+	{0},
+};
+
 static bool are_equal(const struct record *a, const struct record *b)
 {
-	return node_equal(a->object, b->object);
+	return compact_equal(rows, a->object, b->object);
 }
 
 static void change(struct record_set *set, struct record *old, struct record *record,
@@ -29,12 +36,14 @@ void node_set_init(struct record_set *set, struct place_book *places)
 	record_set_init(set, &kind, places);
 }
 
-int node_set_put(struct record_set *set, const struct node_fields *fields,
-		 const struct record_event *event, struct error *err)
+int node_set_put(struct record_set *set, const struct node *node, const struct record_event *event,
+		 struct error *err)
 {
-	struct node *node;
+	const struct node *copy;
+	void *block;
 
-	if (node_new(fields, &node, err) < 0)
+	if (compact_new(rows, node, sizeof(*node), COMPACT_ANY_TEXT, &block, err) < 0)
 		return -1;
-	return record_set_put_object(set, node, node->name, node->name, event, err);
+	copy = block;
+	return record_set_put_object(set, block, copy->name, copy->name, event, err);
 }

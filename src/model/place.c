@@ -101,14 +101,6 @@ void place_note_boot(const struct place_book *book, struct place *place)
 		book->boot(book->boot_owner, place->name);
 }
 
-void place_touch_all(const struct place_book *book, bool initial)
-{
-	struct table_node *node = NULL;
-
-	while ((node = table_next(&book->by_name, node)))
-		place_touch(book, CONTAINER_OF(node, struct place, link), initial);
-}
-
 void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims)
 {
 	assert(book->n_lacking >= place->lacks_claims);
@@ -117,14 +109,16 @@ void place_note_claims(struct place_book *book, struct place *place, bool lacks_
 	place->lacks_claims = lacks_claims;
 }
 
-void place_touch_lacking(const struct place_book *book, bool initial)
+void place_touch_all(const struct place_book *book, bool only_lacking, bool initial)
 {
 	struct table_node *node = NULL;
 
-	while (book->n_lacking > 0 && (node = table_next(&book->by_name, node))) {
+	if (only_lacking && book->n_lacking == 0)
+		return;
+	while ((node = table_next(&book->by_name, node))) {
 		const struct place *place = CONTAINER_OF(node, struct place, link);
 
-		if (place->lacks_claims)
+		if (place->lacks_claims || !only_lacking)
 			place_touch(book, place, initial);
 	}
 }
@@ -210,8 +204,8 @@ void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms)
 	place->listed_at = listed_at;
 }
 
-void place_take_report(struct place *place, const struct report *report,
-		       void (*release)(void *owner), void *owner, uint64_t now_ms)
+void place_take_report(struct place *place, const struct report *report, place_release_fn release,
+		       void *owner, uint64_t now_ms)
 {
 	assert(release);
 	note_boot(place, report);

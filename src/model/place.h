@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * place - what the inventory knows of one node name, whether or not the API server has a Node of
- * that name: its pods, its objects, its ResourceSlices, its last report, and the pods that ended
- * there a while ago. A place lives as long as anything hangs on it.
+ * place - what the inventory knows of one node name: pods, objects, ResourceSlices, the last report,
+ * and the pods that ended lately. The API server need not have a Node of that name. A place lives as
+ * long as anything hangs on it.
  *
  * Threads: the loop thread.
  * Limits:  1024 ended UIDs a place; the oldest is forgotten for a further one.
@@ -19,6 +19,9 @@
 #define PLACE_ENDED_KEEP_MS 120000u
 
 struct node;
+
+/* Frees a report and its memory; called once, when it is needed no more. */
+typedef void (*place_release_fn)(void *owner);
 
 /* What joins could not use of what was said of a node. */
 struct place_refusals {
@@ -42,7 +45,7 @@ struct place {
 	uint64_t node_changes;        /* how often it came or went */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
 	const struct report *report;  /* the last accepted one, or NULL */
-	void (*release)(void *owner); /* frees it */
+	place_release_fn release;     /* frees it */
 	void *release_owner;
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
@@ -70,8 +73,8 @@ struct place_ended {
 };
 
 /*
- * Told after a change: this node wants a join. The view is borrowed for the call. initial: the change
- * is an item of a first list, so that live events may overtake it.
+ * Told after a change: this node wants a join. The view is borrowed for the call. `initial` says that
+ * the change is an item of a first list, so that live events may overtake it.
  */
 typedef void (*place_touch_fn)(void *owner, struct view node_name, bool initial);
 
@@ -99,34 +102,32 @@ MUST_USE struct place *place_ensure(struct place_book *book, struct view name, s
 /* Frees the place if nothing hangs on it any more. Accepts NULL. */
 void place_release(struct place_book *book, struct place *place);
 /*
- * Says that the node wants a join; not for a node without report, objects, slices and devices in
- * the status of its pods, as a join could change nothing there. Accepts NULL.
+ * Says that the node wants a join, if a join could change anything there. That needs a report, an
+ * object, a slice, or a pod whose status names devices. Accepts NULL.
  */
 void place_touch(const struct place_book *book, const struct place *place, bool initial);
-/* place_touch() for every place; touch must neither make nor release any. */
-void place_touch_all(const struct place_book *book, bool initial);
+/*
+ * place_touch() for every place, or for those that lack claims only. The touch callback must neither
+ * make nor release a place.
+ */
+void place_touch_all(const struct place_book *book, bool only_lacking, bool initial);
 /* Notes that the Node names another boot, and says so if the place has a report or objects. */
 void place_note_boot(const struct place_book *book, struct place *place);
 
-/* Notes whether the place lacks claims; and touches all that do: one has come. */
+/* Notes whether the place lacks claims. */
 void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims);
-void place_touch_lacking(const struct place_book *book, bool initial);
 
 /* True when the report of the place names the pod of that UID, or of that namespace and name. */
 bool place_reports_uid(const struct place *place, struct view uid);
 bool place_reports_name(const struct place *place, struct view namespace, struct view name);
 /* True when the report names the device of the object with that name. */
 bool place_reports_device(const struct report *report, struct view object_name);
-/*
- * Notes what a join refused, and returns how much of it is new: what the same content of a report
- * was refused for before is not counted again.
- */
+/* Notes what a join refused, and returns what it had not yet refused of the same report's content. */
 struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused);
 /* Keeps the report instead of the last one, which it gives back to its owner by release(owner). */
-void place_take_report(struct place *place, const struct report *report,
-		       void (*release)(void *owner), void *owner, uint64_t now_ms);
-/* Notes when the List was read last, by the node's clock; one that fails has the time of the last
- * good one. */
+void place_take_report(struct place *place, const struct report *report, place_release_fn release,
+		       void *owner, uint64_t now_ms);
+/* Notes when the List was read last, by the node's clock: the time of the last good one. */
 void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms);
 /* Gives the report back to its owner. */
 void place_release_report(struct place *place);

@@ -53,8 +53,8 @@ struct pod_allocation {
 };
 
 /*
- * What people run, of which the pod is a part: its controlling owner, or the owner of that where a
- * name tells it (schema/pod_doc_metadata.c). The kind is empty for a pod without an owner.
+ * What people run, of which the pod is a part: its controlling owner, or the owner of that
+ * (schema/pod_doc_metadata.c). The kind is empty for a pod without an owner.
  */
 struct pod_workload {
 	struct view group; /* of the API; empty: the core group */
@@ -76,65 +76,55 @@ struct pod_claim {
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
 #define POD_MAX_KAI_GROUPS 64u   /* and in kai_groups_left_out */
 
-/*
- * What a decoder found; all borrowed from the document. From `started_at` on it is given only for a
- * pod that wants a GPU.
- */
-struct pod_fields {
-	struct view namespace;
-	struct view name;
-	struct view uid;
-	struct view node;        /* empty: not scheduled */
-	struct view config_hash; /* of a static pod's mirror, else empty */
-	enum pod_phase phase;
-	bool deleting;         /* metadata.deletionTimestamp is set */
-	bool admission_failed; /* status.reason is UnexpectedAdmissionError */
-	bool wants_gpu;        /* any container does, or uses a claim, or the pod shares a GPU by */
-	/* way of HAMi or KAI */
+/* What is kept of every pod beside its names. Without padding: it is compared as bytes. */
+struct pod_state {
+	uint8_t phase;          /* enum pod_phase */
+	bool deleting;          /* metadata.deletionTimestamp is set */
+	bool admission_failed;  /* status.reason is UnexpectedAdmissionError */
+	bool wants_gpu;         /* any container does, or uses a claim, or HAMi or KAI shares one */
 	bool no_container_runs; /* none with a status does, of those that are not ephemeral */
 	bool system;            /* looks like one of the GPU operator's validation pods */
 	bool is_reservation;    /* looks like a pod of KAI's that holds a GPU for others */
-	int64_t started_at;     /* see pod_started_at() */
-	struct pod_workload workload;
-	struct view hami_devices;  /* annotation hami.io/vgpu-devices-allocated */
-	bool hami_left_out;        /* that annotation is too long */
-	struct view kai_group;     /* label runai-gpu-group: the pods that share a GPU */
-	struct view kai_container; /* annotation gpu-fraction-container-name: who of the pod does */
-	struct view kai_device;    /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
-	uint32_t n_containers;
-	uint32_t containers_left_out;
-	uint32_t ephemeral_left_out;
-	uint32_t n_allocations;
-	uint32_t allocations_left_out;
-	uint32_t n_claims;
-	uint32_t claims_left_out;
-	uint32_t n_kai_groups;
-	uint32_t kai_groups_left_out;
-	struct pod_container containers[POD_MAX_CONTAINERS];
-	struct pod_allocation allocations[POD_MAX_ALLOCATIONS];
-	struct pod_claim claims[POD_MAX_CLAIMS];
-	struct view
-		kai_groups[POD_MAX_KAI_GROUPS]; /* labels runai-gpu-group/...: of several GPUs */
 };
 
 /* What is kept of a pod that wants a GPU, and of no other. */
 struct pod_gpu {
 	struct pod_workload workload;
-	struct view hami_devices; /* this and the next ones: as in the fields */
-	struct view kai_group;
-	struct view kai_device;
-	struct view kai_container;
-	struct array containers;  /* struct pod_container */
-	struct array allocations; /* struct pod_allocation */
-	struct array claims;      /* struct pod_claim */
-	struct array kai_groups;  /* struct view */
+	struct view hami_devices;  /* annotation hami.io/vgpu-devices-allocated */
+	struct view kai_group;     /* label runai-gpu-group: the pods that share a GPU */
+	struct view kai_device;    /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
+	struct view kai_container; /* annotation gpu-fraction-container-name: who of the pod does */
+	struct array containers;   /* struct pod_container */
+	struct array allocations;  /* struct pod_allocation, in the document's order; */
+	struct array claims;       /* struct pod_claim, too */
+	struct array kai_groups;   /* struct view, labels runai-gpu-group/...: of several GPUs */
+	/*
+	 * When the kubelet took the pod over, by the node's clock, ms since 1970, cut down to a whole
+	 * second. That is after it gave the pod its devices and before it fetches images. 0: it has
+	 * not told yet.
+	 */
 	int64_t started_at;
 	uint32_t containers_left_out;  /* a container that is not found may be one of these, */
 	uint32_t ephemeral_left_out;   /* or of these */
 	uint32_t allocations_left_out; /* the status may name what is not found */
 	uint32_t claims_left_out;
 	uint32_t kai_groups_left_out;
-	bool hami_left_out;
+	bool hami_left_out; /* that annotation is too long */
+};
+
+/* What a decoder found; all borrowed from the document. */
+struct pod_fields {
+	struct view namespace;
+	struct view name;
+	struct view uid;
+	struct view node;        /* empty: not scheduled */
+	struct view config_hash; /* of a static pod's mirror, else empty */
+	struct pod_state state;
+	struct pod_gpu gpu; /* of a pod that wants one; its arrays are the first of those here */
+	struct pod_container containers[POD_MAX_CONTAINERS];
+	struct pod_allocation allocations[POD_MAX_ALLOCATIONS];
+	struct pod_claim claims[POD_MAX_CLAIMS];
+	struct view kai_groups[POD_MAX_KAI_GROUPS];
 };
 
 struct pod; /* opaque: a compact copy */
@@ -153,35 +143,22 @@ struct view pod_namespace(const struct pod *pod);
 struct view pod_name(const struct pod *pod);
 struct view pod_uid(const struct pod *pod);
 struct view pod_config_hash(const struct pod *pod);
-enum pod_phase pod_phase(const struct pod *pod);
-bool pod_is_deleting(const struct pod *pod);
-bool pod_wants_gpu(const struct pod *pod);
-bool pod_is_system(const struct pod *pod);
-bool pod_is_reservation(const struct pod *pod);
+const struct pod_state *pod_state(const struct pod *pod);
 /* Never NULL: of a pod that wants no GPU all of it is empty. */
 const struct pod_gpu *pod_gpu(const struct pod *pod);
 /* How many containers, devices, uses of claims, groups of KAI's and notes of HAMi's were left out. */
 uint32_t pod_left_out(const struct pod *pod);
-/*
- * When the kubelet took the pod over, which is after it gave it its devices and before it fetches
- * images: by the node's clock, ms since 1970, cut down to a whole second. 0: it has not told yet.
- */
-int64_t pod_started_at(const struct pod *pod);
 /* True when the pod shares a GPU in that group, by any label of KAI's. */
 bool pod_is_in_kai_group(const struct pod *pod, struct view group);
 /*
- * True when the pod cannot hold a device any more: it failed admission, or its phase is Succeeded
- * or Failed and no container is known to run. One that waits does not: the main containers of a pod
- * whose init container failed wait for as long as its object exists.
+ * True when the pod cannot hold a device any more. It failed admission, or its phase is Succeeded or
+ * Failed and no container is known to run. A waiting container does not count as running: after an
+ * init container failed, the main ones wait for as long as the object exists.
  */
 bool pod_is_over(const struct pod *pod);
+/* The i-th of the containers that are kept. */
+const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i);
 /* The container of that name, or NULL (also for pods that want no GPU). */
 const struct pod_container *pod_find_container(const struct pod *pod, struct view name);
-/* Number of containers kept, and the i-th. */
-uint32_t pod_count_containers(const struct pod *pod);
-const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i);
-/* *ret_n elements from the returned one on, in the document's order. */
-const struct pod_allocation *pod_allocations(const struct pod *pod, uint32_t *ret_n);
-const struct pod_claim *pod_claims(const struct pod *pod, uint32_t *ret_n);
 /* True when both say the same in every fact. */
 bool pod_equal(const struct pod *a, const struct pod *b);

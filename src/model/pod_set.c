@@ -2,7 +2,6 @@
 #include "model/pod_set.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/limits.h"
 #include "model/device_id.h"
@@ -42,7 +41,7 @@ static bool matters(const struct place *place, const struct pod *pod)
 {
 	if (!place)
 		return false;
-	return pod_wants_gpu(pod) || place_reports_uid(place, pod_uid(pod)) ||
+	return pod_state(pod)->wants_gpu || place_reports_uid(place, pod_uid(pod)) ||
 	       place_reports_name(place, pod_namespace(pod), pod_name(pod)) ||
 	       (pod_config_hash(pod).len > 0 && place_reports_uid(place, pod_config_hash(pod)));
 }
@@ -106,7 +105,7 @@ static void note_times(struct pod_record *record, const struct pod_record *befor
 {
 	record->over_since = keep_since(pod_is_over(record->pod), before ? before->over_since : 0,
 					now_ms);
-	record->start_told_at = keep_since(pod_started_at(record->pod) != 0,
+	record->start_told_at = keep_since(pod_gpu(record->pod)->started_at != 0,
 					   before ? before->start_told_at : 0, now_ms);
 }
 
@@ -210,24 +209,19 @@ const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)
 const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
 					  struct view name)
 {
-	char key[LIMIT_TEXT_LABEL + 1 + LIMIT_TEXT_NAME];
+	char key[RECORD_KEY_SIZE];
 	const struct record *record;
 
 	if (namespace.len > LIMIT_TEXT_LABEL || name.len > LIMIT_TEXT_NAME)
 		return NULL;
-	if (namespace.len > 0)
-		memcpy(key, namespace.ptr, namespace.len);
-	key[namespace.len] = '/';
-	if (name.len > 0)
-		memcpy(key + namespace.len + 1, name.ptr, name.len);
-	record = record_set_find(&set->records, (struct view){key, namespace.len + 1 + name.len});
+	record = record_set_find(&set->records, record_key(namespace, name, key));
 	return record ? record->place : NULL;
 }
 
 static bool is_told_of(const struct pod *pod, struct view uuid)
 {
-	uint32_t n;
-	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+	const struct pod_allocation *allocations = pod_gpu(pod)->allocations.items;
+	const uint32_t n = pod_gpu(pod)->allocations.count;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (view_equal_ignoring_case(device_id_parse(allocations[i].id).uuid, uuid))

@@ -6,14 +6,7 @@
 #include "model/compact.h"
 
 static const struct compact_row policy_rows[] = {
-	COMPACT_TEXT_ROW(policy, name),
-	COMPACT_TEXT_ROW(policy, uid),
-	COMPACT_TEXT_ROW(policy, state),
-	COMPACT_TEXT_ROW(policy, namespace),
-	COMPACT_TEXT_ROW(policy, mig_strategy),
-	COMPACT_TEXT_ROW(policy, plugin_config),
-	COMPACT_TEXT_ROW(policy, plugin_config_default),
-	COMPACT_TEXT_ROW(policy, driver_version),
+	COMPACT_TEXTS_ROW(policy, name, namespace),
 	{0},
 };
 
@@ -46,7 +39,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	(void)old;
 	(void)record;
 	choose(CONTAINER_OF(records, struct policy_set, records));
-	place_touch_all(records->places, event->is_initial);
+	place_touch_all(records->places, false, event->is_initial);
 }
 
 static const struct record_kind kind = {.change = change};
@@ -63,7 +56,7 @@ int policy_set_put(struct policy_set *set, const struct policy *policy,
 	const struct policy *copy;
 	void *block;
 
-	if (compact_new(policy_rows, policy, sizeof(*policy), &block, err) < 0)
+	if (compact_new(policy_rows, policy, sizeof(*policy), COMPACT_ANY_TEXT, &block, err) < 0)
 		return -1;
 	copy = block;
 	return record_set_put_object(&set->records, block, copy->name, (struct view){0}, event,

@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * recall - what the next join of a node must know of the last one: the join says it, the inventory
- * keeps it for that node.
+ * recall - what the next join of a node must know of the last one. The inventory keeps it.
  *
  * Threads: the loop thread.
  */

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A change makes a new record, and the old one goes: so none is ever half of one version and half of
- * another, and all that could fail is done before anything changes.
- */
+/* A change makes a new record, and the old one goes. All that may fail is done before that. */
 
 #include "model/record_set.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct record *record_of(const struct table_node *node)
 {
 	return node ? CONTAINER_OF(node, struct record, entry.node) : NULL;
 }
 
-static struct view record_key(const struct table_node *node)
+static struct view key_of(const struct table_node *node)
 {
 	return record_of(node)->key;
 }
@@ -24,7 +22,22 @@ void record_set_init(struct record_set *set, const struct record_kind *kind,
 		     struct place_book *places)
 {
 	*set = (struct record_set){.places = places, .kind = kind};
-	store_init(&set->store, record_key);
+	store_init(&set->store, key_of);
+}
+
+struct view record_key(struct view namespace, struct view name,
+		       char buffer[static RECORD_KEY_SIZE])
+{
+	const size_t len = namespace.len + 1 + name.len;
+
+	if (len > RECORD_KEY_SIZE)
+		return (struct view){0};
+	if (namespace.len > 0)
+		memcpy(buffer, namespace.ptr, namespace.len);
+	buffer[namespace.len] = '/';
+	if (name.len > 0)
+		memcpy(buffer + namespace.len + 1, name.ptr, name.len);
+	return (struct view){buffer, len};
 }
 
 struct record *record_set_find(const struct record_set *set, struct view key)

@@ -5,9 +5,9 @@
  * record_set - the objects of one kind that the API server has, by key; each may hang on the place
  * of a node.
  *
- * What is the same for every kind is done here: an object that arrives is judged by its version
- * (base/store.h), and takes the room of the one that was there, or is dropped. What is particular
- * to a kind stands in its struct record_kind.
+ * What is the same for every kind is done here. An object that arrives is judged by its version
+ * (base/store.h). It replaces the one that was there, or is dropped. What is particular to a kind
+ * stands in its struct record_kind.
  *
  * A kind embeds a struct record in its records and a struct record_set in its set, and finds its
  * own by CONTAINER_OF().
@@ -17,6 +17,8 @@
 
 #include "base/store.h"
 #include "model/place.h"
+
+#define RECORD_KEY_SIZE 512u
 
 struct record {
 	struct store_entry entry;
@@ -67,10 +69,10 @@ void record_set_init(struct record_set *set, const struct record_kind *kind,
 /* Removes all records, as of no time. */
 void record_set_deinit(struct record_set *set);
 /*
- * Takes the record over in any case: keeps it if it is new, or newer than what is there and not
- * equal to that, and frees it otherwise. It hangs on the place of the node of that name; empty: on
- * none. event->change is STORE_LISTED or STORE_UPSERT. Fails with ERROR_NO_MEMORY, or as admit()
- * does; what is there then stays, with the version that it has.
+ * Takes the record over in any case. Keeps it if it is newer than what is there and says something
+ * else; frees it otherwise. It hangs on the place of the node of that name; empty: on none.
+ * event->change is STORE_LISTED or STORE_UPSERT. Fails with ERROR_NO_MEMORY, or as admit() does; what
+ * is there then stays, with the version that it has.
  */
 MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
 			    struct view node_name, const struct record_event *event,
@@ -82,6 +84,9 @@ MUST_USE int record_set_put_object(struct record_set *set, void *take_object, st
 /* Removes and frees a record of the set. */
 void record_set_remove(struct record_set *set, struct record *record,
 		       const struct record_event *event);
+/* "namespace/name", borrowed from buffer; empty when that is longer than a key may be. */
+struct view record_key(struct view namespace, struct view name,
+		       char buffer[static RECORD_KEY_SIZE]);
 /* The record with that key, or NULL. */
 struct record *record_set_find(const struct record_set *set, struct view key);
 /* Walks all: the first for NULL; NULL at the end. In no stated order. */

@@ -28,25 +28,21 @@ struct resource_claim_result {
 #define RESOURCE_CLAIM_MAX_RESULTS 128u
 #define RESOURCE_CLAIM_MAX_CONSUMERS 1024u
 
+struct resource_claim {
+	struct view key;        /* "namespace/name" */
+	struct array results;   /* struct resource_claim_result */
+	struct array consumers; /* struct view, UIDs of pods. Empty without results */
+	bool has_other_consumers; /* it is reserved for what is no pod: a PodGroup. The same */
+	bool is_allocated; /* it was given what it asks for: by a driver of GPUs or another */
+};
+
 /* What a decoder found; all borrowed from the document. */
 struct resource_claim_fields {
 	struct view namespace;
 	struct view name;
-	uint32_t n_results;
-	uint32_t n_consumers;
-	bool has_other_consumers; /* it is reserved for what is no pod: a PodGroup */
-	bool is_allocated; /* it was given what it asks for: by a driver of GPUs or another */
+	struct resource_claim claim; /* without key; its arrays are the first of those here */
 	struct resource_claim_result results[RESOURCE_CLAIM_MAX_RESULTS];
-	struct view consumers[RESOURCE_CLAIM_MAX_CONSUMERS]; /* UIDs of pods */
-};
-
-struct resource_claim {
-	struct view key;      /* "namespace/name" */
-	struct array results; /* struct resource_claim_result */
-	bool is_allocated;    /* without results: it gives no GPU. Else it may come to give one */
-	/* Of a claim with results: */
-	struct array consumers; /* struct view, UIDs of pods */
-	bool has_other_consumers;
+	struct view consumers[RESOURCE_CLAIM_MAX_CONSUMERS];
 };
 
 /*

@@ -33,7 +33,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	touch_consumers(set, claim, event->is_initial);
 	/* Whom it is reserved for is not kept, and those that awaited it no longer do. */
 	if (!before || (claim->is_allocated && claim->results.count == 0))
-		place_touch_lacking(records->places, event->is_initial);
+		place_touch_all(records->places, true, event->is_initial);
 }
 
 static const struct record_kind kind = {.are_equal = are_equal, .change = change};

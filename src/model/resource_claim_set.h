@@ -21,8 +21,8 @@ struct resource_claim_set {
 /* pods is borrowed and must outlive the set. */
 void resource_claim_set_init(struct resource_claim_set *set, const struct pod_set *pods);
 /*
- * Adds or changes the claim, if it is newer; touches the nodes of the pods that it is, and was,
- * reserved for, and when it is new, those that lack one. Fails with ERROR_NO_MEMORY or ERROR_LIMIT;
+ * Adds or changes the claim, if it is newer. Touches the nodes of the pods that it is, and was,
+ * reserved for. A new one touches those that lack a claim. Fails with ERROR_NO_MEMORY or ERROR_LIMIT;
  * a present record stays.
  */
 MUST_USE int resource_claim_set_put(struct resource_claim_set *set,

@@ -30,26 +30,20 @@ struct resource_slice_device {
 /* Four times what the API server of Kubernetes 1.36 allows. */
 #define RESOURCE_SLICE_MAX_DEVICES 512u
 
-/* What a decoder found; all borrowed from the document. */
-struct resource_slice_fields {
+struct resource_slice {
 	struct view name;
 	struct view driver; /* empty: not a driver of GPUs; then the rest is empty too */
 	struct view node;   /* empty: the slice is of no single node */
 	struct view pool;
-	int64_t generation;  /* of the pool */
-	int64_t slice_count; /* of the pool in that generation */
-	uint32_t n_devices;
-	struct resource_slice_device devices[RESOURCE_SLICE_MAX_DEVICES];
+	int64_t generation;   /* of the pool */
+	int64_t slice_count;  /* of the pool in that generation */
+	struct array devices; /* struct resource_slice_device */
 };
 
-struct resource_slice {
-	struct view name;
-	struct view driver;
-	struct view node;
-	struct view pool;
-	int64_t generation;
-	int64_t slice_count;
-	struct array devices; /* struct resource_slice_device */
+/* What a decoder found; all borrowed from the document. */
+struct resource_slice_fields {
+	struct resource_slice slice; /* its devices are the first of those here */
+	struct resource_slice_device devices[RESOURCE_SLICE_MAX_DEVICES];
 };
 
 /*

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * resource_slice_set - the ResourceSlices that the API server has; each that a driver of GPUs made
- * for a node hangs on the place of that node.
+ * resource_slice_set - the ResourceSlices that the API server has. Each that is of one node hangs on
+ * the place of that node.
  *
  * Threads: the loop thread.
  * Limits:  RESOURCE_SLICE_SET_MAX_OF_NODE slices a node.

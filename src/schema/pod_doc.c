@@ -119,14 +119,14 @@ static int decode_spec(struct view message, struct view extended, struct pod_fie
 			return -1;
 	}
 	pod_doc_metadata_bear_out(fields, account);
-	fields->wants_gpu |= fields->n_claims > 0 || extended.len > 0;
-	if (!fields->wants_gpu) {
-		fields->n_containers = 0;
-		fields->containers_left_out = 0;
+	fields->state.wants_gpu |= fields->gpu.claims.count > 0 || extended.len > 0;
+	if (!fields->state.wants_gpu) {
+		fields->gpu.containers.count = 0;
+		fields->gpu.containers_left_out = 0;
 	}
 	if (pbscan_check(&scan, "spec", err) != 0)
 		return -1;
-	return fields->wants_gpu ? decode_all_ephemeral(message, fields, err) : 0;
+	return fields->state.wants_gpu ? decode_all_ephemeral(message, fields, err) : 0;
 }
 
 /* The nanoseconds are never set. A time that cannot be one of a pod is none. */
@@ -152,18 +152,18 @@ static int decode_status_field(const struct pbscan_field *field, struct pod_fiel
 {
 	switch (field->number) {
 	case STATUS_PHASE:
-		fields->phase = find_phase(field->bytes);
+		fields->state.phase = (uint8_t)find_phase(field->bytes);
 		return 0;
 	case STATUS_REASON:
-		fields->admission_failed = view_equal(field->bytes,
+		fields->state.admission_failed = view_equal(field->bytes,
 						      VIEW("UnexpectedAdmissionError"));
 		return 0;
 	case STATUS_START_TIME:
-		return fields->wants_gpu ? decode_time(field->bytes, &fields->started_at, err) : 0;
+		return fields->state.wants_gpu ? decode_time(field->bytes, &fields->gpu.started_at, err) : 0;
 	case STATUS_CONTAINERS:
 	case STATUS_INIT_CONTAINERS:
 	case STATUS_EPHEMERAL_CONTAINERS:
-		return fields->wants_gpu
+		return fields->state.wants_gpu
 			       ? pod_doc_container_decode_status(
 					 field->bytes, field->number == STATUS_EPHEMERAL_CONTAINERS,
 					 fields, err)
@@ -183,7 +183,7 @@ static int decode_status(struct view message, struct pod_fields *fields,
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	fields->no_container_runs = fields->wants_gpu;
+	fields->state.no_container_runs = fields->state.wants_gpu;
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire == PBSCAN_BYTES &&
@@ -200,7 +200,7 @@ static int name_claims(struct view spec, struct pod_fields *fields,
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	if (fields->n_claims == 0)
+	if (fields->gpu.claims.count == 0)
 		return 0;
 	pbscan_init(&scan, spec);
 	while (pbscan_next(&scan, &field)) {

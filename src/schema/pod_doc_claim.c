@@ -27,10 +27,10 @@ enum { MAPPING_CONTAINER = 1, MAPPING_RESOURCE = 2, MAPPING_REQUEST = 3 };
 
 static void add_claim(struct pod_fields *fields, struct pod_claim claim)
 {
-	if (fields->n_claims < POD_MAX_CLAIMS)
-		fields->claims[fields->n_claims++] = claim;
+	if (fields->gpu.claims.count < POD_MAX_CLAIMS)
+		fields->claims[fields->gpu.claims.count++] = claim;
 	else
-		fields->claims_left_out++;
+		fields->gpu.claims_left_out++;
 }
 
 int pod_doc_claim_decode_use(struct view message, struct pod_fields *fields, struct error *err)
@@ -86,7 +86,7 @@ bool pod_doc_claim_serves(struct view extended, struct view container, struct vi
 static void resolve_claim(struct pod_fields *fields, struct pod_doc_claim_resolved *resolved,
 			  struct view name, struct view object)
 {
-	for (uint32_t i = 0; i < fields->n_claims && object.len > 0; i++) {
+	for (uint32_t i = 0; i < fields->gpu.claims.count && object.len > 0; i++) {
 		if (resolved->is_done[i] || !view_equal(fields->claims[i].claim, name))
 			continue;
 		fields->claims[i].claim = object;
@@ -149,7 +149,7 @@ static int decode_mapping(struct view message, struct pod_fields *fields, struct
 int pod_doc_claim_decode_extended(struct view message, struct pod_fields *fields,
 				  struct pod_doc_claim_resolved *resolved, struct error *err)
 {
-	uint32_t first = fields->n_claims;
+	uint32_t first = fields->gpu.claims.count;
 	struct view object = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
@@ -162,7 +162,7 @@ int pod_doc_claim_decode_extended(struct view message, struct pod_fields *fields
 			 decode_mapping(field.bytes, fields, err) != 0)
 			return -1;
 	}
-	for (uint32_t i = first; i < fields->n_claims; i++) {
+	for (uint32_t i = first; i < fields->gpu.claims.count; i++) {
 		fields->claims[i].claim = object;
 		resolved->is_done[i] = object.len > 0;
 	}
@@ -173,9 +173,9 @@ void pod_doc_claim_drop_unresolved(struct pod_fields *fields,
 				   const struct pod_doc_claim_resolved *resolved)
 {
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < fields->n_claims; i++) {
+	for (uint32_t i = 0; i < fields->gpu.claims.count; i++) {
 		if (resolved->is_done[i])
 			fields->claims[n++] = fields->claims[i];
 	}
-	fields->n_claims = n;
+	fields->gpu.claims.count = n;
 }

@@ -70,13 +70,13 @@ static int decode_resources(struct view message, struct view extended, struct po
 
 static void add_container(struct pod_fields *fields, const struct pod_container *container)
 {
-	fields->wants_gpu |= container->wants_gpu;
-	if (fields->n_containers < POD_MAX_CONTAINERS)
-		fields->containers[fields->n_containers++] = *container;
+	fields->state.wants_gpu |= container->wants_gpu;
+	if (fields->gpu.containers.count < POD_MAX_CONTAINERS)
+		fields->containers[fields->gpu.containers.count++] = *container;
 	else if (container->kind == POD_CONTAINER_EPHEMERAL)
-		fields->ephemeral_left_out++;
+		fields->gpu.ephemeral_left_out++;
 	else
-		fields->containers_left_out++;
+		fields->gpu.containers_left_out++;
 }
 
 /* Ephemeral containers have no resources; Kubernetes takes none. */
@@ -84,7 +84,7 @@ int pod_doc_container_decode(struct view message, enum pod_container_kind kind,
 			     struct view extended, struct pod_fields *fields, struct error *err)
 {
 	struct pod_container container = {.kind = kind};
-	uint32_t n_claims = fields->n_claims;
+	uint32_t n_claims = fields->gpu.claims.count;
 	struct view resources = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
@@ -104,7 +104,7 @@ int pod_doc_container_decode(struct view message, enum pod_container_kind kind,
 	if (pbscan_check(&scan, "container", err) != 0 ||
 	    decode_resources(resources, extended, fields, &container, err) != 0)
 		return -1;
-	for (; n_claims < fields->n_claims; n_claims++)
+	for (; n_claims < fields->gpu.claims.count; n_claims++)
 		fields->claims[n_claims].container = container.name;
 	add_container(fields, &container);
 	return 0;
@@ -164,7 +164,7 @@ static struct view id_of(struct view text)
 static void set_state(struct pod_fields *fields, struct view name, struct view id,
 		      enum pod_container_state state)
 {
-	for (uint32_t i = 0; i < fields->n_containers; i++) {
+	for (uint32_t i = 0; i < fields->gpu.containers.count; i++) {
 		if (!view_equal(fields->containers[i].name, name))
 			continue;
 		fields->containers[i].state = state;
@@ -187,18 +187,18 @@ static int decode_health(struct view message, struct pod_allocation *allocation,
 
 static void add_allocation(struct pod_fields *fields, const struct pod_allocation *allocation)
 {
-	if (fields->n_allocations < POD_MAX_ALLOCATIONS &&
+	if (fields->gpu.allocations.count < POD_MAX_ALLOCATIONS &&
 	    allocation->id.len <= LIMIT_TEXT_DEVICE_ID)
-		fields->allocations[fields->n_allocations++] = *allocation;
+		fields->allocations[fields->gpu.allocations.count++] = *allocation;
 	else
-		fields->allocations_left_out++;
+		fields->gpu.allocations_left_out++;
 }
 
 /* A claim's devices stand under "claim:...": the claim itself says more. */
 static int decode_allocated(struct view message, struct pod_fields *fields, struct error *err)
 {
 	struct pod_allocation allocation = {0};
-	uint32_t first = fields->n_allocations, left_out = fields->allocations_left_out;
+	uint32_t first = fields->gpu.allocations.count, left_out = fields->gpu.allocations_left_out;
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -219,10 +219,10 @@ static int decode_allocated(struct view message, struct pod_fields *fields, stru
 	if (pbscan_check(&scan, "allocated resources", err) != 0)
 		return -1;
 	if (!gpu_resource_is_known(allocation.resource)) {
-		fields->n_allocations = first;
-		fields->allocations_left_out = left_out;
+		fields->gpu.allocations.count = first;
+		fields->gpu.allocations_left_out = left_out;
 	}
-	for (uint32_t i = first; i < fields->n_allocations; i++)
+	for (uint32_t i = first; i < fields->gpu.allocations.count; i++)
 		fields->allocations[i].resource = allocation.resource;
 	return 0;
 }
@@ -233,7 +233,7 @@ int pod_doc_container_decode_status(struct view message, bool is_ephemeral,
 {
 	struct view name = {0}, id = {0};
 	enum pod_container_state state = POD_CONTAINER_WAITING;
-	uint32_t first = fields->n_allocations;
+	uint32_t first = fields->gpu.allocations.count;
 	struct pbscan scan;
 	struct pbscan_field field;
 
@@ -254,10 +254,10 @@ int pod_doc_container_decode_status(struct view message, bool is_ephemeral,
 	}
 	if (pbscan_check(&scan, "container status", err) != 0)
 		return -1;
-	for (uint32_t i = first; i < fields->n_allocations; i++)
+	for (uint32_t i = first; i < fields->gpu.allocations.count; i++)
 		fields->allocations[i].container = name;
 	set_state(fields, name, id, state);
 	if (!is_ephemeral)
-		fields->no_container_runs &= state != POD_CONTAINER_RUNNING;
+		fields->state.no_container_runs &= state != POD_CONTAINER_RUNNING;
 	return 0;
 }

@@ -62,10 +62,10 @@ static bool is_reservation_namespace(struct view namespace)
 
 static void add_kai_group(struct pod_fields *fields, struct view group)
 {
-	if (fields->n_kai_groups < POD_MAX_KAI_GROUPS)
-		fields->kai_groups[fields->n_kai_groups++] = group;
+	if (fields->gpu.kai_groups.count < POD_MAX_KAI_GROUPS)
+		fields->kai_groups[fields->gpu.kai_groups.count++] = group;
 	else
-		fields->kai_groups_left_out++;
+		fields->gpu.kai_groups_left_out++;
 }
 
 /* KAI writes the one label on a pod that shares one GPU, and one of the others for each of several. */
@@ -77,11 +77,11 @@ static int decode_label(struct view message, struct pod_fields *fields, struct p
 	if (map_entry_decode(message, &label, err) != 0)
 		return -1;
 	if (view_equal(label.key, VIEW("app")))
-		fields->system = is_system_app(label.value);
+		fields->state.system = is_system_app(label.value);
 	else if (view_equal(label.key, VIEW("pod-template-hash")))
 		parts->template_hash = label.value;
 	else if (view_equal(label.key, VIEW("runai-gpu-group")))
-		fields->kai_group = label.value;
+		fields->gpu.kai_group = label.value;
 	else if (view_starts_with(label.key, VIEW("runai-gpu-group/")) && label.value.len > 0)
 		add_kai_group(fields, label.value);
 	return 0;
@@ -90,8 +90,8 @@ static int decode_label(struct view message, struct pod_fields *fields, struct p
 /* Without it the pod's devices are those that HAMi chose, whichever these are: join/from_hami.h. */
 static void set_hami(struct pod_fields *fields, struct view devices)
 {
-	fields->hami_left_out = devices.len > POD_MAX_HAMI_TEXT;
-	fields->hami_devices = fields->hami_left_out ? (struct view){0} : devices;
+	fields->gpu.hami_left_out = devices.len > POD_MAX_HAMI_TEXT;
+	fields->gpu.hami_devices = fields->gpu.hami_left_out ? (struct view){0} : devices;
 }
 
 static int decode_annotation(struct view message, struct pod_fields *fields, struct parts *parts,
@@ -109,10 +109,10 @@ static int decode_annotation(struct view message, struct pod_fields *fields, str
 		set_hami(fields, annotation.value);
 	else if (view_equal(annotation.key, VIEW("run.ai/reserve_for_gpu_index")) &&
 		 annotation.value.len <= LIMIT_TEXT_UUID)
-		fields->kai_device = annotation.value;
+		fields->gpu.kai_device = annotation.value;
 	else if (view_equal(annotation.key, VIEW("gpu-fraction-container-name")) &&
 		 annotation.value.len <= LIMIT_TEXT_LABEL)
-		fields->kai_container = annotation.value;
+		fields->gpu.kai_container = annotation.value;
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static int decode_owner(struct view message, struct pod_fields *fields, struct e
 	if (pbscan_check(&scan, "owner", err) != 0)
 		return -1;
 	if (is_controller)
-		fields->workload = owner;
+		fields->gpu.workload = owner;
 	return 0;
 }
 
@@ -181,7 +181,7 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 	case METADATA_CREATION_TIMESTAMP:
 		return decode_time(field->bytes, &parts->created_s, err);
 	case METADATA_DELETION_TIMESTAMP:
-		fields->deleting = true;
+		fields->state.deleting = true;
 		return 0;
 	case METADATA_LABELS:
 		return decode_label(field->bytes, fields, parts, err);
@@ -201,7 +201,7 @@ static int decode_metadata_field(const struct pbscan_field *field, struct pod_fi
 static bool is_mirror(const struct pod_fields *fields, struct view mirror)
 {
 	return mirror.len > 0 && view_equal(mirror, fields->config_hash) &&
-	       view_equal(fields->workload.kind, VIEW("Node"));
+	       view_equal(fields->gpu.workload.kind, VIEW("Node"));
 }
 
 /* The name without "-" and that many bytes behind it; empty: it has no such ending. */
@@ -271,17 +271,17 @@ int pod_doc_metadata_decode(struct view message, struct pod_fields *fields, stru
 	}
 	if (!is_mirror(fields, parts.mirror))
 		fields->config_hash = (struct view){0};
-	name_workload(&fields->workload, &parts);
-	fields->is_reservation =
-		fields->kai_group.len > 0 && is_reservation_namespace(fields->namespace);
-	fields->wants_gpu = fields->kai_group.len > 0 || fields->n_kai_groups > 0;
+	name_workload(&fields->gpu.workload, &parts);
+	fields->state.is_reservation =
+		fields->gpu.kai_group.len > 0 && is_reservation_namespace(fields->namespace);
+	fields->state.wants_gpu = fields->gpu.kai_group.len > 0 || fields->gpu.kai_groups.count > 0;
 	return pbscan_check(&scan, "metadata", err);
 }
 
 void pod_doc_metadata_bear_out(struct pod_fields *fields, struct view account)
 {
-	fields->system &= view_equal(account, system_account);
+	fields->state.system &= view_equal(account, system_account);
 	/* HAMi gives what a container asked the kubelet for. */
-	if (!fields->wants_gpu)
+	if (!fields->state.wants_gpu)
 		set_hami(fields, (struct view){0});
 }

@@ -12,8 +12,7 @@
 #include "model/policy.h"
 
 /*
- * Decodes one object as the API server sends it; texts lie in arena. What the object leaves open
- * is unset: the operator's defaults are not put in. Fails with ERROR_REJECTED, ERROR_LIMIT or
+ * Decodes one object as the API server sends it; texts lie in arena. Fails with ERROR_REJECTED, ERROR_LIMIT or
  * ERROR_NO_MEMORY; *ret_policy is then untouched.
  */
 MUST_USE int policy_doc_decode(struct view json, struct arena *arena, struct policy *ret_policy,

@@ -51,10 +51,10 @@ static int decode_metadata(struct view message, struct resource_claim_fields *fi
 static int add_result(struct resource_claim_fields *fields,
 		      const struct resource_claim_result *result, struct error *err)
 {
-	if (fields->n_results == RESOURCE_CLAIM_MAX_RESULTS)
+	if (fields->claim.results.count == RESOURCE_CLAIM_MAX_RESULTS)
 		return error_set(err, ERROR_LIMIT, 0, "more than %u devices",
 				 RESOURCE_CLAIM_MAX_RESULTS);
-	fields->results[fields->n_results++] = *result;
+	fields->results[fields->claim.results.count++] = *result;
 	return 0;
 }
 
@@ -132,10 +132,10 @@ static int decode_allocation(struct view message, struct resource_claim_fields *
 
 static int add_consumer(struct resource_claim_fields *fields, struct view uid, struct error *err)
 {
-	if (fields->n_consumers == RESOURCE_CLAIM_MAX_CONSUMERS)
+	if (fields->claim.consumers.count == RESOURCE_CLAIM_MAX_CONSUMERS)
 		return error_set(err, ERROR_LIMIT, 0, "reserved for more than %u pods",
 				 RESOURCE_CLAIM_MAX_CONSUMERS);
-	fields->consumers[fields->n_consumers++] = uid;
+	fields->consumers[fields->claim.consumers.count++] = uid;
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static int decode_consumer(struct view message, struct resource_claim_fields *fi
 		return -1;
 	if (group.len == 0 && view_equal(resource, VIEW("pods")) && uid.len > 0)
 		return add_consumer(fields, uid, err);
-	fields->has_other_consumers = true;
+	fields->claim.has_other_consumers = true;
 	return 0;
 }
 
@@ -175,7 +175,7 @@ static int decode_status(struct view message, struct resource_claim_fields *fiel
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire != PBSCAN_BYTES)
 			continue;
-		fields->is_allocated |= field.number == STATUS_ALLOCATION;
+		fields->claim.is_allocated |= field.number == STATUS_ALLOCATION;
 		if (field.number == STATUS_ALLOCATION &&
 		    decode_allocation(field.bytes, fields, err) != 0)
 			return -1;

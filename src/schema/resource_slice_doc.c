@@ -57,7 +57,7 @@ static int decode_metadata(struct view message, struct resource_slice_fields *fi
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == METADATA_NAME && field.wire == PBSCAN_BYTES)
-			fields->name = field.bytes;
+			fields->slice.name = field.bytes;
 	}
 	return pbscan_check(&scan, "metadata", err);
 }
@@ -70,11 +70,11 @@ static int decode_pool(struct view message, struct resource_slice_fields *fields
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == POOL_NAME && field.wire == PBSCAN_BYTES)
-			fields->pool = field.bytes;
+			fields->slice.pool = field.bytes;
 		else if (field.number == POOL_GENERATION && field.wire == PBSCAN_VARINT)
-			fields->generation = (int64_t)field.value;
+			fields->slice.generation = (int64_t)field.value;
 		else if (field.number == POOL_SLICE_COUNT && field.wire == PBSCAN_VARINT)
-			fields->slice_count = (int64_t)field.value;
+			fields->slice.slice_count = (int64_t)field.value;
 	}
 	return pbscan_check(&scan, "pool", err);
 }
@@ -171,21 +171,21 @@ static int decode_device_field(const struct pbscan_field *field, struct view dri
 static int decode_device(struct view message, struct resource_slice_fields *fields,
 			 struct error *err)
 {
-	struct resource_slice_device *device = &fields->devices[fields->n_devices];
+	struct resource_slice_device *device = &fields->devices[fields->slice.devices.count];
 	struct pbscan scan;
 	struct pbscan_field field;
 
-	if (fields->n_devices == RESOURCE_SLICE_MAX_DEVICES)
+	if (fields->slice.devices.count == RESOURCE_SLICE_MAX_DEVICES)
 		return error_set(err, ERROR_LIMIT, 0, "more than %u devices",
 				 RESOURCE_SLICE_MAX_DEVICES);
 	*device = (struct resource_slice_device){0};
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
 		if (field.wire == PBSCAN_BYTES &&
-		    decode_device_field(&field, fields->driver, device, err) != 0)
+		    decode_device_field(&field, fields->slice.driver, device, err) != 0)
 			return -1;
 	}
-	fields->n_devices++;
+	fields->slice.devices.count++;
 	return pbscan_check(&scan, "device", err);
 }
 
@@ -214,9 +214,9 @@ static int decode_head(struct view spec, struct resource_slice_fields *fields, s
 		if (field.wire != PBSCAN_BYTES)
 			continue;
 		if (field.number == SPEC_DRIVER)
-			fields->driver = field.bytes;
+			fields->slice.driver = field.bytes;
 		else if (field.number == SPEC_NODE_NAME)
-			fields->node = field.bytes;
+			fields->slice.node = field.bytes;
 		else if (field.number == SPEC_POOL && decode_pool(field.bytes, fields, err) != 0)
 			return -1;
 	}
@@ -225,17 +225,17 @@ static int decode_head(struct view spec, struct resource_slice_fields *fields, s
 
 static void keep_name(struct resource_slice_fields *fields)
 {
-	struct view name = fields->name;
+	struct view name = fields->slice.name;
 
 	memset(fields, 0, offsetof(struct resource_slice_fields, devices));
-	fields->name = name;
+	fields->slice.name = name;
 }
 
 static int decode_spec(struct view message, struct resource_slice_fields *fields, struct error *err)
 {
 	if (decode_head(message, fields, err) != 0)
 		return -1;
-	if (dra_driver_is_known(fields->driver))
+	if (dra_driver_is_known(fields->slice.driver))
 		return decode_devices(message, fields, err);
 	keep_name(fields);
 	return 0;
@@ -264,9 +264,9 @@ int resource_slice_doc_decode(struct view message, struct resource_slice_fields 
 	if (find_parts(message, parts, err) != 0 ||
 	    decode_metadata(parts[SLICE_METADATA], ret_fields, err) != 0)
 		return -1;
-	if (ret_fields->name.len == 0)
+	if (ret_fields->slice.name.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "slice: no name");
 	if (decode_spec(parts[SLICE_SPEC], ret_fields, err) != 0)
-		return error_wrap(err, "slice %.*s", VIEW_ARG(ret_fields->name));
+		return error_wrap(err, "slice %.*s", VIEW_ARG(ret_fields->slice.name));
 	return 0;
 }

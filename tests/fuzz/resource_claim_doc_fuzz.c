@@ -24,18 +24,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (resource_claim_doc_decode(message, &fields, &err) != 0)
 		return 0;
 	assert(fields.name.len > 0 && fields.namespace.len > 0);
-	assert(fields.n_results <= RESOURCE_CLAIM_MAX_RESULTS);
-	assert(fields.n_consumers <= RESOURCE_CLAIM_MAX_CONSUMERS);
+	assert(fields.claim.results.count <= RESOURCE_CLAIM_MAX_RESULTS);
+	assert(fields.claim.consumers.count <= RESOURCE_CLAIM_MAX_CONSUMERS);
 	check_inside(message, fields.name);
 	check_inside(message, fields.namespace);
-	for (uint32_t i = 0; i < fields.n_results; i++) {
+	for (uint32_t i = 0; i < fields.claim.results.count; i++) {
 		assert(dra_driver_is_known(fields.results[i].driver));
 		check_inside(message, fields.results[i].request);
 		check_inside(message, fields.results[i].pool);
 		check_inside(message, fields.results[i].device);
 		check_inside(message, fields.results[i].share_id);
 	}
-	for (uint32_t i = 0; i < fields.n_consumers; i++) {
+	for (uint32_t i = 0; i < fields.claim.consumers.count; i++) {
 		assert(fields.consumers[i].len > 0);
 		check_inside(message, fields.consumers[i]);
 	}

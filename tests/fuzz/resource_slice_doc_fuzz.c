@@ -39,14 +39,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (resource_slice_doc_decode(message, &fields, &err) != 0)
 		return 0;
-	assert(fields.name.len > 0);
-	assert(fields.n_devices <= RESOURCE_SLICE_MAX_DEVICES);
-	assert(fields.driver.len == 0 ? fields.node.len + fields.pool.len + fields.n_devices == 0
-				      : dra_driver_is_known(fields.driver));
-	check_inside(message, fields.name);
-	check_inside(message, fields.node);
-	check_inside(message, fields.pool);
-	for (uint32_t i = 0; i < fields.n_devices; i++)
+	assert(fields.slice.name.len > 0);
+	assert(fields.slice.devices.count <= RESOURCE_SLICE_MAX_DEVICES);
+	assert(fields.slice.driver.len == 0
+		       ? fields.slice.node.len + fields.slice.pool.len + fields.slice.devices.count == 0
+		       : dra_driver_is_known(fields.slice.driver));
+	check_inside(message, fields.slice.name);
+	check_inside(message, fields.slice.node);
+	check_inside(message, fields.slice.pool);
+	for (uint32_t i = 0; i < fields.slice.devices.count; i++)
 		check_device(message, &fields.devices[i]);
 	return 0;
 }

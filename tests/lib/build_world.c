@@ -49,7 +49,7 @@ void build_world_init(struct build_world *world)
 	memset(world, 0, sizeof(*world));
 	arena_init(&world->arena, ARENA_CAP);
 	describe_report(world);
-	world->node = (struct node){.name = VIEW("gpu-a"), .ready = NODE_READY_TRUE};
+	world->node = (struct node){.name = VIEW("gpu-a")};
 	world->intent = (struct intent){.known = true};
 	world->limits = (struct join_limits){
 		.report_stale_ms = 120000,
@@ -214,12 +214,12 @@ static void put_containers(const struct build_pod *pod, struct pod_fields *field
 	if (pod->wants_no_gpu)
 		return;
 	if (second.name.len > 0 && pod->kind != POD_CONTAINER_MAIN)
-		fields->containers[fields->n_containers++] = second;
-	fields->containers[fields->n_containers++] = container_of(pod);
+		fields->containers[fields->gpu.containers.count++] = second;
+	fields->containers[fields->gpu.containers.count++] = container_of(pod);
 	if (second.name.len > 0 && pod->kind == POD_CONTAINER_MAIN)
-		fields->containers[fields->n_containers++] = second;
+		fields->containers[fields->gpu.containers.count++] = second;
 	if (text_or(pod->init, "").len > 0)
-		fields->containers[fields->n_containers++] =
+		fields->containers[fields->gpu.containers.count++] =
 			(struct pod_container){.name = view_from(pod->init),
 					       .kind = POD_CONTAINER_INIT,
 					       .state = POD_CONTAINER_TERMINATED};
@@ -229,14 +229,14 @@ static void put_allocations(struct view container, const struct view *ids,
 			    struct pod_fields *fields)
 {
 	for (size_t i = 0; i < BUILD_WORLD_MAX_TOLD && ids[i].len > 0; i++)
-		fields->allocations[fields->n_allocations++] =
+		fields->allocations[fields->gpu.allocations.count++] =
 			(struct pod_allocation){container, VIEW("nvidia.com/gpu"), ids[i]};
 }
 
 static bool awaits_grant(const struct build_world *world, const struct pod *pod)
 {
-	uint32_t n_claims;
-	const struct pod_claim *claims = pod_claims(pod, &n_claims);
+	const struct pod_claim *claims = pod_gpu(pod)->claims.items;
+	const uint32_t n_claims = pod_gpu(pod)->claims.count;
 	size_t n_awaited = 0, n_granted = 0;
 
 	for (uint32_t i = 0; i < n_claims; i++)
@@ -297,37 +297,37 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.uid = pod.uid ? view_from(pod.uid) : build_world_text(world, "uid-%s", name),
 		.node = VIEW("gpu-a"),
 		.config_hash = text_or(pod.hash, ""),
-		.workload = {text_or(pod.owner ? "batch" : "", ""),
+		.gpu.workload = {text_or(pod.owner ? "batch" : "", ""),
 			     text_or(pod.owner ? "Job" : "", ""), text_or(pod.owner, "")},
-		.phase = pod.phase ? pod.phase : POD_PHASE_RUNNING,
-		.deleting = pod.deleting,
-		.admission_failed = pod.admission_failed,
-		.wants_gpu = !pod.wants_no_gpu,
-		.no_container_runs = is_terminal(pod.phase),
-		.system = pod.system,
-		.is_reservation = pod.reservation,
-		.started_at = pod.started_at ? pod.started_at
+		.state.phase = (uint8_t)(pod.phase ? pod.phase : POD_PHASE_RUNNING),
+		.state.deleting = pod.deleting,
+		.state.admission_failed = pod.admission_failed,
+		.state.wants_gpu = !pod.wants_no_gpu,
+		.state.no_container_runs = is_terminal(pod.phase),
+		.state.system = pod.system,
+		.state.is_reservation = pod.reservation,
+		.gpu.started_at = pod.started_at ? pod.started_at
 			      : pod.is_unseen ? 0
 					      : BUILD_WORLD_NOW - 3600000,
-		.hami_devices = text_or(pod.hami, ""),
-		.kai_group = text_or(pod.kai_group, ""),
-		.kai_device = text_or(pod.kai_device, ""),
-		.kai_container = text_or(pod.kai_container, ""),
-		.allocations_left_out = pod.is_cut,
-		.containers_left_out = pod.has_more,
-		.ephemeral_left_out = pod.has_more_ephemeral,
+		.gpu.hami_devices = text_or(pod.hami, ""),
+		.gpu.kai_group = text_or(pod.kai_group, ""),
+		.gpu.kai_device = text_or(pod.kai_device, ""),
+		.gpu.kai_container = text_or(pod.kai_container, ""),
+		.gpu.allocations_left_out = pod.is_cut,
+		.gpu.containers_left_out = pod.has_more,
+		.gpu.ephemeral_left_out = pod.has_more_ephemeral,
 	};
 	struct error err;
 
-	for (; fields.n_kai_groups < 2 && pod.kai_groups[fields.n_kai_groups];
-	     fields.n_kai_groups++)
-		fields.kai_groups[fields.n_kai_groups] =
-			view_from(pod.kai_groups[fields.n_kai_groups]);
+	for (; fields.gpu.kai_groups.count < 2 && pod.kai_groups[fields.gpu.kai_groups.count];
+	     fields.gpu.kai_groups.count++)
+		fields.kai_groups[fields.gpu.kai_groups.count] =
+			view_from(pod.kai_groups[fields.gpu.kai_groups.count]);
 	if (pod.claim)
-		fields.claims[fields.n_claims++] = (struct pod_claim){
+		fields.claims[fields.gpu.claims.count++] = (struct pod_claim){
 			text_or(pod.container, "main"), view_from(pod.claim), VIEW("")};
 	if (pod.second_claim)
-		fields.claims[fields.n_claims++] = (struct pod_claim){
+		fields.claims[fields.gpu.claims.count++] = (struct pod_claim){
 			text_or(pod.container, "main"), view_from(pod.second_claim), VIEW("")};
 	put_containers(&pod, &fields);
 	put_allocations(text_or(pod.container, "main"), pod.told, &fields);
@@ -524,7 +524,6 @@ void build_world_govern(struct build_world *world, const char *namespace)
 {
 	world->policy = (struct policy){
 		.name = VIEW("cluster-policy"),
-		.state = VIEW("ready"),
 		.namespace = view_from(namespace),
 	};
 	world->intent = (struct intent){.known = true, .n_policies = 1, .policy = &world->policy};

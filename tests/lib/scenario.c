@@ -305,12 +305,9 @@ static void find_lacking(void)
 {
 	world.input.lacking = lacking;
 	world.input.n_lacking = 0;
-	for (size_t i = 0; i < world.input.n_pods && world.input.grants_unknown; i++) {
-		uint32_t n_claims;
-		(void)pod_claims(world.pods[i], &n_claims);
-		if (n_claims > 0 && !pod_is_over(world.pods[i]))
+	for (size_t i = 0; i < world.input.n_pods && world.input.grants_unknown; i++)
+		if (pod_gpu(world.pods[i])->claims.count > 0 && !pod_is_over(world.pods[i]))
 			lacking[world.input.n_lacking++] = world.pods[i];
-	}
 }
 
 /* The statement of that word, which is taken; NULL: there is none. */

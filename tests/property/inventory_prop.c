@@ -109,12 +109,12 @@ static void put_pod(struct inventory *inventory, unsigned i, const struct object
 	char name[8];
 	const char *claim = key_of('c', object->claim);
 	struct pod_fields fields = {
-		.namespace = VIEW("ml"), .uid = view_from(object->uid), .wants_gpu = true,
+		.namespace = VIEW("ml"), .uid = view_from(object->uid), .state.wants_gpu = true,
 		.node = object->node < 0 ? (struct view){0} : view_from(nodes[object->node]),
-		.phase = object->is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
-		.no_container_runs = object->is_over,
+		.state.phase = object->is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
+		.state.no_container_runs = object->is_over,
 		.claims = {{VIEW("main"), view_from(claim), view_from(requests[object->request])}},
-		.n_claims = 1,
+		.gpu.claims.count = 1,
 	};
 	struct error err;
 
@@ -129,8 +129,8 @@ static void put_claim(struct inventory *inventory, unsigned i, const struct obje
 {
 	struct resource_claim_fields fields = {
 		.namespace = VIEW("ml"), .name = view_from(key_of('c', i)),
-		.consumers = {view_from(object->uid)}, .n_consumers = object->uid[0] ? 1 : 0,
-		.n_results = object->n_results, .is_allocated = object->n_results > 0,
+		.consumers = {view_from(object->uid)}, .claim.consumers.count = object->uid[0] ? 1 : 0,
+		.claim.results.count = object->n_results, .claim.is_allocated = object->n_results > 0,
 	};
 	struct error err;
 
@@ -150,11 +150,11 @@ static void put_slice(struct inventory *inventory, unsigned i, const struct obje
 		      enum store_change change)
 {
 	struct resource_slice_fields fields = {
-		.name = view_from(key_of('s', i)), .driver = VIEW("gpu.nvidia.com"),
-		.node = object->node < 0 ? (struct view){0} : view_from(nodes[object->node]),
-		.pool = view_from(pools[object->pool]),
-		.generation = object->generation, .slice_count = object->count,
-		.n_devices = object->n_devices,
+		.slice.name = view_from(key_of('s', i)), .slice.driver = VIEW("gpu.nvidia.com"),
+		.slice.node = object->node < 0 ? (struct view){0} : view_from(nodes[object->node]),
+		.slice.pool = view_from(pools[object->pool]),
+		.slice.generation = object->generation, .slice.slice_count = object->count,
+		.slice.devices.count = object->n_devices,
 	};
 	struct error err;
 

@@ -610,8 +610,8 @@ static const struct pod *pod_of(const struct attribution_tenant *tenant)
 
 static bool is_told_hami(const struct attribution_tenant *tenant, const struct pod *pod)
 {
-	uint32_t n;
-	const struct pod_allocation *told = pod_allocations(pod, &n);
+	const struct pod_allocation *told = pod_gpu(pod)->allocations.items;
+	const uint32_t n = pod_gpu(pod)->allocations.count;
 	for (uint32_t i = 0; i < n; i++) {
 		if (view_equal(told[i].container, tenant->container) &&
 		    device_id_parse(told[i].id).is_hami)

@@ -191,25 +191,6 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 	}
 }
 
-static void a_walk_meets_every_object_once(void **state)
-{
-	(void)state;
-	unsigned met[40] = {0};
-
-	assert_null(attribution_set_next(&set, NULL));
-	for (unsigned i = 0; i < ARRAY_SIZE(met); i++) {
-		char name[8];
-
-		snprintf(name, sizeof(name), "x%02u", i);
-		put(name, i % 2 ? "n1" : "", i + 1);
-	}
-	for (const struct attribution *object = attribution_set_next(&set, NULL); object;
-	     object = attribution_set_next(&set, object))
-		met[(object->name.ptr[1] - '0') * 10 + object->name.ptr[2] - '0']++;
-	for (unsigned i = 0; i < ARRAY_SIZE(met); i++)
-		assert_int_equal(met[i], 1);
-}
-
 static void only_what_is_put_empties_the_arena(void **state)
 {
 	(void)state;
@@ -264,8 +245,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched, set_up,
 		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_walk_meets_every_object_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_what_is_put_empties_the_arena, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -8,8 +8,8 @@
 #include "model/compact.h"
 
 struct part {
-	struct view name;
-	int64_t size;
+	struct view name, other, alias;
+	int64_t size, weight;
 };
 
 struct whole {
@@ -20,16 +20,16 @@ struct whole {
 };
 
 static const struct compact_row part_rows[] = {
-	COMPACT_TEXT_ROW(part, name),
-	COMPACT_PLAIN_ROW(part, size),
+	COMPACT_TEXTS_ROW(part, name, alias),
+	COMPACT_PLAIN_ROW(part, size, weight),
 	{0},
 };
 
 static const struct compact_row rows[] = {
-	COMPACT_TEXT_ROW(whole, name),
+	COMPACT_TEXTS_ROW(whole, name, name),
 	COMPACT_ARRAY_ROW(whole, parts, struct part, part_rows),
 	COMPACT_ARRAY_ROW(whole, texts, struct view, compact_text),
-	COMPACT_PLAIN_ROW(whole, is_odd),
+	COMPACT_PLAIN_ROW(whole, is_odd, is_odd),
 	{0},
 };
 
@@ -38,8 +38,8 @@ static struct view texts[2];
 
 static struct whole begin(void)
 {
-	parts[0] = (struct part){VIEW("a"), 1};
-	parts[1] = (struct part){VIEW("longer"), 2};
+	parts[0] = (struct part){VIEW("a"), VIEW("b"), VIEW(""), 1, 2};
+	parts[1] = (struct part){VIEW("longer"), VIEW(""), VIEW("c"), 3, 4};
 	texts[0] = VIEW("t");
 	texts[1] = VIEW("");
 	return (struct whole){VIEW("name"), {parts, 2, true}, {texts, 2, true}, true, 7};
@@ -50,7 +50,7 @@ static struct whole *copy_of(const struct whole *value)
 	struct error err;
 	void *copy;
 
-	assert_int_equal(compact_new(rows, value, sizeof(*value), &copy, &err), 0);
+	assert_int_equal(compact_new(rows, value, sizeof(*value), 6, &copy, &err), 0);
 	return copy;
 }
 
@@ -75,7 +75,7 @@ static void each_member_with_a_row_is_compared(void **state)
 	struct whole *copy = copy_of(&value);
 
 	(void)state;
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 9; i++) {
 		struct whole other = begin();
 
 		if (i == 0)
@@ -84,6 +84,12 @@ static void each_member_with_a_row_is_compared(void **state)
 			parts[1].name = VIEW("longest");
 		else if (i == 2)
 			parts[0].size = 3;
+		else if (i == 6)
+			parts[0].weight = 3;
+		else if (i == 7)
+			parts[0].other = VIEW("c");
+		else if (i == 8)
+			parts[0].alias = VIEW("c");
 		else if (i == 3)
 			other.parts.count = 1;
 		else if (i == 4)
@@ -98,14 +104,21 @@ static void each_member_with_a_row_is_compared(void **state)
 	free(copy);
 }
 
-static void the_longest_text_is_that_of_any_member(void **state)
+static void a_text_of_any_member_that_is_too_long_is_refused(void **state)
 {
 	const struct whole value = begin();
+	struct error err = {0};
+	void *copy = NULL;
 
 	(void)state;
-	assert_int_equal(compact_longest(rows, &value), 6);
+	assert_int_equal(compact_new(rows, &value, sizeof(value), 5, &copy, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	free(copy_of(&value));
 	texts[1] = VIEW("longer still");
-	assert_int_equal(compact_longest(rows, &value), 12);
+	assert_int_equal(compact_new(rows, &value, sizeof(value), 11, &copy, &err), -1);
+	assert_null(copy);
+	assert_int_equal(compact_new(rows, &value, sizeof(value), 12, &copy, &err), 0);
+	free(copy);
 }
 
 static void without_memory_there_is_no_copy(void **state)
@@ -116,7 +129,7 @@ static void without_memory_there_is_no_copy(void **state)
 
 	(void)state;
 	failing_malloc_at(1);
-	assert_int_equal(compact_new(rows, &value, sizeof(value), &copy, &err), -1);
+	assert_int_equal(compact_new(rows, &value, sizeof(value), COMPACT_ANY_TEXT, &copy, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	assert_null(copy);
@@ -125,7 +138,7 @@ static void without_memory_there_is_no_copy(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_copy_is_equal_and_borrows_nothing),
 	cmocka_unit_test(each_member_with_a_row_is_compared),
-	cmocka_unit_test(the_longest_text_is_that_of_any_member),
+	cmocka_unit_test(a_text_of_any_member_that_is_too_long_is_refused),
 	cmocka_unit_test(without_memory_there_is_no_copy),
 };
 

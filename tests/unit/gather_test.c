@@ -121,7 +121,7 @@ static struct pod_fields pod_of(const char *name, const char *node)
 {
 	return (struct pod_fields){
 		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(name),
-		.node = view_from(node), .phase = POD_PHASE_RUNNING, .wants_gpu = true,
+		.node = view_from(node), .state.phase = POD_PHASE_RUNNING, .state.wants_gpu = true,
 	};
 }
 
@@ -139,9 +139,9 @@ static void put_told(const char *name, const char *node, struct view id)
 	struct pod_fields fields = pod_of(name, node);
 	const struct view ids[] = {VIEW("nonsense"), id};
 
-	for (; fields.n_allocations < ARRAY_SIZE(ids); fields.n_allocations++)
-		fields.allocations[fields.n_allocations] = (struct pod_allocation){
-			VIEW("main"), VIEW("nvidia.com/gpu"), ids[fields.n_allocations]};
+	for (; fields.gpu.allocations.count < ARRAY_SIZE(ids); fields.gpu.allocations.count++)
+		fields.allocations[fields.gpu.allocations.count] = (struct pod_allocation){
+			VIEW("main"), VIEW("nvidia.com/gpu"), ids[fields.gpu.allocations.count]};
 	put_pod(&fields);
 }
 
@@ -149,13 +149,13 @@ static void put_told(const char *name, const char *node, struct view id)
 static void put_slice(const char *node, unsigned first, unsigned n)
 {
 	struct resource_slice_fields fields = {
-		.name = view_from(node), .driver = VIEW("gpu.nvidia.com"), .node = view_from(node),
-		.pool = view_from(node), .generation = 1, .slice_count = 1,
+		.slice.name = view_from(node), .slice.driver = VIEW("gpu.nvidia.com"), .slice.node = view_from(node),
+		.slice.pool = view_from(node), .slice.generation = 1, .slice.slice_count = 1,
 	};
 	struct error err;
 
 	for (unsigned i = first; i < first + n; i++)
-		fields.devices[fields.n_devices++] = (struct resource_slice_device){
+		fields.devices[fields.slice.devices.count++] = (struct resource_slice_device){
 			.name = view_from(uuids[i]), .uuid = view_from(uuids[i])};
 	assert_int_equal(resource_slice_set_put(&slices, &fields, UPSERT(1), &err), 0);
 }
@@ -473,8 +473,8 @@ static void put_claim(struct view name, const char *uid)
 		.namespace = VIEW("ml"), .name = name,
 		.results = {{VIEW("r"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"), VIEW(""),
 			     false}},
-		.n_results = 1, .consumers = {view_from(uid)}, .n_consumers = 1,
-		.is_allocated = true,
+		.claim.results.count = 1, .consumers = {view_from(uid)}, .claim.consumers.count = 1,
+		.claim.is_allocated = true,
 	};
 	struct error err;
 
@@ -484,7 +484,7 @@ static void put_claim(struct view name, const char *uid)
 static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t version)
 {
 	const struct resource_claim_fields fields = {
-		.namespace = VIEW("ml"), .name = name, .is_allocated = is_allocated,
+		.namespace = VIEW("ml"), .name = name, .claim.is_allocated = is_allocated,
 	};
 	struct error err;
 
@@ -496,9 +496,9 @@ static void put_claimer(const char *name, struct view claim, struct view second)
 {
 	struct pod_fields fields = pod_of(name, "a");
 
-	fields.claims[fields.n_claims++] = (struct pod_claim){VIEW("main"), claim, VIEW("")};
+	fields.claims[fields.gpu.claims.count++] = (struct pod_claim){VIEW("main"), claim, VIEW("")};
 	if (second.len > 0)
-		fields.claims[fields.n_claims++] = (struct pod_claim){VIEW("main"), second, VIEW("")};
+		fields.claims[fields.gpu.claims.count++] = (struct pod_claim){VIEW("main"), second, VIEW("")};
 	put_pod(&fields);
 }
 
@@ -577,9 +577,9 @@ TEST(who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over)
 	assert_int_equal(places.n_lacking, 0);
 	put_claim_without_gpu(VIEW("new"), false, 3);
 	assert_awaiting("r ");
-	over.phase = POD_PHASE_FAILED;
-	over.no_container_runs = true;
-	over.claims[over.n_claims++] = (struct pod_claim){VIEW("main"), VIEW("new"), VIEW("")};
+	over.state.phase = POD_PHASE_FAILED;
+	over.state.no_container_runs = true;
+	over.claims[over.gpu.claims.count++] = (struct pod_claim){VIEW("main"), VIEW("new"), VIEW("")};
 	put_pod(&over);
 	assert_awaiting("");
 	assert_int_equal(places.n_lacking, 0);
@@ -590,19 +590,19 @@ TEST(of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited)
 	struct pod_fields fields = pod_of("p", "a");
 
 	put_claim_without_gpu(VIEW("nic"), true, 1);
-	while (fields.n_claims < POD_MAX_CLAIMS)
-		fields.claims[fields.n_claims++] =
+	while (fields.gpu.claims.count < POD_MAX_CLAIMS)
+		fields.claims[fields.gpu.claims.count++] =
 			(struct pod_claim){VIEW("main"), VIEW("nic"), VIEW("")};
 	put_pod(&fields);
 	assert_awaiting("");
-	fields.claims_left_out = 1;
+	fields.gpu.claims_left_out = 1;
 	put_pod(&fields);
 	assert_awaiting("p ");
 	/* It may have been the only one. */
-	fields.n_claims = 1;
+	fields.gpu.claims.count = 1;
 	put_pod(&fields);
 	assert_awaiting("p ");
-	fields.n_claims = 0;
+	fields.gpu.claims.count = 0;
 	put_pod(&fields);
 	assert_awaiting("");
 }
@@ -617,8 +617,8 @@ TEST(each_pod_that_is_over_has_ended_when_it_was_told)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = pod_of(rows[i].uid, "a");
-		fields.phase = POD_PHASE_FAILED;
-		fields.no_container_runs = true;
+		fields.state.phase = POD_PHASE_FAILED;
+		fields.state.no_container_runs = true;
 		assert_int_equal(pod_set_put(&pods, &fields, UPSERT_AT(1, rows[i].at), &err),
 				 0);
 	}
@@ -739,8 +739,8 @@ static void many_uses(void)
 	struct pod_fields fields = pod_of("", "a");
 	char name[8];
 
-	for (; fields.n_claims < POD_MAX_CLAIMS; fields.n_claims++)
-		fields.claims[fields.n_claims] =
+	for (; fields.gpu.claims.count < POD_MAX_CLAIMS; fields.gpu.claims.count++)
+		fields.claims[fields.gpu.claims.count] =
 			(struct pod_claim){VIEW("main"), VIEW("none"), VIEW("")};
 	for (unsigned i = 0; i < MANY / POD_MAX_CLAIMS; i++) {
 		snprintf(name, sizeof(name), "p%u", i);

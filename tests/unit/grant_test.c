@@ -54,8 +54,8 @@ static struct pod *add_pod_in(const char *uid, enum pod_phase phase, bool stands
 {
 	struct pod_fields fields = {
 		.namespace = VIEW("ml"), .name = view_from(uid), .uid = view_from(uid),
-		.node = VIEW("gpu-a"), .phase = phase, .wants_gpu = true,
-		.no_container_runs = stands_still,
+		.node = VIEW("gpu-a"), .state.phase = (uint8_t)phase, .state.wants_gpu = true,
+		.state.no_container_runs = stands_still,
 	};
 	struct error err;
 
@@ -77,9 +77,9 @@ static struct resource_claim_fields claim_of(const char *request, const char *de
 		.name = VIEW("c"),
 		.results = {{view_from(request), VIEW(DRIVER), VIEW("p"), view_from(device),
 			     VIEW(""), false}},
-		.n_results = 1,
+		.claim.results.count = 1,
 		.consumers = {view_from(uid)},
-		.n_consumers = 1,
+		.claim.consumers.count = 1,
 	};
 }
 
@@ -112,15 +112,15 @@ static const struct pod *add_user(const char *uid, const char *device)
 static struct resource_slice_fields slice_of(int64_t generation, int64_t count)
 {
 	return (struct resource_slice_fields){
-		.name = VIEW("s"), .driver = VIEW(DRIVER), .node = VIEW("gpu-a"), .pool = VIEW("p"),
-		.generation = generation, .slice_count = count,
+		.slice = {.name = VIEW("s"), .driver = VIEW(DRIVER), .node = VIEW("gpu-a"),
+			  .pool = VIEW("p"), .generation = generation, .slice_count = count},
 	};
 }
 
 static void put_device(struct resource_slice_fields *fields, const char *name, const char *uuid,
 		       const char *parent)
 {
-	fields->devices[fields->n_devices++] = (struct resource_slice_device){
+	fields->devices[fields->slice.devices.count++] = (struct resource_slice_device){
 		.name = view_from(name), .uuid = view_from(uuid), .parent_uuid = view_from(parent),
 	};
 }
@@ -221,12 +221,12 @@ static void who_may_use_what_is_reserved_for_a_podgroup_is_not_told(void **state
 		const struct pod_claim how = {VIEW("main"), VIEW("c"), rows[i].request};
 		struct resource_slice_fields slice = slice_of(1, 1);
 
-		fields.has_other_consumers = rows[i].has_group;
+		fields.claim.has_other_consumers = rows[i].has_group;
 		fields.results[1] = fields.results[0];
 		fields.results[1].request = VIEW("side");
 		fields.results[1].device = VIEW("gpu-1");
 		fields.results[1].is_admin = rows[i].is_admin;
-		fields.n_results = 2;
+		fields.claim.results.count = 2;
 		put_device(&slice, "gpu-0", GPU_0, "");
 		put_device(&slice, "gpu-1", GPU_1, "");
 		put_device(&slice, "gpu-2", GPU_2, "");
@@ -259,7 +259,7 @@ static void whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_devi
 		struct resource_claim_fields fields = claim_of("main", names[i], "u-member");
 		struct resource_slice_fields slice = slice_of(1, 1);
 
-		fields.has_other_consumers = true;
+		fields.claim.has_other_consumers = true;
 		put_device(&slice, "gpu-0", GPU_0, "");
 		put_device(&slice, "gpu-1", GPU_1, "");
 		put_device(&slice, names[0], MIG_1, GPU_1);
@@ -277,7 +277,7 @@ static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
 	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 
-	fields.consumers[fields.n_consumers++] = VIEW("u2");
+	fields.consumers[fields.claim.consumers.count++] = VIEW("u2");
 	const struct resource_claim *claim = add_claim(&fields);
 	use(add_pod("u1"), &whole_claim, claim);
 	use(add_pod("u2"), &whole_claim, claim);
@@ -349,7 +349,7 @@ static void each_container_is_granted_a_device_once_however_often_it_names_it(vo
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 	const struct pod *pod = add_pod("u1");
 
-	fields.results[fields.n_results++] = (struct resource_claim_result){
+	fields.results[fields.claim.results.count++] = (struct resource_claim_result){
 		VIEW("more"), VIEW(DRIVER), VIEW("p"), VIEW("gpu-1"), VIEW(""), false};
 	const struct resource_claim *claim = add_claim(&fields);
 	use(pod, &by_request, claim);
@@ -502,9 +502,9 @@ static void a_device_of_another_pool_or_driver_does_not_count(void **state)
 	(void)state;
 	struct resource_slice_fields pool = slice_of(1, 1), driver = slice_of(1, 1);
 
-	pool.pool = VIEW("q");
+	pool.slice.pool = VIEW("q");
 	put_device(&pool, "gpu-0", GPU_0, "");
-	driver.driver = VIEW("gpu.example.com");
+	driver.slice.driver = VIEW("gpu.example.com");
 	put_device(&driver, "gpu-0", GPU_1, "");
 	add_user("u1", "gpu-0");
 	add_slice(&pool);
@@ -570,7 +570,7 @@ static void an_incomplete_pool_leaves_the_others_alone(void **state)
 	(void)state;
 	struct resource_slice_fields other = slice_of(1, 2);
 
-	other.pool = VIEW("q");
+	other.slice.pool = VIEW("q");
 	put_device(&other, "gpu-1", GPU_1, "");
 	add_slice(&other);
 	add_user("u1", "gpu-0");
@@ -596,9 +596,9 @@ static void the_physical_devices_are_described_by_uuid(void **state)
 	(void)state;
 	struct resource_slice_fields fields = slice_of(1, 1);
 
-	fields.devices[fields.n_devices++] = described("gpu-0", GPU_1, "", 40960);
-	fields.devices[fields.n_devices++] = described("gpu-1", GPU_0, "", 81920);
-	fields.devices[fields.n_devices++] = described("gpu-2", "what", "", 7);
+	fields.devices[fields.slice.devices.count++] = described("gpu-0", GPU_1, "", 40960);
+	fields.devices[fields.slice.devices.count++] = described("gpu-1", GPU_0, "", 81920);
+	fields.devices[fields.slice.devices.count++] = described("gpu-2", "what", "", 7);
 	add_slice(&fields);
 	assert_int_equal(compute()->n_devices, 2);
 	const struct slice_device *device = &world.result.devices[0];
@@ -621,10 +621,10 @@ static void partitions_describe_their_parent_but_for_the_memory(void **state)
 
 		tear_down(NULL);
 		set_up(NULL);
-		fields.devices[fields.n_devices++] = described("gpu-0-mig-0", MIG_1, GPU_0, 4864);
-		fields.devices[fields.n_devices++] = described("gpu-0-mig-1", MIG_1, GPU_0, 4864);
+		fields.devices[fields.slice.devices.count++] = described("gpu-0-mig-0", MIG_1, GPU_0, 4864);
+		fields.devices[fields.slice.devices.count++] = described("gpu-0-mig-1", MIG_1, GPU_0, 4864);
 		if (with_parent)
-			fields.devices[fields.n_devices++] = described("gpu-0", GPU_0, "", 40960);
+			fields.devices[fields.slice.devices.count++] = described("gpu-0", GPU_0, "", 40960);
 		add_slice(&fields);
 		assert_int_equal(compute()->n_devices, 1);
 		assert_text(world.result.devices[0].uuid, GPU_0);
@@ -641,7 +641,7 @@ static void what_one_partition_does_not_say_another_does(void **state)
 	struct resource_slice_fields fields = slice_of(1, 1);
 
 	put_device(&fields, "gpu-0-mig-0", MIG_1, GPU_0);
-	fields.devices[fields.n_devices++] = described("gpu-0-mig-1", MIG_1, GPU_0, 4864);
+	fields.devices[fields.slice.devices.count++] = described("gpu-0-mig-1", MIG_1, GPU_0, 4864);
 	put_device(&fields, "gpu-0-mig-2", MIG_1, GPU_0);
 	add_slice(&fields);
 	assert_int_equal(compute()->n_devices, 1);
@@ -688,7 +688,7 @@ static void devices_beyond_the_bound_are_left_out_and_counted(void **state)
 	add_user("u1", uuids[LIMIT_REPORT_DEVICES]);
 	/* Nor is another marked for a claim that is reserved for a PodGroup. */
 	struct resource_claim_fields claim = claim_of("main", uuids[LIMIT_REPORT_DEVICES], "u1");
-	claim.has_other_consumers = true;
+	claim.claim.has_other_consumers = true;
 	use(add_pod("u2"), &whole_claim, add_claim(&claim));
 	assert_int_equal(compute()->n_devices, LIMIT_REPORT_DEVICES);
 	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
@@ -712,8 +712,8 @@ static void add_full_slice(unsigned pool)
 	static const char *const pools[] = {"q0", "q1", "q2", "q3"};
 	struct resource_slice_fields fields = slice_of(1, 1);
 
-	fields.pool = view_from(pools[pool]);
-	while (fields.n_devices < RESOURCE_SLICE_MAX_DEVICES)
+	fields.slice.pool = view_from(pools[pool]);
+	while (fields.slice.devices.count < RESOURCE_SLICE_MAX_DEVICES)
 		put_device(&fields, "gpu", GPU_1, "");
 	add_slice(&fields);
 }
@@ -725,7 +725,7 @@ static void add_user_of(uint32_t n_results)
 	struct resource_claim_fields fields = claim_of("main", "", "u1");
 
 	fields.results[0].device = (struct view){name, sizeof(name)};
-	fields.n_results = n_results;
+	fields.claim.results.count = n_results;
 	for (uint32_t i = 1; i < n_results; i++)
 		fields.results[i] = fields.results[0];
 	use(add_pod("u1"), &whole_claim, add_claim(&fields));

@@ -36,6 +36,27 @@ static void assert_touched(struct world *world, const char *nodes)
 	world->touched[0] = '\0';
 }
 
+static const struct report *find_report(const struct world *world, struct view node_name)
+{
+	const struct place *place = inventory_find_place(world->inventory, node_name);
+
+	return place ? place->report : NULL;
+}
+
+static uint64_t node_changes(const struct world *world, struct view node_name)
+{
+	const struct place *place = inventory_find_place(world->inventory, node_name);
+
+	return place ? place->node_changes : 0;
+}
+
+static struct view named_boot(const struct world *world, struct view node_name)
+{
+	const struct place *place = inventory_find_place(world->inventory, node_name);
+
+	return place && place->node ? place->node->boot_id : (struct view){0};
+}
+
 static int set_up(void **state)
 {
 	static struct world world;
@@ -78,8 +99,8 @@ static void put_pod_at(struct world *world, const char *name, const char *uid, c
 		.name = view_from(name),
 		.uid = view_from(uid),
 		.node = view_from(node),
-		.phase = POD_PHASE_RUNNING,
-		.wants_gpu = gpu,
+		.state.phase = POD_PHASE_RUNNING,
+		.state.wants_gpu = gpu,
 	};
 
 	assert_int_equal(
@@ -95,7 +116,7 @@ static void put_pod(struct world *world, const char *name, const char *uid, bool
 static void put_node(struct world *world, const char *name, const char *boot_id, uint64_t version)
 {
 	struct error err;
-	const struct node_fields fields = {
+	const struct node fields = {
 		.name = view_from(name),
 		.uid = VIEW("n1"),
 		.boot_id = view_from(boot_id),
@@ -384,10 +405,10 @@ static void put_phase(struct world *world, enum pod_phase phase, bool deleting, 
 		.name = VIEW("a"),
 		.uid = VIEW("u1"),
 		.node = VIEW("gpu-a"),
-		.phase = phase,
-		.deleting = deleting,
-		.wants_gpu = true,
-		.no_container_runs = phase == POD_PHASE_FAILED,
+		.state.phase = phase,
+		.state.deleting = deleting,
+		.state.wants_gpu = true,
+		.state.no_container_runs = phase == POD_PHASE_FAILED,
 	};
 	struct error err;
 
@@ -542,10 +563,10 @@ static void a_join_knows_whose_start_was_told_after_the_list(void **state)
 			.name = VIEW("p"),
 			.uid = view_from(rows[i].uid ? rows[i].uid : ""),
 			.node = VIEW("gpu-a"),
-			.phase = POD_PHASE_RUNNING,
-			.wants_gpu = true,
-			.started_at = rows[i].started_at,
-			.deleting = rows[i].deleting,
+			.state.phase = POD_PHASE_RUNNING,
+			.state.wants_gpu = true,
+			.gpu.started_at = rows[i].started_at,
+			.state.deleting = rows[i].deleting,
 		};
 		struct error err;
 		if (rows[i].uid)
@@ -658,10 +679,10 @@ static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
 	struct report report = report_of("gpu-a", true, NULL);
 	struct view named = VIEW("u1");
 
-	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_null(find_report(world, VIEW("gpu-a")));
 	name_ended(world, &named, 1, 1000);
 	put_pod(world, "a", "u1", true, 1);
-	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_null(find_report(world, VIEW("gpu-a")));
 	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
 	for (unsigned i = 1; i <= 2; i++) {
 		report.boot_id = i == 1 ? VIEW("b1") : VIEW("b2");
@@ -701,7 +722,7 @@ static void a_report_touches_the_holder_of_each_device_and_each_rival_once(void 
 /* A report of gpu-b there is no memory for, when k allocations have been made; false: there was. */
 static bool fail_report(struct world *world, const struct report *report, unsigned k)
 {
-	const struct report *before = inventory_find_report(world->inventory, VIEW("gpu-b"));
+	const struct report *before = find_report(world, VIEW("gpu-b"));
 	struct error err = {0};
 
 	put_object(world, NAME_A, UUID_A, "gpu-a", 1);
@@ -715,7 +736,7 @@ static bool fail_report(struct world *world, const struct report *report, unsign
 	}
 	assert_int_equal(result, -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	assert_ptr_equal(inventory_find_report(world->inventory, VIEW("gpu-b")), before);
+	assert_ptr_equal(find_report(world, VIEW("gpu-b")), before);
 	const struct join_input input = gather(world, "gpu-a", 2000);
 	assert_int_equal(input.n_previous, 2);
 	for (size_t i = 0; i < 2; i++)
@@ -1059,15 +1080,15 @@ static void whoever_orders_reports_is_told_of_a_nodes_boots(void **state)
 
 	inventory_on_touch(world->inventory, NULL, NULL);
 	inventory_on_boot(world->inventory, on_boot, world);
-	assert_int_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")).len, 0);
-	assert_int_equal(inventory_node_changes(world->inventory, VIEW("gpu-a")), 0);
+	assert_int_equal(named_boot(world, VIEW("gpu-a")).len, 0);
+	assert_int_equal(node_changes(world, VIEW("gpu-a")), 0);
 	put_node(world, "gpu-a", "b1", 1);
-	assert_int_equal(inventory_node_changes(world->inventory, VIEW("gpu-a")), 1);
+	assert_int_equal(node_changes(world, VIEW("gpu-a")), 1);
 	assert_touched(world, ""); /* nobody reports there, and nothing is published of it */
-	assert_true(view_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")), VIEW("b1")));
-	assert_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_true(view_equal(named_boot(world, VIEW("gpu-a")), VIEW("b1")));
+	assert_null(find_report(world, VIEW("gpu-a")));
 	put_report(world, &report, 1000);
-	assert_non_null(inventory_find_report(world->inventory, VIEW("gpu-a")));
+	assert_non_null(find_report(world, VIEW("gpu-a")));
 	put_node(world, "gpu-a", "b1", 2);
 	assert_touched(world, "");
 	put_node(world, "gpu-a", "b2", 3);
@@ -1076,8 +1097,8 @@ static void whoever_orders_reports_is_told_of_a_nodes_boots(void **state)
 	put_node(world, "gpu-b", "b7", 5);
 	assert_touched(world, "gpu-b ");
 	inventory_remove(world->inventory, INVENTORY_NODES, VIEW("gpu-a"), 6, 2000);
-	assert_int_equal(inventory_named_boot(world->inventory, VIEW("gpu-a")).len, 0);
-	assert_int_equal(inventory_node_changes(world->inventory, VIEW("gpu-a")), 2);
+	assert_int_equal(named_boot(world, VIEW("gpu-a")).len, 0);
+	assert_int_equal(node_changes(world, VIEW("gpu-a")), 2);
 }
 
 static void the_oldest_policy_counts_then_the_lowest_name(void **state)
@@ -1209,10 +1230,10 @@ static void put_claimer(struct world *world, const char *uid, const char *claim,
 		.name = VIEW("a"),
 		.uid = view_from(uid),
 		.node = VIEW("gpu-a"),
-		.phase = POD_PHASE_RUNNING,
-		.wants_gpu = true,
+		.state.phase = POD_PHASE_RUNNING,
+		.state.wants_gpu = true,
 		.claims = {{VIEW("main"), view_from(claim), VIEW("")}},
-		.n_claims = 1,
+		.gpu.claims.count = 1,
 	};
 
 	assert_int_equal(
@@ -1226,10 +1247,10 @@ static struct resource_claim_fields claim_for(const char *uid)
 		.name = VIEW("c"),
 		.results = {{VIEW("main"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"),
 			     VIEW(""), false}},
-		.n_results = 1,
+		.claim.results.count = 1,
 		.consumers = {view_from(uid)},
-		.n_consumers = 1,
-		.is_allocated = true,
+		.claim.consumers.count = 1,
+		.claim.is_allocated = true,
 	};
 }
 
@@ -1246,14 +1267,14 @@ static void put_claim(struct world *world, const char *uid, uint64_t version)
 static struct resource_slice_fields slice_on(const char *node, int64_t generation)
 {
 	return (struct resource_slice_fields){
-		.name = VIEW("s"),
-		.driver = VIEW("gpu.nvidia.com"),
-		.node = view_from(node),
-		.pool = VIEW("p"),
-		.generation = generation,
-		.slice_count = 1,
+		.slice.name = VIEW("s"),
+		.slice.driver = VIEW("gpu.nvidia.com"),
+		.slice.node = view_from(node),
+		.slice.pool = VIEW("p"),
+		.slice.generation = generation,
+		.slice.slice_count = 1,
 		.devices = {{.name = VIEW("gpu-0"), .uuid = VIEW(UUID_A)}},
-		.n_devices = 1,
+		.slice.devices.count = 1,
 	};
 }
 
@@ -1306,10 +1327,10 @@ static void without_nvml_the_api_names_the_objects_too(void **state)
 		.name = VIEW("a"),
 		.uid = VIEW("u1"),
 		.node = VIEW("gpu-a"),
-		.phase = POD_PHASE_RUNNING,
-		.wants_gpu = true,
+		.state.phase = POD_PHASE_RUNNING,
+		.state.wants_gpu = true,
 		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), VIEW(UUID_A "::3")}},
-		.n_allocations = 1,
+		.gpu.allocations.count = 1,
 	};
 	struct error err;
 
@@ -1335,11 +1356,11 @@ static void put_told(struct world *world, const char *node, const char *id, bool
 		.name = VIEW("b"),
 		.uid = VIEW("u2"),
 		.node = view_from(node),
-		.phase = is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
-		.wants_gpu = true,
-		.no_container_runs = is_over,
+		.state.phase = is_over ? POD_PHASE_FAILED : POD_PHASE_RUNNING,
+		.state.wants_gpu = true,
+		.state.no_container_runs = is_over,
 		.allocations = {{VIEW("c"), VIEW("nvidia.com/gpu"), view_from(id)}},
-		.n_allocations = 1,
+		.gpu.allocations.count = 1,
 	};
 	struct error err;
 
@@ -1374,7 +1395,7 @@ static void without_a_report_it_is_told_whether_the_api_names_the_device_elsewhe
 		put_attribution(world, "gpu-b", 1);
 		put_slice(world, "gpu-a", 1, 1);
 		put_told(world, "gpu-b", rows[i].id, rows[i].is_over, 1);
-		slice.name = VIEW("other");
+		slice.slice.name = VIEW("other");
 		slice.devices[0].uuid = view_from(rows[i].slice_uuid);
 		slice.devices[0].parent_uuid = view_from(rows[i].slice_parent);
 		assert_int_equal(inventory_put_resource_slice(world->inventory, &slice,
@@ -1447,8 +1468,8 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	struct resource_slice_fields newer = slice_on("gpu-a", 2);
 	struct error err;
 
-	newer.name = VIEW("s2");
-	newer.slice_count = 2;
+	newer.slice.name = VIEW("s2");
+	newer.slice.slice_count = 2;
 	sync_all(world, 1000);
 	put_slice(world, "gpu-a", 1, 1);
 	put_claim(world, "u1", 1);
@@ -1461,8 +1482,8 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	assert_int_equal(input.n_slice_devices, 0);
 	/* The slice of before is written anew: now they are two of the new one. */
 	newer = slice_on("gpu-a", 2);
-	newer.slice_count = 2;
-	newer.n_devices = 0;
+	newer.slice.slice_count = 2;
+	newer.slice.devices.count = 0;
 	assert_int_equal(
 		inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 3, &err), 0);
 	input = gather(world, "gpu-a", 1000);
@@ -1506,11 +1527,11 @@ static void a_claim_that_is_not_here_is_lacking_while_its_pod_lives(void **state
 		.name = VIEW("a"),
 		.uid = VIEW("u1"),
 		.node = VIEW("gpu-a"),
-		.phase = POD_PHASE_FAILED,
-		.wants_gpu = true,
-		.no_container_runs = true,
+		.state.phase = POD_PHASE_FAILED,
+		.state.wants_gpu = true,
+		.state.no_container_runs = true,
 		.claims = {{VIEW("main"), VIEW("c"), VIEW("")}},
-		.n_claims = 1,
+		.gpu.claims.count = 1,
 	};
 	static char long_name[600];
 	struct error err;
@@ -1539,19 +1560,19 @@ static void what_cannot_be_used_is_counted(void **state)
 				 .name = VIEW("a"),
 				 .uid = VIEW("u1"),
 				 .node = VIEW("gpu-a"),
-				 .wants_gpu = true,
-				 .allocations_left_out = 3,
-				 .claims_left_out = 4};
+				 .state.wants_gpu = true,
+				 .gpu.allocations_left_out = 3,
+				 .gpu.claims_left_out = 4};
 	struct error err;
 
 	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 1, 1000, &err), 0);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 7);
-	pod.allocations_left_out = 1;
+	pod.gpu.allocations_left_out = 1;
 	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 2, 1000, &err), 0);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 5);
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 0);
-	fields.has_other_consumers = true;
+	fields.claim.has_other_consumers = true;
 	assert_int_equal(
 		inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT, 1, &err), 0);
 	put_slice(world, "", 1, 1);
@@ -1703,8 +1724,8 @@ static bool fill(struct inventory *inventory, struct world *world)
 				       .name = VIEW("a"),
 				       .uid = VIEW("u1"),
 				       .node = VIEW("gpu-a"),
-				       .wants_gpu = true};
-	const struct node_fields node = {.name = VIEW("gpu-a")};
+				       .state.wants_gpu = true};
+	const struct node node = {.name = VIEW("gpu-a")};
 	const struct policy policy = {.name = VIEW("p")};
 	const struct attribution object = {
 		.name = VIEW(NAME_A), .uuid = VIEW(UUID_A), .status.node_name = VIEW("gpu-b")};

@@ -90,9 +90,9 @@ static void a_pod_has_a_workload_when_it_has_an_owner(void **state)
 			.namespace = VIEW("ml"),
 			.name = VIEW("a"),
 			.uid = VIEW("uid-a"),
-			.workload.kind = view_from(kinds[i]),
-			.wants_gpu = true,
-			.phase = POD_PHASE_RUNNING,
+			.gpu.workload.kind = view_from(kinds[i]),
+			.state.wants_gpu = true,
+			.state.phase = POD_PHASE_RUNNING,
 		};
 		struct error err;
 		build_world_remove_pod(&world, "uid-a");

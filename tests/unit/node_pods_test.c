@@ -212,7 +212,7 @@ static void one_container_that_must_be_listed_is_enough(void **state)
 	for (int i = 0; i < 2; i++) {
 		fields = (struct pod_fields){
 			.namespace = VIEW("ml"), .name = VIEW("a"), .uid = VIEW("uid-a"),
-			.phase = POD_PHASE_RUNNING, .wants_gpu = true, .n_containers = 2};
+			.state.phase = POD_PHASE_RUNNING, .state.wants_gpu = true, .gpu.containers.count = 2};
 		fields.containers[0] = container("main", POD_CONTAINER_MAIN, false);
 		fields.containers[1] = container(
 			"other", i ? POD_CONTAINER_SIDECAR : POD_CONTAINER_INIT, true);

@@ -27,7 +27,7 @@ static int tear_down(void **state)
 
 static int put(const char *boot_id, uint64_t version, struct error *err)
 {
-	const struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = view_from(boot_id)};
+	const struct node fields = {.name = VIEW("gpu-a"), .boot_id = view_from(boot_id)};
 
 	return node_set_put(&set, &fields, UPSERT(version), err);
 }
@@ -87,7 +87,7 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	struct list object;
 	struct error err;
 	struct place *place = place_ensure(&places, VIEW("gpu-a"), &err);
-	struct node_fields fields = {.name = VIEW("gpu-a"), .boot_id = VIEW("b1")};
+	struct node fields = {.name = VIEW("gpu-a"), .boot_id = VIEW("b1")};
 
 	assert_non_null(place);
 	list_init(&object);
@@ -101,7 +101,7 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	assert_int_equal(put("b2", 3, &err), 0);
 	assert_string_equal(touched, "gpu-a? gpu-a ");
 	assert_int_equal(n_boots, 2);
-	fields = (struct node_fields){.name = VIEW("gpu-a"), .boot_id = VIEW("b2"), .uid = VIEW("u")};
+	fields = (struct node){.name = VIEW("gpu-a"), .boot_id = VIEW("b2"), .uid = VIEW("u")};
 	assert_int_equal(node_set_put(&set, &fields, UPSERT(4), &err), 0);
 	assert_string_equal(touched, "gpu-a? gpu-a gpu-a ");
 	assert_int_equal(n_boots, 2);
@@ -111,6 +111,31 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	assert_int_equal(place->node_changes, 2);
 	list_remove(&object);
 	place_release(&places, place);
+}
+
+static void each_fact_of_a_node_makes_a_difference(void **state)
+{
+	(void)state;
+	static const struct node nodes[] = {
+		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b1")},
+		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2")},
+		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u")},
+		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u"),
+		 .sharing_strategy = VIEW_INIT("mps")},
+	};
+	const struct node *before = NULL;
+	struct error err;
+
+	for (uint64_t i = 0; i < 2 * ARRAY_SIZE(nodes); i++) {
+		assert_int_equal(node_set_put(&set, &nodes[i / 2], UPSERT(i + 1), &err), 0);
+		const struct node *node = place_find(&places, VIEW("gpu-a"))->node;
+		assert_true(view_equal(node->uid, nodes[i / 2].uid));
+		assert_true(view_equal(node->boot_id, nodes[i / 2].boot_id));
+		assert_true(view_equal(node->sharing_strategy, nodes[i / 2].sharing_strategy));
+		/* What says the same is not copied again. */
+		assert_true(i % 2 == 0 || node == before);
+		before = node;
+	}
 }
 
 static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(void **state)
@@ -137,6 +162,7 @@ static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(voi
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(each_fact_of_a_node_makes_a_difference, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_that_comes_changes_or_goes_touches_its_place, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -145,7 +145,7 @@ static void only_a_place_that_a_join_could_change_is_touched(void **state)
 	a->n_told = 0;
 	list_append(&a->attributions, &object);
 	struct place *b = ensure("gpu-b");
-	place_touch_all(&book, false);
+	place_touch_all(&book, false, false);
 	assert_touched("gpu-a ");
 	list_remove(&object);
 	place_touch(&book, a, false);
@@ -168,15 +168,15 @@ static void those_that_lack_claims_are_told_of_one(void **state)
 
 	set_report(a, &report);
 	set_report(b, &report);
-	place_touch_lacking(&book, false);
+	place_touch_all(&book, true, false);
 	assert_touched("");
 	place_note_claims(&book, b, true);
 	place_note_claims(&book, b, true);
-	place_touch_lacking(&book, true);
+	place_touch_all(&book, true, true);
 	assert_touched("gpu-b? ");
 	place_note_claims(&book, a, true);
 	place_note_claims(&book, b, false);
-	place_touch_lacking(&book, false);
+	place_touch_all(&book, true, false);
 	assert_touched("gpu-a ");
 	place_note_claims(&book, b, true);
 	assert_int_equal(book.n_lacking, 2);

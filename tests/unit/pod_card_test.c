@@ -219,9 +219,9 @@ static void a_pod_on_a_node_asks_here_if_it_does_for_the_controller(void **state
 		assert_int_equal(pod_doc_decode(sbuf_view(&message), &fields, &err), 0);
 		assert_int_equal(decode(sbuf_text(&json), &arena, &card, &err), 0);
 		if (pod_card_asks(&card) != rows[i].is_asking ||
-		    fields.wants_gpu != rows[i].is_asking)
+		    fields.state.wants_gpu != rows[i].is_asking)
 			fail_msg("row %zu: %d here, %d for the controller", i, pod_card_asks(&card),
-				 fields.wants_gpu);
+				 fields.state.wants_gpu);
 	}
 }
 

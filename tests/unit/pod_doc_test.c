@@ -25,7 +25,7 @@ static struct pod_fields decode(struct view message)
 
 static const struct pod_container *find(const struct pod_fields *fields, const char *name)
 {
-	for (uint32_t i = 0; i < fields->n_containers; i++) {
+	for (uint32_t i = 0; i < fields->gpu.containers.count; i++) {
 		if (view_equal(fields->containers[i].name, view_from(name)))
 			return &fields->containers[i];
 	}
@@ -55,15 +55,15 @@ static void a_gpu_pod_gives_every_fact_that_is_kept(void **state)
 	assert_text(fields.namespace, "ml");
 	assert_text(fields.node, "gpu-a");
 	assert_int_equal(fields.uid.len, 36);
-	assert_text(fields.workload.group, "apps");
-	assert_text(fields.workload.kind, "StatefulSet");
-	assert_text(fields.workload.name, "train");
-	assert_int_equal(fields.phase, POD_PHASE_RUNNING);
-	assert_true(fields.wants_gpu);
-	assert_false(fields.deleting || fields.admission_failed || fields.system);
-	assert_false(fields.no_container_runs);
-	assert_int_equal(fields.n_containers, ARRAY_SIZE(rows));
-	assert_int_equal(fields.containers_left_out, 0);
+	assert_text(fields.gpu.workload.group, "apps");
+	assert_text(fields.gpu.workload.kind, "StatefulSet");
+	assert_text(fields.gpu.workload.name, "train");
+	assert_int_equal(fields.state.phase, POD_PHASE_RUNNING);
+	assert_true(fields.state.wants_gpu);
+	assert_false(fields.state.deleting || fields.state.admission_failed || fields.state.system);
+	assert_false(fields.state.no_container_runs);
+	assert_int_equal(fields.gpu.containers.count, ARRAY_SIZE(rows));
+	assert_int_equal(fields.gpu.containers_left_out, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct pod_container *container = find(&fields, rows[i].name);
 		assert_int_equal(container->kind, rows[i].kind);
@@ -82,10 +82,10 @@ static void a_pod_without_gpu_gives_identity_node_and_phase_only(void **state)
 	assert_text(fields.name, "web-7d9c5b8f6-x2x4z");
 	assert_text(fields.namespace, "default");
 	assert_text(fields.node, "cpu-1");
-	assert_int_equal(fields.phase, POD_PHASE_RUNNING);
-	assert_false(fields.wants_gpu);
-	assert_false(fields.no_container_runs);
-	assert_int_equal(fields.n_containers, 0);
+	assert_int_equal(fields.state.phase, POD_PHASE_RUNNING);
+	assert_false(fields.state.wants_gpu);
+	assert_false(fields.state.no_container_runs);
+	assert_int_equal(fields.gpu.containers.count, 0);
 	golden_free(message);
 }
 
@@ -96,8 +96,8 @@ static void a_mirror_pod_gives_the_hash_that_the_kubelet_uses_as_uid(void **stat
 	struct pod_fields fields = decode(message);
 
 	assert_text(fields.config_hash, "0123456789abcdef0123456789abcdef");
-	assert_text(fields.workload.kind, "Node");
-	assert_int_equal(fields.phase, POD_PHASE_PENDING);
+	assert_text(fields.gpu.workload.kind, "Node");
+	assert_int_equal(fields.state.phase, POD_PHASE_PENDING);
 	assert_true(find(&fields, "burn")->wants_gpu);
 	assert_int_equal(find(&fields, "burn")->state, POD_CONTAINER_UNKNOWN);
 	golden_free(message);
@@ -118,12 +118,12 @@ static void failed_admission_deletion_and_the_operators_own_pods_are_seen(void *
 	struct view message = golden_read("pod_failed.pb");
 	struct pod_fields fields = decode(message);
 
-	assert_int_equal(fields.phase, POD_PHASE_FAILED);
-	assert_true(fields.admission_failed);
-	assert_true(fields.deleting);
-	assert_true(fields.system);
-	assert_true(fields.wants_gpu);
-	assert_true(fields.no_container_runs);
+	assert_int_equal(fields.state.phase, POD_PHASE_FAILED);
+	assert_true(fields.state.admission_failed);
+	assert_true(fields.state.deleting);
+	assert_true(fields.state.system);
+	assert_true(fields.state.wants_gpu);
+	assert_true(fields.state.no_container_runs);
 	golden_free(message);
 }
 
@@ -146,7 +146,7 @@ static void an_ephemeral_container_has_its_name_state_and_id(void **state)
 	struct view message = golden_read("pod_debugged.pb");
 	struct pod_fields fields = decode(message);
 
-	assert_int_equal(fields.n_containers, ARRAY_SIZE(rows));
+	assert_int_equal(fields.gpu.containers.count, ARRAY_SIZE(rows));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_text(fields.containers[i].name, rows[i].name);
 		assert_text(fields.containers[i].id, rows[i].id);
@@ -154,7 +154,7 @@ static void an_ephemeral_container_has_its_name_state_and_id(void **state)
 		assert_int_equal(fields.containers[i].state, rows[i].state);
 		assert_int_equal(fields.containers[i].wants_gpu, i == 0);
 	}
-	assert_int_equal(fields.ephemeral_left_out, 0);
+	assert_int_equal(fields.gpu.ephemeral_left_out, 0);
 	golden_free(message);
 }
 
@@ -174,8 +174,8 @@ static void uses_of_claims_name_the_object_and_the_container(void **state)
 	struct view message = golden_read("pod_sharing.pb");
 	struct pod_fields fields = decode(message);
 
-	assert_int_equal(fields.n_claims, ARRAY_SIZE(rows));
-	assert_int_equal(fields.claims_left_out, 0);
+	assert_int_equal(fields.gpu.claims.count, ARRAY_SIZE(rows));
+	assert_int_equal(fields.gpu.claims_left_out, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_text(fields.claims[i].container, rows[i].container);
 		assert_text(fields.claims[i].claim, rows[i].claim);
@@ -204,13 +204,13 @@ static void allocated_gpus_name_the_container_and_the_resource(void **state)
 		uint32_t n = 0;
 
 		for (; n < 2 && rows[i].ids[n]; n++) {
-			assert_true(n < fields.n_allocations);
+			assert_true(n < fields.gpu.allocations.count);
 			assert_text(fields.allocations[n].container, rows[i].container);
 			assert_text(fields.allocations[n].resource, "nvidia.com/gpu");
 			assert_text(fields.allocations[n].id, rows[i].ids[n]);
 		}
-		assert_int_equal(fields.n_allocations, n);
-		assert_int_equal(fields.allocations_left_out, 0);
+		assert_int_equal(fields.gpu.allocations.count, n);
+		assert_int_equal(fields.gpu.allocations_left_out, 0);
 		golden_free(message);
 	}
 }
@@ -221,10 +221,10 @@ static void what_hami_and_kai_write_on_a_pod_is_kept(void **state)
 	struct view message = golden_read("pod_sharing.pb");
 	struct pod_fields fields = decode(message);
 
-	assert_text(fields.hami_devices, "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f,NVIDIA,3000,30:;");
-	assert_text(fields.kai_group, "5f0c3f1e-7b0a-4a52-9a35-0c1c5a1f6d11");
-	assert_int_equal(fields.kai_device.len, 0);
-	assert_false(fields.is_reservation);
+	assert_text(fields.gpu.hami_devices, "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f,NVIDIA,3000,30:;");
+	assert_text(fields.gpu.kai_group, "5f0c3f1e-7b0a-4a52-9a35-0c1c5a1f6d11");
+	assert_int_equal(fields.gpu.kai_device.len, 0);
+	assert_false(fields.state.is_reservation);
 	golden_free(message);
 }
 
@@ -290,10 +290,10 @@ static void a_reservation_of_kais_has_its_namespace_and_its_group(void **state)
 		struct pod_fields fields = decode(pod_of(rows[i].namespace, "default",
 							 rows[i].labels, rows[i].annotations));
 
-		if (fields.is_reservation != rows[i].is_reservation ||
-		    fields.wants_gpu != rows[i].wants_gpu)
+		if (fields.state.is_reservation != rows[i].is_reservation ||
+		    fields.state.wants_gpu != rows[i].wants_gpu)
 			fail_msg("row %zu", i);
-		assert_int_equal(fields.kai_device.len, rows[i].annotations == device ? 5 : 0);
+		assert_int_equal(fields.gpu.kai_device.len, rows[i].annotations == device ? 5 : 0);
 	}
 }
 
@@ -309,18 +309,18 @@ static void who_shares_several_gpus_by_kai_has_a_label_of_each(void **state)
 						  {NULL, NULL}};
 	struct pod_fields fields = decode(pod_of("ml", "default", labels, none));
 
-	assert_int_equal(fields.n_kai_groups, 2);
+	assert_int_equal(fields.gpu.kai_groups.count, 2);
 	assert_text(fields.kai_groups[0], "g1");
 	assert_text(fields.kai_groups[1], "g2");
-	assert_int_equal(fields.kai_groups_left_out, 0);
-	assert_int_equal(fields.kai_group.len, 0);
-	assert_true(fields.wants_gpu);
+	assert_int_equal(fields.gpu.kai_groups_left_out, 0);
+	assert_int_equal(fields.gpu.kai_group.len, 0);
+	assert_true(fields.state.wants_gpu);
 	fields = decode(pod_of("ml", "default", labels + 2, none));
-	assert_int_equal(fields.n_kai_groups, 0);
-	assert_false(fields.wants_gpu);
+	assert_int_equal(fields.gpu.kai_groups.count, 0);
+	assert_false(fields.state.wants_gpu);
 	/* A reservation holds one device, and has its label. */
 	fields = decode(pod_of("kai-resource-reservation", "default", labels, none));
-	assert_false(fields.is_reservation);
+	assert_false(fields.state.is_reservation);
 }
 
 static void groups_of_kais_beyond_the_bound_are_counted(void **state)
@@ -332,10 +332,10 @@ static void groups_of_kais_beyond_the_bound_are_counted(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(labels) - 1; i++)
 		labels[i] = (struct text_pair){"runai-gpu-group/g", "g"};
 	struct pod_fields fields = decode(pod_of("ml", "default", labels, none));
-	assert_int_equal(fields.n_kai_groups, POD_MAX_KAI_GROUPS);
-	assert_int_equal(fields.kai_groups_left_out, 2);
+	assert_int_equal(fields.gpu.kai_groups.count, POD_MAX_KAI_GROUPS);
+	assert_int_equal(fields.gpu.kai_groups_left_out, 2);
 	labels[POD_MAX_KAI_GROUPS] = (struct text_pair){NULL, NULL};
-	assert_int_equal(decode(pod_of("ml", "default", labels, none)).kai_groups_left_out, 0);
+	assert_int_equal(decode(pod_of("ml", "default", labels, none)).gpu.kai_groups_left_out, 0);
 }
 
 static void which_container_shares_a_gpu_by_kai_is_told_by_an_annotation(void **state)
@@ -352,7 +352,7 @@ static void which_container_shares_a_gpu_by_kai_is_told_by_an_annotation(void **
 						  {NULL, NULL}};
 		struct pod_fields fields = decode(pod_of("ml", "default", group, named));
 		bool is_kept = strlen(names[i]) <= LIMIT_TEXT_LABEL;
-		assert_text(fields.kai_container, is_kept ? names[i] : "");
+		assert_text(fields.gpu.kai_container, is_kept ? names[i] : "");
 	}
 }
 
@@ -366,8 +366,8 @@ static void a_note_of_hamis_that_is_too_long_is_left_out_and_that_is_said(void *
 		const struct text_pair labels[] = {{"runai-gpu-group", "g"}, {0}};
 		const struct text_pair hami[] = {{"hami.io/vgpu-devices-allocated", devices}, {0}};
 		struct pod_fields fields = decode(pod_of("ml", "default", labels, hami));
-		assert_int_equal(fields.hami_left_out, is_longer);
-		assert_int_equal(fields.hami_devices.len, is_longer ? 0 : POD_MAX_HAMI_TEXT);
+		assert_int_equal(fields.gpu.hami_left_out, is_longer);
+		assert_int_equal(fields.gpu.hami_devices.len, is_longer ? 0 : POD_MAX_HAMI_TEXT);
 		devices[POD_MAX_HAMI_TEXT] = ':';
 	}
 }
@@ -380,8 +380,8 @@ static void an_annotation_of_hamis_alone_makes_no_pod_want_a_gpu(void **state)
 						{NULL, NULL}};
 
 	struct pod_fields fields = decode(pod_of("ml", "default", none, hami));
-	assert_false(fields.wants_gpu);
-	assert_int_equal(fields.hami_devices.len, 0);
+	assert_false(fields.state.wants_gpu);
+	assert_int_equal(fields.gpu.hami_devices.len, 0);
 }
 
 static void a_hash_counts_only_as_a_kubelet_writes_it(void **state)
@@ -418,7 +418,7 @@ static void a_pod_is_the_operators_only_with_its_label_and_its_account(void **st
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct text_pair labels[] = {{"app", rows[i].app}, {NULL, NULL}};
 
-		assert_int_equal(decode(pod_of("x", rows[i].account, labels, none)).system,
+		assert_int_equal(decode(pod_of("x", rows[i].account, labels, none)).state.system,
 				 rows[i].system);
 	}
 }
@@ -458,7 +458,7 @@ static void any_changed_byte_is_survived(void **state)
 			struct error err;
 			bytes[i] = (char)(bytes[i] ^ (char)masks[m]);
 			if (pod_doc_decode(message, &fields, &err) == 0)
-				assert_true(fields.n_containers <= POD_MAX_CONTAINERS);
+				assert_true(fields.gpu.containers.count <= POD_MAX_CONTAINERS);
 			bytes[i] = (char)(bytes[i] ^ (char)masks[m]);
 		}
 	}
@@ -488,12 +488,12 @@ static void containers_beyond_the_bound_are_counted(void **state)
 {
 	(void)state;
 	struct pod_fields fields = decode(pod_with_containers(POD_MAX_CONTAINERS));
-	assert_int_equal(fields.n_containers, POD_MAX_CONTAINERS);
-	assert_int_equal(fields.containers_left_out, 0);
+	assert_int_equal(fields.gpu.containers.count, POD_MAX_CONTAINERS);
+	assert_int_equal(fields.gpu.containers_left_out, 0);
 	fields = decode(pod_with_containers(POD_MAX_CONTAINERS + 3));
-	assert_int_equal(fields.n_containers, POD_MAX_CONTAINERS);
-	assert_int_equal(fields.containers_left_out, 3);
-	assert_true(fields.wants_gpu);
+	assert_int_equal(fields.gpu.containers.count, POD_MAX_CONTAINERS);
+	assert_int_equal(fields.gpu.containers_left_out, 3);
+	assert_true(fields.state.wants_gpu);
 }
 
 /* A pod of n_ephemeral ephemeral containers, which come first, and n that want GPUs. */
@@ -532,12 +532,12 @@ static void where_there_is_no_room_ephemeral_containers_are_left_out_first(void 
 		struct pod_fields fields = decode(debugged_pod(rows[i].n_ephemeral, rows[i].n));
 		unsigned n_kept = 0;
 
-		for (uint32_t j = 0; j < fields.n_containers; j++)
+		for (uint32_t j = 0; j < fields.gpu.containers.count; j++)
 			n_kept += fields.containers[j].kind == POD_CONTAINER_MAIN;
-		assert_int_equal(fields.n_containers, POD_MAX_CONTAINERS);
+		assert_int_equal(fields.gpu.containers.count, POD_MAX_CONTAINERS);
 		assert_int_equal(n_kept, rows[i].n - rows[i].left_out);
-		assert_int_equal(fields.ephemeral_left_out, rows[i].ephemeral_left_out);
-		assert_int_equal(fields.containers_left_out, rows[i].left_out);
+		assert_int_equal(fields.gpu.ephemeral_left_out, rows[i].ephemeral_left_out);
+		assert_int_equal(fields.gpu.containers_left_out, rows[i].left_out);
 	}
 }
 
@@ -546,7 +546,7 @@ static void of_a_pod_without_gpu_no_ephemeral_container_is_kept_or_counted(void 
 	(void)state;
 	struct pod_fields fields = decode(debugged_pod(POD_MAX_CONTAINERS + 1, 0));
 
-	assert_int_equal(fields.n_containers + fields.ephemeral_left_out, 0);
+	assert_int_equal(fields.gpu.containers.count + fields.gpu.ephemeral_left_out, 0);
 }
 
 /*
@@ -606,9 +606,9 @@ static void a_limit_of_none_is_no_wish_for_a_gpu(void **state)
 		struct pod_fields fields = decode(
 			pod_of_limit(rows[i].resource, rows[i].amount, NULL, ""));
 
-		if (fields.wants_gpu != rows[i].wants_gpu)
+		if (fields.state.wants_gpu != rows[i].wants_gpu)
 			fail_msg("row %zu", i);
-		assert_int_equal(fields.n_containers, rows[i].wants_gpu);
+		assert_int_equal(fields.gpu.containers.count, rows[i].wants_gpu);
 	}
 }
 
@@ -623,12 +623,12 @@ static void what_the_schedulers_claim_serves_may_be_a_gpu_by_any_name(void **sta
 		struct pod_fields fields =
 			decode(pod_of_limit(resources[i], "1", "c", resources[i]));
 
-		assert_true(fields.wants_gpu);
-		assert_int_equal(fields.n_claims, 1);
+		assert_true(fields.state.wants_gpu);
+		assert_int_equal(fields.gpu.claims.count, 1);
 		assert_text(fields.claims[0].container, "c");
 		assert_text(fields.claims[0].claim, "o");
 		assert_text(fields.claims[0].request, "r");
-		assert_int_equal(fields.n_containers, 1);
+		assert_int_equal(fields.gpu.containers.count, 1);
 		/* The kubelet's plugin gives it nothing. */
 		assert_false(find(&fields, "c")->wants_gpu);
 	}
@@ -651,7 +651,7 @@ static void a_container_wants_of_the_kubelet_what_no_claim_serves(void **state)
 		struct pod_fields fields = decode(
 			pod_of_limit("nvidia.com/gpu", "1", rows[i].mapped, rows[i].served));
 
-		assert_true(fields.wants_gpu);
+		assert_true(fields.state.wants_gpu);
 		assert_int_equal(find(&fields, "c")->wants_gpu, rows[i].wants_gpu);
 	}
 }
@@ -707,12 +707,12 @@ static void claims_and_devices_beyond_the_bounds_are_counted(void **state)
 							   POD_MAX_ALLOCATIONS + more,
 							   "nvidia.com/gpu", "id"));
 
-		assert_int_equal(fields.n_claims, POD_MAX_CLAIMS);
-		assert_int_equal(fields.claims_left_out, more);
+		assert_int_equal(fields.gpu.claims.count, POD_MAX_CLAIMS);
+		assert_int_equal(fields.gpu.claims_left_out, more);
 		assert_text(fields.claims[POD_MAX_CLAIMS - 1].container, "c");
 		assert_text(fields.claims[POD_MAX_CLAIMS - 1].claim, "o");
-		assert_int_equal(fields.n_allocations, POD_MAX_ALLOCATIONS);
-		assert_int_equal(fields.allocations_left_out, more);
+		assert_int_equal(fields.gpu.allocations.count, POD_MAX_ALLOCATIONS);
+		assert_int_equal(fields.gpu.allocations_left_out, more);
 	}
 }
 
@@ -723,8 +723,8 @@ static void a_device_whose_id_no_status_could_show_is_left_out_and_counted(void 
 	memset(id, 'x', LIMIT_TEXT_DEVICE_ID);
 	for (unsigned is_longer = 0; is_longer < 2; is_longer++) {
 		struct pod_fields fields = decode(pod_with(1, 2, "nvidia.com/gpu", id));
-		assert_int_equal(fields.n_allocations, 2 - is_longer);
-		assert_int_equal(fields.allocations_left_out, is_longer);
+		assert_int_equal(fields.gpu.allocations.count, 2 - is_longer);
+		assert_int_equal(fields.gpu.allocations_left_out, is_longer);
 		id[LIMIT_TEXT_DEVICE_ID] = 'x';
 	}
 }
@@ -734,8 +734,8 @@ static void devices_of_other_resources_are_not_counted_as_left_out(void **state)
 	(void)state;
 	struct pod_fields fields = decode(pod_with(1, POD_MAX_ALLOCATIONS + 2, "x.io/y", "id"));
 
-	assert_int_equal(fields.n_allocations, 0);
-	assert_int_equal(fields.allocations_left_out, 0);
+	assert_int_equal(fields.gpu.allocations.count, 0);
+	assert_int_equal(fields.gpu.allocations_left_out, 0);
 }
 
 /* A pod of one container that wants a GPU, whose status says that ID of it. */
@@ -772,7 +772,7 @@ static void a_containers_id_is_kept_without_the_runtimes_name(void **state)
 		    {"", ""}, {"://", ""}, {long_id, ""}, {long_id + 1, long_id + 1}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = decode(pod_with_container_id(rows[i].text));
-		assert_int_equal(fields.n_containers, 1);
+		assert_int_equal(fields.gpu.containers.count, 1);
 		assert_text(fields.containers[0].id, rows[i].id);
 	}
 }
@@ -782,10 +782,10 @@ static void a_pod_that_uses_a_claim_wants_a_gpu_without_a_limit(void **state)
 	(void)state;
 	struct pod_fields fields = decode(pod_with(1, 0, "", ""));
 
-	assert_true(fields.wants_gpu);
-	assert_int_equal(fields.n_claims, 1);
-	assert_int_equal(fields.n_containers, 1);
-	assert_false(decode(pod_with(0, 0, "", "")).wants_gpu);
+	assert_true(fields.state.wants_gpu);
+	assert_int_equal(fields.gpu.claims.count, 1);
+	assert_int_equal(fields.gpu.containers.count, 1);
+	assert_false(decode(pod_with(0, 0, "", "")).state.wants_gpu);
 }
 
 static void devices_of_other_resources_are_no_gpus(void **state)
@@ -794,8 +794,8 @@ static void devices_of_other_resources_are_no_gpus(void **state)
 	static const char *const resources[] = {"claim:own", "example.com/nic", ""};
 
 	for (size_t i = 0; i < ARRAY_SIZE(resources); i++)
-		assert_int_equal(decode(pod_with(0, 3, resources[i], "id")).n_allocations, 0);
-	assert_int_equal(decode(pod_with(0, 3, "nvidia.com/gpu", "id")).n_allocations, 3);
+		assert_int_equal(decode(pod_with(0, 3, resources[i], "id")).gpu.allocations.count, 0);
+	assert_int_equal(decode(pod_with(0, 3, "nvidia.com/gpu", "id")).gpu.allocations.count, 3);
 }
 
 static void a_device_without_an_id_is_left_out(void **state)
@@ -803,7 +803,7 @@ static void a_device_without_an_id_is_left_out(void **state)
 	(void)state;
 	struct pod_fields fields = decode(pod_with(0, 3, "nvidia.com/gpu", ""));
 
-	assert_int_equal(fields.n_allocations, 1);
+	assert_int_equal(fields.gpu.allocations.count, 1);
 	assert_text(fields.allocations[0].id, "first");
 }
 
@@ -848,9 +848,9 @@ static void an_ephemeral_container_wants_holds_and_uses_nothing(void **state)
 		struct pod_fields fields = decode(rows[i].message);
 		bool is_there = rows[i].n_containers > 0;
 
-		assert_int_equal(fields.wants_gpu, is_there);
-		assert_int_equal(fields.n_containers, rows[i].n_containers);
-		assert_int_equal(fields.n_claims + fields.n_allocations, 0);
+		assert_int_equal(fields.state.wants_gpu, is_there);
+		assert_int_equal(fields.gpu.containers.count, rows[i].n_containers);
+		assert_int_equal(fields.gpu.claims.count + fields.gpu.allocations.count, 0);
 		if (is_there)
 			assert_false(find(&fields, "b")->wants_gpu);
 	}
@@ -875,7 +875,7 @@ static void what_a_claim_is_called_by_the_pod_is_no_name_of_an_object(void **sta
 	struct pod_fields fields = decode(VIEW(HEAD "\x12\x1e" CLAIM_CONTAINER
 						    "\xba\x02\x06\x0a\x01x\x1a\x01y"
 						    "\xba\x02\x06\x0a\x01y\x1a\x01z"));
-	assert_int_equal(fields.n_claims, 1);
+	assert_int_equal(fields.gpu.claims.count, 1);
 	assert_text(fields.claims[0].claim, "y");
 }
 
@@ -885,9 +885,9 @@ static void what_hami_writes_on_a_pod_that_only_claims_counts_for_nothing(void *
 	struct pod_fields fields = decode(
 		VIEW("\x0a\x32\x0a\x01n\x2a\x01u\x62\x2a\x0a\x1ehami.io/vgpu-devices-allocated"
 		     "\x12\x08GPU-1,:;\x12\x15" CLAIM_CONTAINER "\xba\x02\x06\x0a\x01x\x1a\x01y"));
-	assert_true(fields.wants_gpu);
-	assert_int_equal(fields.n_claims, 1);
-	assert_int_equal(fields.hami_devices.len, 0);
+	assert_true(fields.state.wants_gpu);
+	assert_int_equal(fields.gpu.claims.count, 1);
+	assert_int_equal(fields.gpu.hami_devices.len, 0);
 }
 
 static void a_claim_of_the_schedulers_that_has_no_object_yet_gives_nothing(void **state)
@@ -896,14 +896,14 @@ static void a_claim_of_the_schedulers_that_has_no_object_yet_gives_nothing(void 
 	struct pod_fields fields = decode(VIEW(HEAD "\x12\x19" GPU_CONTAINER
 						    "\x1a\x0b\x92\x01\x08\x0a\x06\x0a\x01"
 						    "a\x1a\x01r"));
-	assert_true(fields.wants_gpu);
-	assert_int_equal(fields.n_claims, 0);
+	assert_true(fields.state.wants_gpu);
+	assert_int_equal(fields.gpu.claims.count, 0);
 }
 
 static void no_other_reason_is_a_failed_admission(void **state)
 {
 	(void)state;
-	assert_false(decode(VIEW(HEAD "\x1a\x09\x22\x07" "Evicted")).admission_failed);
+	assert_false(decode(VIEW(HEAD "\x1a\x09\x22\x07" "Evicted")).state.admission_failed);
 }
 
 static void of_a_pod_that_wants_no_gpu_no_container_is_left_out(void **state)
@@ -918,8 +918,8 @@ static void of_a_pod_that_wants_no_gpu_no_container_is_left_out(void **state)
 	sbuf_append(&pod, VIEW(HEAD));
 	kube_bytes_field(&pod, 2, sbuf_view(&spec));
 	struct pod_fields fields = decode(sbuf_view(&pod));
-	assert_int_equal(fields.n_containers, 0);
-	assert_int_equal(fields.containers_left_out, 0);
+	assert_int_equal(fields.gpu.containers.count, 0);
+	assert_int_equal(fields.gpu.containers_left_out, 0);
 }
 
 static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
@@ -933,8 +933,8 @@ static void the_owner_is_the_controlling_one_wherever_it_stands(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = decode(rows[i]);
-		assert_text(fields.workload.kind, "K");
-		assert_text(fields.workload.name, "o");
+		assert_text(fields.gpu.workload.kind, "K");
+		assert_text(fields.gpu.workload.name, "o");
 	}
 }
 
@@ -994,8 +994,8 @@ static void the_workload_is_what_people_made_where_a_name_tells_it(void **state)
 		char shown[128];
 		struct pod_fields fields = decode(of_owner(&pod, rows[i].api_version, rows[i].kind,
 							   rows[i].name, rows[i].hash));
-		snprintf(shown, sizeof(shown), "%.*s %.*s %.*s", VIEW_ARG(fields.workload.group),
-			 VIEW_ARG(fields.workload.kind), VIEW_ARG(fields.workload.name));
+		snprintf(shown, sizeof(shown), "%.*s %.*s %.*s", VIEW_ARG(fields.gpu.workload.group),
+			 VIEW_ARG(fields.gpu.workload.kind), VIEW_ARG(fields.gpu.workload.name));
 		assert_string_equal(shown, rows[i].shown);
 	}
 }
@@ -1045,7 +1045,7 @@ static void no_container_runs_while_each_waits_or_has_ended(void **state)
 		 false},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(decode(rows[i].message).no_container_runs, rows[i].stands_still);
+		assert_int_equal(decode(rows[i].message).state.no_container_runs, rows[i].stands_still);
 }
 
 static void the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds(void **state)
@@ -1074,7 +1074,7 @@ static void the_start_of_a_pod_that_wants_a_gpu_is_told_in_milliseconds(void **s
 		{VIEW_INIT(HEAD "\x1a\x04\x3a\x02\x08\x07"), 0},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(decode(rows[i].message).started_at, rows[i].started_at);
+		assert_int_equal(decode(rows[i].message).gpu.started_at, rows[i].started_at);
 }
 
 /* "\x0a\x05" announces five bytes where none are left. */
@@ -1152,7 +1152,7 @@ static void fields_of_another_wire_type_are_skipped(void **state)
 	/* metadata {name n, uid u}, then phase, spec and status as numbers. */
 	struct pod_fields fields = decode(VIEW("\x0a\x06\x0a\x01n\x2a\x01u\x10\x05\x18\x07"));
 	assert_text(fields.name, "n");
-	assert_int_equal(fields.phase, POD_PHASE_UNKNOWN);
+	assert_int_equal(fields.state.phase, POD_PHASE_UNKNOWN);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -80,7 +80,7 @@ static struct pod_fields pod(const char *name, const char *uid, const char *node
 {
 	return (struct pod_fields){
 		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(uid),
-		.node = view_from(node), .wants_gpu = true,
+		.node = view_from(node), .state.wants_gpu = true,
 	};
 }
 
@@ -194,7 +194,7 @@ static void a_place_counts_its_pods_whose_status_tells_of_a_device(void **state)
 	observe("n1");
 	observe("n2");
 	fields = pod("a", "u1", "n1");
-	fields.n_allocations = 1;
+	fields.gpu.allocations.count = 1;
 	fields.allocations[0] = (struct pod_allocation){VIEW("main"), VIEW("nvidia.com/gpu"),
 							VIEW("GPU-1")};
 	assert_int_equal(put(&fields, 1, &err), 0);
@@ -217,9 +217,9 @@ static void a_pod_that_no_join_would_see_touches_nothing(void **state)
 
 	observe("n1");
 	report.checkpoint.entries = (struct array){&nobody, 1, true};
-	fields.wants_gpu = false;
+	fields.state.wants_gpu = false;
 	assert_int_equal(put(&fields, 1, &err), 0);
-	fields.deleting = true;
+	fields.state.deleting = true;
 	assert_int_equal(put(&fields, 2, &err), 0);
 	remove_record(&set.records, VIEW("ml/b"), 0);
 	assert_touched("");
@@ -239,7 +239,7 @@ static void only_a_pod_that_is_replaced_or_removed_has_ended(void **state)
 
 	observe("n1");
 	assert_int_equal(put(&fields, 1, &err), 0);
-	fields.deleting = true;
+	fields.state.deleting = true;
 	assert_int_equal(put(&fields, 2, &err), 0);
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
 	fields.uid = VIEW("u2");
@@ -283,9 +283,9 @@ static void a_pod_ended_when_it_was_first_told_to_be_over(void **state)
 		struct error err;
 
 		for (unsigned k = 0; k < ARRAY_SIZE(times); k++) {
-			fields.phase = k > 0 ? POD_PHASE_FAILED : POD_PHASE_RUNNING;
-			fields.no_container_runs = true;
-			fields.deleting = k > 1;
+			fields.state.phase = k > 0 ? POD_PHASE_FAILED : POD_PHASE_RUNNING;
+			fields.state.no_container_runs = true;
+			fields.state.deleting = k > 1;
 			fields.uid = k > 2 ? VIEW("u2") : VIEW("u1");
 			if (times[k] > 0)
 				assert_int_equal(pod_set_put(&set, &fields,
@@ -310,7 +310,7 @@ static void an_item_of_a_first_list_touches_as_such(void **state)
 	observe("n1");
 	assert_int_equal(pod_set_put(&set, &fields, LISTED_FIRST(1), &err), 0);
 	assert_touched("n1? ");
-	fields.deleting = true;
+	fields.state.deleting = true;
 	assert_int_equal(pod_set_put(&set, &fields, LISTED_FIRST(2), &err), 0);
 	assert_touched("n1? n1? ");
 }
@@ -335,7 +335,7 @@ static void a_pod_without_gpu_matters_when_a_report_names_it(void **state)
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = pod(rows[i].name, rows[i].uid, "n1");
 
-		fields.wants_gpu = false;
+		fields.state.wants_gpu = false;
 		fields.config_hash = view_from(rows[i].hash);
 		assert_int_equal(put(&fields, i + 1, &err), 0);
 		assert_touched(rows[i].touched);
@@ -391,7 +391,7 @@ static void without_memory_a_present_pod_stays_as_it_was(void **state)
 		tear_down(NULL);
 		set_up(NULL);
 		put_well("a", "u1", "n1", 1);
-		fields.n_containers = 1;
+		fields.gpu.containers.count = 1;
 		fields.containers[0].name = VIEW("main");
 		failing_malloc_at(k);
 		int result = put(&fields, 2, &err);

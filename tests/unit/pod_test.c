@@ -9,7 +9,7 @@ static struct pod_fields plain(void)
 {
 	return (struct pod_fields){
 		.namespace = VIEW("ml"), .name = VIEW("train-0"), .uid = VIEW("uid-1"),
-		.node = VIEW("gpu-a"), .phase = POD_PHASE_RUNNING,
+		.node = VIEW("gpu-a"), .state.phase = POD_PHASE_RUNNING,
 	};
 }
 
@@ -17,37 +17,37 @@ static struct pod_fields with_gpu(void)
 {
 	struct pod_fields fields = plain();
 
-	fields.wants_gpu = true;
-	fields.started_at = 1700000000000;
-	fields.workload.kind = VIEW("Job");
-	fields.workload.name = VIEW("train");
+	fields.state.wants_gpu = true;
+	fields.gpu.started_at = 1700000000000;
+	fields.gpu.workload.kind = VIEW("Job");
+	fields.gpu.workload.name = VIEW("train");
 	fields.config_hash = VIEW("0123456789abcdef");
-	fields.hami_devices = VIEW("GPU-1,NVIDIA,1,2:;");
-	fields.kai_group = VIEW("group-1");
-	fields.kai_device = VIEW("GPU-2");
-	fields.kai_container = VIEW("load");
-	fields.n_kai_groups = 2;
+	fields.gpu.hami_devices = VIEW("GPU-1,NVIDIA,1,2:;");
+	fields.gpu.kai_group = VIEW("group-1");
+	fields.gpu.kai_device = VIEW("GPU-2");
+	fields.gpu.kai_container = VIEW("load");
+	fields.gpu.kai_groups.count = 2;
 	fields.kai_groups[0] = VIEW("group-7");
 	fields.kai_groups[1] = VIEW("group-8");
-	fields.n_allocations = 2;
+	fields.gpu.allocations.count = 2;
 	fields.allocations[0] = (struct pod_allocation){
 		VIEW("load"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::0")};
 	fields.allocations[1] = (struct pod_allocation){
 		VIEW("main"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::1")};
-	fields.n_claims = 2;
+	fields.gpu.claims.count = 2;
 	fields.claims[0] = (struct pod_claim){VIEW("main"), VIEW("team"), VIEW("a")};
 	fields.claims[1] = (struct pod_claim){VIEW("load"), VIEW("own"), VIEW("")};
-	fields.n_containers = 2;
+	fields.gpu.containers.count = 2;
 	fields.containers[0] = (struct pod_container){
 		VIEW("load"), POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, true};
 	fields.containers[1] = (struct pod_container){
 		VIEW("main"), POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true, VIEW("0123")};
-	fields.containers_left_out = 6;
-	fields.ephemeral_left_out = 2;
-	fields.hami_left_out = true;
-	fields.allocations_left_out = 3;
-	fields.claims_left_out = 4;
-	fields.kai_groups_left_out = 5;
+	fields.gpu.containers_left_out = 6;
+	fields.gpu.ephemeral_left_out = 2;
+	fields.gpu.hami_left_out = true;
+	fields.gpu.allocations_left_out = 3;
+	fields.gpu.claims_left_out = 4;
+	fields.gpu.kai_groups_left_out = 5;
 	return fields;
 }
 
@@ -62,10 +62,10 @@ static struct pod *make(const struct pod_fields *fields)
 
 static void assert_allocations(const struct pod *pod, const struct pod_fields *fields)
 {
-	uint32_t n;
-	const struct pod_allocation *allocations = pod_allocations(pod, &n);
+	const struct pod_allocation *allocations = pod_gpu(pod)->allocations.items;
+	const uint32_t n = pod_gpu(pod)->allocations.count;
 
-	assert_int_equal(n, fields->n_allocations);
+	assert_int_equal(n, fields->gpu.allocations.count);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_true(view_equal(allocations[i].container, fields->allocations[i].container));
 		assert_true(view_equal(allocations[i].resource, fields->allocations[i].resource));
@@ -76,10 +76,10 @@ static void assert_allocations(const struct pod *pod, const struct pod_fields *f
 
 static void assert_claims(const struct pod *pod, const struct pod_fields *fields)
 {
-	uint32_t n;
-	const struct pod_claim *claims = pod_claims(pod, &n);
+	const struct pod_claim *claims = pod_gpu(pod)->claims.items;
+	const uint32_t n = pod_gpu(pod)->claims.count;
 
-	assert_int_equal(n, fields->n_claims);
+	assert_int_equal(n, fields->gpu.claims.count);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_true(view_equal(claims[i].container, fields->claims[i].container));
 		assert_true(view_equal(claims[i].claim, fields->claims[i].claim));
@@ -90,8 +90,8 @@ static void assert_claims(const struct pod *pod, const struct pod_fields *fields
 
 static void assert_containers(const struct pod *pod, const struct pod_fields *fields)
 {
-	assert_int_equal(pod_count_containers(pod), fields->n_containers);
-	for (uint32_t i = 0; i < fields->n_containers; i++) {
+	assert_int_equal(pod_gpu(pod)->containers.count, fields->gpu.containers.count);
+	for (uint32_t i = 0; i < fields->gpu.containers.count; i++) {
 		const struct pod_container *container = pod_container_at(pod, i);
 
 		assert_true(view_equal(container->name, fields->containers[i].name));
@@ -123,7 +123,7 @@ static void a_record_says_what_it_was_made_from(void **state)
 	assert_true(pod_gpu(pod)->containers_left_out > 0);
 	assert_true(pod_gpu(pod)->ephemeral_left_out > 0);
 	assert_int_equal(pod_left_out(pod), 21);
-	assert_int_equal(pod_started_at(pod), 1700000000000);
+	assert_int_equal(pod_gpu(pod)->started_at, 1700000000000);
 	assert_true(view_equal(pod_gpu(pod)->hami_devices, VIEW("GPU-1,NVIDIA,1,2:;")));
 	assert_true(view_equal(pod_gpu(pod)->kai_group, VIEW("group-1")));
 	assert_true(view_equal(pod_gpu(pod)->kai_device, VIEW("GPU-2")));
@@ -145,10 +145,10 @@ static void what_lies_behind_the_last_of_a_kind_is_not_looked_at(void **state)
 
 	(void)state;
 	fields = with_gpu();
-	fields.containers[fields.n_containers].name = garbage;
-	fields.allocations[fields.n_allocations].id = garbage;
-	fields.claims[fields.n_claims].claim = garbage;
-	fields.kai_groups[fields.n_kai_groups] = garbage;
+	fields.containers[fields.gpu.containers.count].name = garbage;
+	fields.allocations[fields.gpu.allocations.count].id = garbage;
+	fields.claims[fields.gpu.claims.count].claim = garbage;
+	fields.kai_groups[fields.gpu.kai_groups.count] = garbage;
 	pod_free(make(&fields));
 }
 
@@ -157,7 +157,7 @@ static void one_that_was_left_out_is_enough(void **state)
 	struct pod_fields fields = with_gpu();
 
 	(void)state;
-	fields.containers_left_out = fields.ephemeral_left_out = fields.allocations_left_out = 1;
+	fields.gpu.containers_left_out = fields.gpu.ephemeral_left_out = fields.gpu.allocations_left_out = 1;
 	struct pod *pod = make(&fields);
 	assert_true(pod_gpu(pod)->containers_left_out > 0);
 	assert_true(pod_gpu(pod)->ephemeral_left_out > 0);
@@ -170,19 +170,16 @@ static void a_pod_without_gpu_keeps_nothing_that_only_they_have(void **state)
 	struct pod_fields fields = with_gpu();
 
 	(void)state;
-	fields.wants_gpu = false;
+	fields.state.wants_gpu = false;
 	struct pod *pod = make(&fields);
-	uint32_t n_allocations, n_claims;
-	assert_int_equal(pod_count_containers(pod), 0);
+	assert_int_equal(pod_gpu(pod)->containers.count, 0);
 	assert_int_equal(pod_gpu(pod)->workload.kind.len, 0);
-	assert_int_equal(pod_started_at(pod), 0);
+	assert_int_equal(pod_gpu(pod)->started_at, 0);
 	assert_int_equal(pod_gpu(pod)->hami_devices.len + pod_gpu(pod)->kai_group.len +
 			 pod_gpu(pod)->kai_device.len + pod_gpu(pod)->kai_container.len, 0);
 	assert_false(pod_is_in_kai_group(pod, VIEW("group-1")));
 	assert_false(pod_is_in_kai_group(pod, VIEW("group-7")));
-	assert_null(pod_allocations(pod, &n_allocations));
-	assert_null(pod_claims(pod, &n_claims));
-	assert_int_equal(n_allocations + n_claims, 0);
+	assert_int_equal(pod_gpu(pod)->allocations.count + pod_gpu(pod)->claims.count, 0);
 	assert_false(pod_gpu(pod)->allocations_left_out > 0);
 	assert_false(pod_gpu(pod)->containers_left_out > 0);
 	assert_false(pod_gpu(pod)->ephemeral_left_out > 0);
@@ -203,10 +200,10 @@ static void a_group_of_kais_is_the_one_or_one_of_several(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = plain();
-		fields.wants_gpu = true;
-		fields.kai_group = view_from(rows[i].one);
+		fields.state.wants_gpu = true;
+		fields.gpu.kai_group = view_from(rows[i].one);
 		fields.kai_groups[0] = view_from(rows[i].of_several);
-		fields.n_kai_groups = fields.kai_groups[0].len > 0;
+		fields.gpu.kai_groups.count = fields.kai_groups[0].len > 0;
 		struct pod *pod = make(&fields);
 		if (pod_is_in_kai_group(pod, VIEW("g")) != rows[i].is_in ||
 		    pod_is_in_kai_group(pod, VIEW("")))
@@ -231,9 +228,9 @@ static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = plain();
 
-		fields.phase = rows[i].phase;
-		fields.no_container_runs = rows[i].stands_still;
-		fields.admission_failed = rows[i].refused;
+		fields.state.phase = rows[i].phase;
+		fields.state.no_container_runs = rows[i].stands_still;
+		fields.state.admission_failed = rows[i].refused;
 		struct pod *pod = make(&fields);
 		assert_int_equal(pod_is_over(pod), rows[i].over);
 		pod_free(pod);
@@ -244,16 +241,16 @@ static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
 static void change_uid(struct pod_fields *f) { f->uid = VIEW("uid-2"); }
 static void change_name(struct pod_fields *f) { f->name = VIEW("train-1"); }
 static void change_namespace(struct pod_fields *f) { f->namespace = VIEW("mm"); }
-static void change_phase(struct pod_fields *f) { f->phase = POD_PHASE_FAILED; }
-static void change_deleting(struct pod_fields *f) { f->deleting = true; }
-static void change_refused(struct pod_fields *f) { f->admission_failed = true; }
-static void change_stop(struct pod_fields *f) { f->no_container_runs = true; }
-static void change_system(struct pod_fields *f) { f->system = true; }
+static void change_phase(struct pod_fields *f) { f->state.phase = POD_PHASE_FAILED; }
+static void change_deleting(struct pod_fields *f) { f->state.deleting = true; }
+static void change_refused(struct pod_fields *f) { f->state.admission_failed = true; }
+static void change_stop(struct pod_fields *f) { f->state.no_container_runs = true; }
+static void change_system(struct pod_fields *f) { f->state.system = true; }
 static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
-static void change_owner(struct pod_fields *f) { f->workload.name = VIEW("other"); }
-static void change_start(struct pod_fields *f) { f->started_at = 1700000001000; }
-static void change_api(struct pod_fields *f) { f->workload.group = VIEW("apps"); }
-static void change_kind(struct pod_fields *f) { f->workload.kind = VIEW("ReplicaSet"); }
+static void change_owner(struct pod_fields *f) { f->gpu.workload.name = VIEW("other"); }
+static void change_start(struct pod_fields *f) { f->gpu.started_at = 1700000001000; }
+static void change_api(struct pod_fields *f) { f->gpu.workload.group = VIEW("apps"); }
+static void change_kind(struct pod_fields *f) { f->gpu.workload.kind = VIEW("ReplicaSet"); }
 static void change_state(struct pod_fields *f) { f->containers[1].state = POD_CONTAINER_WAITING; }
 static void change_container(struct pod_fields *f) { f->containers[1].name = VIEW("x"); }
 static void change_init(struct pod_fields *f) { f->containers[0].kind = POD_CONTAINER_SIDECAR; }
@@ -261,37 +258,37 @@ static void change_wish(struct pod_fields *f) { f->containers[1].wants_gpu = fal
 static void change_container_id(struct pod_fields *f) { f->containers[1].id = VIEW("4567"); }
 static void change_cut(struct pod_fields *f)
 {
-	f->allocations_left_out = 0;
-	f->claims_left_out = 7;
+	f->gpu.allocations_left_out = 0;
+	f->gpu.claims_left_out = 7;
 }
-static void change_left_out(struct pod_fields *f) { f->claims_left_out = 5; }
-static void change_count(struct pod_fields *f) { f->n_containers = 1; }
-static void change_reservation(struct pod_fields *f) { f->is_reservation = true; }
-static void change_hami(struct pod_fields *f) { f->hami_devices = VIEW("GPU-2"); }
-static void change_group(struct pod_fields *f) { f->kai_group = VIEW("group-2"); }
-static void change_kai(struct pod_fields *f) { f->kai_device = VIEW("GPU-3"); }
-static void change_sharer(struct pod_fields *f) { f->kai_container = VIEW("main"); }
-static void fewer_groups(struct pod_fields *f) { f->n_kai_groups = 1; }
+static void change_left_out(struct pod_fields *f) { f->gpu.claims_left_out = 5; }
+static void change_count(struct pod_fields *f) { f->gpu.containers.count = 1; }
+static void change_reservation(struct pod_fields *f) { f->state.is_reservation = true; }
+static void change_hami(struct pod_fields *f) { f->gpu.hami_devices = VIEW("GPU-2"); }
+static void change_group(struct pod_fields *f) { f->gpu.kai_group = VIEW("group-2"); }
+static void change_kai(struct pod_fields *f) { f->gpu.kai_device = VIEW("GPU-3"); }
+static void change_sharer(struct pod_fields *f) { f->gpu.kai_container = VIEW("main"); }
+static void fewer_groups(struct pod_fields *f) { f->gpu.kai_groups.count = 1; }
 static void change_first_group(struct pod_fields *f) { f->kai_groups[0] = VIEW("group-9"); }
 static void change_a_group(struct pod_fields *f) { f->kai_groups[1] = VIEW("group-9"); }
-static void change_cut_groups(struct pod_fields *f) { f->kai_groups_left_out = 6; }
+static void change_cut_groups(struct pod_fields *f) { f->gpu.kai_groups_left_out = 6; }
 static void change_cut_containers(struct pod_fields *f)
 {
-	f->containers_left_out = 0;
-	f->claims_left_out = 10;
+	f->gpu.containers_left_out = 0;
+	f->gpu.claims_left_out = 10;
 }
 static void change_cut_ephemeral(struct pod_fields *f)
 {
-	f->ephemeral_left_out = 0;
-	f->claims_left_out = 6;
+	f->gpu.ephemeral_left_out = 0;
+	f->gpu.claims_left_out = 6;
 }
-static void change_cut_note(struct pod_fields *f) { f->hami_left_out = false; }
-static void fewer_allocations(struct pod_fields *f) { f->n_allocations = 1; }
+static void change_cut_note(struct pod_fields *f) { f->gpu.hami_left_out = false; }
+static void fewer_allocations(struct pod_fields *f) { f->gpu.allocations.count = 1; }
 static void change_id(struct pod_fields *f) { f->allocations[1].id = VIEW("GPU-1::2"); }
 static void change_first_id(struct pod_fields *f) { f->allocations[0].id = VIEW("GPU-2"); }
 static void change_resource(struct pod_fields *f) { f->allocations[1].resource = VIEW("x"); }
 static void change_holder(struct pod_fields *f) { f->allocations[1].container = VIEW("x"); }
-static void fewer_claims(struct pod_fields *f) { f->n_claims = 1; }
+static void fewer_claims(struct pod_fields *f) { f->gpu.claims.count = 1; }
 static void change_claim(struct pod_fields *f) { f->claims[1].claim = VIEW("x"); }
 static void change_request(struct pod_fields *f) { f->claims[1].request = VIEW("x"); }
 static void change_user(struct pod_fields *f) { f->claims[1].container = VIEW("x"); }
@@ -336,7 +333,7 @@ static void a_pod_that_wants_a_gpu_is_not_one_that_wants_none(void **state)
 	(void)state;
 	struct pod *pod = make(&fields);
 	struct pod *same = make(&fields);
-	fields.wants_gpu = true;
+	fields.state.wants_gpu = true;
 	struct pod *other = make(&fields);
 	assert_true(pod_equal(pod, same));
 	assert_false(pod_equal(pod, other));
@@ -380,9 +377,9 @@ static void as_much_is_kept_as_there_may_be_of_each_thing(void **state)
 
 	(void)state;
 	fields = with_gpu();
-	fields.n_containers = POD_MAX_CONTAINERS;
-	fields.n_allocations = POD_MAX_ALLOCATIONS;
-	fields.n_claims = POD_MAX_CLAIMS;
+	fields.gpu.containers.count = POD_MAX_CONTAINERS;
+	fields.gpu.allocations.count = POD_MAX_ALLOCATIONS;
+	fields.gpu.claims.count = POD_MAX_CLAIMS;
 	fields.containers[POD_MAX_CONTAINERS - 1].name = VIEW("last");
 	fields.allocations[POD_MAX_ALLOCATIONS - 1].id = VIEW("GPU-9");
 	fields.claims[POD_MAX_CLAIMS - 1].claim = VIEW("c9");
@@ -418,18 +415,18 @@ static void every_flag_says_its_own(void **state)
 	for (unsigned bits = 0; bits < 32; bits++) {
 		struct pod_fields fields = plain();
 
-		fields.deleting = bits & 1;
-		fields.admission_failed = bits & 2;
-		fields.wants_gpu = bits & 4;
-		fields.system = bits & 8;
-		fields.is_reservation = bits & 16;
+		fields.state.deleting = bits & 1;
+		fields.state.admission_failed = bits & 2;
+		fields.state.wants_gpu = bits & 4;
+		fields.state.system = bits & 8;
+		fields.state.is_reservation = bits & 16;
 		struct pod *pod = make(&fields);
-		assert_int_equal(pod_is_deleting(pod), (bits & 1) != 0);
+		assert_int_equal(pod_state(pod)->deleting, (bits & 1) != 0);
 		assert_int_equal(pod_is_over(pod), (bits & 2) != 0);
-		assert_int_equal(pod_wants_gpu(pod), (bits & 4) != 0);
-		assert_int_equal(pod_is_system(pod), (bits & 8) != 0);
-		assert_int_equal(pod_is_reservation(pod), (bits & 16) != 0);
-		assert_int_equal(pod_phase(pod), POD_PHASE_RUNNING);
+		assert_int_equal(pod_state(pod)->wants_gpu, (bits & 4) != 0);
+		assert_int_equal(pod_state(pod)->system, (bits & 8) != 0);
+		assert_int_equal(pod_state(pod)->is_reservation, (bits & 16) != 0);
+		assert_int_equal(pod_state(pod)->phase, POD_PHASE_RUNNING);
 		pod_free(pod);
 	}
 }

@@ -48,13 +48,10 @@ static int tear_down(void **state)
 }
 
 /* True when the nodes are told that something changed. */
-static bool put(const char *name, int64_t created_at, const char *state, uint64_t version)
+static bool put(const char *name, int64_t created_at, const char *namespace, uint64_t version)
 {
 	const struct policy policy = {
-		.name = view_from(name), .uid = VIEW("u"), .created_at = created_at,
-		.state = view_from(state), .mig_strategy = VIEW("mixed"),
-		.plugin_config = VIEW("c"), .plugin_config_default = VIEW("d"),
-		.driver_version = VIEW("570"), .gfd = POLICY_OFF,
+		.name = view_from(name), .namespace = view_from(namespace), .created_at = created_at,
 	};
 	unsigned before = n_touched;
 	struct error err;
@@ -71,14 +68,14 @@ static void remove_policy(const char *name)
 	assert_int_equal(n_touched, before + 1);
 }
 
-static void assert_counts(const char *name, const char *state, uint32_t n)
+static void assert_counts(const char *name, const char *namespace, uint32_t n)
 {
 	assert_int_equal(set.intent.n_policies, n);
 	assert_int_equal(set.intent.policy != NULL, name != NULL);
 	if (!name)
 		return;
 	assert_true(view_equal(set.intent.policy->name, view_from(name)));
-	assert_true(view_equal(set.intent.policy->state, view_from(state)));
+	assert_true(view_equal(set.intent.policy->namespace, view_from(namespace)));
 }
 
 static void the_oldest_counts_then_the_lowest_name_also_after_deletions(void **state)
@@ -114,11 +111,6 @@ static void a_newer_version_replaces_and_an_older_one_does_not(void **state)
 	assert_counts("p", "notReady", 1);
 	assert_true(put("p", 100, "ready", 6));
 	assert_counts("p", "ready", 1);
-	assert_true(view_equal(set.intent.policy->mig_strategy, VIEW("mixed")));
-	assert_true(view_equal(set.intent.policy->plugin_config, VIEW("c")));
-	assert_true(view_equal(set.intent.policy->plugin_config_default, VIEW("d")));
-	assert_true(view_equal(set.intent.policy->driver_version, VIEW("570")));
-	assert_int_equal(set.intent.policy->gfd, POLICY_OFF);
 }
 
 static void without_memory_what_is_there_stays(void **state)
@@ -132,10 +124,8 @@ static void without_memory_what_is_there_stays(void **state)
 	for (unsigned k = 1; failed; k++) {
 		const struct view text = {long_text, sizeof(long_text)};
 		const struct policy policies[] = {
-			{.name = VIEW("p"), .state = VIEW("new"), .created_at = 100},
-			{.name = VIEW("q"), .state = text, .uid = text, .mig_strategy = text,
-			 .plugin_config = text, .plugin_config_default = text,
-			 .namespace = text, .driver_version = text, .created_at = 200},
+			{.name = VIEW("p"), .namespace = VIEW("new"), .created_at = 100},
+			{.name = VIEW("q"), .namespace = text, .created_at = 200},
 		};
 		struct error err = {0};
 

@@ -310,7 +310,7 @@ static void nothing_is_deleted_of_a_node_that_a_watch_has_told_of_since(void **s
 	struct attribution object = previous;
 	struct join_device gone = device(JOIN_DELETE, &object);
 	CLEANUP(arena_deinit) struct arena arena = {0};
-	struct node_fields node = {.name = VIEW("gpu-a")};
+	struct node node = {.name = VIEW("gpu-a")};
 	uint64_t version = 1;
 	struct error err;
 

@@ -36,7 +36,7 @@ static void an_allocated_claim_gives_its_gpus_and_the_pods_that_may_use_them(voi
 	assert_text(fields.namespace, "ml");
 	assert_text(fields.name, "team-gpus");
 	/* The fourth result is another driver's. */
-	assert_int_equal(fields.n_results, ARRAY_SIZE(rows));
+	assert_int_equal(fields.claim.results.count, ARRAY_SIZE(rows));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct resource_claim_result *result = &fields.results[i];
 
@@ -47,12 +47,12 @@ static void an_allocated_claim_gives_its_gpus_and_the_pods_that_may_use_them(voi
 		assert_text(result->share_id, rows[i].share_id);
 		assert_int_equal(result->is_admin, rows[i].is_admin);
 	}
-	assert_int_equal(fields.n_consumers, 2);
+	assert_int_equal(fields.claim.consumers.count, 2);
 	assert_text(fields.consumers[0], "55555555-1c16-46f0-9aee-b624a6d8abae");
 	assert_text(fields.consumers[1], "66666666-1c16-46f0-9aee-b624a6d8abae");
-	assert_true(fields.is_allocated);
+	assert_true(fields.claim.is_allocated);
 	/* The third is a PodGroup. */
-	assert_true(fields.has_other_consumers);
+	assert_true(fields.claim.has_other_consumers);
 	golden_free(message);
 }
 
@@ -64,7 +64,7 @@ static void access_that_is_said_to_be_none_of_an_admins_is_none(void **state)
 	(void)state;
 	decode(VIEW(HEAD "\x1a\x18\x0a\x16\x0a\x14\x0a\x12\x12\x0e"
 			 "gpu.nvidia.com\x28\x00"));
-	assert_int_equal(fields.n_results, 1);
+	assert_int_equal(fields.claim.results.count, 1);
 	assert_false(fields.results[0].is_admin);
 }
 
@@ -74,9 +74,9 @@ static void a_claim_without_allocation_has_a_name_only(void **state)
 	decode(VIEW(HEAD));
 	assert_text(fields.namespace, "s");
 	assert_text(fields.name, "n");
-	assert_int_equal(fields.n_results, 0);
-	assert_int_equal(fields.n_consumers, 0);
-	assert_false(fields.has_other_consumers || fields.is_allocated);
+	assert_int_equal(fields.claim.results.count, 0);
+	assert_int_equal(fields.claim.consumers.count, 0);
+	assert_false(fields.claim.has_other_consumers || fields.claim.is_allocated);
 }
 
 static void a_claim_is_allocated_whatever_it_was_given(void **state)
@@ -96,8 +96,8 @@ static void a_claim_is_allocated_whatever_it_was_given(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		decode(rows[i].message);
-		assert_int_equal(fields.is_allocated, rows[i].is_allocated);
-		assert_int_equal(fields.n_results, 0);
+		assert_int_equal(fields.claim.is_allocated, rows[i].is_allocated);
+		assert_int_equal(fields.claim.results.count, 0);
 	}
 }
 
@@ -139,8 +139,8 @@ static void only_core_pods_with_a_uid_are_pods(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		decode(reserved_for(rows[i].group, rows[i].resource, rows[i].uid));
-		assert_int_equal(fields.n_consumers, rows[i].is_pod);
-		assert_int_equal(fields.has_other_consumers, !rows[i].is_pod);
+		assert_int_equal(fields.claim.consumers.count, rows[i].is_pod);
+		assert_int_equal(fields.claim.has_other_consumers, !rows[i].is_pod);
 	}
 }
 
@@ -187,8 +187,8 @@ static void a_claim_beyond_the_bounds_is_refused_whole(void **state)
 		assert_int_equal(result, rows[i].accepted ? 0 : -1);
 		assert_int_equal(err.kind, rows[i].accepted ? ERROR_NONE : ERROR_LIMIT);
 		if (rows[i].accepted) {
-			assert_int_equal(fields.n_results, rows[i].n_results);
-			assert_int_equal(fields.n_consumers, rows[i].n_consumers);
+			assert_int_equal(fields.claim.results.count, rows[i].n_results);
+			assert_int_equal(fields.claim.consumers.count, rows[i].n_consumers);
 		}
 		sbuf_deinit(&claim);
 	}
@@ -229,7 +229,7 @@ static void any_changed_byte_is_survived(void **state)
 
 			bytes[i] = (char)(bytes[i] ^ (char)masks[m]);
 			if (resource_claim_doc_decode(message, &fields, &err) == 0)
-				assert_true(fields.n_results <= 4 && fields.n_consumers <= 3);
+				assert_true(fields.claim.results.count <= 4 && fields.claim.consumers.count <= 3);
 			bytes[i] = (char)(bytes[i] ^ (char)masks[m]);
 		}
 	golden_free(message);
@@ -290,10 +290,10 @@ static void fields_of_another_wire_type_are_skipped(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		decode(rows[i]);
 		assert_text(fields.name, "n");
-		assert_int_equal(fields.n_results + fields.n_consumers, 0);
+		assert_int_equal(fields.claim.results.count + fields.claim.consumers.count, 0);
 	}
 	decode(VIEW(HEAD "\x1a\x19\x0a\x17\x0a\x15\x0a\x13\x12\x0egpu.nvidia.com\x2a\x01\x01"));
-	assert_int_equal(fields.n_results, 1);
+	assert_int_equal(fields.claim.results.count, 1);
 	assert_false(fields.results[0].is_admin);
 }
 

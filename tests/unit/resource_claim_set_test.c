@@ -69,13 +69,13 @@ static struct resource_claim_fields claim_of(const char *device, const char *uid
 {
 	struct resource_claim_fields fields = {.namespace = VIEW("ml"), .name = VIEW("c")};
 
-	fields.is_allocated = device;
+	fields.claim.is_allocated = device;
 	if (device)
-		fields.results[fields.n_results++] = (struct resource_claim_result){
+		fields.results[fields.claim.results.count++] = (struct resource_claim_result){
 			VIEW("main"), VIEW("gpu.nvidia.com"), VIEW("p"), view_from(device),
 			VIEW(""), false};
 	if (uid)
-		fields.consumers[fields.n_consumers++] = view_from(uid);
+		fields.consumers[fields.claim.consumers.count++] = view_from(uid);
 	return fields;
 }
 
@@ -121,7 +121,7 @@ static void each_pod_of_a_claim_has_its_node_touched(void **state)
 	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
 	struct error err;
 
-	fields.consumers[fields.n_consumers++] = VIEW("u2");
+	fields.consumers[fields.claim.consumers.count++] = VIEW("u2");
 	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(1), &err), 0);
 	assert_touched("gpu-a gpu-b ");
 }
@@ -166,7 +166,7 @@ static void the_allocation_of_no_gpu_touches_the_nodes_that_await_one(void **sta
 
 	put(NULL, NULL, 1);
 	place_note_claims(&places, place, true);
-	fields.is_allocated = true;
+	fields.claim.is_allocated = true;
 	for (uint64_t version = 2; version < 4; version++) {
 		assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(version), &err), 0);
 		assert_touched(version == 2 ? "gpu-b " : "");
@@ -195,7 +195,7 @@ static void claims_that_are_reserved_for_something_else_are_counted(void **state
 	struct resource_claim_fields fields = claim_of("gpu-0", NULL);
 	struct error err;
 
-	fields.has_other_consumers = true;
+	fields.claim.has_other_consumers = true;
 	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(1), &err), 0);
 	assert_int_equal(set.n_otherwise, 1);
 	put("gpu-0", "u1", 2);

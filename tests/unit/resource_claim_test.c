@@ -16,10 +16,10 @@ static struct resource_claim_fields full(void)
 			     VIEW("s1"), false},
 			    {VIEW("watch"), VIEW("gpu.nvidia.com"), VIEW("gpu-a"), VIEW("gpu-0"),
 			     {NULL, 0}, true}},
-		.n_results = 2,
+		.claim.results.count = 2,
 		.consumers = {VIEW("u1"), VIEW("u2")},
-		.n_consumers = 2,
-		.is_allocated = true,
+		.claim.consumers.count = 2,
+		.claim.is_allocated = true,
 	};
 }
 
@@ -66,10 +66,10 @@ static void a_claim_without_a_gpu_keeps_its_name_and_whether_it_is_allocated_onl
 	for (int is_allocated = 0; is_allocated < 2; is_allocated++) {
 		struct resource_claim_fields fields = full();
 
-		fields.n_results = 0;
+		fields.claim.results.count = 0;
 		fields.consumers[0] = (struct view){long_text, sizeof(long_text)};
-		fields.has_other_consumers = true;
-		fields.is_allocated = is_allocated;
+		fields.claim.has_other_consumers = true;
+		fields.claim.is_allocated = is_allocated;
 		struct resource_claim *claim = make(&fields);
 		assert_true(view_equal(claim->key, VIEW("ml/team")));
 		assert_int_equal(claim->consumers.count, 0);
@@ -105,8 +105,8 @@ static void what_lies_behind_the_counts_does_not_matter(void **state)
 	const struct view other = {long_text, sizeof(long_text)};
 	struct resource_claim_fields fields = {
 		.namespace = VIEW("n"), .name = VIEW("c"),
-		.results = {{.request = VIEW("r")}, {.request = other}}, .n_results = 1,
-		.consumers = {VIEW("u1"), other}, .n_consumers = 1,
+		.results = {{.request = VIEW("r")}, {.request = other}}, .claim.results.count = 1,
+		.consumers = {VIEW("u1"), other}, .claim.consumers.count = 1,
 	};
 	struct resource_claim *claim = make(&fields);
 
@@ -126,11 +126,11 @@ static void change_pool(struct resource_claim_fields *f) { f->results[1].pool = 
 static void change_device(struct resource_claim_fields *f) { f->results[1].device = VIEW("x"); }
 static void change_share(struct resource_claim_fields *f) { f->results[0].share_id = VIEW("x"); }
 static void change_admin(struct resource_claim_fields *f) { f->results[1].is_admin = false; }
-static void fewer_results(struct resource_claim_fields *f) { f->n_results = 1; }
-static void fewer_consumers(struct resource_claim_fields *f) { f->n_consumers = 1; }
+static void fewer_results(struct resource_claim_fields *f) { f->claim.results.count = 1; }
+static void fewer_consumers(struct resource_claim_fields *f) { f->claim.consumers.count = 1; }
 static void change_consumer(struct resource_claim_fields *f) { f->consumers[1] = VIEW("u3"); }
-static void change_others(struct resource_claim_fields *f) { f->has_other_consumers = true; }
-static void take_back(struct resource_claim_fields *f) { f->is_allocated = false; }
+static void change_others(struct resource_claim_fields *f) { f->claim.has_other_consumers = true; }
+static void take_back(struct resource_claim_fields *f) { f->claim.is_allocated = false; }
 
 static void two_records_are_equal_only_if_every_fact_is(void **state)
 {
@@ -176,7 +176,7 @@ static void a_text_longer_than_any_is_refused(void **state)
 			{&fields.consumers[1], 512},        {&fields.name, 509}, /* with "ml/": 512 */
 		};
 
-		fields.n_results = k == 5 ? 1 : 2;
+		fields.claim.results.count = k == 5 ? 1 : 2;
 		for (size_t len = rows[k].most; len <= rows[k].most + 1; len++) {
 			struct resource_claim *claim = NULL;
 			struct error err = {0};

@@ -21,7 +21,7 @@ static void decode(struct view message)
 
 static const struct resource_slice_device *find(const char *name)
 {
-	for (uint32_t i = 0; i < fields.n_devices; i++)
+	for (uint32_t i = 0; i < fields.slice.devices.count; i++)
 		if (view_equal(fields.devices[i].name, view_from(name)))
 			return &fields.devices[i];
 	fail_msg("no device %s", name);
@@ -47,13 +47,13 @@ static void a_slice_gives_its_pool_and_every_fact_about_its_devices(void **state
 	struct view message = golden_read("slice_gpu.pb");
 
 	decode(message);
-	assert_text(fields.name, "gpu-a-gpu.nvidia.com-8k2lf");
-	assert_text(fields.driver, "gpu.nvidia.com");
-	assert_text(fields.node, "gpu-a");
-	assert_text(fields.pool, "gpu-a");
-	assert_int_equal(fields.generation, 3);
-	assert_int_equal(fields.slice_count, 2);
-	assert_int_equal(fields.n_devices, ARRAY_SIZE(rows));
+	assert_text(fields.slice.name, "gpu-a-gpu.nvidia.com-8k2lf");
+	assert_text(fields.slice.driver, "gpu.nvidia.com");
+	assert_text(fields.slice.node, "gpu-a");
+	assert_text(fields.slice.pool, "gpu-a");
+	assert_int_equal(fields.slice.generation, 3);
+	assert_int_equal(fields.slice.slice_count, 2);
+	assert_int_equal(fields.slice.devices.count, ARRAY_SIZE(rows));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct resource_slice_device *device = find(rows[i].name);
 
@@ -99,10 +99,10 @@ static void a_slice_of_another_driver_gives_its_name_only(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		decode(slice_of(rows[i]));
-		assert_text(fields.name, "n");
-		assert_int_equal(fields.driver.len + fields.node.len + fields.pool.len, 0);
-		assert_int_equal(fields.generation, 0);
-		assert_int_equal(fields.n_devices, 0);
+		assert_text(fields.slice.name, "n");
+		assert_int_equal(fields.slice.driver.len + fields.slice.node.len + fields.slice.pool.len, 0);
+		assert_int_equal(fields.slice.generation, 0);
+		assert_int_equal(fields.slice.devices.count, 0);
 	}
 }
 
@@ -110,7 +110,7 @@ static void the_driver_may_stand_behind_the_devices(void **state)
 {
 	(void)state;
 	decode(slice_of(VIEW("\x32\x03\x0a\x01" "d" DRIVER)));
-	assert_int_equal(fields.n_devices, 1);
+	assert_int_equal(fields.slice.devices.count, 1);
 	assert_text(fields.devices[0].name, "d");
 }
 
@@ -122,7 +122,7 @@ static void nothing_is_left_of_the_slice_that_was_read_before(void **state)
 	assert_true(fields.devices[0].uuid.len > 0);
 	golden_free(golden);
 	decode(slice_of(VIEW("\x32\x03\x0a\x01" "d" DRIVER)));
-	assert_int_equal(fields.n_devices, 1);
+	assert_int_equal(fields.slice.devices.count, 1);
 	assert_int_equal(fields.devices[0].uuid.len, 0);
 }
 
@@ -138,9 +138,9 @@ static void a_slice_of_no_single_node_names_none(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		decode(slice_of(rows[i]));
-		assert_text(fields.driver, "gpu.nvidia.com");
-		assert_int_equal(fields.node.len, 0);
-		assert_int_equal(fields.n_devices, 1);
+		assert_text(fields.slice.driver, "gpu.nvidia.com");
+		assert_int_equal(fields.slice.node.len, 0);
+		assert_int_equal(fields.slice.devices.count, 1);
 	}
 }
 
@@ -188,7 +188,7 @@ static void a_slice_beyond_the_bound_is_refused_whole(void **state)
 		int result = resource_slice_doc_decode(slice_of(sbuf_view(&spec)), &fields, &err);
 		assert_int_equal(result, more ? -1 : 0);
 		assert_int_equal(err.kind, more ? ERROR_LIMIT : ERROR_NONE);
-		assert_int_equal(fields.n_devices, RESOURCE_SLICE_MAX_DEVICES);
+		assert_int_equal(fields.slice.devices.count, RESOURCE_SLICE_MAX_DEVICES);
 		sbuf_deinit(&spec);
 	}
 }
@@ -228,7 +228,7 @@ static void any_changed_byte_is_survived(void **state)
 
 			bytes[i] = (char)(bytes[i] ^ (char)masks[m]);
 			if (resource_slice_doc_decode(message, &fields, &err) == 0)
-				assert_true(fields.n_devices <= 3);
+				assert_true(fields.slice.devices.count <= 3);
 			bytes[i] = (char)(bytes[i] ^ (char)masks[m]);
 		}
 	golden_free(message);

@@ -51,8 +51,8 @@ static int put_as(const char *name, const char *node, int64_t generation, uint64
 		  struct error *err)
 {
 	const struct resource_slice_fields fields = {
-		.name = view_from(name), .driver = VIEW("gpu.nvidia.com"), .node = view_from(node),
-		.pool = VIEW("p"), .generation = generation,
+		.slice.name = view_from(name), .slice.driver = VIEW("gpu.nvidia.com"), .slice.node = view_from(node),
+		.slice.pool = VIEW("p"), .slice.generation = generation,
 	};
 
 	return resource_slice_set_put(&set, &fields, UPSERT(version), err);
@@ -126,8 +126,8 @@ static void a_slice_that_goes_touches_its_node(void **state)
 static void slices_of_gpus_of_no_single_node_are_counted(void **state)
 {
 	(void)state;
-	const struct resource_slice_fields foreign = {.name = VIEW("nic")};
-	const struct resource_slice_fields short_driver = {.name = VIEW("s3"), .driver = VIEW("d")};
+	const struct resource_slice_fields foreign = {.slice.name = VIEW("nic")};
+	const struct resource_slice_fields short_driver = {.slice.name = VIEW("s3"), .slice.driver = VIEW("d")};
 	struct error err;
 
 	put("s1", "", 1, 1);
@@ -175,7 +175,7 @@ static void before_the_first_sync_touches_are_initial(void **state)
 {
 	(void)state;
 	const struct resource_slice_fields fields = {
-		.name = VIEW("s1"), .driver = VIEW("gpu.nvidia.com"), .node = VIEW("gpu-a"),
+		.slice.name = VIEW("s1"), .slice.driver = VIEW("gpu.nvidia.com"), .slice.node = VIEW("gpu-a"),
 	};
 	struct error err;
 

@@ -12,18 +12,18 @@ static const char long_text[1000]; /* longer than any may be */
 static struct resource_slice_fields full(void)
 {
 	return (struct resource_slice_fields){
-		.name = VIEW("slice-1"),
-		.driver = VIEW("gpu.nvidia.com"),
-		.node = VIEW("gpu-a"),
-		.pool = VIEW("pool-a"),
-		.generation = 3,
-		.slice_count = 2,
+		.slice.name = VIEW("slice-1"),
+		.slice.driver = VIEW("gpu.nvidia.com"),
+		.slice.node = VIEW("gpu-a"),
+		.slice.pool = VIEW("pool-a"),
+		.slice.generation = 3,
+		.slice.slice_count = 2,
 		.devices = {{VIEW("gpu-0"), VIEW("GPU-1"), VIEW(""), VIEW("A100"), VIEW("8.0.0"),
 			     VIEW("580.65.6"), VIEW("13.0.0"), VIEW("0000:3b:00.0"), 40960},
 			    {VIEW("gpu-1-mig-0"), VIEW("MIG-2"), VIEW("GPU-2"), VIEW("A100"),
 			     VIEW("8.0.0"), VIEW("580.65.6"), {NULL, 0}, VIEW("0000:86:00.0"), 4864},
 			    {.name = {long_text, sizeof(long_text)}}}, /* behind the count */
-		.n_devices = 2,
+		.slice.devices.count = 2,
 	};
 }
 
@@ -71,13 +71,13 @@ static void a_record_says_what_it_was_made_from(void **state)
 
 /* Each changes one fact. */
 static void change_nothing(struct resource_slice_fields *f) { (void)f; }
-static void change_slice(struct resource_slice_fields *f) { f->name = VIEW("x"); }
-static void change_driver(struct resource_slice_fields *f) { f->driver = VIEW("x"); }
-static void change_node(struct resource_slice_fields *f) { f->node = VIEW("x"); }
-static void change_pool(struct resource_slice_fields *f) { f->pool = VIEW("x"); }
-static void change_generation(struct resource_slice_fields *f) { f->generation = 4; }
-static void change_count(struct resource_slice_fields *f) { f->slice_count = 1; }
-static void fewer_devices(struct resource_slice_fields *f) { f->n_devices = 1; }
+static void change_slice(struct resource_slice_fields *f) { f->slice.name = VIEW("x"); }
+static void change_driver(struct resource_slice_fields *f) { f->slice.driver = VIEW("x"); }
+static void change_node(struct resource_slice_fields *f) { f->slice.node = VIEW("x"); }
+static void change_pool(struct resource_slice_fields *f) { f->slice.pool = VIEW("x"); }
+static void change_generation(struct resource_slice_fields *f) { f->slice.generation = 4; }
+static void change_count(struct resource_slice_fields *f) { f->slice.slice_count = 1; }
+static void fewer_devices(struct resource_slice_fields *f) { f->slice.devices.count = 1; }
 static void change_name(struct resource_slice_fields *f) { f->devices[1].name = VIEW("x"); }
 static void change_uuid(struct resource_slice_fields *f) { f->devices[1].uuid = VIEW("x"); }
 static void change_parent(struct resource_slice_fields *f) { f->devices[0].parent_uuid = VIEW("x"); }
@@ -148,7 +148,7 @@ static void a_text_longer_than_any_is_refused(void **state)
 	for (unsigned k = 0; k < 6; k++) {
 		struct resource_slice_fields fields = full();
 		struct view *const texts[] = {
-			&fields.name, &fields.driver, &fields.node, &fields.pool,
+			&fields.slice.name, &fields.slice.driver, &fields.slice.node, &fields.slice.pool,
 			&fields.devices[1].name, &fields.devices[1].pci_bus_id,
 		};
 

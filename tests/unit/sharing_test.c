@@ -38,10 +38,7 @@ static void expect_lines(int mode, int64_t replicas, const unsigned lines[MAX_LI
 
 static void set_label(struct build_world *w, struct view value)
 {
-	struct node_label *label = arena_alloc(&w->arena, 1, sizeof(*label));
-	assert_non_null(label);
-	*label = (struct node_label){VIEW("gpu.sharing-strategy"), value};
-	w->node.labels = (struct array){label, 1, true};
+	w->node.sharing_strategy = value;
 }
 
 static void hold(unsigned replica, bool mps)

@@ -251,8 +251,8 @@ static void a_real_pod_lands_on_its_node_with_its_containers(void **state)
 		if (!view_equal(pod_name(input.pods[i]), VIEW("train-0")))
 			continue;
 		assert_true(view_equal(pod_namespace(input.pods[i]), VIEW("ml")));
-		assert_true(pod_wants_gpu(input.pods[i]));
-		assert_true(pod_count_containers(input.pods[i]) > 0);
+		assert_true(pod_state(input.pods[i])->wants_gpu);
+		assert_true(pod_gpu(input.pods[i])->containers.count > 0);
 		return;
 	}
 	fail_msg("train-0 is not on gpu-a");
@@ -261,14 +261,12 @@ static void a_real_pod_lands_on_its_node_with_its_containers(void **state)
 static void a_real_node_lands_with_its_labels(void **state)
 {
 	struct world *world = *state;
-	struct view value;
 
 	list_all_empty(world);
 	event_of_golden(world, INVENTORY_NODES, "ADDED", "node_gpu.pb");
 	struct join_input input = gather(world, "gpu-a");
 	assert_non_null(input.node);
-	assert_true(node_label(input.node, VIEW("gpu.sharing-strategy"), &value));
-	assert_true(view_equal(value, VIEW("time-slicing")));
+	assert_true(view_equal(input.node->sharing_strategy, VIEW("time-slicing")));
 }
 
 static void a_real_attribution_lands_on_the_node_that_its_status_names(void **state)
