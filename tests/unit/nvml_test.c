@@ -539,29 +539,202 @@ static void a_failed_source_is_dated_by_its_last_good_reading(void **state)
 	assert_int_equal(f->reading.source.observed_at, 6000);
 }
 
-static void a_lost_device_is_left_out_and_the_others_stay(void **state)
+/* What makes the first of two devices fail. */
+static void break_first(struct fixture *f, const char *how)
+{
+	char world[1024];
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_ok(f, 2);
+	snprintf(world, sizeof(world),
+		 NODE(DEVICE(GPU_A, "0", "%s") ", " DEVICE(GPU_B, "1", ""), ""), how);
+	read_world(f, world);
+}
+
+static void a_lost_device_is_told_as_it_was_and_the_others_stay(void **state)
 {
 	struct fixture *f = *state;
 	static const char *const losses[] = {
 		"\"lost\": true,",
-		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 28},",
+		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 15},",
 		"\"errors\": {\"nvmlDeviceGetUUID\": 15},",
 		"\"errors\": {\"nvmlDeviceGetName\": 15},",
-		"\"errors\": {\"nvmlDeviceGetMigMode\": 28},",
+		"\"errors\": {\"nvmlDeviceGetTotalEccErrors\": 15},",
 		"\"errors\": {\"nvmlDeviceGetGraphicsRunningProcesses_v3\": 15},",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
-		char world[1024];
-		read_world(f, NODE(TWO_DEVICES, ""));
+		break_first(f, losses[i]);
 		assert_ok(f, 2);
-		snprintf(world, sizeof(world),
-			 NODE(DEVICE(GPU_A, "0", "%s") ", " DEVICE(GPU_B, "1", ""), ""), losses[i]);
-		read_world(f, world);
+		const struct report_device *lost = device_at(f, 0);
+		assert_text(lost->uuid, GPU_A);
+		assert_text(lost->model, "NVIDIA A100-SXM4-40GB");
+		assert_text(lost->pci_bus_id, "00000000:3B:00.0");
+		assert_int_equal(lost->memory_mib, 40960);
+		assert_true(lost->condition.present && lost->condition.lost);
+		assert_true(lost->partitions.present);
+		assert_false(lost->processes.present);
+		assert_text(device_at(f, 1)->uuid, GPU_B);
+		assert_false(device_at(f, 1)->condition.lost);
+		assert_text(f->reading.source.message, "device 0 " GPU_A ": GPU is lost");
+	}
+}
+
+static void a_device_that_is_missing_is_left_out_and_the_others_stay(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const losses[] = {
+		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 28},",
+		"\"errors\": {\"nvmlDeviceGetUUID\": 999},",
+		"\"errors\": {\"nvmlDeviceGetMigMode\": 28},",
+		"\"errors\": {\"nvmlDeviceGetMaxPcieLinkWidth\": 28},",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		break_first(f, losses[i]);
 		assert_ok(f, 1);
 		assert_text(device_at(f, 0)->uuid, GPU_B);
 		assert_int_equal(device_at(f, 0)->index, 1);
 		assert_message_has(f, GPU_A ": ");
 	}
+}
+
+static void a_lost_device_keeps_its_partitions_and_its_condition(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"recoveryAction\": 2,"
+				  "\"migDevices\": [" MIG(MIG_1, "1g.5gb", "7", "4864", "") "],"
+				  PROCESSES(RUNNING("10", "7"))), ""));
+	for (unsigned i = 0; i < 3; i++) {
+		read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
+		assert_ok(f, 1);
+		const struct report_device *lost = device_at(f, 0);
+		assert_true(lost->mig.present && lost->mig.current);
+		assert_int_equal(lost->partitions.count, 1);
+		assert_text(ARRAY_AT(lost->partitions, struct report_partition, 0)->uuid, MIG_1);
+		assert_true(lost->condition.lost);
+		assert_int_equal(lost->condition.recovery, REPORT_RECOVERY_REBOOT);
+		assert_false(lost->processes.present);
+	}
+}
+
+static void a_lost_device_that_is_back_is_read_again(void **state)
+{
+	struct fixture *f = *state;
+	for (unsigned i = 0; i < 2; i++) {
+		break_first(f, "\"lost\": true,");
+		assert_true(device_at(f, 0)->condition.lost);
+		read_world(f, NODE(DEVICE(GPU_A, "0", "\"computeMode\": \"Prohibited\",") ", "
+				   DEVICE(GPU_B, "1", ""), ""));
+		assert_ok(f, 2);
+		assert_false(device_at(f, 0)->condition.lost);
+		assert_int_equal(device_at(f, 0)->compute_mode, REPORT_COMPUTE_PROHIBITED);
+		assert_true(device_at(f, 0)->processes.present);
+		assert_text(f->reading.source.message, "");
+	}
+}
+
+static void an_index_that_went_to_another_device_loses_nobody(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const worlds[] = {
+		/* The first answers under the second index, where nobody can be named at the first. */
+		NODE(DEVICE(GPU_B, "0", "\"lost\": true,") ", " DEVICE(GPU_A, "1", ""), ""),
+		NODE(DEVICE(GPU_B, "0", "") ", " DEVICE(GPU_A, "1", "\"lost\": true,"), ""),
+	};
+	static const char *const left[] = {GPU_A, GPU_B};
+	for (size_t i = 0; i < ARRAY_SIZE(worlds); i++) {
+		read_world(f, NODE(TWO_DEVICES, ""));
+		/* All lost: the next reading knows no handles. */
+		read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,") ", "
+				   DEVICE(GPU_B, "1", "\"lost\": true,"), ""));
+		assert_ok(f, 2);
+		read_world(f, worlds[i]);
+		assert_ok(f, 1);
+		assert_text(device_at(f, 0)->uuid, left[i]);
+		assert_false(device_at(f, 0)->condition.lost);
+	}
+}
+
+static void another_number_of_devices_makes_the_lost_ones_unknown(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_false(f->reading.devices.present);
+}
+
+static void a_device_that_requires_a_reset_says_so_and_stays_what_it_was(void **state)
+{
+	struct fixture *f = *state;
+	break_first(f, "\"resetRequired\": true,");
+	assert_ok(f, 2);
+	const struct report_device *device = device_at(f, 0);
+	assert_true(device->condition.reset_required);
+	assert_false(device->condition.lost || device_at(f, 1)->condition.reset_required);
+	assert_text(device->model, "NVIDIA A100-SXM4-40GB");
+	assert_int_equal(device->minor, 0);
+	assert_true(device->partitions.present);
+	assert_false(device->processes.present);
+	assert_message_has(f, "device 0 " GPU_A ": GPU requires reset");
+	break_first(f, "\"errors\": {\"nvmlDeviceGetUUID\": 16},");
+	assert_ok(f, 2);
+	assert_true(device_at(f, 0)->condition.reset_required);
+	assert_text(device_at(f, 0)->uuid, GPU_A);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_false(device_at(f, 0)->condition.reset_required);
+	assert_text(f->reading.source.message, "");
+}
+
+static void a_device_that_required_a_reset_from_the_start_is_told(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"resetRequired\": true,"), ""));
+	assert_ok(f, 1);
+	assert_true(device_at(f, 0)->condition.reset_required);
+	assert_text(device_at(f, 0)->model, "");
+}
+
+#define CONDITION                                                                             \
+	"\"ecc\": {\"current\": true, \"corrected\": 14, \"uncorrected\": 2, "                \
+	"\"aggregate\": {\"corrected\": 140, \"uncorrected\": 20}}, "                         \
+	"\"remappedRows\": {\"correctable\": 3, \"uncorrectable\": 1, \"pending\": true}, "   \
+	"\"retiredPages\": {\"pending\": true}, \"recoveryAction\": 4, "                      \
+	"\"nvlinks\": {\"total\": 12, \"active\": 11}, \"fabric\": \"InProgress\", "          \
+	"\"pcieLanes\": {\"total\": 16, \"active\": 8},"
+
+static void the_condition_of_a_device_is_read(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", CONDITION) ", " DEVICE(GPU_B, "1", ""), ""));
+	assert_text(f->reading.source.message, "");
+	const struct report_condition *condition = &device_at(f, 0)->condition;
+	assert_int_equal(condition->ecc_volatile.corrected, 14);
+	assert_int_equal(condition->ecc_aggregate.uncorrected, 20);
+	assert_int_equal(condition->remapped_rows.counts.corrected, 3);
+	assert_true(condition->remapped_rows.pending && condition->retired_pages.pending);
+	assert_int_equal(condition->recovery, REPORT_RECOVERY_DRAIN_AND_RESET);
+	assert_int_equal(condition->nvlinks.active, 11);
+	assert_int_equal(condition->fabric, REPORT_FABRIC_IN_PROGRESS);
+	assert_int_equal(condition->pcie_lanes.active, 8);
+	condition = &device_at(f, 1)->condition;
+	assert_true(condition->present);
+	assert_false(condition->remapped_rows.present || condition->retired_pages.present ||
+		     condition->nvlinks.present || condition->pcie_lanes.present);
+	assert_int_equal(condition->ecc_volatile.uncorrected, -1);
+	assert_int_equal(condition->recovery, REPORT_RECOVERY_UNREAD);
+}
+
+static void an_old_library_tells_what_it_can_of_the_condition(void **state)
+{
+	struct fixture *f = *state;
+	open_reader(f, FAKE_NVML_OLD);
+	read_world(f, NODE(DEVICE(GPU_A, "0", CONDITION), ""));
+	const struct report_condition *condition = &device_at(f, 0)->condition;
+	assert_int_equal(condition->ecc_volatile.corrected, 14);
+	assert_true(condition->retired_pages.pending);
+	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_false(condition->remapped_rows.present || condition->nvlinks.present);
+	assert_int_equal(condition->recovery, REPORT_RECOVERY_UNREAD);
+	assert_int_equal(condition->fabric, REPORT_FABRIC_UNREAD);
 }
 
 static void a_device_lost_from_the_start_is_named_by_its_index(void **state)
@@ -572,17 +745,28 @@ static void a_device_lost_from_the_start_is_named_by_its_index(void **state)
 	assert_text(f->reading.source.message, "device 1: GPU is lost");
 }
 
-static void a_node_whose_devices_are_all_lost_has_not_answered(void **state)
+static void a_node_whose_devices_were_lost_from_the_start_has_not_answered(void **state)
 {
 	struct fixture *f = *state;
-	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
 	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
 	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
 	assert_false(f->reading.devices.present);
-	assert_text(f->reading.source.message, "device 0 " GPU_A ": GPU is lost");
+	assert_text(f->reading.source.message, "device 0: GPU is lost");
 	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
 	assert_ok(f, 1);
 	assert_text(f->reading.source.message, "");
+}
+
+static void a_node_whose_devices_are_all_lost_says_the_same_in_every_session(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	for (unsigned i = 0; i < 3; i++) {
+		read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
+		assert_ok(f, 1);
+		assert_true(device_at(f, 0)->condition.lost);
+		assert_text(f->reading.source.message, "device 0 " GPU_A ": GPU is lost");
+	}
 }
 
 static void a_silent_driver_is_started_anew(void **state)
@@ -672,6 +856,22 @@ static void an_xid_is_told_once_and_older_ones_never(void **state)
 	assert_no_event(f);
 }
 
+static void an_xid_names_the_instances_it_was_on(void **state)
+{
+	struct fixture *f = *state;
+	struct nvml_event event;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	set_world(f, NODE(DEVICE(GPU_A, "0", ""), "\"events\": [" XID("1", GPU_A, "79")
+			  ", {\"sequence\": 2, \"uuid\": \"" GPU_A "\", \"type\": \"XID\", "
+			  "\"code\": 94, \"gpuInstanceID\": 7, \"computeInstanceID\": 0}],"));
+	assert_true(nvml_next_event(f->nvml, &event));
+	assert_int_equal(event.gpu_instance_id, -1);
+	assert_int_equal(event.compute_instance_id, -1);
+	assert_true(nvml_next_event(f->nvml, &event));
+	assert_int_equal(event.gpu_instance_id, 7);
+	assert_int_equal(event.compute_instance_id, 0);
+}
+
 static void a_device_that_takes_the_place_of_another_is_watched(void **state)
 {
 	struct fixture *f = *state;
@@ -719,7 +919,7 @@ static void the_last_xid_of_a_lost_device_names_it(void **state)
 	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
 	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"),
 			   "\"events\": [" XID("1", GPU_A, "79") "],"));
-	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_true(device_at(f, 0)->condition.lost);
 	assert_event(f, GPU_A, 79);
 	assert_no_event(f);
 }
@@ -785,6 +985,24 @@ static void without_memory_nothing_is_told(void **state)
 	assert_true(cap > 500);
 }
 
+static void without_memory_a_lost_device_is_not_told_either(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	set_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,") ", "
+			  DEVICE(GPU_B, "1", "\"resetRequired\": true,"), ""));
+	int result = -1;
+	for (size_t cap = 0; result < 0; cap += 16) {
+		CLEANUP(arena_deinit) struct arena arena;
+		arena_init(&arena, cap);
+		result = nvml_read(f->nvml, 1000, &arena, &f->reading, &f->err);
+		if (result < 0)
+			assert_int_equal(f->err.kind, ERROR_NO_MEMORY);
+		else
+			assert_int_equal(f->reading.devices.count, 2);
+	}
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	struct fixture *f = *state;
@@ -846,11 +1064,31 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_failed_source_is_dated_by_its_last_good_reading, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_lost_device_is_left_out_and_the_others_stay, set_up, tear_down),
+		a_lost_device_is_told_as_it_was_and_the_others_stay, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_is_missing_is_left_out_and_the_others_stay, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_lost_device_keeps_its_partitions_and_its_condition, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_lost_device_that_is_back_is_read_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_index_that_went_to_another_device_loses_nobody, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		another_number_of_devices_makes_the_lost_ones_unknown, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_requires_a_reset_says_so_and_stays_what_it_was, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_required_a_reset_from_the_start_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_condition_of_a_device_is_read, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_old_library_tells_what_it_can_of_the_condition, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_lost_from_the_start_is_named_by_its_index, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_node_whose_devices_are_all_lost_has_not_answered, set_up, tear_down),
+		a_node_whose_devices_were_lost_from_the_start_has_not_answered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_whose_devices_are_all_lost_says_the_same_in_every_session, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_driver_is_started_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_file_that_changes_is_seen_at_the_next_reading, set_up, tear_down),
@@ -860,6 +1098,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_long_message_is_cut_at_the_limit, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_xid_is_told_once_and_older_ones_never, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_xid_names_the_instances_it_was_on, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_takes_the_place_of_another_is_watched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(devices_are_registered_for_events_once, set_up, tear_down),
@@ -872,6 +1111,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_device_without_events_is_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_driver_is_shut_down_at_the_end, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_nothing_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_memory_a_lost_device_is_not_told_either, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
 };
 
