@@ -39,7 +39,7 @@ static struct {
 	unsigned width[2];
 } driver;
 
-static int answer(enum call call)
+static int answer(int call)
 {
 	driver.asked[call]++;
 	return driver.codes[call];
