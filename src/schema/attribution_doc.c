@@ -46,6 +46,7 @@ static const char *const recovery_names[] = {
 	"None",
 	"Reset",
 	"Reboot",
+	"Replace",
 	"DrainP2P",
 	"DrainAndReset",
 	"RecoverIMEXDomain",

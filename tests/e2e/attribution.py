@@ -10,6 +10,7 @@ promises whose sentence contains them. Each promise makes what it needs, so each
 """
 
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -383,28 +384,80 @@ def tenants_stay_while_the_device_plugin_is_away(cluster):
     assert set(devices_of(cluster, EXCLUSIVE)) <= set(cluster.attributions())
 
 
+def driver_devices(cluster, node):
+    """What the stand-in driver of the node tells of its devices."""
+    state = cluster.ctl("state", node).strip()
+    with open(os.path.join(state, "gpu", "devices.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+@contextlib.contextmanager
+def driver_tells(cluster, node, devices):
+    """For a while it tells this."""
+    before = driver_devices(cluster, node)
+    path = os.path.join(cluster.ctl("state", node).strip(), "wanted-devices.json")
+
+    def tell(what):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(what, file)
+        cluster.ctl("devices", node, path)
+    tell(devices)
+    try:
+        yield
+    finally:
+        tell(before)
+
+
+def health_of(cluster, name):
+    return cluster.attributions()[name]["status"]["health"]
+
+
 @tests.promise
 def a_device_that_its_node_no_longer_has_keeps_its_object_and_says_so(cluster):
-    state = cluster.ctl("state", EXCLUSIVE).strip()
-    with open(os.path.join(state, "gpu", "devices.json"), encoding="utf-8") as file:
-        whole = json.load(file)
-    fewer = {**whole, "devices": whole["devices"][:-1]}
-    lost = whole["devices"][-1]["uuid"].lower()
-
-    def set_devices(devices):
-        path = os.path.join(state, "wanted-devices.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(devices, file)
-        cluster.ctl("devices", EXCLUSIVE, path)
+    whole = driver_devices(cluster, EXCLUSIVE)
+    missing = whole["devices"][-1]["uuid"].lower()
 
     def is_missing():
-        return "DeviceMissing" in cluster.attributions()[lost]["status"]["health"].get("reasons", [])
-    set_devices(fewer)
-    try:
+        return "DeviceMissing" in health_of(cluster, missing).get("reasons", [])
+    with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": whole["devices"][:-1]}):
         wait_for("DeviceMissing", is_missing, timeout=90)
-    finally:
-        set_devices(whole)
     wait_for("the device is back", lambda: not is_missing(), timeout=90)
+
+
+# What the driver tells, and the reason, state and remedy that follow.
+CONDITIONS = [
+    ({"lost": True}, "GPULost", "Unhealthy", "Reboot"),
+    ({"resetRequired": True}, "ResetRequired", "Unhealthy", "Reset"),
+    ({"recoveryAction": 2}, "RebootRequired", "Unhealthy", "Reboot"),
+    ({"recoveryAction": 4}, "DrainRequired", "Degraded", "DrainAndReset"),
+    ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": False, "failed": True}},
+     "RowRemapFailed", "Unhealthy", "Replace"),
+    ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": True, "failed": False}},
+     "RowRemapPending", "Degraded", "Reset"),
+]
+
+
+@tests.promise
+def what_the_driver_tells_of_a_device_is_its_health_until_it_tells_otherwise(cluster):
+    uid = cluster.create_tenant("unwell", EXCLUSIVE)
+    name = next(n for n, item in cluster.attributions().items()
+                if uid in [t["podUID"] for t in item["status"].get("tenants", [])])
+    whole = driver_devices(cluster, EXCLUSIVE)
+    at = next(i for i, d in enumerate(whole["devices"]) if d["uuid"].lower() == name)
+    took = []
+    for told, reason, state, action in CONDITIONS:
+        devices = [{**d, **told} if i == at else d for i, d in enumerate(whole["devices"])]
+        with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": devices}):
+            start = time.monotonic()
+            health = wait_for(reason, lambda why=reason: next(
+                (h for h in [health_of(cluster, name)] if why in h.get("reasons", [])), None),
+                timeout=90)
+            took.append(time.monotonic() - start)
+            assert (health["state"], health["recoveryAction"]) == (state, action), health
+            tenants = cluster.attributions()[name]["status"].get("tenants", [])
+            assert [t["podUID"] for t in tenants] == [uid], tenants
+        wait_for(f"no {reason}", lambda: health_of(cluster, name)["state"] == "Healthy", timeout=90)
+    return f"told after {min(took):.1f} to {max(took):.1f} s"
 
 
 def static_pod(name):
