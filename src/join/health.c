@@ -101,6 +101,26 @@ static bool is_nobody(const struct attribution_tenant *tenant)
 	       wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI;
 }
 
+/* Of an error of one MIG device only its holders are named. */
+static bool is_on(const struct attribution_health_event *event, struct array partitions)
+{
+	for (uint32_t i = 0; i < partitions.count; i++)
+		if (view_equal(*ARRAY_AT(partitions, struct view, i), event->partition))
+			return true;
+	return event->partition.len == 0;
+}
+
+/* Of what a container held that has left, as it was published. */
+static struct array partitions_of(const struct judge *judge,
+				  const struct attribution_past_tenant *past)
+{
+	const struct attribution_tenant *tenant =
+		judge->before ? attribution_find_tenant(judge->before->status, past->pod_uid,
+							past->container)
+			      : NULL;
+	return tenant ? tenant->partitions : (struct array){0};
+}
+
 /* Each once. Those that left did so on this node, unless the card comes from another. */
 static int list_tenants(const struct judge *judge, struct attribution_health_event *event,
 			struct error *err)
@@ -116,12 +136,14 @@ static int list_tenants(const struct judge *judge, struct attribution_health_eve
 	if (!event->tenants.items)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < subject->tenants->listed.count; i++, t++)
-		if (!is_nobody(t) && was_there(judge, t->pod_uid, t->start_time, at))
+		if (!is_nobody(t) && was_there(judge, t->pod_uid, t->start_time, at) &&
+		    is_on(event, t->partitions))
 			add_tenant(judge, event, (struct attribution_event_tenant){
 				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
 	for (uint32_t i = 0; i < n_past; i++, past++)
 		if (was_there(judge, past->pod_uid, past->start_time, at) &&
-		    at <= past->end_time + TOLD_LATE_MS)
+		    at <= past->end_time + TOLD_LATE_MS &&
+		    is_on(event, partitions_of(judge, past)))
 			add_tenant(judge, event, (struct attribution_event_tenant){
 				past->pod_uid, past->pod_namespace, past->pod_name,
 				past->container});
@@ -136,33 +158,54 @@ static int by_time(const void *a, const void *b)
 {
 	const struct attribution_health_event *x = a, *y = b;
 	int order = (y->event_time > x->event_time) - (y->event_time < x->event_time);
-	return order ? order : (x->xid > y->xid) - (x->xid < y->xid);
+	if (!order)
+		order = (x->xid > y->xid) - (x->xid < y->xid);
+	return order ? order : view_compare(x->partition, y->partition);
 }
 
-static bool has_event(struct array events, int64_t time, int64_t code)
+static bool has_event(struct array events, const struct attribution_health_event *wanted)
 {
 	const struct attribution_health_event *event = events.items;
 	for (uint32_t i = 0; i < events.count; i++, event++)
-		if (event->event_time == time && event->xid == code)
+		if (by_time(event, wanted) == 0)
 			return true;
 	return false;
+}
+
+/* The MIG device of these instances; empty where they are not told, or there is none any more. */
+static struct view find_partition(const struct report_device *reported,
+				  const struct report_event *event)
+{
+	const struct array partitions = reported ? reported->partitions : (struct array){0};
+	const struct report_partition *partition = partitions.items;
+
+	if (event->gpu_instance_id < 0 || event->compute_instance_id < 0)
+		return (struct view){0};
+	for (uint32_t i = 0; i < partitions.count; i++, partition++)
+		if (partition->gpu_instance_id == event->gpu_instance_id &&
+		    partition->compute_instance_id == event->compute_instance_id)
+			return partition->uuid;
+	return (struct view){0};
 }
 
 static int add_event(struct judge *judge, const struct report_event *event, struct error *err)
 {
 	const struct array known = {judge->events, judge->n_events, true};
+	const struct device *device = judge->subject->device;
 	struct attribution_health_event *added = &judge->events[judge->n_events];
 
-	if (event->type != REPORT_EVENT_XID || has_event(known, event->time, event->code) ||
-	    devices_find(judge->subject->facts->devices, event->uuid).device !=
-		    judge->subject->device)
+	if (event->type != REPORT_EVENT_XID ||
+	    devices_find(judge->subject->facts->devices, event->uuid).device != device)
 		return 0;
 	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.event_time = event->time,
 		.meaning = xid_look_up(event->code).meaning,
+		.partition = find_partition(device->reported, event),
 		.tenants = {.present = true},
 	};
+	if (has_event(known, added))
+		return 0;
 	judge->n_events++;
 	return list_tenants(judge, added, err);
 }
@@ -247,7 +290,7 @@ static bool is_history(const struct judge *judge, const struct attribution_healt
 {
 	const int64_t booted_after = judge->subject->facts->input->booted_after;
 
-	return has_event(judge->published, event->event_time, event->xid) &&
+	return has_event(judge->published, event) &&
 	       (!previous_had_xid(judge->before, event->xid) ||
 		(booted_after > 0 && event->event_time <= booted_after) ||
 		(judge->is_listed && !judge->condition.lost && judge->was_away));

@@ -243,7 +243,8 @@ struct attribution_health_event {
 	int64_t xid;
 	int64_t event_time;
 	struct view meaning;
-	struct array tenants; /* struct attribution_event_tenant, each once */
+	struct view partition; /* UUID of the MIG device that raised it; empty: not known, or none */
+	struct array tenants;  /* struct attribution_event_tenant, each once */
 	int64_t tenants_left_out;
 };
 

@@ -273,6 +273,8 @@ static const struct jmap_row health_event_rows[] = {
 	{"eventTime", JMAP_TIME, 0, JMAP_AT(attribution_health_event, event_time)},
 	{"meaning", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, meaning),
 	 .limit = LIMIT_TEXT_MEANING},
+	{"partition", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, partition),
+	 .limit = LIMIT_TEXT_UUID},
 	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_health_event, tenants),
 	 .limit = LIMIT_EVENT_TENANTS, .rows = event_tenant_rows,
 	 .element_size = sizeof(struct attribution_event_tenant)},

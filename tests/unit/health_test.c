@@ -268,6 +268,58 @@ TEST(an_event_lists_each_pod_that_held_the_device_once)
 	expect_accused(event_at(0)->tenants, "uid-a,uid-b");
 }
 
+/* Pods a and b hold MIG devices 0 and 1. NVML tells the instance of some errors. */
+TEST(an_error_of_a_mig_device_names_its_holders_only)
+{
+	static const struct {
+		int64_t gpu_instance, compute_instance;
+		bool is_a_gone; /* in the report that tells the error */
+		const char *partition, *tenants;
+	} rows[] = {
+		{7, 0, false, "0", "uid-a"},       {8, 0, false, "1", "uid-b"},
+		{9, 0, false, "2", ""},            {7, 0, true, "0", "uid-a"},
+		{8, 0, true, "1", "uid-b"},        {-1, -1, false, "", "uid-a,uid-b"},
+		{7, -1, false, "", "uid-a,uid-b"}, {99, 0, false, "", "uid-a,uid-b"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		build_world_cut(&world, 0, 3);
+		build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
+		build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+		publish();
+		if (rows[i].is_a_gone) {
+			build_world_remove_pod(&world, "uid-a");
+			build_world_list_nothing(&world);
+			build_world_book_nothing(&world);
+			build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+		}
+		event(94, 0);
+		world.events[0].gpu_instance_id = rows[i].gpu_instance;
+		world.events[0].compute_instance_id = rows[i].compute_instance;
+		publish();
+		expect_accused(event_at(0)->tenants, rows[i].tenants);
+		const struct view partition = event_at(0)->partition;
+		assert_int_equal(partition.len > 0, rows[i].partition[0] != '\0');
+		if (partition.len > 0)
+			assert_true(view_equal(partition,
+					       build_world_mig(&world, 0,
+							       (unsigned)(rows[i].partition[0] -
+									  '0'))));
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+TEST(an_error_of_two_mig_devices_at_once_is_two_events)
+{
+	build_world_cut(&world, 0, 2);
+	for (int i = 0; i < 2; i++) {
+		event(94, 0);
+		world.events[i].gpu_instance_id = 7 + i;
+		world.events[i].compute_instance_id = 0;
+	}
+	assert_int_equal(publish()->health.events.count, 2);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
 /* Pod a has held the device since it was first seen; ten minutes later it is gone, and b is there. */
 static void replace_a_while_nobody_watches(void)
 {
@@ -814,6 +866,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_driver_recommends_and_the_worst_reason_gives_the_state),
 	cmocka_unit_test_set_up(a_lost_device_that_answers_again_has_left_its_errors_behind),
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
+	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
 	cmocka_unit_test_set_up(an_error_at_the_time_of_another_is_another_and_nobody_was_there),
 	cmocka_unit_test_set_up(the_worst_error_decides_and_each_kind_is_a_reason_once),
 	cmocka_unit_test_set_up(an_event_lists_who_held_the_device_when_it_happened),
