@@ -460,6 +460,29 @@ def what_the_driver_tells_of_a_device_is_its_health_until_it_tells_otherwise(clu
     return f"told after {min(took):.1f} to {max(took):.1f} s"
 
 
+@tests.promise
+def an_xid_error_is_in_the_status_with_the_pod_that_held_the_device(cluster):
+    uid = cluster.create_tenant("accused", EXCLUSIVE)
+    name, item = next((n, i) for n, i in cluster.attributions().items()
+                      if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+    wait_for("its start", lambda: cluster.pod("accused")["status"].get("startTime"))
+    time.sleep(1)  # the start is told to the second: from the next one on the pod is named
+    whole = driver_devices(cluster, EXCLUSIVE)
+    device = next(d["uuid"] for d in whole["devices"] if d["uuid"].lower() == name)
+    number = 1 + max((e["sequence"] for e in whole.get("events", [])), default=0)
+    event = {"sequence": number, "uuid": device, "type": "XID", "code": 31}
+    before = len(item["status"]["health"].get("events", []))
+    start = time.monotonic()
+    with driver_tells(cluster, EXCLUSIVE, {**whole, "events": [*whole.get("events", []), event]}):
+        events = wait_for("the event", lambda: next(
+            (e for e in [health_of(cluster, name).get("events", [])] if len(e) > before), None))
+        took = time.monotonic() - start
+    assert events[0]["xid"] == 31, events
+    assert [t["podName"] for t in events[0]["tenants"]] == ["accused"], events
+    assert health_of(cluster, name)["state"] == "Healthy", "an application's error accuses no device"
+    return f"told after {took:.2f} s"
+
+
 def static_pod(name):
     pod = Cluster.pod_manifest(name, EXCLUSIVE)
     del pod["spec"]["nodeSelector"]
