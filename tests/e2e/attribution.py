@@ -465,8 +465,9 @@ def an_xid_error_is_in_the_status_with_the_pod_that_held_the_device(cluster):
     uid = cluster.create_tenant("accused", EXCLUSIVE)
     name, item = next((n, i) for n, i in cluster.attributions().items()
                       if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
-    wait_for("its start", lambda: cluster.pod("accused")["status"].get("startTime"))
-    time.sleep(1)  # the start is told to the second: from the next one on the pod is named
+    started = datetime.fromisoformat(cluster.pod("accused")["status"]["startTime"])
+    # The start is told to the second. From the next second on the pod is named.
+    wait_for("the next second", lambda: time.time() > started.timestamp() + 1)
     whole = driver_devices(cluster, EXCLUSIVE)
     device = next(d["uuid"] for d in whole["devices"] if d["uuid"].lower() == name)
     number = 1 + max((e["sequence"] for e in whole.get("events", [])), default=0)
