@@ -433,7 +433,7 @@ CONDITIONS = [
     ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": False, "failed": True}},
      "RowRemapFailed", "Unhealthy", "Replace"),
     ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": True, "failed": False}},
-     "RowRemapPending", "Degraded", "Reset"),
+     "RowRemapPending", "Degraded", "None"),  # the driver recommends nothing
 ]
 
 
