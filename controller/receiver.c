@@ -3,13 +3,13 @@
 /*
  * Most reports repeat the one before, so there are two ways through. The short one
  * (controller/likeness.h) knows a body again by its digest and reads only the sequence number. The
- * long one decodes and compares; a report that differs only in its times of reading is unchanged
- * too. Either way the loop learns only that the node was heard of, and not more often than it can
- * tell apart.
+ * long one decodes and compares; a report that differs only in its times of reading, or in counts of
+ * corrected errors, is unchanged too. Either way the loop learns only that the node was heard of, and
+ * not more often than it can tell apart.
  *
- * So the times in the loop's copy of a report are those of its first arrival. What depends on how
- * long ago something was read must count from there by the controller's clock. Only the time of the
- * last List is sent with the refresh: it says which pods the names in it can mean.
+ * So the times in the loop's copy of a report, and such counts, are those of its first arrival. What
+ * depends on how long ago something was read must count from there by the controller's clock. Only
+ * the time of the last List is sent with the refresh: it says which pods the names in it can mean.
  *
  * Between head and body of a request, its node's record is only a pointer in the request. The
  * record does not make room while a body of its node is being read (controller/senders.h).

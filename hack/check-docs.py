@@ -10,6 +10,7 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
   reference has its promise or reason, and the matrices are those of `sim --matrix`;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings;
+- crds/README.md has each reason that src/join/wording.def publishes;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - controller/README.md has the flags of both programs and the metrics; --write brings it up to date.
 Prints what does not hold, and fails if anything does not.
@@ -197,6 +198,13 @@ def check_options():
                     faults.append(f"{manifest.relative_to(ROOT)}: {image} has no --{option}")
 
 
+def check_reasons(document):
+    text = (ROOT / document).read_text()
+    for reason in re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text()):
+        if f"`{reason}`" not in text:
+            faults.append(f"{document}: no word of the reason {reason}")
+
+
 for document in DOCUMENTS:
     check_symbols(document)
     check_paths(document)
@@ -205,6 +213,7 @@ for check in (check_tests, check_simulator, check_cells, check_references, check
 for document in PLAIN:
     check_sentences(document)
 check_options()
+check_reasons("crds/README.md")
 check_tables("controller/README.md")
 for fault in faults:
     print(fault)

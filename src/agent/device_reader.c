@@ -15,19 +15,16 @@
 
 /* Calls an optional function about the subject. */
 #define ASK(subject, function, ...)                                                  \
-	NVML_LIBRARY_CALL((subject)->reader->library, function, (subject)->handle,   \
-			  __VA_ARGS__)
+	NVML_LIBRARY_CALL((subject)->asked.reader->library, function,                \
+			  (subject)->asked.handle, __VA_ARGS__)
 
 #define BYTES_PER_MIB UINT64_C(1048576)
 #define BYTES_PER_GIB UINT64_C(1073741824)
 
 /* A device or MIG device under way. */
 struct subject {
-	struct device_reader *reader;
-	struct nvml_abi_device *handle;
-	const char *label;    /* for messages */
-	uint64_t memory;      /* bytes of the physical device; 0: not known */
-	bool lost;
+	struct device_subject asked;
+	uint64_t memory; /* bytes of the physical device; 0: not known */
 	bool hides_processes;  /* a list of processes could not be read */
 	bool hides_partitions; /* a MIG device could not be read */
 };
@@ -60,24 +57,34 @@ static void *keep_array(struct device_reader *reader, size_t n, size_t size)
 	return items;
 }
 
-/* Whether the datum is not to be had; sorts out why. */
-static bool fails(struct subject *subject, const char *what, int code)
+bool device_reader_fails(struct device_subject *subject, const char *what, int code)
 {
 	switch (code) {
 	case NVML_ABI_SUCCESS:
 		return false;
 	case NVML_ABI_NOT_SUPPORTED:
 	case NVML_ABI_FUNCTION_NOT_FOUND:
-		return true;
+		break;
 	case NVML_ABI_GPU_IS_LOST:
-	case NVML_ABI_GPU_NOT_FOUND:
 		subject->lost = true;
-		return true;
+		break;
+	case NVML_ABI_GPU_NOT_FOUND:
+		subject->missing = true;
+		break;
+	case NVML_ABI_RESET_REQUIRED:
+		subject->needs_reset = true;
+		break;
 	default:
 		device_reader_note(subject->reader, "%s: %s: %s", subject->label, what,
 				   nvml_library_meaning(subject->reader->library, code));
-		return true;
+		break;
 	}
+	return true;
+}
+
+static bool fails(struct subject *subject, const char *what, int code)
+{
+	return device_reader_fails(&subject->asked, what, code);
 }
 
 static void read_name(struct subject *subject, struct report_device *device)
@@ -85,7 +92,7 @@ static void read_name(struct subject *subject, struct report_device *device)
 	char text[NVML_ABI_NAME_SIZE] = "";
 	int code = ASK(subject, name, text, sizeof(text));
 	if (!fails(subject, "name", code))
-		device_reader_keep(subject->reader, text, &device->model);
+		device_reader_keep(subject->asked.reader, text, &device->model);
 }
 
 static void read_serial(struct subject *subject, struct report_device *device)
@@ -93,7 +100,7 @@ static void read_serial(struct subject *subject, struct report_device *device)
 	char text[NVML_ABI_SERIAL_SIZE] = "";
 	int code = ASK(subject, serial, text, sizeof(text));
 	if (!fails(subject, "serial", code))
-		device_reader_keep(subject->reader, text, &device->serial);
+		device_reader_keep(subject->asked.reader, text, &device->serial);
 }
 
 static void read_minor(struct subject *subject, struct report_device *device)
@@ -110,7 +117,7 @@ static void read_bus_id(struct subject *subject, struct report_device *device)
 	if (fails(subject, "PCI address", code))
 		return;
 	info.bus_id[sizeof(info.bus_id) - 1] = '\0';
-	device_reader_keep(subject->reader, info.bus_id, &device->pci_bus_id);
+	device_reader_keep(subject->asked.reader, info.bus_id, &device->pci_bus_id);
 }
 
 static void read_compute_capability(struct subject *subject, struct report_device *device)
@@ -122,7 +129,7 @@ static void read_compute_capability(struct subject *subject, struct report_devic
 	if (fails(subject, "compute capability", code))
 		return;
 	snprintf(text, sizeof(text), "%d.%d", major, minor);
-	device_reader_keep(subject->reader, text, &device->compute_capability);
+	device_reader_keep(subject->asked.reader, text, &device->compute_capability);
 }
 
 static void read_compute_mode(struct subject *subject, struct report_device *device)
@@ -210,8 +217,8 @@ static void read_profile(struct subject *mig, struct report_partition *partition
 			profile = view_from(text);
 		}
 	}
-	if (!arena_copy(mig->reader->arena, profile, &partition->profile))
-		mig->reader->no_memory = true;
+	if (!arena_copy(mig->asked.reader->arena, profile, &partition->profile))
+		mig->asked.reader->no_memory = true;
 }
 
 static void read_instances(struct subject *mig, struct report_partition *partition)
@@ -237,7 +244,7 @@ static bool is_found(const struct device_reader_scratch *scratch, uint32_t pid,
 static void add_process(struct subject *subject, const struct nvml_abi_process *raw, int kind,
 			struct view partition)
 {
-	struct device_reader_scratch *scratch = subject->reader->scratch;
+	struct device_reader_scratch *scratch = subject->asked.reader->scratch;
 	bool has_memory = raw->used_memory != NVML_ABI_NO_MEMORY;
 	if (is_found(scratch, raw->pid, partition))
 		return;
@@ -258,7 +265,7 @@ static void add_process(struct subject *subject, const struct nvml_abi_process *
 static void add_processes(struct subject *subject, int code, unsigned n, int kind,
 			  struct view partition)
 {
-	struct device_reader_scratch *scratch = subject->reader->scratch;
+	struct device_reader_scratch *scratch = subject->asked.reader->scratch;
 	if (fails(subject, "processes", code)) {
 		/* Without the list of plain compute processes nothing can be called idle. */
 		subject->hides_processes |= kind == REPORT_PROCESS_COMPUTE;
@@ -271,7 +278,7 @@ static void add_processes(struct subject *subject, int code, unsigned n, int kin
 /* A process on two lists is told once: as client of MPS before compute before graphics. */
 static void find_processes(struct subject *subject, struct view partition)
 {
-	struct device_reader_scratch *scratch = subject->reader->scratch;
+	struct device_reader_scratch *scratch = subject->asked.reader->scratch;
 	unsigned n = ARRAY_SIZE(scratch->raw);
 	int code = ASK(subject, mps_processes, &n, scratch->raw);
 	add_processes(subject, code, n, REPORT_PROCESS_MPS, partition);
@@ -288,7 +295,7 @@ static bool read_partition(struct subject *device, unsigned index, struct report
 {
 	char uuid[NVML_ABI_UUID_SIZE] = "";
 	struct subject mig = *device;
-	int code = ASK(device, mig_handle, index, &mig.handle);
+	int code = ASK(device, mig_handle, index, &mig.asked.handle);
 	if (code == NVML_ABI_NOT_FOUND || code == NVML_ABI_INVALID_ARGUMENT)
 		return false;
 	if (fails(device, "MIG device", code) ||
@@ -296,12 +303,14 @@ static bool read_partition(struct subject *device, unsigned index, struct report
 		device->hides_partitions = true;
 		return false;
 	}
-	mig.label = uuid;
-	device_reader_keep(device->reader, uuid, &ret->uuid);
+	mig.asked.label = uuid;
+	device_reader_keep(device->asked.reader, uuid, &ret->uuid);
 	read_profile(&mig, ret);
 	read_instances(&mig, ret);
 	find_processes(&mig, ret->uuid);
-	device->lost |= mig.lost;
+	device->asked.lost |= mig.asked.lost;
+	device->asked.missing |= mig.asked.missing;
+	device->asked.needs_reset |= mig.asked.needs_reset;
 	device->hides_processes |= mig.hides_processes;
 	return true;
 }
@@ -313,13 +322,13 @@ static void read_partitions(struct subject *subject, struct report_device *devic
 	int code = ASK(subject, max_mig_count, &max);
 	subject->hides_partitions = fails(subject, "MIG devices", code);
 	if (max > LIMIT_REPORT_PARTITIONS) {
-		device_reader_note(subject->reader,
+		device_reader_note(subject->asked.reader,
 				   "%s: MIG devices: up to %u, more than a report holds (%u)",
-				   subject->label, max, LIMIT_REPORT_PARTITIONS);
+				   subject->asked.label, max, LIMIT_REPORT_PARTITIONS);
 		subject->hides_partitions = true;
 		max = 0;
 	}
-	struct report_partition *items = keep_array(subject->reader, max, sizeof(*items));
+	struct report_partition *items = keep_array(subject->asked.reader, max, sizeof(*items));
 	uint32_t count = 0;
 	for (unsigned i = 0; items && i < max; i++)
 		count += read_partition(subject, i, &items[count]);
@@ -346,22 +355,21 @@ static void read_mig(struct subject *subject, struct report_device *device)
 
 static void keep_processes(struct subject *subject, struct report_device *device)
 {
-	struct device_reader_scratch *scratch = subject->reader->scratch;
+	struct device_reader_scratch *scratch = subject->asked.reader->scratch;
 	if (subject->hides_processes)
 		return;
 	uint32_t n = scratch->n_found;
-	struct report_process *items = keep_array(subject->reader, n, sizeof(*items));
+	struct report_process *items = keep_array(subject->asked.reader, n, sizeof(*items));
 	if (!items)
 		return;
 	memcpy(items, scratch->found, n * sizeof(*items));
 	device->processes = (struct array){items, n, true};
 }
 
-bool device_reader_read(struct device_reader *reader, struct nvml_abi_device *handle,
-			const char *label, struct report_device *ret)
+void device_reader_read(struct device_subject *asked, struct report_device *ret)
 {
-	struct subject subject = {.reader = reader, .handle = handle, .label = label};
-	reader->scratch->n_found = 0;
+	struct subject subject = {.asked = *asked};
+	asked->reader->scratch->n_found = 0;
 	read_name(&subject, ret);
 	read_serial(&subject, ret);
 	read_minor(&subject, ret);
@@ -371,8 +379,5 @@ bool device_reader_read(struct device_reader *reader, struct nvml_abi_device *ha
 	read_memory(&subject, ret);
 	read_mig(&subject, ret);
 	keep_processes(&subject, ret);
-	if (subject.lost)
-		device_reader_note(reader, "%s: %s", label,
-				   nvml_library_meaning(reader->library, NVML_ABI_GPU_IS_LOST));
-	return !subject.lost;
+	*asked = subject.asked;
 }

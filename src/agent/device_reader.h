@@ -5,7 +5,7 @@
  * device_reader - asks the driver's library for everything it knows of one device
  *
  * Each value is one optional call. If the device or library lacks the feature, the value stays
- * empty. A lost device is given up as a whole. Any other failure is noted in the message. How a
+ * empty. Failures that are the device's own set its flags. Any other is noted in the message. How a
  * value gets from here into the status is in CONTRIBUTING.md, under "A field of the status".
  *
  * Threads: owner.
@@ -34,6 +34,16 @@ struct device_reader {
 	char message[LIMIT_REPORT_MESSAGE + 1];  /* what went wrong, parts joined by "; " */
 };
 
+/* A device that is being asked; the flags are set by its answers. */
+struct device_subject {
+	struct device_reader *reader;
+	struct nvml_abi_device *handle;
+	const char *label; /* for messages */
+	bool lost;         /* GPU_IS_LOST */
+	bool missing;      /* GPU_NOT_FOUND */
+	bool needs_reset;  /* RESET_REQUIRED */
+};
+
 /* Adds a part to the message; what does not fit is cut. */
 PRINTF_LIKE(2, 3) void device_reader_note(struct device_reader *reader, const char *format, ...);
 
@@ -41,8 +51,13 @@ PRINTF_LIKE(2, 3) void device_reader_note(struct device_reader *reader, const ch
 void device_reader_keep(struct device_reader *reader, const char *text, struct view *ret);
 
 /*
- * Fills all of *ret but uuid and index for the device behind handle, which messages call label.
- * False, with a note, if the device got lost: *ret is then to be thrown away.
+ * Sorts the return code of a call that asked the subject for `what`. True: the answer is of no use.
+ * The subject's flag is then set, or the failure noted unless it is a missing feature.
  */
-bool device_reader_read(struct device_reader *reader, struct nvml_abi_device *handle,
-			const char *label, struct report_device *ret);
+bool device_reader_fails(struct device_subject *subject, const char *what, int code);
+
+/*
+ * Fills all of *ret but uuid, index and condition. Of a subject that is then lost or missing, *ret
+ * is to be thrown away.
+ */
+void device_reader_read(struct device_subject *asked, struct report_device *ret);

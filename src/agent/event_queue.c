@@ -26,24 +26,19 @@ static void remove_front(struct event_queue *queue, uint32_t n)
 		queue->events[i].uuid.ptr = queue->uuids[i];
 }
 
-void event_queue_add_xid(struct event_queue *queue, int64_t wall_now, struct view uuid,
-			 int64_t xid)
+void event_queue_add(struct event_queue *queue, const struct report_event *event)
 {
 	if (queue->count == LIMIT_REPORT_EVENTS) {
 		remove_front(queue, 1);
 		queue->dropped++;
 	}
 	uint32_t i = queue->count++;
-	size_t len = uuid.len < LIMIT_TEXT_UUID ? uuid.len : LIMIT_TEXT_UUID;
+	size_t len = event->uuid.len < LIMIT_TEXT_UUID ? event->uuid.len : LIMIT_TEXT_UUID;
 	if (len > 0)
-		memcpy(queue->uuids[i], uuid.ptr, len);
-	queue->events[i] = (struct report_event){
-		.sequence = ++queue->last_sequence,
-		.time = wall_now,
-		.uuid = {queue->uuids[i], len},
-		.type = REPORT_EVENT_XID,
-		.code = xid,
-	};
+		memcpy(queue->uuids[i], event->uuid.ptr, len);
+	queue->events[i] = *event;
+	queue->events[i].sequence = ++queue->last_sequence;
+	queue->events[i].uuid = (struct view){queue->uuids[i], len};
 }
 
 void event_queue_acknowledge(struct event_queue *queue, int64_t sequence)

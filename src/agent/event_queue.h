@@ -22,9 +22,8 @@ struct event_queue {
 
 /* The first event gets the number after last_sequence. */
 void event_queue_init(struct event_queue *queue, int64_t last_sequence);
-/* Appends an XID error. wall_now in ms since 1970; uuid is copied, cut to LIMIT_TEXT_UUID. */
-void event_queue_add_xid(struct event_queue *queue, int64_t wall_now, struct view uuid,
-			 int64_t xid);
+/* Appends a copy of the event, with the next number. Its uuid is cut to LIMIT_TEXT_UUID. */
+void event_queue_add(struct event_queue *queue, const struct report_event *event);
 /* Forgets the events up to this sequence number; those not given out yet are not forgotten. */
 void event_queue_acknowledge(struct event_queue *queue, int64_t sequence);
 /* The events, borrowed until the next change. */

@@ -4,9 +4,10 @@
  * Each reading has an arena of its own. It replaces the last one only if it is good, so a failing
  * driver leaves the last good devices in place.
  *
- * The report's own table of evidence decides what is "news". The memory of processes does not
- * count: a training job must not cause a report every few seconds. So the devices are compared as
- * copies without it, which live as long as the comparison.
+ * What is evidence decides what is "news" (schema/report_doc.h), so counts of corrected errors are
+ * none. The memory of processes does not count either: a training job must not cause a report every
+ * few seconds. So the devices are compared as copies without it, which live as long as the
+ * comparison.
  */
 
 #include "agent/hardware.h"
@@ -109,6 +110,12 @@ bool hardware_read(struct hardware *hardware, struct processes_time now)
 	return adopt(hardware, &reading, &arena) || is_news;
 }
 
+/* What no report can carry is not told. */
+static int64_t tellable(int64_t instance)
+{
+	return instance <= LIMIT_NUMBER_INSTANCE ? instance : -1;
+}
+
 bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue)
 {
 	struct nvml_event event;
@@ -119,7 +126,15 @@ bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct ev
 		/* What no report can carry must not cost the ones that can. */
 		if (event.xid > LIMIT_NUMBER_XID || !device_id_is_gpu_uuid(uuid))
 			continue;
-		event_queue_add_xid(queue, wall_now, uuid, (int64_t)event.xid);
+		event_queue_add(queue, &(struct report_event){
+					       .time = wall_now,
+					       .uuid = uuid,
+					       .type = REPORT_EVENT_XID,
+					       .code = (int64_t)event.xid,
+					       .gpu_instance_id = tellable(event.gpu_instance_id),
+					       .compute_instance_id =
+						       tellable(event.compute_instance_id),
+				       });
 		any = true;
 	}
 	return any;

@@ -35,9 +35,9 @@ MUST_USE int hardware_init(struct hardware *hardware, const struct hardware_conf
 /* Accepts a zeroed object. */
 void hardware_deinit(struct hardware *hardware);
 /*
- * Reads everything. True when that was news: anything but the memory that processes use, which
- * moves all the time and goes out with whatever report comes next. A failure is the source's state
- * and leaves the devices as they were last read.
+ * Reads everything. True when that was news: anything but the memory that processes use and the
+ * counts of corrected errors. These move all the time and go out with whatever report comes next. A
+ * failure is the source's state and leaves the devices as they were last read.
  */
 bool hardware_read(struct hardware *hardware, struct processes_time now);
 /* Moves XID errors to the queue. True when there were any. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/condition_reader.h"
+#include "agent/device_memory.h"
 #include "agent/device_reader.h"
 #include "agent/nvml_library.h"
 
@@ -18,6 +20,10 @@
  * A lost device does not tell its UUID any more, and XID 79 arrives after the device has gone. So
  * the session remembers handles and UUIDs by index. For the same reason a session in which no
  * device answers ends only at the next reading: until then its events can be fetched.
+ *
+ * What the devices told of themselves is remembered by index too, across sessions, for a lost one is
+ * still reported. Indexes may go to other devices. So memories go when the number of devices changes,
+ * and when a device answers under another index.
  */
 
 struct known_device {
@@ -34,6 +40,8 @@ struct nvml {
 	int event_failure;   /* code of the wait that failed, or 0; told by the next reading */
 	int64_t observed_at; /* last good reading */
 	struct known_device known[LIMIT_REPORT_DEVICES];
+	struct device_memory memories[LIMIT_REPORT_DEVICES];
+	unsigned n_devices; /* at the last count */
 	struct device_reader_scratch scratch;
 	char library_name[];
 };
@@ -43,6 +51,7 @@ struct reading {
 	struct nvml *nvml;
 	struct device_reader reader;
 	struct nvml_reading result;
+	unsigned n_answered; /* devices */
 };
 
 static const char *meaning(const struct nvml *nvml, int code)
@@ -143,43 +152,121 @@ static void read_versions(struct reading *reading)
 	}
 }
 
-/* Handle and UUID. False, with a note, if the device cannot be named. */
-static bool identify(struct reading *reading, unsigned index, struct known_device *known)
+/* Handle and UUID; a return code of NVML. */
+static int identify(struct reading *reading, unsigned index, struct known_device *known)
 {
 	const struct nvml_library *library = &reading->nvml->library;
 	struct known_device now = {.has_events = known->has_events};
 	int code = library->handle(index, &now.handle);
 	if (code == NVML_ABI_SUCCESS)
 		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
-	if (code != NVML_ABI_SUCCESS) {
-		device_reader_note(&reading->reader, "device %u%s%s: %s", index,
-				   known->handle ? " " : "", known->uuid,
-				   nvml_library_meaning(library, code));
-		return false;
-	}
+	if (code != NVML_ABI_SUCCESS)
+		return code;
 	if (now.handle != known->handle)
 		now.has_events = false;
 	*known = now;
+	return NVML_ABI_SUCCESS;
+}
+
+/* Keeps what the device told; nothing else is remembered of it under other indexes. */
+static void remember(struct reading *reading, unsigned index, const struct report_device *device)
+{
+	struct device_memory *memories = reading->nvml->memories;
+	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES; i++) {
+		if (i != index && view_equal(memories[i].device.uuid, device->uuid))
+			device_memory_forget(&memories[i]);
+	}
+	if (!device_memory_keep(&memories[index], device))
+		reading->reader.no_memory = true;
+}
+
+/*
+ * Tells what is remembered of a device that answered with this code only. False: nothing is, or it
+ * is not known to be the same device, or the code says something else.
+ */
+static bool recall(struct reading *reading, unsigned index, int code, struct report_device *ret)
+{
+	const struct device_memory *memory = &reading->nvml->memories[index];
+	struct view uuid = view_from(reading->nvml->known[index].uuid);
+	if (code != NVML_ABI_GPU_IS_LOST && code != NVML_ABI_RESET_REQUIRED)
+		return false;
+	if (!device_memory_holds(memory) ||
+	    (uuid.len > 0 && !view_equal(uuid, memory->device.uuid)))
+		return false;
+	if (!device_memory_recall(memory, reading->reader.arena, ret)) {
+		reading->reader.no_memory = true;
+		return false;
+	}
+	ret->condition.lost = code == NVML_ABI_GPU_IS_LOST;
+	ret->condition.reset_required |= code == NVML_ABI_RESET_REQUIRED;
 	return true;
+}
+
+static void note_device(struct reading *reading, unsigned index, struct view uuid, int code)
+{
+	device_reader_note(&reading->reader, "device %u%s%.*s: %s", index, uuid.len ? " " : "",
+			   VIEW_ARG(uuid), meaning(reading->nvml, code));
+}
+
+/* SUCCESS, or the return code that says that there is nothing to be asked any more. */
+static int ask_device(struct reading *reading, unsigned index, struct report_device *ret)
+{
+	struct nvml *nvml = reading->nvml;
+	struct device_subject subject = {
+		.reader = &reading->reader,
+		.handle = nvml->known[index].handle,
+		.label = nvml->known[index].uuid,
+	};
+	device_reader_keep(&reading->reader, subject.label, &ret->uuid);
+	device_reader_read(&subject, ret);
+	condition_reader_read(&subject, &ret->condition);
+	if (subject.missing)
+		return NVML_ABI_GPU_NOT_FOUND;
+	if (subject.lost)
+		return NVML_ABI_GPU_IS_LOST;
+	if (!subject.needs_reset)
+		return NVML_ABI_SUCCESS;
+	note_device(reading, index, ret->uuid, NVML_ABI_RESET_REQUIRED);
+	ret->condition.reset_required = true;
+	if (!device_memory_complete(&nvml->memories[index], reading->reader.arena, ret))
+		reading->reader.no_memory = true;
+	return NVML_ABI_SUCCESS;
 }
 
 /* False if the device is to be left out; the message then says why. */
 static bool read_device(struct reading *reading, unsigned index, struct report_device *ret)
 {
 	struct known_device *known = &reading->nvml->known[index];
-	if (!identify(reading, index, known))
-		return false;
 	*ret = (struct report_device){.index = index, .minor = -1};
-	device_reader_keep(&reading->reader, known->uuid, &ret->uuid);
-	if (!device_reader_read(&reading->reader, known->handle, known->uuid, ret))
-		return false;
+	int code = identify(reading, index, known);
+	if (code == NVML_ABI_SUCCESS)
+		code = ask_device(reading, index, ret);
+	if (code != NVML_ABI_SUCCESS) {
+		bool is_known = recall(reading, index, code, ret);
+		note_device(reading, index, is_known ? ret->uuid : view_from(known->uuid), code);
+		return is_known;
+	}
+	reading->n_answered++;
+	remember(reading, index, ret);
 	watch_events(reading, known);
 	return true;
+}
+
+/* Leaves out the devices that were recalled under an index which is not theirs any more. */
+static uint32_t drop_forgotten(const struct nvml *nvml, struct report_device *devices, uint32_t n)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (device_memory_holds(&nvml->memories[devices[i].index]))
+			devices[count++] = devices[i];
+	}
+	return count;
 }
 
 /* "No devices" would be an answer; of devices that are all silent it would be a wrong one. */
 static void read_devices(struct reading *reading, unsigned n)
 {
+	struct nvml *nvml = reading->nvml;
 	struct report_device *items = arena_alloc(reading->reader.arena, n, sizeof(*items));
 	uint32_t count = 0;
 	if (!items) {
@@ -188,11 +275,18 @@ static void read_devices(struct reading *reading, unsigned n)
 	}
 	for (unsigned i = 0; i < n; i++)
 		count += read_device(reading, i, &items[count]);
-	reading->nvml->is_barren = n > 0 && count == 0;
-	if (reading->nvml->is_barren)
+	count = drop_forgotten(nvml, items, count);
+	nvml->is_barren = n > 0 && reading->n_answered == 0;
+	if (n > 0 && count == 0)
 		reading->result.source.state = REPORT_SOURCE_ERROR;
 	else
 		reading->result.devices = (struct array){items, count, true};
+}
+
+static void forget_devices(struct nvml *nvml)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(nvml->memories); i++)
+		device_memory_forget(&nvml->memories[i]);
 }
 
 static void read_node(struct reading *reading)
@@ -208,6 +302,9 @@ static void read_node(struct reading *reading)
 				   LIMIT_REPORT_DEVICES, n);
 		n = LIMIT_REPORT_DEVICES;
 	}
+	if (n != reading->nvml->n_devices)
+		forget_devices(reading->nvml);
+	reading->nvml->n_devices = n;
 	open_events(reading);
 	read_versions(reading);
 	read_devices(reading, n);
@@ -253,10 +350,16 @@ static const struct known_device *find_known(const struct nvml *nvml,
 	return NULL;
 }
 
+static int64_t instance_id(uint32_t id)
+{
+	return id == NVML_ABI_NO_INSTANCE ? -1 : (int64_t)id;
+}
+
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 {
 	while (nvml->events) {
-		struct nvml_abi_event raw = {.type = 0};
+		struct nvml_abi_event raw = {.gpu_instance = NVML_ABI_NO_INSTANCE,
+					     .compute_instance = NVML_ABI_NO_INSTANCE};
 		int code = nvml->library.event_wait(nvml->events, &raw, 0);
 		if (code == NVML_ABI_TIMEOUT)
 			return false;
@@ -268,6 +371,8 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 		if (raw.type != NVML_ABI_EVENT_XID || !known)
 			continue;
 		ret_event->xid = raw.data;
+		ret_event->gpu_instance_id = instance_id(raw.gpu_instance);
+		ret_event->compute_instance_id = instance_id(raw.compute_instance);
 		memcpy(ret_event->uuid, known->uuid, sizeof(ret_event->uuid));
 		return true;
 	}
@@ -290,6 +395,7 @@ void nvml_free(struct nvml *nvml)
 	if (!nvml)
 		return;
 	end_session(nvml);
+	forget_devices(nvml);
 	free(nvml);
 }
 

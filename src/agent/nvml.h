@@ -30,6 +30,8 @@ struct nvml_reading {
 struct nvml_event {
 	char uuid[NVML_ABI_UUID_SIZE]; /* of the physical device */
 	uint64_t xid;
+	int64_t gpu_instance_id;     /* of the MIG device, or -1 */
+	int64_t compute_instance_id; /* likewise */
 };
 
 /*
@@ -53,10 +55,13 @@ void nvml_freep(struct nvml **nvml);
  * - ERROR: the driver does not answer for the node as a whole.
  * - OK: all else.
  *
- * A device that is lost or cannot be named is left out of devices and named in the message. A value
- * that a device or library does not have is empty or 0, or -1 for numbers where 0 has a meaning. In
- * a device's `partitions` and `processes`, `present` tells "none" from "not known". podUID,
- * containerID and command of processes are left empty.
+ * A lost device that was read before is told as it was then: condition.lost is set, and its
+ * processes are not known. One that was not, or that cannot be named, is left out of devices. Either
+ * is named in the message. Of a device that requires a reset, what it does not tell is as before.
+ *
+ * A value that a device or library does not have is empty or 0, or -1 for numbers where 0 has a
+ * meaning. In a device's `partitions` and `processes`, `present` tells "none" from "not known".
+ * podUID, containerID and command of processes are left empty.
  *
  * Fails with ERROR_NO_MEMORY only (the arena's cap counts as such); *ret_reading is then untouched.
  */

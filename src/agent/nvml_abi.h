@@ -56,6 +56,49 @@ enum nvml_abi_compute_mode {
 	NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS = 3,
 };
 
+/* Arguments of nvmlDeviceGetTotalEccErrors. */
+enum nvml_abi_ecc_error {
+	NVML_ABI_ECC_CORRECTED = 0,
+	NVML_ABI_ECC_UNCORRECTED = 1,
+};
+enum nvml_abi_ecc_counter {
+	NVML_ABI_ECC_VOLATILE = 0, /* since the driver was loaded */
+	NVML_ABI_ECC_AGGREGATE = 1,
+};
+
+/* A device has at most so many links; their numbers start at 0. */
+enum { NVML_ABI_MAX_NVLINKS = 18 };
+
+enum nvml_abi_fabric_state {
+	NVML_ABI_FABRIC_NOT_SUPPORTED = 0,
+	NVML_ABI_FABRIC_NOT_STARTED = 1,
+	NVML_ABI_FABRIC_IN_PROGRESS = 2,
+	NVML_ABI_FABRIC_COMPLETED = 3,
+};
+
+/* Of nvmlDeviceGetFieldValues. */
+enum { NVML_ABI_FIELD_RECOVERY_ACTION = 230 };
+
+enum nvml_abi_value_type {
+	NVML_ABI_VALUE_DOUBLE = 0,
+	NVML_ABI_VALUE_UINT = 1,
+	NVML_ABI_VALUE_ULONG = 2,
+	NVML_ABI_VALUE_ULONG_LONG = 3,
+	NVML_ABI_VALUE_LONG_LONG = 4,
+	NVML_ABI_VALUE_INT = 5,
+	NVML_ABI_VALUE_USHORT = 6,
+};
+
+/* Values of the field. */
+enum nvml_abi_recovery {
+	NVML_ABI_RECOVERY_NONE = 0,
+	NVML_ABI_RECOVERY_RESET = 1,
+	NVML_ABI_RECOVERY_REBOOT = 2,
+	NVML_ABI_RECOVERY_DRAIN_P2P = 3,
+	NVML_ABI_RECOVERY_DRAIN_AND_RESET = 4,
+	NVML_ABI_RECOVERY_RECOVER_IMEX_DOMAIN = 5,
+};
+
 /* Event types are bits of one 64-bit mask. */
 #define NVML_ABI_EVENT_SINGLE_BIT_ECC UINT64_C(0x1)
 #define NVML_ABI_EVENT_DOUBLE_BIT_ECC UINT64_C(0x2)
@@ -107,6 +150,32 @@ struct nvml_abi_process { /* of the _v2 and _v3 calls */
 	uint32_t compute_instance;
 };
 
+union nvml_abi_value {
+	double real;
+	uint64_t whole;
+	int64_t signed_whole;
+	uint32_t word;
+	int32_t signed_word;
+	uint16_t half;
+};
+
+struct nvml_abi_field {
+	uint32_t id; /* set by the caller, as is the scope */
+	uint32_t scope;
+	int64_t timestamp;
+	int64_t latency;
+	int32_t type; /* enum nvml_abi_value_type */
+	int32_t code; /* enum nvml_abi_return; each field has its own */
+	union nvml_abi_value value;
+};
+
+struct nvml_abi_fabric_info {
+	unsigned char cluster[16];
+	int32_t status; /* enum nvml_abi_return, of a completed registration */
+	uint32_t clique;
+	uint8_t state; /* enum nvml_abi_fabric_state */
+};
+
 struct nvml_abi_event {
 	struct nvml_abi_device *device; /* always the physical device */
 	uint64_t type;
@@ -123,5 +192,13 @@ static_assert(sizeof(struct nvml_abi_attributes) == 40, "nvmlDeviceAttributes_t"
 static_assert(offsetof(struct nvml_abi_attributes, memory_mib) == 32, "memorySizeMB");
 static_assert(sizeof(struct nvml_abi_process) == 24, "nvmlProcessInfo_t");
 static_assert(offsetof(struct nvml_abi_process, gpu_instance) == 16, "gpuInstanceId");
+static_assert(sizeof(struct nvml_abi_field) == 40, "nvmlFieldValue_t");
+static_assert(offsetof(struct nvml_abi_field, type) == 24, "valueType");
+static_assert(offsetof(struct nvml_abi_field, code) == 28, "nvmlReturn");
+static_assert(offsetof(struct nvml_abi_field, value) == 32, "nvmlFieldValue_t.value");
+static_assert(sizeof(struct nvml_abi_fabric_info) == 28, "nvmlGpuFabricInfo_t");
+static_assert(offsetof(struct nvml_abi_fabric_info, status) == 16, "nvmlGpuFabricInfo_t.status");
+static_assert(offsetof(struct nvml_abi_fabric_info, state) == 24, "nvmlGpuFabricInfo_t.state");
 static_assert(sizeof(struct nvml_abi_event) == 32, "nvmlEventData_t");
 static_assert(offsetof(struct nvml_abi_event, gpu_instance) == 24, "gpuInstanceId");
+static_assert(offsetof(struct nvml_abi_event, compute_instance) == 28, "computeInstanceId");

@@ -47,6 +47,19 @@
 	  (struct nvml_abi_device *, unsigned *, struct nvml_abi_process *))                       \
 	X(graphics_processes, nvmlDeviceGetGraphicsRunningProcesses_v3,                            \
 	  (struct nvml_abi_device *, unsigned *, struct nvml_abi_process *))                       \
+	X(ecc_errors, nvmlDeviceGetTotalEccErrors,                                                 \
+	  (struct nvml_abi_device *, int, int, unsigned long long *))                              \
+	X(remapped_rows, nvmlDeviceGetRemappedRows,                                                \
+	  (struct nvml_abi_device *, unsigned *, unsigned *, unsigned *, unsigned *))              \
+	X(retired_pages, nvmlDeviceGetRetiredPagesPendingStatus,                                   \
+	  (struct nvml_abi_device *, int *))                                                       \
+	X(fields, nvmlDeviceGetFieldValues,                                                        \
+	  (struct nvml_abi_device *, int, struct nvml_abi_field *))                                \
+	X(nvlink_state, nvmlDeviceGetNvLinkState, (struct nvml_abi_device *, unsigned, int *))     \
+	X(fabric_info, nvmlDeviceGetGpuFabricInfo,                                                 \
+	  (struct nvml_abi_device *, struct nvml_abi_fabric_info *))                               \
+	X(max_pcie_width, nvmlDeviceGetMaxPcieLinkWidth, (struct nvml_abi_device *, unsigned *))   \
+	X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, (struct nvml_abi_device *, unsigned *))      \
 	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \
 	X(event_set_free, nvmlEventSetFree, (struct nvml_abi_event_set *))                         \
 	X(register_events, nvmlDeviceRegisterEvents,                                               \

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * health - whether one device is well: by its error events, by NVML, which lists it or not, and by
+ * health - whether one device is well: by its error events, by what NVML says of its condition, and by
  * the device plugin, which offers it or not.
  *
  * Error events stay in the status as history. Each names the pods that are known to have held the

@@ -67,6 +67,7 @@ enum attribution_recovery {
 	ATTRIBUTION_RECOVERY_NONE,
 	ATTRIBUTION_RECOVERY_RESET,
 	ATTRIBUTION_RECOVERY_REBOOT,
+	ATTRIBUTION_RECOVERY_REPLACE,
 	ATTRIBUTION_RECOVERY_DRAIN_P2P,
 	ATTRIBUTION_RECOVERY_DRAIN_AND_RESET,
 	ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN,
@@ -242,7 +243,8 @@ struct attribution_health_event {
 	int64_t xid;
 	int64_t event_time;
 	struct view meaning;
-	struct array tenants; /* struct attribution_event_tenant, each once */
+	struct view partition; /* UUID of the MIG device that raised it; empty: not known, or none */
+	struct array tenants;  /* struct attribution_event_tenant, each once */
 	int64_t tenants_left_out;
 };
 

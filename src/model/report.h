@@ -77,6 +77,67 @@ struct report_mig {
 	bool pending;
 };
 
+/* What the driver says that should be done: NVML's field 230. */
+enum report_recovery {
+	REPORT_RECOVERY_UNREAD, /* it cannot be read here */
+	REPORT_RECOVERY_NONE,
+	REPORT_RECOVERY_RESET,
+	REPORT_RECOVERY_REBOOT,
+	REPORT_RECOVERY_DRAIN_P2P,
+	REPORT_RECOVERY_DRAIN_AND_RESET,
+	REPORT_RECOVERY_RECOVER_IMEX_DOMAIN,
+	REPORT_RECOVERY_OTHER, /* a number that this version does not know */
+};
+
+enum report_fabric {
+	REPORT_FABRIC_UNREAD, /* or the device is on none */
+	REPORT_FABRIC_NOT_STARTED,
+	REPORT_FABRIC_IN_PROGRESS,
+	REPORT_FABRIC_COMPLETED,
+};
+
+/* Each count is -1 where it cannot be read. */
+struct report_error_counts {
+	int64_t corrected;
+	int64_t uncorrected;
+};
+
+/* Ampere and newer; the driver does not tell it while MIG instances exist. */
+struct report_remapped_rows {
+	bool present;
+	struct report_error_counts counts;
+	bool pending; /* takes effect at the next reset */
+	bool failed;
+};
+
+/* Before Ampere. */
+struct report_retired_pages {
+	bool present;
+	bool pending;
+};
+
+/* present: both can be read. */
+struct report_links {
+	bool present;
+	int64_t total;
+	int64_t active;
+};
+
+/* What the device is like at this moment, as far as NVML tells. */
+struct report_condition {
+	bool present;        /* false: an agent that does not read it */
+	bool lost;           /* NVML: GPU is lost (15). The other values are those of before */
+	bool reset_required; /* NVML: GPU requires reset (16) */
+	int recovery;        /* enum report_recovery */
+	struct report_error_counts ecc_volatile; /* since the driver was loaded, or the device reset */
+	struct report_error_counts ecc_aggregate; /* of its life */
+	struct report_remapped_rows remapped_rows;
+	struct report_retired_pages retired_pages;
+	struct report_links nvlinks;
+	int fabric; /* enum report_fabric */
+	struct report_links pcie_lanes; /* the widest link that device and slot can have; the present one */
+};
+
 struct report_device {
 	struct view uuid;
 	int64_t index;
@@ -88,6 +149,7 @@ struct report_device {
 	struct view compute_capability;
 	int compute_mode; /* enum report_compute_mode */
 	struct report_mig mig;
+	struct report_condition condition;
 	struct array partitions; /* struct report_partition */
 	struct array processes;  /* struct report_process */
 };
@@ -133,6 +195,8 @@ struct report_event {
 	struct view uuid;
 	int type; /* enum report_event_type */
 	int64_t code;
+	int64_t gpu_instance_id;     /* of a MIG device, where NVML tells it; else -1 */
+	int64_t compute_instance_id; /* likewise */
 };
 
 struct report {

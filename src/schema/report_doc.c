@@ -4,8 +4,8 @@
  * A table decodes and encodes; what a table cannot say is checked afterwards: that identifiers are
  * what they claim to be, that none comes twice, that events ascend.
  *
- * Two members of a report change each time though nothing happened: the sequence number, and the
- * times of reading. A second table without them tells whether two reports say the same.
+ * Some members of a report change though nothing happened: the sequence number, the times of
+ * reading, counts of corrected errors. Their rows say JMAP_NO_NEWS; all others are evidence.
  */
 
 #include "schema/report_doc.h"
@@ -24,24 +24,28 @@ static const char *const compute_mode_names[] = {
 
 static const char *const process_kind_names[] = {"", "Compute", "Graphics", "MPS", NULL};
 
+/* The last stands for all that this version does not know. */
+static const char *const recovery_names[] = {
+	"",	    "None",	     "Reset",		  "Reboot", "DrainP2P",
+	"DrainAndReset", "RecoverIMEXDomain", "Other", NULL,
+};
+
+static const char *const fabric_names[] = {"", "NotStarted", "InProgress", "Completed", NULL};
+
 static const char *const event_type_names[] = {"", "XID", NULL};
 
 /* Each word stands at its enumerator's place, and none is missing. */
 static_assert(ARRAY_SIZE(source_state_names) == REPORT_SOURCE_ABSENT + 2, "source states");
 static_assert(ARRAY_SIZE(compute_mode_names) == REPORT_COMPUTE_PROHIBITED + 2, "compute modes");
 static_assert(ARRAY_SIZE(process_kind_names) == REPORT_PROCESS_MPS + 2, "process kinds");
+static_assert(ARRAY_SIZE(recovery_names) == REPORT_RECOVERY_OTHER + 2, "recovery actions");
+static_assert(ARRAY_SIZE(fabric_names) == REPORT_FABRIC_COMPLETED + 2, "fabric states");
 static_assert(ARRAY_SIZE(event_type_names) == REPORT_EVENT_XID + 2, "event types");
 
 static const struct jmap_row source_rows[] = {
 	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
 	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
-	{"observedAt", JMAP_TIME, 0, JMAP_AT(report_source, observed_at)},
-	{0},
-};
-
-static const struct jmap_row source_evidence_rows[] = {
-	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
-	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
+	{"observedAt", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_source, observed_at)},
 	{0},
 };
 
@@ -52,18 +56,6 @@ static const struct jmap_row sources_rows[] = {
 	{"nvml", JMAP_OBJECT, 0, JMAP_AT(report_sources, nvml), .rows = source_rows},
 	{"processes", JMAP_OBJECT, 0, JMAP_AT(report_sources, processes), .rows = source_rows},
 	{"dcgm", JMAP_OBJECT, 0, JMAP_AT(report_sources, dcgm), .rows = source_rows},
-	{0},
-};
-
-static const struct jmap_row sources_evidence_rows[] = {
-	{"podResources", JMAP_OBJECT, 0, JMAP_AT(report_sources, pod_resources),
-	 .rows = source_evidence_rows},
-	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report_sources, checkpoint),
-	 .rows = source_evidence_rows},
-	{"nvml", JMAP_OBJECT, 0, JMAP_AT(report_sources, nvml), .rows = source_evidence_rows},
-	{"processes", JMAP_OBJECT, 0, JMAP_AT(report_sources, processes),
-	 .rows = source_evidence_rows},
-	{"dcgm", JMAP_OBJECT, 0, JMAP_AT(report_sources, dcgm), .rows = source_evidence_rows},
 	{0},
 };
 
@@ -100,6 +92,62 @@ static const struct jmap_row mig_rows[] = {
 	{0},
 };
 
+/* Corrected errors come by the thousand, and mean nothing by themselves. */
+static const struct jmap_row error_rows[] = {
+	{"corrected", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_error_counts, corrected), .limit = LIMIT_NUMBER_ERRORS},
+	{"uncorrected", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_error_counts, uncorrected),
+	 .limit = LIMIT_NUMBER_ERRORS},
+	{0},
+};
+
+static const struct jmap_row remapped_rows_rows[] = {
+	{"corrected", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_remapped_rows, counts.corrected), .limit = LIMIT_NUMBER_COUNT},
+	{"uncorrected", JMAP_I64, JMAP_OR_MINUS_ONE,
+	 JMAP_AT(report_remapped_rows, counts.uncorrected), .limit = LIMIT_NUMBER_COUNT},
+	{"pending", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_remapped_rows, pending)},
+	{"failed", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_remapped_rows, failed)},
+	{0},
+};
+
+static const struct jmap_row retired_pages_rows[] = {
+	{"pending", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_retired_pages, pending)},
+	{0},
+};
+
+static const struct jmap_row links_rows[] = {
+	{"total", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, total),
+	 .limit = LIMIT_NUMBER_LINKS},
+	{"active", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, active),
+	 .limit = LIMIT_NUMBER_LINKS},
+	{0},
+};
+
+static const struct jmap_row condition_rows[] = {
+	{"lost", JMAP_BOOL, 0, JMAP_AT(report_condition, lost)},
+	{"resetRequired", JMAP_BOOL, 0, JMAP_AT(report_condition, reset_required)},
+	{"recoveryAction", JMAP_ENUM, JMAP_OR_LAST, JMAP_AT(report_condition, recovery),
+	 .names = recovery_names},
+	{"eccVolatile", JMAP_OBJECT, 0, JMAP_AT(report_condition, ecc_volatile),
+	 .rows = error_rows},
+	{"eccAggregate", JMAP_OBJECT, 0, JMAP_AT(report_condition, ecc_aggregate),
+	 .rows = error_rows},
+	{"remappedRows", JMAP_OBJECT, 0, JMAP_AT(report_condition, remapped_rows),
+	 .rows = remapped_rows_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, remapped_rows.present)},
+	{"retiredPages", JMAP_OBJECT, 0, JMAP_AT(report_condition, retired_pages),
+	 .rows = retired_pages_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, retired_pages.present)},
+	{"nvlinks", JMAP_OBJECT, 0, JMAP_AT(report_condition, nvlinks), .rows = links_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, nvlinks.present)},
+	{"fabric", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_condition, fabric),
+	 .names = fabric_names},
+	{"pcieLanes", JMAP_OBJECT, 0, JMAP_AT(report_condition, pcie_lanes), .rows = links_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, pcie_lanes.present)},
+	{0},
+};
+
 static const struct jmap_row device_rows[] = {
 	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_device, uuid), .limit = LIMIT_TEXT_UUID},
 	{"index", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_device, index),
@@ -117,6 +165,8 @@ static const struct jmap_row device_rows[] = {
 	 .names = compute_mode_names},
 	{"mig", JMAP_OBJECT, 0, JMAP_AT(report_device, mig), .rows = mig_rows,
 	 .present_offset = 1 + offsetof(struct report_device, mig.present)},
+	{"condition", JMAP_OBJECT, 0, JMAP_AT(report_device, condition), .rows = condition_rows,
+	 .present_offset = 1 + offsetof(struct report_device, condition.present)},
 	{"partitions", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_device, partitions),
 	 .limit = LIMIT_REPORT_PARTITIONS, .rows = partition_rows,
 	 .element_size = sizeof(struct report_partition)},
@@ -177,6 +227,10 @@ static const struct jmap_row event_rows[] = {
 	{"uuid", JMAP_TEXT, 0, JMAP_AT(report_event, uuid), .limit = LIMIT_TEXT_UUID},
 	{"type", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_event, type), .names = event_type_names},
 	{"code", JMAP_I64, JMAP_KEEP_ZERO, JMAP_AT(report_event, code), .limit = LIMIT_NUMBER_XID},
+	{"gpuInstanceID", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_event, gpu_instance_id),
+	 .limit = LIMIT_NUMBER_INSTANCE},
+	{"computeInstanceID", JMAP_I64, JMAP_OR_MINUS_ONE,
+	 JMAP_AT(report_event, compute_instance_id), .limit = LIMIT_NUMBER_INSTANCE},
 	{0},
 };
 
@@ -185,55 +239,36 @@ static const struct jmap_row kubelet_rows[] = {
 	{0},
 };
 
-/*
- * What the two tables below have in common stands once: a field that only one of them had would
- * change without anybody noticing.
- */
-#define IDENTITY_ROWS \
-	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)}, \
-	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME}, \
-	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID}, \
-	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX}
-#define SOFTWARE_ROWS \
-	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION}, \
-	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version), \
-	 .limit = LIMIT_TEXT_VERSION}, \
-	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version), \
-	 .limit = LIMIT_TEXT_SHORT_VERSION}, \
-	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows}
-#define HOLDING_ROWS \
-	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices), \
-	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows, \
-	 .element_size = sizeof(struct report_device)}, \
-	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources), \
-	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows, \
-	 .element_size = sizeof(struct report_pod_resource)}, \
-	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable), \
-	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows, \
-	 .element_size = sizeof(struct report_resource_devices)}, \
-	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows, \
-	 .present_offset = 1 + offsetof(struct report, checkpoint.present)}, \
-	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events), \
-	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows, \
-	 .element_size = sizeof(struct report_event)}, \
-	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX}
-
 static const struct jmap_row report_rows[] = {
-	IDENTITY_ROWS,
-	{"sequence", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, sequence), .limit = INT64_MAX},
-	{"observedAt", JMAP_TIME, JMAP_REQUIRED, JMAP_AT(report, observed_at)},
-	SOFTWARE_ROWS,
+	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
+	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME},
+	{"bootID", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, boot_id), .limit = LIMIT_TEXT_UUID},
+	{"instance", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, instance), .limit = INT64_MAX},
+	{"sequence", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report, sequence),
+	 .limit = INT64_MAX},
+	{"observedAt", JMAP_TIME, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report, observed_at)},
+	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
+	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),
+	 .limit = LIMIT_TEXT_VERSION},
+	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),
+	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
 	{"sources", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(report, sources), .rows = sources_rows},
-	HOLDING_ROWS,
-	{0},
-};
-
-/* A report without what changes at rest. */
-static const struct jmap_row evidence_rows[] = {
-	IDENTITY_ROWS,
-	SOFTWARE_ROWS,
-	{"sources", JMAP_OBJECT, 0, JMAP_AT(report, sources), .rows = sources_evidence_rows},
-	HOLDING_ROWS,
+	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),
+	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,
+	 .element_size = sizeof(struct report_device)},
+	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows,
+	 .element_size = sizeof(struct report_pod_resource)},
+	{"allocatable", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, allocatable),
+	 .limit = LIMIT_REPORT_HOLDINGS, .rows = resource_devices_rows,
+	 .element_size = sizeof(struct report_resource_devices)},
+	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows,
+	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
+	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
+	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
+	 .element_size = sizeof(struct report_event)},
+	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
 	{0},
 };
 
@@ -401,7 +436,7 @@ void report_doc_encode(const struct report *report, struct sbuf *buf)
 
 bool report_doc_same_evidence(const struct report *a, const struct report *b)
 {
-	return jmap_equal(evidence_rows, a, b);
+	return !jmap_is_news(report_rows, a, b);
 }
 
 const struct jmap_row *report_doc_rows(void)

@@ -21,7 +21,8 @@ struct sbuf;
  *   "devices[3].uuid: not a GPU UUID".
  * - ERROR_LIMIT: too long, too deep, or too many of something.
  * - ERROR_NO_MEMORY.
- * Unknown members and unknown words for a device's or an event's properties are ignored.
+ * Unknown members and unknown words for a device's or an event's properties are ignored; an unknown
+ * recovery action is REPORT_RECOVERY_OTHER.
  * Control characters in texts become '?'.
  */
 MUST_USE int report_doc_decode(struct view json, struct arena *arena, struct report *ret_report,
@@ -34,8 +35,8 @@ MUST_USE int report_doc_decode(struct view json, struct arena *arena, struct rep
 void report_doc_encode(const struct report *report, struct sbuf *buf);
 
 /*
- * True when both reports say the same about their node: they differ in nothing but the sequence
- * number and the times at which the report and its sources were read.
+ * True when both reports say the same about their node. They may differ in the sequence number, the
+ * times at which the report and its sources were read, and the counts of corrected errors.
  */
 bool report_doc_same_evidence(const struct report *a, const struct report *b);
 

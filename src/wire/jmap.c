@@ -167,14 +167,15 @@ static int decode_enum(struct decoder *d, const struct jmap_row *row, const stru
 	struct view name = {0};
 	if (peek_text(d, path, buffer, &name) != 0)
 		return -1;
-	for (int i = 0; row->names[i]; i++) {
-		if (view_equal(name, view_from(row->names[i]))) {
-			*ret = i;
+	int n = 0;
+	for (; row->names[n]; n++) {
+		if (view_equal(name, view_from(row->names[n]))) {
+			*ret = n;
 			return 0;
 		}
 	}
-	if (row->flags & JMAP_LENIENT) {
-		*ret = 0;
+	if (row->flags & (JMAP_LENIENT | JMAP_OR_LAST)) {
+		*ret = row->flags & JMAP_OR_LAST ? n - 1 : 0;
 		return 0;
 	}
 	return refuse(d, ERROR_REJECTED, path, "not one of the known values");
@@ -606,8 +607,8 @@ static bool equal_values(const struct jmap_row *row, const void *a, const void *
 	case JMAP_OBJECT:
 		break;
 	}
-	if (row->present_offset && is_present(row, a) != is_present(row, b))
-		return false;
+	if (row->present_offset && !(is_present(row, a) && is_present(row, b)))
+		return is_present(row, a) == is_present(row, b);
 	return equal(row->rows, x, y, flags);
 }
 

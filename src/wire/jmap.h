@@ -28,7 +28,7 @@ enum jmap_type {
 	JMAP_TEXT,   /* struct view, copied into the arena */
 	JMAP_I64,    /* int64_t; with a `limit` only 0 to limit is accepted, without one any value */
 	JMAP_BOOL,   /* bool */
-	JMAP_ENUM,   /* int, an index into names[]; see JMAP_LENIENT */
+	JMAP_ENUM,   /* int, an index into names[]; see JMAP_LENIENT, JMAP_OR_LAST */
 	JMAP_TIME,   /* int64_t, ms since 1970, from and to RFC 3339 UTC; 0 = absent */
 	JMAP_OBJECT, /* a struct in place, by `rows` */
 	JMAP_ARRAY,  /* struct array of structs of `element_size`, by `rows` */
@@ -44,6 +44,7 @@ enum jmap_flag {
 	JMAP_OR_MINUS_ONE = 1u << 4, /* JMAP_I64: absent is -1, and -1 is not written; 0 is */
 	JMAP_NO_NEWS = 1u << 5,      /* jmap_is_news(): a change of it is none */
 	JMAP_NEWS_IF_ANY = 1u << 6,  /* the same, JMAP_I64: but for a change from or to 0 */
+	JMAP_OR_LAST = 1u << 7,      /* JMAP_ENUM: an unknown name decodes to the last one */
 };
 
 struct jmap_row {
@@ -77,8 +78,9 @@ MUST_USE int jmap_decode(struct view text, unsigned max_depth, const struct jmap
 void jmap_encode(const struct jmap_row *rows, const void *object, struct sbuf *buf);
 
 /*
- * True when both structs have the same values in every row. Arrays compare in order; rows with
- * JMAP_DECODE_ONLY are not compared.
+ * True when both structs have the same values in every row. Arrays compare in order. Objects that
+ * are both absent, by their `present` bool, are the same. Rows with JMAP_DECODE_ONLY are not
+ * compared.
  */
 bool jmap_equal(const struct jmap_row *rows, const void *a, const void *b);
 /*

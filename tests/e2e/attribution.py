@@ -10,6 +10,7 @@ promises whose sentence contains them. Each promise makes what it needs, so each
 """
 
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -383,28 +384,104 @@ def tenants_stay_while_the_device_plugin_is_away(cluster):
     assert set(devices_of(cluster, EXCLUSIVE)) <= set(cluster.attributions())
 
 
+def driver_devices(cluster, node):
+    """What the stand-in driver of the node tells of its devices."""
+    state = cluster.ctl("state", node).strip()
+    with open(os.path.join(state, "gpu", "devices.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+@contextlib.contextmanager
+def driver_tells(cluster, node, devices):
+    """For a while it tells this."""
+    before = driver_devices(cluster, node)
+    path = os.path.join(cluster.ctl("state", node).strip(), "wanted-devices.json")
+
+    def tell(what):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(what, file)
+        cluster.ctl("devices", node, path)
+    tell(devices)
+    try:
+        yield
+    finally:
+        tell(before)
+
+
+def health_of(cluster, name):
+    return cluster.attributions()[name]["status"]["health"]
+
+
 @tests.promise
 def a_device_that_its_node_no_longer_has_keeps_its_object_and_says_so(cluster):
-    state = cluster.ctl("state", EXCLUSIVE).strip()
-    with open(os.path.join(state, "gpu", "devices.json"), encoding="utf-8") as file:
-        whole = json.load(file)
-    fewer = {**whole, "devices": whole["devices"][:-1]}
-    lost = whole["devices"][-1]["uuid"].lower()
-
-    def set_devices(devices):
-        path = os.path.join(state, "wanted-devices.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(devices, file)
-        cluster.ctl("devices", EXCLUSIVE, path)
+    whole = driver_devices(cluster, EXCLUSIVE)
+    missing = whole["devices"][-1]["uuid"].lower()
 
     def is_missing():
-        return "DeviceMissing" in cluster.attributions()[lost]["status"]["health"].get("reasons", [])
-    set_devices(fewer)
-    try:
+        return "DeviceMissing" in health_of(cluster, missing).get("reasons", [])
+    with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": whole["devices"][:-1]}):
         wait_for("DeviceMissing", is_missing, timeout=90)
-    finally:
-        set_devices(whole)
     wait_for("the device is back", lambda: not is_missing(), timeout=90)
+
+
+# What the driver tells, and the reason, state and remedy that follow.
+CONDITIONS = [
+    ({"lost": True}, "GPULost", "Unhealthy", "Reboot"),
+    ({"resetRequired": True}, "ResetRequired", "Unhealthy", "Reset"),
+    ({"recoveryAction": 2}, "RebootRequired", "Unhealthy", "Reboot"),
+    ({"recoveryAction": 4}, "DrainRequired", "Degraded", "DrainAndReset"),
+    ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": False, "failed": True}},
+     "RowRemapFailed", "Unhealthy", "Replace"),
+    ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": True, "failed": False}},
+     "RowRemapPending", "Degraded", "None"),  # the driver recommends nothing
+]
+
+
+@tests.promise
+def what_the_driver_tells_of_a_device_is_its_health_until_it_tells_otherwise(cluster):
+    uid = cluster.create_tenant("unwell", EXCLUSIVE)
+    name = next(n for n, item in cluster.attributions().items()
+                if uid in [t["podUID"] for t in item["status"].get("tenants", [])])
+    whole = driver_devices(cluster, EXCLUSIVE)
+    at = next(i for i, d in enumerate(whole["devices"]) if d["uuid"].lower() == name)
+    took = []
+    for told, reason, state, action in CONDITIONS:
+        devices = [{**d, **told} if i == at else d for i, d in enumerate(whole["devices"])]
+        with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": devices}):
+            start = time.monotonic()
+            health = wait_for(reason, lambda why=reason: next(
+                (h for h in [health_of(cluster, name)] if why in h.get("reasons", [])), None),
+                timeout=90)
+            took.append(time.monotonic() - start)
+            assert (health["state"], health["recoveryAction"]) == (state, action), health
+            tenants = cluster.attributions()[name]["status"].get("tenants", [])
+            assert [t["podUID"] for t in tenants] == [uid], tenants
+        wait_for(f"no {reason}", lambda: health_of(cluster, name)["state"] == "Healthy", timeout=90)
+    return f"told after {min(took):.1f} to {max(took):.1f} s"
+
+
+@tests.promise
+def an_xid_error_is_in_the_status_with_the_pod_that_held_the_device(cluster):
+    uid = cluster.create_tenant("accused", EXCLUSIVE)
+    name, item = next((n, i) for n, i in cluster.attributions().items()
+                      if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+    started = datetime.fromisoformat(cluster.pod("accused")["status"]["startTime"])
+    # The start is told to the second. From the next second on the pod is named.
+    wait_for("the next second", lambda: time.time() > started.timestamp() + 1)
+    whole = driver_devices(cluster, EXCLUSIVE)
+    device = next(d["uuid"] for d in whole["devices"] if d["uuid"].lower() == name)
+    number = 1 + max((e["sequence"] for e in whole.get("events", [])), default=0)
+    event = {"sequence": number, "uuid": device, "type": "XID", "code": 31}
+    before = len(item["status"]["health"].get("events", []))
+    start = time.monotonic()
+    with driver_tells(cluster, EXCLUSIVE, {**whole, "events": [*whole.get("events", []), event]}):
+        events = wait_for("the event", lambda: next(
+            (e for e in [health_of(cluster, name).get("events", [])] if len(e) > before), None))
+        took = time.monotonic() - start
+    assert events[0]["xid"] == 31, events
+    assert [t["podName"] for t in events[0]["tenants"]] == ["accused"], events
+    assert health_of(cluster, name)["state"] == "Healthy", "an application's error accuses no device"
+    return f"told after {took:.2f} s"
 
 
 def static_pod(name):

@@ -140,14 +140,33 @@ static const json_t *injection(const json_t *owner, const char *symbol)
 	return code ? code : json_object_get(errors, "*");
 }
 
+/* What finds and names a device, which one that requires a reset still answers. */
+static bool is_naming(const char *symbol)
+{
+	static const char find[] = "nvmlDeviceGetHandleBy";
+
+	return strncmp(symbol, find, sizeof(find) - 1) == 0 ||
+	       strcmp(symbol, "nvmlDeviceGetUUID") == 0;
+}
+
+/* What the state of the device makes its calls answer. */
+static int state_code(const struct nvml_target *target)
+{
+	if (nvml_file_number(target->device, "lost", 0))
+		return NVML_ABI_GPU_IS_LOST;
+	if (nvml_file_number(target->device, "resetRequired", 0) && !is_naming(target->symbol))
+		return NVML_ABI_RESET_REQUIRED;
+	return NVML_ABI_SUCCESS;
+}
+
 int nvml_call_injected(const struct nvml_target *target)
 {
 	const json_t *code = injection(target->mig, target->symbol);
 
 	if (!code)
 		code = injection(target->device, target->symbol);
-	if (!code && nvml_file_number(target->device, "lost", 0))
-		return NVML_ABI_GPU_IS_LOST;
+	if (!code && state_code(target) != NVML_ABI_SUCCESS)
+		return state_code(target);
 	if (!code)
 		code = injection(target->world, target->symbol);
 	return (int)json_integer_value(code);

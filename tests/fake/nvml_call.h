@@ -62,7 +62,8 @@ int nvml_call_stop(void);
 
 /*
  * The code injected for target's symbol: in the errors of its MIG device, its device, or the file,
- * the exact symbol before "*"; or GPU_IS_LOST on a device marked lost. Else 0.
+ * the exact symbol before "*". A device marked lost or in need of a reset has the code of its state,
+ * unless its own errors say otherwise. Else 0.
  */
 int nvml_call_injected(const struct nvml_target *target);
 

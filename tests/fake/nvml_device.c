@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The stand-in's functions about one device. A datum that the file does not have is NOT_SUPPORTED,
- * as on hardware without it. Many functions have the same shape and differ in name and key only:
- * those are rows of a table.
+ * The stand-in's functions about one device, but for its condition (nvml_condition.c). A datum that
+ * the file does not have is NOT_SUPPORTED, as on hardware without it. Many functions have the same
+ * shape and differ in name and key only: those are rows of a table.
  */
 
 #include <stdbool.h>
@@ -33,16 +33,6 @@ struct utilization {
 	uint32_t memory;
 };
 
-struct field_value {
-	uint32_t id;
-	uint32_t scope;
-	int64_t timestamp;
-	int64_t latency;
-	int32_t type;
-	int32_t code;
-	uint64_t value;
-};
-
 struct temperature_v1 {
 	uint32_t version;
 	int32_t sensor;
@@ -51,12 +41,9 @@ struct temperature_v1 {
 
 static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
 static_assert(sizeof(struct utilization) == 8, "nvmlUtilization_t");
-static_assert(sizeof(struct field_value) == 40, "nvmlFieldValue_t");
-static_assert(offsetof(struct field_value, value) == 32, "nvmlFieldValue_t.value");
 static_assert(sizeof(struct temperature_v1) == 12, "nvmlTemperature_v1_t");
 
 enum { MEMORY_V2_VERSION = 40 | 2 << 24, TEMPERATURE_V1_VERSION = 12 | 1 << 24 };
-enum { VALUE_UNSIGNED = 1 }; /* type of a field value */
 enum { TOPOLOGY_NODE = 40, TOPOLOGY_SYSTEM = 50 };
 
 /* function, accepted handles, key: all (device, unsigned *) */
@@ -77,9 +64,7 @@ enum { TOPOLOGY_NODE = 40, TOPOLOGY_SYSTEM = 50 };
 /* What no simulated device has: all (device, pointer) */
 #define UNSUPPORTED_FUNCTIONS(X)        \
 	X(nvmlDeviceGetAddressingMode)  \
-	X(nvmlDeviceGetGpuFabricInfo)   \
-	X(nvmlDeviceGetGpuFabricInfoV)  \
-	X(nvmlDeviceGetRetiredPagesPendingStatus)
+	X(nvmlDeviceGetGpuFabricInfoV)
 
 #define DECLARE_NUMBER(name, accepts, key) NVML_EXPORT int name(void *device, unsigned *ret_number);
 #define DECLARE_WORD(name, key, names, absent) NVML_EXPORT int name(void *device, int *ret_number);
@@ -103,19 +88,10 @@ NVML_EXPORT int nvmlDeviceGetUtilizationRates(void *device, struct utilization *
 NVML_EXPORT int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *ret_celsius);
 NVML_EXPORT int nvmlDeviceGetTemperatureV(void *device, struct temperature_v1 *ret_temperature);
 NVML_EXPORT int nvmlDeviceGetEccMode(void *device, int *ret_current, int *ret_pending);
-NVML_EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
-					    unsigned long long *ret_count);
-NVML_EXPORT int nvmlDeviceGetRemappedRows(void *device, unsigned *ret_correctable,
-					  unsigned *ret_uncorrectable, unsigned *ret_pending,
-					  unsigned *ret_failed);
-NVML_EXPORT int nvmlDeviceGetFieldValues(void *device, int n, struct field_value *values);
 NVML_EXPORT int nvmlDeviceGetCurrentClocksEventReasons(void *device, unsigned long long *ret_bits);
 NVML_EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *device,
 							  unsigned long long *ret_bits);
 NVML_EXPORT int nvmlDeviceGetTopologyCommonAncestor(void *device, void *other, int *ret_level);
-NVML_EXPORT int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *ret_active);
-NVML_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link,
-						    struct nvml_abi_pci_info *ret_info);
 
 /* The object that a handle for either kind is about. */
 static const json_t *subject(const struct nvml_target *target)
@@ -397,88 +373,6 @@ int nvmlDeviceGetEccMode(void *device, int *ret_current, int *ret_pending)
 	return nvml_call(__func__, DEVICE, device, give_ecc_mode, &pair);
 }
 
-/* Counts since the driver was loaded and over the device's life are the same here. */
-int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter, unsigned long long *ret_count)
-{
-	struct number_query query = {.path = type ? "ecc.uncorrected" : "ecc.corrected"};
-	int code = call_number(__func__, DEVICE, device, &query);
-
-	(void)counter;
-	if (code == NVML_ABI_SUCCESS)
-		*ret_count = (unsigned long long)query.number;
-	return code;
-}
-
-struct remapped_rows {
-	unsigned *numbers[4];
-};
-
-static int give_remapped_rows(const struct nvml_target *target, void *arg)
-{
-	static const char *const keys[] = {"correctable", "uncorrectable", "pending", "failed"};
-	const struct remapped_rows *rows = arg;
-	const json_t *remapped = nvml_file_at(target->device, "remappedRows");
-
-	if (!remapped || json_array_size(json_object_get(target->device, "migDevices")) > 0)
-		return NVML_ABI_NOT_SUPPORTED;
-	for (size_t i = 0; i < 4; i++)
-		*rows->numbers[i] = (unsigned)nvml_file_number(remapped, keys[i], 0);
-	return NVML_ABI_SUCCESS;
-}
-
-int nvmlDeviceGetRemappedRows(void *device, unsigned *ret_correctable, unsigned *ret_uncorrectable,
-			      unsigned *ret_pending, unsigned *ret_failed)
-{
-	struct remapped_rows rows = {{ret_correctable, ret_uncorrectable, ret_pending, ret_failed}};
-	return nvml_call(__func__, DEVICE, device, give_remapped_rows, &rows);
-}
-
-struct field_query {
-	struct field_value *values;
-	int n;
-};
-
-static const char *field_path(uint32_t id)
-{
-	static const struct {
-		uint32_t id;
-		const char *path;
-	} rows[] = {
-		{1, "ecc.current"},	       {2, "ecc.pending"},
-		{3, "ecc.corrected"},	       {4, "ecc.uncorrected"},
-		{5, "ecc.corrected"},	       {6, "ecc.uncorrected"},
-		{142, "remappedRows.correctable"}, {143, "remappedRows.uncorrectable"},
-		{144, "remappedRows.pending"}, {145, "remappedRows.failed"},
-		{230, "recoveryAction"},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].id == id)
-			return rows[i].path;
-	return "";
-}
-
-static int give_fields(const struct nvml_target *target, void *arg)
-{
-	const struct field_query *query = arg;
-
-	for (int i = 0; i < query->n; i++) {
-		struct field_value *value = &query->values[i];
-		int64_t number = nvml_file_number(target->device, field_path(value->id), -1);
-
-		value->type = VALUE_UNSIGNED;
-		value->code = number < 0 ? NVML_ABI_NOT_SUPPORTED : NVML_ABI_SUCCESS;
-		value->value = number < 0 ? 0 : (uint64_t)number;
-	}
-	return NVML_ABI_SUCCESS;
-}
-
-int nvmlDeviceGetFieldValues(void *device, int n, struct field_value *values)
-{
-	struct field_query query = {values, n};
-	return nvml_call(__func__, DEVICE, device, give_fields, &query);
-}
-
 static int call_clocks_event_reasons(const char *symbol, void *device,
 				     unsigned long long *ret_bits)
 {
@@ -518,17 +412,4 @@ int nvmlDeviceGetTopologyCommonAncestor(void *device, void *other, int *ret_leve
 	if (code == NVML_ABI_SUCCESS)
 		*ret_level = node == other_node ? TOPOLOGY_NODE : TOPOLOGY_SYSTEM;
 	return code;
-}
-
-int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *ret_active)
-{
-	(void)link;
-	return nvml_call(__func__, DEVICE, device, not_supported, ret_active);
-}
-
-int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link,
-					struct nvml_abi_pci_info *ret_info)
-{
-	(void)link;
-	return nvml_call(__func__, DEVICE, device, not_supported, ret_info);
 }

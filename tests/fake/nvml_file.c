@@ -42,11 +42,18 @@ struct walk {
 	char path[256];
 };
 
+static const struct field ecc_aggregate_fields[] = {
+	{"corrected", FIELD_NUMBER, true, NULL, NULL},
+	{"uncorrected", FIELD_NUMBER, true, NULL, NULL},
+	{0},
+};
+
 static const struct field ecc_fields[] = {
 	{"current", FIELD_FLAG, true, NULL, NULL},
 	{"pending", FIELD_FLAG, false, NULL, NULL},
 	{"corrected", FIELD_NUMBER, false, NULL, NULL},
 	{"uncorrected", FIELD_NUMBER, false, NULL, NULL},
+	{"aggregate", FIELD_OBJECT, false, ecc_aggregate_fields, NULL},
 	{0},
 };
 
@@ -61,6 +68,18 @@ static const struct field remapped_fields[] = {
 	{"uncorrectable", FIELD_NUMBER, false, NULL, NULL},
 	{"pending", FIELD_FLAG, false, NULL, NULL},
 	{"failed", FIELD_FLAG, false, NULL, NULL},
+	{0},
+};
+
+static const struct field retired_fields[] = {
+	{"pending", FIELD_FLAG, true, NULL, NULL},
+	{0},
+};
+
+/* NVLinks, or lanes of PCIe. */
+static const struct field links_fields[] = {
+	{"total", FIELD_NUMBER, true, NULL, NULL},
+	{"active", FIELD_NUMBER, true, NULL, NULL},
 	{0},
 };
 
@@ -124,11 +143,16 @@ static const struct field device_fields[] = {
 	{"powerLimitMilliwatts", FIELD_NUMBER, false, NULL, NULL},
 	{"clocksEventReasons", FIELD_NUMBER, false, NULL, NULL},
 	{"remappedRows", FIELD_OBJECT, false, remapped_fields, NULL},
+	{"retiredPages", FIELD_OBJECT, false, retired_fields, NULL},
 	{"recoveryAction", FIELD_NUMBER, false, NULL, NULL},
+	{"nvlinks", FIELD_OBJECT, false, links_fields, NULL},
+	{"fabric", FIELD_WORD, false, NULL, nvml_names_fabric},
+	{"pcieLanes", FIELD_OBJECT, false, links_fields, NULL},
 	{"mig", FIELD_OBJECT, false, mig_fields, NULL},
 	{"migDevices", FIELD_LIST, false, mig_device_fields, NULL},
 	{"processes", FIELD_LIST, false, process_fields, NULL},
 	{"lost", FIELD_FLAG, false, NULL, NULL},
+	{"resetRequired", FIELD_FLAG, false, NULL, NULL},
 	{"errors", FIELD_ERRORS, false, NULL, NULL},
 	{0},
 };

@@ -30,6 +30,14 @@ const struct nvml_name nvml_names_process[] = {
 	{NULL, 0},
 };
 
+const struct nvml_name nvml_names_fabric[] = {
+	{"NotSupported", NVML_ABI_FABRIC_NOT_SUPPORTED},
+	{"NotStarted", NVML_ABI_FABRIC_NOT_STARTED},
+	{"InProgress", NVML_ABI_FABRIC_IN_PROGRESS},
+	{"Completed", NVML_ABI_FABRIC_COMPLETED},
+	{NULL, 0},
+};
+
 const struct nvml_name nvml_names_event[] = {
 	{"XID", (int64_t)NVML_ABI_EVENT_XID},
 	{"SingleBitECC", (int64_t)NVML_ABI_EVENT_SINGLE_BIT_ECC},

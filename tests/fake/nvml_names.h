@@ -19,6 +19,7 @@ extern const struct nvml_name nvml_names_compute_mode[];
 extern const struct nvml_name nvml_names_brand[];
 extern const struct nvml_name nvml_names_architecture[];
 extern const struct nvml_name nvml_names_process[];
+extern const struct nvml_name nvml_names_fabric[];
 extern const struct nvml_name nvml_names_event[];
 
 /* The kinds of processes, one for each of NVML's three lists. */

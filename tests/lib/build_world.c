@@ -412,7 +412,14 @@ void build_world_event(struct build_world *world, struct view uuid, int64_t code
 	uint32_t n = world->report.events.count++;
 	assert_true(n < BUILD_WORLD_MAX);
 	world->events[n] = (struct report_event){
-		.sequence = n + 1, .time = time, .uuid = uuid, .type = REPORT_EVENT_XID, .code = code};
+		.sequence = n + 1,
+		.time = time,
+		.uuid = uuid,
+		.type = REPORT_EVENT_XID,
+		.code = code,
+		.gpu_instance_id = -1,
+		.compute_instance_id = -1,
+	};
 }
 
 void build_world_end(struct build_world *world, const char *uid)

@@ -733,7 +733,7 @@ static void check_rest(void)
 
 static void shuffle(void *items, size_t n, size_t size)
 {
-	char *bytes = items, spare[256];
+	char *bytes = items, spare[512];
 	assert_true(size <= sizeof(spare));
 	for (size_t i = n; i > 1; i--) {
 		size_t j = draw((unsigned)i);

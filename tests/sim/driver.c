@@ -94,7 +94,7 @@ static int handle(unsigned index, struct nvml_abi_device **ret)
 	if (!gpu)
 		return NVML_ABI_INVALID_ARGUMENT;
 	if (gpu->lost)
-		return NVML_ABI_GPU_IS_LOST;
+		return NVML_ABI_GPU_NOT_FOUND;
 	*ret = (struct nvml_abi_device *)(void *)gpu;
 	return NVML_ABI_SUCCESS;
 }
@@ -244,7 +244,9 @@ static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret
 		error->told_at = clockwork_wall(clockwork_actor);
 		*ret = (struct nvml_abi_event){.device = (struct nvml_abi_device *)(void *)gpu,
 					       .type = NVML_ABI_EVENT_XID,
-					       .data = (uint64_t)error->code};
+					       .data = (uint64_t)error->code,
+					       .gpu_instance = NVML_ABI_NO_INSTANCE,
+					       .compute_instance = NVML_ABI_NO_INSTANCE};
 		return NVML_ABI_SUCCESS;
 	}
 	return NVML_ABI_TIMEOUT;
@@ -292,5 +294,6 @@ void nvml_library_unload(struct nvml_library *library)
 const char *nvml_library_meaning(const struct nvml_library *library, int code)
 {
 	(void)library;
-	return code == NVML_ABI_GPU_IS_LOST ? "GPU is lost" : "unknown error";
+	/* In words that people use; the library's own are about all GPUs. */
+	return code == NVML_ABI_GPU_NOT_FOUND ? "GPU is lost" : "unknown error";
 }

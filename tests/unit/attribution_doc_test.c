@@ -21,7 +21,7 @@
 static struct attribution_status full_status(void)
 {
 	static struct attribution_health_event events[] = {
-		{79, 1767323045000, VIEW_INIT("fallen off the bus"), {0}, 11},
+		{79, 1767323045000, VIEW_INIT("fallen off the bus"), VIEW_INIT("MIG-1"), {0}, 11},
 	};
 	static struct attribution_event_tenant accused[] = {
 		{VIEW_INIT("uid-a"), VIEW_INIT("ml"), VIEW_INIT("train-0"), VIEW_INIT("main")},

@@ -9,6 +9,16 @@ static const struct report_event *event(struct event_queue *queue, uint32_t i)
 	return ARRAY_AT(event_queue_events(queue), struct report_event, i);
 }
 
+static void add(struct event_queue *queue, int64_t time, struct view uuid, int64_t xid)
+{
+	event_queue_add(queue, &(struct report_event){.time = time,
+						      .uuid = uuid,
+						      .type = REPORT_EVENT_XID,
+						      .code = xid,
+						      .gpu_instance_id = xid + 1,
+						      .compute_instance_id = -1});
+}
+
 static void an_empty_queue_says_that_nothing_happened(void **state)
 {
 	(void)state;
@@ -26,13 +36,15 @@ static void numbers_go_on_from_where_they_were_started(void **state)
 	(void)state;
 	struct event_queue queue;
 	event_queue_init(&queue, 100);
-	event_queue_add_xid(&queue, 5, VIEW("GPU-a"), 79);
-	event_queue_add_xid(&queue, 6, VIEW("GPU-b"), 13);
+	add(&queue, 5, VIEW("GPU-a"), 79);
+	add(&queue, 6, VIEW("GPU-b"), 13);
 	assert_int_equal(event(&queue, 0)->sequence, 101);
 	assert_int_equal(event(&queue, 1)->sequence, 102);
 	assert_int_equal(event(&queue, 0)->type, REPORT_EVENT_XID);
 	assert_int_equal(event(&queue, 0)->code, 79);
 	assert_int_equal(event(&queue, 1)->time, 6);
+	assert_int_equal(event(&queue, 1)->gpu_instance_id, 14);
+	assert_int_equal(event(&queue, 1)->compute_instance_id, -1);
 	assert_true(view_equal(event(&queue, 1)->uuid, VIEW("GPU-b")));
 }
 
@@ -44,7 +56,7 @@ static void acknowledged_events_go_and_the_rest_keeps_its_place(void **state)
 	event_queue_init(&queue, 0);
 	for (int i = 0; i < 5; i++) {
 		uuid[4] = (char)('0' + i);
-		event_queue_add_xid(&queue, i, view_from(uuid), i);
+		add(&queue, i, view_from(uuid), i);
 	}
 	event_queue_acknowledge(&queue, 2);
 	assert_int_equal(event_queue_events(&queue).count, 3);
@@ -58,7 +70,7 @@ static void acknowledged_events_go_and_the_rest_keeps_its_place(void **state)
 	assert_int_equal(event_queue_events(&queue).count, 3);
 	event_queue_acknowledge(&queue, INT64_MAX);
 	assert_int_equal(event_queue_events(&queue).count, 0);
-	event_queue_add_xid(&queue, 0, VIEW("x"), 1);
+	add(&queue, 0, VIEW("x"), 1);
 	assert_int_equal(event(&queue, 0)->sequence, 6);
 }
 
@@ -68,7 +80,7 @@ static void a_full_queue_drops_the_oldest_and_counts_it(void **state)
 	struct event_queue queue;
 	event_queue_init(&queue, 0);
 	for (int i = 0; i < 300; i++)
-		event_queue_add_xid(&queue, i, VIEW("GPU-a"), i);
+		add(&queue, i, VIEW("GPU-a"), i);
 	assert_int_equal(event_queue_events(&queue).count, LIMIT_REPORT_EVENTS);
 	assert_int_equal(queue.dropped, 300 - LIMIT_REPORT_EVENTS);
 	assert_int_equal(event(&queue, 0)->sequence, 300 - LIMIT_REPORT_EVENTS + 1);
@@ -82,7 +94,7 @@ static void a_long_uuid_is_cut(void **state)
 	char uuid[200];
 	memset(uuid, 'u', sizeof(uuid));
 	event_queue_init(&queue, 0);
-	event_queue_add_xid(&queue, 0, (struct view){uuid, sizeof(uuid)}, 1);
+	add(&queue, 0, (struct view){uuid, sizeof(uuid)}, 1);
 	assert_int_equal(event(&queue, 0)->uuid.len, LIMIT_TEXT_UUID);
 }
 

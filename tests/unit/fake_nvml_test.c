@@ -91,6 +91,11 @@ static void *handle_of(const struct fixture *f, const char *uuid)
 	"\"GPU-a\", \"name\": \"X\", \"minor\": 0, \"pciBusID\": \"0000:01:00.0\", "         \
 	"\"memoryMiB\": 8}]}"
 
+#define WITH(rest)                                                                           \
+	"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"devices\": [{\"uuid\": "  \
+	"\"GPU-a\", \"name\": \"X\", \"minor\": 0, \"pciBusID\": \"0000:01:00.0\", "         \
+	"\"memoryMiB\": 8, " rest "}]}"
+
 static void a_broken_file_keeps_the_last_good_state(void **state)
 {
 	struct fixture *f = *state;
@@ -106,6 +111,11 @@ static void a_broken_file_keeps_the_last_good_state(void **state)
 		"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"devices\": [], "
 		"\"events\": [{\"sequence\": 2, \"uuid\": \"GPU-a\", \"type\": \"XID\"}, "
 		"{\"sequence\": 2, \"uuid\": \"GPU-a\", \"type\": \"XID\"}]}",
+		WITH("\"fabric\": \"Broken\""),
+		WITH("\"nvlinks\": {\"total\": 4}"),
+		WITH("\"pcieLanes\": {\"total\": 4, \"active\": 4, \"max\": 4}"),
+		WITH("\"retiredPages\": true"),
+		WITH("\"resetRequired\": 1"),
 	};
 	set_world(f, GOOD);
 	assert_int_equal(call(f, "nvmlInit_v2", 0, 0, 0), 0);
@@ -314,6 +324,144 @@ static void fields_tell_health_each_with_a_code_of_its_own(void **state)
 	assert_int_equal(fields[3].code, NVML_ABI_NOT_SUPPORTED);
 }
 
+/* The device of a file with more about it. */
+static void *device_with(const struct fixture *f, const char *world)
+{
+	set_world(f, world);
+	assert_int_equal(call(f, "nvmlInit_v2", 0, 0, 0), 0);
+	return handle_of(f, "GPU-a");
+}
+
+static int ecc_errors(const struct fixture *f, void *device, int type, int counter,
+		      unsigned long long *ret)
+{
+	int (*function)(void *, int, int, unsigned long long *);
+	void *address = dlsym(f->library, "nvmlDeviceGetTotalEccErrors");
+	assert_non_null(address);
+	memcpy(&function, &address, sizeof(function));
+	return function(device, type, counter, ret);
+}
+
+static void errors_of_a_life_are_those_since_the_start_unless_said(void **state)
+{
+	static const struct {
+		const char *world;
+		unsigned long long counts[2][2]; /* by counter and type */
+	} rows[] = {
+		{WITH("\"ecc\": {\"current\": true, \"corrected\": 5, \"uncorrected\": 1}"),
+		 {{5, 1}, {5, 1}}},
+		{WITH("\"ecc\": {\"current\": true, \"corrected\": 5, \"uncorrected\": 1, "
+		      "\"aggregate\": {\"corrected\": 50, \"uncorrected\": 10}}"),
+		 {{5, 1}, {50, 10}}},
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		void *device = device_with(f, rows[i].world);
+		for (int counter = 0; counter < 2; counter++) {
+			for (int type = 0; type < 2; type++) {
+				unsigned long long count = 0;
+				assert_int_equal(ecc_errors(f, device, type, counter, &count), 0);
+				assert_int_equal(count, rows[i].counts[counter][type]);
+			}
+		}
+	}
+}
+
+static void retired_pages_are_pending_or_not_supported(void **state)
+{
+	struct fixture *f = *state;
+	static const char symbol[] = "nvmlDeviceGetRetiredPagesPendingStatus";
+	int pending = -1;
+	void *device = device_with(f, WITH("\"retiredPages\": {\"pending\": true}"));
+	assert_int_equal(call(f, symbol, P(device), P(&pending), 0), 0);
+	assert_int_equal(pending, 1);
+	device = device_with(f, WITH("\"serial\": \"1\""));
+	assert_int_equal(call(f, symbol, P(device), P(&pending), 0), NVML_ABI_NOT_SUPPORTED);
+}
+
+static void the_first_links_are_up_and_there_are_no_others(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		unsigned link;
+		int code, active;
+	} rows[] = {{0, 0, 1}, {2, 0, 1}, {3, 0, 0}, {4, NVML_ABI_INVALID_ARGUMENT, -1}};
+	void *device = device_with(f, WITH("\"nvlinks\": {\"total\": 4, \"active\": 3}"));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int active = -1;
+		assert_int_equal(call(f, "nvmlDeviceGetNvLinkState", P(device), rows[i].link,
+				      P(&active)), rows[i].code);
+		assert_int_equal(active, rows[i].active);
+	}
+	device = device_with(f, WITH("\"serial\": \"1\""));
+	assert_int_equal(call(f, "nvmlDeviceGetNvLinkState", P(device), 0, P(&device)),
+			 NVML_ABI_NOT_SUPPORTED);
+}
+
+static void a_fabric_has_a_state(void **state)
+{
+	static const struct {
+		const char *world;
+		int code, state;
+	} rows[] = {
+		{WITH("\"fabric\": \"NotSupported\""), 0, NVML_ABI_FABRIC_NOT_SUPPORTED},
+		{WITH("\"fabric\": \"NotStarted\""), 0, NVML_ABI_FABRIC_NOT_STARTED},
+		{WITH("\"fabric\": \"InProgress\""), 0, NVML_ABI_FABRIC_IN_PROGRESS},
+		{WITH("\"fabric\": \"Completed\""), 0, NVML_ABI_FABRIC_COMPLETED},
+		{WITH("\"serial\": \"1\""), NVML_ABI_NOT_SUPPORTED, 0},
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nvml_abi_fabric_info info = {.state = 0};
+		void *device = device_with(f, rows[i].world);
+		assert_int_equal(call(f, "nvmlDeviceGetGpuFabricInfo", P(device), P(&info), 0),
+				 rows[i].code);
+		assert_int_equal(info.state, rows[i].state);
+	}
+}
+
+static void lanes_are_the_most_and_the_present_ones(void **state)
+{
+	struct fixture *f = *state;
+	unsigned width = 0;
+	void *device = device_with(f, WITH("\"pcieLanes\": {\"total\": 16, \"active\": 8}"));
+	assert_int_equal(call(f, "nvmlDeviceGetMaxPcieLinkWidth", P(device), P(&width), 0), 0);
+	assert_int_equal(width, 16);
+	assert_int_equal(call(f, "nvmlDeviceGetCurrPcieLinkWidth", P(device), P(&width), 0), 0);
+	assert_int_equal(width, 8);
+	device = device_with(f, WITH("\"serial\": \"1\""));
+	assert_int_equal(call(f, "nvmlDeviceGetCurrPcieLinkWidth", P(device), P(&width), 0),
+			 NVML_ABI_NOT_SUPPORTED);
+}
+
+static void a_device_in_trouble_answers_with_its_code(void **state)
+{
+	static const struct {
+		const char *world;
+		int code, code_of_uuid;
+	} rows[] = {
+		{WITH("\"lost\": true"), NVML_ABI_GPU_IS_LOST, NVML_ABI_GPU_IS_LOST},
+		{WITH("\"resetRequired\": true"), NVML_ABI_RESET_REQUIRED, 0},
+		{WITH("\"resetRequired\": true, \"lost\": true"), NVML_ABI_GPU_IS_LOST,
+		 NVML_ABI_GPU_IS_LOST},
+		{WITH("\"resetRequired\": true, \"errors\": {\"nvmlDeviceGetName\": 0}"), 0, 0},
+		{WITH("\"resetRequired\": false, \"lost\": false"), 0, 0},
+	};
+	struct fixture *f = *state;
+	void *device = device_with(f, GOOD);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[96];
+		void *found = NULL;
+		set_world(f, rows[i].world);
+		assert_int_equal(call(f, "nvmlDeviceGetName", P(device), P(text), sizeof(text)),
+				 rows[i].code);
+		assert_int_equal(call(f, "nvmlDeviceGetUUID", P(device), P(text), sizeof(text)),
+				 rows[i].code_of_uuid);
+		assert_int_equal(call(f, "nvmlDeviceGetHandleByIndex_v2", 0, P(&found), 0),
+				 rows[i].code_of_uuid);
+	}
+}
+
 static void processes_say_how_much_room_they_need(void **state)
 {
 	struct fixture *f = *state;
@@ -404,6 +552,16 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_mig_hides_is_not_supported, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		fields_tell_health_each_with_a_code_of_its_own, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		errors_of_a_life_are_those_since_the_start_unless_said, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		retired_pages_are_pending_or_not_supported, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_first_links_are_up_and_there_are_no_others, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_fabric_has_a_state, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(lanes_are_the_most_and_the_present_ones, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_in_trouble_answers_with_its_code, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(processes_say_how_much_room_they_need, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_structure_of_another_version_is_refused, set_up, tear_down),

@@ -98,6 +98,93 @@ static void a_process_is_news_but_its_memory_is_not(void **state)
 	hardware_deinit(&hardware);
 }
 
+#define NODE_LIKE(condition)                                                                 \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"             \
+	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
+	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960" condition "}]}"
+#define ECC(counts) ",\"ecc\":{\"current\":true," counts "}"
+
+static void a_worse_condition_is_news_but_corrected_errors_are_not(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *before, *after;
+		bool is_news;
+	} rows[] = {
+		{NODE_LIKE(ECC("\"corrected\":1,\"uncorrected\":0")),
+		 NODE_LIKE(ECC("\"corrected\":2,\"uncorrected\":0")), false},
+		{NODE_LIKE(ECC("\"corrected\":0,\"aggregate\":{\"corrected\":7,\"uncorrected\":1}")),
+		 NODE_LIKE(ECC("\"corrected\":0,\"aggregate\":{\"corrected\":8,\"uncorrected\":1}")),
+		 false},
+		{NODE_LIKE(",\"remappedRows\":{\"correctable\":1}"),
+		 NODE_LIKE(",\"remappedRows\":{\"correctable\":2}"), false},
+		{NODE_LIKE(ECC("\"uncorrected\":0")), NODE_LIKE(ECC("\"uncorrected\":1")), true},
+		{NODE_LIKE(ECC("\"corrected\":0,\"aggregate\":{\"corrected\":7,\"uncorrected\":1}")),
+		 NODE_LIKE(ECC("\"corrected\":0,\"aggregate\":{\"corrected\":7,\"uncorrected\":2}")),
+		 true},
+		{NODE_LIKE(",\"remappedRows\":{\"uncorrectable\":1}"),
+		 NODE_LIKE(",\"remappedRows\":{\"uncorrectable\":2}"), true},
+		{NODE_LIKE(",\"remappedRows\":{\"pending\":false}"),
+		 NODE_LIKE(",\"remappedRows\":{\"pending\":true}"), true},
+		{NODE_LIKE(",\"remappedRows\":{\"failed\":false}"),
+		 NODE_LIKE(",\"remappedRows\":{\"failed\":true}"), true},
+		{NODE_LIKE(",\"retiredPages\":{\"pending\":false}"),
+		 NODE_LIKE(",\"retiredPages\":{\"pending\":true}"), true},
+		{NODE_LIKE(",\"recoveryAction\":0"), NODE_LIKE(",\"recoveryAction\":2"), true},
+		{NODE_LIKE(",\"nvlinks\":{\"total\":4,\"active\":4}"),
+		 NODE_LIKE(",\"nvlinks\":{\"total\":4,\"active\":3}"), true},
+		{NODE_LIKE(",\"fabric\":\"InProgress\""), NODE_LIKE(",\"fabric\":\"Completed\""), true},
+		{NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":16}"),
+		 NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":8}"), true},
+		{NODE_LIKE(""), NODE_LIKE(",\"resetRequired\":true"), true},
+		{NODE_LIKE(""), NODE_LIKE(",\"lost\":true"), true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct hardware hardware;
+		assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+		set_node(rows[i].before);
+		assert_true(read_at(&hardware, 100));
+		assert_false(read_at(&hardware, 200));
+		set_node(rows[i].after);
+		if (read_at(&hardware, 300) != rows[i].is_news)
+			fail_msg("%s", rows[i].after);
+		assert_false(read_at(&hardware, 400));
+		hardware_deinit(&hardware);
+	}
+}
+
+static void corrected_errors_ride_along(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	set_node(NODE_LIKE(ECC("\"corrected\":1")));
+	read_at(&hardware, 100);
+	set_node(NODE_LIKE(ECC("\"corrected\":2")));
+	assert_false(read_at(&hardware, 200));
+	const struct report report = tell(&hardware);
+	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+	assert_int_equal(device->condition.ecc_volatile.corrected, 2);
+	hardware_deinit(&hardware);
+}
+
+static void a_device_that_stays_lost_is_news_once(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	set_node(NODE_LIKE(""));
+	read_at(&hardware, 100);
+	set_node(NODE_LIKE(",\"lost\":true"));
+	assert_true(read_at(&hardware, 200));
+	for (int i = 0; i < 3; i++)
+		assert_false(read_at(&hardware, 300 + i));
+	assert_int_equal(tell(&hardware).devices.count, 1);
+	set_node(NODE_LIKE(""));
+	assert_true(read_at(&hardware, 400));
+	hardware_deinit(&hardware);
+}
+
 /* What is told of the n-th process of the only device. */
 static struct report_process tell_process(const struct hardware *hardware, uint32_t n)
 {
@@ -256,6 +343,39 @@ static void xid_errors_reach_the_queue_once(void **state)
 	hardware_deinit(&hardware);
 }
 
+static void an_xid_keeps_the_instances_that_a_report_can_carry(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *event;
+		int64_t gpu_instance_id, compute_instance_id;
+	} rows[] = {
+		{"", -1, -1},
+		{",\"gpuInstanceID\":7,\"computeInstanceID\":0", 7, 0},
+		{",\"gpuInstanceID\":65535,\"computeInstanceID\":65536", 65535, -1},
+		{",\"gpuInstanceID\":65536,\"computeInstanceID\":1", -1, 1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct hardware hardware;
+		struct event_queue queue;
+		char node[1024];
+		event_queue_init(&queue, 0);
+		assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+		set_node(NODE("Default", "", ""));
+		read_at(&hardware, 100);
+		snprintf(node, sizeof(node),
+			 NODE("Default", "", "{\"sequence\":1,\"uuid\":\"" UUID
+			      "\",\"type\":\"XID\",\"code\":94%s}"), rows[i].event);
+		set_node(node);
+		assert_true(hardware_read_events(&hardware, 200, &queue));
+		const struct array events = event_queue_events(&queue);
+		const struct report_event *event = ARRAY_AT(events, struct report_event, 0);
+		assert_int_equal(event->gpu_instance_id, rows[i].gpu_instance_id);
+		assert_int_equal(event->compute_instance_id, rows[i].compute_instance_id);
+		hardware_deinit(&hardware);
+	}
+}
+
 static void an_xid_that_no_report_can_carry_is_left_out(void **state)
 {
 	(void)state;
@@ -274,12 +394,16 @@ static void an_xid_that_no_report_can_carry_is_left_out(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_reading_is_told_and_only_a_change_is_news),
 	cmocka_unit_test(a_process_is_news_but_its_memory_is_not),
+	cmocka_unit_test(a_worse_condition_is_news_but_corrected_errors_are_not),
+	cmocka_unit_test(corrected_errors_ride_along),
+	cmocka_unit_test(a_device_that_stays_lost_is_news_once),
 	cmocka_unit_test(whose_a_process_is_is_told_and_news),
 	cmocka_unit_test(a_driver_in_trouble_leaves_the_processes_as_they_were_told),
 	cmocka_unit_test(the_fullest_node_that_can_be_told_can_be_read),
 	cmocka_unit_test(a_driver_in_trouble_leaves_the_last_good_devices_standing),
 	cmocka_unit_test(a_node_without_the_library_has_no_such_source),
 	cmocka_unit_test(xid_errors_reach_the_queue_once),
+	cmocka_unit_test(an_xid_keeps_the_instances_that_a_report_can_carry),
 	cmocka_unit_test(an_xid_that_no_report_can_carry_is_left_out),
 };
 TEST_MAIN_WITH(tests, setup, own_folder_leave)

@@ -100,6 +100,126 @@ TEST(the_worst_error_decides_and_each_kind_is_a_reason_once)
 	expect_health(HEALTHY, "");
 }
 
+/* The condition of the device in the report, to be altered: all is read, and nothing is wrong. */
+static struct report_condition *conditioned(void)
+{
+	build_world_exclusive(&world, 0);
+	world.devices[0].condition = (struct report_condition){
+		.present = true,
+		.recovery = REPORT_RECOVERY_NONE,
+		.remapped_rows = {.present = true},
+		.retired_pages = {.present = true},
+	};
+	return &world.devices[0].condition;
+}
+
+TEST(each_thing_that_the_driver_tells_against_a_device_is_a_reason_with_its_remedy)
+{
+	enum {
+		UNHEALTHY = ATTRIBUTION_HEALTH_UNHEALTHY,
+		DEGRADED = ATTRIBUTION_HEALTH_DEGRADED
+	};
+	const struct {
+		struct report_condition c;
+		int state, action;
+		const char *reason;
+	} rows[] = {
+		{{.lost = true}, UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "GPULost"},
+		{{.remapped_rows = {.present = true, .failed = true}, .recovery = REPORT_RECOVERY_NONE},
+		 UNHEALTHY, ATTRIBUTION_RECOVERY_REPLACE, "RowRemapFailed"},
+		{{.recovery = REPORT_RECOVERY_RECOVER_IMEX_DOMAIN}, UNHEALTHY,
+		 ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN, "RecoverIMEXDomain"},
+		{{.recovery = REPORT_RECOVERY_REBOOT}, UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
+		 "RebootRequired"},
+		{{.recovery = REPORT_RECOVERY_RESET}, UNHEALTHY, ATTRIBUTION_RECOVERY_RESET,
+		 "ResetRequired"},
+		{{.reset_required = true}, UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, "ResetRequired"},
+		{{.recovery = REPORT_RECOVERY_DRAIN_AND_RESET}, DEGRADED,
+		 ATTRIBUTION_RECOVERY_DRAIN_AND_RESET, "DrainRequired"},
+		{{.recovery = REPORT_RECOVERY_DRAIN_P2P}, DEGRADED, ATTRIBUTION_RECOVERY_DRAIN_P2P,
+		 "DrainRequired"},
+		{{.remapped_rows = {.present = true, .pending = true}}, DEGRADED,
+		 ATTRIBUTION_RECOVERY_RESET, "RowRemapPending"},
+		{{.retired_pages = {.present = true, .pending = true}}, DEGRADED,
+		 ATTRIBUTION_RECOVERY_RESET, "RetiredPagesPending"},
+		{{.ecc_volatile = {.uncorrected = 1}}, DEGRADED, ATTRIBUTION_RECOVERY_RESET,
+		 "UncorrectableECC"},
+		{{.ecc_volatile = {.uncorrected = 1}, .recovery = REPORT_RECOVERY_NONE}, DEGRADED,
+		 ATTRIBUTION_RECOVERY_NONE, "UncorrectableECC"},
+		{{.ecc_volatile = {.uncorrected = 1}, .recovery = REPORT_RECOVERY_OTHER}, DEGRADED,
+		 ATTRIBUTION_RECOVERY_RESET, "UncorrectableECC"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		struct report_condition *c = conditioned();
+		const struct report_condition well = *c;
+		*c = rows[i].c;
+		c->present = true;
+		expect_health((struct verdict){rows[i].state, rows[i].action, CONDITION_FALSE},
+			      rows[i].reason);
+		expect_text(condition()->reason, rows[i].reason);
+		/* It clears when the driver says so, without a boot. */
+		*c = well;
+		expect_health(HEALTHY, "");
+		/* An agent that does not read conditions has nothing against the device. */
+		*c = rows[i].c;
+		c->present = false;
+		expect_health(HEALTHY, "");
+	}
+}
+
+TEST(the_driver_recommends_and_the_worst_reason_gives_the_state)
+{
+	struct report_condition *c = conditioned();
+	event(95, 0);
+	c->remapped_rows.pending = true;
+	c->recovery = REPORT_RECOVERY_DRAIN_AND_RESET;
+	expect_health((struct verdict){ATTRIBUTION_HEALTH_UNHEALTHY,
+				       ATTRIBUTION_RECOVERY_DRAIN_AND_RESET, CONDITION_FALSE},
+		      "XID95,DrainRequired,RowRemapPending");
+	expect_text(condition()->message, "XID 95: uncontained memory error");
+	c->lost = true; /* the rest is what it told before */
+	expect_health(NEEDS_REBOOT, "GPULost,XID95,DrainRequired,RowRemapPending");
+}
+
+/* As a device that NVML did not list: what it raised before is history when it answers again. */
+TEST(a_lost_device_that_answers_again_has_left_its_errors_behind)
+{
+	struct report_condition *c = conditioned();
+	event(79, 0);
+	expect_health(NEEDS_REBOOT, "XID79");
+	c->lost = true;
+	expect_health(NEEDS_REBOOT, "XID79,GPULost");
+	c->lost = false;
+	expect_health(HEALTHY, "");
+}
+
+TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
+{
+	const struct {
+		const char *nvml;
+		struct report_condition c;
+		const char *says;
+	} rows[] = {
+		{"", {.present = true, .recovery = REPORT_RECOVERY_NONE,
+		      .remapped_rows = {.present = true}},
+		 "; read: XID errors, ECC, row remapping, recovery action"},
+		{"", {.present = true, .retired_pages = {.present = true}},
+		 "; read: XID errors, ECC, row remapping; cannot be read here: recovery action"},
+		{"events cannot be watched", {.present = true, .ecc_volatile = {-1, -1}},
+		 "; cannot be read here: ECC, row remapping, recovery action"},
+		{"", {.present = false}, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		*conditioned() = rows[i].c;
+		world.report.sources.nvml.message = view_from(rows[i].nvml);
+		expect_health(HEALTHY, "");
+		char expected[256];
+		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
+			 rows[i].says);
+		assert_true(view_starts_with(condition()->message, view_from(expected)));
+	}
+}
+
 /* An event is told again, or another at the same time. */
 TEST(an_error_at_the_time_of_another_is_another_and_nobody_was_there)
 {
@@ -146,6 +266,58 @@ TEST(an_event_lists_each_pod_that_held_the_device_once)
 	build_world_run(&world, POD("c"), build_world_replica(&world, 0, 3));
 	publish();
 	expect_accused(event_at(0)->tenants, "uid-a,uid-b");
+}
+
+/* Pods a and b hold MIG devices 0 and 1. NVML tells the instance of some errors. */
+TEST(an_error_of_a_mig_device_names_its_holders_only)
+{
+	static const struct {
+		int64_t gpu_instance, compute_instance;
+		bool is_a_gone; /* in the report that tells the error */
+		const char *partition, *tenants;
+	} rows[] = {
+		{7, 0, false, "0", "uid-a"},       {8, 0, false, "1", "uid-b"},
+		{9, 0, false, "2", ""},            {7, 0, true, "0", "uid-a"},
+		{8, 0, true, "1", "uid-b"},        {-1, -1, false, "", "uid-a,uid-b"},
+		{7, -1, false, "", "uid-a,uid-b"}, {99, 0, false, "", "uid-a,uid-b"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		build_world_cut(&world, 0, 3);
+		build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
+		build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+		publish();
+		if (rows[i].is_a_gone) {
+			build_world_remove_pod(&world, "uid-a");
+			build_world_list_nothing(&world);
+			build_world_book_nothing(&world);
+			build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+		}
+		event(94, 0);
+		world.events[0].gpu_instance_id = rows[i].gpu_instance;
+		world.events[0].compute_instance_id = rows[i].compute_instance;
+		publish();
+		expect_accused(event_at(0)->tenants, rows[i].tenants);
+		const struct view partition = event_at(0)->partition;
+		assert_int_equal(partition.len > 0, rows[i].partition[0] != '\0');
+		if (partition.len > 0)
+			assert_true(view_equal(partition,
+					       build_world_mig(&world, 0,
+							       (unsigned)(rows[i].partition[0] -
+									  '0'))));
+		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+TEST(an_error_of_two_mig_devices_at_once_is_two_events)
+{
+	build_world_cut(&world, 0, 2);
+	for (int i = 0; i < 2; i++) {
+		event(94, 0);
+		world.events[i].gpu_instance_id = 7 + i;
+		world.events[i].compute_instance_id = 0;
+	}
+	assert_int_equal(publish()->health.events.count, 2);
+	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
 /* Pod a has held the device since it was first seen; ten minutes later it is gone, and b is there. */
@@ -690,6 +862,12 @@ TEST(a_dated_list_brings_no_device_back)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_is_withdrawn_if_a_good_book_no_longer_offers_what_once_was),
+	cmocka_unit_test_set_up(each_thing_that_the_driver_tells_against_a_device_is_a_reason_with_its_remedy),
+	cmocka_unit_test_set_up(the_driver_recommends_and_the_worst_reason_gives_the_state),
+	cmocka_unit_test_set_up(a_lost_device_that_answers_again_has_left_its_errors_behind),
+	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
+	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
 	cmocka_unit_test_set_up(an_error_at_the_time_of_another_is_another_and_nobody_was_there),
 	cmocka_unit_test_set_up(the_worst_error_decides_and_each_kind_is_a_reason_once),
 	cmocka_unit_test_set_up(an_event_lists_who_held_the_device_when_it_happened),

@@ -479,7 +479,46 @@ static void equality_sees_each_row_and_only_rows(void **state)
 	assert_true(jmap_equal(rows, &empty, &none));
 }
 
+static void objects_that_are_both_absent_are_the_same(void **state)
+{
+	(void)state;
+	struct document a = {.inner.count = 1}, b = {.inner.count = 2};
+	assert_true(jmap_equal(rows, &a, &b));
+	a.inner.there = b.inner.there = true;
+	assert_false(jmap_equal(rows, &a, &b));
+}
+
+static void an_unknown_word_is_the_last_one_where_the_row_says_so(void **state)
+{
+	(void)state;
+	static const struct jmap_row paint_rows[] = {
+		{"colour", JMAP_ENUM, JMAP_OR_LAST, offsetof(struct document, colour),
+		 .names = colours},
+		{0},
+	};
+	static const struct {
+		const char *json;
+		int colour;
+	} documents[] = {
+		{"{\"colour\":\"red\"}", 1},
+		{"{\"colour\":\"blue\"}", 2},
+		{"{\"colour\":\"\"}", 0},
+		{"{}", 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct document document = {0};
+		struct error err;
+		arena_init(&arena, 1024);
+		assert_int_equal(jmap_decode(view_from(documents[i].json), 6, paint_rows, &arena,
+					     &document, sizeof(document), &err), 0);
+		assert_int_equal(document.colour, documents[i].colour);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(objects_that_are_both_absent_are_the_same),
+	cmocka_unit_test(an_unknown_word_is_the_last_one_where_the_row_says_so),
 	cmocka_unit_test(every_type_is_decoded),
 	cmocka_unit_test(absent_and_null_members_leave_zero_or_minus_one),
 	cmocka_unit_test(a_document_survives_encoding_and_decoding),

@@ -1,142 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The agent's NVML reader against the stand-in library of tests/fake. A test sets up a device file,
- * reads, changes the file, reads again. The file is replaced by a rename, as its users do it.
- */
+/* The agent's NVML reader: the library, devices and their parts, processes, and events. */
 
 #include "lib/failing_malloc.h"
-#include "lib/test_main.h"
+#include "lib/nvml_fixture.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "agent/nvml.h"
-#include "base/limits.h"
-
-#define GPU_A "GPU-11111111-1111-4111-8111-111111111111"
-#define GPU_B "GPU-22222222-2222-4222-8222-222222222222"
-#define MIG_1 "MIG-aaaaaaaa-aaaa-5aaa-8aaa-aaaaaaaaaaa1"
-#define MIG_2 "MIG-aaaaaaaa-aaaa-5aaa-8aaa-aaaaaaaaaaa2"
-
-#define NODE(devices, rest)                                                     \
-	"{\"driverVersion\": \"580.65.06\", \"cudaVersion\": \"13.0\", " rest   \
-	" \"devices\": [" devices "]}"
-
-#define DEVICE(uuid, minor, rest)                                                             \
-	"{\"uuid\": \"" uuid "\", \"name\": \"NVIDIA A100-SXM4-40GB\", \"minor\": " minor     \
-	", \"pciBusID\": \"00000000:3B:0" minor ".0\", \"memoryMiB\": 40960, " rest           \
-	" \"computeCapability\": \"8.0\"}"
-
-#define MIG(uuid, profile, gi, memory, rest)                                            \
-	"{\"uuid\": \"" uuid "\", \"profile\": \"" profile "\", \"gpuInstanceID\": " gi \
-	", " rest " \"computeInstanceID\": 0, \"memoryMiB\": " memory "}"
-
-#define TWO_DEVICES DEVICE(GPU_A, "0", "") ", " DEVICE(GPU_B, "1", "")
-
-#define PROCESSES(list) "\"processes\": [" list "],"
-#define XID(sequence, uuid, code)                                   \
-	"{\"sequence\": " sequence ", \"uuid\": \"" uuid "\", "     \
-	"\"type\": \"XID\", \"code\": " code "}"
-#define PLAIN(pid) "{\"pid\": " pid ", \"kind\": \"Compute\"}"
-#define RUNNING(pid, instance)                                      \
-	"{\"pid\": " pid ", \"kind\": \"Compute\", "              \
-	"\"gpuInstanceID\": " instance ", \"computeInstanceID\": 0}"
-
-/* A reader, the file it depends on, and what the last reading gave. */
-struct fixture {
-	char folder[64];
-	char file[96];
-	struct nvml *nvml;
-	struct arena arena;
-	struct nvml_reading reading;
-	struct error err;
-};
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void set_world(const struct fixture *f, const char *text)
-{
-	char next[128];
-	snprintf(next, sizeof(next), "%s.next", f->file);
-	write_file(next, text);
-	assert_int_equal(rename(next, f->file), 0);
-}
-
-static void open_reader(struct fixture *f, const char *library)
-{
-	nvml_free(f->nvml);
-	assert_int_equal(nvml_new(library, &f->nvml, &f->err), 0);
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	assert_non_null(f);
-	snprintf(f->folder, sizeof(f->folder), "/tmp/nvml_test.XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
-	snprintf(f->file, sizeof(f->file), "%s/devices.json", f->folder);
-	assert_int_equal(setenv("FAKE_NVML_FILE", f->file, 1), 0);
-	arena_init(&f->arena, 16u << 20);
-	open_reader(f, FAKE_NVML);
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	nvml_free(f->nvml);
-	arena_deinit(&f->arena);
-	unlink(f->file);
-	rmdir(f->folder);
-	free(f);
-	return 0;
-}
-
-static void read_at(struct fixture *f, int64_t wall_now)
-{
-	arena_reset(&f->arena);
-	assert_int_equal(nvml_read(f->nvml, wall_now, &f->arena, &f->reading, &f->err), 0);
-}
-
-static void read_world(struct fixture *f, const char *text)
-{
-	set_world(f, text);
-	read_at(f, 1000);
-}
-
-static const struct report_device *device_at(const struct fixture *f, uint32_t i)
-{
-	assert_true(i < f->reading.devices.count);
-	return ARRAY_AT(f->reading.devices, struct report_device, i);
-}
-
-static void assert_text(struct view actual, const char *expected)
-{
-	if (!view_equal(actual, view_from(expected)))
-		fail_msg("\"%.*s\" is not \"%s\"", VIEW_ARG(actual), expected);
-}
-
-static void assert_message_has(const struct fixture *f, const char *part)
-{
-	if (!strstr(f->reading.source.message.ptr, part))
-		fail_msg("\"%s\" is not in \"%s\"", part, f->reading.source.message.ptr);
-}
-
-static void assert_ok(const struct fixture *f, uint32_t n_devices)
-{
-	assert_int_equal(f->reading.source.state, REPORT_SOURCE_OK);
-	assert_true(f->reading.devices.present);
-	assert_int_equal(f->reading.devices.count, n_devices);
-}
 
 static void an_absent_library_is_an_absent_source(void **state)
 {
@@ -539,52 +408,6 @@ static void a_failed_source_is_dated_by_its_last_good_reading(void **state)
 	assert_int_equal(f->reading.source.observed_at, 6000);
 }
 
-static void a_lost_device_is_left_out_and_the_others_stay(void **state)
-{
-	struct fixture *f = *state;
-	static const char *const losses[] = {
-		"\"lost\": true,",
-		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 28},",
-		"\"errors\": {\"nvmlDeviceGetUUID\": 15},",
-		"\"errors\": {\"nvmlDeviceGetName\": 15},",
-		"\"errors\": {\"nvmlDeviceGetMigMode\": 28},",
-		"\"errors\": {\"nvmlDeviceGetGraphicsRunningProcesses_v3\": 15},",
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
-		char world[1024];
-		read_world(f, NODE(TWO_DEVICES, ""));
-		assert_ok(f, 2);
-		snprintf(world, sizeof(world),
-			 NODE(DEVICE(GPU_A, "0", "%s") ", " DEVICE(GPU_B, "1", ""), ""), losses[i]);
-		read_world(f, world);
-		assert_ok(f, 1);
-		assert_text(device_at(f, 0)->uuid, GPU_B);
-		assert_int_equal(device_at(f, 0)->index, 1);
-		assert_message_has(f, GPU_A ": ");
-	}
-}
-
-static void a_device_lost_from_the_start_is_named_by_its_index(void **state)
-{
-	struct fixture *f = *state;
-	read_world(f, NODE(DEVICE(GPU_A, "0", "") ", " DEVICE(GPU_B, "1", "\"lost\": true,"), ""));
-	assert_ok(f, 1);
-	assert_text(f->reading.source.message, "device 1: GPU is lost");
-}
-
-static void a_node_whose_devices_are_all_lost_has_not_answered(void **state)
-{
-	struct fixture *f = *state;
-	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
-	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
-	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
-	assert_false(f->reading.devices.present);
-	assert_text(f->reading.source.message, "device 0 " GPU_A ": GPU is lost");
-	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
-	assert_ok(f, 1);
-	assert_text(f->reading.source.message, "");
-}
-
 static void a_silent_driver_is_started_anew(void **state)
 {
 	struct fixture *f = *state;
@@ -672,6 +495,22 @@ static void an_xid_is_told_once_and_older_ones_never(void **state)
 	assert_no_event(f);
 }
 
+static void an_xid_names_the_instances_it_was_on(void **state)
+{
+	struct fixture *f = *state;
+	struct nvml_event event;
+	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
+	set_world(f, NODE(DEVICE(GPU_A, "0", ""), "\"events\": [" XID("1", GPU_A, "79")
+			  ", {\"sequence\": 2, \"uuid\": \"" GPU_A "\", \"type\": \"XID\", "
+			  "\"code\": 94, \"gpuInstanceID\": 7, \"computeInstanceID\": 0}],"));
+	assert_true(nvml_next_event(f->nvml, &event));
+	assert_int_equal(event.gpu_instance_id, -1);
+	assert_int_equal(event.compute_instance_id, -1);
+	assert_true(nvml_next_event(f->nvml, &event));
+	assert_int_equal(event.gpu_instance_id, 7);
+	assert_int_equal(event.compute_instance_id, 0);
+}
+
 static void a_device_that_takes_the_place_of_another_is_watched(void **state)
 {
 	struct fixture *f = *state;
@@ -719,7 +558,7 @@ static void the_last_xid_of_a_lost_device_names_it(void **state)
 	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
 	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"),
 			   "\"events\": [" XID("1", GPU_A, "79") "],"));
-	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_true(device_at(f, 0)->condition.lost);
 	assert_event(f, GPU_A, 79);
 	assert_no_event(f);
 }
@@ -845,12 +684,6 @@ static const struct CMUnitTest tests[] = {
 		a_driver_that_is_not_loaded_is_an_error_until_it_is, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_failed_source_is_dated_by_its_last_good_reading, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_lost_device_is_left_out_and_the_others_stay, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_lost_from_the_start_is_named_by_its_index, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_whose_devices_are_all_lost_has_not_answered, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_driver_is_started_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_file_that_changes_is_seen_at_the_next_reading, set_up, tear_down),
@@ -860,6 +693,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_long_message_is_cut_at_the_limit, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_xid_is_told_once_and_older_ones_never, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(an_xid_names_the_instances_it_was_on, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_takes_the_place_of_another_is_watched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(devices_are_registered_for_events_once, set_up, tear_down),

@@ -143,7 +143,7 @@ static double counted(const struct fixture *f, enum receiver_outcome outcome)
 
 struct parts {
 	const char *node, *boot, *time, *listed;
-	int64_t instance, sequence, events, memory;
+	int64_t instance, sequence, events, memory, corrected;
 };
 
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -156,14 +156,15 @@ static const char *make(const struct parts *parts)
 		 "\"sequence\":%lld,\"observedAt\":\"%s\","
 		 "\"sources\":{\"nvml\":{\"state\":\"ok\",\"observedAt\":\"%s\"},"
 		 "\"podResources\":{\"state\":\"ok\",\"observedAt\":\"%s\"}},"
-		 "\"devices\":[{\"uuid\":\"" UUID "\",\"memoryMiB\":%lld}],"
+		 "\"devices\":[{\"uuid\":\"" UUID "\",\"memoryMiB\":%lld,"
+		 "\"condition\":{\"eccVolatile\":{\"corrected\":%lld}}}],"
 		 "\"events\":[{\"sequence\":%lld,\"type\":\"XID\"}]}",
 		 parts->node ? parts->node : "n", parts->boot ? parts->boot : "boot",
 		 (long long)parts->instance, (long long)parts->sequence,
 		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
 		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
 		 parts->listed ? parts->listed : "2026-01-02T03:04:05Z", (long long)parts->memory,
-		 (long long)parts->events);
+		 (long long)parts->corrected, (long long)parts->events);
 	return text;
 }
 
@@ -202,11 +203,15 @@ static void an_unchanged_report_only_refreshes(void **state)
 	fake_pass(1000);
 	assert_int_equal(post(&f, REPORT(.sequence = 3, .time = "2026-01-02T03:05:05Z"))->status, 200);
 	assert_int_equal(f.n_refreshes, 2);
+	/* The same, some thousand corrected errors later. */
+	fake_pass(1000);
+	assert_int_equal(post(&f, REPORT(.sequence = 4, .corrected = 4711))->status, 200);
+	assert_int_equal(f.n_refreshes, 3);
 	assert_int_equal(f.n_reports, 1);
-	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 2);
+	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 3);
 	/* A change is handed over, and the way back too. */
-	assert_int_equal(post(&f, REPORT(.sequence = 4, .memory = 9))->status, 200);
-	assert_int_equal(post(&f, REPORT(.sequence = 5))->status, 200);
+	assert_int_equal(post(&f, REPORT(.sequence = 5, .memory = 9))->status, 200);
+	assert_int_equal(post(&f, REPORT(.sequence = 6))->status, 200);
 	assert_int_equal(f.n_reports, 3);
 	stop(&f);
 }

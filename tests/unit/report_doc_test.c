@@ -19,6 +19,8 @@
 	"\"version\":1,\"node\":\"gpu-a\",\"bootID\":\"b\",\"instance\":1,"      \
 	"\"sequence\":2,\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{}"
 #define WITH(members) "{" HEAD "," members "}"
+#define IN_CONDITION(members) \
+	WITH("\"devices\":[{\"uuid\":\"" G0 "\",\"condition\":{" members "}}]")
 
 struct fixture {
 	struct arena arena;
@@ -203,6 +205,166 @@ static void numbers_that_a_device_lacks_are_minus_one(void **state)
 	assert_false(device->mig.present);
 }
 
+static const struct report_condition *condition_of(const struct report *report)
+{
+	return &ARRAY_AT(report->devices, struct report_device, 0)->condition;
+}
+
+/* A report of one device in this condition, written to be formatted. */
+static struct report decode_condition(struct fixture *fixture, const char *condition)
+{
+	CLEANUP(sbuf_deinit) struct sbuf json;
+	sbuf_init(&json, 4 * LIMIT_KIB);
+	sbuf_printf(&json, "{%s,\"devices\":[{\"uuid\":\"%s\"%s}]}", HEAD, G0, condition);
+	return decode(fixture, sbuf_view(&json));
+}
+
+static void each_value_of_a_condition_is_read(void **state)
+{
+	struct view json = golden_read("report_full.json");
+	struct report report = decode(*state, json);
+	const struct report_condition *condition = condition_of(&report);
+	assert_true(condition->present && condition->lost && condition->reset_required);
+	assert_int_equal(condition->recovery, REPORT_RECOVERY_DRAIN_AND_RESET);
+	assert_int_equal(condition->ecc_volatile.corrected, 14);
+	assert_int_equal(condition->ecc_volatile.uncorrected, 2);
+	assert_int_equal(condition->ecc_aggregate.corrected, 140);
+	assert_int_equal(condition->ecc_aggregate.uncorrected, 20);
+	assert_true(condition->remapped_rows.present && condition->remapped_rows.pending);
+	assert_false(condition->remapped_rows.failed);
+	assert_int_equal(condition->remapped_rows.counts.corrected, 3);
+	assert_int_equal(condition->remapped_rows.counts.uncorrected, 1);
+	assert_true(condition->retired_pages.present && condition->retired_pages.pending);
+	assert_true(condition->nvlinks.present);
+	assert_int_equal(condition->nvlinks.total, 12);
+	assert_int_equal(condition->nvlinks.active, 11);
+	assert_int_equal(condition->fabric, REPORT_FABRIC_IN_PROGRESS);
+	assert_int_equal(condition->pcie_lanes.total, 16);
+	assert_int_equal(condition->pcie_lanes.active, 8);
+	const struct report_event *event = ARRAY_AT(report.events, struct report_event, 0);
+	assert_int_equal(event->gpu_instance_id, 7);
+	assert_int_equal(event->compute_instance_id, 1);
+	golden_free(json);
+}
+
+static void what_a_condition_lacks_is_unread(void **state)
+{
+	static const struct {
+		const char *json;
+		bool present, rows_present;
+	} rows[] = {
+		{"", false, false},
+		{",\"condition\":null", false, false},
+		{",\"condition\":{}", true, false},
+		{",\"condition\":{\"eccVolatile\":{},\"remappedRows\":{}}", true, true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report report = decode_condition(*state, rows[i].json);
+		const struct report_condition *condition = condition_of(&report);
+		assert_int_equal(condition->present, rows[i].present);
+		assert_false(condition->lost || condition->reset_required);
+		assert_int_equal(condition->recovery, REPORT_RECOVERY_UNREAD);
+		assert_int_equal(condition->fabric, REPORT_FABRIC_UNREAD);
+		assert_int_equal(condition->ecc_volatile.uncorrected, -1);
+		assert_int_equal(condition->ecc_aggregate.corrected, -1);
+		assert_int_equal(condition->remapped_rows.present, rows[i].rows_present);
+		assert_int_equal(condition->remapped_rows.counts.uncorrected, -1);
+		assert_false(condition->retired_pages.present || condition->nvlinks.present ||
+			     condition->pcie_lanes.present);
+	}
+	struct report report = decode(*state, VIEW(WITH("\"events\":[{\"sequence\":1}]")));
+	const struct report_event *event = ARRAY_AT(report.events, struct report_event, 0);
+	assert_int_equal(event->gpu_instance_id, -1);
+	assert_int_equal(event->compute_instance_id, -1);
+}
+
+static void each_word_of_a_condition_has_its_meaning(void **state)
+{
+	static const struct {
+		const char *recovery, *fabric;
+		int recovery_value, fabric_value;
+	} rows[] = {
+		{"None", "NotStarted", REPORT_RECOVERY_NONE, REPORT_FABRIC_NOT_STARTED},
+		{"Reset", "InProgress", REPORT_RECOVERY_RESET, REPORT_FABRIC_IN_PROGRESS},
+		{"Reboot", "Completed", REPORT_RECOVERY_REBOOT, REPORT_FABRIC_COMPLETED},
+		{"DrainP2P", "Failed", REPORT_RECOVERY_DRAIN_P2P, REPORT_FABRIC_UNREAD},
+		{"DrainAndReset", "", REPORT_RECOVERY_DRAIN_AND_RESET, REPORT_FABRIC_UNREAD},
+		{"RecoverIMEXDomain", "completed", REPORT_RECOVERY_RECOVER_IMEX_DOMAIN,
+		 REPORT_FABRIC_UNREAD},
+		{"Other", "", REPORT_RECOVERY_OTHER, REPORT_FABRIC_UNREAD},
+		{"Replace", "", REPORT_RECOVERY_OTHER, REPORT_FABRIC_UNREAD},
+		{"", "", REPORT_RECOVERY_UNREAD, REPORT_FABRIC_UNREAD},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char json[128];
+		snprintf(json, sizeof(json),
+			 ",\"condition\":{\"recoveryAction\":\"%s\",\"fabric\":\"%s\"}",
+			 rows[i].recovery, rows[i].fabric);
+		struct report report = decode_condition(*state, json);
+		assert_int_equal(condition_of(&report)->recovery, rows[i].recovery_value);
+		assert_int_equal(condition_of(&report)->fabric, rows[i].fabric_value);
+	}
+}
+
+static void a_condition_that_says_nothing_is_written_as_an_empty_one(void **state)
+{
+	static const char *const rows[] = {
+		"\"condition\":{}",
+		"\"condition\":{\"remappedRows\":{\"pending\":false,\"failed\":false}}",
+		"\"condition\":{\"eccVolatile\":{\"corrected\":0}}",
+		"\"condition\":{\"retiredPages\":{\"pending\":false}}",
+		"\"condition\":{\"nvlinks\":{\"total\":4,\"active\":0}}",
+	};
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char json[128];
+		snprintf(json, sizeof(json), ",%s", rows[i]);
+		struct report report = decode_condition(fixture, json);
+		sbuf_clear(&fixture->buf);
+		report_doc_encode(&report, &fixture->buf);
+		if (!strstr(sbuf_text(&fixture->buf), rows[i]))
+			fail_msg("%s became %s", rows[i], sbuf_text(&fixture->buf));
+	}
+}
+
+static void of_a_condition_all_but_corrected_errors_is_evidence(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		bool same;
+	} rows[] = {
+		{"\"eccVolatile\":{\"corrected\":1}", "\"eccVolatile\":{\"corrected\":2}", true},
+		{"\"eccVolatile\":{}", "\"eccVolatile\":{\"corrected\":2}", true},
+		{"\"eccAggregate\":{\"corrected\":1}", "\"eccAggregate\":{\"corrected\":2}", true},
+		{"\"remappedRows\":{\"corrected\":1}", "\"remappedRows\":{\"corrected\":2}", true},
+		{"\"eccVolatile\":{\"uncorrected\":1}", "\"eccVolatile\":{\"uncorrected\":2}", false},
+		{"\"eccAggregate\":{\"uncorrected\":0}", "\"eccAggregate\":{}", false},
+		{"\"remappedRows\":{\"uncorrected\":1}", "\"remappedRows\":{\"uncorrected\":2}",
+		 false},
+		{"\"remappedRows\":{}", "\"remappedRows\":{\"pending\":true}", false},
+		{"\"remappedRows\":{}", "\"remappedRows\":{\"failed\":true}", false},
+		{"\"remappedRows\":{}", "\"fabric\":\"\"", false},
+		{"\"retiredPages\":{\"pending\":true}", "\"retiredPages\":{}", false},
+		{"\"recoveryAction\":\"None\"", "\"recoveryAction\":\"Reset\"", false},
+		{"\"nvlinks\":{\"total\":4,\"active\":4}", "\"nvlinks\":{\"total\":4,\"active\":3}",
+		 false},
+		{"\"fabric\":\"InProgress\"", "\"fabric\":\"Completed\"", false},
+		{"\"pcieLanes\":{\"total\":4,\"active\":4}",
+		 "\"pcieLanes\":{\"total\":4,\"active\":3}", false},
+		{"\"lost\":true", "\"lost\":false", false},
+		{"\"resetRequired\":true", "\"resetRequired\":false", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char before[128], after[128];
+		snprintf(before, sizeof(before), ",\"condition\":{%s}", rows[i].before);
+		snprintf(after, sizeof(after), ",\"condition\":{%s}", rows[i].after);
+		struct report first = decode_condition(*state, before);
+		struct report other = decode_condition(*state, after);
+		if (report_doc_same_evidence(&first, &other) != rows[i].same)
+			fail_msg("%s, %s", rows[i].before, rows[i].after);
+	}
+}
+
 static void control_characters_in_texts_are_replaced(void **state)
 {
 	struct report report = decode(
@@ -280,6 +442,26 @@ static void what_is_no_report_is_refused_by_the_members_path_and_changes_nothing
 		{WITH("\"checkpoint\":{\"entries\":[{\"podUID\":\"u\",\"container\":\"c\","
 		      "\"resource\":\"r\",\"deviceIDs\":[1]}]}"),
 		 "checkpoint.entries[0].deviceIDs[0]: not a string", ERROR_REJECTED},
+		{IN_CONDITION("\"lost\":1"), "devices[0].condition.lost: not a boolean",
+		 ERROR_REJECTED},
+		{IN_CONDITION("\"eccVolatile\":{\"corrected\":-1}"),
+		 "devices[0].condition.eccVolatile.corrected: out of range", ERROR_REJECTED},
+		{IN_CONDITION("\"eccAggregate\":{\"uncorrected\":1000000000000001}"),
+		 "devices[0].condition.eccAggregate.uncorrected: out of range", ERROR_REJECTED},
+		{IN_CONDITION("\"eccAggregate\":{\"uncorrected\":18446744073709551615}"),
+		 "devices[0].condition.eccAggregate.uncorrected: out of range", ERROR_REJECTED},
+		{IN_CONDITION("\"remappedRows\":{\"corrected\":1000001}"),
+		 "devices[0].condition.remappedRows.corrected: out of range", ERROR_REJECTED},
+		{IN_CONDITION("\"nvlinks\":{\"total\":4000,\"active\":1}"),
+		 "devices[0].condition.nvlinks.total: out of range", ERROR_REJECTED},
+		{IN_CONDITION("\"pcieLanes\":{\"total\":16}"),
+		 "devices[0].condition.pcieLanes.active: missing", ERROR_REJECTED},
+		{IN_CONDITION("\"fabric\":3"), "devices[0].condition.fabric: not a string",
+		 ERROR_REJECTED},
+		{WITH("\"events\":[{\"sequence\":7,\"gpuInstanceID\":4294967295}]"),
+		 "events[0].gpuInstanceID: out of range", ERROR_REJECTED},
+		{WITH("\"events\":[{\"sequence\":7,\"computeInstanceID\":65536}]"),
+		 "events[0].computeInstanceID: out of range", ERROR_REJECTED},
 		{WITH("\"events\":[{\"sequence\":7},{\"sequence\":7}]"),
 		 "events[1].sequence: not ascending", ERROR_REJECTED},
 		{WITH("\"events\":[{\"sequence\":7,\"uuid\":\"x\"}]"), "events[0].uuid: not a UUID",
@@ -516,6 +698,13 @@ static const struct CMUnitTest tests[] = {
 					setup, teardown),
 	cmocka_unit_test_setup_teardown(what_an_agent_counts_up_has_no_end, setup, teardown),
 	cmocka_unit_test_setup_teardown(numbers_that_a_device_lacks_are_minus_one, setup, teardown),
+	cmocka_unit_test_setup_teardown(each_value_of_a_condition_is_read, setup, teardown),
+	cmocka_unit_test_setup_teardown(what_a_condition_lacks_is_unread, setup, teardown),
+	cmocka_unit_test_setup_teardown(each_word_of_a_condition_has_its_meaning, setup, teardown),
+	cmocka_unit_test_setup_teardown(
+		a_condition_that_says_nothing_is_written_as_an_empty_one, setup, teardown),
+	cmocka_unit_test_setup_teardown(of_a_condition_all_but_corrected_errors_is_evidence, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(control_characters_in_texts_are_replaced, setup, teardown),
 	cmocka_unit_test_setup_teardown(
 		what_is_no_report_is_refused_by_the_members_path_and_changes_nothing, setup,
