@@ -9,7 +9,7 @@
  * place of the empty ID.
  */
 
-#include "join/from_checkpoint.h"
+#include "join/witnesses.h"
 
 #include <assert.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * PodResources names pods by name, so each ID is explained first: which pod it means.
+ *
  * Of a pod that is over nothing is read: kubelets before 1.34 list pods that ended. Else the first
  * row that fits explains an ID of the List:
  *
@@ -21,7 +23,7 @@
  * "Old" is what a source said before it failed.
  */
 
-#include "join/from_pod_resources.h"
+#include "join/witnesses.h"
 
 /* An entry of the List. */
 struct entry {

@@ -3,10 +3,6 @@
 
 #include <assert.h>
 
-#include "join/from_hami.h"
-#include "join/from_kai.h"
-#include "join/from_pod_resources.h"
-#include "join/from_pod_status.h"
 #include "join/from_resource_claim.h"
 
 /* The checkpoint helps to explain the List, and the List to read the checkpoint. */
@@ -20,14 +16,26 @@ static int read_report(struct facts_draft *draft, struct error *err)
 	return from_checkpoint_read(draft, &checkpoint, err);
 }
 
+/* Whatever is still written on a pod that is over, it holds nothing. */
+static void ask_pods(struct facts_draft *draft,
+		     void (*read)(struct facts_draft *draft, const struct pod *pod))
+{
+	const struct node_pods *node_pods = &draft->facts->node_pods;
+
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+		if (!pod_is_over(node_pods->gpu_pods[i]))
+			read(draft, node_pods->gpu_pods[i]);
+	}
+}
+
 static int ask_all(struct facts_draft *draft, struct error *err)
 {
 	if (draft->facts->input->report && read_report(draft, err) < 0)
 		return -1;
-	from_pod_status_read(draft);
+	ask_pods(draft, from_pod_status_read);
 	from_resource_claim_read(draft);
-	from_hami_read(draft);
-	from_kai_read(draft);
+	ask_pods(draft, from_hami_read);
+	ask_pods(draft, from_kai_read);
 	return 0;
 }
 
