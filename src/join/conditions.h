@@ -9,14 +9,14 @@
  * Threads: any; pure.
  */
 
-#include "join/tenants.h"
 #include "join/health.h"
+#include "join/tenants.h"
 #include "join/unplaced.h"
-#include "join/users.h"
 
 struct conditions_facts {
 	const struct previous *previous; /* what is published; NULL: nothing */
 	const struct attribution_status *object; /* of whichever node; NULL: there is no object */
+	const struct attribution_status *status; /* as it is found, but for the conditions */
 	int64_t generation;              /* of the object */
 	int64_t now_wall_ms;
 	enum join_pods pods_age;
@@ -28,11 +28,9 @@ struct conditions_facts {
 	bool is_unread;      /* a claim may have the device, and cannot be read */
 	bool are_claims_old; /* claims hand it out, and what is known of them is old */
 	bool is_book_readable; /* List or checkpoint could be read: the tenants are known */
-	int intent;            /* enum attribution_intent */
 	const struct report_sources *sources; /* NULL: there is no report */
 	struct tenants tenants;
 	struct unplaced unplaced;
-	struct users users;
 	struct health health; /* not while the first report is awaited */
 	bool may_be_held_twice;      /* by what is known, not by facts seen now */
 	struct view held_twice;      /* the message of join/overlap.h, or empty */

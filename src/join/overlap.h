@@ -17,7 +17,7 @@
  *          counted.
  */
 
-#include "join/stage.h"
+#include "join/subject.h"
 #include "join/tenants.h"
 
 #define OVERLAP_PODS 4u
@@ -26,10 +26,10 @@
 /*
  * Looks for it. Sets *ret_message, which is empty when there is none. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int overlap_find(const struct stage *stage, struct view *ret_message, struct error *err);
+MUST_USE int overlap_find(const struct subject *subject, struct view *ret_message, struct error *err);
 /*
  * True when a tenant that no fact names now, and that nothing has ended, may hold what another one
  * holds: the device of one mode is for one pod, or they have one MIG device. mode is of enum
  * attribution_mode.
  */
-bool overlap_is_possible(const struct stage *stage, const struct tenants *tenants, int mode);
+bool overlap_is_possible(const struct subject *subject, int mode);

@@ -214,16 +214,17 @@ static bool is_without_ids(unsigned evidence)
 	return (evidence & (EVIDENCE_NO_IDS | EVIDENCE_MIG_IS_ON)) != 0;
 }
 
-int sharing_conclude(const struct subject *subject, struct sharing *ret_sharing, struct error *err)
+int sharing_conclude(const struct subject *subject, struct attribution_sharing *ret_sharing,
+		     bool *ret_is_without_ids, struct error *err)
 {
 	const struct previous *before = subject->device->published;
 	const struct rule *rule = rules;
 	unsigned slots, found;
 
+	*ret_is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
 	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
-	    !(is_without_ids(before->evidence) && subject->n_slots > 0)) {
-		*ret_sharing = (struct sharing){before->status->sharing,
-						is_without_ids(before->evidence)};
+	    !(*ret_is_without_ids && subject->n_slots > 0)) {
+		*ret_sharing = before->status->sharing;
 		return 0;
 	}
 	slots = look_at_slots(subject);
@@ -231,10 +232,9 @@ int sharing_conclude(const struct subject *subject, struct sharing *ret_sharing,
 		look_at_label(subject->facts->input->node, slots);
 	while (rule->needs & ~found)
 		rule++;
-	*ret_sharing = (struct sharing){
-		.published = {.mode = (int)rule->mode, .replicas = count_replicas(subject)},
-		.is_without_ids = is_without_ids(rule->says),
-	};
+	*ret_is_without_ids = is_without_ids(rule->says);
+	ret_sharing->mode = (int)rule->mode;
+	ret_sharing->replicas = count_replicas(subject);
 	return tell(found & (rule->says | EVIDENCE_LEFT_OVER_ID), subject->arena,
-		    &ret_sharing->published.evidence, err);
+		    &ret_sharing->evidence, err);
 }

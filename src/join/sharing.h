@@ -12,15 +12,10 @@
 
 #include "join/slots.h"
 
-struct sharing {
-	struct attribution_sharing published; /* with the texts of the evidence */
-	bool is_without_ids; /* it was concluded without any device ID */
-};
-
 /*
  * Concludes how the device is shared. While its slots are as published so is that, unless no device
  * ID was known then and one is now. The result lies in the subject's arena, or is borrowed from what
- * is published. Fails with ERROR_NO_MEMORY.
+ * is published. *ret_is_without_ids: no device ID told it. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int sharing_conclude(const struct subject *subject, struct sharing *ret_sharing,
-			      struct error *err);
+MUST_USE int sharing_conclude(const struct subject *subject, struct attribution_sharing *ret_sharing,
+			      bool *ret_is_without_ids, struct error *err);

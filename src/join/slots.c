@@ -200,27 +200,19 @@ static bool is_vague(const struct subject *subject)
 		(subject->n_slots == 0 && !subject->is_offer_known));
 }
 
-struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
-			     const struct tenants *tenants, struct arena *arena)
+void slots_look(const struct slots *slots, struct subject *subject)
 {
-	const struct device *its_device = &facts->devices->devices[device];
-	struct subject subject = {
-		.facts = facts,
-		.device = its_device,
-		.tenants = tenants,
-		.published = its_device->published ? its_device->published->status : NULL,
-		.is_claimed = from_resource_claim_hands_out(facts, device),
-		.slots = &slots->items[slots->first[device]],
-		.n_slots = slots->first[device + 1] - slots->first[device],
-		.is_offer_known = slots->is_offer_known,
-		.arena = arena,
-	};
-	subject.items = facts_of(facts, device, &subject.n_items);
-	for (size_t i = 0; i < subject.n_slots; i++)
-		subject.is_offered |= subject.slots[i].is_offered;
-	subject.is_rest_held = is_rest_held(&subject);
-	subject.is_as_published = subject.published &&
-				  (facts->is_frozen || facts->source.is_settling ||
-				   is_vague(&subject));
-	return subject;
+	const struct facts *facts = subject->facts;
+	const size_t first = slots->first[subject->index];
+
+	subject->slots = &slots->items[first];
+	subject->n_slots = slots->first[subject->index + 1] - first;
+	subject->is_claimed = from_resource_claim_hands_out(facts, subject->index);
+	subject->is_offer_known = slots->is_offer_known;
+	for (size_t i = 0; i < subject->n_slots; i++)
+		subject->is_offered |= subject->slots[i].is_offered;
+	subject->is_rest_held = is_rest_held(subject);
+	subject->is_as_published = subject->published &&
+				   (facts->is_frozen || facts->source.is_settling ||
+				    is_vague(subject));
 }

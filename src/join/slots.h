@@ -8,7 +8,7 @@
  * Threads: any.
  */
 
-#include "join/facts.h"
+#include "join/subject.h"
 
 struct slot {
 	size_t device;         /* index in the devices */
@@ -36,32 +36,8 @@ struct slots {
 	uint32_t ids_unknown; /* offered IDs of no device */
 };
 
-struct tenants;
-
-/* One device, with all that its description is made of. */
-struct subject {
-	const struct facts *facts;
-	const struct device *device;
-	const struct tenants *tenants;              /* the present ones */
-	const struct attribution_status *published; /* by this node, or NULL: see struct previous */
-	const struct slot *slots;                   /* of the device, by ID */
-	size_t n_slots;
-	const struct fact *items; /* of the device */
-	size_t n_items;
-	bool is_claimed;     /* claims hand it out */
-	bool is_offered;     /* some slot of it is on offer */
-	bool is_offer_known; /* as in struct slots */
-	bool is_rest_held;   /* none is, and something is held that does not tell how many there are */
-	bool is_as_published; /* not so now, or they may be more: what follows from slots stays */
-	struct arena *arena; /* for what is made of it */
-};
-
 /* Collects the slots. The result lies in arena and borrows from what is given. ERROR_NO_MEMORY. */
 MUST_USE int slots_collect(const struct facts *facts, struct arena *arena,
 			   struct slots *ret_slots, struct error *err);
-/*
- * The device at that index, with what was collected, and whether what follows from slots is as
- * published. The result borrows from what is given.
- */
-struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
-			     const struct tenants *tenants, struct arena *arena);
+/* Sets what the subject, whose tenants are known, has of slots, and what follows from them. */
+void slots_look(const struct slots *slots, struct subject *subject);

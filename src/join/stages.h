@@ -14,7 +14,6 @@
  */
 
 #include "join/slots.h"
-#include "join/stage.h"
 
 /* What is known of the node. */
 struct stages_node {

@@ -17,18 +17,17 @@
  * Limits:  LIMIT_UNPLACED_TENANTS holders, LIMIT_UNPLACED_IDS IDs each; the rest is counted.
  */
 
-#include "join/stage.h"
+#include "join/subject.h"
 
+/* IDs of no known form that are held of the device. */
 struct unplaced {
-	struct array listed; /* struct attribution_unplaced, by pod UID, container */
-	int64_t left_out;
-	struct view odd_id; /* held, of the device, and of no known form: the lowest; or empty */
+	struct view odd_id; /* the lowest; or empty */
 	size_t n_odd;       /* how often one is held */
 };
 
 /*
- * Finds them, and the IDs of no known form that are held of the device. The result may borrow from
- * what is given. Fails with ERROR_NO_MEMORY.
+ * Finds them for the status, and the IDs of no known form. The results may borrow from what is given.
+ * Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int unplaced_find(const struct stage *stage, struct unplaced *ret_unplaced,
-			   struct error *err);
+MUST_USE int unplaced_find(const struct subject *subject, struct attribution_status *status,
+			   struct unplaced *ret_unplaced, struct error *err);

@@ -20,11 +20,8 @@
 #define PID_SIZE 24u /* of a number as text */
 
 struct finder {
-	const struct stage *stage;
-	const struct facts *facts;
-	const struct device *device;
-	const struct attribution_status *published; /* NULL: none */
-	struct tenants *tenants;
+	const struct subject *subject;
+	struct attribution_status *status;
 	bool has_server; /* of MPS */
 	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
@@ -69,8 +66,8 @@ static bool is_server(const struct finder *finder, const struct report_process *
 /* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
-	const struct attribution_past_tenant *recent = finder->tenants->recent.items;
-	for (uint32_t i = 0; i < finder->tenants->recent.count; i++)
+	const struct attribution_past_tenant *recent = finder->status->recent_tenants.items;
+	for (uint32_t i = 0; i < finder->status->recent_tenants.count; i++)
 		if (view_equal(recent[i].pod_uid, uid))
 			return &recent[i];
 	return NULL;
@@ -89,7 +86,7 @@ static const struct pod_container *find_container(const struct pod *pod, struct 
 
 static struct suspect identify(struct finder *finder, const struct report_process *process)
 {
-	const struct node_pods *node_pods = &finder->facts->node_pods;
+	const struct node_pods *node_pods = &finder->subject->facts->node_pods;
 	const struct pod *pod = node_pods_find_uid(node_pods, process->pod_uid);
 	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
 
@@ -97,7 +94,7 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 		finder->n_refused++;
 		return (struct suspect){.process = process};
 	}
-	const struct facts *facts = finder->facts;
+	const struct facts *facts = finder->subject->facts;
 	const struct attribution_past_tenant *past = find_past(finder, uid);
 	const bool has_ended = pod ? pod_is_over(pod)
 				   : bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid),
@@ -128,7 +125,7 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 		      struct view partition)
 {
 	size_t n_facts;
-	const struct fact *facts = facts_of_holder(finder->facts, finder->stage->device,
+	const struct fact *facts = facts_of_holder(finder->subject->facts, finder->subject->index,
 						   tenant->pod_uid, tenant->container, &n_facts);
 
 	for (size_t i = 0; i < n_facts; i++)
@@ -150,8 +147,8 @@ static bool may_be_of(const struct finder *finder, const struct attribution_tena
 /* If it may be of several of the pod's containers, the number of none of them is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	const uint32_t n_tenants = finder->tenants->listed.count;
-	struct attribution_tenant *tenants = finder->tenants->listed.items, *last = NULL;
+	const uint32_t n_tenants = finder->status->tenants.count;
+	struct attribution_tenant *tenants = finder->status->tenants.items, *last = NULL;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < n_tenants; i++)
@@ -185,8 +182,8 @@ static void witness(struct attribution_tenant *tenant)
 /* Of a pod that the API server does not know, the process may be in any container. */
 static void conclude_tenants(struct finder *finder)
 {
-	struct attribution_tenant *tenant = finder->tenants->listed.items;
-	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
+	struct attribution_tenant *tenant = finder->status->tenants.items;
+	for (uint32_t i = 0; i < finder->status->tenants.count; i++, tenant++) {
 		if (finder->is_untold[i])
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
@@ -209,7 +206,7 @@ static int by_key(const void *a, const void *b)
 static const struct attribution_user *find_published(const struct finder *finder,
 						     const struct attribution_user *user)
 {
-	const struct array listed = finder->published ? finder->published->unallocated_users
+	const struct array listed = finder->subject->published ? finder->subject->published->unallocated_users
 						      : (struct array){0};
 	const struct attribution_user *users = listed.items;
 	for (uint32_t i = 0; i < listed.count; i++)
@@ -224,12 +221,12 @@ static const struct attribution_user *find_published(const struct finder *finder
  */
 static bool counts(const struct finder *finder, const struct suspect *suspect, bool is_published)
 {
-	const struct join_limits *limits = finder->facts->input->limits;
+	const struct join_limits *limits = finder->subject->facts->input->limits;
 	char pid[PID_SIZE];
 	int len = snprintf(pid, sizeof(pid), "%" PRId64, suspect->process->pid);
 	struct debounce_subject fact = {
 		.kind = DEBOUNCE_USER,
-		.device = finder->device->uuid,
+		.device = finder->subject->device->uuid,
 		.pod_uid = suspect->pod_uid,
 		.subject = {pid, (size_t)len},
 		.waits_ms = limits->disagreement_ms,
@@ -241,7 +238,7 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 		fact.waits_ms = limits->user_grace_ms;
 	else if (!suspect->pod && suspect->pod_uid.len > 0 && limits->pending_ms > fact.waits_ms)
 		fact.waits_ms = limits->pending_ms;
-	return debounce_counts(finder->stage->debounce, &fact);
+	return debounce_counts(finder->subject->debounce, &fact);
 }
 
 /*
@@ -261,7 +258,7 @@ static bool would_be_named(const struct facts *facts, const struct suspect *susp
 /* The pod, or somebody who could not be told, has an ID that may be this device's. */
 static bool holds_unknown(const struct finder *finder, struct view uid)
 {
-	const struct facts *facts = finder->facts;
+	const struct facts *facts = finder->subject->facts;
 
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *fact = &facts->items[i];
@@ -269,7 +266,7 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 
 		if (view_equal(fact->owner->pod_uid, uid) ? is_unknown
 							  : fact->owner->pod_uid.len == 0 &&
-				    (is_unknown || fact->device == finder->stage->device))
+				    (is_unknown || fact->device == finder->subject->index))
 			return true;
 	}
 	return false;
@@ -278,13 +275,13 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 /* Tenants that the list has no room for are not known by name here. */
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
-	const struct facts *facts = finder->facts;
+	const struct facts *facts = finder->subject->facts;
 	const struct join_input *input = facts->input;
 
 	if (suspect->pod_uid.len == 0 || suspect->is_past ||
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
-	return finder->tenants->left_out > 0 || !would_be_named(facts, suspect) ||
+	return finder->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
 	       from_resource_claim_is_unheard(facts, suspect->pod) ||
 	       node_pods_include(input->awaiting, input->n_awaiting, suspect->pod) ||
 	       holds_unknown(finder, suspect->pod_uid);
@@ -300,7 +297,7 @@ static void add_user(struct finder *finder, const struct suspect *suspect)
 		.pod_name = past ? past->pod_name : (struct view){0},
 		.command = suspect->process->command,
 		.pid = suspect->process->pid,
-		.start_time = finder->facts->input->now_wall_ms,
+		.start_time = finder->subject->facts->input->now_wall_ms,
 	};
 	const struct attribution_user *before = find_published(finder, &user);
 
@@ -349,10 +346,10 @@ static bool is_repeated(const struct report_process *processes, uint32_t index)
 /* The result */
 
 /* Sorts the users, and lists a process once that is on several partitions. */
-static void list_users(struct finder *finder, struct users *users)
+static void list_users(struct finder *finder)
 {
+	const struct attribution_status *published = finder->subject->published;
 	struct attribution_user *found = finder->found;
-	int64_t before = finder->published ? finder->published->unallocated_users_left_out : 0;
 	uint32_t n = 0, n_listed;
 
 	qsort(found, finder->n_found, sizeof(*found), by_key);
@@ -361,8 +358,10 @@ static void list_users(struct finder *finder, struct users *users)
 			found[n++] = found[i];
 	assert(n <= finder->n_found);
 	n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
-	users->listed = (struct array){found, n_listed, true};
-	users->left_out = debounce_left_out(n - n_listed, finder->n_waiting, before);
+	finder->status->unallocated_users = (struct array){found, n_listed, true};
+	finder->status->unallocated_users_left_out =
+		debounce_left_out(n - n_listed, finder->n_waiting,
+				  published ? published->unallocated_users_left_out : 0);
 }
 
 /*
@@ -371,27 +370,27 @@ static void list_users(struct finder *finder, struct users *users)
  */
 static int64_t count_unknown(const struct finder *finder)
 {
-	const struct join_input *input = finder->facts->input;
+	const struct join_input *input = finder->subject->facts->input;
 	const struct debounce_subject fact = {
 		.kind = DEBOUNCE_UNKNOWN,
-		.device = finder->device->uuid,
+		.device = finder->subject->device->uuid,
 		.waits_ms = input->limits->disagreement_ms,
-		.is_published = finder->published && finder->published->unknown_processes > 0,
+		.is_published = finder->subject->published && finder->subject->published->unknown_processes > 0,
 	};
 	if (finder->n_unknown == 0 || input->report->sources.processes.message.len == 0)
 		return 0;
-	return debounce_counts(finder->stage->debounce, &fact) ? finder->n_unknown : 0;
+	return debounce_counts(finder->subject->debounce, &fact) ? finder->n_unknown : 0;
 }
 
-static int find(struct finder *finder, struct users *users, struct error *err)
+static int find(struct finder *finder, struct error *err)
 {
-	const struct report_process *processes = finder->device->reported->processes.items;
-	const uint32_t n_processes = finder->device->reported->processes.count;
-	const uint32_t n_tenants = finder->tenants->listed.count;
-	struct attribution_tenant *tenants = finder->tenants->listed.items;
+	const struct report_process *processes = finder->subject->device->reported->processes.items;
+	const uint32_t n_processes = finder->subject->device->reported->processes.count;
+	const uint32_t n_tenants = finder->status->tenants.count;
+	struct attribution_tenant *tenants = finder->status->tenants.items;
 
-	finder->found = arena_alloc(finder->stage->arena, n_processes, sizeof(*finder->found));
-	finder->is_untold = arena_alloc(finder->stage->arena, n_tenants, sizeof(*finder->is_untold));
+	finder->found = arena_alloc(finder->subject->arena, n_processes, sizeof(*finder->found));
+	finder->is_untold = arena_alloc(finder->subject->arena, n_tenants, sizeof(*finder->is_untold));
 	if (!finder->found || !finder->is_untold)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n_tenants; i++)
@@ -401,55 +400,47 @@ static int find(struct finder *finder, struct users *users, struct error *err)
 			judge(finder, &processes[i]);
 	assert(finder->n_found <= n_processes);
 	conclude_tenants(finder);
-	list_users(finder, users);
-	users->unknown = count_unknown(finder);
-	users->refused = finder->n_refused;
+	list_users(finder);
+	finder->status->unknown_processes = count_unknown(finder);
 	return 0;
 }
 
 /* As published. */
-static void carry(const struct finder *finder, struct users *users)
+static void carry(const struct finder *finder)
 {
-	const struct attribution_status *published = finder->published;
-	struct attribution_tenant *tenant = finder->tenants->listed.items;
+	const struct attribution_status *published = finder->subject->published;
+	struct attribution_tenant *tenant = finder->status->tenants.items;
 
-	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
+	for (uint32_t i = 0; i < finder->status->tenants.count; i++, tenant++) {
 		const struct attribution_tenant *was = attribution_find_tenant(
 			published, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->processes : 0;
 		tenant->memory_mib = was ? was->memory_mib : 0;
 	}
-	users->listed = published->unallocated_users;
-	users->left_out = published->unallocated_users_left_out;
-	users->unknown = published->unknown_processes;
+	finder->status->unallocated_users = published->unallocated_users;
+	finder->status->unallocated_users_left_out = published->unallocated_users_left_out;
+	finder->status->unknown_processes = published->unknown_processes;
 }
 
-int users_find(const struct stage *stage, int mode, struct tenants *tenants,
-	       struct users *ret_users, struct error *err)
+int users_find(const struct subject *subject, struct attribution_status *status,
+	       uint32_t *ret_refused, struct error *err)
 {
-	const struct facts *facts = stage->facts;
-	const struct report *report = facts->input->report;
+	const struct report *report = subject->facts->input->report;
 	/* ABSENT: the agent may look at processes no more, and nobody wants old users. */
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
-	const struct device *device = &facts->devices->devices[stage->device];
-	const struct report_device *reported = device->reported;
-	struct users users = {0};
-	struct finder finder = {
-		.stage = stage,
-		.facts = facts,
-		.device = device,
-		.published = device->published ? device->published->status : NULL,
-		.tenants = tenants,
-	};
+	const bool is_frozen = subject->facts->is_frozen;
+	const struct report_device *reported = subject->device->reported;
+	struct finder finder = {.subject = subject, .status = status};
 
-	if (state == REPORT_SOURCE_OK && !facts->is_frozen &&
-	    facts->devices->nvml == DEVICES_NVML_OK && reported && reported->processes.present) {
-		finder.has_server = has_server(reported, mode);
-		if (find(&finder, &users, err) < 0)
+	if (state == REPORT_SOURCE_OK && !is_frozen &&
+	    subject->facts->devices->nvml == DEVICES_NVML_OK && reported &&
+	    reported->processes.present) {
+		finder.has_server = has_server(reported, status->sharing.mode);
+		if (find(&finder, err) < 0)
 			return -1;
-	} else if ((state != REPORT_SOURCE_ABSENT || facts->is_frozen) && finder.published) {
-		carry(&finder, &users);
+	} else if ((state != REPORT_SOURCE_ABSENT || is_frozen) && subject->published) {
+		carry(&finder);
 	}
-	*ret_users = users;
+	*ret_refused = finder.n_refused;
 	return 0;
 }

@@ -19,19 +19,13 @@
  *          room for more, left_out is a lower bound.
  */
 
-#include "join/tenants.h"
-
-struct users {
-	struct array listed; /* struct attribution_user, by pod UID, process */
-	int64_t left_out;
-	int64_t unknown;  /* processes that the agent could not look at: they may be anybody's */
-	uint32_t refused; /* processes that name a pod of another node */
-};
+#include "join/subject.h"
 
 /*
- * Finds the users of the device, whose present mode is that (enum attribution_mode). The tenants get
- * their processes and memory, and the witness. While processes cannot be told, what was published
- * stays. The result lies in the arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
+ * Finds the users of the device for the status, whose sharing mode is known. The tenants of the subject
+ * get their processes and memory, and the witness. While processes cannot be told, what was published
+ * stays. The result lies in the arena or is borrowed from what is given. *ret_refused: how many
+ * processes name a pod of another node. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int users_find(const struct stage *stage, int mode, struct tenants *tenants,
-			struct users *ret_users, struct error *err);
+MUST_USE int users_find(const struct subject *subject, struct attribution_status *status,
+			uint32_t *ret_refused, struct error *err);
