@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "join/input.h"
+#include "model/place.h"
 
 enum join_action {
 	JOIN_KEEP,   /* the published status is right: write nothing */
@@ -38,19 +39,10 @@ struct join_device {
 struct join_result {
 	struct join_device *devices; /* not those without an object that shall get none now */
 	size_t n_devices;
-	const struct view *ended; /* UIDs that the next joins of this node must know as ended, */
-	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
-	const struct recall_debounced *doubts; /* that the next join must know: replaces the caller's list */
-	size_t n_doubts;
-	int64_t settled_restart; /* the kubelet's restart since which a List was complete; 0: none */
-	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
-	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
-	uint32_t claims_refused;  /* entries, processes of pods that the API server places elsewhere */
-	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
-	uint32_t devices_refused; /* got no object: the node has too many */
-	uint32_t objects_left_out; /* of other nodes, not looked at: too many of them are named */
-	bool is_buried;           /* the node is gone: its report will not be asked for again */
-	uint32_t debounced_left_out; /* what is seen and found no room: it does not count (join/debounce.h) */
+	struct recall recall;          /* for the next join: replaces what the last one said */
+	struct place_refusals refused; /* what could not be used */
+	int64_t again_in_ms;           /* time alone changes the result then; -1: it does not */
+	bool is_buried;                /* the node is gone: its report will not be asked for again */
 };
 
 /*

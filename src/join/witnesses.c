@@ -55,6 +55,8 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 		.input = input,
 		.devices = devices,
 		.is_frozen = input->pods_age != JOIN_PODS_CURRENT,
+		.ended = input->ended,
+		.n_ended = input->n_ended,
 	};
 	struct facts_draft draft;
 
