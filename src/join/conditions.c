@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Messages hold no number but that of unresolved slots, and the agent's words for why a source
- * fails: a status is written when one of them changes.
+ * A status is written when a message changes. So messages hold no number but that of unresolved
+ * slots. They hold the agent's words for why a source fails.
  */
 
 #include "join/conditions.h"

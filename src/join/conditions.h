@@ -10,8 +10,7 @@
  */
 
 #include "join/health.h"
-#include "join/tenants.h"
-#include "join/unplaced.h"
+#include "join/stages.h"
 
 struct conditions_facts {
 	const struct previous *previous; /* what is published; NULL: nothing */
@@ -37,11 +36,10 @@ struct conditions_facts {
 };
 
 /*
- * Makes the conditions, in the order of their types, and puts behind them those of other types that
- * the object has: others may write conditions too. Of these one that an earlier release published is
- * left out. The time of the last transition is the
- * published one where the status is the same. While the first report is awaited there must be a
- * published status, and the conditions are as published, but
+ * Makes the conditions, in the order of their types. Behind them come those of other types that the
+ * object has, which others wrote; those of an earlier release are left out. Where the status is the
+ * same, the time of the last transition is the published one. While the first report is awaited there
+ * must be a published status, and the conditions are as published, but
  * - all except Attributed, when no report has come for long (is_fresh is false);
  * - Attributed, and Ready with it, when what the API server says changes what was said.
  * The result lies in arena or is borrowed from facts. Fails with ERROR_NO_MEMORY.

@@ -2,10 +2,8 @@
 #pragma once
 
 /*
- * facts - who holds which device, by each witness: the checkpoint, which names pods by UID, the
- * List of PodResources, which names them by name, the status of the pods, ResourceClaims, and what
- * HAMi and KAI write on pods. What several witnesses say of one device ID of one container is one
- * fact.
+ * facts - who holds which device, by each witness. What several witnesses say of one device ID of one
+ * container is one fact. src/README.md lists the witnesses.
  *
  * The readers (join/from_*.h) write a draft; facts_close() puts it in order.
  *

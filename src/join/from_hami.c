@@ -16,10 +16,10 @@
  *			name of their model, as NVIDIA's are (issue 2899)
  *
  * Which parts the annotation has differs from release to release, but not how HAMi's plugin reads
- * them. It does not learn for which container the kubelet asks, and gives the first part that is
- * not empty and that it has not given yet. The kubelet asks for the init containers first, then for
- * the main ones, each in the order of the pod, and only for those that request something. So the
- * n-th part that is not empty is that of the n-th container that holds IDs of HAMi's.
+ * them. The plugin does not learn for which container the kubelet asks. It gives the first part that
+ * is not empty and not given yet. The kubelet asks for the init containers first, then for the main
+ * ones, in the order of the pod. It asks only for those that request something. So the n-th part that
+ * is not empty is that of the n-th container that holds IDs of HAMi's.
  *
  * Where these are not as many, not all holders are known (the List has no init containers), or
  * somebody has edited the annotation. Then it is read by position if it has a part for each
@@ -107,8 +107,8 @@ static size_t count_parts(struct view text, bool with_empty)
 }
 
 /*
- * A device that is not the node's, not known yet, or still another node's does not count: then all
- * that is known is that the pod has one of this node's.
+ * A device that is not known, or still another node's, does not count. The pod then has some device
+ * of this node.
  */
 static void read_part(struct facts_draft *draft, const struct pod *pod, struct view container,
 		      struct view part)
@@ -128,8 +128,8 @@ static void read_part(struct facts_draft *draft, const struct pod *pod, struct v
 	}
 }
 
-/* The containers of which the annotation may have a part, or those of them that hold IDs of HAMi's,
- * in the order in which the kubelet asks. Returns how many. */
+/* The containers of which the annotation may have a part, in the order in which the kubelet asks.
+ * are_holders: only those that hold IDs of HAMi's. Returns how many. */
 static size_t list_containers(const struct facts *facts, const struct pod *pod, bool are_holders,
 			      struct view names[POD_MAX_CONTAINERS])
 {

@@ -39,8 +39,8 @@ struct entry {
 static const struct fact listed = {.witnesses = WITNESS_POD_RESOURCES};
 
 /*
- * True when a List that was read after the kubelet took the pod over means this pod: the kubelet
- * has no two pods of one name at a time. A static pod whose manifest was changed is an exception: the
+ * True when the List was read after the kubelet took the pod over. It then means this pod, as the
+ * kubelet has no two pods of one name at a time. A static pod whose manifest was changed is an exception: the
  * API server still has the former mirror of that name. An old List does not tell who held the IDs
  * since.
  */

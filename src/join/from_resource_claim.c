@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The claims of a pod do not change as long as it lives. So what a claim gave is what was published,
- * for as long as the witness is silent: slices go while the driver or the kubelet restarts, and the
- * driver withdraws a device that is ill. Such a tenant's facts are made from its published status.
+ * The claims of a pod do not change as long as it lives. So while the witness is silent, what a claim
+ * gave is what was published. Slices go while the driver or the kubelet restarts, and the driver
+ * withdraws a device that is ill. Such a tenant's facts are made from its published status.
  */
 
 #include "join/from_resource_claim.h"
@@ -182,9 +182,9 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 }
 
 /*
- * What a claim gave stays: while the witness is silent, unless slices place all of the container's
- * grants elsewhere; and while no slice describes the device, which the driver may have withdrawn.
- * is_restated: and no grant says so.
+ * What a claim gave stays while the witness is silent, unless slices place all of the container's
+ * grants elsewhere. It also stays while no slice describes the device: the driver may have withdrawn
+ * it. is_restated: true only where no grant says the same.
  */
 static bool stays(const struct facts *facts, const struct device *device,
 		  const struct previous_tenant *tenant, bool is_restated)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One join reads the input (devices, facts, slots), and then, for each device: may this node speak for
- * it; its status (join/stages.h); and whether anything is to be written. When no report has come since
- * the start there is no agent, and the status says so.
+ * One join reads the input: devices, facts, slots. Then, for each device, it decides whether this node
+ * may speak for it. It makes the status (join/stages.h), and decides whether to write it.
  */
 
 #include "join/join.h"
@@ -11,7 +10,6 @@
 #include <assert.h>
 
 #include "base/limits.h"
-#include "join/from_resource_claim.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
 #include "model/claim.h"
@@ -64,8 +62,8 @@ static bool is_contested(const struct joiner *joiner, const struct device *devic
 }
 
 /*
- * The object that no node has, or that there is not yet, belongs to whoever was the last to say
- * that the device is there: two nodes would go on creating it in turn otherwise.
+ * An object that is not there yet, or has no node, belongs to the node that reported the device last.
+ * Otherwise two nodes would go on creating it in turn.
  */
 static bool may_begin(const struct joiner *joiner, const struct device *device)
 {
@@ -258,7 +256,6 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	joiner->node.is_unread = from_resource_claim_is_unread(&joiner->facts);
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;

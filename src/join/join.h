@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * join - the heart: from what is known of one node, the status of each of its devices. A pure
- * function; the same input gives the same output.
+ * join - from what is known of one node, the status of each of its devices. A pure function: the same
+ * input gives the same output.
  *
- * What is published is what the evidence bears out: a tenant is (pod UID, container); a tenant
- * never goes because a List was short; a source that went quiet changes freshness, not tenancy.
- * A fresh report creates objects, adopts one without a node, and takes one from a node. Where no
- * agent reports, what the API server says of devices does that, but takes only from a node that has
- * no agent either, when nothing there names the device any more.
+ * A tenant is (pod UID, container). It never goes because a List was short. A source that went quiet
+ * changes freshness, not tenancy.
+ *
+ * A fresh report creates objects, adopts one without a node, and takes one from a node. Where no agent
+ * reports, what the API server says of devices creates and adopts. It then takes an object only from a
+ * node without an agent, when nothing there names the device any more.
  *
  * Threads: any.
  * Limits:  no object is created for a node that has LIMIT_NODE_OBJECTS.

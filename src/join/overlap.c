@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * A unit that is for one pod alone, in the hands of several: a whole device, a MIG device or one
+ * replica of either. A kubelet that lost its books gives out anew what pods that run still have. A
+ * device plugin and a driver of claims may both hand out a device.
+ *
+ * Only facts that are seen now count, and pods that the API server has and that are not over. Pods that
+ * claims alone gave the device share it by right. So do those for whom KAI's reservation holds it,
+ * which is a holder like any other. The news of an end may come late. So an overlap counts when it has
+ * been seen for disagreement_ms, or was published of the device.
+ *
+ * The message is about the lowest such unit. Pods that it does not name are counted.
+ *
  * Who holds what is a list of seats, put in the order of what is held. Where nothing is shared a
  * unit (the device, or a MIG device) has one seat; of what is shared each replica is a unit.
  */
 
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #include <assert.h>
 #include <stdlib.h>

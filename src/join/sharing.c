@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * How one device is divided among containers, by what was seen on it. The node's label decides nothing:
+ * it corroborates, or a line says that it contradicts.
+ *
  * What is so of the device is a set of findings, most of which are lines of evidence. The first rule
  * of which all findings are there decides the mode, and which of the lines are said. The form of the
  * device IDs tells whether they name the device or MIG devices, and whether they are replicas. It does
@@ -10,7 +13,7 @@
  * processes there is a line only where nothing else tells the mode: they come and go.
  */
 
-#include "join/sharing.h"
+#include "join/stages.h"
 
 /* Findings that are no lines. */
 enum finding {
@@ -125,7 +128,7 @@ static unsigned look_at_slots(const struct subject *subject)
 	return found | forms | (left_over & ~forms ? EVIDENCE_LEFT_OVER_ID : 0u);
 }
 
-static bool has_mps_process(const struct report_device *reported)
+bool sharing_has_mps_process(const struct report_device *reported)
 {
 	const struct report_process *process = reported->processes.items;
 
@@ -151,7 +154,7 @@ static unsigned look_at_device(const struct report_device *reported, unsigned sl
 		found |= EVIDENCE_EXCLUSIVE_PROCESS;
 	if (reported->compute_mode == REPORT_COMPUTE_DEFAULT && !(slots & BY_MINOR))
 		found |= EVIDENCE_DEFAULT_MODE | EVIDENCE_DEFAULT_MODE_CONTRADICTS;
-	if (reported->compute_mode == REPORT_COMPUTE_UNKNOWN && has_mps_process(reported))
+	if (reported->compute_mode == REPORT_COMPUTE_UNKNOWN && sharing_has_mps_process(reported))
 		found |= EVIDENCE_MPS_PROCESS;
 	return found;
 }

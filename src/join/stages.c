@@ -4,9 +4,6 @@
 #include "join/conditions.h"
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
-#include "join/overlap.h"
-#include "join/sharing.h"
-#include "join/users.h"
 
 static int intent_of(const struct join_input *input)
 {
@@ -61,7 +58,7 @@ static struct conditions_facts know(const struct stages_node *node, const struct
 		.is_fresh = node->is_fresh,
 		.is_settling = facts->source.is_settling,
 		.is_nameless = from_resource_claim_is_nameless(facts, device),
-		.is_unread = node->is_unread &&
+		.is_unread = from_resource_claim_is_unread(facts) &&
 			     (subject->is_awaited || is_without_ids ||
 			      from_resource_claim_has(facts, subject->index)),
 		.are_claims_old = input->grants_denied && subject->is_claimed,

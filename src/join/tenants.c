@@ -2,8 +2,8 @@
 
 /*
  * The holders that facts name on the device, and those that are published there, are put in order.
- * One walk over them takes the votes on each (join/votes.h), has the table decide
- * (join/arbitrate.h), and writes down the tenant, or that it left.
+ * One walk takes the votes on each (join/votes.h). The table decides (join/arbitrate.h). The tenant is
+ * listed, or noted as one that left.
  */
 
 #include "join/tenants.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * tenants - the tenants of one device: who holds units of it now, who stays because nothing has
- * shown that it left, who left, and about whom witnesses contradict each other.
+ * tenants - the tenants of one device. They hold units of it now, or stay because nothing has shown
+ * that they left. Also those that left, and those about whom witnesses contradict each other.
  *
  * A contradiction counts when it has been seen for disagreement_ms (join/debounce.h). A published one
  * stays as long as it is there, and while the node is silent.
@@ -13,7 +13,7 @@
  *          LIMIT_RECENT_TENANTS are remembered.
  */
 
-#include "join/subject.h"
+#include "join/slots.h"
 
 struct tenants {
 	struct array listed; /* struct attribution_tenant, by pod UID, container; with room for */

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each process is a tenant's, or a user's, or that of somebody who will be or was a tenant and is
- * waited for. The server of MPS is none of these: it works for all clients of the device.
+ * Processes that NVML lists, and the pods that their cgroups name. Each process is a tenant's, or a
+ * user's, or that of somebody who will be or was a tenant and is waited for. The server of MPS is none
+ * of these: it works for all clients of the device.
+ *
+ * A process is a tenant's unless it is in another container of the pod, or on a partition that the
+ * tenant does not hold. Until the status of a pod with several containers tells the process'
+ * container, it is neither a user nor a witness. Nor is a new one a user whose pod may hold the device.
+ *
+ * The sources are read one after the other. So a user counts when it was seen for disagreement_ms, or
+ * longer where its pod is not known, or has ended (join/debounce.h). If there is no room for it, what
+ * is left out is a lower bound. A process that names a pod of another node counts as one of no pod.
  *
  * Memory is as of the last change: it moves all the time, which alone is no reason to write.
  */
 
-#include "join/users.h"
+#include "join/stages.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -40,19 +49,6 @@ struct suspect {
 	const struct attribution_past_tenant *past; /* its pod was this tenant; NULL: none */
 	bool is_past;                               /* its pod was a tenant, or is over */
 };
-
-/*
- * The mode of the device or a client on it shows that MPS is in use, and so has a server. That the
- * compute mode is one that MPS needs shows nothing: anybody's process may be alone there.
- */
-static bool has_server(const struct report_device *reported, int mode)
-{
-	const struct report_process *processes = reported->processes.items;
-	for (uint32_t i = 0; i < reported->processes.count; i++)
-		if (processes[i].kind == REPORT_PROCESS_MPS)
-			return true;
-	return mode == ATTRIBUTION_MODE_MPS;
-}
 
 /* Where there is a server, it has this name, of which the kernel keeps 15 bytes. */
 static bool is_server(const struct finder *finder, const struct report_process *process)
@@ -365,8 +361,8 @@ static void list_users(struct finder *finder)
 }
 
 /*
- * If the source works and has a message, that says what it lacks: not all processes that it could not
- * look at have only ended, or are too new.
+ * If the source works and has a message, that says what it lacks. Some processes could then not be
+ * looked at for another reason than that they ended or are too new.
  */
 static int64_t count_unknown(const struct finder *finder)
 {
@@ -435,7 +431,12 @@ int users_find(const struct subject *subject, struct attribution_status *status,
 	if (state == REPORT_SOURCE_OK && !is_frozen &&
 	    subject->facts->devices->nvml == DEVICES_NVML_OK && reported &&
 	    reported->processes.present) {
-		finder.has_server = has_server(reported, status->sharing.mode);
+		/*
+		 * That the compute mode is one that MPS needs shows no server: anybody's process
+		 * may be alone there.
+		 */
+		finder.has_server = status->sharing.mode == ATTRIBUTION_MODE_MPS ||
+				    sharing_has_mps_process(reported);
 		if (find(&finder, err) < 0)
 			return -1;
 	} else if ((state != REPORT_SOURCE_ABSENT || is_frozen) && subject->published) {

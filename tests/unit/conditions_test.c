@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "join/conditions.h"
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #define NOW INT64_C(1700000000000)
 

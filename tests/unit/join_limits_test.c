@@ -7,7 +7,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
