@@ -55,7 +55,7 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before);
 /* What the next join must know, at the end of this one; it lies in the arena. */
 struct debounce_result {
-	const struct recall_debounced *seen;
+	struct recall_debounced *seen; /* in the order in which they were seen */
 	size_t n_seen;
 	uint32_t n_left_out;     /* found no room, as often as they were seen */
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */

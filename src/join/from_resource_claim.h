@@ -29,10 +29,10 @@ enum source_state from_resource_claim_judge(const struct join_input *input,
 void from_resource_claim_read(struct facts_draft *draft);
 /*
  * True when a claim gave the published tenant the device, and claims and slices do not say that it
- * has that no more.
+ * has that no more. is_restated: true only where no grant says the same.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant);
+			       const struct previous_tenant *tenant, bool is_restated);
 /*
  * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims
  * that are no facts.

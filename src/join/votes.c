@@ -196,7 +196,7 @@ static unsigned find_lost(const struct votes_holder *of)
 
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
-		return from_resource_claim_stays(of->facts, device, of->previous)
+		return from_resource_claim_stays(of->facts, device, of->previous, false)
 			       ? 0
 			       : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
 	if (source_is_good(of->facts->source.checkpoint))

@@ -39,15 +39,6 @@ static int ask_all(struct facts_draft *draft, struct error *err)
 	return 0;
 }
 
-/* Which pod a witness means is not known while what is known of pods is old. */
-static void freeze(struct facts *facts)
-{
-	facts->source = (struct source){
-		.settled_restart = facts->input->settled_restart,
-		.settles_in_ms = -1,
-	};
-}
-
 int witnesses_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
 		   struct facts *ret_facts, struct error *err)
 {
@@ -65,9 +56,8 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 		return -1;
 	facts.source = source_judge(&facts.node_pods);
 	facts.claims = from_resource_claim_judge(input, devices);
-	if (facts.is_frozen)
-		freeze(&facts);
-	else if (ask_all(&draft, err) < 0)
+	/* Which pod a witness means is not known while what is known of pods is old. */
+	if (!facts.is_frozen && ask_all(&draft, err) < 0)
 		return -1;
 	if (facts_close(&draft, err) < 0)
 		return -1;
