@@ -21,7 +21,6 @@
 struct walk {
 	const struct subject *subject;
 	const struct join_input *input;
-	const struct device *device;
 	struct votes_holder *holders; /* by pod UID, container */
 	size_t n_holders;
 	struct attribution_tenant *tenants;
@@ -79,7 +78,7 @@ static void list_named(struct walk *walk)
 /* A static pod may be published under the UID that only the kubelet uses for it. */
 static void list_published(struct walk *walk)
 {
-	const struct previous *published = walk->device->published;
+	const struct previous *published = walk->subject->device->published;
 	const size_t n_named = walk->n_holders;
 
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
@@ -235,7 +234,7 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 static const struct attribution_disagreement *find_published(const struct walk *walk,
 							     const struct votes_holder *holder)
 {
-	const struct array before = walk->device->published->status->source_disagreements;
+	const struct array before = walk->subject->published->source_disagreements;
 	const struct attribution_disagreement *items = before.items;
 
 	for (uint32_t i = 0; i < before.count; i++)
@@ -374,11 +373,11 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 /* Those that left; of a card that came from another node, all who held it there. */
 static void set_recent(struct walk *walk)
 {
-	const struct previous *previous = walk->device->previous;
+	const struct previous *previous = walk->subject->device->previous;
 	const struct array before = previous ? previous->status->recent_tenants : (struct array){0};
 
-	assert(!walk->device->is_taken || !walk->device->published);
-	for (uint32_t i = 0; walk->device->is_taken && i < previous->n_tenants; i++)
+	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
+	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
 		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
 	walk->result.recent = before;
 	if (walk->n_recent == 0)
@@ -418,25 +417,19 @@ static int set_summary(struct walk *walk, struct error *err)
 static bool is_count_known(const struct walk *walk)
 {
 	const struct facts *facts = walk->subject->facts;
-	const struct previous *published = walk->device->published;
+	const struct previous *published = walk->subject->device->published;
 
 	return walk->n_tenants > 0 || facts->source.checkpoint != SOURCE_ABSENT ||
 	       (facts->source.pod_resources != SOURCE_ABSENT && !facts->source.is_settling) ||
 	       (published && published->status->tenant_count >= 0 && !published->is_agentless);
 }
 
-/* Who was not listed may still be there while no book can be read. */
-static int sum_up(struct walk *walk, struct error *err)
+static void sum_up(struct walk *walk)
 {
-	const struct previous *published = walk->device->published;
 	struct attribution_status *status = &walk->status;
 	struct tenants *result = &walk->result;
 	size_t n = walk->n_tenants;
 
-	if (published && !facts_have_books(walk->subject->facts))
-		status->tenants_left_out = published->status->tenants_left_out;
-	if (set_summary(walk, err) < 0)
-		return -1;
 	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
 	result->count = is_count_known(walk) ? result->count + status->tenants_left_out : -1;
 	if (n > LIMIT_TENANTS) {
@@ -449,7 +442,6 @@ static int sum_up(struct walk *walk, struct error *err)
 	status->tenants = result->listed;
 	status->tenant_count = result->count;
 	status->recent_tenants = result->recent;
-	return 0;
 }
 
 /* The device */
@@ -457,7 +449,7 @@ static int sum_up(struct walk *walk, struct error *err)
 static int make_room(struct walk *walk, struct error *err)
 {
 	struct arena *arena = walk->subject->arena;
-	const struct previous *previous = walk->device->previous;
+	const struct previous *previous = walk->subject->device->previous;
 	const size_t n_items = walk->subject->n_items, n_owners = walk->subject->facts->n_owners;
 	const size_t n_before = previous ? previous->n_tenants : 0;
 	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
@@ -480,7 +472,6 @@ int tenants_find(const struct subject *subject, struct attribution_status *statu
 	struct walk walk = {
 		.subject = subject,
 		.input = subject->facts->input,
-		.device = subject->device,
 		.result = {.again_in_ms = -1},
 		.status = *status,
 	};
@@ -497,8 +488,12 @@ int tenants_find(const struct subject *subject, struct attribution_status *statu
 			return -1;
 	}
 	set_recent(&walk);
-	if (sum_up(&walk, err) < 0)
+	/* Who was not listed may still be there while no book can be read. */
+	if (subject->published && !facts_have_books(subject->facts))
+		walk.status.tenants_left_out = subject->published->tenants_left_out;
+	if (set_summary(&walk, err) < 0)
 		return -1;
+	sum_up(&walk);
 	*ret_tenants = walk.result;
 	*status = walk.status;
 	return 0;
