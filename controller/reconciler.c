@@ -169,12 +169,7 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	input.is_same = attribution_doc_is_same;
 	if (join_node(&input, &reconciler->arena, ret, err) < 0)
 		return -1;
-	return inventory_keep_recall(inventory, node_name, &(struct recall){
-		.doubts = ret->doubts, .n_doubts = ret->n_doubts,
-		.ended = ret->ended, .n_ended = ret->n_ended,
-		.settled_restart = ret->settled_restart,
-		.is_hearing_awaited = ret->is_hearing_awaited,
-	}, now, err);
+	return inventory_keep_recall(inventory, node_name, &ret->recall, now, err);
 }
 
 static void look_again(struct reconciler *reconciler, struct view node_name, int64_t in_ms)
@@ -187,15 +182,8 @@ static void look_again(struct reconciler *reconciler, struct view node_name, int
 static void count(struct reconciler *reconciler, struct view node_name,
 		  const struct join_result *result)
 {
-	struct place_refusals new = inventory_note_refusals(
-		reconciler->config.inventory, node_name,
-		(struct place_refusals){
-			.claims = result->claims_refused,
-			.ids = result->ids_unknown,
-			.devices = result->devices_refused,
-			.objects = result->objects_left_out,
-			.debounced = result->debounced_left_out,
-		});
+	struct place_refusals new = inventory_note_refusals(reconciler->config.inventory,
+							    node_name, result->refused);
 
 	reconciler->counters.claims_refused += new.claims;
 	reconciler->counters.ids_unknown += new.ids;
@@ -204,7 +192,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 	reconciler->counters.debounced_left_out += new.debounced;
 	if (new.devices > 0)
 		LOG_WARN("Object limit of a node reached", LOG_TEXT("node", node_name),
-			 LOG_I64("refused", result->devices_refused));
+			 LOG_I64("refused", result->refused.devices));
 }
 
 /* What is planned has been copied: nothing refers to the report any more. */

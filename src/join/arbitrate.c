@@ -16,32 +16,18 @@ enum {
 	PLACEHOLDER = 1u << ARBITRATE_POD_PLACEHOLDER,
 };
 
+#define NONE ARBITRATE_NONE
 #define HOLD ARBITRATE_HOLD
 #define KEEP ARBITRATE_KEEP
 #define END ARBITRATE_END
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
+#define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
+#define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
 #define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
 
-static const struct arbitrate_rule rules[ARBITRATE_N_ROWS] = {
-	{VIEW_INIT("elsewhere"), ELSEWHERE, 0, 0, 0, END, 0},
-	{VIEW_INIT("over"), OVER, 0, 0, 0, END, 0},
-	{VIEW_INIT("unknown pod"), UNKNOWN, YES | BOTH, YES | SILENT, 0, HOLD, UNCONFIRMED},
-	{VIEW_INIT("unknown, silent"), UNKNOWN, SILENT, YES | SILENT, 0, KEEP, UNCONFIRMED},
-	{VIEW_INIT("unknown, gone"), UNKNOWN, 0, 0, 0, END, 0},
-	{VIEW_INIT("placeholder by UID"), PLACEHOLDER, YES | BOTH, 0, 0, HOLD, UNCONFIRMED},
-	{VIEW_INIT("placeholder, listed"), PLACEHOLDER, 0, YES, 0, HOLD, UNCONFIRMED},
-	{VIEW_INIT("contradiction"), 0, BOTH, 0, 0, HOLD, DISPUTED},
-	{VIEW_INIT("not listed"), 0, YES, NO, 0, HOLD, DISPUTED},
-	{VIEW_INIT("by UID"), 0, YES, 0, 0, HOLD, CONFIRMED},
-	{VIEW_INIT("listed against UID"), 0, NO, YES, 0, HOLD, DISPUTED},
-	{VIEW_INIT("annotated"), 0, 0, 0, YES, HOLD, ATTRIBUTION_CONFIDENCE_ANNOTATED},
-	{VIEW_INIT("listed"), 0, 0, YES, 0, HOLD, ATTRIBUTION_CONFIDENCE_NAME_ONLY},
-	{VIEW_INIT("annotated away"), 0, 0, 0, NO, END, 0},
-	{VIEW_INIT("gone"), 0, NO, 0, 0, END, 0},
-	{VIEW_INIT("silence"), 0, 0, 0, 0, KEEP, UNCONFIRMED},
-	{VIEW_INIT("nothing"), 0, 0, 0, 0, ARBITRATE_NONE, 0},
-};
+#define RULE(row, text, ...) {VIEW_INIT(text), __VA_ARGS__},
+static const struct arbitrate_rule rules[ARBITRATE_N_ROWS] = {ARBITRATE_RULES(RULE)};
 
 static bool admits(unsigned mask, unsigned value)
 {

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "base/view.h"
+#include "join/arbitrate.def"
 
 /* What the witnesses of one kind say together of one holder and one device. */
 enum arbitrate_vote {
@@ -49,26 +50,8 @@ enum arbitrate_verdict {
 };
 
 /* The rows, in their order. */
-enum arbitrate_row {
-	ARBITRATE_ROW_ELSEWHERE,
-	ARBITRATE_ROW_OVER,
-	ARBITRATE_ROW_UNKNOWN_POD,
-	ARBITRATE_ROW_UNKNOWN_SILENT,
-	ARBITRATE_ROW_UNKNOWN_GONE,
-	ARBITRATE_ROW_PLACEHOLDER_BY_UID,
-	ARBITRATE_ROW_PLACEHOLDER_LISTED,
-	ARBITRATE_ROW_CONTRADICTION,
-	ARBITRATE_ROW_NOT_LISTED,
-	ARBITRATE_ROW_BY_UID,
-	ARBITRATE_ROW_LISTED_AGAINST_UID,
-	ARBITRATE_ROW_ANNOTATED,
-	ARBITRATE_ROW_LISTED,
-	ARBITRATE_ROW_ANNOTATED_AWAY,
-	ARBITRATE_ROW_GONE,
-	ARBITRATE_ROW_SILENCE,
-	ARBITRATE_ROW_NOTHING,
-	ARBITRATE_N_ROWS,
-};
+#define ARBITRATE_ROW(row, ...) row,
+enum arbitrate_row { ARBITRATE_RULES(ARBITRATE_ROW) ARBITRATE_N_ROWS };
 
 struct arbitrate_input {
 	enum arbitrate_vote uid;        /* of Checkpoint, PodStatus and ResourceClaim */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Messages hold no number but that of unresolved slots, and the agent's words for why a source
- * fails: a status is written when one of them changes.
+ * A status is written when a message changes. So messages hold no number but that of unresolved
+ * slots. They hold the agent's words for why a source fails.
  */
 
 #include "join/conditions.h"
@@ -103,10 +103,10 @@ static struct rule judge_unresolved(const struct tenants *t)
  * It has none of its witnesses any more, but none of them has said that it left either. A
  * placeholder that is unconfirmed has witnesses: they do not say which device they mean.
  */
-static bool has_unconfirmed(const struct tenants *tenants)
+static bool has_unconfirmed(struct array tenants)
 {
-	for (uint32_t i = 0; i < tenants->listed.count; i++) {
-		const struct attribution_tenant *tenant = ARRAY_AT(tenants->listed,
+	for (uint32_t i = 0; i < tenants.count; i++) {
+		const struct attribution_tenant *tenant = ARRAY_AT(tenants,
 								   struct attribution_tenant, i);
 		if (tenant->confidence == ATTRIBUTION_CONFIDENCE_UNCONFIRMED &&
 		    tenant->placeholder.len == 0)
@@ -118,11 +118,11 @@ static bool has_unconfirmed(const struct tenants *tenants)
 /* Before the first report users and unplaced holders can only go. */
 static bool have_holders_changed(const struct conditions_facts *f)
 {
-	const struct attribution_status *before = f->previous->status;
-	return before->tenants.count != f->tenants.listed.count ||
-	       before->tenant_count != f->tenants.count ||
-	       before->unplaced_tenants.count != f->unplaced.listed.count ||
-	       before->unallocated_users.count != f->users.listed.count;
+	const struct attribution_status *before = f->previous->status, *now = f->status;
+	return before->tenants.count != now->tenants.count ||
+	       before->tenant_count != now->tenant_count ||
+	       before->unplaced_tenants.count != now->unplaced_tenants.count ||
+	       before->unallocated_users.count != now->unallocated_users.count;
 }
 
 /* What Attributed said may be so no more, and only the report tells. */
@@ -156,9 +156,9 @@ static struct rule judge_attributed(const struct conditions_facts *f)
 		 MESSAGE_AWAITING_REPORT},
 		{f->is_awaited, .status = AS_PUBLISHED},
 		{f->held_twice.len > 0, CONDITION_FALSE, REASON_SLOT_HELD_TWICE, MESSAGE_MADE},
-		{f->tenants.disputed.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
+		{f->status->source_disagreements.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
 		 MESSAGE_SOURCE_DISAGREEMENT},
-		{f->unplaced.listed.count > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID,
+		{f->status->unplaced_tenants.count > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID,
 		 MESSAGE_UNPLACED},
 		{f->unplaced.n_odd > 0, CONDITION_FALSE, REASON_UNKNOWN_DEVICE_ID, MESSAGE_MADE},
 		{f->is_nameless, CONDITION_UNKNOWN, REASON_RESERVED_OTHERWISE,
@@ -170,7 +170,7 @@ static struct rule judge_attributed(const struct conditions_facts *f)
 		{f->is_settling, CONDITION_UNKNOWN, REASON_SETTLING, MESSAGE_SETTLING},
 		{!f->is_book_readable, CONDITION_UNKNOWN, REASON_SOURCES_FAILED,
 		 MESSAGE_SOURCES_FAILED},
-		{has_unconfirmed(&f->tenants) || f->may_be_held_twice, CONDITION_UNKNOWN,
+		{has_unconfirmed(f->status->tenants) || f->may_be_held_twice, CONDITION_UNKNOWN,
 		 REASON_UNCONFIRMED, MESSAGE_UNCONFIRMED},
 		{f->sources && !is_well(&f->sources->checkpoint), CONDITION_TRUE,
 		 REASON_ALL_RESOLVED, MESSAGE_RESOLVED_WITHOUT_CHECKPOINT},
@@ -236,7 +236,7 @@ static struct rule judge_in_sync(const struct conditions_facts *facts)
 		{is_silent(facts), CONDITION_UNKNOWN, REASON_REPORT_STALE, MESSAGE_REPORT_STALE},
 		{facts->is_awaited, .status = AS_PUBLISHED},
 		{!facts->sources, CONDITION_UNKNOWN, REASON_NO_AGENT, MESSAGE_NO_AGENT},
-		{facts->intent == ATTRIBUTION_INTENT_UNMANAGED, CONDITION_TRUE, REASON_UNMANAGED,
+		{facts->status->intent.state == ATTRIBUTION_INTENT_UNMANAGED, CONDITION_TRUE, REASON_UNMANAGED,
 		 MESSAGE_UNMANAGED},
 		{true, CONDITION_UNKNOWN, REASON_NOT_ASSESSED, MESSAGE_NOT_ASSESSED},
 	};

@@ -9,14 +9,13 @@
  * Threads: any; pure.
  */
 
-#include "join/tenants.h"
 #include "join/health.h"
-#include "join/unplaced.h"
-#include "join/users.h"
+#include "join/stages.h"
 
 struct conditions_facts {
 	const struct previous *previous; /* what is published; NULL: nothing */
 	const struct attribution_status *object; /* of whichever node; NULL: there is no object */
+	const struct attribution_status *status; /* as it is found, but for the conditions */
 	int64_t generation;              /* of the object */
 	int64_t now_wall_ms;
 	enum join_pods pods_age;
@@ -28,22 +27,19 @@ struct conditions_facts {
 	bool is_unread;      /* a claim may have the device, and cannot be read */
 	bool are_claims_old; /* claims hand it out, and what is known of them is old */
 	bool is_book_readable; /* List or checkpoint could be read: the tenants are known */
-	int intent;            /* enum attribution_intent */
 	const struct report_sources *sources; /* NULL: there is no report */
 	struct tenants tenants;
 	struct unplaced unplaced;
-	struct users users;
 	struct health health; /* not while the first report is awaited */
 	bool may_be_held_twice;      /* by what is known, not by facts seen now */
 	struct view held_twice;      /* the message of join/overlap.h, or empty */
 };
 
 /*
- * Makes the conditions, in the order of their types, and puts behind them those of other types that
- * the object has: others may write conditions too. Of these one that an earlier release published is
- * left out. The time of the last transition is the
- * published one where the status is the same. While the first report is awaited there must be a
- * published status, and the conditions are as published, but
+ * Makes the conditions, in the order of their types. Behind them come those of other types that the
+ * object has, which others wrote; those of an earlier release are left out. Where the status is the
+ * same, the time of the last transition is the published one. While the first report is awaited there
+ * must be a published status, and the conditions are as published, but
  * - all except Attributed, when no report has come for long (is_fresh is false);
  * - Attributed, and Ready with it, when what the API server says changes what was said.
  * The result lies in arena or is borrowed from facts. Fails with ERROR_NO_MEMORY.

@@ -16,13 +16,9 @@ struct slot {
 struct debounce {
 	const struct join_input *input;
 	bool is_silent; /* the node is: nothing new starts */
-	bool is_hearing_awaited;
-	int64_t again_in_ms;           /* -1: nothing waits for time alone */
-	struct lookup keys;            /* of the slots */
-	struct slot *slots;            /* one for each key, which lookup.cap bounds */
-	struct recall_debounced *seen; /* of those, in the order in which they were seen */
-	size_t n_seen;
-	uint32_t n_left_out;
+	struct lookup keys; /* of the slots */
+	struct slot *slots; /* one for each key, which lookup.cap bounds */
+	struct debounce_result result;
 };
 
 /* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/); the length parts the texts. */
@@ -80,11 +76,13 @@ int debounce_open(const struct join_input *input, size_t n_subjects, struct aren
 		.input = input,
 		.is_silent = input->report &&
 			     input->report_age_ms >= input->limits->report_stale_ms,
-		.again_in_ms = -1,
 		.slots = arena_alloc(arena, n_max, sizeof(*debounce->slots)),
-		.seen = arena_alloc(arena, n_max, sizeof(*debounce->seen)),
+		.result = {
+			.seen = arena_alloc(arena, n_max, sizeof(struct recall_debounced)),
+			.again_in_ms = -1,
+		},
 	};
-	if (!debounce->slots || !debounce->seen)
+	if (!debounce->slots || !debounce->result.seen)
 		return error_no_memory(err);
 	if (lookup_make(&debounce->keys, n_max, arena, err) < 0)
 		return -1;
@@ -96,9 +94,9 @@ int debounce_open(const struct join_input *input, size_t n_subjects, struct aren
 
 static void see(struct debounce *debounce, struct slot *slot)
 {
-	assert(slot->is_seen || debounce->n_seen < debounce->keys.n);
+	assert(slot->is_seen || debounce->result.n_seen < debounce->keys.n);
 	if (!slot->is_seen)
-		debounce->seen[debounce->n_seen++] = slot->known;
+		debounce->result.seen[debounce->result.n_seen++] = slot->known;
 	slot->is_seen = true;
 }
 
@@ -117,19 +115,19 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 	if (slot)
 		see(debounce, slot);
 	else
-		debounce->n_left_out += !subject->is_published;
+		debounce->result.n_left_out += !subject->is_published;
 	if (!slot || subject->is_published || debounce->is_silent)
 		return subject->is_published;
 	left = subject->waits_ms - slot->known.age_ms;
 	if (left > 0) {
-		if (debounce->again_in_ms < 0 || left < debounce->again_in_ms)
-			debounce->again_in_ms = left;
+		if (debounce->result.again_in_ms < 0 || left < debounce->result.again_in_ms)
+			debounce->result.again_in_ms = left;
 		return false;
 	}
 	if (!subject->is_unread &&
 	    (!subject->is_to_be_heard || left + debounce->input->report_age_ms <= 0))
 		return true;
-	debounce->is_hearing_awaited = true;
+	debounce->result.is_hearing_awaited = true;
 	return false;
 }
 
@@ -143,15 +141,11 @@ int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 
 struct debounce_result debounce_close(const struct debounce *debounce)
 {
-	/* What is not seen any more leaves room to the next join. */
-	bool has_room_soon = debounce->n_left_out > 0 && debounce->n_seen < debounce->keys.n;
+	struct debounce_result result = debounce->result;
 
-	assert(debounce->n_seen <= debounce->keys.n);
-	return (struct debounce_result){
-		.seen = debounce->seen,
-		.n_seen = debounce->n_seen,
-		.n_left_out = debounce->n_left_out,
-		.is_hearing_awaited = debounce->is_hearing_awaited,
-		.again_in_ms = has_room_soon ? 0 : debounce->again_in_ms,
-	};
+	assert(result.n_seen <= debounce->keys.n);
+	/* What is not seen any more leaves room to the next join. */
+	if (result.n_left_out > 0 && result.n_seen < debounce->keys.n)
+		result.again_in_ms = 0;
+	return result;
 }

@@ -3,12 +3,11 @@
 
 /*
  * debounce - what is seen of a node and does not count yet. The kubelet, NVML and the API server are
- * not read at one instant, so what they say of each other is believed only when it has been seen
- * for a while, whatever else happens on the node meanwhile.
+ * not read at one instant. So a contradiction between them counts when it was seen for a while.
  *
- * A subject is known by a key. The join is given how long each has been seen, and says which of them
- * the next join must know; what is no longer seen is forgotten. What was published needs no key: it
- * stands in the status.
+ * A subject is known by a key. The join is given how long each has been seen. It says which of them the
+ * next join must know, and forgets the others. What was published needs no key: it stands in the
+ * status.
  *
  * Threads: any.
  * Limits:  DEBOUNCE_MAX subjects. A further one does not count, and is counted as left out, until
@@ -50,13 +49,13 @@ MUST_USE int debounce_open(const struct join_input *input, size_t n_subjects, st
 /* Says that the subject is seen. True when it counts. A node that is silent starts nothing new. */
 bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject);
 /*
- * How many are left out of a list for which that many were too many, n_waiting wait, and so many
- * were left out before: who was left out is not known by name, and may be one of those that wait.
+ * How many are left out of a list. n_left_out found no room, n_waiting do not count yet, and `before`
+ * were left out of the published list. Those have no names, and may be among the ones that wait.
  */
 int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before);
 /* What the next join must know, at the end of this one; it lies in the arena. */
 struct debounce_result {
-	const struct recall_debounced *seen;
+	struct recall_debounced *seen; /* in the order in which they were seen */
 	size_t n_seen;
 	uint32_t n_left_out;     /* found no room, as often as they were seen */
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */

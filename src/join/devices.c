@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A report can name thousands of IDs, so devices and MIG devices are indexed by UUID, whose letters
- * may come in either case: an object's name is in lower case. No two devices differ in that alone.
+ * A report can name thousands of IDs, so devices and MIG devices are indexed by UUID. The letters of a
+ * UUID may come in either case: an object's name is in lower case. No two devices differ in that alone.
  *
  * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published
  * status does: by its partitions, and by those of its tenants, which stay as long as the tenant.
@@ -248,8 +248,8 @@ static int by_uuid(const void *a, const void *b)
 }
 
 /*
- * A card may have been moved here. A recent report of this node shows it, while no recent one of
- * another node names the device; where neither node has an agent, the API server does.
+ * A card may have been moved here. A recent report of this node shows it, if no recent one of another
+ * node names the device. Where neither node has an agent, the API server shows it.
  */
 static bool is_moved_here(const struct join_input *input, const struct device *device)
 {

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * devices - the devices that a join is about, and which of them a device ID means: those that the
- * report lists, those whose published status names the node, and, while NVML does not answer or
- * there is no report, those that the kubelet, the status of pods or ResourceSlices name by their
- * full UUID.
+ * devices - the devices that a join is about, and which of them a device ID means. They are those that
+ * the report lists, and those whose published status names the node. While NVML does not answer, or
+ * there is no report, there are more. The kubelet, the status of pods and ResourceSlices name these by
+ * their full UUID.
  *
  * Threads: any.
  * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices. Of the

@@ -2,10 +2,8 @@
 #pragma once
 
 /*
- * facts - who holds which device, by each witness: the checkpoint, which names pods by UID, the
- * List of PodResources, which names them by name, the status of the pods, ResourceClaims, and what
- * HAMi and KAI write on pods. What several witnesses say of one device ID of one container is one
- * fact.
+ * facts - who holds which device, by each witness. What several witnesses say of one device ID of one
+ * container is one fact. src/README.md lists the witnesses.
  *
  * The readers (join/from_*.h) write a draft; facts_close() puts it in order.
  *
@@ -68,8 +66,8 @@ struct facts {
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */
 	struct holder **owners; /* by pod UID and container, each once; the first is nobody */
 	size_t n_owners;
-	struct view *ended; /* UIDs that the checkpoint names of pods that are gone or of another */
-	size_t n_ended;     /* node: sorted, each once */
+	const struct view *ended; /* UIDs that the checkpoint names of pods that are gone or of another */
+	size_t n_ended; /* node: sorted, each once; as in the input while no checkpoint is read */
 	bool awaits_list;   /* one that is read later may mean pods that this one need not mean */
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */

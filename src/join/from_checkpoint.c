@@ -9,7 +9,7 @@
  * place of the empty ID.
  */
 
-#include "join/from_checkpoint.h"
+#include "join/witnesses.h"
 
 #include <assert.h>
 
@@ -137,7 +137,7 @@ static void add_entry(struct facts_draft *draft, const struct report_checkpoint_
 }
 
 static void read_entry(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
-		       const struct report_checkpoint_entry *entry)
+		       const struct report_checkpoint_entry *entry, struct view *ended)
 {
 	struct facts *facts = draft->facts;
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
@@ -147,7 +147,7 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 	if (standing == CHECKPOINT_REFUSED)
 		facts->claims_refused++;
 	if (!pod && standing != CHECKPOINT_UNKNOWN)
-		facts->ended[facts->n_ended++] = entry->pod_uid;
+		ended[facts->n_ended++] = entry->pod_uid;
 	else if (standing == CHECKPOINT_LIVE ||
 		 (standing == CHECKPOINT_UNKNOWN && !is_left_over(facts, checkpoint, entry)))
 		add_entry(draft, entry, pod);
@@ -158,12 +158,15 @@ int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_inde
 {
 	struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;
+	struct view *ended = arena_alloc(draft->arena, all.count, sizeof(*ended));
 
-	facts->ended = arena_alloc(draft->arena, all.count, sizeof(*facts->ended));
-	if (!facts->ended)
+	if (!ended)
 		return error_no_memory(err);
+	facts->ended = ended;
+	facts->n_ended = 0;
 	for (uint32_t i = 0; i < all.count; i++)
-		read_entry(draft, checkpoint, ARRAY_AT(all, struct report_checkpoint_entry, i));
-	facts->n_ended = view_sort(facts->ended, facts->n_ended);
+		read_entry(draft, checkpoint, ARRAY_AT(all, struct report_checkpoint_entry, i),
+			   ended);
+	facts->n_ended = view_sort(ended, facts->n_ended);
 	return 0;
 }

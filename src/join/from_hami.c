@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * HAMi: the annotation hami.io/vgpu-devices-allocated. HAMi's plugin gives other devices than its IDs
+ * name. Such an ID is a placeholder, and the annotation says which devices it stands for. It has
+ * "UUID,type,memory,cores:" for a device, and ";" behind each container's part. Whoever may edit a pod
+ * may write it. So it makes a tenant only where the kubelet gave an ID of HAMi's, and confirms none.
+ *
+ * HAMi's parts, by release (pkg/scheduler/score.go, pkg/device/devices.go: Resourcereqs):
+ *
+ *	before 2.7.0	one for each main container; empty ones may be missing, or elsewhere (its
+ *			issue 991, pull request 1299)
+ *	2.7.0 .. 2.8.3	one for each main container
+ *	2.9.0		one for each init container, sidecars among them, then for the main ones (1650)
+ *	2.10.0		the same, and the empty ones are missing where devices are registered by the
+ *			name of their model, as NVIDIA's are (issue 2899)
+ *
  * Which parts the annotation has differs from release to release, but not how HAMi's plugin reads
- * them. It does not learn for which container the kubelet asks, and gives the first part that is
- * not empty and that it has not given yet. The kubelet asks for the init containers first, then for
- * the main ones, each in the order of the pod, and only for those that request something. So the
- * n-th part that is not empty is that of the n-th container that holds IDs of HAMi's.
+ * them. The plugin does not learn for which container the kubelet asks. It gives the first part that
+ * is not empty and not given yet. The kubelet asks for the init containers first, then for the main
+ * ones, in the order of the pod. It asks only for those that request something. So the n-th part that
+ * is not empty is that of the n-th container that holds IDs of HAMi's.
  *
  * Where these are not as many, not all holders are known (the List has no init containers), or
  * somebody has edited the annotation. Then it is read by position if it has a part for each
  * container, and not at all otherwise.
  */
 
-#include "join/from_hami.h"
+#include "join/witnesses.h"
 
 #include <assert.h>
 
@@ -93,8 +107,8 @@ static size_t count_parts(struct view text, bool with_empty)
 }
 
 /*
- * A device that is not the node's, not known yet, or still another node's does not count: then all
- * that is known is that the pod has one of this node's.
+ * A device that is not known, or still another node's, does not count. The pod then has some device
+ * of this node.
  */
 static void read_part(struct facts_draft *draft, const struct pod *pod, struct view container,
 		      struct view part)
@@ -114,8 +128,8 @@ static void read_part(struct facts_draft *draft, const struct pod *pod, struct v
 	}
 }
 
-/* The containers of which the annotation may have a part, or those of them that hold IDs of HAMi's,
- * in the order in which the kubelet asks. Returns how many. */
+/* The containers of which the annotation may have a part, in the order in which the kubelet asks.
+ * are_holders: only those that hold IDs of HAMi's. Returns how many. */
 static size_t list_containers(const struct facts *facts, const struct pod *pod, bool are_holders,
 			      struct view names[POD_MAX_CONTAINERS])
 {
@@ -134,12 +148,16 @@ static size_t list_containers(const struct facts *facts, const struct pod *pod, 
 	return n_names;
 }
 
-static void read_pod(struct facts_draft *draft, const struct pod *pod)
+void from_hami_read(struct facts_draft *draft, const struct pod *pod)
 {
 	struct view names[POD_MAX_CONTAINERS], part, text = pod_gpu(pod)->hami_devices;
-	size_t n = list_containers(draft->facts, pod, true, names);
-	const bool by_position = count_parts(text, false) != n;
+	size_t n;
+	bool by_position;
 
+	if (text.len == 0 || pod_state(pod)->is_reservation)
+		return;
+	n = list_containers(draft->facts, pod, true, names);
+	by_position = count_parts(text, false) != n;
 	if (by_position)
 		n = list_containers(draft->facts, pod, false, names);
 	if (count_parts(text, by_position) != n)
@@ -150,15 +168,5 @@ static void read_pod(struct facts_draft *draft, const struct pod *pod)
 			continue;
 		assert(i < n);
 		read_part(draft, pod, names[i++], part);
-	}
-}
-
-void from_hami_read(struct facts_draft *draft)
-{
-	const struct node_pods *node_pods = &draft->facts->node_pods;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
-		const struct pod *pod = node_pods->gpu_pods[i];
-		if (pod_gpu(pod)->hami_devices.len > 0 && !pod_is_over(pod) && !pod_state(pod)->is_reservation)
-			read_pod(draft, pod);
 	}
 }

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "join/from_kai.h"
+
+/*
+ * KAI: its labels and annotations. A pod of KAI's own, the reservation, holds a device for all pods of
+ * a group: it is a placeholder. Whoever may edit a pod may write these texts. So they make a tenant
+ * only of a group for which KAI holds a device, and do not confirm one.
+ *
+ * Labels: runai-gpu-group, and runai-gpu-group/GROUP of pods that share several devices.
+ * Annotations: run.ai/reserve_for_gpu_index and gpu-fraction-container-name.
+ */
+
+#include "join/witnesses.h"
 
 #include <assert.h>
 
@@ -73,30 +83,24 @@ static const struct device *find_published(const struct devices *devices, const 
 }
 
 /* The reservation's annotation decides only until a witness tells its device, or did. */
-static void read_reservation(struct facts_draft *draft, const struct pod *pod)
+void from_kai_read(struct facts_draft *draft, const struct pod *pod)
 {
 	const struct facts *facts = draft->facts;
-	const struct device *device = find_held(facts, pod);
+	const struct device *device;
+	bool is_resolved;
+
+	if (!pod_state(pod)->is_reservation)
+		return;
+	device = find_held(facts, pod);
 	if (!device)
 		device = find_published(facts->devices, pod);
 	if (!device)
 		device = devices_find(facts->devices, pod_gpu(pod)->kai_device).device;
-	bool is_resolved = device && add_sharers(draft, pod_gpu(pod)->kai_group, device);
-
+	is_resolved = device && add_sharers(draft, pod_gpu(pod)->kai_group, device);
 	for (struct holder *holder = draft->holders; holder; holder = holder->next) {
 		if (holder->pod != pod)
 			continue;
 		holder->placeholder = PLACEHOLDER_KAI;
 		holder->is_resolved = is_resolved;
-	}
-}
-
-void from_kai_read(struct facts_draft *draft)
-{
-	const struct node_pods *node_pods = &draft->facts->node_pods;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
-		const struct pod *pod = node_pods->gpu_pods[i];
-		if (pod_state(pod)->is_reservation && !pod_is_over(pod))
-			read_reservation(draft, pod);
 	}
 }

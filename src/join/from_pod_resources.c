@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * PodResources names pods by name, so each ID is explained first: which pod it means.
+ *
  * Of a pod that is over nothing is read: kubelets before 1.34 list pods that ended. Else the first
  * row that fits explains an ID of the List:
  *
@@ -21,7 +23,7 @@
  * "Old" is what a source said before it failed.
  */
 
-#include "join/from_pod_resources.h"
+#include "join/witnesses.h"
 
 /* An entry of the List. */
 struct entry {
@@ -37,8 +39,8 @@ struct entry {
 static const struct fact listed = {.witnesses = WITNESS_POD_RESOURCES};
 
 /*
- * True when a List that was read after the kubelet took the pod over means this pod: the kubelet
- * has no two pods of one name at a time. A static pod whose manifest was changed is an exception: the
+ * True when the List was read after the kubelet took the pod over. It then means this pod, as the
+ * kubelet has no two pods of one name at a time. A static pod whose manifest was changed is an exception: the
  * API server still has the former mirror of that name. An old List does not tell who held the IDs
  * since.
  */

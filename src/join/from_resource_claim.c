@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The claims of a pod do not change as long as it lives. So what a claim gave is what was published,
- * for as long as the witness is silent: slices go while the driver or the kubelet restarts, and the
- * driver withdraws a device that is ill. Such a tenant's facts are made from its published status.
+ * The claims of a pod do not change as long as it lives. So while the witness is silent, what a claim
+ * gave is what was published. Slices go while the driver or the kubelet restarts, and the driver
+ * withdraws a device that is ill. Such a tenant's facts are made from its published status.
  */
 
 #include "join/from_resource_claim.h"
@@ -182,12 +182,12 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 }
 
 /*
- * What a claim gave stays: while the witness is silent, unless slices place all of the container's
- * grants elsewhere; and while no slice describes the device, which the driver may have withdrawn.
- * is_restated: and no grant says so.
+ * What a claim gave stays while the witness is silent, unless slices place all of the container's
+ * grants elsewhere. It also stays while no slice describes the device: the driver may have withdrawn
+ * it.
  */
-static bool stays(const struct facts *facts, const struct device *device,
-		  const struct previous_tenant *tenant, bool is_restated)
+bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
+			       const struct previous_tenant *tenant, bool is_restated)
 {
 	const struct join_input *input = facts->input;
 	const struct slice_device *slice = find_slice(input, device->uuid);
@@ -209,12 +209,6 @@ static bool stays(const struct facts *facts, const struct device *device,
 	       !(is_restated && is_placed && !is_silent(facts));
 }
 
-bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant)
-{
-	return stays(facts, device, tenant, false);
-}
-
 static void restate_all(struct facts_draft *draft, const struct device *device)
 {
 	const struct facts *facts = draft->facts;
@@ -223,7 +217,8 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 		const struct previous_tenant *tenant = &device->published->tenants[i];
 		const struct pod *pod = node_pods_find_uid(&facts->node_pods,
 							   tenant->published->pod_uid);
-		if (pod && !pod_is_over(pod) && stays(facts, device, tenant, true))
+		if (pod && !pod_is_over(pod) &&
+		    from_resource_claim_stays(facts, device, tenant, true))
 			restate(draft, device, pod, tenant->published);
 	}
 }
@@ -235,7 +230,7 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 		const struct device *device = &facts->devices->devices[i];
 		const struct previous_tenant *tenant = previous_find(
 			device->published, pod_uid(grant->pod), grant->container);
-		if (tenant && stays(facts, device, tenant, true))
+		if (tenant && from_resource_claim_stays(facts, device, tenant, true))
 			return true;
 	}
 	return false;

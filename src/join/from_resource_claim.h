@@ -6,9 +6,9 @@
  * dynamic resource allocation.
  *
  * A ResourceSlice has the UUID of the device that a claim names. A boot may number the devices anew,
- * and no slice says of which boot it is: slices count only while they agree with what NVML says in the
- * present boot. Else the witness is silent: its tenants stay as published, and it makes no new ones. It
- * is silent about a single pod while not all is known of that pod's claims.
+ * and no slice says of which boot it is. So slices count only while they agree with what NVML says in
+ * the present boot. Else the witness is silent: its tenants stay as published, and it makes no new
+ * ones. It is silent about a single pod while not all is known of that pod's claims.
  *
  * Threads: any; pure.
  */
@@ -29,10 +29,10 @@ enum source_state from_resource_claim_judge(const struct join_input *input,
 void from_resource_claim_read(struct facts_draft *draft);
 /*
  * True when a claim gave the published tenant the device, and claims and slices do not say that it
- * has that no more.
+ * has that no more. is_restated: true only where no grant says the same.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant);
+			       const struct previous_tenant *tenant, bool is_restated);
 /*
  * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims
  * that are no facts.
@@ -43,8 +43,8 @@ bool from_resource_claim_has(const struct facts *facts, size_t device);
 /* As above; or slices described it when they could be read. */
 bool from_resource_claim_hands_out(const struct facts *facts, size_t device);
 /*
- * True when a claim that a pod of the node uses has the device, and is reserved for something that
- * is not a pod: nobody can tell who has the device.
+ * True when a claim that a pod of the node uses has the device, and is not reserved for a pod. Who has
+ * the device is then not known.
  */
 bool from_resource_claim_is_nameless(const struct facts *facts, const struct device *device);
 /* True when a pod of the node has a device by a claim, or may have one, and which one is not known. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One join reads the input (devices, facts, slots), and then, for each device: may this node speak for
- * it; its status (join/stages.h); and whether anything is to be written. When no report has come since
- * the start there is no agent, and the status says so.
+ * One join reads the input: devices, facts, slots. Then, for each device, it decides whether this node
+ * may speak for it. It makes the status (join/stages.h), and decides whether to write it.
  */
 
 #include "join/join.h"
@@ -11,7 +10,6 @@
 #include <assert.h>
 
 #include "base/limits.h"
-#include "join/from_resource_claim.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
 #include "model/claim.h"
@@ -64,8 +62,8 @@ static bool is_contested(const struct joiner *joiner, const struct device *devic
 }
 
 /*
- * The object that no node has, or that there is not yet, belongs to whoever was the last to say
- * that the device is there: two nodes would go on creating it in turn otherwise.
+ * An object that is not there yet, or has no node, belongs to the node that reported the device last.
+ * Otherwise two nodes would go on creating it in turn.
  */
 static bool may_begin(const struct joiner *joiner, const struct device *device)
 {
@@ -99,7 +97,7 @@ static bool is_refused(struct joiner *joiner, const struct device *device)
 {
 	if (device->object || joiner->n_objects++ < LIMIT_NODE_OBJECTS)
 		return false;
-	joiner->result->devices_refused++;
+	joiner->result->refused.devices++;
 	return true;
 }
 
@@ -187,7 +185,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &made, err) < 0 ||
 	    (!joined.previous && make_name(joiner, device->uuid, &joined.name, err) < 0))
 		return -1;
-	joiner->result->claims_refused += made.claims_refused;
+	joiner->result->refused.claims += made.claims_refused;
 	look_again_in(joiner, made.again_in_ms);
 	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &made.status))
 		joined.action = JOIN_WRITE;
@@ -258,7 +256,6 @@ static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	joiner->node.is_unread = from_resource_claim_is_unread(&joiner->facts);
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		if (join_one(joiner, i, err) < 0)
 			return -1;
@@ -293,13 +290,16 @@ static int read_input(struct joiner *joiner, struct error *err)
 }
 
 /* While what is known of pods is old nothing is looked at: what was seen before keeps its age. */
-static void set_debounced(struct joiner *joiner, struct debounce_result debounced)
+static void set_debounced(struct joiner *joiner)
 {
+	const struct debounce_result debounced = debounce_close(joiner->node.debounce);
 	const bool is_frozen = joiner->facts.is_frozen;
-	joiner->result->doubts = is_frozen ? joiner->input->doubts : debounced.seen;
-	joiner->result->n_doubts = is_frozen ? joiner->input->n_doubts : debounced.n_seen;
-	joiner->result->debounced_left_out = debounced.n_left_out;
-	joiner->result->is_hearing_awaited = debounced.is_hearing_awaited;
+	struct recall *recall = &joiner->result->recall;
+
+	recall->doubts = is_frozen ? joiner->input->doubts : debounced.seen;
+	recall->n_doubts = is_frozen ? joiner->input->n_doubts : debounced.n_seen;
+	recall->is_hearing_awaited = debounced.is_hearing_awaited || joiner->facts.awaits_list;
+	joiner->result->refused.debounced = debounced.n_left_out;
 	look_again_in(joiner, debounced.again_in_ms);
 }
 
@@ -319,26 +319,24 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		.is_agentless = !input->report &&
 				input->report_age_ms >= input->limits->agentless_ms,
 	};
-	bool is_named;
 
 	assert(input->limits && input->report_age_ms >= 0);
 	if (read_input(&joiner, err) < 0)
 		return -1;
-	/* Without a report there is no telling which UIDs the next one names: all stay known. */
-	is_named = input->report && !joiner.facts.is_frozen;
-	result.ended = is_named ? joiner.facts.ended : input->ended;
-	result.n_ended = is_named ? joiner.facts.n_ended : input->n_ended;
-	result.claims_refused = joiner.facts.claims_refused;
-	result.devices_refused = input->slice_devices_left_out;
-	result.objects_left_out = input->previous_left_out;
-	result.settled_restart = joiner.facts.source.settled_restart;
-	result.ids_unknown = joiner.facts.ids_unknown + joiner.slots.ids_unknown;
+	result.recall.ended = joiner.facts.ended;
+	result.recall.n_ended = joiner.facts.n_ended;
+	result.recall.settled_restart = joiner.facts.source.settled_restart;
+	result.refused = (struct place_refusals){
+		.claims = joiner.facts.claims_refused,
+		.ids = joiner.facts.ids_unknown + joiner.slots.ids_unknown,
+		.devices = input->slice_devices_left_out,
+		.objects = input->previous_left_out,
+	};
 	if (is_node_gone(&joiner))
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
-	set_debounced(&joiner, debounce_close(joiner.node.debounce));
-	result.is_hearing_awaited |= joiner.facts.awaits_list;
+	set_debounced(&joiner);
 	*ret_result = result;
 	return 0;
 }

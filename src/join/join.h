@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * join - the heart: from what is known of one node, the status of each of its devices. A pure
- * function; the same input gives the same output.
+ * join - from what is known of one node, the status of each of its devices. A pure function: the same
+ * input gives the same output.
  *
- * What is published is what the evidence bears out: a tenant is (pod UID, container); a tenant
- * never goes because a List was short; a source that went quiet changes freshness, not tenancy.
- * A fresh report creates objects, adopts one without a node, and takes one from a node. Where no
- * agent reports, what the API server says of devices does that, but takes only from a node that has
- * no agent either, when nothing there names the device any more.
+ * A tenant is (pod UID, container). It never goes because a List was short. A source that went quiet
+ * changes freshness, not tenancy.
+ *
+ * A fresh report creates objects, adopts one without a node, and takes one from a node. Where no agent
+ * reports, what the API server says of devices creates and adopts. It then takes an object only from a
+ * node without an agent, when nothing there names the device any more.
  *
  * Threads: any.
  * Limits:  no object is created for a node that has LIMIT_NODE_OBJECTS.
@@ -17,6 +18,7 @@
 
 #include "base/arena.h"
 #include "join/input.h"
+#include "model/place.h"
 
 enum join_action {
 	JOIN_KEEP,   /* the published status is right: write nothing */
@@ -38,19 +40,10 @@ struct join_device {
 struct join_result {
 	struct join_device *devices; /* not those without an object that shall get none now */
 	size_t n_devices;
-	const struct view *ended; /* UIDs that the next joins of this node must know as ended, */
-	size_t n_ended;           /* as long as reports name them: replaces the caller's list */
-	const struct recall_debounced *doubts; /* that the next join must know: replaces the caller's list */
-	size_t n_doubts;
-	int64_t settled_restart; /* the kubelet's restart since which a List was complete; 0: none */
-	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
-	int64_t again_in_ms;      /* time alone changes the result then; -1: it does not */
-	uint32_t claims_refused;  /* entries, processes of pods that the API server places elsewhere */
-	uint32_t ids_unknown;     /* device IDs of no known form, or of no reported device */
-	uint32_t devices_refused; /* got no object: the node has too many */
-	uint32_t objects_left_out; /* of other nodes, not looked at: too many of them are named */
-	bool is_buried;           /* the node is gone: its report will not be asked for again */
-	uint32_t debounced_left_out; /* what is seen and found no room: it does not count (join/debounce.h) */
+	struct recall recall;          /* for the next join: replaces what the last one said */
+	struct place_refusals refused; /* what could not be used */
+	int64_t again_in_ms;           /* time alone changes the result then; -1: it does not */
+	bool is_buried;                /* the node is gone: its report will not be asked for again */
 };
 
 /*

@@ -2,8 +2,7 @@
 
 /*
  * A report can ask for thousands of pods, so both keys are indexed. Of two pods with one key the one
- * that wants a GPU is meant; but others count too, for what asks for a GPU is a matter of resource
- * names.
+ * that wants a GPU is meant. Others count too: a GPU resource may have any name.
  */
 
 #include "join/node_pods.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * node_pods - the pods that the API server places on one node: which of them a UID or a name means,
- * and whether a List of the kubelet's holds all that it must.
+ * node_pods - the pods that the API server places on one node. Tells which of them a UID or a name
+ * means, and whether a List of the kubelet's holds all that it must.
  *
  * Threads: any.
  */
@@ -36,13 +36,13 @@ bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod
 bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid);
 /* True when the API server places the pod of that UID, which is named here, on another node. */
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid);
-/* By the controller's wall clock: when the API server told that the pod of that UID is over or gone:
- * by its first List at the latest. Now, where it has not told so, or nobody remembers when. */
+/* When the API server told that the pod of that UID is over or gone, by the controller's wall clock.
+ * Its first List counts too. Now, where it has not told so, or nobody remembers when. */
 int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid);
 /*
- * True when the List was read after the kubelet took the pod, which has told its start, over: by the
- * node's clock, which tells that to the second, and by the order in which the controller was told of
- * both, as that clock may have been set back between.
+ * True when the List was read after the kubelet took the pod over, which has told its start. The
+ * node's clock must say so, which tells the start to the second. So must the order in which the
+ * controller was told of both, as that clock may have been set back.
  */
 bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod *pod);
 /* True when the report's List names the pod, which is one of the node's. */

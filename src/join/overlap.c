@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * A unit that is for one pod alone, in the hands of several: a whole device, a MIG device or one
+ * replica of either. A kubelet that lost its books gives out anew what pods that run still have. A
+ * device plugin and a driver of claims may both hand out a device.
+ *
+ * Only facts that are seen now count, and pods that the API server has and that are not over. Pods that
+ * claims alone gave the device share it by right. So do those for whom KAI's reservation holds it,
+ * which is a holder like any other. The news of an end may come late. So an overlap counts when it has
+ * been seen for disagreement_ms, or was published of the device.
+ *
+ * The message is about the lowest such unit. Pods that it does not name are counted.
+ *
  * Who holds what is a list of seats, put in the order of what is held. Where nothing is shared a
  * unit (the device, or a MIG device) has one seat; of what is shared each replica is a unit.
  */
 
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,8 +31,7 @@ struct seat {
 };
 
 struct finder {
-	const struct stage *stage;
-	const struct device *device;
+	const struct subject *subject;
 	bool has_whole_claimed, has_whole_given; /* the whole device: by a claim, by the plugin */
 	struct seat *seats;
 	size_t n_seats;
@@ -44,7 +54,7 @@ static unsigned believed(const struct facts *facts)
 
 static bool is_seat(const struct finder *finder, const struct fact *item)
 {
-	return (item->witnesses & believed(finder->stage->facts)) && !item->is_monitor;
+	return (item->witnesses & believed(finder->subject->facts)) && !item->is_monitor;
 }
 
 static bool is_claimed(const struct fact *item)
@@ -63,7 +73,7 @@ static struct view unit_of(const struct finder *finder, const struct fact *item)
 {
 	if (is_whole(item) ||
 	    (is_claimed(item) ? finder->has_whole_given : finder->has_whole_claimed))
-		return finder->device->uuid;
+		return finder->subject->device->uuid;
 	return item->partition.len == 0 || device_id_parse(item->id).is_replica ? item->id
 										: item->partition;
 }
@@ -80,8 +90,11 @@ static struct seat seat_of(const struct finder *finder, const struct fact *item)
 	};
 }
 
-static void read_facts(struct finder *finder, const struct fact *items, size_t n_items)
+static void read_facts(struct finder *finder)
 {
+	const struct fact *items = finder->subject->items;
+	const size_t n_items = finder->subject->n_items;
+
 	for (size_t i = 0; i < n_items; i++) {
 		if (is_seat(finder, &items[i]) && is_whole(&items[i]))
 			*(is_claimed(&items[i]) ? &finder->has_whole_claimed
@@ -137,15 +150,15 @@ static size_t read_unit(const struct seat *seats, size_t n_seats, struct holding
 /* A unit is of one device only. */
 static bool counts(const struct finder *finder, const struct holding *holding)
 {
-	const struct previous *published = finder->device->published;
-	const struct debounce_subject subject = {
+	const struct previous *published = finder->subject->device->published;
+	const struct debounce_subject seen = {
 		.kind = DEBOUNCE_OVERLAP,
 		.subject = holding->unit,
-		.waits_ms = finder->stage->facts->input->limits->disagreement_ms,
+		.waits_ms = finder->subject->facts->input->limits->disagreement_ms,
 		.is_published = published && published->attributed == REASON_SLOT_HELD_TWICE,
 	};
 	return holding->n_pods > 1 && holding->is_given &&
-	       debounce_counts(finder->stage->debounce, &subject);
+	       debounce_counts(finder->subject->debounce, &seen);
 }
 
 /* Each unit is looked at: all of them wait at the same time. */
@@ -178,23 +191,19 @@ static int tell(const struct holding *holding, struct arena *arena, struct view 
 	return arena_copy(arena, sbuf_view(&message), ret_message) ? 0 : error_no_memory(err);
 }
 
-int overlap_find(const struct stage *stage, struct view *ret_message, struct error *err)
+int overlap_find(const struct subject *subject, struct view *ret_message, struct error *err)
 {
-	const struct devices *devices = stage->facts->devices;
-	size_t n_items;
-	const struct fact *items = facts_of(stage->facts, stage->device, &n_items);
-	struct finder finder = {.stage = stage, .device = &devices->devices[stage->device]};
+	struct finder finder = {.subject = subject};
 	struct holding found;
 
-	assert(stage->device < devices->n_devices);
-	finder.seats = arena_alloc(stage->arena, n_items, sizeof(*finder.seats));
+	finder.seats = arena_alloc(subject->arena, subject->n_items, sizeof(*finder.seats));
 	if (!finder.seats)
 		return error_no_memory(err);
-	read_facts(&finder, items, n_items);
+	read_facts(&finder);
 	if (finder.n_seats > 1)
 		qsort(finder.seats, finder.n_seats, sizeof(*finder.seats), by_unit);
 	*ret_message = (struct view){0};
-	return find(&finder, &found) ? tell(&found, stage->arena, ret_message, err) : 0;
+	return find(&finder, &found) ? tell(&found, subject->arena, ret_message, err) : 0;
 }
 
 /* What is kept */
@@ -213,14 +222,15 @@ static bool may_hold_the_same(const struct attribution_tenant *a,
 	return false;
 }
 
-bool overlap_is_possible(const struct stage *stage, const struct tenants *tenants, int mode)
+bool overlap_is_possible(const struct subject *subject, int mode)
 {
+	const struct tenants *tenants = subject->tenants;
 	const struct attribution_tenant *items = tenants->listed.items;
 	const uint32_t n = tenants->slots_kept > 0 ? tenants->listed.count : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		size_t n_facts;
-		(void)facts_of_holder(stage->facts, stage->device, items[i].pod_uid,
+		(void)facts_of_holder(subject->facts, subject->index, items[i].pod_uid,
 				      items[i].container, &n_facts);
 		for (uint32_t k = 0; k < n && n_facts == 0; k++) {
 			if (may_hold_the_same(&items[i], &items[k], mode))

@@ -38,9 +38,9 @@ MUST_USE int previous_read(const struct attribution_status *status, struct arena
 bool previous_had_reason(const struct previous *previous, enum reason reason);
 bool previous_had_xid(const struct previous *previous, int64_t code);
 /*
- * True when the pod of that UID is, or was, a tenant, and known to the API server; or
- * (previous_had_namesake) another than `pod`, in a container of that name and the same names. A card
- * that came from another node counts too. NULL: nothing was published.
+ * previous_had_pod(): true when the pod of that UID is, or was, a tenant that the API server knew.
+ * previous_had_namesake(): true when a pod other than `pod` is, or was, one by the names that the List
+ * said. A card that came from another node counts too. NULL: nothing was published.
  */
 bool previous_had_pod(const struct previous *previous, struct view pod_uid);
 bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * How one device is divided among containers, by what was seen on it. The node's label decides nothing:
+ * it corroborates, or a line says that it contradicts.
+ *
  * What is so of the device is a set of findings, most of which are lines of evidence. The first rule
  * of which all findings are there decides the mode, and which of the lines are said. The form of the
  * device IDs tells whether they name the device or MIG devices, and whether they are replicas. It does
@@ -10,7 +13,7 @@
  * processes there is a line only where nothing else tells the mode: they come and go.
  */
 
-#include "join/sharing.h"
+#include "join/stages.h"
 
 /* Findings that are no lines. */
 enum finding {
@@ -125,7 +128,7 @@ static unsigned look_at_slots(const struct subject *subject)
 	return found | forms | (left_over & ~forms ? EVIDENCE_LEFT_OVER_ID : 0u);
 }
 
-static bool has_mps_process(const struct report_device *reported)
+bool sharing_has_mps_process(const struct report_device *reported)
 {
 	const struct report_process *process = reported->processes.items;
 
@@ -151,7 +154,7 @@ static unsigned look_at_device(const struct report_device *reported, unsigned sl
 		found |= EVIDENCE_EXCLUSIVE_PROCESS;
 	if (reported->compute_mode == REPORT_COMPUTE_DEFAULT && !(slots & BY_MINOR))
 		found |= EVIDENCE_DEFAULT_MODE | EVIDENCE_DEFAULT_MODE_CONTRADICTS;
-	if (reported->compute_mode == REPORT_COMPUTE_UNKNOWN && has_mps_process(reported))
+	if (reported->compute_mode == REPORT_COMPUTE_UNKNOWN && sharing_has_mps_process(reported))
 		found |= EVIDENCE_MPS_PROCESS;
 	return found;
 }
@@ -212,16 +215,17 @@ static bool is_without_ids(unsigned evidence)
 	return (evidence & (EVIDENCE_NO_IDS | EVIDENCE_MIG_IS_ON)) != 0;
 }
 
-int sharing_conclude(const struct subject *subject, struct sharing *ret_sharing, struct error *err)
+int sharing_conclude(const struct subject *subject, struct attribution_sharing *ret_sharing,
+		     bool *ret_is_without_ids, struct error *err)
 {
 	const struct previous *before = subject->device->published;
 	const struct rule *rule = rules;
 	unsigned slots, found;
 
+	*ret_is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
 	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
-	    !(is_without_ids(before->evidence) && subject->n_slots > 0)) {
-		*ret_sharing = (struct sharing){before->status->sharing,
-						is_without_ids(before->evidence)};
+	    !(*ret_is_without_ids && subject->n_slots > 0)) {
+		*ret_sharing = before->status->sharing;
 		return 0;
 	}
 	slots = look_at_slots(subject);
@@ -229,10 +233,9 @@ int sharing_conclude(const struct subject *subject, struct sharing *ret_sharing,
 		look_at_label(subject->facts->input->node, slots);
 	while (rule->needs & ~found)
 		rule++;
-	*ret_sharing = (struct sharing){
-		.published = {.mode = (int)rule->mode, .replicas = count_replicas(subject)},
-		.is_without_ids = is_without_ids(rule->says),
-	};
+	*ret_is_without_ids = is_without_ids(rule->says);
+	ret_sharing->mode = (int)rule->mode;
+	ret_sharing->replicas = count_replicas(subject);
 	return tell(found & (rule->says | EVIDENCE_LEFT_OVER_ID), subject->arena,
-		    &ret_sharing->published.evidence, err);
+		    &ret_sharing->evidence, err);
 }

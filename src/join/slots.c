@@ -19,53 +19,45 @@ static size_t count_ids(struct array lists)
 }
 
 /*
- * Adds the slot that the ID names. False: the ID is of no device. A plugin that renames what it
- * shares numbers the replicas anew, while older pods keep theirs under the former name.
+ * The slot that the ID names. A plugin that renames what it shares numbers the replicas anew, while
+ * older pods keep theirs under the former name.
  */
-static bool add(const struct devices *devices, struct slots *slots, struct view id,
-		struct view resource)
+static struct slot slot_of(struct view text, size_t device, struct view partition,
+			   struct view resource)
 {
-	struct device_place place = devices_find(devices, id);
-	if (!place.device)
-		return false;
-	assert((size_t)(place.device - devices->devices) < devices->n_devices);
-	slots->items[slots->n_items++] = (struct slot){
-		.device = (size_t)(place.device - devices->devices),
-		.id = id,
-		.resource = place.id.is_replica ? resource : (struct view){0},
-		.partition = place.partition,
-		.is_replica = place.id.is_replica,
-		.is_mig = place.id.form == DEVICE_ID_MIG || place.id.gpu_instance >= 0,
-		.is_odd = place.id.is_odd,
-		.is_hami = place.id.is_hami,
-		.is_by_minor = place.id.form == DEVICE_ID_MINOR,
+	const struct device_id id = device_id_parse(text);
+	return (struct slot){
+		.device = device,
+		.id = text,
+		.resource = id.is_replica ? resource : (struct view){0},
+		.partition = partition,
+		.is_replica = id.is_replica,
+		.is_mig = id.form == DEVICE_ID_MIG || id.gpu_instance >= 0,
+		.is_odd = id.is_odd,
+		.is_hami = id.is_hami,
+		.is_by_minor = id.form == DEVICE_ID_MINOR,
 	};
-	return true;
 }
 
 /* The claim tells what its device is, not the form of the name. */
-static void add_held(struct slots *slots, const struct devices *devices, const struct fact *item)
+static void add_held(struct slots *slots, const struct fact *item)
 {
-	bool is_placed = true;
+	struct slot slot = {
+		.device = item->device,
+		.id = item->id,
+		.partition = item->partition,
+		.claimant = item->owner->pod_uid,
+		.is_mig = item->is_part || item->partition.len > 0,
+		.is_share = item->is_share,
+	};
 
-	assert(item->device < devices->n_devices);
 	if (item->takes_no_slot || item->id.len == 0)
 		return;
-	if (item->witnesses & WITNESS_RESOURCE_CLAIM)
-		slots->items[slots->n_items++] = (struct slot){
-			.device = item->device,
-			.id = item->id,
-			.partition = item->partition,
-			.claimant = item->owner->pod_uid,
-			.is_mig = item->is_part || item->partition.len > 0,
-			.is_share = item->is_share,
-		};
-	else
-		is_placed = add(devices, slots, item->id, item->owner->resource);
-	assert(is_placed); /* by that ID, or it were not on the device */
-	(void)is_placed;
-	slots->items[slots->n_items - 1].is_held = true;
-	slots->items[slots->n_items - 1].mps = item->mps;
+	if (!(item->witnesses & WITNESS_RESOURCE_CLAIM))
+		slot = slot_of(item->id, item->device, item->partition, item->owner->resource);
+	slot.is_held = true;
+	slot.mps = item->mps;
+	slots->items[slots->n_items++] = slot;
 }
 
 static void add_offer(const struct devices *devices, struct slots *slots, struct array lists)
@@ -74,11 +66,17 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 		const struct report_resource_devices *offer = ARRAY_AT(
 			lists, struct report_resource_devices, i);
 		for (uint32_t j = 0; j < offer->device_ids.count; j++) {
-			struct view id = *ARRAY_AT(offer->device_ids, struct view, j);
-			if (add(devices, slots, id, offer->resource))
-				slots->items[slots->n_items - 1].is_offered = true;
-			else
+			const struct view id = *ARRAY_AT(offer->device_ids, struct view, j);
+			const struct device_place place = devices_find(devices, id);
+			struct slot *slot = &slots->items[slots->n_items];
+			if (!place.device) {
 				slots->ids_unknown++;
+				continue;
+			}
+			*slot = slot_of(id, (size_t)(place.device - devices->devices),
+					place.partition, offer->resource);
+			slot->is_offered = true;
+			slots->n_items++;
 		}
 	}
 }
@@ -165,7 +163,7 @@ int slots_collect(const struct facts *facts, struct arena *arena, struct slots *
 	if (!slots.items || !slots.first)
 		return error_no_memory(err);
 	for (size_t i = 0; i < facts->n_placed; i++)
-		add_held(&slots, facts->devices, &facts->items[i]);
+		add_held(&slots, &facts->items[i]);
 	if (report)
 		add_offers(facts, report, &slots);
 	assert(slots.n_items <= n);
@@ -200,27 +198,19 @@ static bool is_vague(const struct subject *subject)
 		(subject->n_slots == 0 && !subject->is_offer_known));
 }
 
-struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
-			     const struct tenants *tenants, struct arena *arena)
+void slots_look(const struct slots *slots, struct subject *subject)
 {
-	const struct device *its_device = &facts->devices->devices[device];
-	struct subject subject = {
-		.facts = facts,
-		.device = its_device,
-		.tenants = tenants,
-		.published = its_device->published ? its_device->published->status : NULL,
-		.is_claimed = from_resource_claim_hands_out(facts, device),
-		.slots = &slots->items[slots->first[device]],
-		.n_slots = slots->first[device + 1] - slots->first[device],
-		.is_offer_known = slots->is_offer_known,
-		.arena = arena,
-	};
-	subject.items = facts_of(facts, device, &subject.n_items);
-	for (size_t i = 0; i < subject.n_slots; i++)
-		subject.is_offered |= subject.slots[i].is_offered;
-	subject.is_rest_held = is_rest_held(&subject);
-	subject.is_as_published = subject.published &&
-				  (facts->is_frozen || facts->source.is_settling ||
-				   is_vague(&subject));
-	return subject;
+	const struct facts *facts = subject->facts;
+	const size_t first = slots->first[subject->index];
+
+	subject->slots = &slots->items[first];
+	subject->n_slots = slots->first[subject->index + 1] - first;
+	subject->is_claimed = from_resource_claim_hands_out(facts, subject->index);
+	subject->is_offer_known = slots->is_offer_known;
+	for (size_t i = 0; i < subject->n_slots; i++)
+		subject->is_offered |= subject->slots[i].is_offered;
+	subject->is_rest_held = is_rest_held(subject);
+	subject->is_as_published = subject->published &&
+				   (facts->is_frozen || facts->source.is_settling ||
+				    is_vague(subject));
 }

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * slots - the units that device IDs name: each ID that is advertised, registered or held is one
- * slot of its device, however often it is named. A replica is one slot under each resource's name.
+ * slots - the units that device IDs name. Each ID that is advertised, registered or held is one slot
+ * of its device, however often it is named. A replica is one slot under each resource's name.
  *
  * Threads: any.
  */
 
+#include "join/debounce.h"
 #include "join/facts.h"
 
 struct slot {
@@ -38,30 +39,30 @@ struct slots {
 
 struct tenants;
 
-/* One device, with all that its description is made of. */
+/* One device, with all that the stages of its join are given and have found so far. */
 struct subject {
-	const struct facts *facts;
+	const struct facts *facts; /* of the node */
+	size_t index;              /* of the device in the devices of the facts */
 	const struct device *device;
-	const struct tenants *tenants;              /* the present ones */
 	const struct attribution_status *published; /* by this node, or NULL: see struct previous */
-	const struct slot *slots;                   /* of the device, by ID */
-	size_t n_slots;
-	const struct fact *items; /* of the device */
+	const struct fact *items;                   /* of the device */
 	size_t n_items;
+	bool is_awaited; /* an agent has spoken of the device, and not since the start: what only a */
+			 /* report can tell is as published */
+	struct debounce *debounce;
+	struct arena *arena; /* results lie in it */
+	const struct tenants *tenants; /* what tenants_find() said; slots_look() sets what follows */
+	const struct slot *slots;      /* of the device, by ID */
+	size_t n_slots;
 	bool is_claimed;     /* claims hand it out */
 	bool is_offered;     /* some slot of it is on offer */
 	bool is_offer_known; /* as in struct slots */
 	bool is_rest_held;   /* none is, and something is held that does not tell how many there are */
 	bool is_as_published; /* not so now, or they may be more: what follows from slots stays */
-	struct arena *arena; /* for what is made of it */
 };
 
 /* Collects the slots. The result lies in arena and borrows from what is given. ERROR_NO_MEMORY. */
 MUST_USE int slots_collect(const struct facts *facts, struct arena *arena,
 			   struct slots *ret_slots, struct error *err);
-/*
- * The device at that index, with what was collected, and whether what follows from slots is as
- * published. The result borrows from what is given.
- */
-struct subject slots_subject(const struct facts *facts, const struct slots *slots, size_t device,
-			     const struct tenants *tenants, struct arena *arena);
+/* Sets what the subject, whose tenants are known, has of slots, and what follows from them. */
+void slots_look(const struct slots *slots, struct subject *subject);

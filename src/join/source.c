@@ -43,9 +43,13 @@ struct source source_judge(const struct node_pods *node_pods)
 {
 	const struct join_input *input = node_pods->input;
 	const struct report *report = input->report;
-	struct source source = {.settles_in_ms = -1};
+	const bool is_frozen = input->pods_age != JOIN_PODS_CURRENT;
+	struct source source = {
+		.settled_restart = is_frozen ? input->settled_restart : 0,
+		.settles_in_ms = -1,
+	};
 
-	if (!report)
+	if (!report || is_frozen)
 		return source;
 	int64_t settles_in_ms = settles_in(input);
 	source.checkpoint = judge(&report->sources.checkpoint, report->checkpoint.present);

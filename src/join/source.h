@@ -27,5 +27,5 @@ struct source {
 
 /* True when the source could be read: PARTIAL or COMPLETE. */
 bool source_is_good(enum source_state state);
-/* The sources of the input's report. Without a report both are absent. */
+/* The sources of the input's report. Both are absent without one, or while pods are frozen. */
 struct source source_judge(const struct node_pods *node_pods);

@@ -2,19 +2,17 @@
 #pragma once
 
 /*
- * stages - the status of one device, stage by stage: its tenants, its sharing, who else holds or uses
- * it, its health and layout, its slots and its conditions. A stage reads only what stages above it
- * made.
+ * stages - the status of one device, stage by stage. A stage reads only what stages above it made.
+ * Each is in the file of its name, which says what it goes by.
  *
- * There is one program. Before the first report since the start every source of the node is silent:
- * what only a report can tell is as published, while tenancies may end, and others begin, by what the
- * API server says. While what is known of pods is old the holders are as published, and so are slots.
+ * Before the first report since the start every source of the node is silent. What only a report can
+ * tell is then as published. Tenancies end and begin by what the API server says. While what is known
+ * of pods is old, holders and slots are as published.
  *
  * Threads: any; pure.
  */
 
-#include "join/slots.h"
-#include "join/stage.h"
+#include "join/tenants.h"
 
 /* What is known of the node. */
 struct stages_node {
@@ -23,7 +21,6 @@ struct stages_node {
 	struct debounce *debounce;
 	struct arena *arena;
 	bool is_fresh;  /* the last report is recent */
-	bool is_unread; /* claims that a pod uses cannot be read */
 };
 
 struct stages_result {
@@ -39,3 +36,42 @@ struct stages_result {
  */
 MUST_USE int stages_run(const struct stages_node *node, size_t device, bool is_duplicate,
 			struct stages_result *ret, struct error *err);
+
+/* The stages between tenants.h, and layout.h and health.h. All of them fail with ERROR_NO_MEMORY. */
+
+/*
+ * Concludes how the device is shared. While its slots are as published so is that, unless no device
+ * ID was known then and one is now. The result lies in the subject's arena, or is borrowed from what
+ * is published. *ret_is_without_ids: no device ID told it.
+ */
+MUST_USE int sharing_conclude(const struct subject *subject, struct attribution_sharing *ret_sharing,
+			      bool *ret_is_without_ids, struct error *err);
+/* True when NVML lists a client of MPS on the device. */
+bool sharing_has_mps_process(const struct report_device *reported);
+
+/* IDs of no known form that are held of a device. */
+struct unplaced {
+	struct view odd_id; /* the lowest; or empty */
+	size_t n_odd;       /* how often one is held */
+};
+/* Lists the unplaced tenants in the status, and finds the IDs of no known form. */
+MUST_USE int unplaced_find(const struct subject *subject, struct attribution_status *status,
+			   struct unplaced *ret_unplaced, struct error *err);
+
+/*
+ * Lists the unallocated users in the status, whose sharing mode is known. Its tenants get their
+ * processes and memory, and the witness. While processes cannot be told, what was published stays.
+ * *ret_refused: how many processes name a pod of another node.
+ */
+MUST_USE int users_find(const struct subject *subject, struct attribution_status *status,
+			uint32_t *ret_refused, struct error *err);
+
+#define OVERLAP_PODS 4u       /* that the message names */
+#define OVERLAP_MESSAGE 2048u /* bytes */
+/* Looks for a unit in the hands of several pods. *ret_message is empty when there is none. */
+MUST_USE int overlap_find(const struct subject *subject, struct view *ret_message, struct error *err);
+/*
+ * True when a tenant that no fact names now may hold what another one holds. In one mode (of enum
+ * attribution_mode) the device is for one pod; in another both must have one MIG device.
+ */
+bool overlap_is_possible(const struct subject *subject, int mode);

@@ -2,8 +2,8 @@
 
 /*
  * The holders that facts name on the device, and those that are published there, are put in order.
- * One walk over them takes the votes on each (join/votes.h), has the table decide
- * (join/arbitrate.h), and writes down the tenant, or that it left.
+ * One walk takes the votes on each (join/votes.h). The table decides (join/arbitrate.h). The tenant is
+ * listed, or noted as one that left.
  */
 
 #include "join/tenants.h"
@@ -19,9 +19,8 @@
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 
 struct walk {
-	const struct stage *stage;
+	const struct subject *subject;
 	const struct join_input *input;
-	const struct device *device;
 	struct votes_holder *holders; /* by pod UID, container */
 	size_t n_holders;
 	struct attribution_tenant *tenants;
@@ -32,6 +31,7 @@ struct walk {
 	struct attribution_past_tenant *recent; /* newest first */
 	size_t n_recent;
 	struct tenants result;
+	struct attribution_status status; /* of which the tenants' part is made */
 };
 
 /* Holders */
@@ -45,18 +45,19 @@ static int by_key(const void *a, const void *b)
 
 static struct votes_holder *add_holder(struct walk *walk, struct votes_holder holder)
 {
-	holder.facts = walk->stage->facts;
-	holder.device = walk->stage->device;
+	holder.facts = walk->subject->facts;
+	holder.device = walk->subject->index;
 	walk->holders[walk->n_holders] = holder;
 	return &walk->holders[walk->n_holders++];
 }
 
 /* Facts of a holder stand together; those of nobody who is known come first. */
-static void list_named(struct walk *walk, const struct fact *items, size_t n_items)
+static void list_named(struct walk *walk)
 {
+	const struct fact *items = walk->subject->items;
 	struct votes_holder *holder = NULL;
 
-	for (size_t i = 0; i < n_items; i++) {
+	for (size_t i = 0; i < walk->subject->n_items; i++) {
 		const struct holder *owner = items[i].owner;
 		if (owner->pod_uid.len == 0) {
 			walk->result.slots_nameless++;
@@ -77,13 +78,13 @@ static void list_named(struct walk *walk, const struct fact *items, size_t n_ite
 /* A static pod may be published under the UID that only the kubelet uses for it. */
 static void list_published(struct walk *walk)
 {
-	const struct previous *published = walk->device->published;
+	const struct previous *published = walk->subject->device->published;
 	const size_t n_named = walk->n_holders;
 
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *previous = &published->tenants[i];
 		const struct view uid = previous->published->pod_uid;
-		const struct pod *pod = node_pods_find_uid(&walk->stage->facts->node_pods, uid);
+		const struct pod *pod = node_pods_find_uid(&walk->subject->facts->node_pods, uid);
 		const struct votes_holder holder = {.pod_uid = pod ? pod_uid(pod) : uid,
 						    .container = previous->published->container,
 						    .pod = pod,
@@ -233,7 +234,7 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 static const struct attribution_disagreement *find_published(const struct walk *walk,
 							     const struct votes_holder *holder)
 {
-	const struct array before = walk->device->published->status->source_disagreements;
+	const struct array before = walk->subject->published->source_disagreements;
 	const struct attribution_disagreement *items = before.items;
 
 	for (uint32_t i = 0; i < before.count; i++)
@@ -245,12 +246,12 @@ static const struct attribution_disagreement *find_published(const struct walk *
 
 static int add_disputed(struct walk *walk, const struct votes *votes, struct error *err)
 {
-	struct array *listed = &walk->result.disputed;
+	struct array *listed = &walk->status.source_disagreements;
 	const struct attribution_disagreement *before =
 		votes->is_carried ? find_published(walk, votes->of) : NULL;
 
 	if (listed->count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
-		walk->result.disputed_left_out++;
+		walk->status.source_disagreements_left_out++;
 		return 0;
 	}
 	struct attribution_disagreement *added =
@@ -258,7 +259,7 @@ static int add_disputed(struct walk *walk, const struct votes *votes, struct err
 	*added = before ? *before
 			: (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
 							    .container = votes->of->container};
-	return before ? 0 : votes_state(votes, walk->stage->arena, &added->says, err);
+	return before ? 0 : votes_state(votes, walk->subject->arena, &added->says, err);
 }
 
 /* Verdicts */
@@ -328,7 +329,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 
 	if (holder->pod)
 		describe_pod(walk, holder, tenant);
-	else if (walk->input->report && !walk->stage->facts->is_frozen)
+	else if (walk->input->report && !walk->subject->facts->is_frozen)
 		wait_for_pod(walk, tenant);
 	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
@@ -346,7 +347,7 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	assert(walk->n_tenants < walk->n_holders);
 	if (holder->n_items > 0)
 		describe_facts(walk, holder, tenant);
-	votes = votes_take(holder, walk->stage->debounce);
+	votes = votes_take(holder, walk->subject->debounce);
 	result = votes_decide(&votes, votes.yes, votes.no);
 	switch (result.verdict) {
 	case ARBITRATE_HOLD:
@@ -372,11 +373,11 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 /* Those that left; of a card that came from another node, all who held it there. */
 static void set_recent(struct walk *walk)
 {
-	const struct previous *previous = walk->device->previous;
+	const struct previous *previous = walk->subject->device->previous;
 	const struct array before = previous ? previous->status->recent_tenants : (struct array){0};
 
-	assert(!walk->device->is_taken || !walk->device->published);
-	for (uint32_t i = 0; walk->device->is_taken && i < previous->n_tenants; i++)
+	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
+	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
 		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
 	walk->result.recent = before;
 	if (walk->n_recent == 0)
@@ -393,7 +394,7 @@ static void set_recent(struct walk *walk)
 static int set_summary(struct walk *walk, struct error *err)
 {
 	const struct attribution_tenant *first = walk->first;
-	int64_t n = walk->n_pods + walk->result.left_out;
+	int64_t n = walk->n_pods + walk->status.tenants_left_out;
 	char text[LIMIT_TEXT_TENANTS + 1];
 	struct view name, namespace;
 	int len;
@@ -408,89 +409,92 @@ static int set_summary(struct walk *walk, struct error *err)
 	if (n > 1)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%" PRId64, n - 1);
 	assert(len > 0 && (size_t)len < sizeof(text));
-	if (!arena_copy(walk->stage->arena, (struct view){text, (size_t)len}, &walk->result.summary))
+	if (!arena_copy(walk->subject->arena, (struct view){text, (size_t)len}, &walk->status.tenant_summary))
 		return error_no_memory(err);
 	return 0;
 }
 
 static bool is_count_known(const struct walk *walk)
 {
-	const struct facts *facts = walk->stage->facts;
-	const struct previous *published = walk->device->published;
+	const struct facts *facts = walk->subject->facts;
+	const struct previous *published = walk->subject->device->published;
 
 	return walk->n_tenants > 0 || facts->source.checkpoint != SOURCE_ABSENT ||
 	       (facts->source.pod_resources != SOURCE_ABSENT && !facts->source.is_settling) ||
 	       (published && published->status->tenant_count >= 0 && !published->is_agentless);
 }
 
-/* Who was not listed may still be there while no book can be read. */
-static int sum_up(struct walk *walk, struct error *err)
+static void sum_up(struct walk *walk)
 {
-	const struct previous *published = walk->device->published;
+	struct attribution_status *status = &walk->status;
 	struct tenants *result = &walk->result;
 	size_t n = walk->n_tenants;
 
-	if (published && !facts_have_books(walk->stage->facts))
-		result->left_out = published->status->tenants_left_out;
-	if (set_summary(walk, err) < 0)
-		return -1;
 	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
-	result->count = is_count_known(walk) ? result->count + result->left_out : -1;
+	result->count = is_count_known(walk) ? result->count + status->tenants_left_out : -1;
 	if (n > LIMIT_TENANTS) {
-		result->left_out += (int64_t)(n - LIMIT_TENANTS);
+		status->tenants_left_out += (int64_t)(n - LIMIT_TENANTS);
 		n = LIMIT_TENANTS;
 	}
 	result->listed = (struct array){n > 0 ? walk->tenants : NULL, (uint32_t)n, true};
-	if (result->disputed.count == 0)
-		result->disputed.items = NULL;
-	return 0;
+	if (status->source_disagreements.count == 0)
+		status->source_disagreements.items = NULL;
+	status->tenants = result->listed;
+	status->tenant_count = result->count;
+	status->recent_tenants = result->recent;
 }
 
 /* The device */
 
-static int make_room(struct walk *walk, size_t n_items, struct error *err)
+static int make_room(struct walk *walk, struct error *err)
 {
-	struct arena *arena = walk->stage->arena;
-	const struct previous *previous = walk->device->previous;
-	const size_t n_owners = walk->stage->facts->n_owners;
+	struct arena *arena = walk->subject->arena;
+	const struct previous *previous = walk->subject->device->previous;
+	const size_t n_items = walk->subject->n_items, n_owners = walk->subject->facts->n_owners;
 	const size_t n_before = previous ? previous->n_tenants : 0;
 	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
+	struct array *disputed = &walk->status.source_disagreements;
 
 	walk->holders = arena_alloc(arena, n, sizeof(*walk->holders));
 	walk->tenants = arena_alloc(arena, n, sizeof(*walk->tenants));
 	walk->texts = arena_alloc(arena, n_items + n * N_WITNESSES, sizeof(*walk->texts));
 	walk->recent = arena_alloc(arena, n_before + LIMIT_RECENT_TENANTS, sizeof(*walk->recent));
-	walk->result.disputed.items = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT,
-						  sizeof(struct attribution_disagreement));
-	return walk->holders && walk->tenants && walk->texts && walk->recent &&
-			       walk->result.disputed.items
+	disputed->items = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT,
+				      sizeof(struct attribution_disagreement));
+	return walk->holders && walk->tenants && walk->texts && walk->recent && disputed->items
 		       ? 0
 		       : error_no_memory(err);
 }
 
-int tenants_find(const struct stage *stage, struct tenants *ret_tenants, struct error *err)
+int tenants_find(const struct subject *subject, struct attribution_status *status,
+		 struct tenants *ret_tenants, struct error *err)
 {
-	const struct facts *facts = stage->facts;
-	size_t n_items;
-	const struct fact *items = facts_of(facts, stage->device, &n_items);
 	struct walk walk = {
-		.stage = stage,
-		.input = facts->input,
-		.device = &facts->devices->devices[stage->device],
-		.result = {.disputed = {.present = true}, .again_in_ms = -1},
+		.subject = subject,
+		.input = subject->facts->input,
+		.result = {.again_in_ms = -1},
+		.status = *status,
 	};
 
-	if (make_room(&walk, n_items, err) < 0)
+	walk.status.tenants_left_out = walk.status.source_disagreements_left_out = 0;
+	walk.status.tenant_summary = (struct view){0};
+	walk.status.source_disagreements = (struct array){.present = true};
+	if (make_room(&walk, err) < 0)
 		return -1;
-	list_named(&walk, items, n_items);
+	list_named(&walk);
 	list_published(&walk);
 	for (size_t i = 0; i < walk.n_holders; i++) {
 		if (visit(&walk, &walk.holders[i], err) < 0)
 			return -1;
 	}
 	set_recent(&walk);
-	if (sum_up(&walk, err) < 0)
+	/* Who was not listed may still be there while no book can be read. */
+	if (subject->published && !facts_have_books(subject->facts))
+		walk.status.tenants_left_out = subject->published->tenants_left_out;
+	if (set_summary(&walk, err) < 0)
 		return -1;
+	sum_up(&walk);
 	*ret_tenants = walk.result;
+	*status = walk.status;
 	return 0;
 }

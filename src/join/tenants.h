@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * tenants - the tenants of one device: who holds units of it now, who stays because nothing has
- * shown that it left, who left, and about whom witnesses contradict each other.
+ * tenants - the tenants of one device. They hold units of it now, or stay because nothing has shown
+ * that they left. Also those that left, and those about whom witnesses contradict each other.
  *
  * A contradiction counts when it has been seen for disagreement_ms (join/debounce.h). A published one
  * stays as long as it is there, and while the node is silent.
@@ -13,17 +13,13 @@
  *          LIMIT_RECENT_TENANTS are remembered.
  */
 
-#include "join/stage.h"
+#include "join/slots.h"
 
 struct tenants {
 	struct array listed; /* struct attribution_tenant, by pod UID, container; with room for */
 			     /* N_WITNESSES witnesses each */
 	struct array recent; /* struct attribution_past_tenant, newest first */
-	struct array disputed; /* struct attribution_disagreement, by pod UID, container */
-	int64_t disputed_left_out;
 	int64_t count;       /* without system pods; -1: neither book has ever been read */
-	int64_t left_out;    /* of the list */
-	struct view summary;
 	int64_t slots_unresolved; /* held by those that are unresolved, of which: */
 	int64_t slots_pending;    /* not for long yet */
 	int64_t slots_nameless;   /* by nobody with a UID */
@@ -34,7 +30,8 @@ struct tenants {
 };
 
 /*
- * Finds them, and which of them are disputed. The result lies in the arena or is borrowed from what
- * is given. Fails with ERROR_NO_MEMORY.
+ * Finds them, and sets what the status has of tenants. The result lies in the arena or is borrowed
+ * from what is given. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int tenants_find(const struct stage *stage, struct tenants *ret_tenants, struct error *err);
+MUST_USE int tenants_find(const struct subject *subject, struct attribution_status *status,
+			  struct tenants *ret_tenants, struct error *err);

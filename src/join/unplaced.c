@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "join/unplaced.h"
+
+/*
+ * Holders on the node of device IDs that are no known device's. The ID is of an unknown form, or of a
+ * device or MIG instance that no source lists. Any device of the node may be the one, so each says so.
+ *
+ * Such a holder counts when it has been seen for disagreement_ms (join/debounce.h). A published one
+ * stays as long as it is there. While the first report is awaited the published ones stay, but for
+ * pods that are over.
+ *
+ * An ID that begins with a device's UUID is that device's, and its holder is a tenant. If what follows
+ * is of no known form, the share of the device is not known.
+ */
+
+#include "join/stages.h"
 
 #include <assert.h>
 
@@ -30,25 +43,25 @@ static int describe(const struct fact *items, size_t n_items, struct arena *aren
 	return 0;
 }
 
-static bool counts(const struct stage *stage, const struct attribution_status *published,
-		   const struct holder *owner)
+static bool counts(const struct subject *subject, const struct holder *owner)
 {
-	const struct debounce_subject subject = {
+	const struct debounce_subject seen = {
 		.kind = DEBOUNCE_UNPLACED,
 		.pod_uid = owner->pod_uid,
 		.subject = owner->container,
-		.waits_ms = stage->facts->input->limits->disagreement_ms,
-		.is_published = published && attribution_is_unplaced(published, owner->pod_uid,
-								     owner->container),
+		.waits_ms = subject->facts->input->limits->disagreement_ms,
+		.is_published = subject->published &&
+				attribution_is_unplaced(subject->published, owner->pod_uid,
+							owner->container),
 	};
-	return debounce_counts(stage->debounce, &subject);
+	return debounce_counts(subject->debounce, &seen);
 }
 
-static int list(const struct stage *stage, const struct attribution_status *published,
-		struct unplaced *result, struct error *err)
+static int list(const struct subject *subject, struct array *listed, int64_t *left_out,
+		struct error *err)
 {
-	const struct facts *facts = stage->facts;
-	struct attribution_unplaced *listed = result->listed.items;
+	const struct facts *facts = subject->facts;
+	struct attribution_unplaced *added = listed->items;
 	int64_t n_waiting = 0;
 	size_t end;
 
@@ -57,16 +70,18 @@ static int list(const struct stage *stage, const struct attribution_status *publ
 		for (end = at + 1; end < facts->n_items; end++)
 			if (facts->items[end].owner->rank != owner->rank)
 				break;
-		if (!counts(stage, published, owner))
+		if (!counts(subject, owner))
 			n_waiting++;
-		else if (result->listed.count == LIMIT_UNPLACED_TENANTS)
-			result->left_out++;
-		else if (describe(&facts->items[at], end - at, stage->arena,
-				  &listed[result->listed.count++], err) < 0)
+		else if (listed->count == LIMIT_UNPLACED_TENANTS)
+			++*left_out;
+		else if (describe(&facts->items[at], end - at, subject->arena,
+				  &added[listed->count++], err) < 0)
 			return -1;
 	}
-	result->left_out = debounce_left_out(result->left_out, n_waiting,
-					     published ? published->unplaced_tenants_left_out : 0);
+	*left_out = debounce_left_out(*left_out, n_waiting,
+				      subject->published
+					      ? subject->published->unplaced_tenants_left_out
+					      : 0);
 	return 0;
 }
 
@@ -77,50 +92,52 @@ static bool is_gone(const struct node_pods *node_pods, const struct attribution_
 	return pod ? pod_is_over(pod) : unplaced->pod_name.len > 0;
 }
 
-static void keep(const struct stage *stage, const struct attribution_status *published,
-		 struct unplaced *result)
+static void keep(const struct subject *subject, struct array *listed)
 {
-	const struct attribution_unplaced *before = published->unplaced_tenants.items;
-	struct attribution_unplaced *listed = result->listed.items;
+	const struct array before = subject->published->unplaced_tenants;
+	const struct attribution_unplaced *kept = before.items;
+	struct attribution_unplaced *added = listed->items;
 
-	for (uint32_t i = 0; i < published->unplaced_tenants.count &&
-			     result->listed.count < LIMIT_UNPLACED_TENANTS; i++)
-		if (!is_gone(&stage->facts->node_pods, &before[i]))
-			listed[result->listed.count++] = before[i];
-	result->left_out = published->unplaced_tenants_left_out;
+	for (uint32_t i = 0; i < before.count && listed->count < LIMIT_UNPLACED_TENANTS; i++)
+		if (!is_gone(&subject->facts->node_pods, &kept[i]))
+			added[listed->count++] = kept[i];
 }
 
-static void note_odd(const struct stage *stage, struct unplaced *unplaced)
+static struct unplaced find_odd(const struct subject *subject)
 {
-	size_t n_items;
-	const struct fact *items = facts_of(stage->facts, stage->device, &n_items);
+	struct unplaced unplaced = {0};
 
-	for (size_t i = 0; i < n_items; i++) {
-		if (!device_id_parse(items[i].id).is_odd)
+	for (size_t i = 0; i < subject->n_items; i++) {
+		const struct view id = subject->items[i].id;
+		if (!device_id_parse(id).is_odd)
 			continue;
-		if (unplaced->n_odd++ == 0 || view_compare(items[i].id, unplaced->odd_id) < 0)
-			unplaced->odd_id = items[i].id;
+		if (unplaced.n_odd++ == 0 || view_compare(id, unplaced.odd_id) < 0)
+			unplaced.odd_id = id;
 	}
+	return unplaced;
 }
 
-int unplaced_find(const struct stage *stage, struct unplaced *ret_unplaced, struct error *err)
+int unplaced_find(const struct subject *subject, struct attribution_status *status,
+		  struct unplaced *ret_unplaced, struct error *err)
 {
-	const struct previous *before = stage->facts->devices->devices[stage->device].published;
-	const struct attribution_status *published = before ? before->status : NULL;
-	struct unplaced result = {.listed.present = true};
+	struct array listed = {.present = true};
+	int64_t left_out = 0;
 
-	result.listed.items = arena_alloc(stage->arena, LIMIT_UNPLACED_TENANTS,
-					  sizeof(struct attribution_unplaced));
-	if (!result.listed.items)
+	listed.items = arena_alloc(subject->arena, LIMIT_UNPLACED_TENANTS,
+				   sizeof(struct attribution_unplaced));
+	if (!listed.items)
 		return error_no_memory(err);
-	if (stage->is_awaited || (stage->facts->is_frozen && published))
-		keep(stage, published, &result);
-	else if (list(stage, published, &result, err) < 0)
+	if (subject->is_awaited || (subject->facts->is_frozen && subject->published)) {
+		keep(subject, &listed);
+		left_out = subject->published->unplaced_tenants_left_out;
+	} else if (list(subject, &listed, &left_out, err) < 0) {
 		return -1;
-	assert(result.listed.count <= LIMIT_UNPLACED_TENANTS);
-	if (result.listed.count == 0)
-		result.listed.items = NULL;
-	note_odd(stage, &result);
-	*ret_unplaced = result;
+	}
+	assert(listed.count <= LIMIT_UNPLACED_TENANTS);
+	if (listed.count == 0)
+		listed.items = NULL;
+	status->unplaced_tenants = listed;
+	status->unplaced_tenants_left_out = left_out;
+	*ret_unplaced = find_odd(subject);
 	return 0;
 }

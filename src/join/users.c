@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each process is a tenant's, or a user's, or that of somebody who will be or was a tenant and is
- * waited for. The server of MPS is none of these: it works for all clients of the device.
+ * Processes that NVML lists, and the pods that their cgroups name. Each process is a tenant's, or a
+ * user's, or that of somebody who will be or was a tenant and is waited for. The server of MPS is none
+ * of these: it works for all clients of the device.
+ *
+ * A process is a tenant's unless it is in another container of the pod, or on a partition that the
+ * tenant does not hold. Until the status of a pod with several containers tells the process'
+ * container, it is neither a user nor a witness. Nor is a new one a user whose pod may hold the device.
+ *
+ * The sources are read one after the other. So a user counts when it was seen for disagreement_ms, or
+ * longer where its pod is not known, or has ended (join/debounce.h). If there is no room for it, what
+ * is left out is a lower bound. A process that names a pod of another node counts as one of no pod.
  *
  * Memory is as of the last change: it moves all the time, which alone is no reason to write.
  */
 
-#include "join/users.h"
+#include "join/stages.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,11 +29,8 @@
 #define PID_SIZE 24u /* of a number as text */
 
 struct finder {
-	const struct stage *stage;
-	const struct facts *facts;
-	const struct device *device;
-	const struct attribution_status *published; /* NULL: none */
-	struct tenants *tenants;
+	const struct subject *subject;
+	struct attribution_status *status;
 	bool has_server; /* of MPS */
 	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
@@ -44,19 +50,6 @@ struct suspect {
 	bool is_past;                               /* its pod was a tenant, or is over */
 };
 
-/*
- * The mode of the device or a client on it shows that MPS is in use, and so has a server. That the
- * compute mode is one that MPS needs shows nothing: anybody's process may be alone there.
- */
-static bool has_server(const struct report_device *reported, int mode)
-{
-	const struct report_process *processes = reported->processes.items;
-	for (uint32_t i = 0; i < reported->processes.count; i++)
-		if (processes[i].kind == REPORT_PROCESS_MPS)
-			return true;
-	return mode == ATTRIBUTION_MODE_MPS;
-}
-
 /* Where there is a server, it has this name, of which the kernel keeps 15 bytes. */
 static bool is_server(const struct finder *finder, const struct report_process *process)
 {
@@ -69,8 +62,8 @@ static bool is_server(const struct finder *finder, const struct report_process *
 /* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
-	const struct attribution_past_tenant *recent = finder->tenants->recent.items;
-	for (uint32_t i = 0; i < finder->tenants->recent.count; i++)
+	const struct attribution_past_tenant *recent = finder->status->recent_tenants.items;
+	for (uint32_t i = 0; i < finder->status->recent_tenants.count; i++)
 		if (view_equal(recent[i].pod_uid, uid))
 			return &recent[i];
 	return NULL;
@@ -89,7 +82,7 @@ static const struct pod_container *find_container(const struct pod *pod, struct 
 
 static struct suspect identify(struct finder *finder, const struct report_process *process)
 {
-	const struct node_pods *node_pods = &finder->facts->node_pods;
+	const struct node_pods *node_pods = &finder->subject->facts->node_pods;
 	const struct pod *pod = node_pods_find_uid(node_pods, process->pod_uid);
 	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
 
@@ -97,7 +90,7 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 		finder->n_refused++;
 		return (struct suspect){.process = process};
 	}
-	const struct facts *facts = finder->facts;
+	const struct facts *facts = finder->subject->facts;
 	const struct attribution_past_tenant *past = find_past(finder, uid);
 	const bool has_ended = pod ? pod_is_over(pod)
 				   : bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid),
@@ -128,7 +121,7 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 		      struct view partition)
 {
 	size_t n_facts;
-	const struct fact *facts = facts_of_holder(finder->facts, finder->stage->device,
+	const struct fact *facts = facts_of_holder(finder->subject->facts, finder->subject->index,
 						   tenant->pod_uid, tenant->container, &n_facts);
 
 	for (size_t i = 0; i < n_facts; i++)
@@ -150,8 +143,8 @@ static bool may_be_of(const struct finder *finder, const struct attribution_tena
 /* If it may be of several of the pod's containers, the number of none of them is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	const uint32_t n_tenants = finder->tenants->listed.count;
-	struct attribution_tenant *tenants = finder->tenants->listed.items, *last = NULL;
+	const uint32_t n_tenants = finder->status->tenants.count;
+	struct attribution_tenant *tenants = finder->status->tenants.items, *last = NULL;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < n_tenants; i++)
@@ -185,8 +178,8 @@ static void witness(struct attribution_tenant *tenant)
 /* Of a pod that the API server does not know, the process may be in any container. */
 static void conclude_tenants(struct finder *finder)
 {
-	struct attribution_tenant *tenant = finder->tenants->listed.items;
-	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
+	struct attribution_tenant *tenant = finder->status->tenants.items;
+	for (uint32_t i = 0; i < finder->status->tenants.count; i++, tenant++) {
 		if (finder->is_untold[i])
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
@@ -209,7 +202,7 @@ static int by_key(const void *a, const void *b)
 static const struct attribution_user *find_published(const struct finder *finder,
 						     const struct attribution_user *user)
 {
-	const struct array listed = finder->published ? finder->published->unallocated_users
+	const struct array listed = finder->subject->published ? finder->subject->published->unallocated_users
 						      : (struct array){0};
 	const struct attribution_user *users = listed.items;
 	for (uint32_t i = 0; i < listed.count; i++)
@@ -224,12 +217,12 @@ static const struct attribution_user *find_published(const struct finder *finder
  */
 static bool counts(const struct finder *finder, const struct suspect *suspect, bool is_published)
 {
-	const struct join_limits *limits = finder->facts->input->limits;
+	const struct join_limits *limits = finder->subject->facts->input->limits;
 	char pid[PID_SIZE];
 	int len = snprintf(pid, sizeof(pid), "%" PRId64, suspect->process->pid);
 	struct debounce_subject fact = {
 		.kind = DEBOUNCE_USER,
-		.device = finder->device->uuid,
+		.device = finder->subject->device->uuid,
 		.pod_uid = suspect->pod_uid,
 		.subject = {pid, (size_t)len},
 		.waits_ms = limits->disagreement_ms,
@@ -241,7 +234,7 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 		fact.waits_ms = limits->user_grace_ms;
 	else if (!suspect->pod && suspect->pod_uid.len > 0 && limits->pending_ms > fact.waits_ms)
 		fact.waits_ms = limits->pending_ms;
-	return debounce_counts(finder->stage->debounce, &fact);
+	return debounce_counts(finder->subject->debounce, &fact);
 }
 
 /*
@@ -261,7 +254,7 @@ static bool would_be_named(const struct facts *facts, const struct suspect *susp
 /* The pod, or somebody who could not be told, has an ID that may be this device's. */
 static bool holds_unknown(const struct finder *finder, struct view uid)
 {
-	const struct facts *facts = finder->facts;
+	const struct facts *facts = finder->subject->facts;
 
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *fact = &facts->items[i];
@@ -269,7 +262,7 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 
 		if (view_equal(fact->owner->pod_uid, uid) ? is_unknown
 							  : fact->owner->pod_uid.len == 0 &&
-				    (is_unknown || fact->device == finder->stage->device))
+				    (is_unknown || fact->device == finder->subject->index))
 			return true;
 	}
 	return false;
@@ -278,13 +271,13 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 /* Tenants that the list has no room for are not known by name here. */
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
-	const struct facts *facts = finder->facts;
+	const struct facts *facts = finder->subject->facts;
 	const struct join_input *input = facts->input;
 
 	if (suspect->pod_uid.len == 0 || suspect->is_past ||
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
-	return finder->tenants->left_out > 0 || !would_be_named(facts, suspect) ||
+	return finder->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
 	       from_resource_claim_is_unheard(facts, suspect->pod) ||
 	       node_pods_include(input->awaiting, input->n_awaiting, suspect->pod) ||
 	       holds_unknown(finder, suspect->pod_uid);
@@ -300,7 +293,7 @@ static void add_user(struct finder *finder, const struct suspect *suspect)
 		.pod_name = past ? past->pod_name : (struct view){0},
 		.command = suspect->process->command,
 		.pid = suspect->process->pid,
-		.start_time = finder->facts->input->now_wall_ms,
+		.start_time = finder->subject->facts->input->now_wall_ms,
 	};
 	const struct attribution_user *before = find_published(finder, &user);
 
@@ -349,10 +342,10 @@ static bool is_repeated(const struct report_process *processes, uint32_t index)
 /* The result */
 
 /* Sorts the users, and lists a process once that is on several partitions. */
-static void list_users(struct finder *finder, struct users *users)
+static void list_users(struct finder *finder)
 {
+	const struct attribution_status *published = finder->subject->published;
 	struct attribution_user *found = finder->found;
-	int64_t before = finder->published ? finder->published->unallocated_users_left_out : 0;
 	uint32_t n = 0, n_listed;
 
 	qsort(found, finder->n_found, sizeof(*found), by_key);
@@ -361,37 +354,39 @@ static void list_users(struct finder *finder, struct users *users)
 			found[n++] = found[i];
 	assert(n <= finder->n_found);
 	n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
-	users->listed = (struct array){found, n_listed, true};
-	users->left_out = debounce_left_out(n - n_listed, finder->n_waiting, before);
+	finder->status->unallocated_users = (struct array){found, n_listed, true};
+	finder->status->unallocated_users_left_out =
+		debounce_left_out(n - n_listed, finder->n_waiting,
+				  published ? published->unallocated_users_left_out : 0);
 }
 
 /*
- * If the source works and has a message, that says what it lacks: not all processes that it could not
- * look at have only ended, or are too new.
+ * If the source works and has a message, that says what it lacks. Some processes could then not be
+ * looked at for another reason than that they ended or are too new.
  */
 static int64_t count_unknown(const struct finder *finder)
 {
-	const struct join_input *input = finder->facts->input;
+	const struct join_input *input = finder->subject->facts->input;
 	const struct debounce_subject fact = {
 		.kind = DEBOUNCE_UNKNOWN,
-		.device = finder->device->uuid,
+		.device = finder->subject->device->uuid,
 		.waits_ms = input->limits->disagreement_ms,
-		.is_published = finder->published && finder->published->unknown_processes > 0,
+		.is_published = finder->subject->published && finder->subject->published->unknown_processes > 0,
 	};
 	if (finder->n_unknown == 0 || input->report->sources.processes.message.len == 0)
 		return 0;
-	return debounce_counts(finder->stage->debounce, &fact) ? finder->n_unknown : 0;
+	return debounce_counts(finder->subject->debounce, &fact) ? finder->n_unknown : 0;
 }
 
-static int find(struct finder *finder, struct users *users, struct error *err)
+static int find(struct finder *finder, struct error *err)
 {
-	const struct report_process *processes = finder->device->reported->processes.items;
-	const uint32_t n_processes = finder->device->reported->processes.count;
-	const uint32_t n_tenants = finder->tenants->listed.count;
-	struct attribution_tenant *tenants = finder->tenants->listed.items;
+	const struct report_process *processes = finder->subject->device->reported->processes.items;
+	const uint32_t n_processes = finder->subject->device->reported->processes.count;
+	const uint32_t n_tenants = finder->status->tenants.count;
+	struct attribution_tenant *tenants = finder->status->tenants.items;
 
-	finder->found = arena_alloc(finder->stage->arena, n_processes, sizeof(*finder->found));
-	finder->is_untold = arena_alloc(finder->stage->arena, n_tenants, sizeof(*finder->is_untold));
+	finder->found = arena_alloc(finder->subject->arena, n_processes, sizeof(*finder->found));
+	finder->is_untold = arena_alloc(finder->subject->arena, n_tenants, sizeof(*finder->is_untold));
 	if (!finder->found || !finder->is_untold)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n_tenants; i++)
@@ -401,55 +396,52 @@ static int find(struct finder *finder, struct users *users, struct error *err)
 			judge(finder, &processes[i]);
 	assert(finder->n_found <= n_processes);
 	conclude_tenants(finder);
-	list_users(finder, users);
-	users->unknown = count_unknown(finder);
-	users->refused = finder->n_refused;
+	list_users(finder);
+	finder->status->unknown_processes = count_unknown(finder);
 	return 0;
 }
 
 /* As published. */
-static void carry(const struct finder *finder, struct users *users)
+static void carry(const struct finder *finder)
 {
-	const struct attribution_status *published = finder->published;
-	struct attribution_tenant *tenant = finder->tenants->listed.items;
+	const struct attribution_status *published = finder->subject->published;
+	struct attribution_tenant *tenant = finder->status->tenants.items;
 
-	for (uint32_t i = 0; i < finder->tenants->listed.count; i++, tenant++) {
+	for (uint32_t i = 0; i < finder->status->tenants.count; i++, tenant++) {
 		const struct attribution_tenant *was = attribution_find_tenant(
 			published, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->processes : 0;
 		tenant->memory_mib = was ? was->memory_mib : 0;
 	}
-	users->listed = published->unallocated_users;
-	users->left_out = published->unallocated_users_left_out;
-	users->unknown = published->unknown_processes;
+	finder->status->unallocated_users = published->unallocated_users;
+	finder->status->unallocated_users_left_out = published->unallocated_users_left_out;
+	finder->status->unknown_processes = published->unknown_processes;
 }
 
-int users_find(const struct stage *stage, int mode, struct tenants *tenants,
-	       struct users *ret_users, struct error *err)
+int users_find(const struct subject *subject, struct attribution_status *status,
+	       uint32_t *ret_refused, struct error *err)
 {
-	const struct facts *facts = stage->facts;
-	const struct report *report = facts->input->report;
+	const struct report *report = subject->facts->input->report;
 	/* ABSENT: the agent may look at processes no more, and nobody wants old users. */
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
-	const struct device *device = &facts->devices->devices[stage->device];
-	const struct report_device *reported = device->reported;
-	struct users users = {0};
-	struct finder finder = {
-		.stage = stage,
-		.facts = facts,
-		.device = device,
-		.published = device->published ? device->published->status : NULL,
-		.tenants = tenants,
-	};
+	const bool is_frozen = subject->facts->is_frozen;
+	const struct report_device *reported = subject->device->reported;
+	struct finder finder = {.subject = subject, .status = status};
 
-	if (state == REPORT_SOURCE_OK && !facts->is_frozen &&
-	    facts->devices->nvml == DEVICES_NVML_OK && reported && reported->processes.present) {
-		finder.has_server = has_server(reported, mode);
-		if (find(&finder, &users, err) < 0)
+	if (state == REPORT_SOURCE_OK && !is_frozen &&
+	    subject->facts->devices->nvml == DEVICES_NVML_OK && reported &&
+	    reported->processes.present) {
+		/*
+		 * That the compute mode is one that MPS needs shows no server: anybody's process
+		 * may be alone there.
+		 */
+		finder.has_server = status->sharing.mode == ATTRIBUTION_MODE_MPS ||
+				    sharing_has_mps_process(reported);
+		if (find(&finder, err) < 0)
 			return -1;
-	} else if ((state != REPORT_SOURCE_ABSENT || facts->is_frozen) && finder.published) {
-		carry(&finder, &users);
+	} else if ((state != REPORT_SOURCE_ABSENT || is_frozen) && subject->published) {
+		carry(&finder);
 	}
-	*ret_users = users;
+	*ret_refused = finder.n_refused;
 	return 0;
 }

@@ -5,14 +5,14 @@
  * device manager gave. Claims, HAMi and KAI tell other things, and contradict nobody.
  *
  * A witness speaks of a container when it names any device of the node for it. Two also speak by
- * silence. A good checkpoint has everything that was given. A good List that has the pod has all
- * containers of it but ordinary init containers; unless one of its IDs is held by an unidentified
- * pod, which may be this one. Who speaks, and names fewer IDs of the device than all of them
- * together, says no.
+ * silence. A good checkpoint has everything that was given. A good List that has the pod has all its
+ * containers but ordinary init containers. It is silent if an unidentified pod holds one of the IDs,
+ * which may be this pod. A witness says no if it speaks and names fewer IDs of the device than all of
+ * them together.
  *
- * A holder without facts is one that was published. What a source says then counts as a no only
- * where it could have said yes: the checkpoint beside a complete List, the API server's witnesses
- * where nobody else ever named the holder.
+ * A holder without facts is one that was published. A source then says no only where it could have said
+ * yes. That is the checkpoint beside a complete List. It is also the API server's witnesses, where no
+ * other witness ever named the holder.
  */
 
 #include "join/votes.h"
@@ -111,8 +111,8 @@ static bool speaks_by_silence(const struct votes_holder *of, unsigned witness)
 }
 
 /*
- * A witness that does not name the container at all may have been read before the container began:
- * its no counts when it was heard of again since. Without a List nobody says when it was read.
+ * A witness that does not name the container at all may have been read before the container began.
+ * So its no counts when it was heard of again since. Only a List tells when it was read.
  */
 static bool counts(const struct votes_holder *of, bool is_by_silence, struct debounce *debounce)
 {
@@ -196,7 +196,7 @@ static unsigned find_lost(const struct votes_holder *of)
 
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
-		return from_resource_claim_stays(of->facts, device, of->previous)
+		return from_resource_claim_stays(of->facts, device, of->previous, false)
 			       ? 0
 			       : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
 	if (source_is_good(of->facts->source.checkpoint))

@@ -3,10 +3,6 @@
 
 #include <assert.h>
 
-#include "join/from_hami.h"
-#include "join/from_kai.h"
-#include "join/from_pod_resources.h"
-#include "join/from_pod_status.h"
 #include "join/from_resource_claim.h"
 
 /* The checkpoint helps to explain the List, and the List to read the checkpoint. */
@@ -20,24 +16,27 @@ static int read_report(struct facts_draft *draft, struct error *err)
 	return from_checkpoint_read(draft, &checkpoint, err);
 }
 
+/* Whatever is still written on a pod that is over, it holds nothing. */
+static void ask_pods(struct facts_draft *draft,
+		     void (*read)(struct facts_draft *draft, const struct pod *pod))
+{
+	const struct node_pods *node_pods = &draft->facts->node_pods;
+
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+		if (!pod_is_over(node_pods->gpu_pods[i]))
+			read(draft, node_pods->gpu_pods[i]);
+	}
+}
+
 static int ask_all(struct facts_draft *draft, struct error *err)
 {
 	if (draft->facts->input->report && read_report(draft, err) < 0)
 		return -1;
-	from_pod_status_read(draft);
+	ask_pods(draft, from_pod_status_read);
 	from_resource_claim_read(draft);
-	from_hami_read(draft);
-	from_kai_read(draft);
+	ask_pods(draft, from_hami_read);
+	ask_pods(draft, from_kai_read);
 	return 0;
-}
-
-/* Which pod a witness means is not known while what is known of pods is old. */
-static void freeze(struct facts *facts)
-{
-	facts->source = (struct source){
-		.settled_restart = facts->input->settled_restart,
-		.settles_in_ms = -1,
-	};
 }
 
 int witnesses_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
@@ -47,6 +46,8 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 		.input = input,
 		.devices = devices,
 		.is_frozen = input->pods_age != JOIN_PODS_CURRENT,
+		.ended = input->ended,
+		.n_ended = input->n_ended,
 	};
 	struct facts_draft draft;
 
@@ -55,9 +56,8 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 		return -1;
 	facts.source = source_judge(&facts.node_pods);
 	facts.claims = from_resource_claim_judge(input, devices);
-	if (facts.is_frozen)
-		freeze(&facts);
-	else if (ask_all(&draft, err) < 0)
+	/* Which pod a witness means is not known while what is known of pods is old. */
+	if (!facts.is_frozen && ask_all(&draft, err) < 0)
 		return -1;
 	if (facts_close(&draft, err) < 0)
 		return -1;

@@ -2,17 +2,70 @@
 #pragma once
 
 /*
- * witnesses - asks all witnesses, each by its reader (join/from_*.h), and judges their sources.
+ * witnesses - asks all witnesses, and judges their sources. Each witness has one reader, in the file
+ * of its name (join/from_*.c), which adds facts to a draft.
  *
  * Threads: any; pure.
  */
 
+#include "base/lookup.h"
 #include "join/facts.h"
 
 /*
  * Reads what all witnesses say. While what is known of pods is old there are no facts, and no source
- * can be read: published tenants stay until their pods are over, or claims say that they have another
- * device. The result lies in arena and borrows from input and devices. Fails with ERROR_NO_MEMORY.
+ * can be read. Published tenants then stay until their pods are over, or claims place them elsewhere.
+ * The result lies in arena and borrows from input and devices. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int witnesses_read(const struct join_input *input, const struct devices *devices,
 			    struct arena *arena, struct facts *ret_facts, struct error *err);
+
+/* What the API server says of the pod of a checkpoint entry, as bits. */
+enum checkpoint_standing {
+	CHECKPOINT_LIVE = 1u << 0,    /* it is on this node, and not over */
+	CHECKPOINT_ENDED = 1u << 1,   /* it is over, or has been deleted */
+	CHECKPOINT_REFUSED = 1u << 2, /* it is on another node */
+	CHECKPOINT_UNKNOWN = 1u << 3,
+};
+
+/* A device ID in a container of a name. */
+struct checkpoint_place {
+	struct view id, container;
+	const struct pod *pod; /* live; NULL: whosever */
+	unsigned standings;    /* of the pods that have it */
+	bool is_listed;        /* the List has it too, of an unknown pod; the List's reader sets it */
+};
+
+struct checkpoint_index {
+	struct lookup lookup;
+	struct checkpoint_place *places;
+};
+
+/*
+ * Indexes the checkpoint of the input's report, by which the List is explained. The result lies in
+ * the draft's arena. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_index *ret,
+				   struct error *err);
+/* The place of the ID (of a live pod empty: of any) in a container of that name; NULL: none has it. */
+struct checkpoint_place *from_checkpoint_find(const struct checkpoint_index *checkpoint,
+					      struct view id, struct view container,
+					      const struct pod *pod);
+/*
+ * Adds who has which ID by the List of the input's report. Marks the checkpoint's entries of unknown
+ * pods that the List has too. Sets `claims_refused` and `awaits_list` of the facts.
+ */
+void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint);
+/*
+ * Adds who has which ID by the checkpoint, and sets `ended` and `claims_refused` of the facts. The
+ * List must have been read: it has marked the entries of unknown pods. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
+				  struct error *err);
+/*
+ * Each reads what is written on one pod of the node that is not over. from_hami_read() replaces the
+ * facts about HAMi's IDs. from_kai_read() adds the sharers of a reservation, and marks its holders.
+ * Both come after the witnesses that name IDs.
+ */
+void from_pod_status_read(struct facts_draft *draft, const struct pod *pod);
+void from_hami_read(struct facts_draft *draft, const struct pod *pod);
+void from_kai_read(struct facts_draft *draft, const struct pod *pod);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A text that was published in another release and is not in these tables any more means nothing to
- * the join: what it said is found out anew.
+ * A text of another release that is not in these tables means nothing to the join. What it said is
+ * found out anew.
  */
 
 #include "join/wording.h"

@@ -87,7 +87,7 @@ static int decode_label(struct view message, struct pod_fields *fields, struct p
 	return 0;
 }
 
-/* Without it the pod's devices are those that HAMi chose, whichever these are: join/from_hami.h. */
+/* Without it the pod's devices are those that HAMi chose, whichever these are: join/from_hami.c. */
 static void set_hami(struct pod_fields *fields, struct view devices)
 {
 	fields->gpu.hami_left_out = devices.len > POD_MAX_HAMI_TEXT;

@@ -560,12 +560,12 @@ const struct join_result *build_world_join(struct build_world *world)
 	struct error err = {0};
 	if (join_node(&world->input, &world->arena, &world->result, &err) < 0)
 		fail_msg("join: %s", err.text);
-	assert_true(world->result.n_doubts <= DEBOUNCE_MAX);
-	for (size_t i = 0; i < world->result.n_doubts; i++)
-		world->doubts[i] = world->result.doubts[i];
+	assert_true(world->result.recall.n_doubts <= DEBOUNCE_MAX);
+	for (size_t i = 0; i < world->result.recall.n_doubts; i++)
+		world->doubts[i] = world->result.recall.doubts[i];
 	world->input.doubts = world->doubts;
-	world->input.n_doubts = world->result.n_doubts;
-	world->input.settled_restart = world->result.settled_restart;
+	world->input.n_doubts = world->result.recall.n_doubts;
+	world->input.settled_restart = world->result.recall.settled_restart;
 	return &world->result;
 }
 
@@ -627,10 +627,10 @@ static void drop_object(struct build_world *world, struct view uuid)
 const struct join_result *build_world_publish(struct build_world *world)
 {
 	const struct join_result *result = build_world_join(world);
-	assert_true(result->n_ended <= BUILD_WORLD_MAX);
-	if (result->n_ended > 0)
-		memmove(world->ended, result->ended, result->n_ended * sizeof(*result->ended));
-	world->input.n_ended = result->n_ended;
+	assert_true(result->recall.n_ended <= BUILD_WORLD_MAX);
+	if (result->recall.n_ended > 0)
+		memmove(world->ended, result->recall.ended, result->recall.n_ended * sizeof(*result->recall.ended));
+	world->input.n_ended = result->recall.n_ended;
 	for (size_t i = 0; i < result->n_devices; i++) {
 		if (result->devices[i].action == JOIN_WRITE)
 			put_object(world, &result->devices[i]);

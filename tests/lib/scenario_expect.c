@@ -156,17 +156,17 @@ static void expect_again(struct scenario_line *line)
 
 static void show_awaits(const struct join_result *result, struct scenario_text *text)
 {
-	scenario_text_add(text, "%s", result->is_hearing_awaited ? "yes" : "no");
+	scenario_text_add(text, "%s", result->recall.is_hearing_awaited ? "yes" : "no");
 }
 
 static void show_refused(const struct join_result *result, struct scenario_text *text)
 {
-	scenario_show_count(text, result->claims_refused);
+	scenario_show_count(text, result->refused.claims);
 }
 
 static void show_unknown_ids(const struct join_result *result, struct scenario_text *text)
 {
-	scenario_show_count(text, result->ids_unknown);
+	scenario_show_count(text, result->refused.ids);
 }
 
 static void show_devices(const struct join_result *result, struct scenario_text *text)
@@ -195,9 +195,9 @@ static void show_actions(const struct join_result *result, struct scenario_text 
 
 static void show_ended(const struct join_result *result, struct scenario_text *text)
 {
-	for (size_t i = 0; i < result->n_ended; i++)
+	for (size_t i = 0; i < result->recall.n_ended; i++)
 		scenario_text_add(text, "%s%.*s", scenario_show_gap(text),
-				  VIEW_ARG(result->ended[i]));
+				  VIEW_ARG(result->recall.ended[i]));
 }
 
 static const struct {

@@ -761,8 +761,8 @@ static void check_order_does_not_matter(void)
 			sizeof(struct report_process));
 	const struct join_result *second = build_world_join(world);
 	assert_int_equal(first.n_devices, second->n_devices);
-	assert_int_equal(first.n_ended, second->n_ended);
-	assert_int_equal(first.ids_unknown, second->ids_unknown);
+	assert_int_equal(first.recall.n_ended, second->recall.n_ended);
+	assert_int_equal(first.refused.ids, second->refused.ids);
 	assert_true(first.again_in_ms == second->again_in_ms);
 	for (size_t i = 0; i < first.n_devices; i++) {
 		assert_true(view_equal(first.devices[i].name, second->devices[i].name));

@@ -42,7 +42,7 @@ static void append(struct world_pod *pod, const char *uuid, const char *behind)
 		 uuid[0] ? ",NVIDIA,4096,30" : "", behind);
 }
 
-/* Which parts a release writes, see join/from_hami.h. */
+/* Which parts a release writes, see join/from_hami.c. */
 enum release { MAIN_ONLY, ALL, NOT_EMPTY, N_RELEASES };
 
 /* Before HAMi 2.9.0 only app containers have devices of HAMi's. */

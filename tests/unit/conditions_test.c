@@ -5,13 +5,14 @@
 
 #include "base/limits.h"
 #include "join/conditions.h"
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #define NOW INT64_C(1700000000000)
 
 static struct arena arena;
 static struct report_sources sources;
 static struct conditions_facts facts;
+static struct attribution_status found;
 
 /* Everything is well. */
 static int set_up(void **state)
@@ -31,8 +32,9 @@ static int set_up(void **state)
 			.reason = VIEW("NothingFound"),
 			.message = VIEW("nothing speaks against the device"),
 		},
-		.intent = ATTRIBUTION_INTENT_UNMANAGED,
+		.status = &found,
 	};
+	found = (struct attribution_status){.intent = {.state = ATTRIBUTION_INTENT_UNMANAGED}};
 	return 0;
 }
 
@@ -53,7 +55,7 @@ static const struct previous *read(const struct attribution_status *status)
 
 static struct attribution_status make(void)
 {
-	struct attribution_status status = {.tenant_count = facts.tenants.count};
+	struct attribution_status status = {.tenant_count = found.tenant_count};
 	struct error err;
 	assert_int_equal(conditions_make(&facts, &arena, &status.conditions, &err), 0);
 	return status;
@@ -126,8 +128,8 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 								  : JOIN_PODS_CURRENT;
 		facts.tenants.slots_unresolved = i < 3;
 		facts.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
-		facts.tenants.disputed.count = i < 5;
-		facts.unplaced.listed.count = i < 6;
+		found.source_disagreements.count = i < 5;
+		found.unplaced_tenants.count = i < 6;
 		facts.unplaced.n_odd = i < 7 ? 2 : 0;
 		facts.unplaced.odd_id = VIEW("GPU-1#7");
 		facts.is_nameless = i < 8;
@@ -135,7 +137,7 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 		facts.is_unread = i < 10;
 		facts.is_settling = i < 11;
 		facts.is_book_readable = i >= 12;
-		facts.tenants.listed = (struct array){&unconfirmed, i < 13, true};
+		found.tenants = (struct array){&unconfirmed, i < 13, true};
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
 		expect_condition(&status, "Ready", rows[i].status,
@@ -196,7 +198,7 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 		{false, false, false, CONDITION_FALSE, "UnknownDeviceID", "ReportReceived"},
 	};
 
-	facts.unplaced.listed.count = 1;
+	found.unplaced_tenants.count = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		facts.is_duplicate = rows[i].is_duplicate;
 		facts.sources = rows[i].is_agentless ? NULL : &sources;
@@ -209,7 +211,7 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 				 is_fresh ? CONDITION_TRUE : CONDITION_FALSE, rows[i].fresh);
 		assert_int_equal(read(&status)->is_agentless, rows[i].is_agentless);
 	}
-	facts.unplaced.listed.count = 0;
+	found.unplaced_tenants.count = 0;
 	facts.sources = NULL;
 	facts.is_book_readable = false;
 	struct attribution_status status = make();
@@ -237,7 +239,7 @@ static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(
 		 CONDITION_TRUE},
 	};
 
-	facts.tenants.listed = (struct array){listed, ARRAY_SIZE(listed), true};
+	found.tenants = (struct array){listed, ARRAY_SIZE(listed), true};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		listed[0].confidence = rows[i].first;
 		listed[1].confidence = rows[i].second;
@@ -266,7 +268,7 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
 		expect_condition(&status, "InSync", CONDITION_TRUE, "Unmanaged");
 	}
-	facts.intent = ATTRIBUTION_INTENT_UNKNOWN;
+	found.intent.state = ATTRIBUTION_INTENT_UNKNOWN;
 	struct attribution_status status = make();
 	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "NotAssessed");
 	facts.is_fresh = false;
@@ -399,8 +401,8 @@ static struct attribution_status publish(const char *attributed)
 	static struct attribution_unplaced holder;
 	static struct attribution_user user;
 
-	facts.tenants.listed = (struct array){&tenant, 1, true};
-	facts.tenants.count = 1;
+	found.tenants = (struct array){&tenant, 1, true};
+	found.tenant_count = 1;
 	facts.tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
 	facts.are_claims_old = view_equal(view_from(attributed), VIEW("ClaimsUnknown"));
 	facts.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? JOIN_PODS_STALE
@@ -408,9 +410,9 @@ static struct attribution_status publish(const char *attributed)
 										  : JOIN_PODS_CURRENT;
 	struct attribution_status status = make();
 	assert_true(view_equal(find(&status, "Attributed")->reason, view_from(attributed)));
-	facts.unplaced.listed = status.unplaced_tenants = (struct array){&holder, 1, true};
-	facts.users.listed = status.unallocated_users = (struct array){&user, 1, true};
-	status.tenants = facts.tenants.listed;
+	found.unplaced_tenants = status.unplaced_tenants = (struct array){&holder, 1, true};
+	found.unallocated_users = status.unallocated_users = (struct array){&user, 1, true};
+	status.tenants = found.tenants;
 	facts.sources = NULL;
 	facts.are_claims_old = false;
 	facts.pods_age = JOIN_PODS_CURRENT;
@@ -461,10 +463,10 @@ enum change { SAME, TENANT_GONE, COUNT, HOLDER_GONE, USER_GONE };
 static void change_holders(enum change change)
 {
 	if (change == TENANT_GONE)
-		facts.tenants = (struct tenants){0};
-	facts.tenants.count += change == COUNT;
-	facts.unplaced.listed.count -= change == HOLDER_GONE;
-	facts.users.listed.count -= change == USER_GONE;
+		found.tenants = (struct array){0}, found.tenant_count = 0;
+	found.tenant_count += change == COUNT;
+	found.unplaced_tenants.count -= change == HOLDER_GONE;
+	found.unallocated_users.count -= change == USER_GONE;
 }
 
 static void before_the_report_what_may_be_otherwise_awaits_it(void **state)

@@ -338,7 +338,7 @@ static void a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told(void 
 	build_world_regrant(&world);
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_unplaced(publish(), "");
-	assert_int_equal(world.result.ids_unknown, 0);
+	assert_int_equal(world.result.refused.ids, 0);
 }
 
 /* The slice that tells its device may be there. */
@@ -352,7 +352,7 @@ static void while_claims_cannot_be_read_none_is_unplaced(void **state)
 	world.input.grants_unknown = true;
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_unplaced(publish(), "");
-	assert_int_equal(world.result.ids_unknown, 0);
+	assert_int_equal(world.result.refused.ids, 0);
 }
 
 static const struct CMUnitTest tests[] = {

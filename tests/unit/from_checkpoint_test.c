@@ -90,9 +90,9 @@ static void the_uid_of_another_nodes_pod_is_an_ended_one(void **state)
 	build_world_move_away(&world, "uid-away");
 	build_world_book(&world, "uid-away", "main", build_world_uuid(&world, 0));
 	build_world_join(&world);
-	assert_int_equal(world.result.n_ended, 1);
-	expect_text(world.result.ended[0], "uid-away");
-	assert_int_equal(world.result.claims_refused, 1);
+	assert_int_equal(world.result.recall.n_ended, 1);
+	expect_text(world.result.recall.ended[0], "uid-away");
+	assert_int_equal(world.result.refused.claims, 1);
 }
 
 static void the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one(void **state)
@@ -102,7 +102,7 @@ static void the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one(vo
 	build_world_run(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED},
 			build_world_uuid(&world, 0));
 	build_world_join(&world);
-	assert_int_equal(world.result.n_ended, 0);
+	assert_int_equal(world.result.recall.n_ended, 0);
 	expect_tenants(build_world_status(&world, 0), "");
 }
 
@@ -116,9 +116,9 @@ static void ended_uids_come_once_and_in_order(void **state)
 	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 1));
 	build_world_book(&world, "uid-z", "side", build_world_replica(&world, 0, 2));
 	build_world_join(&world);
-	assert_int_equal(world.result.n_ended, 2);
-	expect_text(world.result.ended[0], "uid-a");
-	expect_text(world.result.ended[1], "uid-z");
+	assert_int_equal(world.result.recall.n_ended, 2);
+	expect_text(world.result.recall.ended[0], "uid-a");
+	expect_text(world.result.recall.ended[1], "uid-z");
 }
 
 static const struct CMUnitTest tests[] = {

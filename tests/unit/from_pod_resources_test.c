@@ -134,11 +134,11 @@ static void a_list_that_may_be_older_than_the_successor_may_mean_either(void **s
 		expect_tenants(status, "");
 		expect_text(status->slots.summary, "1/1");
 		expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
-		assert_true(world.result.is_hearing_awaited);
+		assert_true(world.result.recall.is_hearing_awaited);
 		world.input.listed_at += 1000;
 		world.input.n_told_later = 0;
 		expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
-		assert_false(world.result.is_hearing_awaited);
+		assert_false(world.result.recall.is_hearing_awaited);
 		tear_down(state);
 		set_up(state);
 	}
@@ -298,7 +298,7 @@ static void a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_
 									 rows[i].started_before_ms});
 		const struct attribution_status *status = publish();
 		expect_text(status->slots.summary, "1/1");
-		assert_int_equal(world.result.is_hearing_awaited, !rows[i].is_named);
+		assert_int_equal(world.result.recall.is_hearing_awaited, !rows[i].is_named);
 		if (rows[i].is_named) {
 			expect_tenant(status, "uid-a", RUNNING, NAME_ONLY);
 			expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
@@ -308,7 +308,7 @@ static void a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_
 			/* A heartbeat says that it was read again, with the same content. */
 			world.input.listed_at += 6000;
 			expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
-			assert_false(world.result.is_hearing_awaited);
+			assert_false(world.result.recall.is_hearing_awaited);
 		}
 		tear_down(state);
 		set_up(state);
@@ -326,7 +326,7 @@ static void a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of(void **s
 	expect_tenants(status, "");
 	expect_text(status->slots.summary, "1/1");
 	/* The pod's status will say when it started, no heartbeat does. */
-	assert_false(world.result.is_hearing_awaited);
+	assert_false(world.result.recall.is_hearing_awaited);
 	/* It need not run: images take their time. */
 	build_world_pod(&world,
 			(struct build_pod){.name = "a", .state = POD_CONTAINER_WAITING});
@@ -342,7 +342,7 @@ static void whom_the_checkpoint_tells_waits_for_no_later_list(void **state)
 			build_world_uuid(&world, 0));
 	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->witnesses,
 		     "Checkpoint,PodResources");
-	assert_false(world.result.is_hearing_awaited);
+	assert_false(world.result.recall.is_hearing_awaited);
 	build_world_pod(&world, (struct build_pod){.name = "a", .is_unseen = true});
 	expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
 }
@@ -569,10 +569,10 @@ static void what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted(v
 	expect_tenants(status, "uid-a/main");
 	expect_text(status->slots.summary, "1/4");
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
-	assert_int_equal(world.result.claims_refused, 2);
+	assert_int_equal(world.result.refused.claims, 2);
 	world.input.is_foreign = NULL;
 	expect_condition(publish(), "Attributed", CONDITION_FALSE, "PodUnknown");
-	assert_int_equal(world.result.claims_refused, 0);
+	assert_int_equal(world.result.refused.claims, 0);
 }
 
 static void whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere(void **state)
@@ -589,7 +589,7 @@ static void whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere(v
 	world.input.is_foreign = is_foreign;
 	expect_tenant(publish(), "uid-new", PENDING, ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
 	expect_tenants(publish(), "uid-new/main");
-	assert_int_equal(world.result.claims_refused, 0);
+	assert_int_equal(world.result.refused.claims, 0);
 }
 
 static const struct view hami_id = VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab-1");

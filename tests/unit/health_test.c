@@ -728,7 +728,9 @@ TEST(without_memory_there_is_no_verdict)
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */
 	const struct tenants nobody = {.count = 0};
-	const struct subject device = slots_subject(&facts, &slots, 0, &nobody, &small);
+	struct subject device = {.facts = &facts, .device = devices.devices, .arena = &small,
+				 .published = devices.devices->published->status, .tenants = &nobody};
+	slots_look(&slots, &device);
 	assert_int_equal(health_judge(&device, &health, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);

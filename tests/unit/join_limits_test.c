@@ -7,7 +7,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
@@ -393,23 +393,23 @@ static void a_node_gets_no_more_objects_than_its_share(void **state)
 		assert_true(world.input.n_previous <= LIMIT_NODE_OBJECTS);
 	}
 	assert_int_equal(world.input.n_previous, LIMIT_NODE_OBJECTS);
-	assert_int_equal(world.result.devices_refused, LIMIT_REPORT_DEVICES - 4);
+	assert_int_equal(world.result.refused.devices, LIMIT_REPORT_DEVICES - 4);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	/* What it has is kept up to date. */
 	world.report.devices.count = 0;
 	build_world_device(&world, 0);
 	build_world_join(&world);
 	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
-	assert_int_equal(world.result.devices_refused, 0);
+	assert_int_equal(world.result.refused.devices, 0);
 	/* Slices that describe more devices than there is room for. */
 	world.input.slice_devices_left_out = 2;
 	build_world_join(&world);
-	assert_int_equal(world.result.devices_refused, 2);
-	assert_int_equal(world.result.objects_left_out, 0);
+	assert_int_equal(world.result.refused.devices, 2);
+	assert_int_equal(world.result.refused.objects, 0);
 	/* Objects of other nodes that there was no room for. */
 	world.input.previous_left_out = 3;
 	build_world_join(&world);
-	assert_int_equal(world.result.objects_left_out, 3);
+	assert_int_equal(world.result.refused.objects, 3);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -34,8 +34,8 @@ static void publish(void)
 static void expect_same_result(const struct join_result *a, const struct join_result *b)
 {
 	assert_int_equal(a->n_devices, b->n_devices);
-	assert_int_equal(a->n_ended, b->n_ended);
-	assert_int_equal(a->ids_unknown, b->ids_unknown);
+	assert_int_equal(a->recall.n_ended, b->recall.n_ended);
+	assert_int_equal(a->refused.ids, b->refused.ids);
 	assert_true(a->again_in_ms == b->again_in_ms);
 	for (size_t i = 0; i < a->n_devices; i++) {
 		assert_int_equal(a->devices[i].action, b->devices[i].action);

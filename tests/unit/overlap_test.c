@@ -7,7 +7,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/overlap.h"
+#include "join/stages.h"
 
 #define GPU_0 "GPU-00000000-0000-4000-8000-0123456789ab"
 #define MIG_0 "MIG-00000000-0000-4000-8000-000000000000"

@@ -90,9 +90,9 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	      struct error *err)
 {
 	struct world *world = world_of_join;
-	struct join_result result = {.again_in_ms = world->again_in_ms, .claims_refused = 1,
-				     .ids_unknown = 2, .devices_refused = 3,
-				     .objects_left_out = 4, .debounced_left_out = 5,
+	struct join_result result = {.again_in_ms = world->again_in_ms, .refused.claims = 1,
+				     .refused.ids = 2, .refused.devices = 3,
+				     .refused.objects = 4, .refused.debounced = 5,
 				     .is_buried = world->is_buried};
 	size_t len = strlen(world->joined);
 
@@ -101,14 +101,14 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	world->n_doubts_given = input->n_doubts;
 	world->n_ended_given = input->n_ended;
 	world->settled_given = input->settled_restart;
-	result.ended = &world->ended;
-	result.n_ended = world->ended.len > 0;
-	result.settled_restart = world->settled_restart;
+	result.recall.ended = &world->ended;
+	result.recall.n_ended = world->ended.len > 0;
+	result.recall.settled_restart = world->settled_restart;
 	if (world->other && world->n_joined == 0)
 		loop_timer_set(world->other, 0);
-	result.doubts = &world->doubt;
-	result.n_doubts = world->doubt.key != 0;
-	result.is_hearing_awaited = world->is_hearing_awaited;
+	result.recall.doubts = &world->doubt;
+	result.recall.n_doubts = world->doubt.key != 0;
+	result.recall.is_hearing_awaited = world->is_hearing_awaited;
 	world->n_joined++;
 	snprintf(world->joined + len, sizeof(world->joined) - len, "%.*s ",
 		 VIEW_ARG(input->node_name));

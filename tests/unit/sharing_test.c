@@ -2,7 +2,7 @@
 
 #include "lib/world_test.h"
 
-#include "join/sharing.h"
+#include "join/stages.h"
 
 /* As many lines as a conclusion has here. */
 #define MAX_LINES 6

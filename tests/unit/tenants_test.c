@@ -81,18 +81,20 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 	read_one_that_stays_and_one_that_is_disputed();
 	for (size_t room = 0; failed; room += 16) {
 		CLEANUP(arena_deinit) struct arena arena;
-		const struct stage stage = {
-			.facts = &facts, .debounce = debounce, .arena = &arena};
+		struct subject subject = {.facts = &facts, .debounce = debounce, .arena = &arena,
+					  .device = devices.devices};
+		struct attribution_status status = {0};
 		struct tenants tenants = {.count = 4711};
 		struct error err = {0};
+		subject.items = facts_of(&facts, 0, &subject.n_items);
 		leave_room(&arena, room);
 		failing_malloc_at(1);
-		int result = tenants_find(&stage, &tenants, &err);
+		int result = tenants_find(&subject, &status, &tenants, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : 0);
 		assert_int_equal(tenants.count, failed ? 4711 : 2);
-		assert_int_equal(tenants.disputed.count, failed ? 0 : 1);
+		assert_int_equal(status.source_disagreements.count, failed ? 0 : 1);
 	}
 }
 

@@ -914,7 +914,7 @@ TEST(who_takes_the_sight_of_processes_away_wants_no_users)
 	world.report.sources.processes.state = REPORT_SOURCE_OK;
 	hide_processes(1, "");
 	assert_int_equal(publish_later()->unknown_processes, 0);
-	assert_int_equal(world.result.n_doubts, 0);
+	assert_int_equal(world.result.recall.n_doubts, 0);
 	hide_processes(0, "some processes cannot be looked at");
 	build_world_process(&world, 0, 9, "uid-z");
 	build_world_process(&world, 0, 7, "")->container_id = VIEW("id-main");
@@ -938,7 +938,7 @@ TEST(the_unknown_processes_of_each_device_wait_for_themselves)
 	build_world_see_no_processes(&world);
 	hide_processes(0, "some processes cannot be looked at");
 	publish();
-	assert_int_equal(world.result.n_doubts, 0);
+	assert_int_equal(world.result.recall.n_doubts, 0);
 	hide_processes(1, "some processes cannot be looked at");
 	publish_later();
 	build_world_process(&world, 1, 1, "")->command = (struct view){0};
@@ -982,7 +982,7 @@ TEST(however_many_users_there_are_a_new_pods_witnesses_are_not_believed_to_diffe
 	assert_int_equal(build_world_status(&world, 1)->source_disagreements.count, 0);
 	expect_tenant(build_world_status(&world, 1), "uid-b", RUNNING,
 		      ATTRIBUTION_CONFIDENCE_NAME_ONLY);
-	assert_true(world.result.debounced_left_out > 0);
+	assert_true(world.result.refused.debounced > 0);
 	/* It is not that nothing would be found: in time it is, where there is room. */
 	build_world_see_no_processes(&world);
 	publish();
@@ -1027,16 +1027,16 @@ TEST(a_process_of_a_pod_on_another_node_is_refused_and_nobodys)
 	build_world_process(&world, 0, 1, "uid-victim");
 	world.report.sources.processes.message = VIEW("some processes cannot be looked at");
 	publish();
-	assert_int_equal(world.result.claims_refused, 2);
+	assert_int_equal(world.result.refused.claims, 2);
 	const struct attribution_status *status = publish_later();
-	assert_int_equal(world.result.claims_refused, 2);
+	assert_int_equal(world.result.refused.claims, 2);
 	expect_users(status, " python3[1],uid-c python3[4]");
 	assert_int_equal(user_at(status, 0)->container.len, 0);
 	assert_int_equal(status->unknown_processes, 1);
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
 	build_world_see_no_processes(&world);
 	publish();
-	assert_int_equal(world.result.claims_refused, 0);
+	assert_int_equal(world.result.refused.claims, 0);
 }
 
 TEST(of_a_pod_that_is_here_no_process_is_refused)
@@ -1047,7 +1047,7 @@ TEST(of_a_pod_that_is_here_no_process_is_refused)
 	build_world_process(&world, 0, 1, "uid-b");
 	publish();
 	expect_users(publish_later(), "uid-b python3[1]");
-	assert_int_equal(world.result.claims_refused, 0);
+	assert_int_equal(world.result.refused.claims, 0);
 }
 
 #define CHUNK 65536u /* of an arena, once it has grown */
