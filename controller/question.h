@@ -3,8 +3,8 @@
 
 /*
  * question - asks the API server what is there now, before something is written that must not rest
- * on what a watch told last: a watch may be behind. It is asked by a list that a selector narrows
- * down, for which the right to list is enough, and which the server answers from what is so now
+ * on what a watch told last: a watch may be behind. A question is a list that a selector narrows down.
+ * The right to list is enough for it, and the server answers from its newest state
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/, "Semantics for get and list").
  *
  * Threads: owner.

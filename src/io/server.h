@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * server - an HTTP/1.1 server on a loop, over TLS 1.3 or in clear. Made for few small endpoints
- * that face hostile clients: every phase of a connection has a deadline that no byte prolongs,
- * every size a limit, only Content-Length bodies are taken, and requests that could be read in two
- * ways are refused and the connection closed (wire/httpmsg.h).
+ * server - an HTTP/1.1 server on a loop, over TLS 1.3 or in clear. It is made for few small
+ * endpoints that face hostile clients. Every phase of a connection has a deadline that no byte
+ * prolongs, and every size has a limit. Only bodies with a Content-Length are taken. A request that
+ * could be read in two ways is refused, and its connection closed (wire/httpmsg.h).
  *
  * A request is decided in two steps: by its head, before a byte of its body is asked for, and as a
  * whole. Either may be done later than it was asked for. The next request of a connection is read

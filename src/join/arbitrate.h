@@ -75,6 +75,7 @@ struct arbitrate_rule {
 	int confidence;
 };
 
+/* The verdict of the first row that fits; the last one fits everything. */
 struct arbitrate_result arbitrate_decide(const struct arbitrate_input *input);
 /* The row itself, for documents. */
 const struct arbitrate_rule *arbitrate_rule(enum arbitrate_row row);

@@ -61,4 +61,5 @@ struct debounce_result {
 	bool is_hearing_awaited; /* a heartbeat of the node may change the result */
 	int64_t again_in_ms;     /* time alone may change it then; -1: it does not */
 };
+/* What was seen since the join began. */
 struct debounce_result debounce_close(const struct debounce *debounce);

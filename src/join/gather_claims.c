@@ -26,7 +26,7 @@ static const struct resource_claim *find_claim(const struct collector *c, const 
 	char key[RECORD_KEY_SIZE];
 
 	return resource_claim_set_find(c->parts->resource_claims,
-				       record_key(pod_namespace(pod), name, key));
+				       record_set_key(pod_namespace(pod), name, key));
 }
 
 /* The claim gives the pod no more than now: it is another driver's, or reserved for the pod. */

@@ -20,7 +20,7 @@
 /*
  * The node's clock tells when an event happened; the controller's tells when a pod was first and last
  * seen as a tenant. Synchronised clocks are much closer together than this. The rest makes up for
- * what is told late: a tenant is seen a moment after it began; and the agent asks for errors at times
+ * what is told late. A tenant is seen a moment after it began. The agent asks for errors at times
  * (--event-interval), when the error may have ended the pod already. If the clocks are further apart,
  * an event may lack a pod whose start is not told, or have one that had left before.
  */

@@ -214,7 +214,7 @@ const struct place *pod_set_place_of_name(const struct pod_set *set, struct view
 
 	if (namespace.len > LIMIT_TEXT_LABEL || name.len > LIMIT_TEXT_NAME)
 		return NULL;
-	record = record_set_find(&set->records, record_key(namespace, name, key));
+	record = record_set_find(&set->records, record_set_key(namespace, name, key));
 	return record ? record->place : NULL;
 }
 

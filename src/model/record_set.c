@@ -25,7 +25,7 @@ void record_set_init(struct record_set *set, const struct record_kind *kind,
 	store_init(&set->store, key_of);
 }
 
-struct view record_key(struct view namespace, struct view name,
+struct view record_set_key(struct view namespace, struct view name,
 		       char buffer[static RECORD_KEY_SIZE])
 {
 	const size_t len = namespace.len + 1 + name.len;

@@ -85,7 +85,7 @@ MUST_USE int record_set_put_object(struct record_set *set, void *take_object, st
 void record_set_remove(struct record_set *set, struct record *record,
 		       const struct record_event *event);
 /* "namespace/name", borrowed from buffer; empty when that is longer than a key may be. */
-struct view record_key(struct view namespace, struct view name,
+struct view record_set_key(struct view namespace, struct view name,
 		       char buffer[static RECORD_KEY_SIZE]);
 /* The record with that key, or NULL. */
 struct record *record_set_find(const struct record_set *set, struct view key);

@@ -36,7 +36,7 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 		claim.consumers.count = 0;
 		claim.has_other_consumers = false;
 	}
-	claim.key = record_key(fields->namespace, fields->name, key);
+	claim.key = record_set_key(fields->namespace, fields->name, key);
 	claim.results = array_of(fields->results, claim.results.count);
 	claim.consumers = array_of(fields->consumers, claim.consumers.count);
 	if (claim.key.len == 0)
