@@ -391,6 +391,8 @@ class Life:
     """What happens to the cluster. Two hands do the faults, one of the control plane and one of the
     rest, and one the pods; each has its own random numbers."""
 
+    NO_API, NO_CONTROLLER = "does not reach the API server", "does not reach the controller"
+
     def __init__(self, cluster):
         self.cluster, self.direct = cluster, Direct(cluster)
         self.began, self.actions, self.outages = time.time(), [], []
@@ -437,16 +439,21 @@ class Life:
             self.fault("Service not reached", scope, what,
                        lambda: not self.services.is_down(node, address))
 
+    def is_cut_off(self):
+        """Whether a Service leads nowhere at present: what rests on it cannot be right."""
+        return any(o.end == math.inf and o.what.endswith((self.NO_API, self.NO_CONTROLLER))
+                   for o in self.outages)
+
     def watch_services(self):
         """What is behind a Service works, and from a node that needs it it leads nowhere."""
         if not self.services.down or not self.direct.is_ready():
             return
         for pod in self.history.ours("controller").values():
             self.cut_off("service", pod.node(), self.services.api,
-                         f"the controller on {pod.node()} does not reach the API server")
+                         f"the controller on {pod.node()} {self.NO_API}")
         for node in FLEET if self.is_up("controller") else ():
             self.cut_off(f"agent/{node}", node, self.services.controller,
-                         f"{node} does not reach the controller")
+                         f"{node} {self.NO_CONTROLLER}")
 
     def watch_outages(self):
         while True:
@@ -718,7 +725,7 @@ class Life:
         """Other pods, while nothing fails."""
         self.done.clear()
         chance = self.chances["pods"]
-        last = max((outage.end for outage in self.outages), default=0)
+        last = max((outage.end for outage in self.outages if outage.end < math.inf), default=0)
         self.done.wait(max(0.0, last + RECENT - time.time()))
         for uid, pod in self.history.live_pods().items():
             if chance.random() < 0.6 or pod.phase() in ENDED or uid in self.backing_off():
@@ -849,10 +856,10 @@ class Life:
         since, longest, right_since = {}, 0.0, None
         while True:
             now, moving = time.time(), self.what_moves()
-            wrong = self.differences(moving)
+            wrong = {} if self.is_cut_off() else self.differences(moving)
             since = {what: since.get(what, now) for what in wrong}
             longest = max([longest, *(now - at for at in since.values())])
-            right_since = None if wrong or moving else right_since or now
+            right_since = None if wrong or moving or self.is_cut_off() else right_since or now
             if longest > AT_REST:
                 return self.rested([what for what, at in since.items() if now - at > AT_REST],
                                    longest)

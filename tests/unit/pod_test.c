@@ -228,7 +228,7 @@ static void a_pod_is_over_when_it_ended_and_nothing_of_it_runs(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pod_fields fields = plain();
 
-		fields.state.phase = rows[i].phase;
+		fields.state.phase = (uint8_t)rows[i].phase;
 		fields.state.no_container_runs = rows[i].stands_still;
 		fields.state.admission_failed = rows[i].refused;
 		struct pod *pod = make(&fields);
