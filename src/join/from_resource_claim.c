@@ -181,6 +181,41 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 	}
 }
 
+/* Whether the container's grants are on the device, and on others. */
+struct places {
+	bool is_here;   /* one may be: it is placed there, or on no device */
+	bool is_placed; /* one is placed there */
+	bool is_elsewhere;
+};
+
+static struct places find_places(const struct facts *facts, const struct device *device,
+				 const struct attribution_tenant *tenant)
+{
+	const struct join_input *input = facts->input;
+	const struct slice_device *slice = find_slice(input, device->uuid);
+	struct places places = {0};
+
+	for (size_t i = 0; i < input->n_grants; i++) {
+		const struct grant *grant = &input->grants[i];
+		const struct device *placed = device_of(facts, grant);
+		if (!view_equal(pod_uid(grant->pod), tenant->pod_uid) ||
+		    !view_equal(grant->container, tenant->container))
+			continue;
+		places.is_here |= placed ? placed == device : !(slice && slice->is_whole);
+		places.is_placed |= placed == device;
+		places.is_elsewhere |= placed && placed != device;
+	}
+	return places;
+}
+
+bool from_resource_claim_moved(const struct facts *facts, size_t device,
+			       const struct previous_tenant *tenant)
+{
+	const struct places places =
+		find_places(facts, &facts->devices->devices[device], tenant->published);
+	return places.is_elsewhere && !places.is_here;
+}
+
 /*
  * What a claim gave stays while the witness is silent, unless slices place all of the container's
  * grants elsewhere. It also stays while no slice describes the device: the driver may have withdrawn
@@ -189,24 +224,13 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant, bool is_restated)
 {
-	const struct join_input *input = facts->input;
-	const struct slice_device *slice = find_slice(input, device->uuid);
-	bool is_here = false, is_placed = false, is_elsewhere = false;
+	struct places places;
 
 	if (!(tenant->witnesses & WITNESS_RESOURCE_CLAIM))
 		return false;
-	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct grant *grant = &input->grants[i];
-		const struct device *placed = device_of(facts, grant);
-		if (!view_equal(pod_uid(grant->pod), tenant->published->pod_uid) ||
-		    !view_equal(grant->container, tenant->published->container))
-			continue;
-		is_here |= placed ? placed == device : !(slice && slice->is_whole);
-		is_placed |= placed == device;
-		is_elsewhere |= placed && placed != device;
-	}
-	return (is_here || (is_silent(facts) && !is_elsewhere)) &&
-	       !(is_restated && is_placed && !is_silent(facts));
+	places = find_places(facts, device, tenant->published);
+	return (places.is_here || (is_silent(facts) && !places.is_elsewhere)) &&
+	       !(is_restated && places.is_placed && !is_silent(facts));
 }
 
 static void restate_all(struct facts_draft *draft, const struct device *device)

@@ -33,6 +33,9 @@ void from_resource_claim_read(struct facts_draft *draft);
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant, bool is_restated);
+/* True when slices place grants of the tenant's container, and none of them on the device. */
+bool from_resource_claim_moved(const struct facts *facts, size_t device,
+			       const struct previous_tenant *tenant);
 /*
  * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims
  * that are no facts.

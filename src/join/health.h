@@ -8,7 +8,7 @@
  * Error events stay in the status as history. Each names the pods that are known to have held the
  * device when it happened; that list never changes. A new event speaks against the device until
  * - the node has been booted since;
- * - or NVML lists the device again, after it did not;
+ * - or the device answers again, after it was missing or lost;
  * - or the card is in another node.
  * The published reasons tell which events still speak against it. So what was settled stays settled
  * when the controller restarts. A boot while the controller is down is not seen, unless the device

@@ -233,16 +233,22 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	const unsigned published = of->previous->witnesses & ~(unsigned)WITNESS_PROCESSES;
 	const unsigned lost = find_lost(of);
 	const struct join_input *input = of->facts->input;
-	const bool lacks_claim = (published & WITNESS_RESOURCE_CLAIM) &&
-				 node_pods_include(input->lacking, input->n_lacking, of->pod);
+	/* No witness is left, or it was a claim. */
+	const bool is_by_claim = !(published & ~lost) || (published & WITNESS_RESOURCE_CLAIM);
+	const bool lacks_claim = is_by_claim && node_pods_include(input->lacking, input->n_lacking,
+								  of->pod);
 
 	votes->left = of->previous->witnesses & ~lost;
 	votes->is_carried = was_disputed(of->previous);
 	votes->no = lost & WITNESS_POD_RESOURCES;
 	if (is_gone_from_checkpoint(of, lost))
 		votes->no |= WITNESS_CHECKPOINT;
-	if (!(published & ~(OF_API & lost)) && !lacks_claim)
+	if (!(published & ~(OF_API & lost)))
 		votes->no |= published;
+	if (!(published & ~lost) && from_resource_claim_moved(of->facts, of->device, of->previous))
+		votes->no |= WITNESS_RESOURCE_CLAIM;
+	if (lacks_claim) /* and the kubelet's sources do not cover claims */
+		votes->no = 0;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;
 	assert(votes->yes == 0);

@@ -2,7 +2,8 @@
 
 /*
  * How often to probe: the pause is an eighth of the time for which probes have ended alike, within
- * bounds. One that ends otherwise is news: a server that was silent and now says 500 is starting.
+ * bounds. One that ends otherwise is news: a server that was silent and now says 500 is starting. After
+ * a few of them in one outage it is not.
  *
  * Where nothing listens a probe bothers no server, and one may be back at any moment: 1 s to 2 s. A
  * server that is reached and does not work has most often just been started, or it is overloaded:
@@ -23,6 +24,7 @@
 #define PROBE_MIN_MS 500u
 #define PROBE_MAX_MS 5000u
 #define GROWTH 8u
+#define CHANGES_HEEDED 8u
 #define SILENCE_MS 2000u
 
 void reachability_init(struct reachability *r, uint64_t seed)
@@ -87,7 +89,10 @@ static uint64_t choose_pause(struct reachability *r, enum reachability_probe out
 {
 	bool is_refused = outcome == REACHABILITY_PROBE_REFUSED;
 	assert(outcome != REACHABILITY_PROBE_ANSWERED);
-	if (outcome != r->outcome || r->state != REACHABILITY_AWAY)
+	if (r->state != REACHABILITY_AWAY)
+		r->n_changes = 0;
+	if ((outcome != r->outcome && r->n_changes++ < CHANGES_HEEDED) ||
+	    r->state != REACHABILITY_AWAY)
 		r->same_since = now;
 	r->outcome = outcome;
 	assert(now >= r->same_since);

@@ -58,6 +58,7 @@ struct reachability {
 	bool is_try_next;      /* instead of a probe: something listened when the last one failed */
 	uint64_t next_at;      /* ms; of the next probe */
 	enum reachability_probe outcome; /* of the last probe that failed */
+	unsigned n_changes;    /* of the outcome, in this outage */
 	uint64_t same_since;   /* ms; since when probes have failed as the last one did */
 	uint64_t answers_since; /* ms; when the state became REACHABILITY_ANSWERS; 0: at first */
 	bool is_proven;        /* a request has been answered since */

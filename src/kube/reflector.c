@@ -78,6 +78,7 @@
 #define SILENCE_MS 75000u      /* API servers give up after 60 s; so often they send bookmarks */
 #define SHORT_WATCH_MS 1000u
 #define RETRY_JITTER_MS 200u
+#define TOLD_HEEDED 10u
 #define GOOD_WATCH_MS 10000u
 #define SILENT_WATCHES 2u
 #define ERROR_BODY_CAP (64u * LIMIT_KIB)
@@ -116,6 +117,7 @@ struct reflector {
 	bool waits_for_server; /* until then, and for nothing else */
 	bool waits_for_return; /* the same, for what a server that starts may do: 401, 403, 410 */
 	bool is_hastened[REFLECTOR_BACK]; /* for that reason, since the last good watch */
+	unsigned n_told; /* how often it was told when to come again, since then */
 	enum error_kind last_failure;
 	bool progress_since_list;
 	unsigned silent_watches; /* in a row */
@@ -330,12 +332,16 @@ static bool is_refused_for_long(struct reflector *r, const struct error *why, ui
 	return r->is_told_denied || (is_refused && now - r->refused_at >= REFLECTOR_DENIED_MS);
 }
 
-/* A server that is asked for the first time since it was well knows best when to come again. */
+/*
+ * A server knows best when to come again: an API server that starts says 429 and one second until it
+ * serves a resource. One that goes on saying so is backed off from, as client-go does after ten times.
+ */
 static uint32_t choose_wait(struct reflector *r, const struct error *why)
 {
-	bool is_first = r->backoff.failures == 0;
-	uint32_t wait = backoff_next(&r->backoff, &r->prng);
-	if (why->retry_after_ms > 0 && (is_first || wait < why->retry_after_ms))
+	bool is_heeded = why->retry_after_ms > 0 && r->n_told < TOLD_HEEDED;
+	r->n_told += why->retry_after_ms > 0;
+	uint32_t wait = is_heeded ? 0 : backoff_next(&r->backoff, &r->prng);
+	if (wait < why->retry_after_ms)
 		wait = why->retry_after_ms + (uint32_t)prng_between(&r->prng, 0, RETRY_JITTER_MS);
 	return wait;
 }
@@ -367,6 +373,7 @@ static void forget_failures(struct reflector *r)
 {
 	backoff_reset(&r->backoff);
 	memset(r->is_hastened, 0, sizeof(r->is_hastened));
+	r->n_told = 0;
 }
 
 void reflector_hasten(struct reflector *r, uint64_t at, enum reflector_haste haste)

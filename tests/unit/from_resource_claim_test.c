@@ -35,7 +35,7 @@ static void slice(unsigned n, unsigned minor)
 /* A pod of that name, which a claim gives device n, called gpu-<n>; its grant, to be altered. */
 static struct grant *claim(const char *name, unsigned n)
 {
-	build_world_pod(&world, (struct build_pod){.name = name});
+	build_world_pod(&world, (struct build_pod){.name = name, .wants_no_gpu = true});
 	struct grant *grant = build_world_grant(
 		&world, build_world_text(&world, "uid-%s", name).ptr, "main", n);
 	grant->name = build_world_text(&world, "gpu-%u", n);
@@ -464,6 +464,21 @@ static void a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is(void 
 	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
+static void a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one(void **state)
+{
+	(void)state;
+	start();
+	const struct pod *pod = world.pods[0];
+	lack(&pod);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED);
+	world.input.n_lacking = 0;
+	claim("a", 1);
+	expect_tenant(settle(1), "uid-a", RUNNING, CONFIRMED);
+	expect_tenants(build_world_status(&world, 0), "");
+}
+
 /* What the grant gave is shown on the first device, so on the second it gives nothing. */
 static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **state)
 {
@@ -478,6 +493,19 @@ static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **s
 	build_world_report(&world);
 	expect_users(settle(1), "uid-a python3[7]");
 	expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED);
+}
+
+/* What is on offer has nobody, so it is no second pod. */
+static void a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	slice(0, 0);
+	claim("a", 0);
+	assert_int_equal(publish(0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	lose_slices();
+	expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED);
+	assert_int_equal(settle(0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 }
 
 static void a_pod_has_what_one_claim_gives_while_another_is_not_here(void **state)
@@ -577,6 +605,12 @@ static const struct CMUnitTest tests[] = {
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it,
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_whose_grant_lost_its_place_has_users_on_other_devices,

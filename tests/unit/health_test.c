@@ -146,8 +146,8 @@ TEST(each_thing_that_the_driver_tells_against_a_device_is_a_reason_with_its_reme
 		 "UncorrectableECC"},
 		{{.ecc_volatile = {.uncorrected = 1}, .recovery = REPORT_RECOVERY_NONE}, DEGRADED,
 		 ATTRIBUTION_RECOVERY_NONE, "UncorrectableECC"},
-		{{.ecc_volatile = {.uncorrected = 1}, .recovery = REPORT_RECOVERY_OTHER}, DEGRADED,
-		 ATTRIBUTION_RECOVERY_RESET, "UncorrectableECC"},
+		{{.recovery = REPORT_RECOVERY_OTHER}, DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN,
+		 "RecoveryRequired"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		struct report_condition *c = conditioned();
@@ -181,6 +181,29 @@ TEST(the_driver_recommends_and_the_worst_reason_gives_the_state)
 	expect_health(NEEDS_REBOOT, "GPULost,XID95,DrainRequired,RowRemapPending");
 }
 
+TEST(a_device_of_which_nothing_can_be_read_is_not_called_healthy)
+{
+	struct report_condition *c = conditioned();
+	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	expect_health(HEALTHY, ""); /* its errors can be watched */
+	world.report.sources.nvml.message = VIEW("events cannot be watched");
+	expect_health(NOT_KNOWN, "HealthUnread");
+}
+
+/* What is known to be wrong is worse than not knowing. */
+TEST(what_was_wrong_stays_so_while_nvml_fails)
+{
+	struct report_condition *c = conditioned();
+	event(79, 0);
+	c->lost = true;
+	expect_health(NEEDS_REBOOT, "XID79,GPULost");
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	expect_health(NEEDS_REBOOT, "XID79,GPULost,NVMLUnavailable");
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	c->lost = false;
+	expect_health(HEALTHY, "");
+}
+
 /* As a device that NVML did not list: what it raised before is history when it answers again. */
 TEST(a_lost_device_that_answers_again_has_left_its_errors_behind)
 {
@@ -205,8 +228,9 @@ TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
 		 "; read: XID errors, ECC, row remapping, recovery action"},
 		{"", {.present = true, .retired_pages = {.present = true}},
 		 "; read: XID errors, ECC, row remapping; cannot be read here: recovery action"},
-		{"events cannot be watched", {.present = true, .ecc_volatile = {-1, -1}},
-		 "; cannot be read here: ECC, row remapping, recovery action"},
+		{"events cannot be watched",
+		 {.present = true, .ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE},
+		 "; read: recovery action; cannot be read here: ECC, row remapping"},
 		{"", {.present = false}, ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
@@ -273,13 +297,13 @@ TEST(an_error_of_a_mig_device_names_its_holders_only)
 {
 	static const struct {
 		int64_t gpu_instance, compute_instance;
-		bool is_a_gone; /* in the report that tells the error */
+		bool is_a_gone; /* before the error is told */
 		const char *partition, *tenants;
 	} rows[] = {
 		{7, 0, false, "0", "uid-a"},       {8, 0, false, "1", "uid-b"},
 		{9, 0, false, "2", ""},            {7, 0, true, "0", "uid-a"},
 		{8, 0, true, "1", "uid-b"},        {-1, -1, false, "", "uid-a,uid-b"},
-		{7, -1, false, "", "uid-a,uid-b"}, {99, 0, false, "", "uid-a,uid-b"},
+		{7, -1, false, "0", "uid-a"},      {99, 0, false, "", "uid-a,uid-b"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		build_world_cut(&world, 0, 3);
@@ -306,6 +330,38 @@ TEST(an_error_of_a_mig_device_names_its_holders_only)
 									  '0'))));
 		assert_int_equal(build_world_count_writes(&world), 0);
 	}
+}
+
+/* Which MIG device it had is not kept of a pod that left: it may have been this one. */
+TEST(an_error_of_a_mig_device_names_who_left_before_it_was_told)
+{
+	build_world_cut(&world, 0, 2);
+	build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
+	build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+	publish();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+	publish();
+	event(94, 0);
+	world.events[0].gpu_instance_id = 7;
+	world.events[0].compute_instance_id = 0;
+	publish();
+	expect_accused(event_at(0)->tenants, "uid-a");
+}
+
+/* It was acknowledged, and the answer was lost. */
+TEST(an_error_that_is_told_again_without_its_mig_device_is_the_same)
+{
+	struct report_device *device = build_world_cut(&world, 0, 2);
+	event(94, 0);
+	world.events[0].gpu_instance_id = 7;
+	world.events[0].compute_instance_id = 0;
+	publish();
+	device->partitions.count = 0;
+	assert_int_equal(publish()->health.events.count, 1);
+	assert_true(event_at(0)->partition.len > 0);
 }
 
 TEST(an_error_of_two_mig_devices_at_once_is_two_events)
@@ -870,6 +926,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
 	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_before_it_was_told),
+	cmocka_unit_test_set_up(an_error_that_is_told_again_without_its_mig_device_is_the_same),
+	cmocka_unit_test_set_up(a_device_of_which_nothing_can_be_read_is_not_called_healthy),
+	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_fails),
 	cmocka_unit_test_set_up(an_error_at_the_time_of_another_is_another_and_nobody_was_there),
 	cmocka_unit_test_set_up(the_worst_error_decides_and_each_kind_is_a_reason_once),
 	cmocka_unit_test_set_up(an_event_lists_who_held_the_device_when_it_happened),

@@ -318,6 +318,18 @@ static void a_probe_that_ends_otherwise_is_followed_soon_by_the_next(void **stat
 	}
 }
 
+/* As of a balancer before a server that is cut off and one that is overloaded. */
+static void a_server_that_fails_by_turns_is_asked_ever_more_seldom_too(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_FAILED);
+	for (int i = 0; now < BEGIN + 100000; i++) {
+		wait_for_probe();
+		probe(i % 2 ? REACHABILITY_PROBE_FAILED : REACHABILITY_PROBE_UNREADY, 0, 0);
+	}
+	assert_in_range(wait_until_due(), 4000, 5000);
+}
+
 static void what_retry_after_asks_for_is_kept_to(void **state)
 {
 	(void)state;
@@ -623,6 +635,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(what_is_refused_or_answered_forgets_how_long_the_server_was_broken,
 			       set_up),
 	cmocka_unit_test_setup(a_probe_that_ends_otherwise_is_followed_soon_by_the_next, set_up),
+	cmocka_unit_test_setup(a_server_that_fails_by_turns_is_asked_ever_more_seldom_too, set_up),
 	cmocka_unit_test_setup(what_retry_after_asks_for_is_kept_to, set_up),
 	cmocka_unit_test_setup(where_something_listens_it_is_probed_and_tried_by_turns, set_up),
 	cmocka_unit_test_setup(where_nothing_listens_nothing_is_tried, set_up),

@@ -1675,6 +1675,26 @@ static void what_was_refused_while_the_server_was_away_goes_on_when_it_is_back(v
 	}
 }
 
+/* As an API server that starts, and has not read the definition of a resource yet. */
+static void a_server_that_says_when_to_come_again_is_heeded_ten_times(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	for (int i = 0; i < 10; i++) {
+		refuse(&world, 429, 1000);
+		expect_wait(&world, 1000, 1200);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	refuse(&world, 429, 1000);
+	expect_wait(&world, 1000, 1600);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 429, 1000);
+	expect_wait(&world, 1600, 3200);
+	expect_request(&world, WATCH_FROM("20"));
+	end_world(&world);
+}
+
 /* The kind that a failure is of says nothing of how often the server was asked. */
 static void a_back_off_is_not_forgotten_when_the_kind_of_failure_changes(void **state)
 {
@@ -2281,6 +2301,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(after_an_outage_the_back_off_starts_anew_and_it_is_hastened_each_time),
 	cmocka_unit_test(a_recovery_of_another_hastens_once_more_and_forgets_no_back_off),
 	cmocka_unit_test(what_was_refused_while_the_server_was_away_goes_on_when_it_is_back),
+	cmocka_unit_test(a_server_that_says_when_to_come_again_is_heeded_ten_times),
 	cmocka_unit_test(a_back_off_is_not_forgotten_when_the_kind_of_failure_changes),
 	cmocka_unit_test(the_end_of_a_refusal_forgets_a_back_off_unless_the_position_has_expired),
 	cmocka_unit_test(a_storm_of_410_and_500_by_turns_is_no_worse_than_one_of_410),
