@@ -91,9 +91,9 @@ static bool reads_memory_errors(const struct report_condition *c)
 static bool is_unread(const struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
-	return judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
-	       c->recovery == REPORT_RECOVERY_UNREAD &&
-	       judge->subject->facts->input->report->sources.nvml.message.len > 0;
+	const struct report *report = judge->subject->facts->input->report;
+	return report && judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
+	       c->recovery == REPORT_RECOVERY_UNREAD && report->sources.nvml.message.len > 0;
 }
 
 /* Reasons */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/node_set.h"
 
+#include <assert.h>
+
 #include "model/compact.h"
 
 static const struct compact_row rows[] = {
@@ -18,8 +20,10 @@ static void change(struct record_set *set, struct record *old, struct record *re
 {
 	const struct node *before = old ? old->object : NULL,
 			  *node = record ? record->object : NULL;
-	struct place *place = record ? record->place : old->place;
+	struct place *place;
 
+	assert(old || record);
+	place = record ? record->place : old->place;
 	place->node = node;
 	place->node_changes += !before || !node;
 	if (!node)
