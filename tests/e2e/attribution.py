@@ -440,23 +440,24 @@ CONDITIONS = [
 @tests.promise
 def what_the_driver_tells_of_a_device_is_its_health_until_it_tells_otherwise(cluster):
     uid = cluster.create_tenant("unwell", EXCLUSIVE)
-    name = next(n for n, item in cluster.attributions().items()
-                if uid in [t["podUID"] for t in item["status"].get("tenants", [])])
     whole = driver_devices(cluster, EXCLUSIVE)
-    at = next(i for i, d in enumerate(whole["devices"]) if d["uuid"].lower() == name)
+    names = [d["uuid"].lower() for d in whole["devices"]]
     took = []
-    for told, reason, state, action in CONDITIONS:
-        devices = [{**d, **told} if i == at else d for i, d in enumerate(whole["devices"])]
+    for first in range(0, len(CONDITIONS), len(names)):  # each device has another trouble
+        troubles = dict(zip(names, CONDITIONS[first:]))
+        devices = [{**d, **troubles.get(name, [{}])[0]} for name, d in zip(names, whole["devices"])]
         with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": devices}):
             start = time.monotonic()
-            health = wait_for(reason, lambda why=reason: next(
-                (h for h in [health_of(cluster, name)] if why in h.get("reasons", [])), None),
-                timeout=90)
-            took.append(time.monotonic() - start)
-            assert (health["state"], health["recoveryAction"]) == (state, action), health
-            tenants = cluster.attributions()[name]["status"].get("tenants", [])
-            assert [t["podUID"] for t in tenants] == [uid], tenants
-        wait_for(f"no {reason}", lambda: health_of(cluster, name)["state"] == "Healthy", timeout=90)
+            for name, (_, reason, state, action) in troubles.items():
+                health = wait_for(reason, lambda name=name, why=reason: next(
+                    (h for h in [health_of(cluster, name)] if why in h.get("reasons", [])), None))
+                took.append(time.monotonic() - start)
+                assert (health["state"], health["recoveryAction"]) == (state, action), health
+            holders = [t["podUID"] for name in names
+                       for t in cluster.attributions()[name]["status"].get("tenants", [])]
+            assert holders == [uid], holders
+        for name in names:
+            wait_for("its recovery", lambda name=name: health_of(cluster, name)["state"] == "Healthy")
     return f"told after {min(took):.1f} to {max(took):.1f} s"
 
 
