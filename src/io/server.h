@@ -122,6 +122,7 @@ void server_answer(struct server_request *request, const struct server_answer *a
 struct view server_request_peer(const struct server_request *request);
 /* A pointer for the handler's use with this request, NULL at first. */
 void server_request_set_data(struct server_request *request, void *data);
+/* What was set; borrowed, NULL before. */
 void *server_request_data(const struct server_request *request);
 /* What Content-Length says, 0 without. */
 size_t server_request_body_size(const struct server_request *request);

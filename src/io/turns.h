@@ -38,6 +38,7 @@ MUST_USE int turns_init(struct turns *turns, struct loop *loop, turns_fn take, v
 void turns_deinit(struct turns *turns);
 /* Makes one that does not wait. */
 void turns_init_turn(struct turn *turn);
+/* True from turns_wait() until it is taken or leaves. */
 bool turns_is_waiting(const struct turn *turn);
 /* Waits from now on; nothing to do when it waits already. */
 void turns_wait(struct turns *turns, struct turn *turn);

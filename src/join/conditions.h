@@ -32,7 +32,7 @@ struct conditions_facts {
 	struct unplaced unplaced;
 	struct health health; /* not while the first report is awaited */
 	bool may_be_held_twice;      /* by what is known, not by facts seen now */
-	struct view held_twice;      /* the message of join/overlap.h, or empty */
+	struct view held_twice;      /* the message of join/overlap.c, or empty */
 };
 
 /*

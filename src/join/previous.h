@@ -34,15 +34,16 @@ struct previous {
 /* Reads a status. The result borrows from it and lies in arena. Fails with ERROR_NO_MEMORY. */
 MUST_USE int previous_read(const struct attribution_status *status, struct arena *arena,
 			   const struct previous **ret_previous, struct error *err);
-/* True when health listed that reason, or (previous_had_xid) that XID error. NULL: nothing was. */
+/* True when health listed that reason. NULL: nothing was published. */
 bool previous_had_reason(const struct previous *previous, enum reason reason);
+/* True when health listed that XID error as a reason. NULL: nothing was published. */
 bool previous_had_xid(const struct previous *previous, int64_t code);
 /*
- * previous_had_pod(): true when the pod of that UID is, or was, a tenant that the API server knew.
- * previous_had_namesake(): true when a pod other than `pod` is, or was, one by the names that the List
- * said. A card that came from another node counts too. NULL: nothing was published.
+ * True when the pod of that UID is, or was, a tenant that the API server knew. A card that came from
+ * another node counts too. NULL: nothing was published.
  */
 bool previous_had_pod(const struct previous *previous, struct view pod_uid);
+/* True when a pod other than `pod` is, or was, such a tenant by the names that the List said. */
 bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
 			   const struct pod *pod);
 /* The tenant of that container; NULL: it was none, or nothing was published. */

@@ -289,7 +289,7 @@ static int kept_confidence(const struct votes *votes)
 	return votes_decide(votes, votes->left, 0).confidence;
 }
 
-/* There is room for all of them: processes are found later (join/users.h). */
+/* There is room for all of them: processes are found later (join/users.c). */
 static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant)
 {
 	tenant->witnesses = (struct array){walk->texts, 0, true};
