@@ -75,6 +75,7 @@
 #define LIMIT_TEXT_WITNESS 32u
 #define LIMIT_TEXT_WORD 64u       /* a CamelCase word: reasons, types of drift */
 #define LIMIT_TEXT_MEANING 128u
+#define LIMIT_TEXT_ACTION 256u    /* what to do, one sentence */
 #define LIMIT_TEXT_SLOTS 24u
 #define LIMIT_TEXT_TENANTS 384u
 #define LIMIT_TEXT_SETTING 512u   /* what is intended, what is observed */

@@ -144,6 +144,12 @@ struct attribution_slots {
 	struct view summary; /* "3/4" */
 };
 
+/* What was measured of one partition. */
+struct attribution_partition_activity {
+	int state;          /* enum attribution_activity */
+	int64_t idle_since; /* only while Idle */
+};
+
 struct attribution_partition {
 	struct view uuid;
 	struct view profile;
@@ -151,6 +157,7 @@ struct attribution_partition {
 	int64_t compute_instance_id; /* -1: not known */
 	int64_t memory_mib;
 	int64_t slots; /* 0: not known, or not advertised */
+	struct attribution_partition_activity activity;
 };
 
 struct attribution_workload {
@@ -226,9 +233,22 @@ struct attribution_past_tenant {
 };
 
 struct attribution_activity_state {
-	int state; /* enum attribution_activity */
+	int state;          /* enum attribution_activity */
+	struct view reason; /* why it is Unknown: a CamelCase word; else empty */
 	int64_t last_transition_time;
-	int scope; /* enum attribution_scope */
+	int64_t idle_since;    /* only while Idle: when work was seen last, or looked for first */
+	int scope;             /* enum attribution_scope */
+	struct array evidence; /* struct view, what the state rests on */
+};
+
+/* What an error event asks for. */
+enum attribution_event_class {
+	ATTRIBUTION_EVENT_UNSET,
+	ATTRIBUTION_EVENT_APPLICATION,
+	ATTRIBUTION_EVENT_INFORMATIONAL,
+	ATTRIBUTION_EVENT_LOOK_CLOSER,
+	ATTRIBUTION_EVENT_NEEDS_RESET,
+	ATTRIBUTION_EVENT_NEEDS_REBOOT,
 };
 
 /* A container that held the device when an error happened. */
@@ -243,8 +263,11 @@ struct attribution_health_event {
 	int64_t xid;
 	int64_t event_time;
 	struct view meaning;
-	struct view partition; /* UUID of the MIG device that raised it; empty: not known, or none */
-	struct array tenants;  /* struct attribution_event_tenant, each once */
+	int class;          /* enum attribution_event_class */
+	struct view action; /* what to do about it, one sentence */
+	struct view
+		partition;    /* UUID of the MIG device that raised it; empty: not known, or none */
+	struct array tenants; /* struct attribution_event_tenant, each once */
 	int64_t tenants_left_out;
 };
 
@@ -253,6 +276,8 @@ struct attribution_health_state {
 	int recovery_action;  /* enum attribution_recovery */
 	struct array reasons; /* struct view */
 	struct array events;  /* struct attribution_health_event, newest first */
+	int64_t events_since; /* no event after it can have been missed, by the node's clock; */
+			      /* 0: not known */
 };
 
 struct attribution_drift {
@@ -299,9 +324,9 @@ struct attribution_status {
 	struct attribution_device device;
 	struct attribution_sharing sharing;
 	struct attribution_slots slots;
-	struct array partitions;     /* struct attribution_partition, by uuid */
-	struct array tenants;        /* struct attribution_tenant, by podUID then container */
-	int64_t tenant_count;        /* -1: not known, which is never shown as none */
+	struct array partitions;  /* struct attribution_partition, by uuid */
+	struct array tenants;     /* struct attribution_tenant, by podUID then container */
+	int64_t tenant_count;     /* -1: not known, which is never shown as none */
 	int64_t tenants_left_out; /* here and below: beyond the schema's bound */
 	struct view tenant_summary;
 	struct array
@@ -312,7 +337,7 @@ struct attribution_status {
 	int64_t unplaced_tenants_left_out;
 	struct array unallocated_users; /* struct attribution_user, by podUID, process */
 	int64_t unallocated_users_left_out;
-	int64_t unknown_processes; /* that the agent could not look at, as of the last change */
+	int64_t unknown_processes;   /* that the agent could not look at, as of the last change */
 	struct array recent_tenants; /* struct attribution_past_tenant, newest first */
 	struct attribution_activity_state activity;
 	struct attribution_health_state health;

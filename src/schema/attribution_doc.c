@@ -42,19 +42,16 @@ static const char *const health_names[] = {
 };
 
 static const char *const recovery_names[] = {
-	"",
-	"None",
-	"Reset",
-	"Reboot",
-	"Replace",
-	"DrainP2P",
-	"DrainAndReset",
-	"RecoverIMEXDomain",
-	"Unknown",
-	NULL,
+	"",        "None",     "Reset",         "Reboot",
+	"Replace", "DrainP2P", "DrainAndReset", "RecoverIMEXDomain",
+	"Unknown", NULL,
 };
 
 static const char *const activity_names[] = {"", "Active", "Idle", "Unknown", NULL};
+
+static const char *const event_class_names[] = {
+	"", "Application", "Informational", "LookCloser", "NeedsReset", "NeedsReboot", NULL,
+};
 
 static const char *const scope_names[] = {"", "Device", "Partition", NULL};
 
@@ -75,6 +72,7 @@ static_assert(ARRAY_SIZE(report_state_names) == ATTRIBUTION_REPORT_PENDING + 2, 
 static_assert(ARRAY_SIZE(health_names) == ATTRIBUTION_HEALTH_UNKNOWN + 2, "health");
 static_assert(ARRAY_SIZE(recovery_names) == ATTRIBUTION_RECOVERY_UNKNOWN + 2, "recovery");
 static_assert(ARRAY_SIZE(activity_names) == ATTRIBUTION_ACTIVITY_UNKNOWN + 2, "activity");
+static_assert(ARRAY_SIZE(event_class_names) == ATTRIBUTION_EVENT_NEEDS_REBOOT + 2, "classes");
 static_assert(ARRAY_SIZE(scope_names) == ATTRIBUTION_SCOPE_PARTITION + 2, "scopes");
 static_assert(ARRAY_SIZE(intent_names) == ATTRIBUTION_INTENT_UNKNOWN + 2, "intent");
 static_assert(ARRAY_SIZE(severity_names) == ATTRIBUTION_SEVERITY_CRITICAL + 2, "severities");
@@ -119,6 +117,13 @@ static const struct jmap_row slots_rows[] = {
 	{0},
 };
 
+static const struct jmap_row partition_activity_rows[] = {
+	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_partition_activity, state),
+	 .names = activity_names},
+	{"idleSince", JMAP_TIME, 0, JMAP_AT(attribution_partition_activity, idle_since)},
+	{0},
+};
+
 static const struct jmap_row partition_rows[] = {
 	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_partition, uuid),
 	 .limit = LIMIT_TEXT_UUID},
@@ -131,6 +136,8 @@ static const struct jmap_row partition_rows[] = {
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(attribution_partition, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
 	{"slots", JMAP_I64, 0, JMAP_AT(attribution_partition, slots), .limit = LIMIT_NUMBER_COUNT},
+	{"activity", JMAP_OBJECT, 0, JMAP_AT(attribution_partition, activity),
+	 .rows = partition_activity_rows},
 	{0},
 };
 
@@ -222,8 +229,7 @@ static const struct jmap_row user_rows[] = {
 	{"podName", JMAP_TEXT, 0, JMAP_AT(attribution_user, pod_name), .limit = LIMIT_TEXT_NAME},
 	{"container", JMAP_TEXT, 0, JMAP_AT(attribution_user, container),
 	 .limit = LIMIT_TEXT_LABEL},
-	{"command", JMAP_TEXT, 0, JMAP_AT(attribution_user, command),
-	 .limit = LIMIT_TEXT_COMMAND},
+	{"command", JMAP_TEXT, 0, JMAP_AT(attribution_user, command), .limit = LIMIT_TEXT_COMMAND},
 	{"pid", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(attribution_user, pid),
 	 .limit = LIMIT_NUMBER_PID},
 	{"memoryMiB", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_user, memory_mib),
@@ -249,10 +255,15 @@ static const struct jmap_row past_tenant_rows[] = {
 static const struct jmap_row activity_rows[] = {
 	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_activity_state, state),
 	 .names = activity_names},
+	{"reason", JMAP_TEXT, 0, JMAP_AT(attribution_activity_state, reason),
+	 .limit = LIMIT_TEXT_WORD},
 	{"lastTransitionTime", JMAP_TIME, 0,
 	 JMAP_AT(attribution_activity_state, last_transition_time)},
+	{"idleSince", JMAP_TIME, 0, JMAP_AT(attribution_activity_state, idle_since)},
 	{"scope", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_activity_state, scope),
 	 .names = scope_names},
+	{"evidence", JMAP_TEXTS, 0, JMAP_AT(attribution_activity_state, evidence),
+	 .limit = LIMIT_TEXT_EVIDENCE, .max_items = LIMIT_EVIDENCE},
 	{0},
 };
 
@@ -273,6 +284,10 @@ static const struct jmap_row health_event_rows[] = {
 	{"eventTime", JMAP_TIME, 0, JMAP_AT(attribution_health_event, event_time)},
 	{"meaning", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, meaning),
 	 .limit = LIMIT_TEXT_MEANING},
+	{"class", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_health_event, class),
+	 .names = event_class_names},
+	{"action", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, action),
+	 .limit = LIMIT_TEXT_ACTION},
 	{"partition", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, partition),
 	 .limit = LIMIT_TEXT_UUID},
 	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_health_event, tenants),
@@ -293,6 +308,7 @@ static const struct jmap_row health_rows[] = {
 	{"events", JMAP_ARRAY, 0, JMAP_AT(attribution_health_state, events),
 	 .limit = LIMIT_HEALTH_EVENTS, .rows = health_event_rows,
 	 .element_size = sizeof(struct attribution_health_event)},
+	{"eventsSince", JMAP_TIME, 0, JMAP_AT(attribution_health_state, events_since)},
 	{0},
 };
 

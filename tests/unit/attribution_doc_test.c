@@ -21,7 +21,14 @@
 static struct attribution_status full_status(void)
 {
 	static struct attribution_health_event events[] = {
-		{79, 1767323045000, VIEW_INIT("fallen off the bus"), VIEW_INIT("MIG-1"), {0}, 11},
+		{79,
+		 1767323045000,
+		 VIEW_INIT("fallen off the bus"),
+		 ATTRIBUTION_EVENT_NEEDS_REBOOT,
+		 VIEW_INIT("Restart the node."),
+		 VIEW_INIT("MIG-1"),
+		 {0},
+		 11},
 	};
 	static struct attribution_event_tenant accused[] = {
 		{VIEW_INIT("uid-a"), VIEW_INIT("ml"), VIEW_INIT("train-0"), VIEW_INIT("main")},
@@ -32,15 +39,22 @@ static struct attribution_status full_status(void)
 	static struct view uuids[] = {VIEW_INIT("MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f")};
 	static struct view reasons[] = {VIEW_INIT("XID79")};
 	static struct attribution_partition partitions[] = {
-		{VIEW_INIT("MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f"), VIEW_INIT("1g.5gb"), 7, 0,
-		 4864, 1},
+		{VIEW_INIT("MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f"),
+		 VIEW_INIT("1g.5gb"),
+		 7,
+		 0,
+		 4864,
+		 1,
+		 {ATTRIBUTION_ACTIVITY_IDLE, 1767323045000}},
 	};
+	static struct view measured[] = {VIEW_INIT("NVMLUtilization")};
 	static struct attribution_tenant tenants[] = {
 		{.pod_uid = VIEW_INIT("uid-a"),
 		 .container = VIEW_INIT("main"),
 		 .pod_namespace = VIEW_INIT("ml"),
 		 .pod_name = VIEW_INIT("train-0"),
-		 .workload = {true, VIEW_INIT("apps"), VIEW_INIT("StatefulSet"), VIEW_INIT("train")},
+		 .workload = {true, VIEW_INIT("apps"), VIEW_INIT("StatefulSet"),
+			      VIEW_INIT("train")},
 		 .resource = VIEW_INIT("nvidia.com/gpu"),
 		 .slots = 2,
 		 .partitions_left_out = 11,
@@ -83,7 +97,8 @@ static struct attribution_status full_status(void)
 	};
 	static struct attribution_drift drifts[] = {
 		{VIEW_INIT("SharingMode"), ATTRIBUTION_SEVERITY_WARNING, VIEW_INIT("MPS"),
-		 VIEW_INIT("TimeSliced"), 1767323045000, VIEW_INIT("The plugin was not restarted.")},
+		 VIEW_INIT("TimeSliced"), 1767323045000,
+		 VIEW_INIT("The plugin was not restarted.")},
 	};
 	static struct condition conditions[] = {
 		{VIEW_INIT("Ready"), CONDITION_TRUE, 1, 1767323045000, VIEW_INIT("Resolved"),
@@ -97,9 +112,8 @@ static struct attribution_status full_status(void)
 		.report = {VIEW_INIT("1d0f5f7c-6d0e-4b36-9c1b-3f1d6e3d2a10"), 812345, 42,
 			   1767323045000},
 		.device = {0, 1, VIEW_INIT("00000000:3B:00.0"), VIEW_INIT("NVIDIA"),
-			   VIEW_INIT("NVIDIA-A100-SXM4-40GB"),
-			   40960, VIEW_INIT("1322620012345"), VIEW_INIT("8.0"),
-			   VIEW_INIT("580.65.06"), VIEW_INIT("13.0")},
+			   VIEW_INIT("NVIDIA-A100-SXM4-40GB"), 40960, VIEW_INIT("1322620012345"),
+			   VIEW_INIT("8.0"), VIEW_INIT("580.65.06"), VIEW_INIT("13.0")},
 		.sharing = {ATTRIBUTION_MODE_MIG_TIME_SLICED, 4, {evidence, 1, true}},
 		.slots = {4, 2, VIEW_INIT("2/4")},
 		.partitions = {partitions, 1, true},
@@ -115,11 +129,17 @@ static struct attribution_status full_status(void)
 		.unallocated_users_left_out = 8,
 		.unknown_processes = 12,
 		.recent_tenants = {past, 1, true},
-		.activity = {ATTRIBUTION_ACTIVITY_IDLE, 1767323045000, ATTRIBUTION_SCOPE_PARTITION},
+		.activity = {ATTRIBUTION_ACTIVITY_IDLE,
+			     VIEW_INIT("NotMeasured"),
+			     1767323045000,
+			     1767323045000,
+			     ATTRIBUTION_SCOPE_PARTITION,
+			     {measured, 1, true}},
 		.health = {ATTRIBUTION_HEALTH_DEGRADED,
 			   ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN,
 			   {reasons, 1, true},
-			   {events, 1, true}},
+			   {events, 1, true},
+			   1767323045000},
 		.intent = {ATTRIBUTION_INTENT_DRIFTED,
 			   VIEW_INIT("cluster-policy"),
 			   {drifts, 1, true}},
@@ -303,8 +323,8 @@ static void an_empty_status_is_written_without_inventions(void **state)
 	attribution_doc_encode_status(&object, &status, &fixture->buf);
 	assert_text(sbuf_view(&fixture->buf),
 		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
-		    "\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"u-1\",\"resourceVersion\":\"7\"},"
-		    SPEC "}");
+		    "\"metadata\":{\"name\":\"" NAME
+		    "\",\"uid\":\"u-1\",\"resourceVersion\":\"7\"}," SPEC "}");
 	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
 	assert_true(attribution_doc_is_same(&read.status, &status));
 }
@@ -325,11 +345,12 @@ static void that_no_slot_is_held_is_written(void **state)
 		.source_disagreements = {&disagreement, 1, true},
 	};
 	attribution_doc_encode_status(&object, &status, &fixture->buf);
-	assert_text(sbuf_view(&fixture->buf),
-		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
-		    METADATA "}," SPEC ",\"status\":{\"tenants\":[{\"podUID\":\"u\",\"container\":"
-		    "\"c\",\"slots\":0}],\"sourceDisagreements\":[{\"podUID\":\"u\",\"container\":"
-		    "\"c\",\"says\":[{\"witness\":\"PodStatus\",\"slots\":0}]}]}}");
+	assert_text(
+		sbuf_view(&fixture->buf),
+		"{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\"," METADATA
+		"}," SPEC ",\"status\":{\"tenants\":[{\"podUID\":\"u\",\"container\":"
+		"\"c\",\"slots\":0}],\"sourceDisagreements\":[{\"podUID\":\"u\",\"container\":"
+		"\"c\",\"says\":[{\"witness\":\"PodStatus\",\"slots\":0}]}]}}");
 }
 
 /* Their absence is read as the zero that it was written for, or each look would be a change. */
@@ -355,14 +376,15 @@ static void numbers_of_which_zero_says_nothing_are_left_out(void **state)
 		.health = {.events = {&event, 1, true}},
 	};
 	attribution_doc_encode_status(&object, &status, &fixture->buf);
-	assert_text(sbuf_view(&fixture->buf),
-		    "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
-		    METADATA "}," SPEC ",\"status\":{\"device\":{\"model\":\"A100\"},"
-		    "\"sharing\":{\"mode\":\"Unknown\"},\"partitions\":[{\"uuid\":\"MIG-1\"}],"
-		    "\"unplacedTenants\":[{\"container\":\"c\"}],"
-		    "\"unallocatedUsers\":[{\"command\":\"p\"}],"
-		    "\"recentTenants\":[{\"container\":\"c\"}],\"activity\":{\"state\":\"Unknown\"},"
-		    "\"health\":{\"events\":[{\"meaning\":\"m\"}]}}}");
+	assert_text(
+		sbuf_view(&fixture->buf),
+		"{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\"," METADATA
+		"}," SPEC ",\"status\":{\"device\":{\"model\":\"A100\"},"
+		"\"sharing\":{\"mode\":\"Unknown\"},\"partitions\":[{\"uuid\":\"MIG-1\"}],"
+		"\"unplacedTenants\":[{\"container\":\"c\"}],"
+		"\"unallocatedUsers\":[{\"command\":\"p\"}],"
+		"\"recentTenants\":[{\"container\":\"c\"}],\"activity\":{\"state\":\"Unknown\"},"
+		"\"health\":{\"events\":[{\"meaning\":\"m\"}]}}}");
 	struct attribution read = decode(fixture, sbuf_view(&fixture->buf));
 	assert_true(attribution_doc_is_same(&read.status, &status));
 }
@@ -374,8 +396,8 @@ static void a_holder_of_whom_the_name_alone_is_known_has_no_uid(void **state)
 		fixture, VIEW("{" METADATA "}," SPEC ",\"status\":{\"unplacedTenants\":[{"
 			      "\"podName\":\"p\",\"deviceIDs\":[\"x\"]}]}}"));
 	assert_int_equal(read.status.unplaced_tenants.count, 1);
-	const struct attribution_unplaced *unplaced =
-		ARRAY_AT(read.status.unplaced_tenants, struct attribution_unplaced, 0);
+	const struct attribution_unplaced *unplaced = ARRAY_AT(read.status.unplaced_tenants,
+							       struct attribution_unplaced, 0);
 	assert_int_equal(unplaced->pod_uid.len, 0);
 	assert_text(unplaced->pod_name, "p");
 	sbuf_clear(&fixture->buf);
@@ -386,9 +408,10 @@ static void a_holder_of_whom_the_name_alone_is_known_has_no_uid(void **state)
 static void no_tenants_and_unknown_tenants_are_told_apart(void **state)
 {
 	struct fixture *fixture = *state;
-	struct attribution none =
-		decode(fixture, VIEW("{" METADATA "}," SPEC ",\"status\":{\"tenantCount\":0}}"));
-	struct attribution unknown = decode(fixture, VIEW("{" METADATA "}," SPEC ",\"status\":{}}"));
+	struct attribution none = decode(
+		fixture, VIEW("{" METADATA "}," SPEC ",\"status\":{\"tenantCount\":0}}"));
+	struct attribution unknown = decode(fixture,
+					    VIEW("{" METADATA "}," SPEC ",\"status\":{}}"));
 	assert_int_equal(none.status.tenant_count, 0);
 	assert_int_equal(unknown.status.tenant_count, -1);
 	assert_int_equal(unknown.status.slots.allocated, -1);
@@ -400,8 +423,9 @@ static void the_schemas_default_status_is_read(void **state)
 	struct fixture *fixture = *state;
 	struct attribution read = decode(
 		fixture,
-		VIEW("{" METADATA ",\"generation\":1,\"labels\":{\"a\":\"b\"},\"managedFields\":[]},"
-		     SPEC ",\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\","
+		VIEW("{" METADATA
+		     ",\"generation\":1,\"labels\":{\"a\":\"b\"},\"managedFields\":[]}," SPEC
+		     ",\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\","
 		     "\"reason\":\"Pending\",\"message\":\"\",\"lastTransitionTime\":"
 		     "\"1970-01-01T00:00:00Z\"}]}}"));
 	assert_int_equal(read.generation, 1);
@@ -415,17 +439,19 @@ static void the_schemas_default_status_is_read(void **state)
 static void an_object_that_is_being_deleted_says_so(void **state)
 {
 	struct attribution read = decode(
-		*state, VIEW("{" METADATA ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}," SPEC "}"));
+		*state,
+		VIEW("{" METADATA ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}," SPEC "}"));
 	assert_true(read.deleting);
 }
 
 static void words_and_members_of_a_newer_version_are_passed_over(void **state)
 {
 	struct attribution read = decode(
-		*state, VIEW("{\"apiVersion\":\"gpuattribution.dev/v1alpha1\"," METADATA "},"
-			     "\"spec\":{\"uuid\":\"" UUID "\",\"foreign\":{\"a\":[1,2]}},"
-			     "\"status\":{\"sharing\":{\"mode\":\"Quantum\",\"new\":1},\"newer\":{},"
-			     "\"tenants\":[{\"podUID\":\"u\",\"container\":\"c\",\"phase\":\"Odd\"}]}}"));
+		*state,
+		VIEW("{\"apiVersion\":\"gpuattribution.dev/v1alpha1\"," METADATA "},"
+		     "\"spec\":{\"uuid\":\"" UUID "\",\"foreign\":{\"a\":[1,2]}},"
+		     "\"status\":{\"sharing\":{\"mode\":\"Quantum\",\"new\":1},\"newer\":{},"
+		     "\"tenants\":[{\"podUID\":\"u\",\"container\":\"c\",\"phase\":\"Odd\"}]}}"));
 	assert_int_equal(read.status.sharing.mode, ATTRIBUTION_MODE_UNSET);
 	assert_int_equal(read.status.tenants.count, 1);
 }
@@ -448,7 +474,8 @@ static void any_enumeration_may_get_words_that_are_not_known_yet(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		sbuf_clear(&fixture->buf);
 		sbuf_printf(&fixture->buf,
-			    "{" METADATA "}," SPEC ",\"status\":{\"nodeName\":\"n\",%s}}", members[i]);
+			    "{" METADATA "}," SPEC ",\"status\":{\"nodeName\":\"n\",%s}}",
+			    members[i]);
 		assert_text(decode(fixture, sbuf_view(&fixture->buf)).status.node_name, "n");
 	}
 }
@@ -464,9 +491,11 @@ static void what_is_no_such_object_is_refused_and_changes_nothing(void **state)
 		{VIEW_INIT("{" METADATA "},\"spec\":{}}"), "spec.uuid: missing"},
 		{VIEW_INIT("{\"metadata\":{\"name\":\"x\",\"uid\":\"y\"}," SPEC "}"),
 		 "metadata.resourceVersion: missing"},
-		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"tenants\":[{\"container\":\"c\"}]}}"),
+		{VIEW_INIT("{" METADATA "}," SPEC
+			   ",\"status\":{\"tenants\":[{\"container\":\"c\"}]}}"),
 		 "status.tenants[0].podUID: missing"},
-		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"sourceDisagreements\":[{\"podUID\":"
+		{VIEW_INIT("{" METADATA "}," SPEC
+			   ",\"status\":{\"sourceDisagreements\":[{\"podUID\":"
 			   "\"u\",\"container\":\"c\",\"says\":[{\"slots\":1}]}]}}"),
 		 "status.sourceDisagreements[0].says[0].witness: missing"},
 		{VIEW_INIT("{" METADATA "}," SPEC ",\"status\":{\"slots\":{\"total\":\"1\"}}}"),
@@ -484,8 +513,8 @@ static void what_is_no_such_object_is_refused_and_changes_nothing(void **state)
 		struct error err;
 		memset(&read, 0xa5, sizeof(read));
 		memset(&before, 0xa5, sizeof(before));
-		assert_int_equal(
-			attribution_doc_decode(rows[i].json, &fixture->arena, &read, &err), -1);
+		assert_int_equal(attribution_doc_decode(rows[i].json, &fixture->arena, &read, &err),
+				 -1);
 		assert_int_equal(err.kind, ERROR_REJECTED);
 		assert_string_equal(err.text, rows[i].message);
 		assert_memory_equal(&read, &before, sizeof(read));
@@ -514,8 +543,8 @@ static const struct CMUnitTest tests[] = {
 					teardown),
 	cmocka_unit_test_setup_teardown(any_enumeration_may_get_words_that_are_not_known_yet, setup,
 					teardown),
-	cmocka_unit_test_setup_teardown(what_is_no_such_object_is_refused_and_changes_nothing, setup,
-					teardown),
+	cmocka_unit_test_setup_teardown(what_is_no_such_object_is_refused_and_changes_nothing,
+					setup, teardown),
 };
 
 TEST_MAIN(tests)
