@@ -30,6 +30,7 @@ struct known_device {
 	struct nvml_abi_device *handle; /* NULL: never seen in this session */
 	char uuid[NVML_ABI_UUID_SIZE];
 	bool has_events; /* registered on the event set */
+	int64_t reset_time; /* as in struct report_condition: NVML gave out another handle then */
 };
 
 struct nvml {
@@ -156,7 +157,8 @@ static void read_versions(struct reading *reading)
 static int identify(struct reading *reading, unsigned index, struct known_device *known)
 {
 	const struct nvml_library *library = &reading->nvml->library;
-	struct known_device now = {.has_events = known->has_events};
+	struct known_device now = {.has_events = known->has_events,
+				   .reset_time = known->reset_time};
 	int code = library->handle(index, &now.handle);
 	if (code == NVML_ABI_SUCCESS)
 		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
@@ -164,6 +166,10 @@ static int identify(struct reading *reading, unsigned index, struct known_device
 		return code;
 	if (now.handle != known->handle)
 		now.has_events = false;
+	if (strcmp(now.uuid, known->uuid) != 0)
+		now.reset_time = 0;
+	else if (now.handle != known->handle)
+		now.reset_time = reading->nvml->observed_at;
 	*known = now;
 	return NVML_ABI_SUCCESS;
 }
@@ -220,6 +226,7 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 	device_reader_keep(&reading->reader, subject.label, &ret->uuid);
 	device_reader_read(&subject, ret);
 	condition_reader_read(&subject, &ret->condition);
+	ret->condition.reset_time = nvml->known[index].reset_time;
 	if (subject.missing)
 		return NVML_ABI_GPU_NOT_FOUND;
 	if (subject.lost)

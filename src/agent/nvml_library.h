@@ -56,6 +56,8 @@
 	X(fields, nvmlDeviceGetFieldValues,                                                        \
 	  (struct nvml_abi_device *, int, struct nvml_abi_field *))                                \
 	X(nvlink_state, nvmlDeviceGetNvLinkState, (struct nvml_abi_device *, unsigned, int *))     \
+	X(clocks_event_reasons, nvmlDeviceGetCurrentClocksEventReasons,                            \
+	  (struct nvml_abi_device *, unsigned long long *))                                        \
 	X(fabric_info, nvmlDeviceGetGpuFabricInfo,                                                 \
 	  (struct nvml_abi_device *, struct nvml_abi_fabric_info *))                               \
 	X(max_pcie_width, nvmlDeviceGetMaxPcieLinkWidth, (struct nvml_abi_device *, unsigned *))   \
