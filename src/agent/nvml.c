@@ -8,6 +8,7 @@
 #include "agent/condition_reader.h"
 #include "agent/device_memory.h"
 #include "agent/device_reader.h"
+#include "agent/mismatch.h"
 #include "agent/nvml_library.h"
 
 /*
@@ -76,7 +77,14 @@ static void end_session(struct nvml *nvml)
 /* A failure of the whole node. */
 static void fail_source(struct reading *reading, const char *what, int code)
 {
-	device_reader_note(&reading->reader, "%s: %s", what, meaning(reading->nvml, code));
+	char mismatch[LIMIT_REPORT_MESSAGE];
+	const char *why = meaning(reading->nvml, code);
+	if (code == NVML_ABI_LIB_RM_VERSION_MISMATCH) {
+		mismatch_describe(&reading->nvml->library, MISMATCH_MODULE_FILE, mismatch,
+				  sizeof(mismatch));
+		why = mismatch;
+	}
+	device_reader_note(&reading->reader, "%s: %s", what, why);
 	reading->result.source.state = REPORT_SOURCE_ERROR;
 	end_session(reading->nvml);
 }

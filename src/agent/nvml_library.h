@@ -18,6 +18,7 @@
 	X(init, nvmlInit_v2, (void))                                                               \
 	X(init_with_flags, nvmlInitWithFlags, (unsigned))                                          \
 	X(shutdown, nvmlShutdown, (void))                                                          \
+	X(library_version, nvmlSystemGetNVMLVersion, (char *, unsigned))                           \
 	X(driver_version, nvmlSystemGetDriverVersion, (char *, unsigned))                          \
 	X(cuda_version, nvmlSystemGetCudaDriverVersion_v2, (int *))                                \
 	X(count, nvmlDeviceGetCount_v2, (unsigned *))                                              \

@@ -252,11 +252,14 @@ static int resolve(struct nvml_target *target, unsigned accepts, const void *opa
 
 static int call_locked(struct nvml_target *target, unsigned accepts, const void *handle)
 {
-	if (library.starts == 0)
+	if (library.starts == 0 && accepts != NVML_KIND_LIBRARY)
 		return NVML_ABI_UNINITIALIZED;
 	refresh();
 	target->world = library.world;
-	int code = accepts == NVML_KIND_SYSTEM ? 0 : resolve(target, accepts, handle);
+	if (!target->world)
+		return NVML_ABI_UNINITIALIZED;
+	bool is_about_system = accepts == NVML_KIND_SYSTEM || accepts == NVML_KIND_LIBRARY;
+	int code = is_about_system ? 0 : resolve(target, accepts, handle);
 
 	return code ? code : nvml_call_injected(target);
 }

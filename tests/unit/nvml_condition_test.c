@@ -164,7 +164,7 @@ static void a_device_that_required_a_reset_from_the_start_is_told(void **state)
 	"\"remappedRows\": {\"correctable\": 3, \"uncorrectable\": 1, \"pending\": true}, "   \
 	"\"retiredPages\": {\"pending\": true}, \"recoveryAction\": 4, "                      \
 	"\"nvlinks\": {\"total\": 12, \"active\": 11}, \"fabric\": \"InProgress\", "          \
-	"\"pcieLanes\": {\"total\": 16, \"active\": 8},"
+	"\"pcieLanes\": {\"total\": 16, \"active\": 8}, \"clocksEventReasons\": 65,"
 
 static void the_condition_of_a_device_is_read(void **state)
 {
@@ -180,7 +180,9 @@ static void the_condition_of_a_device_is_read(void **state)
 	assert_int_equal(condition->nvlinks.active, 11);
 	assert_int_equal(condition->fabric, REPORT_FABRIC_IN_PROGRESS);
 	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_int_equal(condition->clocks_event_reasons, 0x40);
 	condition = &device_at(f, 1)->condition;
+	assert_int_equal(condition->clocks_event_reasons, -1);
 	assert_true(condition->present);
 	assert_false(condition->remapped_rows.present || condition->retired_pages.present ||
 		     condition->nvlinks.present || condition->pcie_lanes.present);
@@ -197,6 +199,7 @@ static void an_old_library_tells_what_it_can_of_the_condition(void **state)
 	assert_int_equal(condition->ecc_volatile.corrected, 14);
 	assert_true(condition->retired_pages.pending);
 	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_int_equal(condition->clocks_event_reasons, 0x40); /* by the name of then */
 	assert_false(condition->remapped_rows.present || condition->nvlinks.present);
 	assert_int_equal(condition->recovery, REPORT_RECOVERY_UNREAD);
 	assert_int_equal(condition->fabric, REPORT_FABRIC_UNREAD);
