@@ -205,6 +205,30 @@ static void an_old_library_tells_what_it_can_of_the_condition(void **state)
 	assert_int_equal(condition->fabric, REPORT_FABRIC_UNREAD);
 }
 
+/* With another handle its errors are watched anew: what was raised before the reset is not known. */
+static void a_device_that_gets_another_handle_was_reset_after_the_reading_before(void **state)
+{
+	struct fixture *f = *state;
+	for (unsigned i = 0; i < 2; i++) {
+		set_world(f, NODE(DEVICE(GPU_A, "0", "\"attachment\": 1,") ", "
+				  DEVICE(GPU_B, "1", ""), ""));
+		read_at(f, 4000);
+		assert_int_equal(device_at(f, 0)->condition.reset_time, 0);
+	}
+	set_world(f, NODE(DEVICE(GPU_A, "0", "\"attachment\": 2,") ", " DEVICE(GPU_B, "1", ""), ""));
+	for (unsigned i = 0; i < 3; i++) {
+		read_at(f, 5000 + i);
+		assert_ok(f, 2);
+		assert_int_equal(device_at(f, 0)->condition.reset_time, 4000);
+		assert_int_equal(device_at(f, 1)->condition.reset_time, 0);
+	}
+	/* Other devices at these indexes were not reset. */
+	set_world(f, NODE(DEVICE(GPU_B, "0", "") ", " DEVICE(GPU_A, "1", "\"attachment\": 2,"), ""));
+	read_at(f, 6000);
+	assert_int_equal(device_at(f, 0)->condition.reset_time, 0);
+	assert_int_equal(device_at(f, 1)->condition.reset_time, 0);
+}
+
 static void a_device_lost_from_the_start_is_named_by_its_index(void **state)
 {
 	struct fixture *f = *state;
@@ -266,6 +290,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_required_a_reset_from_the_start_is_told),
 	cmocka_unit_test_set_up(the_condition_of_a_device_is_read),
 	cmocka_unit_test_set_up(an_old_library_tells_what_it_can_of_the_condition),
+	cmocka_unit_test_set_up(
+		a_device_that_gets_another_handle_was_reset_after_the_reading_before),
 	cmocka_unit_test_set_up(a_device_lost_from_the_start_is_named_by_its_index),
 	cmocka_unit_test_set_up(a_node_whose_devices_were_lost_from_the_start_has_not_answered),
 	cmocka_unit_test_set_up(a_node_whose_devices_are_all_lost_says_the_same_in_every_session),
