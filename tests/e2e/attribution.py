@@ -505,7 +505,8 @@ class Errors:
 
     def raise_xid(self, code):
         uuid = next(d["uuid"] for d in self.whole["devices"] if d["uuid"].lower() == self.name)
-        number = 1 + max((e["sequence"] for e in self.events), default=0)
+        # Whatever other promises told before: an event is told once for its number.
+        number = 1 + max((e["sequence"] for e in self.events), default=int(time.time()))
         self.events.append({"sequence": number, "uuid": uuid, "type": "XID", "code": code})
 
     def wait_reasons(self, *reasons):
