@@ -14,7 +14,8 @@
 #include "kubectl/words.h"
 #include "wire/jout.h"
 
-#define PODS_SHOWN 2
+#define PODS_THEN 2 /* that are shown of an event */
+#define PODS_NOW 1
 #define REMEDY_BYTES LIMIT_KIB
 
 struct line {
@@ -82,7 +83,7 @@ static void write_then(const void *row, struct sbuf *cell)
 	const struct line *line = row;
 	const struct attribution_health_event *event = line->row->event;
 	const struct attribution_event_tenant *last = NULL;
-	int64_t n = 0, room = is_wide(row) ? INT64_MAX : PODS_SHOWN;
+	int64_t n = 0, room = is_wide(row) ? INT64_MAX : PODS_THEN;
 	for (uint32_t i = 0; event && i < event->tenants.count; i++) {
 		const struct attribution_event_tenant *tenant =
 			ARRAY_AT(event->tenants, struct attribution_event_tenant, i);
@@ -105,9 +106,14 @@ static void write_then(const void *row, struct sbuf *cell)
 static void write_now(const void *row, struct sbuf *cell)
 {
 	tenant_cell_write(&(struct tenant_cell){.status = status_of(row),
-						.room = is_wide(row) ? INT64_MAX : PODS_SHOWN,
-						.with_workloads = is_wide(row)},
+						.room = is_wide(row) ? INT64_MAX : PODS_NOW},
 			  cell);
+}
+
+static void write_workloads(const void *row, struct sbuf *cell)
+{
+	tenant_cell_write_workloads(
+		&(struct tenant_cell){.status = status_of(row), .room = INT64_MAX}, cell);
 }
 
 static void write_remedy(const void *row, struct sbuf *cell)
@@ -140,12 +146,13 @@ static void write_serial(const void *row, struct sbuf *cell)
 static const struct text_table_column columns[] = {
 	{"GPU", 0, write_gpu},
 	{"NODE", 0, write_node, .cut = true},
-	{"HEALTH", 0, write_health, .drop = 2},
+	{"HEALTH", 0, write_health, .drop = 1},
 	{"SINCE", 0, write_since},
 	{"REASON", 0, write_reason, .cut = true},
-	{"ACTION", 0, write_action, .drop = 1},
+	{"ACTION", 0, write_action, .drop = 2},
 	{"ON IT WHEN IT FAILED", 0, write_then, .cut = true},
 	{"ON IT NOW", 0, write_now, .cut = true},
+	{"WORKLOAD", OUTPUT_IF_WIDE, write_workloads},
 	{"INDEX", OUTPUT_IF_WIDE, write_index},
 	{"MODEL", OUTPUT_IF_WIDE, write_model},
 	{"PCI", OUTPUT_IF_WIDE, write_pci},

@@ -10,7 +10,7 @@
 #include "kubectl/words.h"
 #include "wire/jout.h"
 
-#define PODS_SHOWN 4
+#define NAMES_SHOWN 1
 
 /* Only a table with a partition in it has columns for partitions. */
 #define IF_PARTITIONS OUTPUT_IF_MANY
@@ -84,15 +84,26 @@ static void write_evidence(const void *row, struct sbuf *cell)
 	words_list(cell, status_of(row)->activity.evidence);
 }
 
-static void write_holders(const void *row, struct sbuf *cell)
+static struct tenant_cell holders_of(const void *row)
 {
 	const struct line *line = row;
-	bool is_wide = line->output->form == OUTPUT_WIDE;
-	tenant_cell_write(&(struct tenant_cell){.status = status_of(row),
-						.partition = line->row->partition,
-						.room = is_wide ? INT64_MAX : PODS_SHOWN,
-						.with_workloads = true},
-			  cell);
+	return (struct tenant_cell){
+		.status = status_of(row),
+		.partition = line->row->partition,
+		.room = line->output->form == OUTPUT_WIDE ? INT64_MAX : NAMES_SHOWN,
+	};
+}
+
+static void write_holders(const void *row, struct sbuf *cell)
+{
+	struct tenant_cell holders = holders_of(row);
+	tenant_cell_write(&holders, cell);
+}
+
+static void write_workloads(const void *row, struct sbuf *cell)
+{
+	struct tenant_cell holders = holders_of(row);
+	tenant_cell_write_workloads(&holders, cell);
 }
 
 static const struct text_table_column columns[] = {
@@ -104,9 +115,10 @@ static const struct text_table_column columns[] = {
 	{"MODEL", 0, write_model, .drop = 1},
 	{"MODE", 0, write_mode, .drop = 3},
 	{"SLOTS", 0, write_slots, .drop = 2},
+	{"HELD BY", 0, write_holders, .cut = true},
+	{"WORKLOAD", 0, write_workloads, .cut = true},
 	{"INDEX", OUTPUT_IF_WIDE, write_index},
 	{"EVIDENCE", OUTPUT_IF_WIDE, write_evidence},
-	{"HELD BY", 0, write_holders, .wrap = true},
 	{0},
 };
 

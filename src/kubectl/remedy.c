@@ -5,7 +5,6 @@
 #include "base/compiler.h"
 #include "base/sbuf.h"
 #include "kubectl/failing.h"
-#include "kubectl/words.h"
 
 /* By recovery action; what has no row, or a word that is not known here, is said to be unknown. */
 static const char *const remedies[] = {
@@ -20,25 +19,25 @@ static const char *const remedies[] = {
 		"recover the multi-node memory domain (IMEX) that the device is in",
 };
 
-/* Where to look, by the reason for which the state is Unknown; the node's name follows. */
+/* Where to look, by the reason for which the state is Unknown. */
 static const struct {
 	struct view reason;
 	const char *place;
 } places[] = {
-	{VIEW_INIT("DeviceMissing"), "NVML does not list it: look at the kernel's log on"},
-	{VIEW_INIT("NVMLHangs"), "the driver does not answer: look at the kernel's log on"},
-	{VIEW_INIT("NVMLUnavailable"), "NVML does not work: look at the agent's log on"},
+	{VIEW_INIT("DeviceMissing"), "NVML does not list it: look at the kernel's log on its node"},
+	{VIEW_INIT("NVMLHangs"), "the driver does not answer: look at the kernel's log on its node"},
+	{VIEW_INIT("NVMLUnavailable"), "NVML does not work: look at the agent's log on its node"},
 };
 
 static void write_place(const struct attribution_status *status, struct sbuf *buf)
 {
 	struct view reason = failing_reason(status);
-	const char *place = "look at the agent's log on";
+	const char *place = "look at the agent's log on its node";
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (view_equal(reason, places[i].reason))
 			place = places[i].place;
 	}
-	sbuf_printf(buf, "%s %.*s", place, VIEW_ARG(words_known(status->node_name)));
+	sbuf_append(buf, view_from(place));
 }
 
 void remedy_write(const struct attribution *device, const struct attribution_health_event *event,
@@ -53,6 +52,5 @@ void remedy_write(const struct attribution *device, const struct attribution_hea
 	else if (action < ARRAY_SIZE(remedies) && remedies[action])
 		sbuf_append(buf, view_from(remedies[action]));
 	else
-		sbuf_printf(buf, "the remedy is not known: look at the kernel's log on %.*s",
-			    VIEW_ARG(words_known(device->status.node_name)));
+		sbuf_append(buf, VIEW("the remedy is not known: look at the kernel's log on its node"));
 }

@@ -50,15 +50,6 @@ bool tenant_cell_may_be_held(const struct attribution_status *status,
 	return false;
 }
 
-static void write_pod(const struct tenant_cell *what, const struct attribution_tenant *tenant,
-		      struct sbuf *cell)
-{
-	words_pod(cell, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
-	if (what->with_workloads && tenant->workload.present)
-		sbuf_printf(cell, " (%.*s/%.*s)", VIEW_ARG(tenant->workload.kind),
-			    VIEW_ARG(tenant->workload.name));
-}
-
 /* Each pod once, however many containers of it there are; returns how many had no room. */
 static int64_t write_pods(const struct tenant_cell *what, struct sbuf *cell)
 {
@@ -75,7 +66,7 @@ static int64_t write_pods(const struct tenant_cell *what, struct sbuf *cell)
 			continue;
 		if (n > 1)
 			sbuf_append_char(cell, ',');
-		write_pod(what, tenant, cell);
+		words_pod(cell, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
 	}
 	return n > what->room ? n - what->room : 0;
 }
@@ -93,4 +84,42 @@ void tenant_cell_write(const struct tenant_cell *what, struct sbuf *cell)
 		sbuf_append(cell, is_empty ? VIEW("?") : VIEW(" +?"));
 	else if (more > 0)
 		sbuf_printf(cell, " +%" PRId64, more);
+}
+
+static bool is_same_workload(const struct attribution_tenant *a, const struct attribution_tenant *b)
+{
+	return a->workload.present && b->workload.present &&
+	       view_equal(a->pod_namespace, b->pod_namespace) &&
+	       view_equal(a->workload.group, b->workload.group) &&
+	       view_equal(a->workload.kind, b->workload.kind) &&
+	       view_equal(a->workload.name, b->workload.name);
+}
+
+/* Is this the first holder of its workload? */
+static bool is_first(const struct tenant_cell *what, uint32_t index)
+{
+	const struct attribution_tenant *tenants = what->status->tenants.items;
+	if (!tenants[index].workload.present || !tenant_cell_holds(&tenants[index], what->partition))
+		return false;
+	for (uint32_t i = 0; i < index; i++) {
+		if (tenant_cell_holds(&tenants[i], what->partition) &&
+		    is_same_workload(&tenants[i], &tenants[index]))
+			return false;
+	}
+	return true;
+}
+
+void tenant_cell_write_workloads(const struct tenant_cell *what, struct sbuf *cell)
+{
+	int64_t n = 0;
+	for (uint32_t i = 0; i < what->status->tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(what->status->tenants, struct attribution_tenant, i);
+		if (!is_first(what, i) || n++ >= what->room)
+			continue;
+		sbuf_printf(cell, "%s%.*s/%.*s", n > 1 ? "," : "", VIEW_ARG(tenant->workload.kind),
+			    VIEW_ARG(tenant->workload.name));
+	}
+	if (n > what->room)
+		sbuf_printf(cell, " +%" PRId64, n - what->room);
 }

@@ -15,12 +15,13 @@ struct sbuf;
 struct tenant_cell {
 	const struct attribution_status *status;
 	const struct attribution_partition *partition; /* its holders only; NULL: the device's */
-	int64_t room;        /* pods that are named; further ones are counted */
-	bool with_workloads; /* "ml/train-0 (StatefulSet/train)" */
+	int64_t room; /* names that are written; further ones are counted */
 };
 
 /* Appends the pods, each once; "<none>", or "?" where they are not known. Failure is the buffer's. */
 void tenant_cell_write(const struct tenant_cell *what, struct sbuf *cell);
+/* Appends what owns these pods, each once: "StatefulSet/train". Nothing where none is known. */
+void tenant_cell_write_workloads(const struct tenant_cell *what, struct sbuf *cell);
 /* True for a workload that is known to hold the partition; NULL: any part of the device. */
 bool tenant_cell_holds(const struct attribution_tenant *tenant,
 		       const struct attribution_partition *partition);
