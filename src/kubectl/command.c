@@ -66,12 +66,16 @@ static void begin_list(struct command *command, device_list_want_fn want, const 
 	command->list.known = &command->uuids;
 }
 
+/* By the user, who may have chosen nothing that there is. */
+static bool is_narrowed(const struct invocation *invocation)
+{
+	return invocation->selector || invocation->field_selector;
+}
+
 /* A prefix must be unique among all devices, also if some of them only were asked for. */
 static int take_all_uuids(struct command *command, struct error *err)
 {
-	const struct invocation *invocation = command->invocation;
-	bool is_narrowed = invocation->selector || invocation->field_selector;
-	if (!is_narrowed || command->output->form != OUTPUT_TABLE)
+	if (!is_narrowed(command->invocation) || command->output->form != OUTPUT_TABLE)
 		return 0;
 	return query_uuids(&command->query, &command->uuids, err);
 }
@@ -236,8 +240,7 @@ static enum command_status run_device(struct command *command)
  */
 static int take_devices(struct command *command, const char *narrow, struct error *err)
 {
-	const struct invocation *invocation = command->invocation;
-	if (command->output->form == OUTPUT_TABLE || invocation->selector || invocation->field_selector)
+	if (command->output->form == OUTPUT_TABLE || is_narrowed(command->invocation))
 		narrow = NULL;
 	begin_list(command, NULL, NULL);
 	if (query_devices(&command->query, narrow, device_list_take, &command->list, err) != 0 ||
@@ -251,7 +254,8 @@ static int take_devices(struct command *command, const char *narrow, struct erro
 
 static bool is_any_known(const struct command *command)
 {
-	return command->list.n_devices > 0 || command->uuids.n_names > 0;
+	return command->list.n_devices > 0 ||
+	       (!is_narrowed(command->invocation) && command->uuids.n_names > 0);
 }
 
 /* Nothing was found: says so, and no more than is certain. */

@@ -362,6 +362,9 @@ def the_users_selector_chooses_among_failing_devices():
     run = Run("failing", "--field-selector", "status.nodeName=gpu-a", "-o", "name", world=TROUBLE)
     assert run.calls == [["get", GPUS, "-o", "json", "--field-selector", "status.nodeName=gpu-a"]]
     assert names_of(run) == FAILING[:2], run.out
+    nowhere = ("--field-selector", "status.nodeName=nowhere")
+    Run("failing", *nowhere, world=TROUBLE).expect(FOUND, None, "No GPUs found")
+    Run("failing", *nowhere, "--check", world=TROUBLE).expect(FAILED, None, "No GPUs found")
     assert "app=x" in Run("idle", "-l", "app=x", world=TROUBLE).calls[0]
 
 
