@@ -58,6 +58,8 @@
 	X(nvlink_state, nvmlDeviceGetNvLinkState, (struct nvml_abi_device *, unsigned, int *))     \
 	X(fabric_info, nvmlDeviceGetGpuFabricInfo,                                                 \
 	  (struct nvml_abi_device *, struct nvml_abi_fabric_info *))                               \
+	X(utilization, nvmlDeviceGetUtilizationRates,                                              \
+	  (struct nvml_abi_device *, struct nvml_abi_utilization *))                               \
 	X(max_pcie_width, nvmlDeviceGetMaxPcieLinkWidth, (struct nvml_abi_device *, unsigned *))   \
 	X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, (struct nvml_abi_device *, unsigned *))      \
 	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \
