@@ -212,7 +212,7 @@ static void note_device(struct reading *reading, unsigned index, struct view uui
 /* What was seen between two readings counts in the later one. */
 static void tell_peak(struct known_device *known, struct report_activity *activity)
 {
-	if (activity->present && known->peak > activity->utilization)
+	if (activity->present && known->peak > 0 && known->peak > activity->utilization)
 		activity->utilization = known->peak;
 	known->peak = 0;
 }

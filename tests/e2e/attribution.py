@@ -254,6 +254,17 @@ def kubectl_explains_the_fields_and_shows_them_in_columns(cluster):
 # --- at rest, with a heartbeat a second
 
 
+def wait_for_windows(cluster, seconds):
+    """Ten minutes after an agent began to measure, devices without work become Idle: a write each.
+    Waits until that has happened, unless there is more time than this left."""
+    def is_apart():
+        ages = [time.time() - moment(pod["status"]["containerStatuses"][0]["state"]["running"]
+                                     ["startedAt"])
+                for pod in cluster.get("pods", *NAMESPACE)["items"] if "agent" in pod["metadata"]["name"]]
+        return not any(600 - seconds < age < 620 for age in ages)
+    wait_for("full windows", is_apart, timeout=seconds + 60)
+
+
 def writes_since(cluster, since):
     return [(event["requestReceivedTimestamp"], event["verb"], event["objectRef"]["name"])
             for event in cluster.requests_of(CONTROLLER_USER, since, WRITES, "gpuattributions")]
@@ -264,6 +275,7 @@ def a_restart_of_the_controller_writes_nothing(cluster):
     shorten_heartbeats(cluster)
     cluster.create_tenant("steady-sliced", SLICED)
     cluster.create_tenant("steady-exclusive", EXCLUSIVE)
+    wait_for_windows(cluster, 60)
     before, since = cluster.versions(), len(cluster.audit())
     restart_controller(cluster)
 
@@ -281,6 +293,7 @@ def sixty_heartbeats_write_nothing(cluster):
     shorten_heartbeats(cluster)
     cluster.create_tenant("steady-sliced", SLICED)
     cluster.create_tenant("steady-exclusive", EXCLUSIVE)
+    wait_for_windows(cluster, 120)
     before, since = cluster.versions(), len(cluster.audit())
     cluster.wait_reports(60, timeout=120)
     writes = writes_since(cluster, since)

@@ -176,6 +176,11 @@ TEST(a_process_that_no_source_watches_ends_what_is_known_at_once)
 	assert_false(sample(10 * MINUTE + 1, NO_SOURCE, SOME, 0).present);
 	assert_activity(sample(10 * MINUTE + 2, NO_SOURCE, NONE, 0), REPORT_ACTIVITY_MEASURING, -1,
 			10 * MINUTE + 2);
+	/* Work that was seen until then, too: MIG was switched on, say. */
+	assert_int_equal(sample(20 * MINUTE, 90, SOME, 0).state, REPORT_ACTIVITY_BUSY);
+	sample(20 * MINUTE + 1, NO_SOURCE, SOME, 0);
+	assert_activity(sample(20 * MINUTE + 2, NO_SOURCE, NONE, 0), REPORT_ACTIVITY_MEASURING, -1,
+			20 * MINUTE + 2);
 }
 
 TEST(processes_that_the_agent_cannot_see_are_not_taken_for_none)

@@ -18,9 +18,8 @@ static int set_up(void **state)
 	(void)state;
 	build_world_init(&world);
 	world.report.boot_id = VIEW("boot");
-	build_world_exclusive(&world, 0);
+	reported = &build_world_exclusive(&world, 0)->activity;
 	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
-	reported = &build_world_device(&world, 0)->activity;
 	*reported = (struct report_activity){true, REPORT_ACTIVITY_BUSY, REPORT_ACTIVITY_NVML, 38,
 					     NOW - MINUTE, NOW - 240 * MINUTE};
 	build_world_publish(&world);
