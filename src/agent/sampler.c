@@ -125,6 +125,7 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.library_name = config->nvml_library,
 		.processes = config->processes,
 		.proc_path = config->proc_path,
+		.activity = config->activity,
 	};
 	if (podres_new(loop, fetcher, &podres, finish, sampler, &sampler->podres, err) < 0 ||
 	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
