@@ -62,6 +62,7 @@ static void setup(struct node *node)
 		.nvml_library = FAKE_NVML,
 		.processes = PROCESSES_OFF,
 		.proc_path = "/proc",
+		.dcgm_url = "",
 		.kubelet_timeout_ms = 10000,
 		.last_event = 100,
 	};
