@@ -6,9 +6,8 @@
  *
  * Which node a figure is of is told by the UUID alone. The label Hostname (`hostname` since 4.6) holds
  * the node's name, the pod's, or that of a remote DCGM, according to how dcgm-exporter was set up. So
- * it is compared with nothing. The exporter of another node gives itself away by devices that NVML
- * does not list here; these are ignored, and if there are no others, that is an error, which then
- * shows the label.
+ * it is compared with nothing. The exporter of another node shows by devices that NVML does not list
+ * here. These are ignored. If there are no others, that is an error, and its text has the label.
  *
  * Each scrape has a connection of its own: behind a Service another pod may answer the next time.
  */
