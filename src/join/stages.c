@@ -2,6 +2,7 @@
 #include "join/stages.h"
 
 #include "join/conditions.h"
+#include "join/examine.h"
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
 
@@ -122,7 +123,7 @@ static int find_reported(const struct subject *subject, struct conditions_facts 
 			 struct attribution_status *status, struct error *err)
 {
 	if (overlap_find(subject, &known->held_twice, err) < 0 ||
-	    health_judge(subject, &known->health, err) < 0 ||
+	    examine_health(subject, &known->health, err) < 0 ||
 	    layout_describe(subject, &status->device, err) < 0 ||
 	    layout_partition(subject, &status->partitions, err) < 0)
 		return -1;
@@ -130,6 +131,18 @@ static int find_reported(const struct subject *subject, struct conditions_facts 
 		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
 	status->health = known->health.state;
 	return 0;
+}
+
+/* A silent node says nothing new until its next report. */
+static int64_t health_again_in(const struct conditions_facts *known)
+{
+	return known->is_fresh && !known->is_awaited ? known->health.again_in_ms : -1;
+}
+
+/* -1 is never. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
@@ -164,7 +177,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	*ret = (struct stages_result){
 		.status = status,
 		.claims_refused = claims_refused,
-		.again_in_ms = tenants.again_in_ms,
+		.again_in_ms = sooner(tenants.again_in_ms, health_again_in(&known)),
 	};
 	return 0;
 }
