@@ -9,7 +9,8 @@
  * that raised an error. Then only those are named who held it, or of whom it is not known.
  *
  * Threads: any.
- * Limits:  LIMIT_HEALTH_EVENTS, the newest; LIMIT_EVENT_TENANTS each, the rest of which is counted.
+ * Limits:  LIMIT_HEALTH_EVENTS: the newest, and of what needs to be mended the newest of each number;
+ *          LIMIT_EVENT_TENANTS each, the rest of which is counted.
  */
 
 #include "join/slots.h"
