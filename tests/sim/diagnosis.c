@@ -92,7 +92,8 @@ static void judge_reason(const struct judge *judge, unsigned told, enum reason r
 	bool is_lost = judge->told & BIT(LOST);
 
 	if (judge->told & told && !is_shown &&
-	    !(is_lost && has_reason(judge->status, REASON_DEVICE_MISSING)))
+	    !(is_lost && !(judge->told & ILLNESS_KNOWN) &&
+	      has_reason(judge->status, REASON_DEVICE_MISSING)))
 		accuse(judge, reason, "was told, and is no reason");
 	if (!(judge->told & told) && is_shown && (!is_lost || reason == REASON_GPU_LOST))
 		accuse(judge, reason, "is a reason, and nobody told it");

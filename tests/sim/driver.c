@@ -84,8 +84,10 @@ static int cuda_version(int *ret)
 
 static int count(unsigned *ret)
 {
-	if (clockwork_now() < fails_until[clockwork_actor])
+	if (clockwork_now() < fails_until[clockwork_actor]) {
+		illness_unread(clockwork_actor);
 		return NVML_ABI_UNKNOWN;
+	}
 	*ret = (unsigned)world_count_gpus(clockwork_actor);
 	illness_read(clockwork_actor);
 	return NVML_ABI_SUCCESS;
@@ -235,8 +237,10 @@ static bool has(struct nvml_abi_device *device, enum illness illness)
 static int ecc_errors(struct nvml_abi_device *device, int error, int counter,
 		      unsigned long long *ret)
 {
-	(void)counter;
-	*ret = error == NVML_ABI_ECC_UNCORRECTED && has(device, ILLNESS_ECC);
+	*ret = error == NVML_ABI_ECC_UNCORRECTED &&
+	       (counter == NVML_ABI_ECC_VOLATILE
+			? has(device, ILLNESS_ECC)
+			: illness_had_ecc((int)(as_gpu(device) - world.gpus)));
 	return ask(device, ILLNESS_PART_ECC);
 }
 

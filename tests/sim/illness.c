@@ -35,6 +35,7 @@ struct posted {
 	int boot;
 	int64_t instance, sequence;
 	uint64_t read_at; /* 0: not known */
+	bool is_unread;   /* a later one failed */
 };
 
 static struct prng stream;
@@ -46,6 +47,9 @@ static uint64_t cured_at[WORLD_MAX_GPUS];
 static struct look looks[WORLD_MAX_GPUS][MAX_LOOKS];
 static int n_looks[WORLD_MAX_GPUS];
 static uint64_t read_at[WORLD_MAX_NODES]; /* the last good reading of this agent; 0: none */
+static bool is_unread[WORLD_MAX_NODES];   /* the last one failed */
+static uint64_t failed_at[WORLD_MAX_NODES]; /* or did not any more, since */
+static bool is_known[WORLD_MAX_GPUS];     /* to the agent, which read it while it was not lost */
 static struct posted posted[WORLD_MAX_NODES][MAX_POSTED];
 static unsigned n_posted[WORLD_MAX_NODES];
 
@@ -67,6 +71,9 @@ void illness_reset(uint64_t seed)
 	memset(n_looks, 0, sizeof(n_looks));
 	memset(read_at, 0, sizeof(read_at));
 	memset(n_posted, 0, sizeof(n_posted));
+	memset(is_unread, 0, sizeof(is_unread));
+	memset(failed_at, 0, sizeof(failed_at));
+	memset(is_known, 0, sizeof(is_known));
 }
 
 /* Three of four drivers tell everything. */
@@ -86,6 +93,14 @@ static struct spell *find_spell(int gpu, enum illness illness)
 		    spells[i].until > clockwork_now())
 			return &spells[i];
 	return NULL;
+}
+
+bool illness_had_ecc(int gpu)
+{
+	for (int i = 0; i < n_spells; i++)
+		if (spells[i].gpu == gpu && spells[i].illness == ILLNESS_ECC)
+			return true;
+	return false;
 }
 
 bool illness_has(int gpu, enum illness illness)
@@ -200,37 +215,56 @@ unsigned illness_told(int gpu)
 void illness_started(int node)
 {
 	read_at[node] = 0;
+	is_unread[node] = false;
+	for (int i = 0; i < world.n_gpus; i++)
+		is_known[i] &= world.gpus[i].node != node;
 }
 
-static void keep_look(int gpu)
+static void set_unread(int node, bool unread)
+{
+	if (is_unread[node] != unread)
+		failed_at[node] = clockwork_now();
+	is_unread[node] = unread;
+}
+
+void illness_unread(int node)
+{
+	set_unread(node, true);
+}
+
+static bool answers(int gpu)
+{
+	return (illness_told(gpu) & (ILLNESS_LISTED | ILLNESS_BIT(ILLNESS_LOST))) == ILLNESS_LISTED;
+}
+
+static void look(int gpu)
 {
 	struct look now = {clockwork_now(), world.gpus[gpu].node, illness_told(gpu)};
 	const struct look *last = n_looks[gpu] > 0 ? &looks[gpu][n_looks[gpu] - 1] : NULL;
 
+	is_known[gpu] |= answers(gpu);
+	if (now.told & ILLNESS_BIT(ILLNESS_LOST) && is_known[gpu])
+		now.told |= ILLNESS_KNOWN;
 	if ((!last || last->told != now.told || last->node != now.node) &&
 	    n_looks[gpu] < MAX_LOOKS)
 		looks[gpu][n_looks[gpu]++] = now;
 }
 
-/*
- * A reading in which no device answers is not taken over. If devices are lost it depends on what the
- * agent knew before.
- */
+/* One in which the agent is told of no device that it knows is not taken over. */
 void illness_read(int node)
 {
-	bool answers = false, is_lost = false;
+	bool is_good = false;
 
 	for (int i = 0; i < world.n_gpus; i++) {
-		unsigned told = illness_told(i);
-
 		if (world.gpus[i].node != node)
 			continue;
-		answers |= (told & ILLNESS_LISTED) != 0 && !(told & ILLNESS_BIT(ILLNESS_LOST));
-		is_lost |= (told & ILLNESS_BIT(ILLNESS_LOST)) != 0;
-		keep_look(i);
+		look(i);
+		is_good |= answers(i) || (is_known[i] && illness_has(i, ILLNESS_LOST) &&
+					  !world.gpus[i].lost);
 	}
-	if (answers || is_lost)
-		read_at[node] = answers ? clockwork_now() : 0;
+	if (is_good)
+		read_at[node] = clockwork_now();
+	set_unread(node, !is_good);
 }
 
 static int64_t number_after(struct view text, struct view key)
@@ -249,12 +283,15 @@ static void keep(int node, struct view body, uint64_t at)
 		.instance = number_after(head, VIEW("\"instance\":")),
 		.sequence = number_after(head, VIEW("\"sequence\":")),
 		.read_at = at,
+		.is_unread = is_unread[node],
 	};
 }
 
 /* A report that is due is made before a sample that is due at that moment, or of it. */
 static bool is_news(int node)
 {
+	if (failed_at[node] == clockwork_now())
+		return true;
 	for (int i = 0; i < world.n_gpus; i++)
 		if (world.gpus[i].node == node && n_looks[i] > 0 &&
 		    looks[i][n_looks[i] - 1].at == clockwork_now())
@@ -274,11 +311,11 @@ void illness_forged(int node, struct view body)
 	keep(node, body, n > 0 ? posted[node][(n - 1) % MAX_POSTED].read_at : 0);
 }
 
-/* Two of one number: it is not known which of them was taken. */
-static uint64_t find_reading(int node, const struct attribution_report *report)
+/* NULL: it is not known, or there are two of one number, and not which of them was taken. */
+static const struct posted *find_posted(int node, const struct attribution_report *report)
 {
 	const unsigned n = n_posted[node] < MAX_POSTED ? n_posted[node] : MAX_POSTED;
-	uint64_t found = 0;
+	const struct posted *found = NULL;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct posted *p = &posted[node][i];
@@ -286,23 +323,23 @@ static uint64_t find_reading(int node, const struct attribution_report *report)
 		if (p->boot != world.nodes[node].boot || p->instance != report->instance ||
 		    p->sequence != report->sequence)
 			continue;
-		if (p->read_at == 0 || (found > 0 && found != p->read_at))
-			return 0;
-		found = p->read_at;
+		if (p->read_at == 0 || found)
+			return NULL;
+		found = p;
 	}
 	return found;
 }
 
 bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret)
 {
-	uint64_t at = find_reading(node, report);
+	const struct posted *found = find_posted(node, report);
 
-	if (at == 0 || !view_equal(report->boot_id, view_from(world.nodes[node].boot_id)) ||
+	if (!found || !view_equal(report->boot_id, view_from(world.nodes[node].boot_id)) ||
 	    n_looks[gpu] == MAX_LOOKS)
 		return false;
 	for (int i = n_looks[gpu] - 1; i >= 0; i--)
-		if (looks[gpu][i].at <= at) {
-			*ret = looks[gpu][i].told;
+		if (looks[gpu][i].at <= found->read_at) {
+			*ret = looks[gpu][i].told | (found->is_unread ? ILLNESS_UNREAD : 0);
 			return looks[gpu][i].node == node;
 		}
 	return false;

@@ -39,7 +39,9 @@ enum illness {
 };
 
 #define ILLNESS_BIT(illness) (1u << (illness))
-#define ILLNESS_LISTED ILLNESS_BIT(ILLNESS_N) /* NVML lists the device */
+#define ILLNESS_LISTED ILLNESS_BIT(ILLNESS_N)       /* NVML lists the device */
+#define ILLNESS_KNOWN ILLNESS_BIT(ILLNESS_N + 1)    /* and it is lost, and the agent knew it before */
+#define ILLNESS_UNREAD ILLNESS_BIT(ILLNESS_N + 2)   /* that is of before: NVML does not answer */
 
 enum illness_part { ILLNESS_PART_ECC, ILLNESS_PART_ROWS, ILLNESS_PART_PAGES, ILLNESS_PART_ACTION };
 
@@ -66,12 +68,15 @@ bool illness_has(int gpu, enum illness illness);
 bool illness_can_read(int gpu, enum illness_part part);
 /* The number of the recovery action. */
 unsigned illness_action(int gpu);
+/* It had uncorrected errors, ever. */
+bool illness_had_ecc(int gpu);
 /* Bits of what the driver tells of the device now. */
 unsigned illness_told(int gpu);
 
-/* The node's agent was started; its driver was read as a whole; it posted that report. */
+/* The node's agent was started; its driver was read, or did not answer; it posted that report. */
 void illness_started(int node);
 void illness_read(int node);
+void illness_unread(int node);
 void illness_posted(int node, struct view body);
 /* One that repeats what the node's last report said was posted in its name. */
 void illness_forged(int node, struct view body);
