@@ -10,7 +10,7 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
   reference has its promise or reason, and the matrices are those of `sim --matrix`;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings;
-- crds/README.md has each reason that src/join/wording.def publishes;
+- crds/README.md has each reason that src/join/wording.def and src/assess/health.def publish;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - controller/README.md has the flags of both programs and the metrics; --write brings it up to date.
 Prints what does not hold, and fails if anything does not.
@@ -200,7 +200,9 @@ def check_options():
 
 def check_reasons(document):
     text = (ROOT / document).read_text()
-    for reason in re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text()):
+    published = re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text())
+    published += re.findall(r'FINDING\(\w+, "(\w+)"', (ROOT / "src/assess/health.def").read_text())
+    for reason in published:
         if f"`{reason}`" not in text:
             faults.append(f"{document}: no word of the reason {reason}")
 

@@ -2,6 +2,7 @@
 #include "join/stages.h"
 
 #include "join/conditions.h"
+#include "join/examine.h"
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
 
@@ -122,7 +123,7 @@ static int find_reported(const struct subject *subject, struct conditions_facts 
 			 struct attribution_status *status, struct error *err)
 {
 	if (overlap_find(subject, &known->held_twice, err) < 0 ||
-	    health_judge(subject, &known->health, err) < 0 ||
+	    examine_health(subject, &known->health, err) < 0 ||
 	    layout_describe(subject, &status->device, err) < 0 ||
 	    layout_partition(subject, &status->partitions, err) < 0)
 		return -1;

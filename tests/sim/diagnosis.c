@@ -9,10 +9,11 @@
 #include "sim/diagnosis.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/compiler.h"
 #include "base/limits.h"
-#include "join/wording.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
@@ -34,18 +35,18 @@ struct judge {
 /* What is told, and the reason that says it. */
 static const struct {
 	unsigned told;
-	enum reason reason;
+	const char *reason;
 } reasons[] = {
-	{BIT(LOST), REASON_GPU_LOST},
-	{BIT(REMAP_FAILED), REASON_ROW_REMAP_FAILED},
-	{BIT(IMEX), REASON_RECOVER_IMEX_DOMAIN},
-	{BIT(REBOOT), REASON_REBOOT_REQUIRED},
-	{BIT(RESET) | BIT(RESET_REQUIRED), REASON_RESET_REQUIRED},
-	{BIT(DRAIN) | BIT(DRAIN_P2P), REASON_DRAIN_REQUIRED},
-	{BIT(REMAP_PENDING), REASON_ROW_REMAP_PENDING},
-	{BIT(PAGES_PENDING), REASON_RETIRED_PAGES_PENDING},
-	{BIT(ECC), REASON_UNCORRECTABLE_ECC},
-	{BIT(OTHER_ACTION), REASON_RECOVERY_REQUIRED},
+	{BIT(LOST), "GPULost"},
+	{BIT(REMAP_FAILED), "RowRemapFailed"},
+	{BIT(IMEX), "RecoverIMEXDomain"},
+	{BIT(REBOOT), "RebootRequired"},
+	{BIT(RESET) | BIT(RESET_REQUIRED), "ResetRequired"},
+	{BIT(DRAIN) | BIT(DRAIN_P2P), "DrainRequired"},
+	{BIT(REMAP_PENDING), "RowRemapPending"},
+	{BIT(PAGES_PENDING), "RetiredPagesPending"},
+	{BIT(ECC), "UncorrectableECC"},
+	{BIT(OTHER_ACTION), "RecoveryRequired"},
 };
 
 /* What the driver asks for, and what is then to be done. */
@@ -60,42 +61,44 @@ static const struct {
 	{BIT(DRAIN_P2P), ATTRIBUTION_RECOVERY_DRAIN_P2P},
 };
 
-static bool has_reason(const struct attribution_status *status, enum reason reason)
+/* In the simulator with other texts only the case of letters differs. */
+static bool is_word(struct view text, const char *word)
+{
+	return text.len == strlen(word) && strncasecmp(text.ptr, word, text.len) == 0;
+}
+
+static bool has_reason(const struct attribution_status *status, const char *reason)
 {
 	for (uint32_t i = 0; i < status->health.reasons.count; i++)
-		if (wording_reason_of(*ARRAY_AT(status->health.reasons, struct view, i)) == reason)
+		if (is_word(*ARRAY_AT(status->health.reasons, struct view, i), reason))
 			return true;
 	return false;
 }
 
 static bool has_xid(const struct attribution_status *status, int code)
 {
-	char text[WORDING_XID_SIZE];
-	struct view reason = wording_xid(code, text);
+	char reason[16];
 
-	for (uint32_t i = 0; i < status->health.reasons.count; i++)
-		if (view_equal(*ARRAY_AT(status->health.reasons, struct view, i), reason))
-			return true;
-	return false;
+	snprintf(reason, sizeof(reason), "XID%d", code);
+	return has_reason(status, reason);
 }
 
-static void accuse(const struct judge *judge, enum reason reason, const char *what)
+static void accuse(const struct judge *judge, const char *reason, const char *what)
 {
-	oracle_accuse(judge->rule, "%s: %.*s %s", world.gpus[judge->gpu].uuid,
-		      VIEW_ARG(wording_reason(reason)), what);
+	oracle_accuse(judge->rule, "%s: %s %s", world.gpus[judge->gpu].uuid, reason, what);
 }
 
 /* What NVML told of a lost device before is not known to be over; nor is it known to be so. */
-static void judge_reason(const struct judge *judge, unsigned told, enum reason reason)
+static void judge_reason(const struct judge *judge, unsigned told, const char *reason)
 {
 	bool is_shown = has_reason(judge->status, reason);
 	bool is_lost = judge->told & BIT(LOST);
 
 	if (judge->told & told && !is_shown &&
 	    !(is_lost && !(judge->told & ILLNESS_KNOWN) &&
-	      has_reason(judge->status, REASON_DEVICE_MISSING)))
+	      has_reason(judge->status, "DeviceMissing")))
 		accuse(judge, reason, "was told, and is no reason");
-	if (!(judge->told & told) && is_shown && (!is_lost || reason == REASON_GPU_LOST))
+	if (!(judge->told & told) && is_shown && (!is_lost || told == BIT(LOST)))
 		accuse(judge, reason, "is a reason, and nobody told it");
 }
 
@@ -107,7 +110,7 @@ static void judge_state(const struct judge *judge)
 		oracle_accuse(judge->rule, "%s is Healthy, and its driver told otherwise",
 			      world.gpus[judge->gpu].uuid);
 	if (judge->told & UNHEALTHY && health->state != ATTRIBUTION_HEALTH_UNHEALTHY &&
-	    !has_reason(judge->status, REASON_DEVICE_MISSING))
+	    !has_reason(judge->status, "DeviceMissing"))
 		oracle_accuse(judge->rule, "%s is not Unhealthy, and its driver told so",
 			      world.gpus[judge->gpu].uuid);
 	if (health->state == ATTRIBUTION_HEALTH_HEALTHY && health->reasons.count > 0)
@@ -325,34 +328,31 @@ static bool must_be_shown(const struct world_gpu *gpu, const struct world_error 
 	       error->agent == world.nodes[gpu->node].agent && !error->was_shown;
 }
 
-static bool has_error(const struct world_gpu *gpu, struct view reason)
+/* Of an error that the device raised. */
+static bool is_of_error(const struct world_gpu *gpu, struct view reason)
 {
-	char text[WORDING_XID_SIZE];
+	char text[16];
 
-	for (unsigned i = 0; i < gpu->n_errors; i++)
-		if (view_equal(wording_xid(gpu->errors[i].code, text), reason) &&
-		    class_of(gpu->errors[i].code) != SLIGHT)
+	for (unsigned i = 0; i < gpu->n_errors; i++) {
+		snprintf(text, sizeof(text), "XID%d", gpu->errors[i].code);
+		if (is_word(reason, text) && class_of(gpu->errors[i].code) != SLIGHT)
 			return true;
+	}
 	return false;
 }
 
 /* What NVML tells is told; and what no error was is no reason. */
 static void judge_rest_reason(const struct judge *judge, struct view text)
 {
-	switch (wording_reason_of(text)) {
-	case REASON_DEVICE_MISSING:
-	case REASON_NVML_UNAVAILABLE:
-	case REASON_NO_AGENT:
-		accuse(judge, wording_reason_of(text), "is not so");
-		break;
-	case REASON_NONE:
-		if (!has_error(&world.gpus[judge->gpu], text))
-			oracle_accuse(judge->rule, "%s: %.*s is a reason, and there was no such error",
-				      world.gpus[judge->gpu].uuid, VIEW_ARG(text));
-		break;
-	default:
-		break;
-	}
+	static const char *const doubts[] = {"DeviceMissing", "NVMLUnavailable", "NoAgent"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
+		if (is_word(text, doubts[i]))
+			accuse(judge, doubts[i], "is not so");
+	if (text.len > 3 && strncasecmp(text.ptr, "XID", 3) == 0 &&
+	    !is_of_error(&world.gpus[judge->gpu], text))
+		oracle_accuse(judge->rule, "%s: %.*s is a reason, and there was no such error",
+			      world.gpus[judge->gpu].uuid, VIEW_ARG(text));
 }
 
 void diagnosis_judge_rest(const struct attribution_status *status, int gpu)

@@ -3,7 +3,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/xid.h"
+#include "assess/xid.h"
 
 static void every_number_has_its_class(void **state)
 {

@@ -5,7 +5,7 @@
  * the catalogue names a workflow and not an action, the class is "look closer".
  */
 
-#include "join/xid.h"
+#include "assess/xid.h"
 
 #include <stddef.h>
 

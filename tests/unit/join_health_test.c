@@ -4,7 +4,7 @@
 #include "lib/world_fixture.h"
 
 #include "base/limits.h"
-#include "join/health.h"
+#include "join/examine.h"
 #include "join/tenants.h"
 
 static const struct verdict {
@@ -802,7 +802,7 @@ TEST(without_memory_there_is_no_verdict)
 	struct subject device = {.facts = &facts, .device = devices.devices, .arena = &small,
 				 .published = devices.devices->published->status, .tenants = &nobody};
 	slots_look(&slots, &device);
-	assert_int_equal(health_judge(&device, &health, &err), -1);
+	assert_int_equal(examine_health(&device, &health, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }
