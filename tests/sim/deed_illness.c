@@ -23,13 +23,6 @@ static void cure(void *owner, uint64_t gpu)
 	illness_cure((int)gpu);
 }
 
-/* It was away, as far as NVML tells. */
-static void find_again(void *owner, uint64_t gpu)
-{
-	(void)owner;
-	illness_returned((int)gpu);
-}
-
 /* Counters fall by a reset only; and what is lost comes back by itself, or it is a dead device. */
 void deed_fall_ill(const int *args)
 {
@@ -45,7 +38,6 @@ void deed_fall_ill(const int *args)
 	if (illness == ILLNESS_LOST) {
 		usage_clear_gpu(number);
 		deed_excuse(CAUSE_DRIVER_FAILED, gpu->node, args[2]);
-		clockwork_at(until, find_again, NULL, (uint64_t)number);
 		lasts = false;
 	}
 	illness_begin(number, illness, lasts ? WORLD_NEVER : until);

@@ -204,7 +204,6 @@ static void find_gpu_again(void *owner, uint64_t number)
 
 	(void)number;
 	gpu->lost = false;
-	illness_returned((int)(gpu - world.gpus));
 	if (gpu->node < 0)
 		return;
 	kubelet_update_plugin(gpu->node);
@@ -424,7 +423,7 @@ void deed_move_gpu(const int *args)
 	gpu->node = to;
 	gpu->lost = false;
 	gpu->n_fetched = gpu->n_errors;
-	illness_returned((int)(gpu - world.gpus));
+	illness_moved((int)(gpu - world.gpus));
 	world_divide(gpu, world_is_mig(world.nodes[to].mode), 2);
 	gpu->mps_daemon = world.nodes[to].mode == WORLD_MPS;
 	deed_excuse(CAUSE_NEW_DEVICE, -1, 60000);

@@ -10,6 +10,7 @@
 #include "agent/nvml_library.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
+#include "sim/oracle.h"
 #include "sim/usage.h"
 #include "sim/world.h"
 
@@ -317,7 +318,9 @@ static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret
 		error->fetched_at = clockwork_now();
 		error->told_at = clockwork_wall(clockwork_actor);
 		error->agent = world.nodes[clockwork_actor].agent;
-		error->is_heard = is_registered[i] && error->node == clockwork_actor;
+		/* Of a device that is gone before anything was published of it there is no object. */
+		error->is_heard = is_registered[i] && error->node == clockwork_actor &&
+				  (!gpu->lost || oracle_status(i));
 		*ret = (struct nvml_abi_event){.device = (struct nvml_abi_device *)(void *)gpu,
 					       .type = NVML_ABI_EVENT_XID,
 					       .data = (uint64_t)error->code,

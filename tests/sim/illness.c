@@ -114,7 +114,7 @@ void illness_begin(int gpu, enum illness illness, uint64_t until)
 		spells[n_spells++] = (struct spell){gpu, illness, clockwork_now(), until};
 }
 
-void illness_returned(int gpu)
+void illness_moved(int gpu)
 {
 	cured_at[gpu] = clockwork_now();
 }
@@ -125,7 +125,7 @@ void illness_cure(int gpu)
 		if (spells[i].gpu == gpu && spells[i].until > clockwork_now() &&
 		    spells[i].illness != ILLNESS_REMAP_FAILED)
 			spells[i].until = clockwork_now();
-	illness_returned(gpu);
+	cured_at[gpu] = clockwork_now();
 }
 
 void illness_boot(int node)
@@ -232,17 +232,25 @@ void illness_unread(int node)
 	set_unread(node, true);
 }
 
-static bool answers(int gpu)
+static bool is_away(unsigned told)
 {
-	return (illness_told(gpu) & (ILLNESS_LISTED | ILLNESS_BIT(ILLNESS_LOST))) == ILLNESS_LISTED;
+	return !(told & ILLNESS_LISTED) || (told & ILLNESS_BIT(ILLNESS_LOST)) != 0;
 }
 
+static bool answers(int gpu)
+{
+	return !is_away(illness_told(gpu));
+}
+
+/* What was away and is there again is taken for mended, whatever it raised meanwhile. */
 static void look(int gpu)
 {
 	struct look now = {clockwork_now(), world.gpus[gpu].node, illness_told(gpu)};
 	const struct look *last = n_looks[gpu] > 0 ? &looks[gpu][n_looks[gpu] - 1] : NULL;
 
 	is_known[gpu] |= answers(gpu);
+	if (last && last->node == now.node && is_away(last->told) && !is_away(now.told))
+		cured_at[gpu] = now.at;
 	if (now.told & ILLNESS_BIT(ILLNESS_LOST) && is_known[gpu])
 		now.told |= ILLNESS_KNOWN;
 	if ((!last || last->told != now.told || last->node != now.node) &&

@@ -56,8 +56,8 @@ void illness_set_up(int node);
 void illness_begin(int gpu, enum illness illness, uint64_t until);
 /* The device was reset: but for what no reset mends it is well. */
 void illness_cure(int gpu);
-/* It came back after it was away, or into another node. */
-void illness_returned(int gpu);
+/* It is in another node. */
+void illness_moved(int gpu);
 /* Each device of the node was. */
 void illness_boot(int node);
 /* When the device was last reset, booted, or listed again after it was away; 0: never. */
