@@ -18,6 +18,7 @@
 #include "sim/illness.h"
 #include "sim/oracle.h"
 
+#define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
@@ -288,6 +289,19 @@ static void judge_event(const struct judge *judge, uint32_t number)
 			      world.gpus[judge->gpu].uuid, (long long)event->xid);
 }
 
+/* The MIG device is named that raised a new error, if it was there long before, and is. */
+static void judge_partition(const struct judge *judge, const struct world_error *error)
+{
+	const struct world_gpu *gpu = &world.gpus[judge->gpu];
+	const struct attribution_health_event *event = find_event(judge->status, error);
+
+	if (event && error->partition >= 0 && event->partition.len == 0 &&
+	    gpu->partitions[error->partition].exists && judge->told == ILLNESS_LISTED &&
+	    gpu->changed_at + DIVIDED_MS < error->raised_at && !find_event(judge->before, error))
+		oracle_accuse(ORACLE_FALSE_EVENT, "%s: XID %d names no MIG device", gpu->uuid,
+			      error->code);
+}
+
 void diagnosis_judge(const struct attribution_status *status,
 		     const struct attribution_status *before, int gpu)
 {
@@ -301,8 +315,11 @@ void diagnosis_judge(const struct attribution_status *status,
 		return;
 	for (unsigned i = 0; i < g->n_errors; i++)
 		judge_error(&judge, &g->errors[i]);
-	if (illness_reported(g->node, &status->report, gpu, &judge.told))
-		judge_told(&judge);
+	if (!illness_reported(g->node, &status->report, gpu, &judge.told))
+		return;
+	judge_told(&judge);
+	for (unsigned i = 0; i < g->n_errors; i++)
+		judge_partition(&judge, &g->errors[i]);
 }
 
 static int64_t last_event_of(const struct attribution_status *status)
