@@ -9,6 +9,7 @@
  * Limits:  those of nvml.h and processes.h; a reading is at most 8 MiB.
  */
 
+#include "agent/condition_history.h"
 #include "agent/event_queue.h"
 #include "agent/nvml.h"
 #include "agent/processes.h"
@@ -18,6 +19,7 @@ struct hardware {
 	struct nvml *nvml;
 	struct source_state source;
 	struct processes processes;
+	struct condition_history history;
 	struct arena arena; /* of `reading`, and of what is known of its processes */
 	struct nvml_reading reading;
 };

@@ -118,11 +118,13 @@ static void what_is_left_out_and_what_is_not_known_is_said_in_each_section(void 
 		{{.device = {.index = 1, .minor = 2}}, "\nMinor:           2\n", NULL},
 		{{.intent = {.state = ATTRIBUTION_INTENT_IN_SYNC, .policy = VIEW_INIT("p")}},
 		 "InSync, compared with ClusterPolicy p\n", NULL},
-		{{.activity = {ATTRIBUTION_ACTIVITY_IDLE, GPU_WORLD_NOW - 1000,
-			       ATTRIBUTION_SCOPE_PARTITION}},
+		{{.activity = {.state = ATTRIBUTION_ACTIVITY_IDLE,
+			       .last_transition_time = GPU_WORLD_NOW - 1000,
+			       .scope = ATTRIBUTION_SCOPE_PARTITION}},
 		 "Idle for 1s\n", NULL},
-		{{.activity = {ATTRIBUTION_ACTIVITY_IDLE, GPU_WORLD_NOW - 1000,
-			       ATTRIBUTION_SCOPE_DEVICE}},
+		{{.activity = {.state = ATTRIBUTION_ACTIVITY_IDLE,
+			       .last_transition_time = GPU_WORLD_NOW - 1000,
+			       .scope = ATTRIBUTION_SCOPE_DEVICE}},
 		 "Idle for 1s (of the device, and of no single tenant)\n", NULL},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
