@@ -14,12 +14,16 @@
 
 #include "base/compiler.h"
 #include "base/limits.h"
+#include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
 
 #define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
+#define SETTLES_MS 60000u      /* and then the node is heard of */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
+
+#define CLOCK_SET_MS 400000u    /* several steps of at most 90 s */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
 #define UNHEALTHY                                                                                  \
@@ -183,11 +187,31 @@ static enum class class_of(int code)
 	return SLIGHT;
 }
 
+/* By the node's clock, which somebody may have set meanwhile. */
+static uint64_t look_closer_ms(int node)
+{
+	return LOOK_CLOSER_MS - (cause_since(CAUSE_NODE_CLOCK, node, -1, 0) ? CLOCK_SET_MS : 0);
+}
+
 static bool is_settled(const struct world_error *error, int gpu)
 {
 	return illness_cured_at(gpu) >= error->raised_at ||
 	       (class_of(error->code) == LOOK_CLOSER &&
-		clockwork_now() - error->raised_at >= LOOK_CLOSER_MS);
+		clockwork_now() - error->raised_at >= look_closer_ms(error->node));
+}
+
+bool diagnosis_may_settle(void)
+{
+	for (int gpu = 0; gpu < world.n_gpus; gpu++)
+		for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++) {
+			const struct world_error *error = &world.gpus[gpu].errors[i];
+
+			if (error->is_reason && class_of(error->code) == LOOK_CLOSER &&
+			    clockwork_now() - error->raised_at >= LOOK_CLOSER_MS &&
+			    clockwork_now() - error->raised_at < LOOK_CLOSER_MS + SETTLES_MS)
+				return true;
+		}
+	return false;
 }
 
 static bool is_of(const struct world_error *error, const struct attribution_health_event *event)
