@@ -187,17 +187,22 @@ static enum class class_of(int code)
 	return SLIGHT;
 }
 
-/* By the node's clock, which somebody may have set meanwhile. */
-static uint64_t look_closer_ms(int node)
+/* The time is told by the node's clock, which somebody may have set meanwhile. */
+static uint64_t slack_ms(int node)
 {
-	return LOOK_CLOSER_MS - (cause_since(CAUSE_NODE_CLOCK, node, -1, 0) ? CLOCK_SET_MS : 0);
+	return cause_since(CAUSE_NODE_CLOCK, node, -1, 0) ? CLOCK_SET_MS : 0;
+}
+
+static bool settles_by_time(const struct world_error *error, uint64_t slack)
+{
+	return class_of(error->code) == LOOK_CLOSER &&
+	       clockwork_now() - error->raised_at + slack >= LOOK_CLOSER_MS;
 }
 
 static bool is_settled(const struct world_error *error, int gpu)
 {
 	return illness_cured_at(gpu) >= error->raised_at ||
-	       (class_of(error->code) == LOOK_CLOSER &&
-		clockwork_now() - error->raised_at >= look_closer_ms(error->node));
+	       settles_by_time(error, slack_ms(error->node));
 }
 
 bool diagnosis_may_settle(void)
@@ -205,10 +210,11 @@ bool diagnosis_may_settle(void)
 	for (int gpu = 0; gpu < world.n_gpus; gpu++)
 		for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++) {
 			const struct world_error *error = &world.gpus[gpu].errors[i];
+			uint64_t slack = slack_ms(error->node);
 
-			if (error->is_reason && class_of(error->code) == LOOK_CLOSER &&
-			    clockwork_now() - error->raised_at >= LOOK_CLOSER_MS &&
-			    clockwork_now() - error->raised_at < LOOK_CLOSER_MS + SETTLES_MS)
+			if (error->is_reason && settles_by_time(error, slack) &&
+			    clockwork_now() - error->raised_at <
+				    LOOK_CLOSER_MS + SETTLES_MS + slack)
 				return true;
 		}
 	return false;
