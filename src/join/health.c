@@ -196,6 +196,7 @@ static int find_lesser(struct judge *judge, struct error *err)
 	const struct report_condition *c = &judge->condition;
 	const struct facts *facts = judge->subject->facts;
 	const bool is_nvml_away = facts->input->report && facts->devices->nvml != DEVICES_NVML_OK;
+	const bool hangs = is_nvml_away && facts->input->report->sources.nvml.hangs;
 	const struct row rows[] = {
 		{0, c->recovery == REPORT_RECOVERY_DRAIN_AND_RESET, REASON_DRAIN_REQUIRED,
 		 MESSAGE_DRAIN_REQUIRED, DEGRADED, ATTRIBUTION_RECOVERY_DRAIN_AND_RESET},
@@ -213,7 +214,8 @@ static int find_lesser(struct judge *judge, struct error *err)
 		{0, is_withdrawn(judge), REASON_NOT_ADVERTISED, MESSAGE_NOT_ADVERTISED, DEGRADED},
 		{0, is_missing(judge), REASON_DEVICE_MISSING, MESSAGE_DEVICE_MISSING,
 		 ATTRIBUTION_HEALTH_UNKNOWN},
-		{0, is_nvml_away, REASON_NVML_UNAVAILABLE, MESSAGE_NVML_UNAVAILABLE,
+		{0, hangs, REASON_NVML_HANGS, MESSAGE_NVML_HANGS, ATTRIBUTION_HEALTH_UNKNOWN},
+		{0, is_nvml_away && !hangs, REASON_NVML_UNAVAILABLE, MESSAGE_NVML_UNAVAILABLE,
 		 ATTRIBUTION_HEALTH_UNKNOWN},
 		{0, is_unread(judge), REASON_HEALTH_UNREAD, MESSAGE_HEALTH_UNREAD,
 		 ATTRIBUTION_HEALTH_UNKNOWN},

@@ -25,7 +25,8 @@ enum report_source_state {
 };
 
 struct report_source {
-	int state; /* enum report_source_state */
+	int state;  /* enum report_source_state */
+	bool hangs; /* ERROR: a call has not returned for too long, which is not a refusal */
 	struct view message;
 	int64_t observed_at; /* node's wall clock, ms since 1970; 0 = never */
 };
@@ -217,4 +218,6 @@ struct report {
 	struct report_checkpoint checkpoint;
 	struct array events; /* struct report_event, ascending */
 	int64_t events_dropped;
+	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */
+			      /* missed; 0: not all devices are watched now */
 };
