@@ -408,7 +408,7 @@ int nvml_process_new(struct loop *loop, const struct nvml_process_config *config
 	process->owner = owner;
 	process->fd = -1;
 	prng_init(&process->prng, prng_entropy());
-	backoff_init(&process->backoff, RESTART_MS, NVML_PROCESS_LONGEST_MS);
+	backoff_init(&process->backoff, config->restart_ms ? config->restart_ms : RESTART_MS, NVML_PROCESS_LONGEST_MS);
 	if (loop_timer_new(loop, on_deadline, process, &process->deadline, err) < 0 ||
 	    loop_timer_new(loop, on_restart, process, &process->restart, err) < 0)
 		return -1;

@@ -39,6 +39,7 @@ struct nvml_process_system {
 struct nvml_process_config {
 	struct nvml_child_config child;
 	uint32_t timeout_ms;                      /* of a request */
+	uint32_t restart_ms;                      /* shortest back-off; 0: 1 s */
 	const struct nvml_process_system *system; /* NULL: the real one; borrowed */
 };
 

@@ -184,6 +184,7 @@ static void configure(struct world *world)
 		.debounce_ms = 20,
 		.heartbeat_ms = NEVER_MS,
 		.kubelet_timeout_ms = 10000,
+		.nvml_timeout_ms = 10000,
 		.report_timeout_ms = 10000,
 	};
 }

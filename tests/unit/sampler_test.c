@@ -23,6 +23,9 @@
 	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
 	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960,\"computeCapability\":\"8.0\"," \
 	"\"processes\":[]}],\"events\":[" events "]}"
+#define HANGING                                                                                \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"              \
+	"\"hangs\":{\"*\":\"UntilChanged\"}}"
 #define XID "{\"sequence\":1,\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}"
 
 static struct error err;
@@ -35,6 +38,8 @@ struct node {
 	uint64_t now_ms;
 	struct sampler_outcome outcome;
 	unsigned n_finished;
+	unsigned n_surprises;
+	enum sampler_surprise surprise; /* the last one */
 	struct report report;
 };
 
@@ -54,7 +59,15 @@ static void saw_finished(void *owner, const struct sampler_outcome *outcome)
 	loop_stop(node->loop);
 }
 
-static void setup(struct node *node)
+static void saw_surprise(void *owner, enum sampler_surprise surprise)
+{
+	struct node *node = owner;
+	node->n_surprises++;
+	node->surprise = surprise;
+	loop_stop(node->loop);
+}
+
+static void setup_with(struct node *node, uint32_t nvml_timeout_ms)
 {
 	const struct sampler_config config = {
 		.pod_resources_socket = SOCKET_PATH,
@@ -63,7 +76,9 @@ static void setup(struct node *node)
 		.processes = PROCESSES_OFF,
 		.proc_path = "/proc",
 		.kubelet_timeout_ms = 10000,
+		.nvml_timeout_ms = nvml_timeout_ms,
 		.last_event = 100,
+		.surprised = saw_surprise,
 	};
 	*node = (struct node){0};
 	write_file(CHECKPOINT_FILE, CHECKPOINT);
@@ -74,6 +89,11 @@ static void setup(struct node *node)
 	node->kubelet = fake_kubelet_new(node->loop, SOCKET_PATH);
 	assert_int_equal(sampler_new(node->loop, node->fetcher, &config, saw_finished, node,
 				     &node->sampler, &err), 0);
+}
+
+static void setup(struct node *node)
+{
+	setup_with(node, 30000);
 }
 
 static void teardown(struct node *node)
@@ -92,9 +112,19 @@ static void sample(struct node *node, unsigned parts)
 	assert_false(sampler_is_busy(node->sampler));
 	sampler_start(node->sampler, parts, node->now_ms);
 	assert_true(sampler_is_busy(node->sampler));
-	assert_int_equal(loop_run(node->loop, &err), 0);
-	assert_int_equal(node->n_finished, before + 1);
+	while (node->n_finished == before)
+		assert_int_equal(loop_run(node->loop, &err), 0);
 	assert_false(sampler_is_busy(node->sampler));
+	node->report = (struct report){0};
+	sampler_tell(node->sampler, &node->report);
+}
+
+/* Runs until this comes up outside of a sample. */
+static void await_surprise(struct node *node, enum sampler_surprise surprise)
+{
+	unsigned before = node->n_surprises;
+	while (node->n_surprises == before || node->surprise != surprise)
+		assert_int_equal(loop_run(node->loop, &err), 0);
 	node->report = (struct report){0};
 	sampler_tell(node->sampler, &node->report);
 }
@@ -198,8 +228,11 @@ static void events_stay_until_they_are_acknowledged(void **state)
 	setup(&node);
 	sample(&node, SCHEDULE_ALL);
 	write_file(DEVICES_FILE, DEVICES(XID));
-	assert_true(sampler_read_events(node.sampler));
-	assert_false(sampler_read_events(node.sampler));
+	sampler_read_events(node.sampler);
+	await_surprise(&node, SAMPLER_EVENTS);
+	sampler_read_events(node.sampler);
+	sample(&node, SCHEDULE_ALL);
+	assert_int_equal(node.n_surprises, 1);
 	sampler_tell(node.sampler, &node.report);
 	assert_int_equal(node.report.events.count, 1);
 	assert_int_equal(ARRAY_AT(node.report.events, struct report_event, 0)->sequence, 101);
@@ -263,10 +296,15 @@ static void how_many_errors_there_was_no_room_for_is_told(void **state)
 	sbuf_printf(&devices, DEVICES("%s"), sbuf_text(&events));
 	setup(&node);
 	sample(&node, SCHEDULE_ALL);
+	const int64_t since = node.report.events_since;
+	assert_true(since > 0);
 	write_file(DEVICES_FILE, sbuf_text(&devices));
 	sample(&node, SCHEDULE_ALL);
+	while (node.report.events_dropped < 2)
+		await_surprise(&node, SAMPLER_EVENTS);
 	assert_int_equal(node.report.events.count, LIMIT_REPORT_EVENTS);
 	assert_int_equal(node.report.events_dropped, 2);
+	assert_true(node.report.events_since > since);
 	teardown(&node);
 }
 
@@ -292,6 +330,54 @@ static void freeing_during_a_sample_does_not_call_back(void **state)
 	assert_int_equal(node.n_finished, 0);
 }
 
+static void while_the_driver_hangs_the_kubelets_books_are_read_at_once(void **state)
+{
+	(void)state;
+	struct node node;
+	setup_with(&node, 2000);
+	sample(&node, SCHEDULE_ALL);
+	const int64_t nvml_at = node.report.sources.nvml.observed_at;
+	write_file(DEVICES_FILE ".tmp", HANGING);
+	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
+	/* Before it is called a hang. */
+	for (int i = 0; i < 2; i++) {
+		sample(&node, SCHEDULE_ALL);
+		assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_OK);
+		assert_int_equal(node.report.sources.nvml.observed_at, nvml_at);
+		assert_true(node.report.sources.checkpoint.observed_at > nvml_at);
+		assert_true(node.report.sources.pod_resources.observed_at > nvml_at);
+	}
+	await_surprise(&node, SAMPLER_LATE);
+	assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_true(node.report.sources.nvml.hangs);
+	assert_int_equal(node.report.sources.nvml.observed_at, nvml_at);
+	assert_int_equal(node.report.devices.count, 1);
+	/* It counts as the next sample's news, and once. */
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_true(node.outcome.is_news);
+	sample(&node, SCHEDULE_ALL);
+	assert_false(node.outcome.is_news);
+	write_file(DEVICES_FILE ".tmp", DEVICES(""));
+	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
+	await_surprise(&node, SAMPLER_LATE);
+	assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_OK);
+	assert_true(node.report.sources.nvml.observed_at > nvml_at);
+	teardown(&node);
+}
+
+static void the_first_sample_waits_for_the_driver_until_it_hangs(void **state)
+{
+	(void)state;
+	struct node node;
+	setup_with(&node, 700);
+	write_file(DEVICES_FILE, HANGING);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.report.sources.nvml.hangs);
+	assert_int_equal(node.report.sources.checkpoint.state, REPORT_SOURCE_OK);
+	assert_int_equal(node.n_surprises, 0);
+	teardown(&node);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_quick_sample_asks_the_kubelet_for_allocations_only),
 	cmocka_unit_test(a_full_sample_asks_everybody_and_only_the_first_is_news),
@@ -305,5 +391,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(how_many_errors_there_was_no_room_for_is_told),
 	cmocka_unit_test(a_socket_made_anew_before_the_first_sample_is_a_restart),
 	cmocka_unit_test(freeing_during_a_sample_does_not_call_back),
+	cmocka_unit_test(while_the_driver_hangs_the_kubelets_books_are_read_at_once),
+	cmocka_unit_test(the_first_sample_waits_for_the_driver_until_it_hangs),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)
