@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * nvml_child - what runs in the process that calls the driver: answers one request after the other, each
- * with a reading (schema/report_doc.h) whose sequence is the number of the request.
+ * nvml_child - what runs in the process that calls the driver. It answers one request after the other,
+ * each with a reading (schema/report_doc.h) whose sequence is the number of the request.
  *
- * It asks the driver for XID errors when it is asked for them, and never waits for one in the driver:
- * so each call has a request that tells the parent how old it is, and no reading waits for an event.
+ * It asks the driver for XID errors when it is asked for them, and never waits for one in the driver.
+ * So each call belongs to a request whose age the parent knows. And no reading waits for an event.
  *
  * Threads: owner. A call takes as long as the driver does; that may be for ever.
  * Limits:  an answer has LIMIT_READING_BYTES and LIMIT_REPORT_EVENTS events; further events are for
@@ -47,8 +47,8 @@ void nvml_child_deinit(struct nvml_child *child);
 MUST_USE int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 			       struct sbuf *out, struct error *err);
 /*
- * Makes a forked process the child that answers requests from the socket, until the other end is
- * closed: it closes all other descriptors but the standard ones, handles no signals, and dies with
- * its parent, which has this PID.
+ * Makes a forked process the child: it answers requests from the socket until the other end is closed.
+ * It closes all other descriptors but the standard ones, and handles no signals. It dies with its
+ * parent, which has this PID.
  */
 _Noreturn void nvml_child_run(int fd, int parent, const struct nvml_child_config *config);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * fake_nvml_process - agent/nvml_process.h without a process: what the child would answer is made by the
- * same code in the turn of the loop after the request, and decoded as the agent does it. One source
+ * fake_nvml_process - agent/nvml_process.h without a process. What the child would answer is made by the
+ * same code, in the turn of the loop after the request. It is decoded as the agent does it. One source
  * file of a test program includes lib/fake_nvml_process.inc, whose symbols then take the place of the
  * real ones at the link.
  *
