@@ -164,6 +164,12 @@ class Pod:
     def container_ids(self):
         return [c.get("containerID") for c in self.item["status"].get("containerStatuses", [])]
 
+    def port(self, name):
+        """Address and number of the port of that name."""
+        return self.item["status"]["podIP"], next(
+            port["containerPort"] for container in self.item["spec"]["containers"]
+            for port in container.get("ports", []) if port["name"] == name)
+
     def is_backing_off(self, container):
         """Has it ended, and will it be started again after a while?"""
         return self.item["spec"]["restartPolicy"] != "Never" and any(
@@ -359,10 +365,14 @@ while True:
 """
 
 
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 1)"
+
+
 class Services:
     """Which Services can be reached from which node. A kube-proxy that has lost its watches learns of
     new endpoints when its own back-off has passed. Until then a Service leads nowhere, though what is
-    behind it works."""
+    behind it can be reached from the same node. Where that cannot be reached either, the Service is
+    no excuse."""
 
     def __init__(self, cluster, direct):
         def address(*args):
@@ -370,11 +380,15 @@ class Services:
             return f"{spec['clusterIP']}:{spec['ports'][0]['port']}"
         self.api = address("kubernetes", "-n", "default")
         self.controller = address("gpu-attribution-controller", "-n", OURS)
+        endpoints = cluster.get("endpoints", "kubernetes", "-n", "default")["subsets"][0]
+        self.behind_api = endpoints["addresses"][0]["ip"], endpoints["ports"][0]["port"]
         self.down = set()  # (node, address)
+        self.inside = {node: ["nsenter", f"--net=/proc/{direct.recorded_pid(node)}/ns/net",
+                              sys.executable, "-c"] for node in FLEET}
         for node in FLEET:
             process = subprocess.Popen(  # pylint: disable=consider-using-with
-                ["nsenter", f"--net=/proc/{direct.recorded_pid(node)}/ns/net", sys.executable, "-c",
-                 PROBE, self.api, self.controller], stdout=subprocess.PIPE, text=True)
+                self.inside[node] + [PROBE, self.api, self.controller],
+                stdout=subprocess.PIPE, text=True)
             atexit.register(process.kill)
             threading.Thread(target=self.follow, args=(node, process.stdout), daemon=True).start()
 
@@ -385,6 +399,11 @@ class Services:
 
     def is_down(self, node, address):
         return (node, address) in self.down
+
+    def reaches(self, node, behind):
+        """Whether the node reaches what is behind a Service, around the Service."""
+        return subprocess.run(self.inside[node] + [CONNECT, *map(str, behind)], check=False,
+                              stderr=subprocess.DEVNULL).returncode == 0
 
 
 class Life:
@@ -432,10 +451,11 @@ class Life:
             self.outages.append(outage)
         return outage
 
-    def cut_off(self, scope, node, address, what):
-        """An outage of what cannot be reached from the node, until it can."""
+    def cut_off(self, scope, node, address, behind, what):
+        """An outage of what cannot be reached from the node through its Service, until it can."""
         if self.services.is_down(node, address) and not any(
-                o.what == what and o.end == math.inf for o in self.outages):
+                o.what == what and o.end == math.inf for o in self.outages) \
+                and self.services.reaches(node, behind):
             self.fault("Service not reached", scope, what,
                        lambda: not self.services.is_down(node, address))
 
@@ -449,11 +469,11 @@ class Life:
         if not self.services.down or not self.direct.is_ready():
             return
         for pod in self.history.ours("controller").values():
-            self.cut_off("service", pod.node(), self.services.api,
+            self.cut_off("service", pod.node(), self.services.api, self.services.behind_api,
                          f"the controller on {pod.node()} {self.NO_API}")
-        for node in FLEET if self.is_up("controller") else ():
-            self.cut_off(f"agent/{node}", node, self.services.controller,
-                         f"{node} {self.NO_CONTROLLER}")
+            for node in FLEET if self.is_up("controller") else ():
+                self.cut_off(f"agent/{node}", node, self.services.controller, pod.port("reports"),
+                             f"{node} {self.NO_CONTROLLER}")
 
     def watch_outages(self):
         while True:
