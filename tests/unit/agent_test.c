@@ -443,7 +443,6 @@ static void while_the_driver_hangs_pods_that_come_and_heartbeats_are_reported(vo
 	struct world world;
 	struct error err;
 	setup(&world);
-	world.settings.sample_interval_ms = 200;
 	world.settings.nvml_timeout_ms = 300;
 	world.settings.heartbeat_ms = 1500;
 	assert_int_equal(run(&world, steps, &err), 0);
