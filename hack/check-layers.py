@@ -19,18 +19,19 @@ MAY_INCLUDE = {
     "base": [],
     "wire": ["base"],
     "model": ["base"],
-    "join": ["base", "model"],
+    "assess": ["base", "model"],
+    "join": ["base", "model", "assess"],
     "schema": ["base", "wire", "model"],
     "io": ["base", "wire"],
     "kube": ["base", "wire", "io"],
     "agent": ["base", "wire", "model", "schema", "io"],
-    "controller": ["base", "wire", "model", "join", "schema", "io", "kube"],
+    "controller": ["base", "wire", "model", "assess", "join", "schema", "io", "kube"],
     "kubectl": ["base", "wire", "model", "schema"],
 }
 
 # Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the
 # files that feed them are excepted.
-PURE = {"wire", "model", "join", "schema", "kube"}
+PURE = {"wire", "model", "assess", "join", "schema", "kube"}
 PURE_EXCEPT = {"kube/apiclient.c", "kube/runner.c", "kube/runner.h", "kube/kubeconfig.c", "kube/credentials.c"}
 IMPURE_SYSTEM = re.compile(
     r"^(unistd|fcntl|poll|time|pthread|signal|threads|dirent|netdb|dlfcn|spawn|syslog|stdatomic)\.h$"

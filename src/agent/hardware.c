@@ -82,9 +82,13 @@ static bool take_reading(struct hardware *hardware, const struct nvml_process_an
 		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(source->message));
 		return source_state_fail(&hardware->source, &err);
 	}
+	condition_history_judge(&hardware->history, asked.boot, asked.wall, answer->reading.devices);
 	bool is_news = source_state_succeed(&hardware->source, asked.wall, source->message);
 	is_news |= processes_fill(&hardware->processes, asked, answer->reading.devices,
 				  answer->arena);
+	activity_windows_read(&hardware->activity, asked, answer->reading.devices,
+			      hardware->processes.source.said.state == REPORT_SOURCE_OK,
+			      answer->arena);
 	return adopt(hardware, &answer->reading, answer->arena) || is_news;
 }
 
@@ -142,6 +146,7 @@ int hardware_init(struct hardware *hardware, struct loop *loop,
 	*hardware = (struct hardware){
 		.queue = config->queue, .changed = changed, .owner = owner};
 	arena_init(&hardware->arena, LIMIT_READING_ARENA);
+	hardware->activity.settings = config->activity;
 	processes_init(&hardware->processes, config->processes, config->proc_path);
 	const struct nvml_process_config process = {
 		.child = {.library_name = config->library_name, .last = &hardware->reading.devices},
@@ -156,4 +161,5 @@ void hardware_deinit(struct hardware *hardware)
 	hardware->process = NULL;
 	arena_deinit(&hardware->arena);
 	hardware->reading = (struct report){0};
+	hardware->activity.n_items = 0;
 }

@@ -11,6 +11,8 @@
  * Limits:  those of nvml_process.h and processes.h.
  */
 
+#include "agent/activity_windows.h"
+#include "agent/condition_history.h"
 #include "agent/event_queue.h"
 #include "agent/nvml_process.h"
 #include "agent/processes.h"
@@ -32,7 +34,9 @@ struct hardware {
 	void *owner;
 	struct source_state source;
 	struct processes processes;
-	struct arena arena; /* of `reading`, and of what is known of its processes */
+	struct condition_history history;
+	struct activity_windows activity;
+	struct arena arena; /* of `reading`, what is known of its processes, and windows */
 	struct report reading; /* the last good one: versions and devices */
 };
 
@@ -42,6 +46,7 @@ struct hardware_config {
 	uint32_t nvml_timeout_ms;
 	enum processes_mode processes;
 	const char *proc_path;
+	struct activity_settings activity;
 	struct event_queue *queue; /* takes the XID errors */
 };
 
@@ -56,8 +61,8 @@ void hardware_deinit(struct hardware *hardware);
  * False: the driver hangs, or cannot be asked now; the source says so already, and the reading is made
  * as soon as it can be.
  *
- * News is anything but the memory that processes use and the counts of corrected errors. These move
- * all the time and go out with whatever report comes next. A failure is the source's state and leaves
+ * News is anything but the memory that processes use and counts of corrected errors, and figures of
+ * activity. These move all the time and go out with whatever report comes next. A failure is the source's state and leaves
  * the devices as they were last read.
  */
 bool hardware_read(struct hardware *hardware);

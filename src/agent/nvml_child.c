@@ -18,6 +18,9 @@
 #define SOCKET_FD (STDERR_FILENO + 1)
 #define NAME "gpu-agent-nvml" /* the kernel keeps 15 bytes */
 
+/* NVML's figure covers the last 1/6 to 1 s. More often would cost more than it shows. */
+#define UTILIZATION_INTERVAL_MS 5000
+
 /* How many descriptors are closed one by one on kernels that cannot close all of them at once. */
 #define DESCRIPTORS_MAX 1024
 
@@ -49,6 +52,15 @@ static bool is_tellable(const struct nvml_event *event)
 	struct view uuid = view_from(event->uuid);
 	LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event->xid));
 	return event->xid <= LIMIT_NUMBER_XID && device_id_is_gpu_uuid(uuid);
+}
+
+static void sample_now_and_then(struct nvml_child *child)
+{
+	uint64_t now = clock_monotonic_ms();
+	if (child->sampled_at > 0 && now - child->sampled_at < UTILIZATION_INTERVAL_MS)
+		return;
+	child->sampled_at = now;
+	nvml_sample(child->nvml);
 }
 
 static int read_events(struct nvml_child *child, struct arena *arena, struct report *report,
@@ -128,6 +140,8 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 			return -1;
 		date_watch(child);
 	}
+	if (request == NVML_CHILD_EVENTS)
+		sample_now_and_then(child);
 	if (read_events(child, &arena, &report, err) < 0)
 		return -1;
 	date_watch(child);

@@ -19,13 +19,14 @@
 /* What is asked for; the body of a request is this one byte. */
 enum nvml_child_request {
 	NVML_CHILD_READING = 1, /* everything, XID errors too */
-	NVML_CHILD_EVENTS = 2,  /* XID errors, and since when they are watched */
+	NVML_CHILD_EVENTS = 2,  /* XID errors; utilisation is looked at now and then */
 };
 
 struct nvml_child {
 	struct nvml *nvml;
 	int64_t n_requests;
 	uint64_t watch;       /* nvml_watch() at the last reading */
+	uint64_t sampled_at;  /* monotonic ms: utilisation, also between two readings; 0: never */
 	int64_t events_since; /* wall clock, ms, since when that is so; 0: not all devices are watched */
 };
 

@@ -9,6 +9,10 @@
  * first because it may take long, and no time should pass between the other two. If it takes too long
  * the other two are read without it. What it then says late asks for another sample of them, so that
  * a report has nothing of the driver that is newer than the checkpoint.
+ *
+ * dcgm-exporter is scraped beside all that, and its answer counts from the next sample on: it may be
+ * slow, and who holds what must not wait for it. Only the sample of --once waits, as there is no next
+ * one.
  */
 
 #include "agent/sampler.h"
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 
 #include "agent/checkpoint.h"
+#include "agent/dcgm.h"
 #include "agent/hardware.h"
 #include "agent/podres.h"
 #include "agent/schedule.h"
@@ -29,6 +34,9 @@ struct sampler {
 	struct checkpoint checkpoint;
 	struct podres *podres;
 	struct hardware hardware;
+	struct dcgm *dcgm;
+	bool waits_for_dcgm;
+	bool dcgm_is_news; /* the scrape that ended last, not told yet */
 	struct event_queue queue;
 	struct loop_timer *later;    /* ends a sample without a List */
 	struct loop_timer *patience; /* ends the waiting for the driver */
@@ -37,6 +45,7 @@ struct sampler {
 	bool has_late_news; /* that the driver told outside of a sample */
 	unsigned parts;                 /* of the sample under way, and when it began: */
 	uint64_t began_ms;
+	bool has_list; /* of the sample under way: its part but for dcgm-exporter has ended */
 	struct sampler_outcome outcome; /* of the sample under way */
 };
 
@@ -47,30 +56,53 @@ static bool is_checkpoint_good(const struct sampler *sampler)
 	return report.sources.checkpoint.state == REPORT_SOURCE_OK;
 }
 
-static void finish(void *owner, const struct podres_outcome *podres)
+/* Ends the sample under way if nothing of it is awaited any more. */
+static void finish(struct sampler *sampler)
 {
-	struct sampler *sampler = owner;
+	if (!sampler->has_list || (sampler->waits_for_dcgm && dcgm_is_busy(sampler->dcgm)))
+		return;
 	struct sampler_outcome outcome = sampler->outcome;
-	outcome.is_news |= podres->is_news;
-	/* Where the checkpoint says who holds what, nothing hangs on whom a name means. */
-	outcome.is_news |= podres->is_repeat && !is_checkpoint_good(sampler);
-	outcome.throttled = podres->throttled;
+	outcome.is_news |= sampler->dcgm_is_news;
+	sampler->dcgm_is_news = false;
+	sampler->has_list = false;
 	sampler->is_busy = false;
 	sampler->finished(sampler->owner, &outcome);
 }
 
-static void finish_without_list(void *owner)
+static void take_list(void *owner, const struct podres_outcome *podres)
 {
-	finish(owner, &(struct podres_outcome){0});
+	struct sampler *sampler = owner;
+	struct sampler_outcome *outcome = &sampler->outcome;
+	outcome->is_news |= podres->is_news;
+	/* Where the checkpoint says who holds what, nothing hangs on whom a name means. */
+	outcome->is_news |= podres->is_repeat && !is_checkpoint_good(sampler);
+	outcome->throttled = podres->throttled;
+	sampler->has_list = true;
+	finish(sampler);
 }
 
-/* The second half of a sample: what the kubelet says. */
+static void take_figures(void *owner, bool is_news)
+{
+	struct sampler *sampler = owner;
+	sampler->dcgm_is_news |= is_news;
+	finish(sampler);
+}
+
+static void finish_without_list(void *owner)
+{
+	take_list(owner, &(struct podres_outcome){0});
+}
+
+/* The second half of a sample: what the kubelet says, and beside it dcgm-exporter. */
 static void read_books(struct sampler *sampler)
 {
 	sampler->is_waiting = false;
 	loop_timer_clear(sampler->patience);
 	sampler->outcome.is_news |= sampler->has_late_news;
 	sampler->has_late_news = false;
+	/* Its figures are looked up by the devices that the driver has told. */
+	if (sampler->parts & SCHEDULE_HARDWARE)
+		dcgm_scrape(sampler->dcgm, sampler->began_ms);
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
 	if (sampler->parts & SCHEDULE_LIST)
 		podres_read(sampler->podres, (sampler->parts & SCHEDULE_ADVERTISED) != 0,
@@ -150,6 +182,7 @@ void sampler_tell(struct sampler *sampler, struct report *report)
 	checkpoint_tell(&sampler->checkpoint, report);
 	podres_tell(sampler->podres, report);
 	hardware_tell(&sampler->hardware, report);
+	dcgm_tell(sampler->dcgm, report);
 	report->events = event_queue_events(&sampler->queue);
 	report->events_dropped = sampler->queue.dropped;
 	if (report->events_since > 0 && report->events_since <= sampler->queue.dropped_time)
@@ -170,6 +203,7 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 	sampler->finished = finished;
 	sampler->surprised = config->surprised;
 	sampler->owner = owner;
+	sampler->waits_for_dcgm = config->waits_for_dcgm;
 	event_queue_init(&sampler->queue, config->last_event);
 	checkpoint_init(&sampler->checkpoint, config->checkpoint_file);
 	const struct podres_config podres = {
@@ -181,9 +215,16 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.nvml_timeout_ms = config->nvml_timeout_ms,
 		.processes = config->processes,
 		.proc_path = config->proc_path,
+		.activity = config->activity,
 		.queue = &sampler->queue,
 	};
-	if (podres_new(loop, fetcher, &podres, finish, sampler, &sampler->podres, err) < 0 ||
+	const struct dcgm_config dcgm = {
+		.url = config->dcgm_url,
+		.timeout_ms = LIMIT_DCGM_TIME_MS,
+		.devices = &sampler->hardware.reading.devices,
+	};
+	if (podres_new(loop, fetcher, &podres, take_list, sampler, &sampler->podres, err) < 0 ||
+	    dcgm_new(loop, fetcher, &dcgm, take_figures, sampler, &sampler->dcgm, err) < 0 ||
 	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
 	    loop_timer_new(loop, on_patience, sampler, &sampler->patience, err) < 0 ||
 	    hardware_init(&sampler->hardware, loop, &hardware, on_hardware, sampler, err) < 0)
@@ -199,6 +240,7 @@ void sampler_free(struct sampler *sampler)
 	if (!sampler)
 		return;
 	podres_free(sampler->podres);
+	dcgm_free(sampler->dcgm);
 	loop_timer_free(sampler->later);
 	loop_timer_free(sampler->patience);
 	hardware_deinit(&sampler->hardware);

@@ -10,6 +10,7 @@
  * Threads: the loop's. Reading local files takes as long as it does.
  */
 
+#include "agent/activity_windows.h"
 #include "agent/event_queue.h"
 #include "agent/processes.h"
 #include "io/fetch.h"
@@ -33,6 +34,9 @@ struct sampler_config {
 	const char *nvml_library;
 	enum processes_mode processes;
 	const char *proc_path;
+	struct activity_settings activity;
+	const char *dcgm_url;  /* "": no dcgm-exporter */
+	bool waits_for_dcgm;   /* a sample ends no earlier than the scrape begun with it */
 	uint32_t kubelet_timeout_ms;
 	uint32_t nvml_timeout_ms;
 	int64_t last_event; /* sequence number before that of the first event */

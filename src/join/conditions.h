@@ -9,7 +9,7 @@
  * Threads: any; pure.
  */
 
-#include "join/health.h"
+#include "assess/health.h"
 #include "join/stages.h"
 
 struct conditions_facts {

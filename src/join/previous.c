@@ -55,24 +55,6 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 	return 0;
 }
 
-static bool had_text(const struct previous *previous, struct view reason)
-{
-	return previous && view_is_among(reason, previous->status->health.reasons.items,
-					 previous->status->health.reasons.count);
-}
-
-bool previous_had_reason(const struct previous *previous, enum reason reason)
-{
-	assert(reason != REASON_NONE);
-	return had_text(previous, wording_reason(reason));
-}
-
-bool previous_had_xid(const struct previous *previous, int64_t code)
-{
-	char text[WORDING_XID_SIZE];
-	return had_text(previous, wording_xid(code, text));
-}
-
 bool previous_had_pod(const struct previous *previous, struct view pod_uid)
 {
 	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};

@@ -34,10 +34,6 @@ struct previous {
 /* Reads a status. The result borrows from it and lies in arena. Fails with ERROR_NO_MEMORY. */
 MUST_USE int previous_read(const struct attribution_status *status, struct arena *arena,
 			   const struct previous **ret_previous, struct error *err);
-/* True when health listed that reason. NULL: nothing was published. */
-bool previous_had_reason(const struct previous *previous, enum reason reason);
-/* True when health listed that XID error as a reason. NULL: nothing was published. */
-bool previous_had_xid(const struct previous *previous, int64_t code);
 /*
  * True when the pod of that UID is, or was, a tenant that the API server knew. A card that came from
  * another node counts too. NULL: nothing was published.

@@ -116,13 +116,6 @@ enum reason wording_reason_of(struct view text)
 	return index < N(reasons) ? (enum reason)index : REASON_NONE;
 }
 
-struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE])
-{
-	int len = snprintf(text, WORDING_XID_SIZE, "XID%" PRId64, code);
-	assert(len > 0 && (unsigned)len < WORDING_XID_SIZE);
-	return (struct view){text, (size_t)len};
-}
-
 void wording_slots(int64_t n, enum message held_by, struct sbuf *message)
 {
 	sbuf_printf(message, "%" PRId64 " %s %.*s", n, n == 1 ? "slot is" : "slots are",

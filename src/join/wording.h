@@ -63,10 +63,6 @@ unsigned wording_evidence_of(struct view text); /* a bit of enum evidence */
 /* True for a type of condition that is ours, or was in an earlier release. */
 bool wording_is_condition(struct view type);
 
-/* The longest text of wording_xid(), with its NUL. */
-#define WORDING_XID_SIZE 32u
-/* Writes the reason of an XID error, "XID79", into text, and returns it. */
-struct view wording_xid(int64_t code, char text[static WORDING_XID_SIZE]);
 /* Appends "3 slots are held by ...". */
 void wording_slots(int64_t n, enum message held_by, struct sbuf *message);
 /* Appends that the unit is held by several pods, of which that many are not named. */

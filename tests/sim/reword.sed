@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Other texts for all that src/join/wording.def and wording.c publish: each is made of capitals (or, if it
+# Other texts for all that src/join/wording.def, wording.c and src/assess/health.def publish: each is made of capitals (or, if it
 # was, not), and so as long as it was. Identifiers keep theirs: witnesses, placeholders, types of
 # conditions. Formats keep their conversions.
 /^#include/b

@@ -1,992 +1,473 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/witnesses.h"
-#include "lib/world_fixture.h"
+/* The health of one device by plain values. What the join makes of it is in join_health_test. */
 
-#include "base/limits.h"
-#include "join/health.h"
-#include "join/tenants.h"
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
 
-static const struct verdict {
-	int state, recovery, condition;
-} HEALTHY = {ATTRIBUTION_HEALTH_HEALTHY, ATTRIBUTION_RECOVERY_NONE, CONDITION_TRUE},
-  NOT_KNOWN = {ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET, CONDITION_UNKNOWN},
-  WITHDRAWN = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNSET, CONDITION_FALSE},
-  LOOK_CLOSER = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, CONDITION_FALSE},
-  NEEDS_RESET = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, CONDITION_FALSE},
-  NEEDS_REBOOT = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, CONDITION_FALSE};
+#include "assess/health.h"
 
-static const struct condition *condition(void)
+#define NOW INT64_C(1700000000000)
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define MINUTE INT64_C(60000)
+
+enum {
+	HEALTHY = ATTRIBUTION_HEALTH_HEALTHY,
+	DEGRADED = ATTRIBUTION_HEALTH_DEGRADED,
+	UNHEALTHY = ATTRIBUTION_HEALTH_UNHEALTHY,
+	UNKNOWN = ATTRIBUTION_HEALTH_UNKNOWN,
+};
+
+/* What is known, and what was found last. */
+static struct {
+	struct arena arena;
+	struct report report;
+	struct report_device device;
+	struct report_event events[4];
+	struct attribution_health_state published;
+	struct health_input input;
+	struct health health;
+} now;
+
+static struct report_condition *const condition = &now.device.condition;
+
+static bool is_of(const void *owner, struct view uuid)
 {
-	return attribution_find_condition(build_world_status(&world, 0), VIEW("Healthy"));
+	(void)owner;
+	return view_equal(uuid, VIEW(UUID));
 }
 
-static void expect_health(struct verdict verdict, const char *reasons)
+static int list_nobody(const void *owner, struct attribution_health_event *event,
+		       struct error *err)
 {
-	const struct attribution_health_state *health = &publish()->health;
-	assert_int_equal(health->state, verdict.state);
-	assert_int_equal(health->recovery_action, verdict.recovery);
-	assert_int_equal(condition()->status, verdict.condition);
-	expect_texts(health->reasons, reasons);
-	assert_true(health->reasons.present && health->events.present);
-	assert_int_equal(health->reasons.items != NULL, reasons[0] != '\0');
-	assert_int_equal(health->events.items != NULL, health->events.count > 0);
-	assert_true(condition()->message.len > 0);
-	assert_int_equal(build_world_count_writes(&world), 0);
+	(void)owner;
+	(void)event;
+	(void)err;
+	return 0;
 }
 
-static const struct attribution_health_event *event_at(uint32_t i)
+/* A device of which all is read and nothing is wrong, and of which nothing was published. */
+static int set_up(void **state)
 {
-	const struct array events = build_world_status(&world, 0)->health.events;
-	assert_true(i < events.count);
-	return ARRAY_AT(events, struct attribution_health_event, i);
-}
-
-static void event(int64_t code, int64_t seconds)
-{
-	build_world_event(&world, build_world_uuid(&world, 0), code,
-			  BUILD_WORLD_NOW + seconds * 1000);
-}
-
-TEST(a_device_with_nothing_against_it_is_healthy)
-{
-	build_world_exclusive(&world, 0);
-	expect_health(HEALTHY, "");
-	expect_text(condition()->reason, "NothingFound");
-}
-
-TEST(each_class_of_error_has_its_state_and_remedy)
-{
-	const struct {
-		int64_t code;
-		struct verdict verdict;
-		const char *reasons;
-	} rows[] = {
-		{79, NEEDS_REBOOT, "XID79"}, {95, NEEDS_RESET, "XID95"},
-		{48, LOOK_CLOSER, "XID48"},  {4711, LOOK_CLOSER, "XID4711"},
-		{31, HEALTHY, ""},           {63, HEALTHY, ""},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		build_world_exclusive(&world, 0);
-		event(rows[i].code, 0);
-		expect_health(rows[i].verdict, rows[i].reasons);
-		expect_text(condition()->reason,
-			    rows[i].reasons[0] ? rows[i].reasons : "NothingFound");
-		assert_true(event_at(0)->xid == rows[i].code);
-		assert_true(event_at(0)->meaning.len > 0);
-	}
-}
-
-TEST(the_worst_error_decides_and_each_kind_is_a_reason_once)
-{
-	const struct {
-		int64_t codes[4]; /* in the order in which they happened */
-		struct verdict verdict;
-		const char *reasons, *reason;
-	} rows[] = {
-		{{95, 79, 48, 48}, NEEDS_REBOOT, "XID79,XID95,XID48", "XID79"},
-		{{48, 48, 74}, LOOK_CLOSER, "XID48,XID74", "XID48"},
-		{{62, 79}, NEEDS_REBOOT, "XID79,XID62", "XID79"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		build_world_exclusive(&world, 0);
-		for (int k = 0; k < 4 && rows[i].codes[k]; k++)
-			event(rows[i].codes[k], k);
-		expect_health(rows[i].verdict, rows[i].reasons);
-		expect_text(condition()->reason, rows[i].reason);
-	}
-	expect_text(condition()->message, "XID 79: GPU has fallen off the bus");
-	world.input.booted_after = BUILD_WORLD_NOW + 1000;
-	expect_health(HEALTHY, "");
-}
-
-/* The condition of the device in the report, to be altered: all is read, and nothing is wrong. */
-static struct report_condition *conditioned(void)
-{
-	build_world_exclusive(&world, 0);
-	world.devices[0].condition = (struct report_condition){
+	(void)state;
+	memset(&now, 0, sizeof(now));
+	arena_init(&now.arena, 1u << 20);
+	now.device.uuid = VIEW(UUID);
+	*condition = (struct report_condition){
 		.present = true,
 		.recovery = REPORT_RECOVERY_NONE,
-		.remapped_rows = {.present = true},
-		.retired_pages = {.present = true},
+		.remapped_rows.present = true,
+		.slowdown.present = true,
 	};
-	return &world.devices[0].condition;
+	now.report.sources.nvml.state = REPORT_SOURCE_OK;
+	now.report.events = (struct array){now.events, 0, true};
+	now.input = (struct health_input){
+		.report = &now.report,
+		.reported = &now.device,
+		.list = HEALTH_LIST_GOOD,
+		.heard_at = NOW,
+		.is_same_boot = true,
+		.holders = {NULL, is_of, list_nobody},
+		.arena = &now.arena,
+	};
+	return 0;
 }
 
-TEST(each_thing_that_the_driver_tells_against_a_device_is_a_reason_with_its_remedy)
+static int tear_down(void **state)
 {
-	enum {
-		UNHEALTHY = ATTRIBUTION_HEALTH_UNHEALTHY,
-		DEGRADED = ATTRIBUTION_HEALTH_DEGRADED
-	};
-	const struct {
+	(void)state;
+	arena_deinit(&now.arena);
+	return 0;
+}
+
+static bool start_anew(void)
+{
+	return tear_down(NULL) == 0 && set_up(NULL) == 0;
+}
+
+/* Judges, and publishes the verdict. */
+static void judge(void)
+{
+	struct error err;
+	assert_int_equal(health_judge(&now.input, &now.health, &err), 0);
+	now.published = now.health.state;
+	now.input.published = &now.published;
+	now.input.published_events = now.published.events;
+}
+
+static void expect(int state, const char *reasons)
+{
+	judge();
+	expect_texts(now.health.state.reasons, reasons);
+	assert_int_equal(now.health.state.state, state);
+}
+
+static void raise_xid(int64_t code, int64_t time)
+{
+	uint32_t i = now.report.events.count++;
+	now.events[i] = (struct report_event){
+		.sequence = i, .time = time, .uuid = VIEW(UUID), .type = REPORT_EVENT_XID,
+		.code = code, .gpu_instance_id = -1, .compute_instance_id = -1};
+}
+
+TEST(each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy)
+{
+	static const struct {
 		struct report_condition c;
-		int state, action;
+		int action;
 		const char *reason;
 	} rows[] = {
-		{{.lost = true}, UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "GPULost"},
-		{{.remapped_rows = {.present = true, .failed = true}, .recovery = REPORT_RECOVERY_NONE},
-		 UNHEALTHY, ATTRIBUTION_RECOVERY_REPLACE, "RowRemapFailed"},
-		{{.recovery = REPORT_RECOVERY_RECOVER_IMEX_DOMAIN}, UNHEALTHY,
-		 ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN, "RecoverIMEXDomain"},
-		{{.recovery = REPORT_RECOVERY_REBOOT}, UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT,
-		 "RebootRequired"},
-		{{.recovery = REPORT_RECOVERY_RESET}, UNHEALTHY, ATTRIBUTION_RECOVERY_RESET,
-		 "ResetRequired"},
-		{{.reset_required = true}, UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, "ResetRequired"},
-		{{.recovery = REPORT_RECOVERY_DRAIN_AND_RESET}, DEGRADED,
-		 ATTRIBUTION_RECOVERY_DRAIN_AND_RESET, "DrainRequired"},
-		{{.recovery = REPORT_RECOVERY_DRAIN_P2P}, DEGRADED, ATTRIBUTION_RECOVERY_DRAIN_P2P,
-		 "DrainRequired"},
-		{{.remapped_rows = {.present = true, .pending = true}}, DEGRADED,
-		 ATTRIBUTION_RECOVERY_RESET, "RowRemapPending"},
-		{{.retired_pages = {.present = true, .pending = true}}, DEGRADED,
-		 ATTRIBUTION_RECOVERY_RESET, "RetiredPagesPending"},
-		{{.ecc_volatile = {.uncorrected = 1}}, DEGRADED, ATTRIBUTION_RECOVERY_RESET,
-		 "UncorrectableECC"},
-		{{.ecc_volatile = {.uncorrected = 1}, .recovery = REPORT_RECOVERY_NONE}, DEGRADED,
-		 ATTRIBUTION_RECOVERY_NONE, "UncorrectableECC"},
-		{{.recovery = REPORT_RECOVERY_OTHER}, DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN,
-		 "RecoveryRequired"},
+		{{.slowdown.thermal = REPORT_YES}, ATTRIBUTION_RECOVERY_NONE, "ThermalSlowdown"},
+		{{.slowdown.power_brake = REPORT_YES}, ATTRIBUTION_RECOVERY_NONE, "PowerBrake"},
+		{{.slowdown.hardware = REPORT_YES}, ATTRIBUTION_RECOVERY_NONE, "HWSlowdown"},
+		{{.pcie_degraded = REPORT_YES}, ATTRIBUTION_RECOVERY_UNKNOWN, "PCIeLinkDegraded"},
+		{{.nvlinks_down = REPORT_YES}, ATTRIBUTION_RECOVERY_UNKNOWN, "NVLinkDown"},
+		{{.fabric = REPORT_FABRIC_NOT_STARTED}, ATTRIBUTION_RECOVERY_UNKNOWN, "FabricNotReady"},
+		{{.fabric = REPORT_FABRIC_IN_PROGRESS}, ATTRIBUTION_RECOVERY_UNKNOWN, "FabricNotReady"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		struct report_condition *c = conditioned();
-		const struct report_condition well = *c;
-		*c = rows[i].c;
-		c->present = true;
-		expect_health((struct verdict){rows[i].state, rows[i].action, CONDITION_FALSE},
-			      rows[i].reason);
-		expect_text(condition()->reason, rows[i].reason);
-		/* It clears when the driver says so, without a boot. */
-		*c = well;
-		expect_health(HEALTHY, "");
-		/* An agent that does not read conditions has nothing against the device. */
-		*c = rows[i].c;
-		c->present = false;
-		expect_health(HEALTHY, "");
+		const struct report_condition well = *condition;
+		*condition = rows[i].c;
+		condition->present = true;
+		expect(DEGRADED, rows[i].reason);
+		assert_int_equal(now.health.state.recovery_action, rows[i].action);
+		expect_text(now.health.reason, rows[i].reason);
+		*condition = well;
+		condition->slowdown = (struct report_slowdown){true, REPORT_NO, REPORT_NO, REPORT_NO};
+		condition->nvlinks_down = condition->pcie_degraded = REPORT_NO;
+		condition->fabric = REPORT_FABRIC_COMPLETED;
+		expect(HEALTHY, "");
 	}
 }
 
-TEST(the_driver_recommends_and_the_worst_reason_gives_the_state)
+TEST(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not)
 {
-	struct report_condition *c = conditioned();
-	event(95, 0);
-	c->remapped_rows.pending = true;
-	c->recovery = REPORT_RECOVERY_DRAIN_AND_RESET;
-	expect_health((struct verdict){ATTRIBUTION_HEALTH_UNHEALTHY,
-				       ATTRIBUTION_RECOVERY_DRAIN_AND_RESET, CONDITION_FALSE},
-		      "XID95,DrainRequired,RowRemapPending");
-	expect_text(condition()->message, "XID 95: uncontained memory error");
-	c->lost = true; /* the rest is what it told before */
-	expect_health(NEEDS_REBOOT, "GPULost,XID95,DrainRequired,RowRemapPending");
+	now.input.is_plugin_unhealthy = true;
+	expect(DEGRADED, "PluginUnhealthy");
+	now.input.is_plugin_unhealthy = false;
+	expect(HEALTHY, "");
 }
 
-TEST(a_device_of_which_nothing_can_be_read_is_not_called_healthy)
+/* Each verdict of the agent's that takes several samples, and its reason. */
+static int *verdict(size_t i)
 {
-	struct report_condition *c = conditioned();
-	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
-	expect_health(HEALTHY, ""); /* its errors can be watched */
-	world.report.sources.nvml.message = VIEW("events cannot be watched");
-	expect_health(NOT_KNOWN, "HealthUnread");
+	int *const verdicts[] = {&condition->slowdown.thermal, &condition->slowdown.power_brake,
+				 &condition->slowdown.hardware, &condition->pcie_degraded,
+				 &condition->nvlinks_down};
+	return verdicts[i];
 }
 
-/* What is known to be wrong is worse than not knowing. */
-TEST(what_was_wrong_stays_so_while_nvml_fails)
+static const char *const decided[] = {"ThermalSlowdown", "PowerBrake", "HWSlowdown",
+				      "PCIeLinkDegraded", "NVLinkDown"};
+
+TEST(what_an_agent_has_not_decided_stays_as_it_was_published)
 {
-	struct report_condition *c = conditioned();
-	event(79, 0);
-	c->lost = true;
-	expect_health(NEEDS_REBOOT, "XID79,GPULost");
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	expect_health(NEEDS_REBOOT, "XID79,GPULost,NVMLUnavailable");
-	world.report.sources.nvml.state = REPORT_SOURCE_OK;
-	c->lost = false;
-	expect_health(HEALTHY, "");
+	for (size_t i = 0; i < ARRAY_SIZE(decided) && start_anew(); i++) {
+		expect(HEALTHY, "");
+		*verdict(i) = REPORT_YES;
+		expect(DEGRADED, decided[i]);
+		/* The agent starts anew. */
+		*verdict(i) = REPORT_UNDECIDED;
+		expect(DEGRADED, decided[i]);
+		expect(DEGRADED, decided[i]);
+		*verdict(i) = REPORT_NO;
+		expect(HEALTHY, "");
+		*verdict(i) = REPORT_UNDECIDED;
+		expect(HEALTHY, "");
+	}
 }
 
-/* As a device that NVML did not list: what it raised before is history when it answers again. */
-TEST(a_lost_device_that_answers_again_has_left_its_errors_behind)
+TEST(what_was_published_of_another_boot_says_nothing_of_this_one)
 {
-	struct report_condition *c = conditioned();
-	event(79, 0);
-	expect_health(NEEDS_REBOOT, "XID79");
-	c->lost = true;
-	expect_health(NEEDS_REBOOT, "XID79,GPULost");
-	c->lost = false;
-	expect_health(HEALTHY, "");
+	for (size_t i = 0; i < ARRAY_SIZE(decided) && start_anew(); i++) {
+		*verdict(i) = REPORT_YES;
+		judge();
+		*verdict(i) = REPORT_UNDECIDED;
+		now.input.is_same_boot = false;
+		expect(HEALTHY, "");
+	}
 }
 
-TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
+TEST(an_agent_that_does_not_read_conditions_keeps_no_reason_alive)
 {
-	const struct {
-		const char *nvml;
+	for (size_t i = 0; i < ARRAY_SIZE(decided) && start_anew(); i++) {
+		*verdict(i) = REPORT_YES;
+		judge();
+		*condition = (struct report_condition){.present = false};
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(what_was_slow_stays_so_while_nvml_does_not_list_it)
+{
+	condition->slowdown.thermal = REPORT_YES;
+	judge();
+	now.input.reported = NULL;
+	expect(DEGRADED, "ThermalSlowdown,DeviceMissing");
+}
+
+TEST(a_reset_settles_what_asked_for_no_more)
+{
+	static const struct {
+		int64_t code;
+		int64_t reset_time; /* the error is of NOW */
+		struct report_condition also;
+		const char *reasons;
+	} rows[] = {
+		{95, NOW + 1, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{95, NOW, {.recovery = REPORT_RECOVERY_UNREAD}, ""},
+		{95, NOW - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{95, 0, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{48, NOW + 1, {.recovery = REPORT_RECOVERY_UNREAD}, ""},
+		{4711, NOW + 1, {.recovery = REPORT_RECOVERY_UNREAD}, ""},
+		{79, NOW + 1, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
+		/* The driver asks for more, or something of its own is left. */
+		{95, NOW + 1, {.recovery = REPORT_RECOVERY_RESET}, "ResetRequired,XID95"},
+		{95, NOW + 1, {.recovery = REPORT_RECOVERY_OTHER}, "XID95,RecoveryRequired"},
+		{95, NOW + 1, {.remapped_rows.failed = true}, "RowRemapFailed,XID95"},
+		{95, NOW + 1, {.remapped_rows.pending = true}, "XID95,RowRemapPending"},
+		{95, NOW + 1, {.ecc_volatile.uncorrected = 1}, "XID95,UncorrectableECC"},
+		{95, NOW + 1, {.nvlinks_down = REPORT_YES}, "XID95,NVLinkDown"},
+		{95, NOW + 1, {.lost = true}, "GPULost,XID95"},
+		/* That is no error of the device. */
+		{95, NOW + 1, {.slowdown.thermal = REPORT_YES}, "ThermalSlowdown"},
+		{95, NOW + 1, {.pcie_degraded = REPORT_YES}, "PCIeLinkDegraded"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		condition->recovery = REPORT_RECOVERY_UNREAD;
+		judge();
+		assert_int_equal(now.published.reasons.count, 1);
+		*condition = rows[i].also;
+		condition->present = true;
+		condition->reset_time = rows[i].reset_time;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		assert_int_equal(now.health.state.events.count, 1);
+	}
+}
+
+TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
+{
+	raise_xid(95, NOW);
+	raise_xid(79, NOW);
+	judge();
+	condition->reset_time = NOW + 1;
+	expect(UNHEALTHY, "XID79,XID95");
+	now.input.booted_after = NOW;
+	expect(HEALTHY, "");
+}
+
+TEST(what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew)
+{
+	raise_xid(95, NOW);
+	expect(UNHEALTHY, "XID95");
+	condition->reset_time = NOW + 1;
+	expect(HEALTHY, "");
+	condition->reset_time = 0;
+	now.report.events.count = 0;
+	expect(HEALTHY, "");
+	/* It is told again; and happens again. */
+	raise_xid(95, NOW);
+	expect(HEALTHY, "");
+	raise_xid(95, NOW + MINUTE);
+	expect(UNHEALTHY, "XID95");
+	assert_int_equal(now.published.events.count, 2);
+}
+
+TEST(an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after)
+{
+	static const struct {
+		int64_t code, ms; /* since the error */
+		struct report_condition also;
+		const char *reasons;
+	} rows[] = {
+		{48, HEALTH_QUIET_MS - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID48"},
+		{48, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{74, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{48, 100 * HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_UNREAD}, "XID48"},
+		{95, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{79, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
+		{48, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_DRAIN_P2P}, "DrainRequired,XID48"},
+		{48, HEALTH_QUIET_MS,
+		 {.recovery = REPORT_RECOVERY_NONE, .ecc_volatile.uncorrected = 2},
+		 "UncorrectableECC,XID48"},
+		{74, HEALTH_QUIET_MS,
+		 {.recovery = REPORT_RECOVERY_NONE, .nvlinks_down = REPORT_YES}, "XID74,NVLinkDown"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		judge();
+		*condition = rows[i].also;
+		condition->present = true;
+		now.input.heard_at = NOW + rows[i].ms;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(a_list_of_before_nvml_failed_settles_nothing)
+{
+	raise_xid(48, NOW);
+	judge();
+	now.input.list = HEALTH_LIST_DATED;
+	condition->reset_time = NOW + 1;
+	now.input.heard_at = NOW + HEALTH_QUIET_MS;
+	expect(DEGRADED, "XID48,NVMLUnavailable");
+}
+
+TEST(the_verdict_says_when_time_alone_may_change_it)
+{
+	static const struct {
+		int64_t code, ms;
+		int recovery;
+		int64_t again_in;
+	} rows[] = {
+		{48, 0, REPORT_RECOVERY_NONE, HEALTH_QUIET_MS},
+		{48, 60000, REPORT_RECOVERY_NONE, HEALTH_QUIET_MS - 60000},
+		{48, HEALTH_QUIET_MS - 1, REPORT_RECOVERY_NONE, 10000}, /* not at once */
+		{48, HEALTH_QUIET_MS, REPORT_RECOVERY_NONE, -1},
+		{48, 0, REPORT_RECOVERY_UNREAD, -1},
+		{48, 0, REPORT_RECOVERY_RESET, -1},
+		{95, 0, REPORT_RECOVERY_NONE, -1},
+		{31, 0, REPORT_RECOVERY_NONE, -1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		condition->recovery = rows[i].recovery;
+		judge();
+		now.input.heard_at = NOW + rows[i].ms;
+		judge();
+		assert_int_equal(now.health.again_in_ms, rows[i].again_in);
+	}
+	start_anew();
+	raise_xid(48, NOW);
+	raise_xid(74, NOW - 5 * MINUTE);
+	judge();
+	assert_int_equal(now.health.again_in_ms, 5 * MINUTE);
+}
+
+TEST(errors_of_applications_accuse_nobody_and_are_listed)
+{
+	static const int64_t codes[] = {13, 31, 43, 45, 94};
+	for (size_t i = 0; i < ARRAY_SIZE(codes) && start_anew(); i++) {
+		raise_xid(codes[i], NOW);
+		expect(HEALTHY, "");
+		assert_int_equal(now.health.state.events.count, 1);
+	}
+}
+
+TEST(each_event_says_its_class_and_what_to_do)
+{
+	static const struct {
+		int64_t code;
+		int class;
+	} rows[] = {
+		{94, ATTRIBUTION_EVENT_APPLICATION},   {63, ATTRIBUTION_EVENT_INFORMATIONAL},
+		{48, ATTRIBUTION_EVENT_LOOK_CLOSER},   {4711, ATTRIBUTION_EVENT_LOOK_CLOSER},
+		{95, ATTRIBUTION_EVENT_NEEDS_RESET},   {79, ATTRIBUTION_EVENT_NEEDS_REBOOT},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		judge();
+		struct attribution_health_event *event = now.published.events.items;
+		assert_int_equal(event->class, rows[i].class);
+		assert_true(event->action.len > 0 && event->meaning.len > 0);
+		/* One that an earlier release published has neither. */
+		event->class = ATTRIBUTION_EVENT_UNSET;
+		event->action = (struct view){0};
+		now.report.events.count = 0;
+		judge();
+		event = now.published.events.items;
+		assert_int_equal(event->class, rows[i].class);
+		assert_true(event->action.len > 0);
+	}
+}
+
+TEST(since_when_no_event_was_missed_is_as_the_report_says)
+{
+	now.report.events_since = NOW - 5;
+	judge();
+	assert_int_equal(now.health.state.events_since, NOW - 5);
+	now.input.report = NULL;
+	judge();
+	assert_int_equal(now.health.state.events_since, 0);
+}
+
+TEST(a_device_of_which_one_thing_is_read_is_not_unread)
+{
+	static const struct report_condition nothing = {
+		.present = true, .ecc_volatile = {-1, -1}, .clocks_event_reasons = -1};
+	static const struct {
+		struct report_condition also;
+		int state;
+	} rows[] = {
+		{{.present = false}, UNKNOWN},
+		{{.slowdown.present = true}, HEALTHY},
+		{{.nvlinks.present = true}, HEALTHY},
+		{{.pcie_lanes.present = true}, HEALTHY},
+		{{.fabric = REPORT_FABRIC_COMPLETED}, HEALTHY},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		*condition = nothing;
+		condition->slowdown = rows[i].also.slowdown;
+		condition->nvlinks = rows[i].also.nvlinks;
+		condition->pcie_lanes = rows[i].also.pcie_lanes;
+		condition->fabric = rows[i].also.fabric;
+		now.report.sources.nvml.message = VIEW("events cannot be watched");
+		expect(rows[i].state, rows[i].state == HEALTHY ? "" : "HealthUnread");
+	}
+}
+
+TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
+{
+	static const struct {
 		struct report_condition c;
 		const char *says;
 	} rows[] = {
-		{"", {.present = true, .recovery = REPORT_RECOVERY_NONE,
-		      .remapped_rows = {.present = true}},
-		 "; read: XID errors, ECC, row remapping, recovery action"},
-		{"", {.present = true, .retired_pages = {.present = true}},
-		 "; read: XID errors, ECC, row remapping; cannot be read here: recovery action"},
-		{"events cannot be watched",
-		 {.present = true, .ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE},
-		 "; read: recovery action; cannot be read here: ECC, row remapping"},
-		{"", {.present = false}, ""},
+		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
+		  .slowdown.present = true, .nvlinks.present = true},
+		 "; read: XID errors, ECC, row remapping, recovery action, slowdown, links"},
+		{{.ecc_volatile = {-1, -1}, .clocks_event_reasons = -1},
+		 "; read: XID errors; cannot be read here: ECC, row remapping, recovery action, "
+		 "slowdown, links"},
+		{{.remapped_rows.present = true, .slowdown.present = true,
+		  .fabric = REPORT_FABRIC_COMPLETED},
+		 "; read: XID errors, ECC, row remapping, slowdown, links; cannot be read here: "
+		 "recovery action"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		*conditioned() = rows[i].c;
-		world.report.sources.nvml.message = view_from(rows[i].nvml);
-		expect_health(HEALTHY, "");
 		char expected[256];
+		*condition = rows[i].c;
+		condition->present = true;
+		judge();
 		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
 			 rows[i].says);
-		assert_true(view_starts_with(condition()->message, view_from(expected)));
+		expect_text(now.health.message, expected);
 	}
-}
-
-/* An event is told again, or another at the same time. */
-TEST(an_error_at_the_time_of_another_is_another_and_nobody_was_there)
-{
-	build_world_exclusive(&world, 0);
-	event(31, 0);
-	publish();
-	event(79, 0);
-	expect_health(NEEDS_REBOOT, "XID79");
-	assert_true(event_at(1)->tenants.present);
-	assert_null(event_at(1)->tenants.items);
-}
-
-TEST(events_come_newest_first_and_those_of_one_time_by_number)
-{
-	static const struct {
-		int64_t code, seconds;
-	} rows[] = {{31, 1}, {48, 0}, {79, 0}, {95, -1}};
-	enum { N = ARRAY_SIZE(rows) };
-	for (size_t shift = 0; shift < 2 * N; shift++) {
-		start_anew();
-		build_world_exclusive(&world, 0);
-		for (size_t i = 0; i < N; i++) {
-			size_t at = (shift < N ? shift + i : shift - i) % N;
-			event(rows[at].code, rows[at].seconds);
-		}
-		publish();
-		for (uint32_t i = 0; i < N; i++)
-			assert_int_equal(event_at(i)->xid, rows[i].code);
-	}
-}
-
-TEST(an_event_lists_each_pod_that_held_the_device_once)
-{
-	build_world_shared(&world, 0, 4);
-	build_world_run(&world, POD("b"), build_world_replica(&world, 0, 0));
-	build_world_book(&world, "uid-b", "second", build_world_replica(&world, 0, 1));
-	build_world_run(&world, POD("a"), build_world_replica(&world, 0, 2));
-	event(79, 0);
-	build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + 5);
-	publish();
-	expect_accused(event_at(0)->tenants, "uid-a,uid-b");
-	expect_accused(event_at(1)->tenants, "uid-a,uid-b");
-	/* Whoever comes later was not there. */
-	build_world_run(&world, POD("c"), build_world_replica(&world, 0, 3));
-	publish();
-	expect_accused(event_at(0)->tenants, "uid-a,uid-b");
-}
-
-/* Pods a and b hold MIG devices 0 and 1. NVML tells the instance of some errors. */
-TEST(an_error_of_a_mig_device_names_its_holders_only)
-{
-	static const struct {
-		int64_t gpu_instance, compute_instance;
-		bool is_a_gone; /* before the error is told */
-		const char *partition, *tenants;
-	} rows[] = {
-		{7, 0, false, "0", "uid-a"},       {8, 0, false, "1", "uid-b"},
-		{9, 0, false, "2", ""},            {7, 0, true, "0", "uid-a"},
-		{8, 0, true, "1", "uid-b"},        {-1, -1, false, "", "uid-a,uid-b"},
-		{7, -1, false, "0", "uid-a"},      {99, 0, false, "", "uid-a,uid-b"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		build_world_cut(&world, 0, 3);
-		build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
-		build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
-		publish();
-		if (rows[i].is_a_gone) {
-			build_world_remove_pod(&world, "uid-a");
-			build_world_list_nothing(&world);
-			build_world_book_nothing(&world);
-			build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
-		}
-		event(94, 0);
-		world.events[0].gpu_instance_id = rows[i].gpu_instance;
-		world.events[0].compute_instance_id = rows[i].compute_instance;
-		publish();
-		expect_accused(event_at(0)->tenants, rows[i].tenants);
-		const struct view partition = event_at(0)->partition;
-		assert_int_equal(partition.len > 0, rows[i].partition[0] != '\0');
-		if (partition.len > 0)
-			assert_true(view_equal(partition,
-					       build_world_mig(&world, 0,
-							       (unsigned)(rows[i].partition[0] -
-									  '0'))));
-		assert_int_equal(build_world_count_writes(&world), 0);
-	}
-}
-
-/* Which MIG device it had is not kept of a pod that left: it may have been this one. */
-TEST(an_error_of_a_mig_device_names_who_left_before_it_was_told)
-{
-	build_world_cut(&world, 0, 2);
-	build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
-	build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
-	publish();
-	build_world_remove_pod(&world, "uid-a");
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
-	publish();
-	event(94, 0);
-	world.events[0].gpu_instance_id = 7;
-	world.events[0].compute_instance_id = 0;
-	publish();
-	expect_accused(event_at(0)->tenants, "uid-a");
-}
-
-/* It was acknowledged, and the answer was lost. */
-TEST(an_error_that_is_told_again_without_its_mig_device_is_the_same)
-{
-	struct report_device *device = build_world_cut(&world, 0, 2);
-	event(94, 0);
-	world.events[0].gpu_instance_id = 7;
-	world.events[0].compute_instance_id = 0;
-	publish();
-	device->partitions.count = 0;
-	assert_int_equal(publish()->health.events.count, 1);
-	assert_true(event_at(0)->partition.len > 0);
-}
-
-TEST(an_error_of_two_mig_devices_at_once_is_two_events)
-{
-	build_world_cut(&world, 0, 2);
-	for (int i = 0; i < 2; i++) {
-		event(94, 0);
-		world.events[i].gpu_instance_id = 7 + i;
-		world.events[i].compute_instance_id = 0;
-	}
-	assert_int_equal(publish()->health.events.count, 2);
-	assert_int_equal(build_world_count_writes(&world), 0);
-}
-
-/* Pod a has held the device since it was first seen; ten minutes later it is gone, and b is there. */
-static void replace_a_while_nobody_watches(void)
-{
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, POD("a"), build_world_uuid(&world, 0));
-	publish();
-	build_world_wait(&world, 600000);
-	build_world_remove_pod(&world, "uid-a");
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	build_world_run(&world,
-			(struct build_pod){.name = "b", .started_at = BUILD_WORLD_NOW + 540000},
-			build_world_uuid(&world, 0));
-}
-
-TEST(an_event_lists_who_held_the_device_when_it_happened)
-{
-	static const struct {
-		int64_t ms;
-		const char *tenants;
-	} rows[] = {
-		{-600000, ""}, /* a's start is told no more */
-		{-2001, ""},
-		{-2000, "uid-a"},
-		{60000, "uid-a"},
-		{540000, "uid-a"}, /* in the second of b's start */
-		{540999, "uid-a"},
-		{541000, "uid-b,uid-a"}, /* when a left is not known */
-		{602000, "uid-b,uid-a"},
-		{602001, "uid-b"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		replace_a_while_nobody_watches();
-		build_world_event(&world, build_world_uuid(&world, 0), 79,
-				  BUILD_WORLD_NOW + rows[i].ms);
-		publish();
-		expect_accused(event_at(0)->tenants, rows[i].tenants);
-		assert_int_equal(event_at(0)->tenants_left_out, 0);
-		assert_int_equal(build_world_count_writes(&world), 0);
-	}
-}
-
-/* Whoever the pod was of which nothing is left but that it was there. */
-TEST(an_event_that_is_told_late_lists_who_had_left_before)
-{
-	static const struct {
-		int64_t ms;
-		const char *tenants;
-	} rows[] = {{62000, "uid-a"},  {62001, ""},       {117999, ""},
-		    {118000, "uid-b"}, {182000, "uid-b"}, {182001, ""}};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		build_world_exclusive(&world, 0);
-		for (int k = 0; k < 2; k++) {
-			const char *name = k == 0 ? "a" : "b";
-			build_world_run(&world, POD(name), build_world_uuid(&world, 0));
-			publish();
-			build_world_wait(&world, 60000);
-			build_world_remove_pod(&world, k == 0 ? "uid-a" : "uid-b");
-			build_world_list_nothing(&world);
-			build_world_book_nothing(&world);
-			publish();
-			build_world_wait(&world, 60000);
-		}
-		build_world_event(&world, build_world_uuid(&world, 0), 79,
-				  BUILD_WORLD_NOW + rows[i].ms);
-		expect_recent(publish(), "uid-b,uid-a");
-		expect_accused(event_at(0)->tenants, rows[i].tenants);
-	}
-}
-
-/* The writes since then were not accepted: what is published still has pod a, which is gone or over. */
-TEST(an_event_does_not_list_whose_end_was_told_before_it)
-{
-	static const struct join_end end = {VIEW_INIT("uid-a"), 40000};
-	static const struct {
-		int64_t ms;
-		const char *tenants;
-	} rows[] = {{20000, "uid-a"}, {22000, "uid-a"}, {22001, ""}, {60000, ""}};
-
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
-		start_anew();
-		build_world_exclusive(&world, 0);
-		build_world_run(&world, POD("a"), build_world_uuid(&world, 0));
-		publish();
-		build_world_wait(&world, 60000);
-		build_world_remove_pod(&world, "uid-a");
-		if (i % 2)
-			build_world_pod(&world,
-					(struct build_pod){.name = "a",
-							   .phase = POD_PHASE_FAILED,
-							   .state = POD_CONTAINER_TERMINATED});
-		world.input.ends = &end;
-		world.input.n_ends = 1;
-		build_world_event(&world, build_world_uuid(&world, 0), 79,
-				  BUILD_WORLD_NOW + rows[i / 2].ms);
-		expect_recent(publish(), "uid-a");
-		expect_accused(event_at(0)->tenants, rows[i / 2].tenants);
-	}
-}
-
-TEST(each_event_has_a_list_of_its_own_which_stays)
-{
-	replace_a_while_nobody_watches();
-	event(79, 60);
-	event(79, 660);
-	publish();
-	build_world_remove_pod(&world, "uid-b");
-	for (int i = 0; i < 2; i++) {
-		publish();
-		expect_accused(event_at(0)->tenants, "uid-b");
-		expect_accused(event_at(1)->tenants, "uid-a");
-	}
-}
-
-TEST(a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen)
-{
-	static const int64_t instants[] = {-2001, -2000, 0, 3600000};
-	for (size_t i = 0; i < ARRAY_SIZE(instants) && start_anew(); i++) {
-		build_world_exclusive(&world, 0);
-		build_world_run(&world, (struct build_pod){.name = "a", .is_unseen = true},
-				build_world_uuid(&world, 0));
-		build_world_event(&world, build_world_uuid(&world, 0), 79,
-				  BUILD_WORLD_NOW + instants[i]);
-		publish();
-		expect_accused(event_at(0)->tenants, i == 0 ? "" : "uid-a");
-	}
-}
-
-TEST(the_start_of_a_pod_that_is_over_still_counts)
-{
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, POD("a"), build_world_uuid(&world, 0));
-	publish();
-	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_FAILED});
-	event(79, -60);
-	expect_recent(publish(), "uid-a");
-	expect_accused(event_at(0)->tenants, "uid-a");
-}
-
-TEST(who_held_the_card_in_another_node_did_not_in_this)
-{
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, POD("a"), build_world_uuid(&world, 0));
-	publish();
-	build_world_remove_pod(&world, "uid-a");
-	build_world_run(&world, POD("b"), build_world_uuid(&world, 0));
-	publish();
-	struct attribution object = *build_world_previous(&world, 0)->object;
-	object.status.node_name = VIEW("gpu-b");
-	build_world_previous(&world, 0)->object = &object;
-	build_world_remove_pod(&world, "uid-b");
-	event(79, 0);
-	expect_recent(publish(), "uid-b,uid-a");
-	expect_accused(event_at(0)->tenants, "");
-}
-
-TEST(an_event_names_nobody_whom_the_api_does_not_know)
-{
-	build_world_shared(&world, 0, 2);
-	build_world_run(&world, POD("a"), build_world_replica(&world, 0, 0));
-	build_world_book(&world, "uid-ghost", "main", build_world_replica(&world, 0, 1));
-	build_world_list(&world, "ghost", "main", build_world_replica(&world, 0, 1));
-	event(31, 0);
-	expect_tenants(publish(), "uid-a/main,uid-ghost/main");
-	expect_accused(event_at(0)->tenants, "uid-a");
-	build_world_wait(&world, world.limits.pending_ms);
-	event(48, 1);
-	publish();
-	expect_accused(event_at(0)->tenants, "uid-a");
-	/* It is gone, and still nobody has known it. */
-	build_world_list_nothing(&world);
-	build_world_book_nothing(&world);
-	build_world_run(&world, POD("a"), build_world_replica(&world, 0, 0));
-	event(79, 2);
-	expect_tenants(publish(), "uid-a/main");
-	expect_accused(event_at(0)->tenants, "uid-a");
-}
-
-/* Whatever its ID names: HAMi has given it another device, or this one. */
-TEST(an_event_does_not_name_a_pod_of_which_hami_tells_no_device)
-{
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, POD("a"),
-			build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr));
-	event(79, 0);
-	expect_tenants(publish(), "uid-a/main");
-	expect_accused(event_at(0)->tenants, "");
-}
-
-TEST(an_event_does_not_name_who_only_stood_there_until_hami_told_the_device)
-{
-	const struct view id = build_world_text(&world, "%s-1", build_world_uuid(&world, 0).ptr);
-	build_world_device(&world, 0);
-	build_world_device(&world, 1);
-	build_world_offer(&world, id);
-	build_world_run(&world, POD("a"), id);
-	expect_tenants(publish(), "uid-a/main");
-	build_world_pod(&world,
-			(struct build_pod){.name = "a",
-					   .hami = build_world_text(&world, "%s,NVIDIA,4000,30:;",
-								    build_world_uuid(&world, 1).ptr)
-							   .ptr});
-	event(79, 0);
-	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
-	expect_tenants(publish(), "");
-	expect_accused(event_at(0)->tenants, "");
-	const struct array events = build_world_status(&world, 1)->health.events;
-	assert_int_equal(events.count, 1);
-	expect_accused(ARRAY_AT(events, struct attribution_health_event, 0)->tenants, "uid-a");
-}
-
-/* It has the device itself, for whomever. */
-TEST(an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost)
-{
-	build_world_exclusive(&world, 0);
-	build_world_run(&world,
-			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g"},
-			build_world_uuid(&world, 0));
-	publish();
-	build_world_fail_list(&world);
-	build_world_fail_book(&world);
-	event(79, 0);
-	const struct attribution_status *status = publish();
-	expect_tenants(status, "uid-r/main");
-	expect_text(ARRAY_AT(status->tenants, struct attribution_tenant, 0)->placeholder, "KAI");
-	expect_accused(event_at(0)->tenants, "uid-r");
-}
-
-TEST(a_static_pod_has_one_uid_in_an_event)
-{
-	build_world_exclusive(&world, 0);
-	build_world_book(&world, "c0ffee", "main", build_world_uuid(&world, 0));
-	build_world_list(&world, "static", "main", build_world_uuid(&world, 0));
-	expect_tenants(publish(), "c0ffee/main");
-	build_world_pod(&world, (struct build_pod){.name = "static", .hash = "c0ffee"});
-	event(79, 0);
-	expect_tenants(publish(), "uid-static/main");
-	expect_accused(event_at(0)->tenants, "uid-static");
-}
-
-TEST(the_pods_of_an_event_are_bounded)
-{
-	build_world_shared(&world, 0, LIMIT_EVENT_TENANTS + 5);
-	for (unsigned i = 0; i < LIMIT_EVENT_TENANTS + 5; i++)
-		build_world_run(&world, POD(build_world_text(&world, "p%u", i).ptr),
-				build_world_replica(&world, 0, i));
-	event(79, 0);
-	publish();
-	assert_int_equal(event_at(0)->tenants.count, LIMIT_EVENT_TENANTS);
-	assert_int_equal(event_at(0)->tenants_left_out, 5);
-}
-
-TEST(an_event_that_is_sent_again_is_the_same_event)
-{
-	build_world_exclusive(&world, 0);
-	event(79, 0);
-	event(79, 0);
-	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW + 1);
-	build_world_event(&world, build_world_uuid(&world, 0), 48, BUILD_WORLD_NOW + 1);
-	assert_int_equal(publish()->health.events.count, 3);
-	assert_true(event_at(0)->event_time == BUILD_WORLD_NOW + 1 && event_at(0)->xid == 48);
-	assert_true(event_at(1)->event_time == BUILD_WORLD_NOW + 1 && event_at(1)->xid == 79);
-	assert_true(event_at(2)->event_time == BUILD_WORLD_NOW);
-	assert_int_equal(build_world_count_writes(&world), 0);
-	/* Acknowledged: the report no longer has them, the status does. */
-	world.report.events.count = 0;
-	assert_int_equal(build_world_count_writes(&world), 0);
-}
-
-TEST(only_the_newest_events_are_kept)
-{
-	build_world_exclusive(&world, 0);
-	event(79, 0);
-	expect_health(NEEDS_REBOOT, "XID79");
-	for (unsigned i = 1; i <= LIMIT_HEALTH_EVENTS; i++)
-		build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + i);
-	expect_health(HEALTHY, "");
-	assert_int_equal(build_world_status(&world, 0)->health.events.count, LIMIT_HEALTH_EVENTS);
-	assert_true(event_at(0)->event_time == BUILD_WORLD_NOW + LIMIT_HEALTH_EVENTS);
-	assert_true(event_at(LIMIT_HEALTH_EVENTS - 1)->event_time == BUILD_WORLD_NOW + 1);
-}
-
-TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons)
-{
-	build_world_exclusive(&world, 0);
-	for (unsigned i = 0; i < LIMIT_HEALTH_EVENTS; i++)
-		build_world_event(&world, build_world_uuid(&world, 0), 1000 + i,
-				  BUILD_WORLD_NOW + i);
-	publish();
-	world.report.devices.count = 0;
-	build_world_fail_nvml(&world);
-	build_world_offer_nothing(&world);
-	const struct attribution_status *status = publish();
-	assert_int_equal(status->health.reasons.count, LIMIT_HEALTH_REASONS);
-	assert_int_equal(build_world_count_writes(&world), 0);
-}
-
-TEST(events_of_other_devices_and_other_kinds_are_not_this_ones)
-{
-	build_world_cut(&world, 0, 1);
-	build_world_exclusive(&world, 1);
-	build_world_event(&world, build_world_uuid(&world, 1), 79, BUILD_WORLD_NOW);
-	build_world_event(&world, build_world_uuid(&world, 5), 79, BUILD_WORLD_NOW);
-	event(79, 0);
-	world.events[2].type = REPORT_EVENT_UNKNOWN;
-	expect_health(HEALTHY, "");
-	/* One that names a partition is its device's. */
-	build_world_event(&world, build_world_mig(&world, 0, 0), 48, BUILD_WORLD_NOW);
-	expect_health(LOOK_CLOSER, "XID48");
-}
-
-static void fall_off_the_bus(void)
-{
-	build_world_exclusive(&world, 0);
-	event(79, 0);
-	expect_health(NEEDS_REBOOT, "XID79");
-}
-
-static void expect_well_with_events(uint32_t n_events)
-{
-	expect_health(HEALTHY, "");
-	assert_int_equal(build_world_status(&world, 0)->health.events.count, n_events);
-}
-
-TEST(errors_before_the_boot_are_history)
-{
-	fall_off_the_bus();
-	world.report.events.count = 0;
-	world.input.booted_after = BUILD_WORLD_NOW - 1;
-	expect_health(NEEDS_REBOOT, "XID79");
-	world.input.booted_after = BUILD_WORLD_NOW;
-	expect_well_with_events(1);
-	/* The controller starts anew and knows of no boot. */
-	world.input.booted_after = 0;
-	expect_well_with_events(1);
-	/* It happens again. */
-	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW + 5000);
-	expect_health(NEEDS_REBOOT, "XID79");
-	world.report.events.count = 0;
-	expect_health(NEEDS_REBOOT, "XID79");
-	assert_int_equal(build_world_status(&world, 0)->health.events.count, 2);
-}
-
-TEST(an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted)
-{
-	build_world_exclusive(&world, 0);
-	build_world_event(&world, build_world_uuid(&world, 0), 0, 0);
-	expect_health(LOOK_CLOSER, "XID0");
-	expect_health(LOOK_CLOSER, "XID0");
-	world.input.booted_after = 1;
-	expect_well_with_events(1);
-}
-
-TEST(errors_before_the_device_came_back_are_history)
-{
-	fall_off_the_bus();
-	world.report.devices.count = 0;
-	expect_health(NEEDS_REBOOT, "XID79,DeviceMissing");
-	/* NVML fails on the way; that alone settles nothing. */
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	expect_health(NEEDS_REBOOT, "XID79,DeviceMissing,NVMLUnavailable");
-	world.report.sources.nvml.state = REPORT_SOURCE_OK;
-	world.report.devices.count = 1;
-	expect_well_with_events(1);
-	world.report.events.count = 0;
-	expect_well_with_events(1);
-}
-
-TEST(nvml_that_was_away_settles_no_error)
-{
-	fall_off_the_bus();
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	expect_health(NEEDS_REBOOT, "XID79,NVMLUnavailable");
-	world.report.sources.nvml.state = REPORT_SOURCE_OK;
-	expect_health(NEEDS_REBOOT, "XID79");
-}
-
-TEST(without_nvml_nothing_is_known)
-{
-	build_world_exclusive(&world, 0);
-	publish();
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	expect_health(NOT_KNOWN, "NVMLUnavailable");
-	expect_text(condition()->reason, "NVMLUnavailable");
-	/* Or its list is left out, whatever it says of itself. */
-	world.report.sources.nvml.state = REPORT_SOURCE_OK;
-	world.report.devices = (struct array){0};
-	expect_health(NOT_KNOWN, "NVMLUnavailable");
-	expect_text(condition()->message, "the node's agent cannot read NVML");
-}
-
-TEST(nvml_that_hangs_is_not_nvml_that_refuses)
-{
-	build_world_exclusive(&world, 0);
-	publish();
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	world.report.sources.nvml.hangs = true;
-	expect_health(NOT_KNOWN, "NVMLHangs");
-	expect_text(condition()->reason, "NVMLHangs");
-	expect_text(condition()->message, "a call of the node's agent to NVML does not return "
-					  "(nvml: no reason was given)");
-	world.report.sources.nvml.hangs = false;
-	expect_health(NOT_KNOWN, "NVMLUnavailable");
-	/* A source that answers does not hang, whatever it says of itself. */
-	world.report.sources.nvml.state = REPORT_SOURCE_OK;
-	world.report.sources.nvml.hangs = true;
-	expect_health(HEALTHY, "");
-}
-
-TEST(without_memory_there_is_no_verdict)
-{
-	struct devices devices;
-	struct facts facts;
-	struct slots slots;
-	struct health health;
-	struct error err = {0};
-	struct arena small;
-	build_world_exclusive(&world, 0);
-	publish();
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
-	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
-	assert_int_equal(slots_collect(&facts, &world.arena, &slots, &err), 0);
-	arena_init(&small, 1);
-	/* What has nothing to list needs none but for its reasons. */
-	const struct tenants nobody = {.count = 0};
-	struct subject device = {.facts = &facts, .device = devices.devices, .arena = &small,
-				 .published = devices.devices->published->status, .tenants = &nobody};
-	slots_look(&slots, &device);
-	assert_int_equal(health_judge(&device, &health, &err), -1);
-	assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	arena_deinit(&small);
-}
-
-TEST(a_device_that_is_no_longer_on_offer_is_degraded)
-{
-	build_world_shared(&world, 0, 4);
-	build_world_run(&world, POD("a"), build_world_replica(&world, 0, 0));
-	publish();
-	build_world_offer_nothing(&world);
-	expect_health(WITHDRAWN, "NotAdvertised");
-	expect_text(build_world_status(&world, 0)->slots.summary, "1/4");
-	/* Its last tenant leaves; it is still not on offer. */
-	build_world_remove_pod(&world, "uid-a");
-	expect_health(WITHDRAWN, "NotAdvertised");
-	expect_text(build_world_status(&world, 0)->slots.summary, "0/0");
-	build_world_offer(&world, build_world_replica(&world, 0, 0));
-	expect_health(HEALTHY, "");
-}
-
-/* It has nothing to offer then; otherwise a device that is not on offer is withdrawn. */
-TEST(a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn)
-{
-	const struct {
-		bool is_mig;
-		unsigned n_partitions;
-		bool are_told;
-		struct verdict verdict;
-		const char *reasons;
-	} rows[] = {
-		{true, 0, true, HEALTHY, ""},
-		{true, 0, false, WITHDRAWN, "NotAdvertised"},
-		{true, 1, true, WITHDRAWN, "NotAdvertised"},
-		{false, 0, true, WITHDRAWN, "NotAdvertised"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		build_world_exclusive(&world, 0);
-		publish();
-		world.report.devices.count = 0;
-		struct report_device *device = build_world_cut(&world, 0, rows[i].n_partitions);
-		device->mig.current = rows[i].is_mig;
-		device->partitions.present = rows[i].are_told;
-		build_world_offer_nothing(&world);
-		expect_health(rows[i].verdict, rows[i].reasons);
-	}
-}
-
-TEST(a_kubelet_that_settles_withdraws_nothing)
-{
-	build_world_exclusive(&world, 0);
-	build_world_run(&world, POD("a"), build_world_uuid(&world, 0));
-	publish();
-	world.report.kubelet_restarted_at = world.report.observed_at - 10;
-	build_world_list_nothing(&world);
-	build_world_offer_nothing(&world);
-	expect_health(HEALTHY, "");
-	world.limits.report_stale_ms = 10 * world.limits.settling_ms;
-	build_world_wait(&world, world.limits.settling_ms);
-	expect_health(WITHDRAWN, "NotAdvertised");
-}
-
-TEST(without_an_agent_nothing_is_known_of_health)
-{
-	build_world_slice(&world, 0);
-	build_world_without_agent(&world);
-	expect_health(NOT_KNOWN, "NoAgent");
-}
-
-TEST(a_device_is_withdrawn_if_a_good_book_no_longer_offers_what_once_was)
-{
-	static const struct {
-		bool was_offered, is_list_good, is_book_good, is_offer_told, is_kept, is_withdrawn;
-	} rows[] = {
-		{true, true, true, true, true, true},     /* by both books */
-		{true, false, true, true, false, true},   /* by one: the other is left out, */
-		{true, true, false, true, false, true},
-		{true, false, false, true, true, false},  /* or is old */
-		{true, false, false, true, false, false},
-		{true, true, true, false, true, false},
-		{false, true, true, true, true, false},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		if (rows[i].was_offered)
-			build_world_exclusive(&world, 0);
-		else
-			build_world_device(&world, 0);
-		publish();
-		build_world_offer_nothing(&world);
-		if (!rows[i].is_offer_told)
-			world.report.allocatable = world.report.checkpoint.registered =
-				(struct array){0};
-		if (!rows[i].is_list_good && !rows[i].is_kept)
-			build_world_fail_list(&world);
-		if (!rows[i].is_book_good && !rows[i].is_kept)
-			build_world_fail_book(&world);
-		if (!rows[i].is_list_good)
-			world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
-		if (!rows[i].is_book_good)
-			world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
-		if (rows[i].is_withdrawn)
-			expect_health(WITHDRAWN, "NotAdvertised");
-		else
-			expect_health(HEALTHY, "");
-	}
-	/* One ID on offer is enough. */
-	build_world_offer(&world, build_world_replica(&world, 0, 1));
-	build_world_run(&world, POD("a"), build_world_replica(&world, 0, 0));
-	expect_health(HEALTHY, "");
-}
-
-TEST(each_device_is_withdrawn_for_itself)
-{
-	build_world_exclusive(&world, 0);
-	build_world_device(&world, 1);
-	build_world_run(&world, POD("a"), build_world_uuid(&world, 1));
-	publish();
-	expect_texts(build_world_status(&world, 1)->health.reasons, "NotAdvertised");
-}
-
-TEST(a_dated_list_brings_no_device_back)
-{
-	build_world_exclusive(&world, 0);
-	publish();
-	world.report.devices.count = 0;
-	expect_health(NOT_KNOWN, "DeviceMissing");
-	world.report.devices.count = 1;
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	expect_health(NOT_KNOWN, "DeviceMissing,NVMLUnavailable");
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(a_device_is_withdrawn_if_a_good_book_no_longer_offers_what_once_was),
-	cmocka_unit_test_set_up(each_thing_that_the_driver_tells_against_a_device_is_a_reason_with_its_remedy),
-	cmocka_unit_test_set_up(the_driver_recommends_and_the_worst_reason_gives_the_state),
-	cmocka_unit_test_set_up(a_lost_device_that_answers_again_has_left_its_errors_behind),
-	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
-	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
-	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
-	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_before_it_was_told),
-	cmocka_unit_test_set_up(an_error_that_is_told_again_without_its_mig_device_is_the_same),
-	cmocka_unit_test_set_up(a_device_of_which_nothing_can_be_read_is_not_called_healthy),
-	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_fails),
-	cmocka_unit_test_set_up(an_error_at_the_time_of_another_is_another_and_nobody_was_there),
-	cmocka_unit_test_set_up(the_worst_error_decides_and_each_kind_is_a_reason_once),
-	cmocka_unit_test_set_up(an_event_lists_who_held_the_device_when_it_happened),
-	cmocka_unit_test_set_up(an_event_that_is_told_late_lists_who_had_left_before),
-	cmocka_unit_test_set_up(each_event_has_a_list_of_its_own_which_stays),
-	cmocka_unit_test_set_up(a_pod_whose_start_is_not_told_held_the_device_since_it_was_seen),
-	cmocka_unit_test_set_up(the_start_of_a_pod_that_is_over_still_counts),
-	cmocka_unit_test_set_up(who_held_the_card_in_another_node_did_not_in_this),
-	cmocka_unit_test_set_up(an_event_names_nobody_whom_the_api_does_not_know),
-	cmocka_unit_test_set_up(an_event_does_not_name_a_pod_of_which_hami_tells_no_device),
 	cmocka_unit_test_set_up(
-		an_event_does_not_name_who_only_stood_there_until_hami_told_the_device),
+		each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy),
+	cmocka_unit_test_set_up(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not),
+	cmocka_unit_test_set_up(what_an_agent_has_not_decided_stays_as_it_was_published),
+	cmocka_unit_test_set_up(what_was_published_of_another_boot_says_nothing_of_this_one),
+	cmocka_unit_test_set_up(an_agent_that_does_not_read_conditions_keeps_no_reason_alive),
+	cmocka_unit_test_set_up(what_was_slow_stays_so_while_nvml_does_not_list_it),
+	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
+	cmocka_unit_test_set_up(a_reset_settles_nothing_while_an_error_asks_for_a_reboot),
 	cmocka_unit_test_set_up(
-		an_event_names_a_reservation_for_nobody_known_that_the_books_have_lost),
-	cmocka_unit_test_set_up(a_static_pod_has_one_uid_in_an_event),
-	cmocka_unit_test_set_up(an_event_does_not_list_whose_end_was_told_before_it),
-	cmocka_unit_test_set_up(events_come_newest_first_and_those_of_one_time_by_number),
+		what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew),
 	cmocka_unit_test_set_up(
-		an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted),
-	cmocka_unit_test_set_up(a_device_in_mig_mode_that_is_not_cut_yet_is_not_withdrawn),
-	cmocka_unit_test_set_up(a_kubelet_that_settles_withdraws_nothing),
-	cmocka_unit_test_set_up(without_an_agent_nothing_is_known_of_health),
-	cmocka_unit_test_set_up(each_device_is_withdrawn_for_itself),
-	cmocka_unit_test_set_up(a_dated_list_brings_no_device_back),
-	cmocka_unit_test_set_up(a_device_with_nothing_against_it_is_healthy),
-	cmocka_unit_test_set_up(each_class_of_error_has_its_state_and_remedy),
-	cmocka_unit_test_set_up(an_event_lists_each_pod_that_held_the_device_once),
-	cmocka_unit_test_set_up(the_pods_of_an_event_are_bounded),
-	cmocka_unit_test_set_up(an_event_that_is_sent_again_is_the_same_event),
-	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
-	cmocka_unit_test_set_up(as_many_kinds_of_errors_as_are_kept_can_be_reasons),
-	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
-	cmocka_unit_test_set_up(without_nvml_nothing_is_known),
-	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
-	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
-	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
-	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
-	cmocka_unit_test_set_up(nvml_that_hangs_is_not_nvml_that_refuses),
-	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),
+		an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after),
+	cmocka_unit_test_set_up(a_list_of_before_nvml_failed_settles_nothing),
+	cmocka_unit_test_set_up(the_verdict_says_when_time_alone_may_change_it),
+	cmocka_unit_test_set_up(errors_of_applications_accuse_nobody_and_are_listed),
+	cmocka_unit_test_set_up(each_event_says_its_class_and_what_to_do),
+	cmocka_unit_test_set_up(since_when_no_event_was_missed_is_as_the_report_says),
+	cmocka_unit_test_set_up(a_device_of_which_one_thing_is_read_is_not_unread),
+	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_looked_at),
 };
 
 TEST_MAIN(tests)

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "assess/events.h"
+
+#include <stdlib.h>
+
+#include "assess/xid.h"
+#include "base/limits.h"
+
+static int by_time(const void *a, const void *b)
+{
+	const struct attribution_health_event *x = a, *y = b;
+	int order = (y->event_time > x->event_time) - (y->event_time < x->event_time);
+	if (!order)
+		order = (x->xid > y->xid) - (x->xid < y->xid);
+	return order ? order : view_compare(x->partition, y->partition);
+}
+
+/* One that is told twice may have lost its MIG device meanwhile. */
+static bool is_same(const struct attribution_health_event *a,
+		    const struct attribution_health_event *b)
+{
+	return a->event_time == b->event_time && a->xid == b->xid &&
+	       (a->partition.len == 0 || b->partition.len == 0 ||
+		view_equal(a->partition, b->partition));
+}
+
+bool events_have(struct array events, const struct attribution_health_event *wanted)
+{
+	const struct attribution_health_event *event = events.items;
+	for (uint32_t i = 0; i < events.count; i++, event++)
+		if (is_same(event, wanted))
+			return true;
+	return false;
+}
+
+/*
+ * The MIG device of these instances: an error of a GPU instance is that of its only compute instance.
+ * Empty where they are not told, or there is none any more.
+ */
+static struct view find_partition(const struct report_device *reported,
+				  const struct report_event *event)
+{
+	const struct array partitions = reported ? reported->partitions : (struct array){0};
+	const struct report_partition *partition = partitions.items;
+	struct view found = {0};
+
+	for (uint32_t i = 0; i < partitions.count && event->gpu_instance_id >= 0; i++, partition++) {
+		if (partition->gpu_instance_id != event->gpu_instance_id)
+			continue;
+		if (partition->compute_instance_id == event->compute_instance_id)
+			return partition->uuid;
+		if (event->compute_instance_id < 0 && found.len > 0)
+			return (struct view){0};
+		if (event->compute_instance_id < 0)
+			found = partition->uuid;
+	}
+	return found;
+}
+
+/* What is known of the number; what was published without it gets it too. */
+static void explain(struct attribution_health_event *event)
+{
+	static const int classes[] = {
+		[XID_INFORMATIONAL] = ATTRIBUTION_EVENT_INFORMATIONAL,
+		[XID_APPLICATION] = ATTRIBUTION_EVENT_APPLICATION,
+		[XID_LOOK_CLOSER] = ATTRIBUTION_EVENT_LOOK_CLOSER,
+		[XID_NEEDS_RESET] = ATTRIBUTION_EVENT_NEEDS_RESET,
+		[XID_NEEDS_REBOOT] = ATTRIBUTION_EVENT_NEEDS_REBOOT,
+	};
+	const struct xid xid = xid_look_up(event->xid);
+
+	event->meaning = xid.meaning;
+	event->class = classes[xid.class];
+	event->action = xid.action;
+}
+
+static int add_event(struct events *list, const struct report_event *event, struct error *err)
+{
+	const struct array known = {list->items, list->n_items, true};
+	struct attribution_health_event *added = &list->items[list->n_items];
+
+	if (event->type != REPORT_EVENT_XID ||
+	    !list->holders.is_of(list->holders.owner, event->uuid))
+		return 0;
+	*added = (struct attribution_health_event){
+		.xid = event->code,
+		.event_time = event->time,
+		.partition = find_partition(list->reported, event),
+		.tenants = {.present = true},
+	};
+	explain(added);
+	if (events_have(known, added))
+		return 0;
+	list->n_items++;
+	return list->holders.list(list->holders.owner, added, err);
+}
+
+/* Something is to be done about it, and no newer one says so: it is among the first n. */
+static bool is_needed(const struct events *list, uint32_t n, const struct attribution_health_event *event)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list->items[i].xid == event->xid)
+			return false;
+	return xid_look_up(event->xid).class > XID_APPLICATION;
+}
+
+/*
+ * The oldest go when there are too many. But a program that fails again and again must not push out
+ * the error for which the device needs a reset: without its event it would look well.
+ */
+static void leave_out_oldest(struct events *list)
+{
+	uint32_t n_needed = 0, n = 0, room;
+
+	for (uint32_t i = 0; i < list->n_items; i++)
+		n_needed += is_needed(list, i, &list->items[i]);
+	room = n_needed < LIMIT_HEALTH_EVENTS ? LIMIT_HEALTH_EVENTS - n_needed : 0;
+	for (uint32_t i = 0; i < list->n_items && n < LIMIT_HEALTH_EVENTS; i++) {
+		const struct attribution_health_event event = list->items[i];
+		const bool needed = is_needed(list, n, &event);
+
+		if (needed || room > 0)
+			list->items[n++] = event;
+		room -= !needed && room > 0;
+	}
+	list->n_items = n;
+}
+
+int events_collect(struct events *list, struct error *err)
+{
+	const struct array told = list->report ? list->report->events : (struct array){0};
+	const struct array kept = list->published;
+
+	list->items = arena_alloc(list->arena, kept.count + told.count, sizeof(*list->items));
+	if (!list->items)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < kept.count; i++) {
+		struct attribution_health_event *event = &list->items[list->n_items++];
+		*event = *ARRAY_AT(kept, struct attribution_health_event, i);
+		explain(event);
+	}
+	for (uint32_t i = 0; i < told.count; i++)
+		if (add_event(list, ARRAY_AT(told, struct report_event, i), err) < 0)
+			return -1;
+	qsort(list->items, list->n_items, sizeof(*list->items), by_time);
+	if (list->n_items > LIMIT_HEALTH_EVENTS)
+		leave_out_oldest(list);
+	return 0;
+}

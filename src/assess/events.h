@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * events - the XID errors of one device, each with the containers that held the device when it
+ * happened
+ *
+ * What was published stays, and its list of containers never changes. NVML may tell the MIG device
+ * that raised an error.
+ *
+ * Threads: any; pure.
+ * Limits:  LIMIT_HEALTH_EVENTS: the newest, and of what needs to be mended the newest of each number.
+ */
+
+#include "base/arena.h"
+#include "model/attribution.h"
+#include "model/report.h"
+
+/* Who knows the holders of devices. */
+struct events_holders {
+	const void *owner; /* first argument of both */
+	/* True when a device's or MIG device's UUID is that of the device. */
+	bool (*is_of)(const void *owner, struct view uuid);
+	/*
+	 * Sets the event's tenants: who held the device, or the event's MIG device, at its time.
+	 * Fails with ERROR_NO_MEMORY.
+	 */
+	int (*list)(const void *owner, struct attribution_health_event *event, struct error *err);
+};
+
+struct events {
+	const struct report *report;          /* NULL: none */
+	const struct report_device *reported; /* NULL: the report does not list the device */
+	struct events_holders holders;
+	struct array published; /* struct attribution_health_event */
+	struct arena *arena;
+	struct attribution_health_event *items; /* newest first */
+	uint32_t n_items;
+};
+
+/*
+ * Fills items: those that were published, and the report's new ones. They lie in the arena. Fails with
+ * ERROR_NO_MEMORY.
+ */
+MUST_USE int events_collect(struct events *events, struct error *err);
+/* True when that event is among them. */
+bool events_have(struct array events, const struct attribution_health_event *wanted);

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What speaks against the device is a row of the table in assess/health.def, from worst to best. All
+ * rows that fit are reasons, and the first of them gives the state. What is known to be wrong is worse
+ * than not knowing: a device that fell off the bus stays Unhealthy when NVML does not list it any more.
+ */
+
+#include "assess/health.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "assess/health.def"
+#include "assess/xid.h"
+#include "base/limits.h"
+
+/* Room for the message of a healthy device. */
+#define READ_SIZE 512
+/* The longest reason of an XID error, with its NUL. */
+#define XID_REASON_SIZE 32u
+/* Until the node's next report or heartbeat nothing is known that was not known before. */
+#define LEAST_WAIT_MS 10000
+
+enum finding {
+#define NAME(name, ...) name,
+#define NO_NAME(...)
+	HEALTH_TABLE(NAME, NO_NAME) N_FINDINGS
+};
+
+enum matter { OTHER, ERROR };
+
+struct row {
+	struct view reason; /* empty: */
+	enum xid_class xid; /* of error events, each number of which is a reason */
+	enum finding finding;
+	int state;  /* enum attribution_health */
+	int action; /* enum attribution_recovery */
+	enum matter matter;
+	struct view message;
+};
+
+static const struct row table[] = {
+#define FINDING_ROW(name, reason, state, action, matter, message)                                  \
+	{VIEW_INIT(reason),         XID_INFORMATIONAL, name, ATTRIBUTION_HEALTH_##state,           \
+	 ATTRIBUTION_RECOVERY_##action, matter,            VIEW_INIT(message)},
+#define XIDS_ROW(class, state, action)                                                             \
+	{VIEW_INIT(""), class, N_FINDINGS, ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action, \
+	 ERROR, VIEW_INIT("")},
+	HEALTH_TABLE(FINDING_ROW, XIDS_ROW)
+};
+
+struct judge {
+	const struct health_input *input;
+	bool is_listed; /* by NVML, now */
+	bool was_away;  /* missing from NVML's list, or lost */
+	struct report_condition condition; /* zeroed: not known */
+	struct events events;
+	bool found[N_FINDINGS];
+	bool is_content; /* the driver asks for nothing, and no more is wrong than XID errors that */
+			 /* ask for less than a reboot */
+	struct view *reasons;
+	uint32_t n_reasons;
+	struct health health;
+};
+
+/* What was published */
+
+static bool had_reason(const struct judge *judge, struct view reason)
+{
+	const struct array reasons = judge->input->published ? judge->input->published->reasons
+							     : (struct array){0};
+	return view_is_among(reason, reasons.items, reasons.count);
+}
+
+static bool had(const struct judge *judge, enum finding finding)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].reason.len > 0 && table[i].finding == finding)
+			return had_reason(judge, table[i].reason);
+	return false;
+}
+
+static struct view xid_reason(int64_t code, char text[static XID_REASON_SIZE])
+{
+	int len = snprintf(text, XID_REASON_SIZE, HEALTH_XID_REASON, code);
+	assert(len > 0 && (unsigned)len < XID_REASON_SIZE);
+	return (struct view){text, (size_t)len};
+}
+
+static bool had_xid(const struct judge *judge, int64_t code)
+{
+	char text[XID_REASON_SIZE];
+	return had_reason(judge, xid_reason(code, text));
+}
+
+/* Evidence */
+
+/* A device that was missing when NVML failed is still missing: else its return would not be seen. */
+static bool is_missing(const struct judge *judge)
+{
+	const struct health_input *input = judge->input;
+	return input->report && !judge->is_listed &&
+	       (input->list == HEALTH_LIST_GOOD || had(judge, DEVICE_MISSING));
+}
+
+/* In MIG mode, and not cut into instances yet. */
+static bool has_nothing_to_offer(const struct report_device *reported)
+{
+	return reported && reported->mig.current && reported->partitions.present &&
+	       reported->partitions.count == 0;
+}
+
+static bool is_withdrawn(const struct judge *judge)
+{
+	const struct health_input *input = judge->input;
+	return input->is_off_offer && !is_missing(judge) && !judge->condition.lost &&
+	       !has_nothing_to_offer(input->reported) &&
+	       (input->is_withdrawn || had(judge, NOT_ADVERTISED));
+}
+
+static bool reads_memory_errors(const struct report_condition *c)
+{
+	return c->ecc_volatile.uncorrected >= 0 || c->remapped_rows.present ||
+	       c->retired_pages.present;
+}
+
+static bool reads_links(const struct report_condition *c)
+{
+	return c->nvlinks.present || c->fabric != REPORT_FABRIC_UNREAD || c->pcie_lanes.present;
+}
+
+/*
+ * What the agent has not decided since it started is as it was published, for a boot long. So its
+ * restart changes nothing.
+ */
+static bool is_decided(const struct judge *judge, int verdict, enum finding finding)
+{
+	const struct report_device *reported = judge->input->reported;
+	if (verdict != REPORT_UNDECIDED)
+		return verdict == REPORT_YES;
+	return judge->input->is_same_boot && (!reported || reported->condition.present) &&
+	       had(judge, finding);
+}
+
+/* NVML's message may say that events cannot be watched, and nothing else can be read. */
+static bool is_unread(const struct judge *judge)
+{
+	const struct report_condition *c = &judge->condition;
+	const struct report *report = judge->input->report;
+	return report && judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
+	       !reads_links(c) && !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
+	       report->sources.nvml.message.len > 0;
+}
+
+/* What the driver tells of the device. */
+static void look_at_condition(struct judge *judge)
+{
+	const struct report_condition *c = &judge->condition;
+	bool *found = judge->found;
+
+	found[GPU_LOST] = c->lost;
+	found[ROW_REMAP_FAILED] = c->remapped_rows.failed;
+	found[RECOVER_IMEX_DOMAIN] = c->recovery == REPORT_RECOVERY_RECOVER_IMEX_DOMAIN;
+	found[REBOOT_REQUIRED] = c->recovery == REPORT_RECOVERY_REBOOT;
+	found[RESET_REQUIRED] = c->recovery == REPORT_RECOVERY_RESET || c->reset_required;
+	found[DRAIN_REQUIRED] = c->recovery == REPORT_RECOVERY_DRAIN_AND_RESET;
+	found[DRAIN_P2P_REQUIRED] = c->recovery == REPORT_RECOVERY_DRAIN_P2P;
+	found[ROW_REMAP_PENDING] = c->remapped_rows.pending;
+	found[RETIRED_PAGES_PENDING] = c->retired_pages.pending;
+	found[UNCORRECTABLE_ECC] = c->ecc_volatile.uncorrected > 0;
+	found[RECOVERY_REQUIRED] = c->recovery == REPORT_RECOVERY_OTHER;
+	found[FABRIC_NOT_READY] = c->fabric == REPORT_FABRIC_NOT_STARTED ||
+				  c->fabric == REPORT_FABRIC_IN_PROGRESS;
+	found[NVLINK_DOWN] = is_decided(judge, c->nvlinks_down, NVLINK_DOWN);
+	found[THERMAL_SLOWDOWN] = is_decided(judge, c->slowdown.thermal, THERMAL_SLOWDOWN);
+	found[POWER_BRAKE] = is_decided(judge, c->slowdown.power_brake, POWER_BRAKE);
+	found[HW_SLOWDOWN] = is_decided(judge, c->slowdown.hardware, HW_SLOWDOWN);
+	found[PCIE_LINK_DEGRADED] = is_decided(judge, c->pcie_degraded, PCIE_LINK_DEGRADED);
+}
+
+/* What follows from who speaks of the device, and who does not. */
+static void look_at_sources(struct judge *judge)
+{
+	const struct report *report = judge->input->report;
+	bool *found = judge->found;
+
+	found[PLUGIN_UNHEALTHY] = judge->input->is_plugin_unhealthy;
+	found[NOT_ADVERTISED] = is_withdrawn(judge);
+	found[DEVICE_MISSING] = is_missing(judge);
+	found[NVML_HANGS] = report && judge->input->list != HEALTH_LIST_GOOD &&
+			    report->sources.nvml.hangs;
+	found[NVML_UNAVAILABLE] = report && judge->input->list != HEALTH_LIST_GOOD &&
+				  !report->sources.nvml.hangs;
+	found[HEALTH_UNREAD] = is_unread(judge);
+	found[NO_AGENT] = !report;
+}
+
+/* Reasons */
+
+static void add_reason(struct judge *judge, const struct row *row, struct view reason,
+		       struct view message)
+{
+	struct health *health = &judge->health;
+
+	if (judge->n_reasons < LIMIT_HEALTH_REASONS)
+		judge->reasons[judge->n_reasons++] = reason;
+	if (judge->n_reasons > 1)
+		return;
+	health->state.state = row->state;
+	health->state.recovery_action = row->action;
+	health->reason = reason;
+	health->message = message;
+}
+
+static bool was_reset_since(const struct judge *judge, int64_t time)
+{
+	return time <= judge->condition.reset_time && judge->condition.reset_time > 0 &&
+	       judge->is_content;
+}
+
+/* The driver was asked long after, and asked for nothing. */
+static bool is_quiet_since(const struct judge *judge, int64_t time)
+{
+	return judge->condition.recovery == REPORT_RECOVERY_NONE && judge->is_content &&
+	       judge->input->heard_at - time >= HEALTH_QUIET_MS;
+}
+
+/* True when what an error of that class asks for was done since then, or is not needed. */
+static bool is_mended(const struct judge *judge, enum xid_class class, int64_t time)
+{
+	const int64_t booted_after = judge->input->booted_after;
+
+	return (booted_after > 0 && time <= booted_after) ||
+	       (judge->is_listed && !judge->condition.lost && judge->was_away) ||
+	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||
+	       (class == XID_LOOK_CLOSER &&
+		(was_reset_since(judge, time) || is_quiet_since(judge, time)));
+}
+
+/* True when the event was published, and was settled then, or has been since. */
+static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
+{
+	return events_have(judge->events.published, event) &&
+	       (!had_xid(judge, event->xid) ||
+		is_mended(judge, xid_look_up(event->xid).class, event->event_time));
+}
+
+/* The next number of that class that speaks against the device, in ascending order; NULL: none. */
+static const struct attribution_health_event *next_xid(const struct judge *judge,
+						       enum xid_class class,
+						       const struct attribution_health_event *last)
+{
+	const struct attribution_health_event *next = NULL;
+
+	for (uint32_t i = 0; i < judge->events.n_items; i++) {
+		const struct attribution_health_event *event = &judge->events.items[i];
+		if ((!last || event->xid > last->xid) && (!next || event->xid < next->xid) &&
+		    xid_look_up(event->xid).class == class && !is_history(judge, event))
+			next = event;
+	}
+	return next;
+}
+
+static bool has_own_error(const struct judge *judge)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].reason.len > 0 && table[i].matter == ERROR &&
+		    judge->found[table[i].finding])
+			return true;
+	return next_xid(judge, XID_NEEDS_REBOOT, NULL) != NULL;
+}
+
+static int add_xids(struct judge *judge, const struct row *row, struct error *err)
+{
+	const struct attribution_health_event *event = NULL;
+	struct arena *arena = judge->input->arena;
+
+	while ((event = next_xid(judge, row->xid, event))) {
+		char text[XID_REASON_SIZE], line[LIMIT_TEXT_MEANING + 32];
+		int len = snprintf(line, sizeof(line), HEALTH_XID_MESSAGE, event->xid,
+				   VIEW_ARG(xid_look_up(event->xid).meaning));
+		struct view reason, message;
+		if (!arena_copy(arena, xid_reason(event->xid, text), &reason) ||
+		    !arena_copy(arena, (struct view){line, (size_t)len}, &message))
+			return error_no_memory(err);
+		add_reason(judge, row, reason, message);
+	}
+	return 0;
+}
+
+/* Time alone settles an error that the driver is silent about. The node may be heard only now and then. */
+static void look_again(struct judge *judge)
+{
+	const struct attribution_health_event *event = NULL;
+	int64_t *again = &judge->health.again_in_ms;
+
+	if (judge->condition.recovery != REPORT_RECOVERY_NONE || !judge->is_content)
+		return;
+	for (uint32_t i = 0; i < judge->events.n_items; i++) {
+		event = &judge->events.items[i];
+		if (xid_look_up(event->xid).class != XID_LOOK_CLOSER || is_history(judge, event))
+			continue;
+		int64_t left = event->event_time + HEALTH_QUIET_MS - judge->input->heard_at;
+		if (left < LEAST_WAIT_MS)
+			left = LEAST_WAIT_MS;
+		if (*again < 0 || left < *again)
+			*again = left;
+	}
+}
+
+static int add_rows(struct judge *judge, struct error *err)
+{
+	for (const struct row *row = table; row < table + ARRAY_SIZE(table); row++) {
+		if (row->reason.len == 0 && add_xids(judge, row, err) < 0)
+			return -1;
+		if (row->reason.len > 0 && judge->found[row->finding])
+			add_reason(judge, row, row->reason, row->message);
+	}
+	return 0;
+}
+
+/*
+ * What the driver recommends counts before what the error alone would ask for. Exceptions: a lost
+ * device does not tell, nothing mends a card whose rows cannot be remapped, and "none" is no remedy
+ * for an unhealthy device.
+ */
+static void heed_driver(struct judge *judge)
+{
+	static const enum attribution_recovery actions[] = {
+		[REPORT_RECOVERY_NONE] = ATTRIBUTION_RECOVERY_NONE,
+		[REPORT_RECOVERY_RESET] = ATTRIBUTION_RECOVERY_RESET,
+		[REPORT_RECOVERY_REBOOT] = ATTRIBUTION_RECOVERY_REBOOT,
+		[REPORT_RECOVERY_DRAIN_P2P] = ATTRIBUTION_RECOVERY_DRAIN_P2P,
+		[REPORT_RECOVERY_DRAIN_AND_RESET] = ATTRIBUTION_RECOVERY_DRAIN_AND_RESET,
+		[REPORT_RECOVERY_RECOVER_IMEX_DOMAIN] = ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN,
+	};
+	struct attribution_health_state *state = &judge->health.state;
+	const int told = judge->condition.recovery;
+
+	if (judge->n_reasons > 0 && told > REPORT_RECOVERY_UNREAD &&
+	    told < REPORT_RECOVERY_OTHER && !judge->condition.lost &&
+	    state->recovery_action != ATTRIBUTION_RECOVERY_REPLACE &&
+	    (told != REPORT_RECOVERY_NONE || state->state != ATTRIBUTION_HEALTH_UNHEALTHY))
+		state->recovery_action = (int)actions[told];
+}
+
+/*
+ * That nothing was found says little without what was looked at. An NVML source with a message may
+ * have failed to watch events: then nothing is said of XID errors.
+ */
+static int say_what_was_read(struct judge *judge, struct error *err)
+{
+	const struct report_condition *c = &judge->condition;
+	const struct report *report = judge->input->report;
+	const struct {
+		int is_read; /* 1, 0; another: not known */
+		struct view name;
+	} parts[] = {
+		{report->sources.nvml.message.len == 0 ? 1 : -1, VIEW("XID errors")},
+		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
+		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
+		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},
+		{c->slowdown.present, VIEW("slowdown")},
+		{reads_links(c), VIEW("links")},
+	};
+	char text[READ_SIZE];
+	int len = snprintf(text, sizeof(text), "%s", HEALTH_NOTHING_FOUND_MESSAGE);
+
+	for (int is_read = 1; is_read >= 0; is_read--) {
+		const char *separator = is_read ? "; read: " : "; cannot be read here: ";
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+			if (parts[i].is_read != is_read)
+				continue;
+			len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%.*s", separator,
+					VIEW_ARG(parts[i].name));
+			separator = ", ";
+		}
+	}
+	assert((size_t)len < sizeof(text));
+	if (!arena_copy(judge->input->arena, (struct view){text, (size_t)len},
+			&judge->health.message))
+		return error_no_memory(err);
+	return 0;
+}
+
+/* From worst to best; the first reason gives state and action. A device without any is Healthy. */
+static int find_reasons(struct judge *judge, struct error *err)
+{
+	judge->reasons = arena_alloc(judge->input->arena, LIMIT_HEALTH_REASONS,
+				     sizeof(*judge->reasons));
+	if (!judge->reasons)
+		return error_no_memory(err);
+	look_at_condition(judge);
+	look_at_sources(judge);
+	judge->is_content = judge->is_listed && judge->condition.present && !has_own_error(judge);
+	if (add_rows(judge, err) < 0)
+		return -1;
+	look_again(judge);
+	heed_driver(judge);
+	return judge->n_reasons == 0 && judge->condition.present ? say_what_was_read(judge, err) : 0;
+}
+
+static struct array list_of(const void *items, uint32_t n)
+{
+	return (struct array){n > 0 ? (void *)(uintptr_t)items : NULL, n, true};
+}
+
+int health_judge(const struct health_input *input, struct health *ret_health, struct error *err)
+{
+	struct judge judge = {
+		.input = input,
+		.events =
+			{
+				.report = input->report,
+				.reported = input->reported,
+				.holders = input->holders,
+				.published = input->published_events,
+				.arena = input->arena,
+			},
+		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,
+		.health = {
+			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
+				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},
+			.reason = VIEW(HEALTH_NOTHING_FOUND),
+			.message = VIEW(HEALTH_NOTHING_FOUND_MESSAGE),
+			.again_in_ms = -1,
+		},
+	};
+
+	judge.was_away = had(&judge, DEVICE_MISSING) || had(&judge, GPU_LOST);
+	if (input->reported && input->reported->condition.present)
+		judge.condition = input->reported->condition;
+	if (events_collect(&judge.events, err) < 0 || find_reasons(&judge, err) < 0)
+		return -1;
+	judge.health.state.reasons = list_of(judge.reasons, judge.n_reasons);
+	if (input->report)
+		judge.health.state.events_since = input->report->events_since;
+	judge.health.state.events = list_of(judge.events.items, judge.events.n_items);
+	*ret_health = judge.health;
+	return 0;
+}

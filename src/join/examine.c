@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "join/examine.h"
+
+#include "base/limits.h"
+
+/*
+ * The node's clock tells when an event happened; the controller's tells when a pod was first and last
+ * seen as a tenant. Synchronised clocks are much closer together than this. The rest makes up for
+ * what is told late. A tenant is seen a moment after it began. The agent asks for errors at times
+ * (--event-interval), when the error may have ended the pod already. If the clocks are further apart,
+ * an event may lack a pod whose start is not told, or have one that had left before.
+ */
+#define TOLD_LATE_MS 2000
+
+/* Who held the device when */
+
+static void add_tenant(const struct subject *subject, struct attribution_health_event *event,
+		       struct attribution_event_tenant tenant)
+{
+	struct attribution_event_tenant *listed = event->tenants.items;
+	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods,
+						   tenant.pod_uid);
+
+	for (uint32_t i = 0; i < event->tenants.count; i++)
+		if (view_equal(listed[i].pod_uid, tenant.pod_uid) &&
+		    view_equal(listed[i].container, tenant.container))
+			return;
+	if (pod) {
+		tenant.pod_namespace = pod_namespace(pod);
+		tenant.pod_name = pod_name(pod);
+	}
+	if (event->tenants.count < LIMIT_EVENT_TENANTS)
+		listed[event->tenants.count++] = tenant;
+	else
+		event->tenants_left_out++;
+}
+
+/*
+ * A pod cannot hold the device before it started; the start is cut to the second, so it counts from
+ * the end of that second. Where no start is told, since counts; 0: not known either.
+ */
+static bool was_there(const struct subject *subject, struct view uid, int64_t since, int64_t time)
+{
+	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods, uid);
+	const int64_t started_at = pod ? pod_gpu(pod)->started_at : 0;
+
+	if (started_at)
+		return time >= started_at + POD_GRANULARITY_MS;
+	return since && time >= since - TOLD_LATE_MS;
+}
+
+/* A pod that the API server does not know may be nobody; HAMi's placeholder is on any device. */
+static bool is_nobody(const struct attribution_tenant *tenant)
+{
+	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
+	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED ||
+	       wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI;
+}
+
+/* Of an error of one MIG device only those are named who held it, or who may have: which one it was */
+/* is not known of each. */
+static bool is_on(const struct attribution_health_event *event, struct array partitions)
+{
+	for (uint32_t i = 0; i < partitions.count; i++)
+		if (view_equal(*ARRAY_AT(partitions, struct view, i), event->partition))
+			return true;
+	return event->partition.len == 0 || partitions.count == 0;
+}
+
+/* Of what a container held that has left, as it was published. */
+static struct array partitions_of(const struct subject *subject,
+				  const struct attribution_past_tenant *past)
+{
+	const struct attribution_tenant *tenant =
+		subject->published ? attribution_find_tenant(subject->published, past->pod_uid,
+							     past->container)
+				   : NULL;
+	return tenant ? tenant->partitions : (struct array){0};
+}
+
+/* Each once. Those that left did so on this node, unless the card comes from another. */
+static int list_tenants(const struct subject *subject, struct attribution_health_event *event,
+			struct error *err)
+{
+	const struct attribution_tenant *t = subject->tenants->listed.items;
+	const struct attribution_past_tenant *past = subject->tenants->recent.items;
+	const uint32_t n_past = subject->device->is_taken ? 0 : subject->tenants->recent.count;
+	const int64_t at = event->event_time;
+
+	event->tenants.items = arena_alloc(subject->arena, LIMIT_EVENT_TENANTS,
+					   sizeof(struct attribution_event_tenant));
+	if (!event->tenants.items)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < subject->tenants->listed.count; i++, t++)
+		if (!is_nobody(t) && was_there(subject, t->pod_uid, t->start_time, at) &&
+		    (t->partitions_left_out > 0 || is_on(event, t->partitions)))
+			add_tenant(subject, event, (struct attribution_event_tenant){
+				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
+	for (uint32_t i = 0; i < n_past; i++, past++)
+		if (was_there(subject, past->pod_uid, past->start_time, at) &&
+		    at <= past->end_time + TOLD_LATE_MS &&
+		    is_on(event, partitions_of(subject, past)))
+			add_tenant(subject, event, (struct attribution_event_tenant){
+				past->pod_uid, past->pod_namespace, past->pod_name,
+				past->container});
+	if (event->tenants.count == 0)
+		event->tenants.items = NULL;
+	return 0;
+}
+
+/* What assess/ asks and is told */
+
+static int list_holders(const void *owner, struct attribution_health_event *event,
+			struct error *err)
+{
+	return list_tenants(owner, event, err);
+}
+
+static bool is_of(const void *owner, struct view uuid)
+{
+	const struct subject *subject = owner;
+	return devices_find(subject->facts->devices, uuid).device == subject->device;
+}
+
+static enum health_list worth_of(enum devices_nvml nvml)
+{
+	return nvml == DEVICES_NVML_OK      ? HEALTH_LIST_GOOD
+	       : nvml == DEVICES_NVML_DATED ? HEALTH_LIST_DATED
+					    : HEALTH_LIST_NONE;
+}
+
+static bool is_off_offer(const struct subject *subject)
+{
+	return subject->is_offer_known && !subject->is_offered && !subject->is_claimed;
+}
+
+/* It was on offer once, as what is held must have been, and no good source has it on offer now. */
+static bool is_withdrawn(const struct subject *subject)
+{
+	const struct source *source = &subject->facts->source;
+	return is_off_offer(subject) && !source->is_settling &&
+	       (source_is_good(source->pod_resources) || source_is_good(source->checkpoint)) &&
+	       (subject->n_slots > 0 ||
+		(subject->published && subject->published->slots.total > 0));
+}
+
+/* The kubelet passes on what the device plugin says of the devices that pods have. */
+static bool is_plugin_unhealthy(const struct subject *subject)
+{
+	const struct node_pods *pods = &subject->facts->node_pods;
+
+	for (size_t i = 0; i < pods->n_gpu_pods; i++) {
+		const struct pod *pod = pods->gpu_pods[i];
+		const struct array allocations = pod_is_over(pod) ? (struct array){0}
+								  : pod_gpu(pod)->allocations;
+		for (uint32_t k = 0; k < allocations.count; k++) {
+			const struct pod_allocation *a = ARRAY_AT(allocations, struct pod_allocation, k);
+			if (a->is_unhealthy && is_of(subject, a->id))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * By the node's clock: when what the report says was so still. Heartbeats say that since it arrived.
+ * Zero without a report.
+ */
+static int64_t heard_at(const struct join_input *input)
+{
+	return input->report ? input->report->observed_at + input->report_held_ms -
+				       input->report_age_ms
+			     : 0;
+}
+
+static bool is_same_boot(const struct subject *subject)
+{
+	const struct report *report = subject->facts->input->report;
+	return report && subject->published &&
+	       view_equal(subject->published->report.boot_id, report->boot_id);
+}
+
+int examine_health(const struct subject *subject, struct health *ret_health, struct error *err)
+{
+	const struct previous *previous = subject->device->previous;
+	const struct previous *published = subject->device->published;
+	const struct health_input input = {
+		.report = subject->facts->input->report,
+		.reported = subject->device->reported,
+		.list = worth_of(subject->facts->devices->nvml),
+		.published = published ? &published->status->health : NULL,
+		.published_events = previous ? previous->status->health.events : (struct array){0},
+		.booted_after = subject->facts->input->booted_after,
+		.heard_at = heard_at(subject->facts->input),
+		.is_same_boot = is_same_boot(subject),
+		.is_plugin_unhealthy = is_plugin_unhealthy(subject),
+		.is_off_offer = is_off_offer(subject),
+		.is_withdrawn = is_withdrawn(subject),
+		.holders = {subject, is_of, list_holders},
+		.arena = subject->arena,
+	};
+	return health_judge(&input, ret_health, err);
+}
