@@ -11,7 +11,8 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings, each variable in one of
   them;
-- crds/README.md has each reason that src/join/wording.def and src/assess/health.def publish;
+- crds/README.md has each reason that src/join/wording.def, src/assess/health.def and
+  src/assess/activity.c publish;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - controller/README.md has the flags of both programs and the metrics; --write brings it up to date.
 Prints what does not hold, and fails if anything does not.
@@ -206,6 +207,7 @@ def check_options():
 def check_reasons(document):
     text = (ROOT / document).read_text()
     published = re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text())
+    published += re.findall(r'REASON\(\w+, "(\w+)"\)', (ROOT / "src/assess/activity.c").read_text())
     published += re.findall(r'FINDING\(\w+, "(\w+)"', (ROOT / "src/assess/health.def").read_text())
     for reason in published:
         if f"`{reason}`" not in text:

@@ -32,6 +32,7 @@ struct known_device {
 	char uuid[NVML_ABI_UUID_SIZE];
 	bool has_events; /* registered on the event set */
 	int64_t reset_time; /* as in struct report_condition: NVML gave out another handle then */
+	uint32_t peak;   /* percent: its highest utilisation since the last reading */
 };
 
 struct nvml {
@@ -166,7 +167,8 @@ static int identify(struct reading *reading, unsigned index, struct known_device
 {
 	const struct nvml_library *library = &reading->nvml->library;
 	struct known_device now = {.has_events = known->has_events,
-				   .reset_time = known->reset_time};
+				   .reset_time = known->reset_time,
+				   .peak = known->peak};
 	int code = library->handle(index, &now.handle);
 	if (code == NVML_ABI_SUCCESS)
 		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
@@ -222,6 +224,14 @@ static void note_device(struct reading *reading, unsigned index, struct view uui
 			   VIEW_ARG(uuid), meaning(reading->nvml, code));
 }
 
+/* What was seen between two readings counts in the later one. */
+static void tell_peak(struct known_device *known, struct report_activity *activity)
+{
+	if (activity->present && known->peak > 0 && known->peak > activity->utilization)
+		activity->utilization = known->peak;
+	known->peak = 0;
+}
+
 /* SUCCESS, or the return code that says that there is nothing to be asked any more. */
 static int ask_device(struct reading *reading, unsigned index, struct report_device *ret)
 {
@@ -235,6 +245,7 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 	device_reader_read(&subject, ret);
 	condition_reader_read(&subject, &ret->condition);
 	ret->condition.reset_time = nvml->known[index].reset_time;
+	tell_peak(&nvml->known[index], &ret->activity);
 	if (subject.missing)
 		return NVML_ABI_GPU_NOT_FOUND;
 	if (subject.lost)
@@ -392,6 +403,19 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 		return true;
 	}
 	return false;
+}
+
+void nvml_sample(struct nvml *nvml)
+{
+	for (size_t i = 0; nvml->is_started && i < ARRAY_SIZE(nvml->known); i++) {
+		struct known_device *known = &nvml->known[i];
+		struct nvml_abi_utilization rates = {.gpu = 0};
+		if (known->handle &&
+		    NVML_LIBRARY_CALL(&nvml->library, utilization, known->handle, &rates) ==
+			    NVML_ABI_SUCCESS &&
+		    rates.gpu <= LIMIT_NUMBER_PERCENT && rates.gpu > known->peak)
+			known->peak = rates.gpu;
+	}
 }
 
 int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err)

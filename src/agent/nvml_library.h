@@ -61,6 +61,8 @@
 	  (struct nvml_abi_device *, unsigned long long *))                                        \
 	X(fabric_info, nvmlDeviceGetGpuFabricInfo,                                                 \
 	  (struct nvml_abi_device *, struct nvml_abi_fabric_info *))                               \
+	X(utilization, nvmlDeviceGetUtilizationRates,                                              \
+	  (struct nvml_abi_device *, struct nvml_abi_utilization *))                               \
 	X(max_pcie_width, nvmlDeviceGetMaxPcieLinkWidth, (struct nvml_abi_device *, unsigned *))   \
 	X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, (struct nvml_abi_device *, unsigned *))      \
 	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \

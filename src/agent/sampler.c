@@ -157,6 +157,7 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.library_name = config->nvml_library,
 		.processes = config->processes,
 		.proc_path = config->proc_path,
+		.activity = config->activity,
 	};
 	const struct dcgm_config dcgm = {
 		.url = config->dcgm_url,

@@ -98,6 +98,7 @@
 #define LIMIT_NUMBER_MEMORY_MIB 1073741824u
 #define LIMIT_NUMBER_COUNT 1000000u          /* slots, tenants, processes */
 #define LIMIT_NUMBER_ERRORS 1000000000000000u /* of a device's memory */
+#define LIMIT_NUMBER_PERCENT 100u
 #define LIMIT_NUMBER_LINKS 256u               /* NVLinks, or lanes of PCIe, of a device */
 #define LIMIT_NUMBER_XID 65535u
 #define LIMIT_NUMBER_PID 4194304u

@@ -52,6 +52,35 @@ enum report_process_kind {
 	REPORT_PROCESS_MPS,
 };
 
+/* What it rests on that a device computes or does not, best first. */
+enum report_activity_source {
+	REPORT_ACTIVITY_UNMEASURED,
+	REPORT_ACTIVITY_NVML, /* utilisation, which NVML does not tell under MIG */
+	REPORT_ACTIVITY_GPM,  /* GPU performance monitoring, of a MIG instance */
+	REPORT_ACTIVITY_DCGM, /* DCGM's engine activity, of a MIG instance */
+	REPORT_ACTIVITY_NO_PROCESS, /* there is no process, so nothing can be computed */
+};
+
+enum report_activity_state {
+	REPORT_ACTIVITY_UNSAID,
+	REPORT_ACTIVITY_BUSY,      /* work was seen within the agent's --idle-after */
+	REPORT_ACTIVITY_IDLE,      /* none was, and that whole time was measured */
+	REPORT_ACTIVITY_MEASURING, /* none was, and less than that time has been measured */
+};
+
+/* Longest time between two samples in which no work can have been missed that is worth a word. */
+#define REPORT_ACTIVITY_GAP_MS 120000
+
+/* Whether a device or a partition computes. By the node's clock. */
+struct report_activity {
+	bool present;           /* false: it is not measured */
+	int state;              /* enum report_activity_state */
+	int source;             /* enum report_activity_source */
+	int64_t utilization;    /* percent, in the last sample; -1: the source has no figure */
+	int64_t last_busy_at;   /* last sample with work; 0: none was seen */
+	int64_t measured_since; /* no two samples since are more than REPORT_ACTIVITY_GAP_MS apart */
+};
+
 /* A MIG compute instance. */
 struct report_partition {
 	struct view uuid;
@@ -59,6 +88,7 @@ struct report_partition {
 	int64_t gpu_instance_id;
 	int64_t compute_instance_id;
 	int64_t memory_mib;
+	struct report_activity activity;
 };
 
 struct report_process {
@@ -179,6 +209,7 @@ struct report_device {
 	int compute_mode; /* enum report_compute_mode */
 	struct report_mig mig;
 	struct report_condition condition;
+	struct report_activity activity; /* of the device as a whole */
 	struct array partitions; /* struct report_partition */
 	struct array processes;  /* struct report_process */
 };
