@@ -28,6 +28,7 @@ int hardware_init(struct hardware *hardware, const struct hardware_config *confi
 	*hardware = (struct hardware){0};
 	arena_init(&hardware->arena, READING_CAP);
 	hardware->activity.settings = config->activity;
+	hardware->dcgm = config->dcgm;
 	processes_init(&hardware->processes, config->processes, config->proc_path);
 	return nvml_new(config->library_name, &hardware->nvml, err);
 }
@@ -112,6 +113,8 @@ bool hardware_read(struct hardware *hardware, struct processes_time now)
 	condition_history_judge(&hardware->history, now.boot, now.wall, reading.devices);
 	bool is_news = source_state_succeed(&hardware->source, now.wall, reading.source.message);
 	is_news |= processes_fill(&hardware->processes, now, reading.devices, &arena);
+	if (hardware->dcgm)
+		dcgm_offer(hardware->dcgm, now.boot, reading.devices);
 	activity_windows_read(&hardware->activity, now, reading.devices,
 			      hardware->processes.source.said.state == REPORT_SOURCE_OK, &arena);
 	return adopt(hardware, &reading, &arena) || is_news;

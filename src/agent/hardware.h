@@ -10,6 +10,7 @@
  */
 
 #include "agent/activity_windows.h"
+#include "agent/dcgm.h"
 #include "agent/condition_history.h"
 #include "agent/event_queue.h"
 #include "agent/nvml.h"
@@ -21,18 +22,20 @@ struct hardware {
 	struct source_state source;
 	struct processes processes;
 	struct condition_history history;
+	const struct dcgm *dcgm; /* NULL: there is none */
 	struct activity_windows activity;
 	int64_t sampled_at; /* utilisation, between two readings; by the wall clock */
 	struct arena arena; /* of `reading`, what is known of its processes, and windows */
 	struct nvml_reading reading;
 };
 
-/* Texts are borrowed for the hardware's life. */
+/* Texts and dcgm are borrowed for the hardware's life. */
 struct hardware_config {
 	const char *library_name; /* of the driver */
 	enum processes_mode processes;
 	const char *proc_path;
 	struct activity_settings activity;
+	const struct dcgm *dcgm; /* a further source of activity, or NULL */
 };
 
 /* Prepares a reader of the driver's library; loads nothing. Fails with ERROR_NO_MEMORY. */

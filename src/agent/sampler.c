@@ -99,7 +99,7 @@ void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
 		const struct processes_time now = {clock_wall_ms(), clock_boot_ms()};
 		sampler->outcome.is_news |= hardware_read(&sampler->hardware, now);
 		sampler->outcome.is_news |= sampler_read_events(sampler);
-		dcgm_scrape(sampler->dcgm, now_ms);
+		dcgm_scrape(sampler->dcgm, now.boot);
 	}
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
 	if (parts & SCHEDULE_LIST)
@@ -138,6 +138,30 @@ static void freep(struct sampler **sampler)
 	sampler_free(*sampler);
 }
 
+static int open_dcgm(struct sampler *sampler, struct loop *loop, struct fetcher *fetcher,
+		     const char *url, struct error *err)
+{
+	const struct dcgm_config config = {
+		.url = url,
+		.timeout_ms = LIMIT_DCGM_TIME_MS,
+		.devices = &sampler->hardware.reading.devices,
+	};
+	return dcgm_new(loop, fetcher, &config, take_figures, sampler, &sampler->dcgm, err);
+}
+
+static int open_hardware(struct sampler *sampler, const struct sampler_config *config,
+			 struct error *err)
+{
+	const struct hardware_config hardware = {
+		.library_name = config->nvml_library,
+		.processes = config->processes,
+		.proc_path = config->proc_path,
+		.activity = config->activity,
+		.dcgm = sampler->dcgm,
+	};
+	return hardware_init(&sampler->hardware, &hardware, err);
+}
+
 int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler_config *config,
 		sampler_fn finished, void *owner, struct sampler **ret_sampler, struct error *err)
 {
@@ -153,21 +177,10 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.socket = config->pod_resources_socket,
 		.timeout_ms = config->kubelet_timeout_ms,
 	};
-	const struct hardware_config hardware = {
-		.library_name = config->nvml_library,
-		.processes = config->processes,
-		.proc_path = config->proc_path,
-		.activity = config->activity,
-	};
-	const struct dcgm_config dcgm = {
-		.url = config->dcgm_url,
-		.timeout_ms = LIMIT_DCGM_TIME_MS,
-		.devices = &sampler->hardware.reading.devices,
-	};
 	if (podres_new(loop, fetcher, &podres, take_list, sampler, &sampler->podres, err) < 0 ||
-	    dcgm_new(loop, fetcher, &dcgm, take_figures, sampler, &sampler->dcgm, err) < 0 ||
 	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
-	    hardware_init(&sampler->hardware, &hardware, err) < 0)
+	    open_dcgm(sampler, loop, fetcher, config->dcgm_url, err) < 0 ||
+	    open_hardware(sampler, config, err) < 0)
 		return -1;
 	/* The socket that is there now is the one to compare with. */
 	podres_socket_changed(sampler->podres);
