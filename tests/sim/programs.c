@@ -83,6 +83,7 @@ static void parse_agent(int node)
 				   "--controller=https://controller.sim:8443",
 				   "--controller-ca-file=",
 				   "--watchdog=0",
+				   "--idle-after=20s",
 				   "--boot-id-file=/sim/boot_id",
 				   "--log-level=debug",
 				   NULL};
