@@ -16,6 +16,7 @@
 #include "controller/shared_report.h"
 #include "controller/telemetry.h"
 #include "controller/watches.h"
+#include "io/fetch.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
 #include "model/inventory.h"
@@ -437,14 +438,24 @@ int daemon_new(const struct settings *settings, struct daemon **ret_daemon, stru
 	return 0;
 }
 
+static void log_start(const struct daemon *daemon)
+{
+	CLEANUP(sbuf_deinit) struct sbuf libraries = {0};
+	sbuf_init(&libraries, FETCH_VERSIONS_CAP);
+	fetch_versions(&libraries);
+	LOG_INFO("HTTPS servers started", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
+		 LOG_TEXT("libraries", sbuf_view(&libraries)),
+		 LOG_TEXT("reports", view_from(daemon->settings->report_address)),
+		 LOG_TEXT("probes", view_from(daemon->settings->probe_address)));
+}
+
 int daemon_run(struct daemon *daemon, struct error *err)
 {
 	/* A client that goes away while it is written to is that connection's matter. */
 	signal(SIGPIPE, SIG_IGN);
 	if (front_start(daemon->front, err) < 0)
 		return -1;
-	LOG_INFO("HTTPS servers started", LOG_TEXT("reports", view_from(daemon->settings->report_address)),
-		 LOG_TEXT("probes", view_from(daemon->settings->probe_address)));
+	log_start(daemon);
 	loop_timer_set(daemon->pulse, 0);
 	return loop_run(daemon->loop, err);
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "controller/daemon.h"
 #include "controller/settings.h"
+#include "io/fetch.h"
 
 #define USAGE_CAP 65536
 
@@ -17,6 +18,17 @@ static int print_help(void)
 	option_render_help(&settings_program, &text);
 	fputs(sbuf_text(&text) ? sbuf_text(&text) : "", stdout);
 	return EXIT_SUCCESS;
+}
+
+/* With the libraries that security updates are for. */
+static int print_version(void)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text = {0};
+	sbuf_init(&text, FETCH_VERSIONS_CAP + 64);
+	sbuf_printf(&text, "%s %s\n", settings_program.name, settings_program.version);
+	fetch_versions(&text);
+	sbuf_append(&text, VIEW("\n"));
+	return fwrite(text.ptr, 1, text.len, stdout) == text.len ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int run(const struct settings *settings)
@@ -50,6 +62,6 @@ int main(int argc, char **argv)
 	if (outcome == OPTION_HELP)
 		return print_help();
 	if (outcome == OPTION_VERSION)
-		return printf("%s %s\n", settings_program.name, settings_program.version) < 0;
+		return print_version();
 	return run(&settings);
 }

@@ -24,6 +24,7 @@
 #include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "io/fetch.h"
 #include "io/file.h"
 #include "io/filewatch.h"
 #include "wire/jindent.h"
@@ -380,6 +381,8 @@ static int open_sampler(struct agent *agent, struct error *err)
 		.proc_path = "/proc",
 		.activity = {.busy_percent = settings->busy_threshold_percent,
 			     .idle_after_ms = (uint64_t)settings->idle_after_ms},
+		.dcgm_url = settings->dcgm_url,
+		.waits_for_dcgm = settings->once,
 		.kubelet_timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
 		/* Rises from one agent of a boot to the next: there is less than one XID a ms. */
 		.last_event = agent->delivery.instance,
@@ -438,13 +441,22 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 	return 0;
 }
 
+static void log_start(const struct agent *agent)
+{
+	CLEANUP(sbuf_deinit) struct sbuf libraries;
+	sbuf_init(&libraries, FETCH_VERSIONS_CAP);
+	fetch_versions(&libraries);
+	LOG_INFO("Agent starting", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
+		 LOG_TEXT("libraries", sbuf_view(&libraries)),
+		 LOG_TEXT("node", view_from(agent->settings->node_name)),
+		 LOG_TEXT("controller", view_from(agent->settings->controller)),
+		 LOG_I64("instance", agent->delivery.instance));
+}
+
 int agent_run(struct agent *agent, struct error *err)
 {
 	if (!agent->settings->once)
-		LOG_INFO("Agent starting", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
-			 LOG_TEXT("node", view_from(agent->settings->node_name)),
-			 LOG_TEXT("controller", view_from(agent->settings->controller)),
-			 LOG_I64("instance", agent->delivery.instance));
+		log_start(agent);
 	loop_timer_set(agent->timer, 0);
 	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
 	if (loop_run(agent->loop, err) < 0)

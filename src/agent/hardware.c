@@ -109,6 +109,7 @@ bool hardware_read(struct hardware *hardware, struct processes_time now)
 		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(reading.source.message));
 		return source_state_fail(&hardware->source, &err);
 	}
+	condition_history_judge(&hardware->history, now.boot, now.wall, reading.devices);
 	bool is_news = source_state_succeed(&hardware->source, now.wall, reading.source.message);
 	is_news |= processes_fill(&hardware->processes, now, reading.devices, &arena);
 	activity_windows_read(&hardware->activity, now, reading.devices,

@@ -10,6 +10,7 @@
  */
 
 #include "agent/activity_windows.h"
+#include "agent/condition_history.h"
 #include "agent/event_queue.h"
 #include "agent/nvml.h"
 #include "agent/processes.h"
@@ -19,6 +20,7 @@ struct hardware {
 	struct nvml *nvml;
 	struct source_state source;
 	struct processes processes;
+	struct condition_history history;
 	struct activity_windows activity;
 	int64_t sampled_at; /* utilisation, between two readings; by the wall clock */
 	struct arena arena; /* of `reading`, what is known of its processes, and windows */

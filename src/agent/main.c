@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
+#include "io/fetch.h"
 
 #define HELP_CAP 65536u
 
@@ -14,6 +15,17 @@ static int print_help(void)
 	CLEANUP(sbuf_deinit) struct sbuf text;
 	sbuf_init(&text, HELP_CAP);
 	option_render_help(&agent_settings_program, &text);
+	return fwrite(text.ptr, 1, text.len, stdout) == text.len ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* With the libraries that security updates are for. */
+static int print_version(void)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text = {0};
+	sbuf_init(&text, FETCH_VERSIONS_CAP + 64);
+	sbuf_printf(&text, "%s %s\n", agent_settings_program.name, agent_settings_program.version);
+	fetch_versions(&text);
+	sbuf_append(&text, VIEW("\n"));
 	return fwrite(text.ptr, 1, text.len, stdout) == text.len ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -45,7 +57,6 @@ int main(int argc, char **argv)
 	if (outcome == OPTION_HELP)
 		return print_help();
 	if (outcome == OPTION_VERSION)
-		return printf("%s %s\n", agent_settings_program.name,
-			      agent_settings_program.version) < 0;
+		return print_version();
 	return run(&settings);
 }

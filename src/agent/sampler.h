@@ -22,6 +22,8 @@ struct sampler_config {
 	enum processes_mode processes;
 	const char *proc_path;
 	struct activity_settings activity;
+	const char *dcgm_url;  /* "": no dcgm-exporter */
+	bool waits_for_dcgm;   /* a sample ends no earlier than the scrape begun with it */
 	uint32_t kubelet_timeout_ms;
 	int64_t last_event; /* sequence number before that of the first event */
 };

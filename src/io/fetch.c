@@ -212,6 +212,14 @@ static int on_timeout_change(CURLM *multi, long ms, void *owner)
 	return 0;
 }
 
+void fetch_versions(struct sbuf *buf)
+{
+	sbuf_printf(buf, "%.512s", curl_version());
+#ifdef OWN_LIBCURL
+	sbuf_printf(buf, ", built in from Debian's curl %.128s", OWN_LIBCURL);
+#endif
+}
+
 static void fetcher_freep(struct fetcher **fetcher)
 {
 	fetcher_free(*fetcher);

@@ -24,6 +24,15 @@
 #include "base/view.h"
 #include "io/loop.h"
 
+#define FETCH_VERSIONS_CAP 1024u
+
+/*
+ * Appends the versions of libcurl and of the libraries below it: "libcurl/7.88.1 OpenSSL/3.0.17
+ * nghttp2/1.52.0". A libcurl that is linked statically adds the version of its source package. At
+ * most FETCH_VERSIONS_CAP bytes are needed.
+ */
+void fetch_versions(struct sbuf *buf);
+
 struct fetcher; /* shares connections and TLS sessions among its fetches */
 
 /* loop is borrowed and must outlive the fetcher. Fails with ERROR_NO_MEMORY. */

@@ -5,7 +5,8 @@
  * what they claim to be, that none comes twice, that events ascend.
  *
  * Some members of a report change though nothing happened: the sequence number, the times of
- * reading, counts of corrected errors, figures of activity. Their rows say JMAP_NO_NEWS; all others are evidence.
+ * reading, counts of corrected errors and of links, figures of activity. Their rows say
+ * JMAP_NO_NEWS; all others are evidence.
  */
 
 #include "schema/report_doc.h"
@@ -139,11 +140,19 @@ static const struct jmap_row retired_pages_rows[] = {
 	{0},
 };
 
+/* What their number means, the agent says. */
 static const struct jmap_row links_rows[] = {
-	{"total", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, total),
+	{"total", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, total),
 	 .limit = LIMIT_NUMBER_LINKS},
-	{"active", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, active),
+	{"active", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, active),
 	 .limit = LIMIT_NUMBER_LINKS},
+	{0},
+};
+
+static const struct jmap_row slowdown_rows[] = {
+	{"thermal", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, thermal)},
+	{"powerBrake", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, power_brake)},
+	{"hardware", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, hardware)},
 	{0},
 };
 
@@ -164,10 +173,17 @@ static const struct jmap_row condition_rows[] = {
 	 .present_offset = 1 + offsetof(struct report_condition, retired_pages.present)},
 	{"nvlinks", JMAP_OBJECT, 0, JMAP_AT(report_condition, nvlinks), .rows = links_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, nvlinks.present)},
+	{"nvlinksDown", JMAP_TOGGLE, 0, JMAP_AT(report_condition, nvlinks_down)},
 	{"fabric", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_condition, fabric),
 	 .names = fabric_names},
 	{"pcieLanes", JMAP_OBJECT, 0, JMAP_AT(report_condition, pcie_lanes), .rows = links_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, pcie_lanes.present)},
+	{"pcieDegraded", JMAP_TOGGLE, 0, JMAP_AT(report_condition, pcie_degraded)},
+	{"clocksEventReasons", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_condition, clocks_event_reasons), .limit = REPORT_CLOCKS_ALL},
+	{"slowdown", JMAP_OBJECT, 0, JMAP_AT(report_condition, slowdown), .rows = slowdown_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, slowdown.present)},
+	{"resetTime", JMAP_TIME, 0, JMAP_AT(report_condition, reset_time)},
 	{0},
 };
 
@@ -294,6 +310,7 @@ static const struct jmap_row report_rows[] = {
 	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
 	 .element_size = sizeof(struct report_event)},
 	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
+	{"eventsSince", JMAP_TIME, 0, JMAP_AT(report, events_since)},
 	{0},
 };
 

@@ -451,7 +451,10 @@ CONDITIONS = [
      "RowRemapFailed", "Unhealthy", "Replace"),
     ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": True, "failed": False}},
      "RowRemapPending", "Degraded", "None"),  # the driver recommends nothing
+    ({"fabric": "InProgress"}, "FabricNotReady", "Degraded", "None"),
 ]
+# Two of the agent's samples are surely taken in this time.
+SAMPLES = 2 * 15 + 5
 
 
 @tests.promise
@@ -500,6 +503,94 @@ def an_xid_error_is_in_the_status_with_the_pod_that_held_the_device(cluster):
     assert [t["podName"] for t in events[0]["tenants"]] == ["accused"], events
     assert health_of(cluster, name)["state"] == "Healthy", "an application's error accuses no device"
     return f"told after {took:.2f} s"
+
+
+class Errors:
+    """What the driver tells of one device, whose errors of memory and events change."""
+
+    def __init__(self, cluster, whole, name):
+        self.cluster, self.name, self.whole = cluster, name, whole
+        self.path = os.path.join(cluster.ctl("state", EXCLUSIVE).strip(), "wanted-devices.json")
+        self.events = list(whole.get("events", []))
+
+    def tell(self, **device):
+        devices = [{**d, **device} if d["uuid"].lower() == self.name else d
+                   for d in self.whole["devices"]]
+        with open(self.path, "w", encoding="utf-8") as file:
+            json.dump({**self.whole, "devices": devices, "events": self.events}, file)
+        self.cluster.ctl("devices", EXCLUSIVE, self.path)
+
+    def raise_xid(self, code):
+        uuid = next(d["uuid"] for d in self.whole["devices"] if d["uuid"].lower() == self.name)
+        number = 1 + max((e["sequence"] for e in self.events), default=0)
+        self.events.append({"sequence": number, "uuid": uuid, "type": "XID", "code": code})
+
+    def wait_reasons(self, *reasons):
+        return wait_for(f"the reasons {reasons}", lambda: next(
+            (h for h in [health_of(self.cluster, self.name)]
+             if h.get("reasons", []) == list(reasons)), None))
+
+
+@tests.promise
+def a_reset_settles_the_errors_that_asked_for_one_and_no_other(cluster):
+    uid = cluster.create_tenant("hit", EXCLUSIVE)
+    name, item = next((n, i) for n, i in cluster.attributions().items()
+                      if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+    started = datetime.fromisoformat(cluster.pod("hit")["status"]["startTime"])
+    wait_for("the next second", lambda: time.time() > started.timestamp() + 1)
+    known = len(item["status"]["health"].get("events", []))
+    whole = driver_devices(cluster, EXCLUSIVE)
+    errors = Errors(cluster, whole, name)
+    counted = {"ecc": {"current": True, "pending": True, "corrected": 7, "uncorrected": 0}}
+    with driver_tells(cluster, EXCLUSIVE, whole):
+        for code in (94, 95):
+            errors.raise_xid(code)
+        errors.tell(**counted)
+        health = errors.wait_reasons("XID95")
+        assert (health["state"], health["recoveryAction"]) == ("Unhealthy", "Reset"), health
+        told = {e["xid"]: e for e in health["events"][:len(health["events"]) - known]}
+        assert {n: e["class"] for n, e in told.items()} == {94: "Application", 95: "NeedsReset"}, told
+        assert all(e["action"] for e in told.values()), told
+        assert {t["podName"] for e in told.values() for t in e["tenants"]} == {"hit"}, told
+        time.sleep(SAMPLES)  # the counter was read more than once before it fell
+        assert health_of(cluster, name)["state"] == "Unhealthy", "time alone settles nothing"
+        start = time.monotonic()
+        errors.tell(ecc={**counted["ecc"], "corrected": 0})
+        errors.wait_reasons()
+        took = time.monotonic() - start
+        errors.raise_xid(79)
+        errors.tell(**counted)
+        errors.wait_reasons("XID79")
+        time.sleep(SAMPLES)
+        errors.tell(ecc={**counted["ecc"], "corrected": 0})
+        time.sleep(SAMPLES)
+        health = errors.wait_reasons("XID79")
+        assert health["recoveryAction"] == "Reboot", health
+        errors.tell(lost=True)  # it answers again after that, as after a reboot
+        errors.wait_reasons("XID79", "GPULost")
+    health = errors.wait_reasons()
+    assert health["state"] == "Healthy" and len(health["events"]) >= 3, health
+    return f"settled {took:.1f} s after the reset"
+
+
+@tests.promise
+def nvlinks_that_go_down_degrade_a_device_until_they_are_up(cluster):
+    whole = driver_devices(cluster, EXCLUSIVE)
+    name = whole["devices"][0]["uuid"].lower()
+    links = Errors(cluster, whole, name)
+    with driver_tells(cluster, EXCLUSIVE, whole):
+        links.tell(nvlinks={"total": 12, "active": 12})
+        time.sleep(SAMPLES)
+        assert health_of(cluster, name)["state"] == "Healthy"
+        links.tell(nvlinks={"total": 12, "active": 10})
+        health = links.wait_reasons("NVLinkDown")
+        assert health["state"] == "Degraded", health
+        cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(EXCLUSIVE))
+        cluster.rollout("daemonset/gpu-attribution-agent")
+        time.sleep(SAMPLES)
+        links.wait_reasons("NVLinkDown")  # that has not seen more links up
+        links.tell(nvlinks={"total": 12, "active": 12})
+        links.wait_reasons()
 
 
 @contextlib.contextmanager

@@ -183,13 +183,17 @@ def node_of(cluster):
     return nodes.setdefault(cluster.name, Node(cluster))
 
 
-def tenant_with_process(cluster, name, mib):
-    """A tenant whose process the driver lists on its device. Returns UID, device and PID there."""
-    node = node_of(cluster)
-    uid = cluster.create_tenant(name, node.name)
+def tenant_with_pid(cluster, name):
+    """A tenant, of which the driver lists no process. Returns UID, device and PID on the node."""
+    uid = cluster.create_tenant(name, node_of(cluster).name)
     device = attribution_with(cluster, uid)["spec"]["uuid"]
-    pid = pid_on_node(cluster.pid_of(cluster.pod(name)))
-    node.list_processes(device, (pid, mib))
+    return uid, device, pid_on_node(cluster.pid_of(cluster.pod(name)))
+
+
+def tenant_with_process(cluster, name, mib):
+    """The same, and the driver lists its process on its device."""
+    uid, device, pid = tenant_with_pid(cluster, name)
+    node_of(cluster).list_processes(device, (pid, mib))
     return uid, device, pid
 
 
@@ -366,7 +370,7 @@ def a_process_of_the_host_is_an_unallocated_user_with_its_command(cluster):
 @tests.promise
 def a_pod_that_uses_a_device_it_was_not_given_is_an_unallocated_user_there(cluster):
     grant(cluster)
-    uid, device, pid = tenant_with_process(cluster, "squatter", 256)
+    uid, device, pid = tenant_with_pid(cluster, "squatter")
     node = node_of(cluster)
     other = next(d["uuid"] for d in node.devices["devices"] if d["uuid"].lower() != device.lower())
     node.list_processes(other, (pid, 256))

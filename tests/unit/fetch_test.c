@@ -829,7 +829,28 @@ static int ignore_sigpipe(void **state)
 	return 0;
 }
 
+TEST(the_versions_name_libcurl_and_what_it_stands_on)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&text, FETCH_VERSIONS_CAP);
+	fetch_versions(&text);
+	const char *versions = sbuf_text(&text);
+	assert_non_null(versions);
+	assert_ptr_equal(strstr(versions, "libcurl/"), versions);
+	assert_non_null(strstr(versions, " OpenSSL/"));
+	assert_non_null(strstr(versions, " nghttp2/"));
+#ifdef OWN_LIBCURL
+	/* The one that is linked: its source has the version that it says of itself. */
+	assert_int_equal(strncmp(versions + strlen("libcurl/"), OWN_LIBCURL,
+				 strcspn(OWN_LIBCURL, "-+")), 0);
+	assert_non_null(strstr(versions, OWN_LIBCURL));
+	assert_null(strstr(versions, "GnuTLS"));
+	assert_null(strstr(versions, "libssh2"));
+#endif
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_versions_name_libcurl_and_what_it_stands_on),
 	cmocka_unit_test(an_answer_arrives_as_head_body_and_done),
 	cmocka_unit_test(a_body_is_handed_on_as_it_arrives),
 	cmocka_unit_test(statuses_and_retry_after_are_results_not_failures),

@@ -133,9 +133,10 @@ static void a_worse_condition_is_news_but_corrected_errors_are_not(void **state)
 		{NODE_LIKE(",\"recoveryAction\":0"), NODE_LIKE(",\"recoveryAction\":2"), true},
 		{NODE_LIKE(",\"nvlinks\":{\"total\":4,\"active\":4}"),
 		 NODE_LIKE(",\"nvlinks\":{\"total\":4,\"active\":3}"), true},
+		{NODE_LIKE(",\"clocksEventReasons\":0"), NODE_LIKE(",\"clocksEventReasons\":64"), false},
 		{NODE_LIKE(",\"fabric\":\"InProgress\""), NODE_LIKE(",\"fabric\":\"Completed\""), true},
 		{NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":16}"),
-		 NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":8}"), true},
+		 NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":8}"), false},
 		{NODE_LIKE(""), NODE_LIKE(",\"resetRequired\":true"), true},
 		{NODE_LIKE(""), NODE_LIKE(",\"lost\":true"), true},
 	};
