@@ -37,7 +37,7 @@ void report_doc_encode(const struct report *report, struct sbuf *buf);
 /*
  * True when both reports say the same about their node. They may differ in the sequence number, the
  * times at which the report and its sources were read, the counts of corrected errors, and the
- * figures and times of activity.
+ * figures of activity with the time of the last work.
  */
 bool report_doc_same_evidence(const struct report *a, const struct report *b);
 
