@@ -68,9 +68,9 @@ void hardware_deinit(struct hardware *hardware);
  * False: the driver hangs, or cannot be asked now; the source says so already, and the reading is made
  * as soon as it can be.
  *
- * News is anything but the memory that processes use and counts of corrected errors, and figures of
- * activity. These move all the time and go out with whatever report comes next. A failure is the source's state and leaves
- * the devices as they were last read.
+ * News is anything but the memory that processes use, counts of corrected errors, and figures of
+ * activity. These move all the time and go out with whatever report comes next. A failure is the
+ * source's state and leaves the devices as they were last read.
  */
 bool hardware_read(struct hardware *hardware);
 /* Has XID errors read, which go to the queue. */
