@@ -19,7 +19,7 @@
 #include "sim/oracle.h"
 
 #define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
-#define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
+#define LOOK_CLOSER_MS 60000u  /* after it such an error may be settled */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
 #define UNHEALTHY                                                                                  \

@@ -64,6 +64,7 @@ static void parse_controller(void)
 					  "--pending-timeout=20s",
 					  "--settling-timeout=60s",
 					  "--node-gone-after=120s",
+					  "--error-quiet-after=60s",
 					  "--log-level=debug",
 					  NULL};
 	static char *const environment[] = {NULL};
