@@ -64,7 +64,6 @@ static void parse_controller(void)
 					  "--pending-timeout=20s",
 					  "--settling-timeout=60s",
 					  "--node-gone-after=120s",
-					  "--error-quiet-after=60s",
 					  "--log-level=debug",
 					  NULL};
 	static char *const environment[] = {NULL};
@@ -84,7 +83,8 @@ static void parse_agent(int node)
 				   names[node],
 				   "--controller=https://controller.sim:8443",
 				   "--controller-ca-file=",
-				   "--watchdog=0",
+				   "--event-interval=1s",
+				   "--idle-after=60s", /* known before all is at rest */
 				   "--boot-id-file=/sim/boot_id",
 				   "--log-level=debug",
 				   NULL};
