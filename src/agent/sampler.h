@@ -21,9 +21,9 @@ struct sampler_config {
 	const char *nvml_library;
 	enum processes_mode processes;
 	const char *proc_path;
+	struct activity_settings activity;
 	const char *dcgm_url;  /* "": no dcgm-exporter */
 	bool waits_for_dcgm;   /* a sample ends no earlier than the scrape begun with it */
-	struct activity_settings activity;
 	uint32_t kubelet_timeout_ms;
 	int64_t last_event; /* sequence number before that of the first event */
 };

@@ -96,6 +96,37 @@ static int add_event(struct events *list, const struct report_event *event, stru
 	return list->holders.list(list->holders.owner, added, err);
 }
 
+/* Something is to be done about it, and no newer one says so: it is among the first n. */
+static bool is_needed(const struct events *list, uint32_t n, const struct attribution_health_event *event)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list->items[i].xid == event->xid)
+			return false;
+	return xid_look_up(event->xid).class > XID_APPLICATION;
+}
+
+/*
+ * The oldest go when there are too many. But a program that fails again and again must not push out
+ * the error for which the device needs a reset: without its event it would look well.
+ */
+static void leave_out_oldest(struct events *list)
+{
+	uint32_t n_needed = 0, n = 0, room;
+
+	for (uint32_t i = 0; i < list->n_items; i++)
+		n_needed += is_needed(list, i, &list->items[i]);
+	room = n_needed < LIMIT_HEALTH_EVENTS ? LIMIT_HEALTH_EVENTS - n_needed : 0;
+	for (uint32_t i = 0; i < list->n_items && n < LIMIT_HEALTH_EVENTS; i++) {
+		const struct attribution_health_event event = list->items[i];
+		const bool needed = is_needed(list, n, &event);
+
+		if (needed || room > 0)
+			list->items[n++] = event;
+		room -= !needed && room > 0;
+	}
+	list->n_items = n;
+}
+
 int events_collect(struct events *list, struct error *err)
 {
 	const struct array told = list->report ? list->report->events : (struct array){0};
@@ -114,6 +145,6 @@ int events_collect(struct events *list, struct error *err)
 			return -1;
 	qsort(list->items, list->n_items, sizeof(*list->items), by_time);
 	if (list->n_items > LIMIT_HEALTH_EVENTS)
-		list->n_items = LIMIT_HEALTH_EVENTS;
+		leave_out_oldest(list);
 	return 0;
 }

@@ -651,14 +651,29 @@ TEST(an_event_that_is_sent_again_is_the_same_event)
 TEST(only_the_newest_events_are_kept)
 {
 	build_world_exclusive(&world, 0);
-	event(79, 0);
-	expect_health(NEEDS_REBOOT, "XID79");
-	for (unsigned i = 1; i <= LIMIT_HEALTH_EVENTS; i++)
+	for (unsigned i = 0; i <= LIMIT_HEALTH_EVENTS; i++)
 		build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + i);
 	expect_health(HEALTHY, "");
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, LIMIT_HEALTH_EVENTS);
 	assert_true(event_at(0)->event_time == BUILD_WORLD_NOW + LIMIT_HEALTH_EVENTS);
 	assert_true(event_at(LIMIT_HEALTH_EVENTS - 1)->event_time == BUILD_WORLD_NOW + 1);
+}
+
+/* Of several of a number the newest. */
+TEST(a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device)
+{
+	build_world_exclusive(&world, 0);
+	event(79, -2);
+	event(48, -1);
+	event(79, 0);
+	expect_health(NEEDS_REBOOT, "XID79,XID48");
+	for (unsigned i = 1; i <= LIMIT_HEALTH_EVENTS; i++)
+		build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + i);
+	expect_health(NEEDS_REBOOT, "XID79,XID48");
+	assert_int_equal(build_world_status(&world, 0)->health.events.count, LIMIT_HEALTH_EVENTS);
+	assert_int_equal(event_at(LIMIT_HEALTH_EVENTS - 1)->xid, 48);
+	assert_true(event_at(LIMIT_HEALTH_EVENTS - 2)->event_time == BUILD_WORLD_NOW);
+	assert_true(event_at(LIMIT_HEALTH_EVENTS - 3)->event_time == BUILD_WORLD_NOW + 3);
 }
 
 TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons)
@@ -1035,6 +1050,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_pods_of_an_event_are_bounded),
 	cmocka_unit_test_set_up(an_event_that_is_sent_again_is_the_same_event),
 	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
+	cmocka_unit_test_set_up(
+		a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device),
 	cmocka_unit_test_set_up(as_many_kinds_of_errors_as_are_kept_can_be_reasons),
 	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
 	cmocka_unit_test_set_up(without_nvml_nothing_is_known),
