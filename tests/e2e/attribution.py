@@ -716,6 +716,49 @@ def clocks_and_pcie_links_that_stay_low_degrade_a_device(cluster):
     return f"slow after {took:.0f} s"
 
 
+def agent_restarts(cluster, node):
+    pods = cluster.get("pods", *NAMESPACE, "-l", "app.kubernetes.io/name=gpu-attribution-agent")["items"]
+    return next(pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods
+                if pod["spec"]["nodeName"] == node)
+
+
+@tests.promise
+def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster):
+    shorten_heartbeats(cluster)
+    uid = cluster.create_tenant("patient", EXCLUSIVE)
+    name = next(n for n, i in cluster.attributions().items() if uid in uids_of(i))
+    whole = driver_devices(cluster, EXCLUSIVE)
+    stale = []
+
+    def hangs(still):
+        stale.extend(() if all_fresh(cluster) else ["stale"])
+        health = health_of(cluster, name)
+        return (health["state"] == "Unknown" and "NVMLHangs" in health["reasons"]) == still
+    # A call that nobody on the node makes but the agent.
+    call = {"nvmlDeviceGetRetiredPagesPendingStatus": "UntilChanged"}
+    with Watch(cluster) as watch:
+        with driver_tells(cluster, EXCLUSIVE, {**whole, "hangs": call}):
+            start = time.monotonic()
+            wait_for("NVMLHangs", lambda: hangs(True))
+            noticed = time.monotonic() - start
+            start = time.monotonic()
+            newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
+            took = time.monotonic() - start
+            # Longer than until reports would be stale, and than the first children are given.
+            end = time.monotonic() + 30
+            wait_for("30 s of it", lambda: hangs(True) and time.monotonic() > end)
+        start = time.monotonic()
+        wait_for("its recovery", lambda: hangs(False) and health_of(cluster, name)["state"] == "Healthy",
+                 timeout=120)
+        recovered = time.monotonic() - start
+        watch.close()
+    watch.assert_never_lost({uid, newcomer})
+    assert not stale, "reports stopped"
+    assert agent_restarts(cluster, EXCLUSIVE) == 0
+    return (f"told after {noticed:.1f} s, a pod came and was shown within {took:.1f} s, "
+            f"well after {recovered:.1f} s")
+
+
 def static_pod(name):
     pod = Cluster.pod_manifest(name, EXCLUSIVE)
     del pod["spec"]["nodeSelector"]
