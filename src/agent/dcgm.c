@@ -251,7 +251,8 @@ int64_t dcgm_percent(const struct dcgm *dcgm, struct view uuid, int64_t gpu_inst
 {
 	uint64_t asked_ms;
 	const struct dcgm_figure *figure = dcgm_find(dcgm, uuid, gpu_instance_id, &asked_ms);
-	if (!figure || now_ms - asked_ms > DCGM_FRESH_MS)
+	/* A driver that answers late may have been asked before the scrape was begun. */
+	if (!figure || now_ms > asked_ms + DCGM_FRESH_MS)
 		return -1;
 	double percent = figure->engine_active * 100;
 	if (figure->utilization > percent)

@@ -288,6 +288,8 @@ TEST(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh)
 		answer(node, sbuf_view(&text));
 		scrape(node);
 		assert_int_equal(percent(node, GPU_A), rows[i].expected);
+		/* A reading of the driver that was begun earlier and came later. */
+		assert_int_equal(dcgm_percent(node->dcgm, VIEW(GPU_B), -1, node->now_ms - 1), 100);
 		assert_int_equal(dcgm_percent(node->dcgm, VIEW(GPU_B), -1,
 					      node->now_ms + DCGM_FRESH_MS), 100);
 		assert_int_equal(dcgm_percent(node->dcgm, VIEW(GPU_B), -1,
