@@ -360,9 +360,12 @@ static bool was_used(const struct world_process *process, uint64_t from, uint64_
 static void judge_idle(const struct judge *judge)
 {
 	const struct attribution_status *status = judge->status;
-	uint64_t at = illness_read_at(world.gpus[judge->gpu].node, &status->report);
+	int node = world.gpus[judge->gpu].node;
+	uint64_t at = illness_read_at(node, &status->report);
 
-	if (status->activity.state != ATTRIBUTION_ACTIVITY_IDLE || at < IDLE_MS)
+	/* Samples may be missing for 2 minutes, which here is longer than it takes to be idle. */
+	if (status->activity.state != ATTRIBUTION_ACTIVITY_IDLE || at < IDLE_MS ||
+	    cause_since(CAUSE_DRIVER_FAILED, node, -1, at - IDLE_MS))
 		return;
 	for (int i = 0; i < world.n_processes; i++)
 		if (world.processes[i].gpu == judge->gpu &&
