@@ -54,7 +54,7 @@ static bool quiet;
 
 static const char *const rule_names[ORACLE_N_RULES] = {
 	"none",	      "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "FALSE_HEALTH", "CLEARED",
-	"LOST_EVENT", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
+	"LOST_EVENT", "FALSE_IDLE", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
 	"STALE",      "FORGED",	      "DELETED",    "STUCK"};
 
 void oracle_reset(void)

@@ -61,6 +61,9 @@
  * health.events until as many others as may be there have pushed it out. No event is there twice.
  * Of a device that is gone before its node published anything of it, an event may be lost.
  *
+ * FALSE_IDLE. A device is not Idle if a process was on it within the time that it takes to be idle,
+ * before the reading that the status rests on, for so long that two samples saw it.
+ *
  * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
  * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
  * who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
@@ -147,6 +150,7 @@ enum oracle_rule {
 	ORACLE_FALSE_HEALTH,
 	ORACLE_CLEARED,
 	ORACLE_LOST_EVENT,
+	ORACLE_FALSE_IDLE,
 	ORACLE_AT_REST,
 	ORACLE_NO_CAUSE,
 	ORACLE_NEEDLESS,
