@@ -105,6 +105,13 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+struct view view_copy(struct view v, char *to)
+{
+	if (v.len > 0)
+		memcpy(to, v.ptr, v.len);
+	return (struct view){to, v.len};
+}
+
 struct view view_trim(struct view v)
 {
 	while (v.len > 0 && is_blank(v.ptr[v.len - 1]))

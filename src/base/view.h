@@ -46,6 +46,8 @@ bool view_starts_with(struct view v, struct view prefix);
 bool view_ends_with(struct view v, struct view suffix);
 /* The part from byte `from` (at most v.len) on. */
 struct view view_from_offset(struct view v, size_t from);
+/* Copies the bytes to where there is room for them: a view of the copy. */
+struct view view_copy(struct view v, char *to);
 /* Without leading and trailing ASCII blanks and line ends. */
 struct view view_trim(struct view v);
 /*

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A place whose report names the device. */
 struct naming {
@@ -56,7 +55,6 @@ static struct claim *find(const struct claim_book *book, struct view object_name
 static struct claim *ensure(struct claim_book *book, struct view object_name, struct error *err)
 {
 	struct claim *claim = find(book, object_name);
-	char *text;
 
 	assert(object_name.len <= CLAIM_NAME_SIZE);
 	if (claim)
@@ -66,9 +64,7 @@ static struct claim *ensure(struct claim_book *book, struct view object_name, st
 		error_no_memory(err);
 		return NULL;
 	}
-	text = (char *)(claim + 1);
-	memcpy(text, object_name.ptr, object_name.len);
-	claim->name = (struct view){text, object_name.len};
+	claim->name = view_copy(object_name, (char *)(claim + 1));
 	if (table_add(&book->by_name, &claim->link, err) < 0) {
 		free(claim);
 		return NULL;

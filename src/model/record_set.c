@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct record *record_of(const struct table_node *node)
 {
@@ -32,11 +31,9 @@ struct view record_set_key(struct view namespace, struct view name,
 
 	if (len > RECORD_KEY_SIZE)
 		return (struct view){0};
-	if (namespace.len > 0)
-		memcpy(buffer, namespace.ptr, namespace.len);
+	view_copy(namespace, buffer);
 	buffer[namespace.len] = '/';
-	if (name.len > 0)
-		memcpy(buffer + namespace.len + 1, name.ptr, name.len);
+	view_copy(name, buffer + namespace.len + 1);
 	return (struct view){buffer, len};
 }
 
