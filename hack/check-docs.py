@@ -9,8 +9,10 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
   `sim: word` an action of the simulator, each `defect: name` a planted one, no cell is empty, each
   reference has its promise or reason, and the matrices are those of `sim --matrix`;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
-- each option that the manifests pass is in the program's table of settings;
-- crds/README.md has each reason that src/join/wording.def and src/assess/health.def publish;
+- each option that the manifests pass is in the program's table of settings, each variable in one of
+  them;
+- crds/README.md has each reason that src/join/wording.def, src/assess/health.def and
+  src/assess/activity.c publish;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - controller/README.md has the flags of both programs and the metrics; --write brings it up to date.
 Prints what does not hold, and fails if anything does not.
@@ -189,6 +191,10 @@ def check_options():
                 "gpu-attribution-agent": "src/agent/agent_settings.def"}
     for manifest in sorted((ROOT / "manifests").rglob("*/*.yaml")):  # install.yaml is made of them
         text = manifest.read_text()
+        for variable in re.findall(r"name: GPU_ATTRIBUTION_(\w+)", text):
+            option = variable.lower().replace("_", "-")
+            if not any(f'"{option}"' in (ROOT / table).read_text() for table in programs.values()):
+                faults.append(f"{manifest.relative_to(ROOT)}: no program has --{option}")
         for image, table in programs.items():
             if not re.search(rf"image: {image}\b", text):
                 continue
@@ -201,6 +207,7 @@ def check_options():
 def check_reasons(document):
     text = (ROOT / document).read_text()
     published = re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text())
+    published += re.findall(r'REASON\(\w+, "(\w+)"\)', (ROOT / "src/assess/activity.c").read_text())
     published += re.findall(r'FINDING\(\w+, "(\w+)"', (ROOT / "src/assess/health.def").read_text())
     for reason in published:
         if f"`{reason}`" not in text:

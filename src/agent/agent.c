@@ -379,6 +379,10 @@ static int open_sampler(struct agent *agent, struct error *err)
 		.nvml_library = settings->nvml_library,
 		.processes = processes,
 		.proc_path = "/proc",
+		.activity = {.busy_percent = settings->busy_threshold_percent,
+			     .idle_after_ms = (uint64_t)settings->idle_after_ms},
+		.dcgm_url = settings->dcgm_url,
+		.waits_for_dcgm = settings->once,
 		.kubelet_timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
 		/* Rises from one agent of a boot to the next: there is less than one XID a ms. */
 		.last_event = agent->delivery.instance,

@@ -43,6 +43,15 @@ static bool is_server_url(struct view url)
 	       view_find_char(rest, '@') < 0;
 }
 
+/* No token is sent there, but no other scheme either, and nothing that a log should not show. */
+static bool is_metrics_url(struct view url)
+{
+	struct view scheme, rest;
+	return view_cut(url, VIEW("://"), &scheme, &rest) && view_equal(scheme, VIEW("http")) &&
+	       rest.len > 0 && rest.ptr[0] != '/' && url.len < LIMIT_REPORT_MESSAGE / 2 &&
+	       view_find_char(rest, '#') < 0 && view_find_char(rest, '@') < 0;
+}
+
 static int check_log(const struct agent_settings *settings, struct error *err)
 {
 	enum log_level level;
@@ -96,6 +105,10 @@ static int check(const struct agent_settings *settings, struct error *err)
 	if (!processes_parse_mode(view_from(settings->processes), &mode))
 		return error_set(err, ERROR_REJECTED, 0, "--processes: %s is not auto, on or off",
 				 settings->processes);
+	if (settings->dcgm_url[0] && !is_metrics_url(view_from(settings->dcgm_url)))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--dcgm-url: %s is not of the form http://HOST[:PORT]/PATH",
+				 settings->dcgm_url);
 	return check_paths(settings, err) < 0 ? -1 : check_log(settings, err);
 }
 

@@ -169,6 +169,16 @@ static void read_pcie_lanes(struct device_subject *subject, struct report_links 
 		*ret = (struct report_links){.present = true, .total = total, .active = active};
 }
 
+static void read_clocks(struct device_subject *subject, struct report_condition *ret)
+{
+	unsigned long long reasons = 0;
+	int code = ASK(subject, clocks_event_reasons, &reasons);
+	if (device_reader_fails(subject, "clocks event reasons", code))
+		return;
+	ret->clocks_event_reasons = (int64_t)(reasons & REPORT_CLOCKS_ALL);
+	ret->slowdown.present = true;
+}
+
 void condition_reader_read(struct device_subject *subject, struct report_condition *ret)
 {
 	*ret = (struct report_condition){
@@ -176,6 +186,7 @@ void condition_reader_read(struct device_subject *subject, struct report_conditi
 		.ecc_volatile = {-1, -1},
 		.ecc_aggregate = {-1, -1},
 		.remapped_rows.counts = {-1, -1},
+		.clocks_event_reasons = -1,
 	};
 	if (subject->lost || subject->missing)
 		return;
@@ -186,4 +197,5 @@ void condition_reader_read(struct device_subject *subject, struct report_conditi
 	read_nvlinks(subject, &ret->nvlinks);
 	read_fabric(subject, ret);
 	read_pcie_lanes(subject, &ret->pcie_lanes);
+	read_clocks(subject, ret);
 }

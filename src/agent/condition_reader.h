@@ -3,7 +3,7 @@
 
 /*
  * condition_reader - asks the driver's library what a device is like at this moment: errors of its
- * memory, links, and what the driver recommends
+ * memory, links, why its clocks are low, and what the driver recommends
  *
  * Each value is one optional call, and each fails alone. What the device or the library does not
  * have, and a number that cannot be true, stays unread.
@@ -15,7 +15,8 @@
 #include "model/report.h"
 
 /*
- * Fills *ret but `lost` and `reset_required`; what was not read is as report.h says. Sets subject's
+ * Fills *ret but `lost`, `reset_required`, and what takes several samples to tell
+ * (agent/condition_history.h); what was not read is as report.h says. Sets subject's
  * flags and notes failures, as device_reader_fails() does. Nothing is asked of a device that is lost
  * or missing.
  */

@@ -21,6 +21,7 @@ static bool copy_partitions(struct array *partitions, struct arena *arena)
 		memcpy(items, partitions->items, partitions->count * sizeof(*items));
 	partitions->items = partitions->count > 0 ? items : NULL;
 	for (uint32_t i = 0; i < partitions->count; i++) {
+		items[i].activity = (struct report_activity){0};
 		if (!copy_text(&items[i].uuid, arena) || !copy_text(&items[i].profile, arena))
 			return false;
 	}
@@ -32,6 +33,7 @@ static bool copy_device(const struct report_device *device, struct arena *arena,
 {
 	*ret = *device;
 	ret->processes = (struct array){0};
+	ret->activity = (struct report_activity){0};
 	return copy_text(&ret->uuid, arena) && copy_text(&ret->pci_bus_id, arena) &&
 	       copy_text(&ret->model, arena) && copy_text(&ret->serial, arena) &&
 	       copy_text(&ret->compute_capability, arena) &&

@@ -22,19 +22,19 @@ void device_memory_forget(struct device_memory *memory);
 /* Whether anything is remembered. */
 bool device_memory_holds(const struct device_memory *memory);
 /*
- * Remembers a copy of the device, without its processes, instead of what was remembered. False: no
+ * Remembers a copy of the device, without its processes and activity, instead of what was remembered. False: no
  * memory, nothing is remembered then.
  */
 MUST_USE bool device_memory_keep(struct device_memory *memory, const struct report_device *device);
 /*
- * Copies what is remembered into *ret, texts and arrays into the arena. Its processes are not known.
- * False: no memory; *ret is then to be thrown away.
+ * Copies what is remembered into *ret, texts and arrays into the arena. Its processes and
+ * activity are not known. False: no memory; *ret is then to be thrown away.
  */
 MUST_USE bool device_memory_recall(const struct device_memory *memory, struct arena *arena,
 				   struct report_device *ret);
 /*
  * Fills in what the device did not tell this time, from what is remembered of the same device. Leaves
- * processes and condition alone. False: no memory.
+ * processes, activity and condition alone. False: no memory.
  */
 MUST_USE bool device_memory_complete(const struct device_memory *memory, struct arena *arena,
 				     struct report_device *device);

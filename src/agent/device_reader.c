@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/activity_windows.h"
 #include "base/limits.h"
 
 /*
@@ -353,6 +354,17 @@ static void read_mig(struct subject *subject, struct report_device *device)
 		find_processes(subject, VIEW(""));
 }
 
+/* Under MIG the driver has no figure of the device, nor of its parts. */
+static void read_utilization(struct subject *subject, struct report_device *device)
+{
+	struct nvml_abi_utilization rates = {.gpu = 0};
+	int code = ASK(subject, utilization, &rates);
+	bool none = fails(subject, "utilization", code);
+	if (code == NVML_ABI_NOT_SUPPORTED || code == NVML_ABI_FUNCTION_NOT_FOUND)
+		return;
+	activity_windows_offer(&device->activity, REPORT_ACTIVITY_NVML, none ? -1 : (int64_t)rates.gpu);
+}
+
 static void keep_processes(struct subject *subject, struct report_device *device)
 {
 	struct device_reader_scratch *scratch = subject->asked.reader->scratch;
@@ -379,5 +391,6 @@ void device_reader_read(struct device_subject *asked, struct report_device *ret)
 	read_memory(&subject, ret);
 	read_mig(&subject, ret);
 	keep_processes(&subject, ret);
+	read_utilization(&subject, ret);
 	*asked = subject.asked;
 }

@@ -19,12 +19,15 @@
 #include "schema/report_doc.h"
 
 #define READING_CAP (8u * LIMIT_MIB)
+/* NVML's figure covers the last 1/6 to 1 s. More often would cost more than it shows. */
+#define UTILIZATION_INTERVAL_MS 5000
 
 int hardware_init(struct hardware *hardware, const struct hardware_config *config,
 		  struct error *err)
 {
 	*hardware = (struct hardware){0};
 	arena_init(&hardware->arena, READING_CAP);
+	hardware->activity.settings = config->activity;
 	processes_init(&hardware->processes, config->processes, config->proc_path);
 	return nvml_new(config->library_name, &hardware->nvml, err);
 }
@@ -35,6 +38,7 @@ void hardware_deinit(struct hardware *hardware)
 	hardware->nvml = NULL;
 	arena_deinit(&hardware->arena);
 	hardware->reading = (struct nvml_reading){0};
+	hardware->activity.n_items = 0;
 }
 
 /* A copy of an array's items in the arena. False: no memory. */
@@ -105,8 +109,11 @@ bool hardware_read(struct hardware *hardware, struct processes_time now)
 		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(reading.source.message));
 		return source_state_fail(&hardware->source, &err);
 	}
+	condition_history_judge(&hardware->history, now.boot, now.wall, reading.devices);
 	bool is_news = source_state_succeed(&hardware->source, now.wall, reading.source.message);
 	is_news |= processes_fill(&hardware->processes, now, reading.devices, &arena);
+	activity_windows_read(&hardware->activity, now, reading.devices,
+			      hardware->processes.source.said.state == REPORT_SOURCE_OK, &arena);
 	return adopt(hardware, &reading, &arena) || is_news;
 }
 
@@ -116,10 +123,20 @@ static int64_t tellable(int64_t instance)
 	return instance <= LIMIT_NUMBER_INSTANCE ? instance : -1;
 }
 
+static void sample_now_and_then(struct hardware *hardware, int64_t wall_now)
+{
+	int64_t passed = wall_now - hardware->sampled_at;
+	if (passed >= 0 && passed < UTILIZATION_INTERVAL_MS)
+		return;
+	hardware->sampled_at = wall_now;
+	nvml_sample(hardware->nvml);
+}
+
 bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue)
 {
 	struct nvml_event event;
 	bool any = false;
+	sample_now_and_then(hardware, wall_now);
 	while (nvml_next_event(hardware->nvml, &event)) {
 		struct view uuid = view_from(event.uuid);
 		LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));

@@ -9,6 +9,8 @@
  * Limits:  those of nvml.h and processes.h; a reading is at most 8 MiB.
  */
 
+#include "agent/activity_windows.h"
+#include "agent/condition_history.h"
 #include "agent/event_queue.h"
 #include "agent/nvml.h"
 #include "agent/processes.h"
@@ -18,7 +20,10 @@ struct hardware {
 	struct nvml *nvml;
 	struct source_state source;
 	struct processes processes;
-	struct arena arena; /* of `reading`, and of what is known of its processes */
+	struct condition_history history;
+	struct activity_windows activity;
+	int64_t sampled_at; /* utilisation, between two readings; by the wall clock */
+	struct arena arena; /* of `reading`, what is known of its processes, and windows */
 	struct nvml_reading reading;
 };
 
@@ -27,6 +32,7 @@ struct hardware_config {
 	const char *library_name; /* of the driver */
 	enum processes_mode processes;
 	const char *proc_path;
+	struct activity_settings activity;
 };
 
 /* Prepares a reader of the driver's library; loads nothing. Fails with ERROR_NO_MEMORY. */
@@ -35,12 +41,12 @@ MUST_USE int hardware_init(struct hardware *hardware, const struct hardware_conf
 /* Accepts a zeroed object. */
 void hardware_deinit(struct hardware *hardware);
 /*
- * Reads everything. True when that was news: anything but the memory that processes use and the
- * counts of corrected errors. These move all the time and go out with whatever report comes next. A
+ * Reads everything. True when that was news: anything but the memory that processes use, counts of
+ * corrected errors, and figures of activity. These move all the time and go out with whatever report comes next. A
  * failure is the source's state and leaves the devices as they were last read.
  */
 bool hardware_read(struct hardware *hardware, struct processes_time now);
-/* Moves XID errors to the queue. True when there were any. */
+/* Moves XID errors to the queue. True when there were any. Looks at utilisation now and then. */
 bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue);
 /* Puts the driver's part into the report, borrowed until the next reading. */
 void hardware_tell(const struct hardware *hardware, struct report *report);

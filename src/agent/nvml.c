@@ -8,6 +8,7 @@
 #include "agent/condition_reader.h"
 #include "agent/device_memory.h"
 #include "agent/device_reader.h"
+#include "agent/mismatch.h"
 #include "agent/nvml_library.h"
 
 /*
@@ -30,6 +31,8 @@ struct known_device {
 	struct nvml_abi_device *handle; /* NULL: never seen in this session */
 	char uuid[NVML_ABI_UUID_SIZE];
 	bool has_events; /* registered on the event set */
+	int64_t reset_time; /* as in struct report_condition: NVML gave out another handle then */
+	uint32_t peak;   /* percent: its highest utilisation since the last reading */
 };
 
 struct nvml {
@@ -75,7 +78,14 @@ static void end_session(struct nvml *nvml)
 /* A failure of the whole node. */
 static void fail_source(struct reading *reading, const char *what, int code)
 {
-	device_reader_note(&reading->reader, "%s: %s", what, meaning(reading->nvml, code));
+	char mismatch[LIMIT_REPORT_MESSAGE];
+	const char *why = meaning(reading->nvml, code);
+	if (code == NVML_ABI_LIB_RM_VERSION_MISMATCH) {
+		mismatch_describe(&reading->nvml->library, MISMATCH_MODULE_FILE, mismatch,
+				  sizeof(mismatch));
+		why = mismatch;
+	}
+	device_reader_note(&reading->reader, "%s: %s", what, why);
 	reading->result.source.state = REPORT_SOURCE_ERROR;
 	end_session(reading->nvml);
 }
@@ -156,7 +166,9 @@ static void read_versions(struct reading *reading)
 static int identify(struct reading *reading, unsigned index, struct known_device *known)
 {
 	const struct nvml_library *library = &reading->nvml->library;
-	struct known_device now = {.has_events = known->has_events};
+	struct known_device now = {.has_events = known->has_events,
+				   .reset_time = known->reset_time,
+				   .peak = known->peak};
 	int code = library->handle(index, &now.handle);
 	if (code == NVML_ABI_SUCCESS)
 		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
@@ -164,6 +176,10 @@ static int identify(struct reading *reading, unsigned index, struct known_device
 		return code;
 	if (now.handle != known->handle)
 		now.has_events = false;
+	if (strcmp(now.uuid, known->uuid) != 0)
+		now.reset_time = 0;
+	else if (now.handle != known->handle)
+		now.reset_time = reading->nvml->observed_at;
 	*known = now;
 	return NVML_ABI_SUCCESS;
 }
@@ -208,6 +224,14 @@ static void note_device(struct reading *reading, unsigned index, struct view uui
 			   VIEW_ARG(uuid), meaning(reading->nvml, code));
 }
 
+/* What was seen between two readings counts in the later one. */
+static void tell_peak(struct known_device *known, struct report_activity *activity)
+{
+	if (activity->present && known->peak > 0 && known->peak > activity->utilization)
+		activity->utilization = known->peak;
+	known->peak = 0;
+}
+
 /* SUCCESS, or the return code that says that there is nothing to be asked any more. */
 static int ask_device(struct reading *reading, unsigned index, struct report_device *ret)
 {
@@ -220,6 +244,8 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 	device_reader_keep(&reading->reader, subject.label, &ret->uuid);
 	device_reader_read(&subject, ret);
 	condition_reader_read(&subject, &ret->condition);
+	ret->condition.reset_time = nvml->known[index].reset_time;
+	tell_peak(&nvml->known[index], &ret->activity);
 	if (subject.missing)
 		return NVML_ABI_GPU_NOT_FOUND;
 	if (subject.lost)
@@ -377,6 +403,19 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 		return true;
 	}
 	return false;
+}
+
+void nvml_sample(struct nvml *nvml)
+{
+	for (size_t i = 0; nvml->is_started && i < ARRAY_SIZE(nvml->known); i++) {
+		struct known_device *known = &nvml->known[i];
+		struct nvml_abi_utilization rates = {.gpu = 0};
+		if (known->handle &&
+		    NVML_LIBRARY_CALL(&nvml->library, utilization, known->handle, &rates) ==
+			    NVML_ABI_SUCCESS &&
+		    rates.gpu <= LIMIT_NUMBER_PERCENT && rates.gpu > known->peak)
+			known->peak = rates.gpu;
+	}
 }
 
 int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err)

@@ -69,6 +69,12 @@ MUST_USE int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
 		       struct nvml_reading *ret_reading, struct error *err);
 
 /*
+ * Looks at the utilisation of the devices of the last nvml_read(), which covers the last moments only.
+ * The next one tells the highest figure since. A device that does not answer is left out.
+ */
+void nvml_sample(struct nvml *nvml);
+
+/*
  * The next XID error since the first nvml_read() that saw its device; call it until it returns
  * false. Never waits. An XID is told once. False also when events cannot be watched, which the
  * next reading's message then says.

@@ -131,6 +131,11 @@ struct nvml_abi_memory { /* bytes */
 	uint64_t used;
 };
 
+struct nvml_abi_utilization { /* percent of the last moments, 1/6 to 1 s */
+	uint32_t gpu;
+	uint32_t memory;
+};
+
 struct nvml_abi_attributes {
 	uint32_t multiprocessors;
 	uint32_t copy_engines;
@@ -188,6 +193,7 @@ static_assert(sizeof(void *) == 8, "the layouts below are those of LP64");
 static_assert(sizeof(struct nvml_abi_pci_info) == 68, "nvmlPciInfo_t");
 static_assert(offsetof(struct nvml_abi_pci_info, bus_id) == 36, "nvmlPciInfo_t.busId");
 static_assert(sizeof(struct nvml_abi_memory) == 24, "nvmlMemory_t");
+static_assert(sizeof(struct nvml_abi_utilization) == 8, "nvmlUtilization_t");
 static_assert(sizeof(struct nvml_abi_attributes) == 40, "nvmlDeviceAttributes_t");
 static_assert(offsetof(struct nvml_abi_attributes, memory_mib) == 32, "memorySizeMB");
 static_assert(sizeof(struct nvml_abi_process) == 24, "nvmlProcessInfo_t");

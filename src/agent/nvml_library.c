@@ -24,6 +24,9 @@ static const struct row {
 	 offsetof(struct nvml_library, compute_processes)},
 	{"nvmlDeviceGetGraphicsRunningProcesses_v2",
 	 offsetof(struct nvml_library, graphics_processes)},
+	/* Before R535: another name for the same. */
+	{"nvmlDeviceGetCurrentClocksThrottleReasons",
+	 offsetof(struct nvml_library, clocks_event_reasons)},
 };
 
 static void look_up(struct nvml_library *library)

@@ -18,6 +18,7 @@
 	X(init, nvmlInit_v2, (void))                                                               \
 	X(init_with_flags, nvmlInitWithFlags, (unsigned))                                          \
 	X(shutdown, nvmlShutdown, (void))                                                          \
+	X(library_version, nvmlSystemGetNVMLVersion, (char *, unsigned))                           \
 	X(driver_version, nvmlSystemGetDriverVersion, (char *, unsigned))                          \
 	X(cuda_version, nvmlSystemGetCudaDriverVersion_v2, (int *))                                \
 	X(count, nvmlDeviceGetCount_v2, (unsigned *))                                              \
@@ -56,8 +57,12 @@
 	X(fields, nvmlDeviceGetFieldValues,                                                        \
 	  (struct nvml_abi_device *, int, struct nvml_abi_field *))                                \
 	X(nvlink_state, nvmlDeviceGetNvLinkState, (struct nvml_abi_device *, unsigned, int *))     \
+	X(clocks_event_reasons, nvmlDeviceGetCurrentClocksEventReasons,                            \
+	  (struct nvml_abi_device *, unsigned long long *))                                        \
 	X(fabric_info, nvmlDeviceGetGpuFabricInfo,                                                 \
 	  (struct nvml_abi_device *, struct nvml_abi_fabric_info *))                               \
+	X(utilization, nvmlDeviceGetUtilizationRates,                                              \
+	  (struct nvml_abi_device *, struct nvml_abi_utilization *))                               \
 	X(max_pcie_width, nvmlDeviceGetMaxPcieLinkWidth, (struct nvml_abi_device *, unsigned *))   \
 	X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, (struct nvml_abi_device *, unsigned *))      \
 	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \

@@ -7,6 +7,10 @@
  * every living pod that the checkpoint names. A pod in the checkpoint but not in the List has
  * therefore ended. In the other order, such a pod could also have just begun. The driver comes
  * first because it may take long, and no time should pass between the other two.
+ *
+ * dcgm-exporter is scraped beside all that, and its answer counts from the next sample on: it may be
+ * slow, and who holds what must not wait for it. Only the sample of --once waits, as there is no next
+ * one.
  */
 
 #include "agent/sampler.h"
@@ -15,6 +19,7 @@
 #include <stdlib.h>
 
 #include "agent/checkpoint.h"
+#include "agent/dcgm.h"
 #include "agent/hardware.h"
 #include "agent/podres.h"
 #include "agent/schedule.h"
@@ -26,9 +31,13 @@ struct sampler {
 	struct checkpoint checkpoint;
 	struct podres *podres;
 	struct hardware hardware;
+	struct dcgm *dcgm;
+	bool waits_for_dcgm;
+	bool dcgm_is_news; /* the scrape that ended last, not told yet */
 	struct event_queue queue;
 	struct loop_timer *later; /* ends a sample without a List */
 	bool is_busy;
+	bool has_list; /* of the sample under way: its part but for dcgm-exporter has ended */
 	struct sampler_outcome outcome; /* of the sample under way */
 };
 
@@ -39,21 +48,41 @@ static bool is_checkpoint_good(const struct sampler *sampler)
 	return report.sources.checkpoint.state == REPORT_SOURCE_OK;
 }
 
-static void finish(void *owner, const struct podres_outcome *podres)
+/* Ends the sample under way if nothing of it is awaited any more. */
+static void finish(struct sampler *sampler)
 {
-	struct sampler *sampler = owner;
+	if (!sampler->has_list || (sampler->waits_for_dcgm && dcgm_is_busy(sampler->dcgm)))
+		return;
 	struct sampler_outcome outcome = sampler->outcome;
-	outcome.is_news |= podres->is_news;
-	/* Where the checkpoint says who holds what, nothing hangs on whom a name means. */
-	outcome.is_news |= podres->is_repeat && !is_checkpoint_good(sampler);
-	outcome.throttled = podres->throttled;
+	outcome.is_news |= sampler->dcgm_is_news;
+	sampler->dcgm_is_news = false;
+	sampler->has_list = false;
 	sampler->is_busy = false;
 	sampler->finished(sampler->owner, &outcome);
 }
 
+static void take_list(void *owner, const struct podres_outcome *podres)
+{
+	struct sampler *sampler = owner;
+	struct sampler_outcome *outcome = &sampler->outcome;
+	outcome->is_news |= podres->is_news;
+	/* Where the checkpoint says who holds what, nothing hangs on whom a name means. */
+	outcome->is_news |= podres->is_repeat && !is_checkpoint_good(sampler);
+	outcome->throttled = podres->throttled;
+	sampler->has_list = true;
+	finish(sampler);
+}
+
+static void take_figures(void *owner, bool is_news)
+{
+	struct sampler *sampler = owner;
+	sampler->dcgm_is_news |= is_news;
+	finish(sampler);
+}
+
 static void finish_without_list(void *owner)
 {
-	finish(owner, &(struct podres_outcome){0});
+	take_list(owner, &(struct podres_outcome){0});
 }
 
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
@@ -70,6 +99,7 @@ void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
 		const struct processes_time now = {clock_wall_ms(), clock_boot_ms()};
 		sampler->outcome.is_news |= hardware_read(&sampler->hardware, now);
 		sampler->outcome.is_news |= sampler_read_events(sampler);
+		dcgm_scrape(sampler->dcgm, now_ms);
 	}
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
 	if (parts & SCHEDULE_LIST)
@@ -98,6 +128,7 @@ void sampler_tell(struct sampler *sampler, struct report *report)
 	checkpoint_tell(&sampler->checkpoint, report);
 	podres_tell(sampler->podres, report);
 	hardware_tell(&sampler->hardware, report);
+	dcgm_tell(sampler->dcgm, report);
 	report->events = event_queue_events(&sampler->queue);
 	report->events_dropped = sampler->queue.dropped;
 }
@@ -115,6 +146,7 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		return error_no_memory(err);
 	sampler->finished = finished;
 	sampler->owner = owner;
+	sampler->waits_for_dcgm = config->waits_for_dcgm;
 	event_queue_init(&sampler->queue, config->last_event);
 	checkpoint_init(&sampler->checkpoint, config->checkpoint_file);
 	const struct podres_config podres = {
@@ -125,8 +157,15 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.library_name = config->nvml_library,
 		.processes = config->processes,
 		.proc_path = config->proc_path,
+		.activity = config->activity,
 	};
-	if (podres_new(loop, fetcher, &podres, finish, sampler, &sampler->podres, err) < 0 ||
+	const struct dcgm_config dcgm = {
+		.url = config->dcgm_url,
+		.timeout_ms = LIMIT_DCGM_TIME_MS,
+		.devices = &sampler->hardware.reading.devices,
+	};
+	if (podres_new(loop, fetcher, &podres, take_list, sampler, &sampler->podres, err) < 0 ||
+	    dcgm_new(loop, fetcher, &dcgm, take_figures, sampler, &sampler->dcgm, err) < 0 ||
 	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
 	    hardware_init(&sampler->hardware, &hardware, err) < 0)
 		return -1;
@@ -141,6 +180,7 @@ void sampler_free(struct sampler *sampler)
 	if (!sampler)
 		return;
 	podres_free(sampler->podres);
+	dcgm_free(sampler->dcgm);
 	loop_timer_free(sampler->later);
 	hardware_deinit(&sampler->hardware);
 	checkpoint_deinit(&sampler->checkpoint);

@@ -7,6 +7,7 @@
  * Threads: the loop's. Calls into the driver and into local files take as long as they do.
  */
 
+#include "agent/activity_windows.h"
 #include "agent/event_queue.h"
 #include "agent/processes.h"
 #include "io/fetch.h"
@@ -20,6 +21,9 @@ struct sampler_config {
 	const char *nvml_library;
 	enum processes_mode processes;
 	const char *proc_path;
+	struct activity_settings activity;
+	const char *dcgm_url;  /* "": no dcgm-exporter */
+	bool waits_for_dcgm;   /* a sample ends no earlier than the scrape begun with it */
 	uint32_t kubelet_timeout_ms;
 	int64_t last_event; /* sequence number before that of the first event */
 };

@@ -58,6 +58,23 @@ static struct view find_partition(const struct report_device *reported,
 	return found;
 }
 
+/* What is known of the number; what was published without it gets it too. */
+static void explain(struct attribution_health_event *event)
+{
+	static const int classes[] = {
+		[XID_INFORMATIONAL] = ATTRIBUTION_EVENT_INFORMATIONAL,
+		[XID_APPLICATION] = ATTRIBUTION_EVENT_APPLICATION,
+		[XID_LOOK_CLOSER] = ATTRIBUTION_EVENT_LOOK_CLOSER,
+		[XID_NEEDS_RESET] = ATTRIBUTION_EVENT_NEEDS_RESET,
+		[XID_NEEDS_REBOOT] = ATTRIBUTION_EVENT_NEEDS_REBOOT,
+	};
+	const struct xid xid = xid_look_up(event->xid);
+
+	event->meaning = xid.meaning;
+	event->class = classes[xid.class];
+	event->action = xid.action;
+}
+
 static int add_event(struct events *list, const struct report_event *event, struct error *err)
 {
 	const struct array known = {list->items, list->n_items, true};
@@ -69,14 +86,45 @@ static int add_event(struct events *list, const struct report_event *event, stru
 	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.event_time = event->time,
-		.meaning = xid_look_up(event->code).meaning,
 		.partition = find_partition(list->reported, event),
 		.tenants = {.present = true},
 	};
+	explain(added);
 	if (events_have(known, added))
 		return 0;
 	list->n_items++;
 	return list->holders.list(list->holders.owner, added, err);
+}
+
+/* Something is to be done about it, and no newer one says so: it is among the first n. */
+static bool is_needed(const struct events *list, uint32_t n, const struct attribution_health_event *event)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list->items[i].xid == event->xid)
+			return false;
+	return xid_look_up(event->xid).class > XID_APPLICATION;
+}
+
+/*
+ * The oldest go when there are too many. But a program that fails again and again must not push out
+ * the error for which the device needs a reset: without its event it would look well.
+ */
+static void leave_out_oldest(struct events *list)
+{
+	uint32_t n_needed = 0, n = 0, room;
+
+	for (uint32_t i = 0; i < list->n_items; i++)
+		n_needed += is_needed(list, i, &list->items[i]);
+	room = n_needed < LIMIT_HEALTH_EVENTS ? LIMIT_HEALTH_EVENTS - n_needed : 0;
+	for (uint32_t i = 0; i < list->n_items && n < LIMIT_HEALTH_EVENTS; i++) {
+		const struct attribution_health_event event = list->items[i];
+		const bool needed = is_needed(list, n, &event);
+
+		if (needed || room > 0)
+			list->items[n++] = event;
+		room -= !needed && room > 0;
+	}
+	list->n_items = n;
 }
 
 int events_collect(struct events *list, struct error *err)
@@ -87,14 +135,16 @@ int events_collect(struct events *list, struct error *err)
 	list->items = arena_alloc(list->arena, kept.count + told.count, sizeof(*list->items));
 	if (!list->items)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < kept.count; i++)
-		list->items[list->n_items++] = *ARRAY_AT(kept, struct attribution_health_event,
-							     i);
+	for (uint32_t i = 0; i < kept.count; i++) {
+		struct attribution_health_event *event = &list->items[list->n_items++];
+		*event = *ARRAY_AT(kept, struct attribution_health_event, i);
+		explain(event);
+	}
 	for (uint32_t i = 0; i < told.count; i++)
 		if (add_event(list, ARRAY_AT(told, struct report_event, i), err) < 0)
 			return -1;
 	qsort(list->items, list->n_items, sizeof(*list->items), by_time);
 	if (list->n_items > LIMIT_HEALTH_EVENTS)
-		list->n_items = LIMIT_HEALTH_EVENTS;
+		leave_out_oldest(list);
 	return 0;
 }

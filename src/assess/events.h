@@ -9,7 +9,7 @@
  * that raised an error.
  *
  * Threads: any; pure.
- * Limits:  LIMIT_HEALTH_EVENTS, the newest.
+ * Limits:  LIMIT_HEALTH_EVENTS: the newest, and of what needs to be mended the newest of each number.
  */
 
 #include "base/arena.h"

@@ -20,6 +20,8 @@
 #define READ_SIZE 512
 /* The longest reason of an XID error, with its NUL. */
 #define XID_REASON_SIZE 32u
+/* Until the node's next report or heartbeat nothing is known that was not known before. */
+#define LEAST_WAIT_MS 10000
 
 enum finding {
 #define NAME(name, ...) name,
@@ -56,6 +58,8 @@ struct judge {
 	struct report_condition condition; /* zeroed: not known */
 	struct events events;
 	bool found[N_FINDINGS];
+	bool is_content; /* the driver asks for nothing, and no more is wrong than XID errors that */
+			 /* ask for less than a reboot */
 	struct view *reasons;
 	uint32_t n_reasons;
 	struct health health;
@@ -122,13 +126,32 @@ static bool reads_memory_errors(const struct report_condition *c)
 	       c->retired_pages.present;
 }
 
+static bool reads_links(const struct report_condition *c)
+{
+	return c->nvlinks.present || c->fabric != REPORT_FABRIC_UNREAD || c->pcie_lanes.present;
+}
+
+/*
+ * What the agent has not decided since it started is as it was published, for a boot long. So its
+ * restart changes nothing.
+ */
+static bool is_decided(const struct judge *judge, int verdict, enum finding finding)
+{
+	const struct report_device *reported = judge->input->reported;
+	if (verdict != REPORT_UNDECIDED)
+		return verdict == REPORT_YES;
+	return judge->input->is_same_boot && (!reported || reported->condition.present) &&
+	       had(judge, finding);
+}
+
 /* NVML's message may say that events cannot be watched, and nothing else can be read. */
 static bool is_unread(const struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	return report && judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
-	       c->recovery == REPORT_RECOVERY_UNREAD && report->sources.nvml.message.len > 0;
+	       !reads_links(c) && !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
+	       report->sources.nvml.message.len > 0;
 }
 
 /* What the driver tells of the device. */
@@ -148,6 +171,13 @@ static void look_at_condition(struct judge *judge)
 	found[RETIRED_PAGES_PENDING] = c->retired_pages.pending;
 	found[UNCORRECTABLE_ECC] = c->ecc_volatile.uncorrected > 0;
 	found[RECOVERY_REQUIRED] = c->recovery == REPORT_RECOVERY_OTHER;
+	found[FABRIC_NOT_READY] = c->fabric == REPORT_FABRIC_NOT_STARTED ||
+				  c->fabric == REPORT_FABRIC_IN_PROGRESS;
+	found[NVLINK_DOWN] = is_decided(judge, c->nvlinks_down, NVLINK_DOWN);
+	found[THERMAL_SLOWDOWN] = is_decided(judge, c->slowdown.thermal, THERMAL_SLOWDOWN);
+	found[POWER_BRAKE] = is_decided(judge, c->slowdown.power_brake, POWER_BRAKE);
+	found[HW_SLOWDOWN] = is_decided(judge, c->slowdown.hardware, HW_SLOWDOWN);
+	found[PCIE_LINK_DEGRADED] = is_decided(judge, c->pcie_degraded, PCIE_LINK_DEGRADED);
 }
 
 /* What follows from who speaks of the device, and who does not. */
@@ -156,6 +186,7 @@ static void look_at_sources(struct judge *judge)
 	const struct report *report = judge->input->report;
 	bool *found = judge->found;
 
+	found[PLUGIN_UNHEALTHY] = judge->input->is_plugin_unhealthy;
 	found[NOT_ADVERTISED] = is_withdrawn(judge);
 	found[DEVICE_MISSING] = is_missing(judge);
 	found[NVML_UNAVAILABLE] = report && judge->input->list != HEALTH_LIST_GOOD;
@@ -180,15 +211,37 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 	health->message = message;
 }
 
-/* True when the event was published, and was settled then, or has been since. */
-static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
+static bool was_reset_since(const struct judge *judge, int64_t time)
+{
+	return time <= judge->condition.reset_time && judge->condition.reset_time > 0 &&
+	       judge->is_content;
+}
+
+/* The driver was asked long after, and asked for nothing. */
+static bool is_quiet_since(const struct judge *judge, int64_t time)
+{
+	return judge->condition.recovery == REPORT_RECOVERY_NONE && judge->is_content &&
+	       judge->input->heard_at - time >= HEALTH_QUIET_MS;
+}
+
+/* True when what an error of that class asks for was done since then, or is not needed. */
+static bool is_mended(const struct judge *judge, enum xid_class class, int64_t time)
 {
 	const int64_t booted_after = judge->input->booted_after;
 
+	return (booted_after > 0 && time <= booted_after) ||
+	       (judge->is_listed && !judge->condition.lost && judge->was_away) ||
+	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||
+	       (class == XID_LOOK_CLOSER &&
+		(was_reset_since(judge, time) || is_quiet_since(judge, time)));
+}
+
+/* True when the event was published, and was settled then, or has been since. */
+static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
+{
 	return events_have(judge->events.published, event) &&
 	       (!had_xid(judge, event->xid) ||
-		(booted_after > 0 && event->event_time <= booted_after) ||
-		(judge->is_listed && !judge->condition.lost && judge->was_away));
+		is_mended(judge, xid_look_up(event->xid).class, event->event_time));
 }
 
 /* The next number of that class that speaks against the device, in ascending order; NULL: none. */
@@ -207,6 +260,15 @@ static const struct attribution_health_event *next_xid(const struct judge *judge
 	return next;
 }
 
+static bool has_own_error(const struct judge *judge)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].reason.len > 0 && table[i].matter == ERROR &&
+		    judge->found[table[i].finding])
+			return true;
+	return next_xid(judge, XID_NEEDS_REBOOT, NULL) != NULL;
+}
+
 static int add_xids(struct judge *judge, const struct row *row, struct error *err)
 {
 	const struct attribution_health_event *event = NULL;
@@ -223,6 +285,26 @@ static int add_xids(struct judge *judge, const struct row *row, struct error *er
 		add_reason(judge, row, reason, message);
 	}
 	return 0;
+}
+
+/* Time alone settles an error that the driver is silent about. The node may be heard only now and then. */
+static void look_again(struct judge *judge)
+{
+	const struct attribution_health_event *event = NULL;
+	int64_t *again = &judge->health.again_in_ms;
+
+	if (judge->condition.recovery != REPORT_RECOVERY_NONE || !judge->is_content)
+		return;
+	for (uint32_t i = 0; i < judge->events.n_items; i++) {
+		event = &judge->events.items[i];
+		if (xid_look_up(event->xid).class != XID_LOOK_CLOSER || is_history(judge, event))
+			continue;
+		int64_t left = event->event_time + HEALTH_QUIET_MS - judge->input->heard_at;
+		if (left < LEAST_WAIT_MS)
+			left = LEAST_WAIT_MS;
+		if (*again < 0 || left < *again)
+			*again = left;
+	}
 }
 
 static int add_rows(struct judge *judge, struct error *err)
@@ -277,6 +359,8 @@ static int say_what_was_read(struct judge *judge, struct error *err)
 		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
 		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
 		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},
+		{c->slowdown.present, VIEW("slowdown")},
+		{reads_links(c), VIEW("links")},
 	};
 	char text[READ_SIZE];
 	int len = snprintf(text, sizeof(text), "%s", HEALTH_NOTHING_FOUND_MESSAGE);
@@ -307,8 +391,10 @@ static int find_reasons(struct judge *judge, struct error *err)
 		return error_no_memory(err);
 	look_at_condition(judge);
 	look_at_sources(judge);
+	judge->is_content = judge->is_listed && judge->condition.present && !has_own_error(judge);
 	if (add_rows(judge, err) < 0)
 		return -1;
+	look_again(judge);
 	heed_driver(judge);
 	return judge->n_reasons == 0 && judge->condition.present ? say_what_was_read(judge, err) : 0;
 }
@@ -336,6 +422,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},
 			.reason = VIEW(HEALTH_NOTHING_FOUND),
 			.message = VIEW(HEALTH_NOTHING_FOUND_MESSAGE),
+			.again_in_ms = -1,
 		},
 	};
 
@@ -345,6 +432,8 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 	if (events_collect(&judge.events, err) < 0 || find_reasons(&judge, err) < 0)
 		return -1;
 	judge.health.state.reasons = list_of(judge.reasons, judge.n_reasons);
+	if (input->report)
+		judge.health.state.events_since = input->report->events_since;
 	judge.health.state.events = list_of(judge.events.items, judge.events.n_items);
 	*ret_health = judge.health;
 	return 0;

@@ -9,7 +9,11 @@
  * until
  * - the node has been booted since;
  * - or the device answers again, after it was missing or lost;
- * - or the card is in another node.
+ * - or the card is in another node;
+ * - or the device was reset since, if the error asks for no more than a reset;
+ * - or the driver still asks for nothing HEALTH_QUIET_MS later, if the error's number does not say
+ *   what to do.
+ * The last two count only while nothing else is wrong with the device itself.
  * The published reasons tell which events still speak against it. So what was settled stays settled
  * when the controller restarts. A boot while the controller is down is not seen, unless the device
  * was missing.
@@ -22,6 +26,9 @@
 #include "base/arena.h"
 #include "model/attribution.h"
 #include "model/report.h"
+
+/* How long after an error that the driver asks for nothing means that it was nothing. */
+#define HEALTH_QUIET_MS 600000
 
 /* What NVML's list of devices is worth. */
 enum health_list {
@@ -38,6 +45,9 @@ struct health_input {
 	const struct attribution_health_state *published; /* by this node; NULL: nothing */
 	struct array published_events; /* the device's, by whichever node */
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
+	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
+	bool is_same_boot;    /* the published status is of the node's present boot */
+	bool is_plugin_unhealthy; /* a pod's status says so of the device */
 	bool is_off_offer;    /* what is on offer is known, and the device is not */
 	bool is_withdrawn;    /* is_off_offer, and it was on offer once, as good sources tell */
 	struct events_holders holders;
@@ -48,6 +58,7 @@ struct health {
 	struct attribution_health_state state;
 	struct view reason; /* of the condition */
 	struct view message;
+	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
 };
 
 /* Judges the device. The result lies in the arena or is borrowed. Fails with ERROR_NO_MEMORY. */

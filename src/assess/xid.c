@@ -15,37 +15,56 @@ static const struct xid table[] = {
 	{32, XID_APPLICATION, VIEW_INIT("corrupted push buffer stream")},
 	{43, XID_APPLICATION, VIEW_INIT("GPU stopped processing for a program")},
 	{44, XID_APPLICATION, VIEW_INIT("fault during a context switch")},
-	{45, XID_APPLICATION, VIEW_INIT("channel removed after another error")},
+	{45, XID_APPLICATION, VIEW_INIT("channel removed after another error"),
+	 VIEW_INIT("look at the error that came before it")},
 	{46, XID_NEEDS_RESET, VIEW_INIT("GPU stopped processing")},
-	{48, XID_LOOK_CLOSER, VIEW_INIT("double-bit ECC error")},
+	{48, XID_LOOK_CLOSER, VIEW_INIT("double-bit ECC error"),
+	 VIEW_INIT("look at the errors 63, 64, 94 and 95 of that time: they say whether the GPU must be reset")},
 	{62, XID_NEEDS_RESET, VIEW_INIT("power management unit halted")},
-	{63, XID_INFORMATIONAL, VIEW_INIT("row remapping or page retirement recorded")},
-	{64, XID_NEEDS_RESET, VIEW_INIT("row remapping or page retirement failed")},
+	{63, XID_INFORMATIONAL, VIEW_INIT("row remapping or page retirement recorded"),
+	 VIEW_INIT("nothing now: it takes effect when the GPU is reset next")},
+	{64, XID_NEEDS_RESET, VIEW_INIT("row remapping or page retirement failed"),
+	 VIEW_INIT("drain the GPU and reset it; if it happens again, replace it")},
 	{68, XID_APPLICATION, VIEW_INIT("video decoder exception")},
 	{69, XID_APPLICATION, VIEW_INIT("graphics engine class error")},
-	{74, XID_LOOK_CLOSER, VIEW_INIT("NVLink error")},
-	{79, XID_NEEDS_REBOOT, VIEW_INIT("GPU has fallen off the bus")},
-	{92, XID_INFORMATIONAL, VIEW_INIT("high rate of single-bit ECC errors")},
-	{93, XID_INFORMATIONAL, VIEW_INIT("InfoROM is wearing out")},
-	{94, XID_APPLICATION, VIEW_INIT("contained memory error")},
-	{95, XID_NEEDS_RESET, VIEW_INIT("uncontained memory error")},
+	{74, XID_LOOK_CLOSER, VIEW_INIT("NVLink error"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{79, XID_NEEDS_REBOOT, VIEW_INIT("GPU has fallen off the bus"),
+	 VIEW_INIT("drain the node and reboot it; if it happens again, check the GPU's seat, power and cooling")},
+	{92, XID_INFORMATIONAL, VIEW_INIT("high rate of single-bit ECC errors"),
+	 VIEW_INIT("nothing now: watch the count of corrected errors")},
+	{93, XID_INFORMATIONAL, VIEW_INIT("InfoROM is wearing out"),
+	 VIEW_INIT("nothing now: plan to replace the GPU")},
+	{94, XID_APPLICATION, VIEW_INIT("contained memory error"),
+	 VIEW_INIT("start the program again: the error hit no other")},
+	{95, XID_NEEDS_RESET, VIEW_INIT("uncontained memory error"),
+	 VIEW_INIT("drain the GPU and reset it: any program on it may have been hit")},
 	{109, XID_NEEDS_RESET, VIEW_INIT("context switch timed out")},
 	{110, XID_NEEDS_RESET, VIEW_INIT("security fault")},
 	{119, XID_NEEDS_RESET, VIEW_INIT("GSP call timed out")},
 	{120, XID_NEEDS_RESET, VIEW_INIT("GSP error")},
 	{121, XID_INFORMATIONAL, VIEW_INIT("chip-to-chip link error")},
-	{136, XID_NEEDS_RESET, VIEW_INIT("NVLink training failed")},
+	{136, XID_NEEDS_RESET, VIEW_INIT("NVLink training failed"),
+	 VIEW_INIT("drain the GPU and reset it; if it happens again, check its NVLinks")},
 	{137, XID_LOOK_CLOSER, VIEW_INIT("NVLink privilege error")},
 	{140, XID_NEEDS_RESET, VIEW_INIT("unrecovered ECC error")},
 	{143, XID_NEEDS_RESET, VIEW_INIT("GPU initialisation failed")},
-	{144, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{145, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{146, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{147, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{148, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{149, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{150, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit")},
-	{154, XID_INFORMATIONAL, VIEW_INIT("recovery action changed")},
+	{144, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{145, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{146, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{147, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{148, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{149, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{150, XID_LOOK_CLOSER, VIEW_INIT("NVLink error of a unit"),
+	 VIEW_INIT("check the NVLinks of the GPU, and the device or switch at their other end")},
+	{154, XID_INFORMATIONAL, VIEW_INIT("recovery action changed"),
+	 VIEW_INIT("do what status.health.recoveryAction says")},
 	{155, XID_NEEDS_RESET, VIEW_INIT("NVLink software error")},
 	{156, XID_NEEDS_RESET, VIEW_INIT("resource retirement")},
 	{158, XID_NEEDS_RESET, VIEW_INIT("fatal timeout")},
@@ -53,11 +72,24 @@ static const struct xid table[] = {
 	{161, XID_INFORMATIONAL, VIEW_INIT("channel retirement")},
 };
 
+/* What to do where the row says nothing of its own. */
+static const struct view actions[] = {
+	[XID_INFORMATIONAL] = VIEW_INIT("nothing needs to be done"),
+	[XID_APPLICATION] = VIEW_INIT("look at the program that used the GPU: the GPU needs nothing"),
+	[XID_LOOK_CLOSER] = VIEW_INIT("look at status.health.recoveryAction, and at the node's kernel "
+				      "log of that time"),
+	[XID_NEEDS_RESET] = VIEW_INIT("drain the GPU and reset it"),
+	[XID_NEEDS_REBOOT] = VIEW_INIT("drain the node and reboot it"),
+};
+
 struct xid xid_look_up(int64_t code)
 {
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	struct xid xid = {code, XID_LOOK_CLOSER, VIEW("not in the catalogue of this version")};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].code == code)
-			return table[i];
-	}
-	return (struct xid){code, XID_LOOK_CLOSER, VIEW("not in the catalogue of this version")};
+			xid = table[i];
+	if (xid.action.len == 0)
+		xid.action = actions[xid.class];
+	return xid;
 }

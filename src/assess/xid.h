@@ -23,6 +23,7 @@ struct xid {
 	int64_t code;
 	enum xid_class class;
 	struct view meaning; /* at most LIMIT_TEXT_MEANING bytes; static */
+	struct view action;  /* what to do, at most LIMIT_TEXT_ACTION bytes; static */
 };
 
 /* What is known of a number; one that is not in the table is to be looked at closer. */

@@ -26,6 +26,13 @@
 #define LIMIT_PODRESOURCES_BYTES (16u * LIMIT_MIB)
 #define LIMIT_CHECKPOINT_BYTES (16u * LIMIT_MIB)
 
+/* What the node's agent scrapes from dcgm-exporter. */
+#define LIMIT_DCGM_BYTES (4u * LIMIT_MIB)
+#define LIMIT_DCGM_TIME_MS 2000u              /* of one scrape */
+#define LIMIT_DCGM_FIGURES (LIMIT_REPORT_DEVICES * (1 + LIMIT_REPORT_PARTITIONS))
+#define LIMIT_PROMTEXT_LINE (16u * LIMIT_KIB)
+#define LIMIT_PROMTEXT_LABELS 128u            /* of one sample */
+
 /* The API server's answers. */
 #define LIMIT_OBJECT_BYTES (4u * LIMIT_MIB)   /* one object of a list or watch */
 #define LIMIT_ANSWER_BYTES (4u * LIMIT_MIB)   /* one buffered answer */
@@ -91,6 +98,7 @@
 #define LIMIT_NUMBER_MEMORY_MIB 1073741824u
 #define LIMIT_NUMBER_COUNT 1000000u          /* slots, tenants, processes */
 #define LIMIT_NUMBER_ERRORS 1000000000000000u /* of a device's memory */
+#define LIMIT_NUMBER_PERCENT 100u
 #define LIMIT_NUMBER_LINKS 256u               /* NVLinks, or lanes of PCIe, of a device */
 #define LIMIT_NUMBER_XID 65535u
 #define LIMIT_NUMBER_PID 4194304u

@@ -145,6 +145,42 @@ static bool is_withdrawn(const struct subject *subject)
 		(subject->published && subject->published->slots.total > 0));
 }
 
+/* The kubelet passes on what the device plugin says of the devices that pods have. */
+static bool is_plugin_unhealthy(const struct subject *subject)
+{
+	const struct node_pods *pods = &subject->facts->node_pods;
+
+	for (size_t i = 0; i < pods->n_gpu_pods; i++) {
+		const struct pod *pod = pods->gpu_pods[i];
+		const struct array allocations = pod_is_over(pod) ? (struct array){0}
+								  : pod_gpu(pod)->allocations;
+		for (uint32_t k = 0; k < allocations.count; k++) {
+			const struct pod_allocation *a = ARRAY_AT(allocations, struct pod_allocation, k);
+			if (a->is_unhealthy && is_of(subject, a->id))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * By the node's clock: when what the report says was so still. Heartbeats say that since it arrived.
+ * Zero without a report.
+ */
+static int64_t heard_at(const struct join_input *input)
+{
+	return input->report ? input->report->observed_at + input->report_held_ms -
+				       input->report_age_ms
+			     : 0;
+}
+
+static bool is_same_boot(const struct subject *subject)
+{
+	const struct report *report = subject->facts->input->report;
+	return report && subject->published &&
+	       view_equal(subject->published->report.boot_id, report->boot_id);
+}
+
 int examine_health(const struct subject *subject, struct health *ret_health, struct error *err)
 {
 	const struct previous *previous = subject->device->previous;
@@ -156,6 +192,9 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.published = published ? &published->status->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
 		.booted_after = subject->facts->input->booted_after,
+		.heard_at = heard_at(subject->facts->input),
+		.is_same_boot = is_same_boot(subject),
+		.is_plugin_unhealthy = is_plugin_unhealthy(subject),
 		.is_off_offer = is_off_offer(subject),
 		.is_withdrawn = is_withdrawn(subject),
 		.holders = {subject, is_of, list_holders},

@@ -364,6 +364,7 @@ static int gather_place(struct gatherer *g)
 		input->report_held_ms = age_of(g, place->report_since);
 	input->listed_at = place->listed_at;
 	input->booted_after = place->booted_after;
+	input->former_heard_at = place->former_heard_at;
 	input->is_of_former_boot = is_of_former_boot(place);
 	input->settled_restart = place->settled_restart;
 	input->ended_for_ms = ended_for(g);

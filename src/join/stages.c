@@ -5,19 +5,13 @@
 #include "join/examine.h"
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
+#include "join/measure.h"
 
 static int intent_of(const struct join_input *input)
 {
 	const struct intent *intent = input->intent;
 	return intent && intent->known && intent->n_policies == 0 ? ATTRIBUTION_INTENT_UNMANAGED
 								  : ATTRIBUTION_INTENT_UNKNOWN;
-}
-
-static int scope_of(int mode)
-{
-	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED
-		       ? ATTRIBUTION_SCOPE_PARTITION
-		       : ATTRIBUTION_SCOPE_DEVICE;
 }
 
 /* What is known of the device before anything is found out. */
@@ -127,10 +121,20 @@ static int find_reported(const struct subject *subject, struct conditions_facts 
 	    layout_describe(subject, &status->device, err) < 0 ||
 	    layout_partition(subject, &status->partitions, err) < 0)
 		return -1;
-	status->activity = (struct attribution_activity_state){
-		.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .scope = scope_of(status->sharing.mode)};
 	status->health = known->health.state;
 	return 0;
+}
+
+/* A silent node says nothing new until its next report. */
+static int64_t health_again_in(const struct conditions_facts *known)
+{
+	return known->is_fresh && !known->is_awaited ? known->health.again_in_ms : -1;
+}
+
+/* -1 is never. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
@@ -157,7 +161,9 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	if (unplaced_find(&subject, &status, &known.unplaced, err) < 0 ||
 	    users_find(&subject, &status, &claims_refused, err) < 0 ||
 	    (!subject.is_awaited && find_reported(&subject, &known, &status, err) < 0) ||
-	    layout_count(&subject, &status.slots, err) < 0)
+	    layout_count(&subject, &status.slots, err) < 0 ||
+	    (!(subject.is_awaited && known.is_fresh) &&
+	     measure_activity(&subject, known.is_fresh, &status, err) < 0))
 		return -1;
 	set_report_state(&known, &status);
 	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
@@ -165,7 +171,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	*ret = (struct stages_result){
 		.status = status,
 		.claims_refused = claims_refused,
-		.again_in_ms = tenants.again_in_ms,
+		.again_in_ms = sooner(tenants.again_in_ms, health_again_in(&known)),
 	};
 	return 0;
 }

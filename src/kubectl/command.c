@@ -7,11 +7,15 @@
 
 #include "kubectl/command.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kubectl/device_list.h"
 #include "kubectl/device_view.h"
+#include "kubectl/failing_view.h"
 #include "kubectl/fleet_view.h"
+#include "kubectl/footnotes.h"
+#include "kubectl/idle_view.h"
 #include "kubectl/node_summary.h"
 #include "kubectl/node_view.h"
 #include "kubectl/output.h"
@@ -62,12 +66,16 @@ static void begin_list(struct command *command, device_list_want_fn want, const 
 	command->list.known = &command->uuids;
 }
 
+/* By the user, who may have chosen nothing that there is. */
+static bool is_narrowed(const struct invocation *invocation)
+{
+	return invocation->selector || invocation->field_selector;
+}
+
 /* A prefix must be unique among all devices, also if some of them only were asked for. */
 static int take_all_uuids(struct command *command, struct error *err)
 {
-	const struct invocation *invocation = command->invocation;
-	bool is_narrowed = invocation->selector || invocation->field_selector;
-	if (!is_narrowed || command->output->form != OUTPUT_TABLE)
+	if (!is_narrowed(command->invocation) || command->output->form != OUTPUT_TABLE)
 		return 0;
 	return query_uuids(&command->query, &command->uuids, err);
 }
@@ -144,13 +152,15 @@ static enum command_status run_node(struct command *command)
 {
 	const struct invocation *invocation = command->invocation;
 	bool needs_all = command->output->form == OUTPUT_TABLE; /* to shorten UUIDs */
-	const char *only =
-		invocation->n_names == 1 && !needs_all ? invocation->names[0] : NULL;
+	bool is_one = invocation->n_names == 1 && !needs_all;
+	char narrow[320];
 	enum command_status status = COMMAND_FOUND;
 	struct error err;
 	command->output->is_many = invocation->n_names != 1;
+	if (is_one)
+		snprintf(narrow, sizeof(narrow), "status.nodeName=%s", invocation->names[0]);
 	begin_list(command, is_of_named_node, invocation);
-	if (query_devices(&command->query, only, device_list_take, &command->list, &err) != 0 ||
+	if (query_devices(&command->query, is_one ? narrow : NULL, device_list_take, &command->list, &err) != 0 ||
 	    settle(command, &err) != 0)
 		return failed(command, &err);
 	show_devices(command);
@@ -220,6 +230,98 @@ static enum command_status run_device(struct command *command)
 	if (result != 0 || settle(command, &err) != 0)
 		return failed(command, &err);
 	return conclude(command, show_device(command, searched));
+}
+
+/* What is to be looked after. */
+
+/*
+ * Gets the devices, of which `narrow` chooses all that matter. A table needs all of them, to shorten
+ * UUIDs. Selectors of the user narrow them already.
+ */
+static int take_devices(struct command *command, const char *narrow, struct error *err)
+{
+	if (command->output->form == OUTPUT_TABLE || is_narrowed(command->invocation))
+		narrow = NULL;
+	begin_list(command, NULL, NULL);
+	if (query_devices(&command->query, narrow, device_list_take, &command->list, err) != 0 ||
+	    take_all_uuids(command, err) != 0 || settle(command, err) != 0)
+		return -1;
+	/* Nothing fails, or is there nothing? */
+	if (narrow && command->list.n_devices == 0)
+		return query_uuids(&command->query, &command->uuids, err);
+	return 0;
+}
+
+static bool is_any_known(const struct command *command)
+{
+	return command->list.n_devices > 0 ||
+	       (!is_narrowed(command->invocation) && command->uuids.n_names > 0);
+}
+
+/* Nothing was found: says so, and no more than is certain. */
+static void say_nothing_found(struct command *command, const char *whose, const char *state,
+			      bool is_certain)
+{
+	if (!is_any_known(command))
+		output_printf(command->output, "No GPUs found");
+	else
+		output_printf(command->output, "No %s is %s%s", whose,
+			      is_certain ? "" : "known to be ", state);
+}
+
+/* With --check what was found is a finding, and what is not known is no success. */
+static enum command_status judge_check(const struct command *command, size_t n_found, bool is_certain)
+{
+	if (command->invocation->check && n_found > 0)
+		return COMMAND_FINDING;
+	return conclude(command, command->invocation->check && !is_certain ? COMMAND_FAILED
+									   : COMMAND_FOUND);
+}
+
+static enum command_status run_failing(struct command *command)
+{
+	struct output *output = command->output;
+	struct failing failing;
+	struct error err;
+	if (take_devices(command, "status.health.state!=Healthy", &err) != 0 ||
+	    failing_find(command->list.devices, command->list.n_devices, &command->list.arena, &failing,
+			 &err) != 0)
+		return failed(command, &err);
+	bool is_certain = failing.n_unknown == 0 && command->list.n_unreadable == 0;
+	if (output_is_document(output))
+		failing_view_json(output, &failing);
+	else if (output->form == OUTPUT_NAME)
+		failing_view_names(output, &failing);
+	else
+		failing_view(output, &failing);
+	if (failing.n_rows == 0)
+		say_nothing_found(command, "GPU", "failing", is_certain);
+	footnotes_add_unknown(output, failing.unknown, failing.n_unknown, "The health");
+	return judge_check(command, failing.n_rows, is_certain && is_any_known(command));
+}
+
+/* What cannot be measured is no error: on many devices activity is never known. */
+static enum command_status run_idle(struct command *command)
+{
+	struct output *output = command->output;
+	bool is_all = command->invocation->all;
+	struct idle idle;
+	struct error err;
+	if (take_devices(command, is_all ? NULL : "status.tenantCount!=0", &err) != 0 ||
+	    idle_find(command->list.devices, command->list.n_devices, is_all, &command->list.arena,
+		      &idle, &err) != 0)
+		return failed(command, &err);
+	if (output_is_document(output))
+		idle_view_json(output, &idle);
+	else if (output->form == OUTPUT_NAME)
+		idle_view_names(output, &idle);
+	else
+		idle_view(output, &idle);
+	if (idle.n_rows == 0)
+		say_nothing_found(command, is_all ? "GPU" : "GPU that is held", "idle",
+				  idle.n_unknown == 0 && command->list.n_unreadable == 0);
+	footnotes_add_unknown(output, idle.unknown, idle.n_unknown, "The activity");
+	return judge_check(command, idle.n_rows, true);
 }
 
 /* Pods. */
@@ -347,6 +449,8 @@ enum command_status command_run(const struct invocation *invocation, const char 
 		[INVOCATION_POD] = run_pod,
 		[INVOCATION_NODE] = run_node,
 		[INVOCATION_DEVICE] = run_device,
+		[INVOCATION_FAILING] = run_failing,
+		[INVOCATION_IDLE] = run_idle,
 	};
 	struct command command = {.invocation = invocation, .output = output};
 	struct error err;

@@ -15,6 +15,7 @@ struct output;
 enum command_status {
 	COMMAND_FOUND = 0,
 	COMMAND_NOT_FOUND = 1,
+	COMMAND_FINDING = 1, /* with --check: something was found */
 	COMMAND_USAGE = 2,  /* the command line must say more, or other things */
 	COMMAND_FAILED = 3, /* it could not be found out */
 };

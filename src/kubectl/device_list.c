@@ -69,6 +69,17 @@ static int keep(struct device_list *list, struct view json, struct error *err)
 	return 0;
 }
 
+static int add_uuids(struct uuid_prefix *known, const struct attribution *object, struct error *err)
+{
+	for (uint32_t i = 0; i < object->status.partitions.count; i++) {
+		const struct attribution_partition *partition =
+			ARRAY_AT(object->status.partitions, struct attribution_partition, i);
+		if (uuid_prefix_add(known, partition->uuid, err) != 0)
+			return -1;
+	}
+	return uuid_prefix_add(known, object->uuid, err);
+}
+
 int device_list_take(void *context, struct view json, struct error *err)
 {
 	struct device_list *list = context;
@@ -82,7 +93,7 @@ int device_list_take(void *context, struct view json, struct error *err)
 			list->unreadable = unreadable;
 		return 0;
 	}
-	if (list->known && uuid_prefix_add(list->known, object.uuid, err) != 0)
+	if (list->known && add_uuids(list->known, &object, err) != 0)
 		return -1;
 	if (list->want && !list->want(list->context, &object))
 		return 0;

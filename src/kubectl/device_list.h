@@ -24,7 +24,7 @@ struct device_list {
 	struct arena scratch; /* of the object that is being looked at */
 	device_list_want_fn want;
 	const void *context;
-	struct uuid_prefix *known; /* gets the UUID of each object, wanted or not; or NULL */
+	struct uuid_prefix *known; /* gets the UUIDs of each object and its partitions; or NULL */
 	struct device_list_entry *newest;
 	const struct attribution **devices; /* after device_list_sort() */
 	size_t n_devices;

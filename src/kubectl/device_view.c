@@ -106,7 +106,13 @@ static void say_activity(struct output *output, const struct attribution_status 
 	const struct attribution_activity_state *activity = &status->activity;
 	struct sbuf *line = begin(output, "Activity:");
 	sbuf_append(line, words_activity(activity->state));
-	words_since(line, activity->last_transition_time, output->now);
+	if (activity->reason.len > 0)
+		sbuf_printf(line, " (%.*s)", VIEW_ARG(activity->reason));
+	/* It has been idle for longer than it has been called so. */
+	words_since(line,
+		    activity->idle_since > 0 ? activity->idle_since
+					     : activity->last_transition_time,
+		    output->now);
 	if (is_shared(status))
 		sbuf_printf(line,
 			    "; utilisation belongs to the device, to none of its %" PRId64

@@ -2,13 +2,12 @@
 
 #include "kubectl/fleet_view.h"
 
-#include <inttypes.h>
-
 #include "kubectl/footnotes.h"
 #include "kubectl/output.h"
 #include "kubectl/json_output.h"
-#include "kubectl/text_table.h"
 #include "kubectl/report_state.h"
+#include "kubectl/tenant_cell.h"
+#include "kubectl/text_table.h"
 #include "kubectl/words.h"
 #include "wire/jout.h"
 
@@ -58,40 +57,13 @@ static void write_slots(const void *row, struct sbuf *cell)
 	words_share(cell, slots->allocated, slots->total);
 }
 
-/* Writes up to `room` pods, each once however many containers of it there are; returns the rest. */
-static int64_t write_pods(const struct attribution_status *status, int64_t room, struct sbuf *cell)
-{
-	const struct attribution_tenant *last = NULL;
-	int64_t n = 0;
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *tenant =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-		if (!attribution_is_counted(tenant) || (last && view_equal(last->pod_uid, tenant->pod_uid)))
-			continue;
-		last = tenant;
-		if (n++ >= room)
-			continue;
-		if (n > 1)
-			sbuf_append_char(cell, ',');
-		words_pod(cell, tenant->pod_namespace, tenant->pod_name, tenant->pod_uid);
-	}
-	return n > room ? n - room : 0;
-}
-
-/* Nobody is only where the status says so. */
 static void write_tenants(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
-	const struct attribution_status *status = status_of(row);
-	int64_t more = write_pods(status, line->output->form == OUTPUT_WIDE ? INT64_MAX : PODS_SHOWN, cell) +
-		       status->tenants_left_out;
-	bool is_empty = cell->len == 0;
-	if (is_empty && status->tenant_count == 0)
-		sbuf_append(cell, VIEW("<none>"));
-	else if (status->tenant_count < 0 || is_empty)
-		sbuf_append(cell, is_empty ? VIEW("?") : VIEW(" +?"));
-	else if (more > 0)
-		sbuf_printf(cell, " +%" PRId64, more);
+	bool is_wide = line->output->form == OUTPUT_WIDE;
+	tenant_cell_write(&(struct tenant_cell){.status = status_of(row),
+						.room = is_wide ? INT64_MAX : PODS_SHOWN},
+			  cell);
 }
 
 static void write_health(const void *row, struct sbuf *cell)

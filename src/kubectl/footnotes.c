@@ -13,6 +13,8 @@
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
 
+#define NODES_NAMED 4
+
 static bool are_alike(const struct attribution *left, const struct attribution *right)
 {
 	struct report_state a = report_state_of(&left->status), b = report_state_of(&right->status);
@@ -35,12 +37,12 @@ static void note_state(struct output *output, const struct attribution *const *d
 	output_note_end(output);
 }
 
-static void note_states(struct output *output, const struct attribution *const *devices, size_t n)
+void footnotes_add_states(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
 	size_t run;
-	for (size_t i = 0; i < n; i += run) {
+	for (size_t i = 0; i < n_devices; i += run) {
 		run = 1;
-		while (i + run < n && are_alike(devices[i], devices[i + run]))
+		while (i + run < n_devices && are_alike(devices[i], devices[i + run]))
 			run++;
 		note_state(output, &devices[i], run);
 	}
@@ -114,9 +116,39 @@ static void note_rest(struct output *output, const struct attribution *device)
 			    VIEW_ARG(device->uuid), status->tenants_left_out);
 }
 
+/* Devices of a node stand side by side. */
+static void write_nodes(const struct attribution *const *devices, size_t n, struct sbuf *line)
+{
+	size_t n_nodes = 0, run;
+	for (size_t i = 0; i < n; i += run, n_nodes++) {
+		struct view node = devices[i]->status.node_name;
+		run = 1;
+		while (i + run < n && view_equal(node, devices[i + run]->status.node_name))
+			run++;
+		if (n_nodes < NODES_NAMED)
+			sbuf_printf(line, "%s%zu on %.*s", n_nodes > 0 ? ", " : "", run,
+				    VIEW_ARG(words_known(node)));
+	}
+	if (n_nodes > NODES_NAMED)
+		sbuf_printf(line, ", and those of %zu more nodes", n_nodes - NODES_NAMED);
+}
+
+void footnotes_add_unknown(struct output *output, const struct attribution *const *devices,
+			   size_t n_devices, const char *what)
+{
+	struct sbuf *line = output_note(output);
+	if (n_devices > 0) {
+		sbuf_printf(line, "%s of %zu %s is not known: ", what, n_devices,
+			    n_devices == 1 ? "GPU" : "GPUs");
+		write_nodes(devices, n_devices, line);
+		sbuf_append(line, VIEW("; kubectl gpus node NAME shows them"));
+	}
+	output_note_end(output);
+}
+
 void footnotes_add(struct output *output, const struct attribution *const *devices, size_t n_devices)
 {
-	note_states(output, devices, n_devices);
+	footnotes_add_states(output, devices, n_devices);
 	for (size_t i = 0; i < n_devices; i++) {
 		const struct attribution_status *status = &devices[i]->status;
 		if (i == 0 || !view_equal(status->node_name, devices[i - 1]->status.node_name))

@@ -12,5 +12,13 @@
 
 struct output;
 
-/* Adds the notes on these devices, which are in the order of their nodes. */
+/* In all of them the devices are in the order of their nodes. */
+
+/* Adds all notes on these devices. */
 void footnotes_add(struct output *output, const struct attribution *const *devices, size_t n_devices);
+/* Adds only the notes on those of the devices that are not current. */
+void footnotes_add_states(struct output *output, const struct attribution *const *devices,
+			  size_t n_devices);
+/* Adds that something of these devices, such as "The health", is not known, and where they are. */
+void footnotes_add_unknown(struct output *output, const struct attribution *const *devices,
+			   size_t n_devices, const char *what);

@@ -14,6 +14,7 @@
 
 #define AT(member) offsetof(struct invocation, member)
 #define IN(verb) (1u << INVOCATION_##verb)
+#define OF_DEVICES (IN(FLEET) | IN(FAILING) | IN(IDLE)) /* chosen by selectors */
 #define PASSED(name, type, abbreviation) {name, OPTION_##type, .take = pass, .letter = abbreviation}
 
 /* Keeps a flag for kubectl. */
@@ -35,9 +36,13 @@ static const char *const forms[] = {
 };
 
 static const struct option_row rows[] = {
+	{"all", OPTION_BOOL, AT(all), .scopes = IN(IDLE), .help = "Also devices that nobody holds."},
 	{"all-namespaces", OPTION_BOOL, AT(all_namespaces), .letter = 'A', .scopes = IN(POD),
 	 .help = "Pods of all namespaces."},
-	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = IN(FLEET),
+	{"check", OPTION_BOOL, AT(check), .scopes = IN(FAILING) | IN(IDLE),
+	 .help = "Exit status 1 if any is found, 0 if none is. For failing, 3 if none is and that is not\n"
+		 "      certain: a device's health is not known, or there is no device."},
+	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = OF_DEVICES,
 	 .help = "Devices with these fields only, for example status.sharing.mode=MIG."},
 	{"namespace", OPTION_TEXT, AT(namespace), .letter = 'n', .scopes = IN(POD),
 	 .help = "The namespace of the pods. Without it: that of the current context."},
@@ -45,7 +50,7 @@ static const struct option_row rows[] = {
 	{"output", OPTION_CHOICE, AT(form), .letter = 'o', .choices = forms,
 	 .help = "A table of at most 120 columns; one with all columns, never cut (wide); a document\n"
 		 "      for programs (json, yaml); or the names of the GPUAttributions."},
-	{"selector", OPTION_TEXT, AT(selector), .letter = 'l', .scopes = IN(FLEET) | IN(POD),
+	{"selector", OPTION_TEXT, AT(selector), .letter = 'l', .scopes = OF_DEVICES | IN(POD),
 	 .help = "Devices with these labels only; with pod: the pods with these labels."},
 	{"watch", OPTION_BOOL, AT(watch), .letter = 'w',
 	 .help = "Shows the table again whenever it has changed, until Ctrl-C, with times instead of\n"
@@ -82,22 +87,25 @@ static const struct option_row rows[] = {
 
 static int set_verb(struct invocation *invocation, struct view word, struct error *err)
 {
-	static const char *const words[] = {"pod",   "pods",   "po",      "node", "nodes",
-					    "no",    "device", "devices", "gpu",  NULL};
+	static const char *const words[] = {"pod",    "pods",    "po",  "node",    "nodes", "no",
+					    "device", "devices", "gpu", "failing", "idle",  NULL};
+	static const enum invocation_verb verbs[] = {
+		INVOCATION_POD,    INVOCATION_POD,    INVOCATION_POD,    INVOCATION_NODE,
+		INVOCATION_NODE,   INVOCATION_NODE,   INVOCATION_DEVICE, INVOCATION_DEVICE,
+		INVOCATION_DEVICE, INVOCATION_FAILING, INVOCATION_IDLE};
 	struct view shown = {word.ptr, word.len < 60 ? word.len : 60};
 	for (size_t i = 0; words[i]; i++) {
-		enum invocation_verb verb = (enum invocation_verb)(INVOCATION_POD + i / 3);
 		if (!view_equal(word, view_from(words[i])))
 			continue;
-		if (invocation->verb != INVOCATION_FLEET && invocation->verb != verb)
+		if (invocation->verb != INVOCATION_FLEET && invocation->verb != verbs[i])
 			return error_set(err, ERROR_REJECTED, 0,
 					 "%.*s: all names must be of one kind", VIEW_ARG(shown));
-		invocation->verb = verb;
+		invocation->verb = verbs[i];
 		return 0;
 	}
 	const char *nearest = option_nearest(word, words);
 	return error_set(err, ERROR_REJECTED, 0, "unknown command \"%.*s\", %s%s%s", VIEW_ARG(shown),
-			 nearest ? "did you mean " : "use pod, node or device",
+			 nearest ? "did you mean " : "use pod, node, device, failing or idle",
 			 nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -146,7 +154,8 @@ static int take_word(void *settings, const char *word, struct error *err)
 	"\n"                                                                                       \
 	"Exit status:\n"                                                                           \
 	"  0    what was asked for was found\n"                                                    \
-	"  1    it was not: no such pod, node or device, or no GPU is known for a pod\n"           \
+	"  1    it was not: no such pod, node or device, or no GPU is known for a pod;\n"          \
+	"       with --check: something was found\n"                                               \
 	"  2    the command line is wrong, or a UUID is ambiguous\n"                               \
 	"  3    it could not be found out: kubectl failed, or something could not be read\n"          \
 	"  130  Ctrl-C ended --watch\n"
@@ -167,11 +176,15 @@ static const struct option_program programs[] = {
 			   "  kubectl gpus pod train-0 -n ml        # the GPUs of a pod\n"
 			   "  kubectl gpus node gpu-a               # the pods on the GPUs of a node\n"
 			   "  kubectl gpus device GPU-11ba558d      # all about one GPU; a unique prefix\n"
-			   "                                        # of the UUID is enough",
+			   "                                        # of the UUID is enough\n"
+			   "  kubectl gpus failing                  # which fail, and who was on them\n"
+			   "  kubectl gpus idle                     # which are held and left idle",
 		.usage = "kubectl gpus [flags]\n"
 			 "       kubectl gpus pod [NAME... | -l SELECTOR] [flags]\n"
 			 "       kubectl gpus node [NAME...] [flags]\n"
-			 "       kubectl gpus device UUID [flags]\n"),
+			 "       kubectl gpus device UUID [flags]\n"
+			 "       kubectl gpus failing [flags]\n"
+			 "       kubectl gpus idle [--all] [flags]\n"),
 	PROGRAM(POD,
 		.purpose = "Shows which GPUs pods hold: a line for each container and device.\n"
 			   "\n"
@@ -201,18 +214,51 @@ static const struct option_program programs[] = {
 			   "  kubectl gpus device GPU-11ba558d-3437-2335-2fd8-a78c8502f87f\n"
 			   "  kubectl gpus device 11ba",
 		.usage = "kubectl gpus device UUID [flags]\n"),
+	PROGRAM(FAILING,
+		.purpose = "Shows the GPUs that fail, the worst first: Unhealthy, Degraded, then Unknown "
+			   "with a\nreason. Within these the one that fails for longest is first.\n"
+			   "\n"
+			   "ON IT WHEN IT FAILED are the pods that held the GPU at the error event that is the\n"
+			   "reason, which does not make one of them its cause; \"-\" where the reason is no\n"
+			   "event. A '*' behind REASON marks what was known last: the node's agent is silent.\n"
+			   "A note counts the GPUs of which it is not known whether they fail.\n\n"
+			   "Examples:\n"
+			   "  kubectl gpus failing\n"
+			   "  kubectl gpus failing --check          # exit status 1 if any fails\n"
+			   "  kubectl gpus failing --field-selector status.nodeName=gpu-a -o wide",
+		.usage = "kubectl gpus failing [flags]\n"),
+	PROGRAM(IDLE,
+		.purpose = "Shows the GPUs that are held and idle, the one that is idle for longest first. "
+			   "Of a\nMIG device that works in part: its partitions that are held and idle.\n"
+			   "\n"
+			   "A GPU that is shared by time or by MPS is idle if none of its tenants computes.\n"
+			   "A note counts the GPUs of which it is not known whether they are idle.\n\n"
+			   "Examples:\n"
+			   "  kubectl gpus idle\n"
+			   "  kubectl gpus idle --all               # also those that nobody holds\n"
+			   "  kubectl gpus idle -l team=vision --check",
+		.usage = "kubectl gpus idle [--all] [flags]\n"),
 };
 
 /* What does not go together. */
 static int check(const struct invocation *invocation, struct error *err)
 {
 	bool is_pod = invocation->verb == INVOCATION_POD;
-	bool is_fleet = invocation->verb == INVOCATION_FLEET;
+	bool is_of_devices = (1u << invocation->verb) & OF_DEVICES;
+	bool is_finding = is_of_devices && invocation->verb != INVOCATION_FLEET;
 	const char *wrong = NULL;
-	if (invocation->selector && !is_pod && !is_fleet)
-		wrong = "-l goes with pod, or without a command";
-	else if (invocation->field_selector && !is_fleet)
-		wrong = "--field-selector goes without a command only";
+	if (invocation->selector && !is_pod && !is_of_devices)
+		wrong = "-l goes with pod, failing, idle, or without a command";
+	else if (invocation->field_selector && !is_of_devices)
+		wrong = "--field-selector goes with failing, idle, or without a command";
+	else if (invocation->check && !is_finding)
+		wrong = "--check goes with failing or idle";
+	else if (invocation->all && invocation->verb != INVOCATION_IDLE)
+		wrong = "--all goes with idle only";
+	else if (is_finding && invocation->n_names > 0)
+		wrong = "failing and idle take no names: use --field-selector status.nodeName=NODE";
+	else if (invocation->check && invocation->watch)
+		wrong = "--check ends with an answer: it does not go with --watch";
 	else if (invocation->selector && invocation->n_names > 0)
 		wrong = "a name and a selector do not go together";
 	else if (is_pod && invocation->all_namespaces && invocation->n_names > 0)

@@ -17,6 +17,8 @@ enum invocation_verb {
 	INVOCATION_POD,
 	INVOCATION_NODE,
 	INVOCATION_DEVICE,
+	INVOCATION_FAILING,
+	INVOCATION_IDLE,
 };
 
 struct invocation {
@@ -26,6 +28,8 @@ struct invocation {
 	bool all_namespaces;
 	bool no_headers;
 	bool watch;
+	bool check;
+	bool all;
 	int64_t interval_ms;        /* between two questions of a watch; 0: there is none */
 	const char *namespace;      /* NULL: not given; likewise below */
 	const char *selector;

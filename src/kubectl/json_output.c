@@ -54,8 +54,7 @@ void json_output_instant(struct jout *out, const char *key, int64_t instant)
 	json_output_text(out, key, instant ? view_from(text) : (struct view){0});
 }
 
-/* A word of words.h, which has "?" for what is not known. */
-static void write_word(struct jout *out, const char *key, struct view word)
+void json_output_word(struct jout *out, const char *key, struct view word)
 {
 	json_output_text(out, key, view_equal(word, VIEW("?")) ? (struct view){0} : word);
 }
@@ -67,7 +66,7 @@ static void write_state(struct jout *out, const struct attribution_status *statu
 	jout_object(out);
 	jout_member_bool(out, "current", state.is_current);
 	jout_member_bool(out, "fresh", state.is_fresh);
-	write_word(out, "reportState", words_report_state(status->report_state));
+	json_output_word(out, "reportState", words_report_state(status->report_state));
 	json_output_text(out, "reason", state.reason);
 	json_output_text(out, "message", state.message);
 	json_output_instant(out, "since", state.since);
@@ -89,13 +88,27 @@ static void write_partitions(struct jout *out, const struct attribution_status *
 	jout_array_end(out);
 }
 
-static void write_texts(struct jout *out, const char *key, struct array texts)
+void json_output_texts(struct jout *out, const char *key, struct array texts)
 {
 	jout_key(out, key);
 	jout_array(out);
 	for (uint32_t i = 0; i < texts.count; i++)
 		jout_text(out, *ARRAY_AT(texts, struct view, i));
 	jout_array_end(out);
+}
+
+static void write_workload(struct jout *out, const struct attribution_workload *workload)
+{
+	jout_key(out, "workload");
+	if (!workload->present) {
+		jout_null(out);
+		return;
+	}
+	jout_object(out);
+	json_output_text(out, "group", workload->group);
+	json_output_text(out, "kind", workload->kind);
+	json_output_text(out, "name", workload->name);
+	jout_object_end(out);
 }
 
 void json_output_tenant(struct jout *out, const struct attribution_status *status,
@@ -105,15 +118,16 @@ void json_output_tenant(struct jout *out, const struct attribution_status *statu
 	json_output_text(out, "pod", tenant->pod_name);
 	json_output_text(out, "podUID", tenant->pod_uid);
 	json_output_text(out, "container", tenant->container);
+	write_workload(out, &tenant->workload);
 	json_output_text(out, "resource", tenant->resource);
 	write_number(out, "slots", tenant->slots);
 	write_partitions(out, status, tenant->partitions);
-	write_word(out, "phase", words_phase(tenant->phase));
-	write_word(out, "confidence", words_confidence(tenant->confidence));
-	write_texts(out, "witnesses", tenant->witnesses);
+	json_output_word(out, "phase", words_phase(tenant->phase));
+	json_output_word(out, "confidence", words_confidence(tenant->confidence));
+	json_output_texts(out, "witnesses", tenant->witnesses);
 	write_number(out, "sharedWith", shared_with_count(status, tenant));
 	json_output_text(out, "placeholder", tenant->placeholder);
-	write_word(out, "role", words_role(tenant->role));
+	json_output_word(out, "role", words_role(tenant->role));
 	json_output_instant(out, "since", tenant->start_time);
 }
 
@@ -140,11 +154,11 @@ void json_output_device(struct jout *out, const struct attribution *device, bool
 	json_output_text(out, "node", status->node_name);
 	write_number(out, "index", status->device.index);
 	json_output_text(out, "model", status->device.model);
-	write_word(out, "mode", words_mode(status->sharing.mode));
+	json_output_word(out, "mode", words_mode(status->sharing.mode));
 	write_number(out, "slotsAllocated", status->slots.allocated);
 	write_number(out, "slotsTotal", status->slots.total);
-	write_word(out, "health", words_health(status->health.state));
-	write_word(out, "intent", words_intent(status->intent.state));
+	json_output_word(out, "health", words_health(status->health.state));
+	json_output_word(out, "intent", words_intent(status->intent.state));
 	write_state(out, status);
 	if (with_tenants)
 		write_tenants(out, status);

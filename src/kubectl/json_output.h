@@ -27,5 +27,9 @@ void json_output_tenant(struct jout *out, const struct attribution_status *statu
 		   const struct attribution_tenant *tenant);
 /* A member with a text; null for an empty one. */
 void json_output_text(struct jout *out, const char *key, struct view text);
+/* A member with a word of words.h; null for "?", which is what is not known. */
+void json_output_word(struct jout *out, const char *key, struct view word);
+/* A member with an array of texts, each a struct view. */
+void json_output_texts(struct jout *out, const char *key, struct array texts);
 /* A member with an instant, "2026-01-02T03:04:05Z"; null for 0. */
 void json_output_instant(struct jout *out, const char *key, int64_t instant);

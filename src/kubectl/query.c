@@ -130,24 +130,24 @@ static struct line line_of(struct query *query, const char *resource, const char
 	return line;
 }
 
-int query_devices(struct query *query, const char *node, object_stream_take_fn take, void *context,
-		  struct error *err)
+int query_devices(struct query *query, const char *narrow, object_stream_take_fn take,
+		  void *context, struct error *err)
 {
-	struct line line = line_of(query, RESOURCE, "gpuattributions"), all = line;
-	char selector[320];
-	if (!node) {
-		bool is_fleet = query->invocation->verb == INVOCATION_FLEET;
-		add_option(&line, "--field-selector", query->invocation->field_selector);
-		add_option(&line, "-l", is_fleet ? query->invocation->selector : NULL);
+	const struct invocation *invocation = query->invocation;
+	struct line line = line_of(query, RESOURCE, "gpuattributions"), narrowed;
+	if (invocation->verb != INVOCATION_POD)
+		add_option(&line, "-l", invocation->selector);
+	add_option(&line, "--field-selector", invocation->field_selector);
+	if (!narrow)
 		return get(query, &line, OBJECT_STREAM_LIST, take, context, err);
-	}
-	snprintf(selector, sizeof(selector), "status.nodeName=%s", node);
-	add_option(&line, "--field-selector", selector);
-	if (get(query, &line, OBJECT_STREAM_LIST, take, context, err) == 0)
+	assert(!invocation->field_selector); /* kubectl takes one */
+	narrowed = line;
+	add_option(&narrowed, "--field-selector", narrow);
+	if (get(query, &narrowed, OBJECT_STREAM_LIST, take, context, err) == 0)
 		return 0;
 	if (query->cause != KUBECTL_ERROR_FIELD_NOT_SELECTABLE)
 		return -1;
-	return get(query, &all, OBJECT_STREAM_LIST, take, context, err);
+	return get(query, &line, OBJECT_STREAM_LIST, take, context, err);
 }
 
 int query_device(struct query *query, const char *name, object_stream_take_fn take, void *context,

@@ -34,10 +34,11 @@ void query_deinit(struct query *query);
  */
 
 /*
- * Gives `take` the GPUAttributions: those that the selectors of the invocation choose, or, unless
- * node is NULL, those of that node.
+ * Gives `take` the GPUAttributions that the selectors of the invocation choose. Unless `narrow` is
+ * NULL, it is a field selector that spares some of the others; an API server that has none for these
+ * fields gives all.
  */
-MUST_USE int query_devices(struct query *query, const char *node, object_stream_take_fn take,
+MUST_USE int query_devices(struct query *query, const char *narrow, object_stream_take_fn take,
 			   void *context, struct error *err);
 /* Adds the UUIDs of all GPUAttributions, which are their names. Fails as uuid_prefix_add(), too. */
 MUST_USE int query_uuids(struct query *query, struct uuid_prefix *ret, struct error *err);

@@ -194,6 +194,17 @@ static void note_boot(struct place *place, const struct report *report)
 		place->booted_after = last->observed_at;
 }
 
+/* When the agent that the last report is of was last heard of, if another speaks now. */
+static void note_instance(struct place *place, const struct report *report, uint64_t now_ms)
+{
+	const struct report *last = place->report;
+
+	if (!last || !view_equal(last->boot_id, report->boot_id))
+		place->former_heard_at = 0;
+	else if (last->instance != report->instance)
+		place->former_heard_at = report->observed_at - (int64_t)(now_ms - place->report_at);
+}
+
 void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms)
 {
 	if (place->listed_at != listed_at)
@@ -206,6 +217,7 @@ void place_take_report(struct place *place, const struct report *report, place_r
 {
 	assert(release);
 	note_boot(place, report);
+	note_instance(place, report, now_ms);
 	place_release_report(place);
 	place->report = report;
 	place->release = release;

@@ -53,7 +53,8 @@ struct place {
 	int64_t listed_at;     /* see join/join.h */
 	uint64_t listed_told_at; /* when that was told, ms */
 	struct place_refusals refused; /* of the report's content, as far as it was counted */
-	int64_t booted_after;  /* see join/join.h */
+	int64_t booted_after;  /* see join/input.h */
+	int64_t former_heard_at; /* the same */
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;

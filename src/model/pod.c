@@ -26,6 +26,7 @@ static const struct compact_row container_rows[] = {
 
 static const struct compact_row allocation_rows[] = {
 	COMPACT_TEXTS_ROW(pod_allocation, container, id),
+	COMPACT_PLAIN_ROW(pod_allocation, is_unhealthy, is_unhealthy),
 	{0},
 };
 

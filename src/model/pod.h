@@ -50,6 +50,7 @@ struct pod_allocation {
 	struct view container;
 	struct view resource; /* "nvidia.com/gpu" */
 	struct view id;       /* as the device plugin calls it */
+	bool is_unhealthy;    /* the device plugin says so */
 };
 
 /*

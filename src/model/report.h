@@ -52,6 +52,35 @@ enum report_process_kind {
 	REPORT_PROCESS_MPS,
 };
 
+/* What it rests on that a device computes or does not, best first. */
+enum report_activity_source {
+	REPORT_ACTIVITY_UNMEASURED,
+	REPORT_ACTIVITY_NVML, /* utilisation, which NVML does not tell under MIG */
+	REPORT_ACTIVITY_GPM,  /* GPU performance monitoring, of a MIG instance */
+	REPORT_ACTIVITY_DCGM, /* DCGM's engine activity, of a MIG instance */
+	REPORT_ACTIVITY_NO_PROCESS, /* there is no process, so nothing can be computed */
+};
+
+enum report_activity_state {
+	REPORT_ACTIVITY_UNSAID,
+	REPORT_ACTIVITY_BUSY,      /* work was seen within the agent's --idle-after */
+	REPORT_ACTIVITY_IDLE,      /* none was, and that whole time was measured */
+	REPORT_ACTIVITY_MEASURING, /* none was, and less than that time has been measured */
+};
+
+/* Longest time between two samples in which no work can have been missed that is worth a word. */
+#define REPORT_ACTIVITY_GAP_MS 120000
+
+/* Whether a device or a partition computes. By the node's clock. */
+struct report_activity {
+	bool present;           /* false: it is not measured */
+	int state;              /* enum report_activity_state */
+	int source;             /* enum report_activity_source */
+	int64_t utilization;    /* percent, in the last sample; -1: the source has no figure */
+	int64_t last_busy_at;   /* last sample with work; 0: none was seen */
+	int64_t measured_since; /* no two samples since are more than REPORT_ACTIVITY_GAP_MS apart */
+};
+
 /* A MIG compute instance. */
 struct report_partition {
 	struct view uuid;
@@ -59,6 +88,7 @@ struct report_partition {
 	int64_t gpu_instance_id;
 	int64_t compute_instance_id;
 	int64_t memory_mib;
+	struct report_activity activity;
 };
 
 struct report_process {
@@ -123,7 +153,31 @@ struct report_links {
 	int64_t active;
 };
 
-/* What the device is like at this moment, as far as NVML tells. */
+/* What the agent concludes from several samples. */
+enum report_verdict {
+	REPORT_UNDECIDED, /* it has not seen enough since it started, or cannot read it */
+	REPORT_YES,
+	REPORT_NO,
+};
+
+/* Why the clocks have been low for long: of enum report_verdict each. */
+struct report_slowdown {
+	bool present; /* NVML tells why clocks are low */
+	int thermal;
+	int power_brake;
+	int hardware; /* NVML's "hardware slowdown", of whatever cause */
+};
+
+/* NVML's reasons for low clocks, as bits: only these are reported. */
+enum report_clocks_event {
+	REPORT_CLOCKS_HARDWARE = 0x8,
+	REPORT_CLOCKS_THERMAL = 0x20 | 0x40, /* by the driver, by the hardware */
+	REPORT_CLOCKS_POWER_BRAKE = 0x80,
+	REPORT_CLOCKS_ALL = REPORT_CLOCKS_HARDWARE | REPORT_CLOCKS_THERMAL |
+			    REPORT_CLOCKS_POWER_BRAKE,
+};
+
+/* What the device is like at this moment, as far as NVML tells, and has been since the agent started. */
 struct report_condition {
 	bool present;        /* false: an agent that does not read it */
 	bool lost;           /* NVML: GPU is lost (15). The other values are those of before */
@@ -134,8 +188,13 @@ struct report_condition {
 	struct report_remapped_rows remapped_rows;
 	struct report_retired_pages retired_pages;
 	struct report_links nvlinks;
+	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen */
 	int fabric; /* enum report_fabric */
 	struct report_links pcie_lanes; /* the widest link that device and slot can have; the present one */
+	int pcie_degraded;              /* enum report_verdict: narrower than that for long */
+	int64_t clocks_event_reasons;   /* bits of enum report_clocks_event; -1: unread */
+	struct report_slowdown slowdown;
+	int64_t reset_time; /* the device was reset after that, by the node's clock; 0: not seen */
 };
 
 struct report_device {
@@ -150,6 +209,7 @@ struct report_device {
 	int compute_mode; /* enum report_compute_mode */
 	struct report_mig mig;
 	struct report_condition condition;
+	struct report_activity activity; /* of the device as a whole */
 	struct array partitions; /* struct report_partition */
 	struct array processes;  /* struct report_process */
 };
@@ -217,4 +277,6 @@ struct report {
 	struct report_checkpoint checkpoint;
 	struct array events; /* struct report_event, ascending */
 	int64_t events_dropped;
+	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */
+			      /* missed; 0: not all devices are watched now */
 };

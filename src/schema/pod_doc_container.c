@@ -27,7 +27,7 @@ enum {
 	CONTAINER_STATUS_ALLOCATED = 14,
 };
 enum { ALLOCATED_NAME = 1, ALLOCATED_RESOURCES = 2 };
-enum { HEALTH_ID = 1 };
+enum { HEALTH_ID = 1, HEALTH_HEALTH = 2 };
 enum { STATE_WAITING = 1, STATE_RUNNING = 2, STATE_TERMINATED = 3 };
 
 static int decode_limit(struct view message, struct view extended, struct pod_container *container,
@@ -181,6 +181,8 @@ static int decode_health(struct view message, struct pod_allocation *allocation,
 	while (pbscan_next(&scan, &field)) {
 		if (field.number == HEALTH_ID && field.wire == PBSCAN_BYTES)
 			allocation->id = field.bytes;
+		if (field.number == HEALTH_HEALTH && field.wire == PBSCAN_BYTES)
+			allocation->is_unhealthy = view_equal(field.bytes, VIEW("Unhealthy"));
 	}
 	return pbscan_check(&scan, "resource health", err);
 }
@@ -211,6 +213,7 @@ static int decode_allocated(struct view message, struct pod_fields *fields, stru
 		if (field.number != ALLOCATED_RESOURCES)
 			continue;
 		allocation.id = (struct view){0};
+		allocation.is_unhealthy = false;
 		if (decode_health(field.bytes, &allocation, err) != 0)
 			return -1;
 		if (allocation.id.len > 0)

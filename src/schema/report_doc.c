@@ -5,7 +5,8 @@
  * what they claim to be, that none comes twice, that events ascend.
  *
  * Some members of a report change though nothing happened: the sequence number, the times of
- * reading, counts of corrected errors. Their rows say JMAP_NO_NEWS; all others are evidence.
+ * reading, counts of corrected errors and of links, figures of activity. Their rows say
+ * JMAP_NO_NEWS; all others are evidence.
  */
 
 #include "schema/report_doc.h"
@@ -32,6 +33,12 @@ static const char *const recovery_names[] = {
 
 static const char *const fabric_names[] = {"", "NotStarted", "InProgress", "Completed", NULL};
 
+static const char *const activity_source_names[] = {
+	"", "NVMLUtilization", "GPM", "DCGM", "NoProcess", NULL,
+};
+
+static const char *const activity_state_names[] = {"", "Busy", "Idle", "Measuring", NULL};
+
 static const char *const event_type_names[] = {"", "XID", NULL};
 
 /* Each word stands at its enumerator's place, and none is missing. */
@@ -40,6 +47,8 @@ static_assert(ARRAY_SIZE(compute_mode_names) == REPORT_COMPUTE_PROHIBITED + 2, "
 static_assert(ARRAY_SIZE(process_kind_names) == REPORT_PROCESS_MPS + 2, "process kinds");
 static_assert(ARRAY_SIZE(recovery_names) == REPORT_RECOVERY_OTHER + 2, "recovery actions");
 static_assert(ARRAY_SIZE(fabric_names) == REPORT_FABRIC_COMPLETED + 2, "fabric states");
+static_assert(ARRAY_SIZE(activity_source_names) == REPORT_ACTIVITY_NO_PROCESS + 2, "sources");
+static_assert(ARRAY_SIZE(activity_state_names) == REPORT_ACTIVITY_MEASURING + 2, "states");
 static_assert(ARRAY_SIZE(event_type_names) == REPORT_EVENT_XID + 2, "event types");
 
 static const struct jmap_row source_rows[] = {
@@ -59,6 +68,19 @@ static const struct jmap_row sources_rows[] = {
 	{0},
 };
 
+/* Figures move all the time: what they amount to is the state. */
+static const struct jmap_row activity_rows[] = {
+	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_activity, state),
+	 .names = activity_state_names},
+	{"source", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_activity, source),
+	 .names = activity_source_names},
+	{"utilizationPercent", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_activity, utilization), .limit = LIMIT_NUMBER_PERCENT},
+	{"lastBusyAt", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_activity, last_busy_at)},
+	{"measuredSince", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_activity, measured_since)},
+	{0},
+};
+
 static const struct jmap_row partition_rows[] = {
 	{"uuid", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_partition, uuid),
 	 .limit = LIMIT_TEXT_UUID},
@@ -69,6 +91,8 @@ static const struct jmap_row partition_rows[] = {
 	 JMAP_AT(report_partition, compute_instance_id), .limit = LIMIT_NUMBER_INSTANCE},
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(report_partition, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"activity", JMAP_OBJECT, 0, JMAP_AT(report_partition, activity), .rows = activity_rows,
+	 .present_offset = 1 + offsetof(struct report_partition, activity.present)},
 	{0},
 };
 
@@ -116,11 +140,19 @@ static const struct jmap_row retired_pages_rows[] = {
 	{0},
 };
 
+/* What their number means, the agent says. */
 static const struct jmap_row links_rows[] = {
-	{"total", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, total),
+	{"total", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, total),
 	 .limit = LIMIT_NUMBER_LINKS},
-	{"active", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, active),
+	{"active", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, active),
 	 .limit = LIMIT_NUMBER_LINKS},
+	{0},
+};
+
+static const struct jmap_row slowdown_rows[] = {
+	{"thermal", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, thermal)},
+	{"powerBrake", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, power_brake)},
+	{"hardware", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, hardware)},
 	{0},
 };
 
@@ -141,10 +173,17 @@ static const struct jmap_row condition_rows[] = {
 	 .present_offset = 1 + offsetof(struct report_condition, retired_pages.present)},
 	{"nvlinks", JMAP_OBJECT, 0, JMAP_AT(report_condition, nvlinks), .rows = links_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, nvlinks.present)},
+	{"nvlinksDown", JMAP_TOGGLE, 0, JMAP_AT(report_condition, nvlinks_down)},
 	{"fabric", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_condition, fabric),
 	 .names = fabric_names},
 	{"pcieLanes", JMAP_OBJECT, 0, JMAP_AT(report_condition, pcie_lanes), .rows = links_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, pcie_lanes.present)},
+	{"pcieDegraded", JMAP_TOGGLE, 0, JMAP_AT(report_condition, pcie_degraded)},
+	{"clocksEventReasons", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_condition, clocks_event_reasons), .limit = REPORT_CLOCKS_ALL},
+	{"slowdown", JMAP_OBJECT, 0, JMAP_AT(report_condition, slowdown), .rows = slowdown_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, slowdown.present)},
+	{"resetTime", JMAP_TIME, 0, JMAP_AT(report_condition, reset_time)},
 	{0},
 };
 
@@ -167,6 +206,8 @@ static const struct jmap_row device_rows[] = {
 	 .present_offset = 1 + offsetof(struct report_device, mig.present)},
 	{"condition", JMAP_OBJECT, 0, JMAP_AT(report_device, condition), .rows = condition_rows,
 	 .present_offset = 1 + offsetof(struct report_device, condition.present)},
+	{"activity", JMAP_OBJECT, 0, JMAP_AT(report_device, activity), .rows = activity_rows,
+	 .present_offset = 1 + offsetof(struct report_device, activity.present)},
 	{"partitions", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_device, partitions),
 	 .limit = LIMIT_REPORT_PARTITIONS, .rows = partition_rows,
 	 .element_size = sizeof(struct report_partition)},
@@ -269,6 +310,7 @@ static const struct jmap_row report_rows[] = {
 	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
 	 .element_size = sizeof(struct report_event)},
 	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
+	{"eventsSince", JMAP_TIME, 0, JMAP_AT(report, events_since)},
 	{0},
 };
 

@@ -200,7 +200,7 @@ static void start_agent(struct world *world, const char *nvml, char *const *comm
 		{"pod-resources-socket", SOCKET}, {"checkpoint-file", CHECKPOINT},
 		{"nvml-library", nvml}, {"node-name", "gpu-a"}, {"log-level", "warn"},
 	};
-	static char texts[ARRAY_SIZE(options)][PATH_MAX];
+	static char texts[ARRAY_SIZE(options)][PATH_MAX + 64];
 	char *args[MAX_ARGS] = {NULL};
 	char path[PATH_MAX];
 	size_t n = 0;
@@ -210,7 +210,7 @@ static void start_agent(struct world *world, const char *nvml, char *const *comm
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		bool is_ours = options[i].value[0] == '/' && strcmp(options[i].value, nvml) != 0;
-		snprintf(texts[i], PATH_MAX, "--%s=%s", options[i].option,
+		snprintf(texts[i], sizeof(texts[i]), "--%s=%s", options[i].option,
 			 is_ours ? path_of(world, options[i].value, path) : options[i].value);
 		args[n++] = texts[i];
 	}

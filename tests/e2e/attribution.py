@@ -11,6 +11,7 @@ promises whose sentence contains them. Each promise makes what it needs, so each
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -26,6 +27,9 @@ from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Skipped,
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
 CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attribution-agent"
+SHORT_IDLENESS = {"GPU_ATTRIBUTION_IDLE_AFTER": "20s", "GPU_ATTRIBUTION_SAMPLE_INTERVAL": "100ms"}
+IDLE_AFTER = 20
+HOUR_OF_SAMPLES = 240  # as shipped there is one each 15 s
 SHORT_HEARTBEAT = {"GPU_ATTRIBUTION_HEARTBEAT": "1s", "GPU_ATTRIBUTION_REPORT_STALE_AFTER": "10s"}
 
 tests = Tests(clean=Cluster.delete_pods)
@@ -250,6 +254,17 @@ def kubectl_explains_the_fields_and_shows_them_in_columns(cluster):
 # --- at rest, with a heartbeat a second
 
 
+def wait_for_windows(cluster, seconds):
+    """Ten minutes after an agent began to measure, devices without work become Idle: a write each.
+    Waits until that has happened, unless there is more time than this left."""
+    def is_apart():
+        ages = [time.time() - moment(pod["status"]["containerStatuses"][0]["state"]["running"]
+                                     ["startedAt"])
+                for pod in cluster.get("pods", *NAMESPACE)["items"] if "agent" in pod["metadata"]["name"]]
+        return not any(600 - seconds < age < 620 for age in ages)
+    wait_for("full windows", is_apart, timeout=seconds + 60)
+
+
 def writes_since(cluster, since):
     return [(event["requestReceivedTimestamp"], event["verb"], event["objectRef"]["name"])
             for event in cluster.requests_of(CONTROLLER_USER, since, WRITES, "gpuattributions")]
@@ -260,6 +275,7 @@ def a_restart_of_the_controller_writes_nothing(cluster):
     shorten_heartbeats(cluster)
     cluster.create_tenant("steady-sliced", SLICED)
     cluster.create_tenant("steady-exclusive", EXCLUSIVE)
+    wait_for_windows(cluster, 60)
     before, since = cluster.versions(), len(cluster.audit())
     restart_controller(cluster)
 
@@ -277,6 +293,7 @@ def sixty_heartbeats_write_nothing(cluster):
     shorten_heartbeats(cluster)
     cluster.create_tenant("steady-sliced", SLICED)
     cluster.create_tenant("steady-exclusive", EXCLUSIVE)
+    wait_for_windows(cluster, 120)
     before, since = cluster.versions(), len(cluster.audit())
     cluster.wait_reports(60, timeout=120)
     writes = writes_since(cluster, since)
@@ -434,7 +451,10 @@ CONDITIONS = [
      "RowRemapFailed", "Unhealthy", "Replace"),
     ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": True, "failed": False}},
      "RowRemapPending", "Degraded", "None"),  # the driver recommends nothing
+    ({"fabric": "InProgress"}, "FabricNotReady", "Degraded", "None"),
 ]
+# Two of the agent's samples are surely taken in this time.
+SAMPLES = 2 * 15 + 5
 
 
 @tests.promise
@@ -483,6 +503,173 @@ def an_xid_error_is_in_the_status_with_the_pod_that_held_the_device(cluster):
     assert [t["podName"] for t in events[0]["tenants"]] == ["accused"], events
     assert health_of(cluster, name)["state"] == "Healthy", "an application's error accuses no device"
     return f"told after {took:.2f} s"
+
+
+class Errors:
+    """What the driver tells of one device, whose errors of memory and events change."""
+
+    def __init__(self, cluster, whole, name):
+        self.cluster, self.name, self.whole = cluster, name, whole
+        self.path = os.path.join(cluster.ctl("state", EXCLUSIVE).strip(), "wanted-devices.json")
+        self.events = list(whole.get("events", []))
+
+    def tell(self, **device):
+        devices = [{**d, **device} if d["uuid"].lower() == self.name else d
+                   for d in self.whole["devices"]]
+        with open(self.path, "w", encoding="utf-8") as file:
+            json.dump({**self.whole, "devices": devices, "events": self.events}, file)
+        self.cluster.ctl("devices", EXCLUSIVE, self.path)
+
+    def raise_xid(self, code):
+        uuid = next(d["uuid"] for d in self.whole["devices"] if d["uuid"].lower() == self.name)
+        number = 1 + max((e["sequence"] for e in self.events), default=0)
+        self.events.append({"sequence": number, "uuid": uuid, "type": "XID", "code": code})
+
+    def wait_reasons(self, *reasons):
+        return wait_for(f"the reasons {reasons}", lambda: next(
+            (h for h in [health_of(self.cluster, self.name)]
+             if h.get("reasons", []) == list(reasons)), None))
+
+
+@tests.promise
+def a_reset_settles_the_errors_that_asked_for_one_and_no_other(cluster):
+    uid = cluster.create_tenant("hit", EXCLUSIVE)
+    name, item = next((n, i) for n, i in cluster.attributions().items()
+                      if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+    started = datetime.fromisoformat(cluster.pod("hit")["status"]["startTime"])
+    wait_for("the next second", lambda: time.time() > started.timestamp() + 1)
+    known = len(item["status"]["health"].get("events", []))
+    whole = driver_devices(cluster, EXCLUSIVE)
+    errors = Errors(cluster, whole, name)
+    counted = {"ecc": {"current": True, "pending": True, "corrected": 7, "uncorrected": 0}}
+    with driver_tells(cluster, EXCLUSIVE, whole):
+        for code in (94, 95):
+            errors.raise_xid(code)
+        errors.tell(**counted)
+        health = errors.wait_reasons("XID95")
+        assert (health["state"], health["recoveryAction"]) == ("Unhealthy", "Reset"), health
+        told = {e["xid"]: e for e in health["events"][:len(health["events"]) - known]}
+        assert {n: e["class"] for n, e in told.items()} == {94: "Application", 95: "NeedsReset"}, told
+        assert all(e["action"] for e in told.values()), told
+        assert {t["podName"] for e in told.values() for t in e["tenants"]} == {"hit"}, told
+        time.sleep(SAMPLES)  # the counter was read more than once before it fell
+        assert health_of(cluster, name)["state"] == "Unhealthy", "time alone settles nothing"
+        start = time.monotonic()
+        errors.tell(ecc={**counted["ecc"], "corrected": 0})
+        errors.wait_reasons()
+        took = time.monotonic() - start
+        errors.raise_xid(79)
+        errors.tell(**counted)
+        errors.wait_reasons("XID79")
+        time.sleep(SAMPLES)
+        errors.tell(ecc={**counted["ecc"], "corrected": 0})
+        time.sleep(SAMPLES)
+        health = errors.wait_reasons("XID79")
+        assert health["recoveryAction"] == "Reboot", health
+        errors.tell(lost=True)  # it answers again after that, as after a reboot
+        errors.wait_reasons("XID79", "GPULost")
+    health = errors.wait_reasons()
+    assert health["state"] == "Healthy" and len(health["events"]) >= 3, health
+    return f"settled {took:.1f} s after the reset"
+
+
+@tests.promise
+def nvlinks_that_go_down_degrade_a_device_until_they_are_up(cluster):
+    whole = driver_devices(cluster, EXCLUSIVE)
+    name = whole["devices"][0]["uuid"].lower()
+    links = Errors(cluster, whole, name)
+    with driver_tells(cluster, EXCLUSIVE, whole):
+        links.tell(nvlinks={"total": 12, "active": 12})
+        time.sleep(SAMPLES)
+        assert health_of(cluster, name)["state"] == "Healthy"
+        links.tell(nvlinks={"total": 12, "active": 10})
+        health = links.wait_reasons("NVLinkDown")
+        assert health["state"] == "Degraded", health
+        cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(EXCLUSIVE))
+        cluster.rollout("daemonset/gpu-attribution-agent")
+        time.sleep(SAMPLES)
+        links.wait_reasons("NVLinkDown")  # that has not seen more links up
+        links.tell(nvlinks={"total": 12, "active": 12})
+        links.wait_reasons()
+
+
+@contextlib.contextmanager
+def agents_with(cluster, settings):
+    """For a while the agents have these settings."""
+    def set_env(changes):
+        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, *changes)
+        cluster.rollout(AGENT)
+    set_env([f"{name}={value}" for name, value in settings.items()])
+    try:
+        yield
+    finally:
+        set_env([f"{name}-" for name in settings])
+
+
+def use_device(cluster, node, name, percent):
+    """The device computes to that extent, under the lock that the stand-ins of the driver take."""
+    folder = os.path.join(cluster.ctl("state", node).strip(), "gpu")
+    path = os.path.join(folder, "devices.json")
+    with open(os.path.join(folder, "devices.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+        device = next(d for d in told["devices"] if d["uuid"].lower() == name)
+        device["utilization"] = {"gpu": percent, "memory": 0}
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        os.chmod(path + ".new", 0o644)
+        os.replace(path + ".new", path)
+
+
+def activity_of(cluster, name):
+    return cluster.attributions()[name]["status"]["activity"]
+
+
+def wait_activity(cluster, name, state):
+    return wait_for(state, lambda: next(
+        (a for a in [activity_of(cluster, name)] if a["state"] == state), None), timeout=90)
+
+
+@tests.promise
+def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_another(cluster):
+    with agents_with(cluster, SHORT_IDLENESS):
+        uid = cluster.create_tenant("forgotten", EXCLUSIVE)
+        name = next(n for n, i in cluster.attributions().items()
+                    if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+        use_device(cluster, EXCLUSIVE, name, 0)
+        idle = wait_activity(cluster, name, "Idle")
+        assert idle["scope"] == "Device" and idle["evidence"] == ["NVMLUtilization"], idle
+        selector = ("--field-selector", "status.activity.state=Idle,status.tenantCount!=0")
+        held = cluster.kubectl("get", "gpuattributions", *selector)
+        assert [line.split()[0] for line in held.splitlines()[1:]] == [name], held
+        since = len(cluster.audit())
+
+        def n_writes():
+            return sum(event["objectRef"].get("name") == name for event in
+                       cluster.requests_of(CONTROLLER_USER, since, WRITES, "gpuattributions"))
+
+        def work(percents):
+            for number in range(HOUR_OF_SAMPLES):
+                use_device(cluster, EXCLUSIVE, name, percents[number % len(percents)])
+                time.sleep(0.1)
+        work(range(5))
+        assert n_writes() == 0 and activity_of(cluster, name) == idle, activity_of(cluster, name)
+        start = time.monotonic()
+        use_device(cluster, EXCLUSIVE, name, 90)
+        active = wait_activity(cluster, name, "Active")
+        took = time.monotonic() - start
+        assert "idleSince" not in active and n_writes() == 1, active
+        work(range(5, 100, 7))
+        assert n_writes() == 1 and activity_of(cluster, name) == active, activity_of(cluster, name)
+        use_device(cluster, EXCLUSIVE, name, 0)
+        stopped = time.time()
+        again = wait_activity(cluster, name, "Idle")
+        assert n_writes() == 2, n_writes()
+        assert abs(moment(again["idleSince"]) - stopped) <= 6, (again, stopped)
+        assert time.time() - moment(again["idleSince"]) >= IDLE_AFTER, again
+        return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} figures that "
+                f"moved: no write; to Active and back to Idle: {n_writes()}")
 
 
 def static_pod(name):

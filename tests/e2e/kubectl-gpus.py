@@ -9,6 +9,7 @@ running one, which hack/up made with --no-tenants, and leaves it; with words it 
 promises whose sentence contains them.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -235,13 +236,89 @@ def a_watch_shows_a_pod_that_comes_and_that_it_went(cluster):
         return "--- ".join(["", *tables()])
 
 
+@contextlib.contextmanager
+def status_by_hand(cluster, uid, make):
+    """Gives the device that the pod holds the members that `make` makes, while no controller runs."""
+    def write(name, members):
+        cluster.kubectl(
+            "patch", "gpuattribution", name, "--subresource=status", "--type=json", "-p", json.dumps(
+                [{"op": "add", "path": f"/status/{key}", "value": value}
+                 for key, value in members.items()]))
+    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
+    try:
+        cluster.kubectl(*NAMESPACE, "wait", "--for=delete", "pod", "--timeout=60s",
+                        "-l", "app.kubernetes.io/name=gpu-attribution-controller")
+        name, item = next((n, i) for n, i in cluster.attributions().items()
+                          if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+        members = make(item["status"])
+        write(name, members)
+        try:
+            yield item["spec"]["uuid"]
+        finally:
+            write(name, {key: item["status"][key] for key in members})
+    finally:
+        cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")
+        cluster.rollout(CONTROLLER)
+
+
+def assert_row(shown, **expected):
+    row, = shown.rows()
+    found = {key: row[key.replace("_", " ")] for key in expected}
+    if found != expected:
+        raise Failed(f"{shown}{found} is not {expected}")
+
+
+@tests.promise
+def a_failing_gpu_is_shown_with_who_was_on_it_and_what_to_do(cluster):
+    uid, at = cluster.create_tenant("lone", EXCLUSIVE), "2026-01-02T03:04:05Z"
+    Shown(cluster, "failing", "--check").expect(FOUND, "", "No GPU is failing")
+
+    def fail(status):
+        there = [t for t in status["tenants"] if t["podUID"] == uid]
+        tenants = [{key: t[key] for key in ("podUID", "podNamespace", "podName", "container")}
+                   for t in there]
+        event = {"xid": 95, "eventTime": at, "meaning": "uncontained memory error", "tenants": tenants,
+                 "class": "NeedsReset", "action": "let work end, then reset the device"}
+        conditions = [c for c in status["conditions"] if c["type"] != "Healthy"]
+        return {"health": {"state": "Unhealthy", "recoveryAction": "Reset", "reasons": ["XID95"],
+                           "events": [event]},
+                "conditions": [*conditions, {
+                    "type": "Healthy", "status": "False", "reason": "XID95", "message": "XID 95",
+                    "lastTransitionTime": at}]}
+    with status_by_hand(cluster, uid, fail) as uuid:
+        table = Shown(cluster, "failing").expect(FOUND, uuid[:12])
+        shown = Shown(cluster, "failing", "-o", "wide", "--check").expect(NOT_FOUND)
+        assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HEALTH="Unhealthy", REASON="XID95", ACTION="Reset",
+                   ON_IT_WHEN_IT_FAILED="default/lone", ON_IT_NOW="default/lone",
+                   WHAT_TO_DO="let work end, then reset the device")
+        # That a device fails changes no other question.
+        Shown(cluster, "failing", "-l", "no=such").expect(FOUND, "", "No GPUs found")
+    Shown(cluster, "failing", "--check").expect(FOUND, "", "No GPU is failing")
+    return f"{table}{shown}"
+
+
+@tests.promise
+def an_idle_gpu_is_shown_with_who_holds_it(cluster):
+    uid, at = cluster.create_tenant("lone", EXCLUSIVE), "2026-01-02T03:04:05Z"
+    with status_by_hand(cluster, uid, lambda status: {"activity": {
+            "state": "Idle", "scope": "Device", "lastTransitionTime": at, "idleSince": at,
+            "evidence": ["NVMLUtilization"]}}) as uuid:
+        table = Shown(cluster, "idle").expect(FOUND, uuid[:12])
+        shown = Shown(cluster, "idle", "-o", "wide", "--check").expect(NOT_FOUND)
+        assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HELD_BY="default/lone", EVIDENCE="NVMLUtilization")
+        item, = json.loads(Shown(cluster, "idle", "-o", "json").expect(FOUND).out)["items"]
+        if item["since"] != at or [t["podUID"] for t in item["heldBy"]] != [uid]:
+            raise Failed(json.dumps(item))
+    return f"{table}{shown}"
+
+
 @tests.promise
 def kubectl_completes_commands_and_names(cluster):
     cluster.create_tenant("lone", EXCLUSIVE)
 
     def complete(*words):
         return run(*cluster.kubectl_command("__complete", "gpus", *words), env=environment(cluster)).split()
-    if not {"pod", "node", "device"} <= set(complete("")):
+    if not {"pod", "node", "device", "failing", "idle"} <= set(complete("")):
         raise Failed(str(complete("")))
     if "lone" not in complete("pod", "-n", "default", "lo"):
         raise Failed(str(complete("pod", "-n", "default", "lo")))

@@ -110,7 +110,7 @@ int nvmlSystemGetDriverVersion(char *ret_text, unsigned size)
 int nvmlSystemGetNVMLVersion(char *ret_text, unsigned size)
 {
 	struct text_answer answer = {"nvmlVersion", "13.580.65.06", ret_text, size};
-	return nvml_call(__func__, NVML_KIND_SYSTEM, NULL, give_text, &answer);
+	return nvml_call(__func__, NVML_KIND_LIBRARY, NULL, give_text, &answer);
 }
 
 /* "12.4" is 12040. */

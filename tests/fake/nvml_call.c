@@ -31,6 +31,7 @@ struct nvml_handle {
 	char uuid[NVML_ABI_UUID_SIZE]; /* of the device, or of the MIG device */
 	unsigned gpu_instance;	       /* instances only */
 	unsigned compute_instance;     /* compute instances only */
+	int64_t attachment;	       /* of the device, when the handle was given out */
 };
 
 static struct {
@@ -235,6 +236,11 @@ static const struct nvml_handle *known_handle(const void *handle)
 	return NULL;
 }
 
+static int64_t attachment_of(const struct nvml_target *target)
+{
+	return nvml_file_number(target->device, "attachment", 0);
+}
+
 static int resolve(struct nvml_target *target, unsigned accepts, const void *opaque)
 {
 	const struct nvml_handle *handle = known_handle(opaque);
@@ -245,6 +251,8 @@ static int resolve(struct nvml_target *target, unsigned accepts, const void *opa
 		return NVML_ABI_NOT_SUPPORTED;
 	if (nvml_call_find(target, handle->uuid) != NVML_ABI_SUCCESS)
 		return handle->kind == NVML_KIND_MIG ? NVML_ABI_NOT_FOUND : NVML_ABI_GPU_IS_LOST;
+	if (handle->attachment != attachment_of(target))
+		return NVML_ABI_GPU_IS_LOST;
 	if (handle->kind == NVML_KIND_GPU_INSTANCE || handle->kind == NVML_KIND_COMPUTE_INSTANCE)
 		return find_instance(target, handle);
 	return NVML_ABI_SUCCESS;
@@ -252,11 +260,14 @@ static int resolve(struct nvml_target *target, unsigned accepts, const void *opa
 
 static int call_locked(struct nvml_target *target, unsigned accepts, const void *handle)
 {
-	if (library.starts == 0)
+	if (library.starts == 0 && accepts != NVML_KIND_LIBRARY)
 		return NVML_ABI_UNINITIALIZED;
 	refresh();
 	target->world = library.world;
-	int code = accepts == NVML_KIND_SYSTEM ? 0 : resolve(target, accepts, handle);
+	if (!target->world)
+		return NVML_ABI_UNINITIALIZED;
+	bool is_about_system = accepts == NVML_KIND_SYSTEM || accepts == NVML_KIND_LIBRARY;
+	int code = is_about_system ? 0 : resolve(target, accepts, handle);
 
 	return code ? code : nvml_call_injected(target);
 }
@@ -306,14 +317,15 @@ int nvml_call_stop(void)
 
 static bool is_handle(const struct nvml_handle *a, const struct nvml_handle *b)
 {
-	return a->kind == b->kind && a->gpu_instance == b->gpu_instance &&
-	       a->compute_instance == b->compute_instance && strcmp(a->uuid, b->uuid) == 0;
+	return a->kind == b->kind && a->attachment == b->attachment &&
+	       a->gpu_instance == b->gpu_instance && a->compute_instance == b->compute_instance &&
+	       strcmp(a->uuid, b->uuid) == 0;
 }
 
 void *nvml_call_handle(const struct nvml_target *target, enum nvml_kind kind)
 {
 	const json_t *named = kind == NVML_KIND_MIG ? target->mig : target->device;
-	struct nvml_handle wanted = {.kind = kind};
+	struct nvml_handle wanted = {.kind = kind, .attachment = attachment_of(target)};
 
 	snprintf(wanted.uuid, sizeof(wanted.uuid), "%s", nvml_file_text(named, "uuid"));
 	if (kind == NVML_KIND_GPU_INSTANCE || kind == NVML_KIND_COMPUTE_INSTANCE)

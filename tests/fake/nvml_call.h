@@ -25,6 +25,7 @@ enum nvml_kind {
 	NVML_KIND_MIG = 2,
 	NVML_KIND_GPU_INSTANCE = 4,
 	NVML_KIND_COMPUTE_INSTANCE = 8,
+	NVML_KIND_LIBRARY = 16, /* no handle either, and the library need not be started */
 };
 
 /* What a call is about. Borrowed until the query returns. */
@@ -42,7 +43,7 @@ typedef int (*nvml_call_fn)(const struct nvml_target *target, void *arg);
 
 /*
  * Runs query for the exported function symbol. accepts is a set of enum nvml_kind; handle is what
- * the caller gave, NULL for NVML_KIND_SYSTEM. Returns an injected code, what query returned, or
+ * the caller gave, NULL for NVML_KIND_SYSTEM and NVML_KIND_LIBRARY. Returns an injected code, what query returned, or
  * - UNINITIALIZED;
  * - INVALID_ARGUMENT for a foreign handle;
  * - NOT_SUPPORTED for a handle of the wrong kind;

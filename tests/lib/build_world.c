@@ -225,12 +225,13 @@ static void put_containers(const struct build_pod *pod, struct pod_fields *field
 					       .state = POD_CONTAINER_TERMINATED};
 }
 
-static void put_allocations(struct view container, const struct view *ids,
+static void put_allocations(struct view container, const struct view *ids, bool are_unhealthy,
 			    struct pod_fields *fields)
 {
 	for (size_t i = 0; i < BUILD_WORLD_MAX_TOLD && ids[i].len > 0; i++)
 		fields->allocations[fields->gpu.allocations.count++] =
-			(struct pod_allocation){container, VIEW("nvidia.com/gpu"), ids[i]};
+			(struct pod_allocation){container, VIEW("nvidia.com/gpu"), ids[i],
+						are_unhealthy};
 }
 
 static bool awaits_grant(const struct build_world *world, const struct pod *pod)
@@ -330,8 +331,9 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		fields.claims[fields.gpu.claims.count++] = (struct pod_claim){
 			text_or(pod.container, "main"), view_from(pod.second_claim), VIEW("")};
 	put_containers(&pod, &fields);
-	put_allocations(text_or(pod.container, "main"), pod.told, &fields);
-	put_allocations(text_or(pod.second, ""), pod.told_of_second, &fields);
+	put_allocations(text_or(pod.container, "main"), pod.told, pod.told_unhealthy, &fields);
+	put_allocations(text_or(pod.second, ""), pod.told_of_second, pod.told_unhealthy,
+			&fields);
 	forget_pod(world, fields.uid);
 	assert_true(world->input.n_pods < BUILD_WORLD_MAX);
 	struct pod **slot = &world->pods[world->input.n_pods++];

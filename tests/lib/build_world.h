@@ -56,6 +56,7 @@ struct build_pod {
 	/* What the pod's status says of the container and of the second; the first empty ends it. */
 	struct view told[BUILD_WORLD_MAX_TOLD];
 	struct view told_of_second[BUILD_WORLD_MAX_TOLD];
+	bool told_unhealthy;   /* the status calls these devices Unhealthy */
 	const char *hami;      /* "": no annotation of HAMi's */
 	const char *kai_group; /* "": it is in none */
 	const char *kai_groups[2]; /* of several GPUs; the first NULL ends it */

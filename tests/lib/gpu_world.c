@@ -35,16 +35,26 @@ struct uuid_prefix *gpu_world_uuids(void)
 	return &uuids;
 }
 
-void gpu_world_devices(struct device_list *list)
+static void read_devices(const char *path, struct device_list *list)
 {
 	struct error err;
 	device_list_init(list, NULL, NULL);
 	uuid_prefix_deinit(&uuids);
 	uuid_prefix_init(&uuids);
 	list->known = &uuids;
-	read_list(TESTS_FOLDER "/fake/world/gpus.json", device_list_take, list);
+	read_list(path, device_list_take, list);
 	assert_int_equal(device_list_sort(list, &err), 0);
 	assert_int_equal(list->n_unreadable, 0);
+}
+
+void gpu_world_devices(struct device_list *list)
+{
+	read_devices(TESTS_FOLDER "/fake/world/gpus.json", list);
+}
+
+void gpu_world_trouble(struct device_list *list)
+{
+	read_devices(TESTS_FOLDER "/fake/trouble/gpus.json", list);
 }
 
 void gpu_world_pods(struct pod_list *pods)

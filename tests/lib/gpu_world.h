@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * gpu_world - the small fleet of tests/fake/world for tests of the kubectl plugin, and the screens
- * that it must give. GPU_WORLD_NOW is five minutes after the last thing that happened there.
+ * gpu_world - the small fleets of tests/fake/world and tests/fake/trouble for tests of the kubectl
+ * plugin, and the screens that they must give. GPU_WORLD_NOW is some minutes after the last thing that
+ * happened there.
  *
  * Threads: a test's own.
  */
@@ -16,6 +17,8 @@
 
 /* Reads all devices into a list without a filter; ends the test when it cannot. */
 void gpu_world_devices(struct device_list *list);
+/* The same of tests/fake/trouble, where devices fail or are idle. */
+void gpu_world_trouble(struct device_list *list);
 /* The UUIDs of the devices that were read last. */
 struct uuid_prefix *gpu_world_uuids(void);
 /* Reads all pods. */

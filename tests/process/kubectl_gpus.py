@@ -20,6 +20,7 @@ import tempfile
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 FAKE = os.path.join(TESTS, "fake", "kubectl")
 WORLD = os.path.join(TESTS, "fake", "world")
+TROUBLE = os.path.join(TESTS, "fake", "trouble")
 README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
 GPUS = "gpuattributions.gpuattribution.dev"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -302,9 +303,147 @@ def kubectl_is_found_on_path():
         Run(kubectl=None, path=f"{folder}:{os.environ['PATH']}").expect(FOUND, SHORT, "*")
 
 
+class World:
+    """A folder with those objects of TROUBLE of which `keep` is true, after `change`."""
+
+    def __init__(self, keep=lambda item: True, change=lambda item: None):
+        self.folder = tempfile.TemporaryDirectory()
+        with open(os.path.join(TROUBLE, "gpus.json"), encoding="utf-8") as file:
+            gpus = json.load(file)
+        gpus["items"] = [item for item in gpus["items"] if keep(item)]
+        for item in gpus["items"]:
+            change(item)
+        with open(os.path.join(self.folder.name, "gpus.json"), "w", encoding="utf-8") as file:
+            json.dump(gpus, file)
+
+    def __enter__(self):
+        return self.folder.name
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+
+def is_of(*nodes):
+    return lambda item: item["status"]["nodeName"] in nodes
+
+
+FAILING = ["11ba0000", "9c1d0000", "3f1a0000", "77770000", "3f1b0000"]
+IDLE_GPUS = ["5555bbbb", "5555aaaa", "66660000", "5555cccc"]
+
+
+def names_of(run):
+    return [line.split("/gpu-")[1][:8] for line in run.out.splitlines()]
+
+
+@promise
+def failing_and_idle_devices_are_shown_and_what_is_not_known_is_counted():
+    run = Run("failing", world=TROUBLE).expect(FOUND, "ON IT WHEN IT FAILED", "* gpu-c, GPU-77770000")
+    assert run.calls == [["get", GPUS, "-o", "json"]], run.calls
+    assert "The health of 2 GPUs is not known: 1 on gpu-c, 1 on gpu-e" in run.err, run.err
+    run = Run("idle", world=TROUBLE).expect(FOUND, "MIG-00000003", "The activity of 5 GPUs is not known")
+    assert run.calls == [["get", GPUS, "-o", "json"]], run.calls
+    assert "GPU-5555dddd" not in run.out and "GPU-5555dddd" in Run("idle", "--all", world=TROUBLE).out
+
+
+@promise
+def without_uuids_to_shorten_only_devices_that_matter_are_asked_for():
+    for command, field, names in ((("failing",), "status.health.state!=Healthy", FAILING),
+                                  (("idle",), "status.tenantCount!=0", IDLE_GPUS)):
+        run = Run(*command, "-o", "name", world=TROUBLE)
+        assert run.calls == [["get", GPUS, "-o", "json", "--field-selector", field]], run.calls
+        assert names_of(run) == names, run.out
+        run = Run(*command, "-o", "name", world=TROUBLE, fault="no-selectors")
+        assert run.calls[1] == ["get", GPUS, "-o", "json"] and names_of(run) == names, run.calls
+    assert Run("idle", "--all", "-o", "json", world=TROUBLE).calls == [["get", GPUS, "-o", "json"]]
+
+
+@promise
+def the_users_selector_chooses_among_failing_devices():
+    run = Run("failing", "--field-selector", "status.nodeName=gpu-a", "-o", "name", world=TROUBLE)
+    assert run.calls == [["get", GPUS, "-o", "json", "--field-selector", "status.nodeName=gpu-a"]]
+    assert names_of(run) == FAILING[:2], run.out
+    nowhere = ("--field-selector", "status.nodeName=nowhere")
+    Run("failing", *nowhere, world=TROUBLE).expect(FOUND, None, "No GPUs found")
+    Run("failing", *nowhere, "--check", world=TROUBLE).expect(FAILED, None, "No GPUs found")
+    assert "app=x" in Run("idle", "-l", "app=x", world=TROUBLE).calls[0]
+
+
+@promise
+def an_empty_table_says_no_more_than_is_certain():
+    for arguments in ((), ("-o", "wide"), ("-o", "name")):
+        with World(is_of("gpu-d")) as world:
+            run = Run("failing", *arguments, world=world).expect(FOUND, None, "No GPU is failing")
+        with World(lambda item: "77771111" in item["spec"]["uuid"]) as world:
+            run = Run("failing", *arguments, world=world)
+            run.expect(FOUND, None, "No GPU is known to be failing")
+            assert "The health of 1 GPU is not known: 1 on gpu-c" in run.err, run.err
+            run = Run("idle", *arguments, world=world)
+            run.expect(FOUND, None, "No GPU that is held is known to be idle")
+        with World(lambda item: False) as world:
+            Run("failing", *arguments, world=world).expect(FOUND, None, "No GPUs found")
+            Run("idle", *arguments, world=world).expect(FOUND, None, "No GPUs found")
+        with World(is_of("gpu-a")) as world:
+            Run("idle", *arguments, world=world).expect(FOUND, None, "No GPU that is held is idle")
+            Run("idle", "--all", *arguments, world=world).expect(FOUND, None, "No GPU is known to be")
+
+
+@promise
+def a_silent_node_is_never_taken_for_a_healthy_one():
+    def silence(item):
+        item["status"]["reportState"] = "Stale"
+    with World(is_of("gpu-d"), silence) as world:
+        Run("failing", world=world).expect(FOUND, None, "The health of 4 GPUs is not known: 4 on gpu-d")
+        Run("failing", "--check", world=world).expect(FAILED, None, "No GPU is known to be failing")
+        Run("idle", world=world).expect(FOUND, None, "The activity of 3 GPUs is not known: 3 on gpu-d")
+
+
+@promise
+def a_check_has_the_answer_as_its_exit_status():
+    Run("failing", "--check", world=TROUBLE).expect(NOT_FOUND, "XID79", "*")
+    Run("idle", "--check", world=TROUBLE).expect(NOT_FOUND, "MIG-00000003", "The activity")
+    with World(is_of("gpu-d")) as world:
+        Run("failing", "--check", world=world).expect(FOUND, None, "No GPU is failing")
+    with World(lambda item: "77771111" in item["spec"]["uuid"]) as world:
+        Run("failing", "--check", world=world).expect(FAILED, None, "The health of 1 GPU is not known")
+        Run("idle", "--check", world=world).expect(FOUND, None, "The activity of 1 GPU is not known")
+    with World(lambda item: False) as world:
+        Run("failing", "--check", world=world).expect(FAILED, None, "No GPUs found")
+        Run("idle", "--check", world=world).expect(FOUND, None, "No GPUs found")
+    Run("failing", "--check", world=TROUBLE, fault="unreachable").expect(FAILED, None, "refused")
+
+
+@promise
+def an_unreadable_object_makes_no_check_succeed():
+    def spoil(item):
+        item["status"]["slots"] = "all of them"
+    with World(lambda item: "5555aaaa" in item["spec"]["uuid"], spoil) as world:
+        for arguments in (("failing",), ("idle",), ("failing", "--check"), ("idle", "--check")):
+            Run(*arguments, world=world).expect(FAILED, None, "cannot be read by this version")
+
+
+@promise
+def objects_of_before_these_members_are_shown_all_the_same():
+    def age(item):
+        status = item["status"]
+        for event in status["health"].get("events", []):
+            event.pop("class", None), event.pop("action", None)
+        for member in ("idleSince", "evidence", "reason"):
+            status["activity"].pop(member, None)
+        status["health"].pop("eventsSince", None)
+        for partition in status.get("partitions", []):
+            partition.pop("activity", None)
+    with World(change=age) as world:
+        assert names_of(Run("failing", "-o", "name", world=world)) == FAILING
+        Run("failing", world=world).expect(FOUND, "let work end, then reset", "*")
+        assert names_of(Run("idle", "-o", "name", world=world)) == ["5555aaaa", "66660000", "5555cccc"]
+    with World(change=lambda item: item.pop("status")) as world:
+        Run("failing", world=world).expect(FOUND, None, "The health of 13 GPUs is not known: 13 on ?")
+
+
 @promise
 def a_wrong_command_line_asks_nothing():
-    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("-w", "-o", "json"), ("job/x",)):
+    for arguments in (("--frobnicate",), ("pod", "a", "-A"), ("device",), ("-w", "-o", "json"), ("job/x",),
+                      ("failing", "x"), ("--check",)):
         run = Run(*arguments).expect(USAGE, None, "See 'kubectl gpus --help' for usage.")
         assert not run.calls
 
@@ -352,6 +491,20 @@ def the_screens_in_the_readme_are_what_is_shown():
         shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
     age = r"(?:(?<= for )|(?<= \())\d+[smhdy]\w*"
     assert re.sub(age, "AGE", readme) == re.sub(age, "AGE", shown), shown
+
+
+@promise
+def the_screens_of_failing_and_idle_in_the_readme_are_what_is_shown():
+    """But for ages, which pass, and for how wide they make a column."""
+    with open(README, encoding="utf-8") as file:
+        readme = file.read().split("```\n")[3]
+    shown = ""
+    for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
+        run = Run(*arguments.split(), world=TROUBLE)
+        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
+    told, seen = (re.sub(r"\b\d+[smhdy](\d+[smhd])?(?=[ :]|$)", "AGE", " ".join(text.split()))
+                  for text in (readme, shown))
+    assert told == seen, shown
 
 
 @promise

@@ -15,6 +15,7 @@
 #include "sim/apiserver.h"
 #include "sim/clockwork.h"
 #include "sim/deed.h"
+#include "sim/illness.h"
 #include "sim/sharers.h"
 #include "sim/usage.h"
 #include "sim/wire.h"
@@ -35,6 +36,7 @@ struct kind {
 	struct range ranges[ACTION_ARGS];
 	void (*apply)(const int *args);
 	unsigned use_weight; /* among those that only fleets with processes have */
+	unsigned illness_weight; /* among those that only fleets have whose devices fall ill */
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
@@ -68,6 +70,12 @@ static const char *const lasts_words[] = {"so long", "for ever"};
 
 static const char *const stray_words[] = {"of the host", "that pretends to be of a pod",
 					  "of a pod"};
+
+static const char *const illness_words[] = {
+	"is lost to NVML",     "cannot remap rows",	  "must have its IMEX domain recovered",
+	"must be rebooted",    "must be reset",		  "must be drained and reset",
+	"must be drained P2P", "must be treated somehow", "does not answer before a reset",
+	"has rows to remap",   "has pages to retire",	  "has uncorrectable errors"};
 
 static const char *const forgery_words[] = {
 	"another node's name",   "a strange token", "another account's token",
@@ -174,6 +182,14 @@ static const struct kind kinds[] = {
 	 deed_use_without_slot, 30},
 	{"error", 0, "{g0} raises an XID error ({1}; from 12 on it ends the pods on it)", NULL,
 	 {GPU, {EVEN, 0, 23}}, deed_raise_error, 30},
+	{"ill", 0, "{g0} {w1}, for {2} ms or ({3}) until it is reset", illness_words,
+	 {GPU, {EVEN, 0, ILLNESS_N - 1}, {SPREAD, 1000, 120000}, {EVEN, 0, 1}}, deed_fall_ill, 0,
+	 50},
+	{"reset", 0, "{g0} is reset", NULL, {GPU}, deed_reset_gpu, 0, 25},
+	{"raise", 0, "{g0} raises an XID error ({1}) of its MIG device {2} ({3})", NULL,
+	 {GPU, {EVEN, 0, 12}, {EVEN, 0, 6}, {EVEN, 0, 1}}, deed_raise_partial, 0, 50},
+	{"flood", 0, "{g0} raises an application's XID error {1} times ({2})", NULL,
+	 {GPU, {SPREAD, 1, 20}, {EVEN, 0, 1}}, deed_flood, 0, 10},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };
@@ -221,30 +237,39 @@ void action_make_rare_node(struct prng *prng, struct action *ret)
 	ret->args[0] = WORLD_EXCLUSIVE;
 }
 
-static unsigned weight_of(unsigned kind, bool is_use)
+enum family { COMMON, OF_USE, OF_ILLNESS };
+
+static unsigned weight_of(unsigned kind, enum family family)
 {
-	return is_use ? kinds[kind].use_weight : kinds[kind].weight;
+	return family == OF_USE	      ? kinds[kind].use_weight
+	       : family == OF_ILLNESS ? kinds[kind].illness_weight
+				      : kinds[kind].weight;
 }
 
-static void make(struct prng *prng, bool is_use, struct action *ret)
+static void make(struct prng *prng, enum family family, struct action *ret)
 {
 	unsigned total = 0, kind = 0, at;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-		total += weight_of(i, is_use);
-	for (at = (unsigned)prng_between(prng, 0, total - 1); at >= weight_of(kind, is_use); kind++)
-		at -= weight_of(kind, is_use);
+		total += weight_of(i, family);
+	for (at = (unsigned)prng_between(prng, 0, total - 1); at >= weight_of(kind, family); kind++)
+		at -= weight_of(kind, family);
 	fill(prng, kind, ret);
 }
 
 void action_make(struct prng *prng, struct action *ret)
 {
-	make(prng, false, ret);
+	make(prng, COMMON, ret);
 }
 
 void action_make_use(struct prng *prng, struct action *ret)
 {
-	make(prng, true, ret);
+	make(prng, OF_USE, ret);
+}
+
+void action_make_illness(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_ILLNESS, ret);
 }
 
 /* A reservation is worth something with pods that share it. */

@@ -29,6 +29,8 @@ void action_make_node(struct prng *prng, struct action *ret);
 void action_make(struct prng *prng, struct action *ret);
 /* One that only fleets with processes on their devices have. */
 void action_make_use(struct prng *prng, struct action *ret);
+/* One of the errors and illnesses of devices, which only fleets have that fall ill. */
+void action_make_illness(struct prng *prng, struct action *ret);
 /* One of what seldom comes together by itself: KAI's sharing, a node for it, a device on two nodes. */
 void action_make_rare_node(struct prng *prng, struct action *ret);
 void action_make_rare(struct prng *prng, struct action *ret);

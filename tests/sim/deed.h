@@ -6,7 +6,8 @@
  * arguments. One that makes no sense now (there is no such pod) does nothing. What goes on by
  * itself afterwards (a restart, a fault with an end) is planned, and what it may cause is noted.
  *
- * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c, programs, the API server
+ * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c, what
+ * ails devices in deed_illness.c, programs, the API server
  * and the ways between them in deed_faults.c.
  *
  * Threads: the program's only one.
@@ -64,6 +65,10 @@ void deed_divide_gpu(const int *args);
 void deed_lose_gpu(const int *args);
 void deed_raise_xid(const int *args);
 void deed_raise_error(const int *args);
+void deed_fall_ill(const int *args);
+void deed_reset_gpu(const int *args);
+void deed_raise_partial(const int *args);
+void deed_flood(const int *args);
 void deed_fail_driver(const int *args);
 void deed_reboot_node(const int *args);
 void deed_move_gpu(const int *args);

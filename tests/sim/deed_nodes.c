@@ -6,6 +6,7 @@
 #include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/driver.h"
+#include "sim/illness.h"
 #include "sim/kubelet.h"
 #include "sim/matrix.h"
 #include "sim/programs.h"
@@ -41,6 +42,7 @@ void deed_add_node(const int *args)
 	clockwork_boot(node);
 	world.nodes[node].agentless = variant >= 8;
 	usage_set_up(node);
+	illness_set_up(node);
 	kubelet_start(node, 100, 300);
 	clockwork_in(500, publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
@@ -293,6 +295,7 @@ static void power_on(void *owner, uint64_t number)
 		return;
 	world.nodes[node].powered = true;
 	world_boot(&world.nodes[node]);
+	illness_boot(node);
 	clockwork_boot(node);
 	apiserver_put_node(&world.nodes[node]); /* the kubelet, before it starts any pod */
 	usage_power_on(node);
@@ -420,6 +423,7 @@ void deed_move_gpu(const int *args)
 	gpu->node = to;
 	gpu->lost = false;
 	gpu->n_fetched = gpu->n_errors;
+	illness_moved((int)(gpu - world.gpus));
 	world_divide(gpu, world_is_mig(world.nodes[to].mode), 2);
 	gpu->mps_daemon = world.nodes[to].mode == WORLD_MPS;
 	deed_excuse(CAUSE_NEW_DEVICE, -1, 60000);

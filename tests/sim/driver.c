@@ -9,6 +9,8 @@
 
 #include "agent/nvml_library.h"
 #include "sim/clockwork.h"
+#include "sim/illness.h"
+#include "sim/oracle.h"
 #include "sim/usage.h"
 #include "sim/world.h"
 
@@ -16,12 +18,14 @@
 
 static uint64_t fails_until[WORLD_MAX_NODES];
 static bool is_watched[WORLD_MAX_NODES]; /* for XID errors */
+static bool is_registered[WORLD_MAX_GPUS]; /* with what waits for them */
 static int event_set; /* its address is the handle */
 
 void driver_reset(void)
 {
 	memset(fails_until, 0, sizeof(fails_until));
 	memset(is_watched, 0, sizeof(is_watched));
+	memset(is_registered, 0, sizeof(is_registered));
 }
 
 bool driver_is_watched(int node)
@@ -81,9 +85,12 @@ static int cuda_version(int *ret)
 
 static int count(unsigned *ret)
 {
-	if (clockwork_now() < fails_until[clockwork_actor])
+	if (clockwork_now() < fails_until[clockwork_actor]) {
+		illness_unread(clockwork_actor);
 		return NVML_ABI_UNKNOWN;
+	}
 	*ret = (unsigned)world_count_gpus(clockwork_actor);
+	illness_read(clockwork_actor);
 	return NVML_ABI_SUCCESS;
 }
 
@@ -95,6 +102,8 @@ static int handle(unsigned index, struct nvml_abi_device **ret)
 		return NVML_ABI_INVALID_ARGUMENT;
 	if (gpu->lost)
 		return NVML_ABI_GPU_NOT_FOUND;
+	if (illness_has((int)(gpu - world.gpus), ILLNESS_LOST))
+		return NVML_ABI_GPU_IS_LOST;
 	*ret = (struct nvml_abi_device *)(void *)gpu;
 	return NVML_ABI_SUCCESS;
 }
@@ -209,10 +218,68 @@ static int mps_processes(struct nvml_abi_device *device, unsigned *n, struct nvm
 	return list_processes(device, true, n, ret);
 }
 
+/* Condition */
+
+/* What the driver answers when asked for that part. */
+static int ask(struct nvml_abi_device *device, enum illness_part part)
+{
+	int gpu = (int)(as_gpu(device) - world.gpus);
+
+	if (!illness_can_read(gpu, part))
+		return NVML_ABI_NOT_SUPPORTED;
+	return illness_has(gpu, ILLNESS_RESET_REQUIRED) ? NVML_ABI_RESET_REQUIRED : NVML_ABI_SUCCESS;
+}
+
+static bool has(struct nvml_abi_device *device, enum illness illness)
+{
+	return illness_has((int)(as_gpu(device) - world.gpus), illness);
+}
+
+static int ecc_errors(struct nvml_abi_device *device, int error, int counter,
+		      unsigned long long *ret)
+{
+	*ret = error == NVML_ABI_ECC_UNCORRECTED &&
+	       (counter == NVML_ABI_ECC_VOLATILE
+			? has(device, ILLNESS_ECC)
+			: illness_had_ecc((int)(as_gpu(device) - world.gpus)));
+	return ask(device, ILLNESS_PART_ECC);
+}
+
+static int remapped_rows(struct nvml_abi_device *device, unsigned *corrected, unsigned *uncorrected,
+			 unsigned *pending, unsigned *failed)
+{
+	*corrected = 0;
+	*uncorrected = 0;
+	*pending = has(device, ILLNESS_REMAP_PENDING);
+	*failed = has(device, ILLNESS_REMAP_FAILED);
+	return ask(device, ILLNESS_PART_ROWS);
+}
+
+static int retired_pages(struct nvml_abi_device *device, int *pending)
+{
+	*pending = has(device, ILLNESS_PAGES_PENDING);
+	return ask(device, ILLNESS_PART_PAGES);
+}
+
+static int fields(struct nvml_abi_device *device, int n, struct nvml_abi_field *values)
+{
+	for (int i = 0; i < n; i++) {
+		values[i].code = NVML_ABI_NOT_SUPPORTED;
+		if (values[i].id != NVML_ABI_FIELD_RECOVERY_ACTION)
+			continue;
+		values[i].code = ask(device, ILLNESS_PART_ACTION);
+		values[i].type = NVML_ABI_VALUE_UINT;
+		values[i].value.word = illness_action((int)(as_gpu(device) - world.gpus));
+	}
+	return NVML_ABI_SUCCESS;
+}
+
 static int event_set_create(struct nvml_abi_event_set **ret)
 {
 	*ret = (struct nvml_abi_event_set *)(void *)&event_set;
 	is_watched[clockwork_actor] = true;
+	for (int i = 0; i < world.n_gpus; i++)
+		is_registered[i] &= world.gpus[i].node != clockwork_actor;
 	return NVML_ABI_SUCCESS;
 }
 
@@ -226,8 +293,16 @@ static int event_set_free(struct nvml_abi_event_set *set)
 static int register_events(struct nvml_abi_device *device, unsigned long long types,
 			   struct nvml_abi_event_set *set)
 {
-	(void)device, (void)types, (void)set;
+	(void)types, (void)set;
+	is_registered[as_gpu(device) - world.gpus] = true;
 	return NVML_ABI_SUCCESS;
+}
+
+/* NVML tells no compute instance of an error that is the whole GPU instance's. */
+static unsigned instance_of(const struct world_gpu *gpu, const struct world_error *error)
+{
+	return error->partition < 0 ? NVML_ABI_NO_INSTANCE
+				    : (unsigned)gpu->partitions[error->partition].gpu_instance;
 }
 
 static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret, unsigned ms)
@@ -242,10 +317,14 @@ static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret
 
 		error->fetched_at = clockwork_now();
 		error->told_at = clockwork_wall(clockwork_actor);
+		error->agent = world.nodes[clockwork_actor].agent;
+		/* Of a device that is gone before anything was published of it there is no object. */
+		error->is_heard = is_registered[i] && error->node == clockwork_actor &&
+				  (!gpu->lost || oracle_status(i));
 		*ret = (struct nvml_abi_event){.device = (struct nvml_abi_device *)(void *)gpu,
 					       .type = NVML_ABI_EVENT_XID,
 					       .data = (uint64_t)error->code,
-					       .gpu_instance = NVML_ABI_NO_INSTANCE,
+					       .gpu_instance = instance_of(gpu, error),
 					       .compute_instance = NVML_ABI_NO_INSTANCE};
 		return NVML_ABI_SUCCESS;
 	}
@@ -278,6 +357,10 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.attributes = attributes,
 		.mps_processes = mps_processes,
 		.compute_processes = processes,
+		.ecc_errors = ecc_errors,
+		.remapped_rows = remapped_rows,
+		.retired_pages = retired_pages,
+		.fields = fields,
 		.event_set_create = event_set_create,
 		.event_set_free = event_set_free,
 		.register_events = register_events,

@@ -17,6 +17,7 @@
 #include "sim/deed.h"
 #include "sim/driver.h"
 #include "sim/host.h"
+#include "sim/illness.h"
 #include "sim/kubelet.h"
 #include "sim/net.h"
 #include "sim/programs.h"
@@ -27,6 +28,7 @@
 
 #define SHRINK_RUNS 400
 #define MAX_USES 12
+#define MAX_ILLS 10
 #define MAX_RARE 24
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
@@ -61,26 +63,40 @@ static void insert(struct history *history, const struct action *action)
 }
 
 /* Soon after something else, since what happens together is what may be mixed up; or at any time. */
-static void add_uses(struct history *history, uint64_t seed)
+static void add_beside(struct history *history, struct prng *prng, int max,
+		       void (*make)(struct prng *prng, struct action *ret))
 {
-	struct prng prng;
 	struct action action;
-	int n;
+	int n = (int)prng_between(prng, 0, (uint64_t)max);
 
-	if (!usage_is_there(seed))
-		return;
-	prng_init(&prng, ~seed);
-	n = (int)prng_between(&prng, 0, MAX_USES);
 	for (int i = 0; i < n; i++) {
 		const struct action *other = &history->actions[prng_between(
-			&prng, 0, (uint64_t)history->n_actions - 1)];
+			prng, 0, (uint64_t)history->n_actions - 1)];
 
-		action_make_use(&prng, &action);
-		action.at_ms = other->at_ms + pause(&prng);
+		make(prng, &action);
+		action.at_ms = other->at_ms + pause(prng);
 		if (action.at_ms < BEGIN_MS)
 			action.at_ms += BEGIN_MS;
 		insert(history, &action);
 	}
+}
+
+static void add_uses(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~seed);
+	if (usage_is_there(seed))
+		add_beside(history, &prng, MAX_USES, action_make_use);
+}
+
+static void add_illnesses(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 1));
+	if (illness_is_there(seed))
+		add_beside(history, &prng, MAX_ILLS, action_make_illness);
 }
 
 /* From the beginning to the end: what is shared is to be there when the rest happens. */
@@ -129,6 +145,7 @@ void history_make(struct history *history, uint64_t seed)
 	if (seed & HISTORY_RARE)
 		add_rare(history, seed);
 	add_uses(history, seed);
+	add_illnesses(history, seed);
 }
 
 /* Running */
@@ -138,6 +155,7 @@ static void set_up(const struct history *history)
 	clockwork_reset(history->seed);
 	world_reset(history->seed);
 	usage_reset(history->seed);
+	illness_reset(history->seed);
 	cause_reset();
 	oracle_reset();
 	net_reset();

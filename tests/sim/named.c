@@ -133,14 +133,16 @@ static bool is_covered(const struct world_process *process, uint64_t to)
 	return true;
 }
 
-static bool held_between(const struct world_pod *pod, int gpu, uint64_t from, uint64_t to)
+/* partition: -1, any. */
+static bool held_between(const struct world_pod *pod, int gpu, int partition, uint64_t from,
+			 uint64_t to)
 {
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *other = &world.pods[i];
 		bool is_its = other == world_holder(pod) || is_reservation_of(other, pod);
 
 		for (int c = 0; is_its && c < other->n_containers; c++)
-			if (is_on(&other->containers[c], gpu, -1) &&
+			if (is_on(&other->containers[c], gpu, partition) &&
 			    other->containers[c].held_from <= to &&
 			    other->containers[c].held_until >= from)
 				return true;
@@ -148,12 +150,13 @@ static bool held_between(const struct world_pod *pod, int gpu, uint64_t from, ui
 	return false;
 }
 
-static bool held_throughout(const struct world_pod *pod, int gpu, uint64_t from, uint64_t to)
+static bool held_throughout(const struct world_pod *pod, int gpu, int partition, uint64_t from,
+			    uint64_t to)
 {
 	const struct world_pod *holder = world_holder(pod);
 
 	for (int c = 0; c < holder->n_containers; c++)
-		if (is_on(&holder->containers[c], gpu, -1) &&
+		if (is_on(&holder->containers[c], gpu, partition) &&
 		    holder->containers[c].held_from <= from &&
 		    holder->containers[c].held_until > to)
 			return true;
@@ -267,7 +270,7 @@ static bool was_tenant(const struct attribution_past_tenant *past, int gpu, uint
 	if (!pod || find_container(pod, past->container) < 0)
 		return false;
 	return pod->is_hami_spoilt || sharers_is_said_on(pod, gpu) ||
-	       held_between(pod, gpu, 0, sent_at);
+	       held_between(pod, gpu, -1, 0, sent_at);
 }
 
 static bool has_past(const struct attribution_status *status,
@@ -410,7 +413,7 @@ static const struct world_error *find_error(const struct attribution_health_even
  * before, and whose end the present controller was not told of before the event, may have left
  * before or after it: that cannot be known either.
  */
-static void judge_blamed(const struct world_error *error, struct view uid, int gpu)
+static void judge_blamed(const struct world_error *error, struct view uid, int gpu, int partition)
 {
 	const struct world_pod *pod = find_pod(uid);
 	int node = world.gpus[gpu].node;
@@ -419,10 +422,11 @@ static void judge_blamed(const struct world_error *error, struct view uid, int g
 		return;
 	if (pod &&
 	    (pod->is_hami_spoilt || sharers_is_said_on(pod, gpu) ||
-	     held_between(pod, gpu, error->raised_at - NEAR_MS, error->fetched_at + NEAR_MS)))
+	     held_between(pod, gpu, partition, error->raised_at - NEAR_MS,
+			  error->fetched_at + NEAR_MS)))
 		return;
 	if (pod && pod->end_known_at >= error->raised_at - NEAR_MS - SYNC_MS &&
-	    held_between(pod, gpu, 0, error->raised_at))
+	    held_between(pod, gpu, partition, 0, error->raised_at))
 		return;
 	oracle_accuse(ORACLE_FALSE_EVENT,
 		      "%s: XID %d of %.3f s names %.*s, which did not hold the "
@@ -449,7 +453,8 @@ static void judge_unblamed(const struct attribution_health_event *event,
 	if (pod->started_at == 0 || pod->started_at + STARTED_MS > error->told_at ||
 	    pod->end_known_at <= error->raised_at)
 		return;
-	if (held_throughout(pod, gpu, error->raised_at - NEAR_MS, error->raised_at))
+	if (held_throughout(pod, gpu, error->partition, error->raised_at - NEAR_MS,
+			    error->raised_at))
 		oracle_accuse(ORACLE_FALSE_EVENT,
 			      "%s: XID %d of %.3f s does not name %.*s, which held the device",
 			      world.gpus[gpu].uuid, error->code,
@@ -471,7 +476,33 @@ static void judge_all_blamed(const struct attribution_health_event *event,
 			       ARRAY_AT(before->tenants, struct attribution_tenant, i), gpu);
 }
 
+static bool has_partitions(const struct attribution_status *status, struct view uid)
+{
+	for (uint32_t i = 0; status && i < status->tenants.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+
+		if (view_equal(tenant->pod_uid, uid) && tenant->partitions.count > 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Which MIG device it was is told if that was there when it was asked. Of one that had left by then
+ * nobody knows any more which one it held.
+ */
+static int partition_of(const struct attribution_health_event *event,
+			const struct world_error *error, const struct attribution_status *status,
+			const struct attribution_status *before, struct view uid)
+{
+	bool is_known = has_partitions(status, uid) || has_partitions(before, uid);
+
+	return event->partition.len > 0 && is_known ? error->partition : -1;
+}
+
 static void judge_event(const struct attribution_health_event *event,
+			const struct attribution_status *status,
 			const struct attribution_status *status_before, int gpu)
 {
 	const struct attribution_health_event *before = find_event(status_before, event);
@@ -488,7 +519,8 @@ static void judge_event(const struct attribution_health_event *event,
 		struct view uid = accused->pod_uid;
 
 		if (!names(before, uid))
-			judge_blamed(error, uid, gpu);
+			judge_blamed(error, uid, gpu,
+				     partition_of(event, error, status, status_before, uid));
 	}
 	if (status_before && !before)
 		judge_all_blamed(event, error, status_before, gpu);
@@ -510,7 +542,7 @@ void named_judge(const struct attribution_status *status, const struct attributi
 		const struct attribution_health_event *event = ARRAY_AT(
 			events, struct attribution_health_event, i);
 
-		judge_event(event, before, gpu);
+		judge_event(event, status, before, gpu);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "sim/cause.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
+#include "sim/diagnosis.h"
 #include "sim/doubt.h"
 #include "sim/matrix.h"
 #include "sim/named.h"
@@ -52,8 +53,9 @@ static uint64_t digest;
 static bool quiet;
 
 static const char *const rule_names[ORACLE_N_RULES] = {
-	"none",	    "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "AT_REST", "NO_CAUSE",
-	"NEEDLESS", "LOST",	    "LATE",	  "STALE",    "FORGED",	 "DELETED", "STUCK"};
+	"none",	      "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "FALSE_HEALTH", "CLEARED",
+	"LOST_EVENT", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
+	"STALE",      "FORGED",	      "DELETED",    "STUCK"};
 
 void oracle_reset(void)
 {
@@ -501,11 +503,11 @@ static struct view status_text(struct view object)
 }
 
 /* Instants that lie in the future by a clock that was set back are set anew. */
-static bool is_repeated(struct view before, struct view now)
+static bool is_repeated(struct view before, struct view now, bool has_new_event)
 {
 	if (view_equal(before, now))
 		return true;
-	return rest_is_same_text(before, now) &&
+	return !has_new_event && rest_is_same_text(before, now) &&
 	       !cause_since(CAUSE_CLOCK_SET, -1, -1, clockwork_now() - CLOCK_WEARS_OFF_MS);
 }
 
@@ -533,6 +535,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	judge_place(&attribution.status, gpu);
 	named_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		    sent_at);
+	diagnosis_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL,
+			gpu);
 	doubt_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		    node_of(attribution.status.node_name));
 	text = status_text(object);
@@ -542,7 +546,9 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	if (oracle_is_verbose)
 		printf("%9.3f s: %s: %.*s\n", (double)(sent_at - CLOCKWORK_START_MS) / 1000, name,
 		       VIEW_ARG(text));
-	if (sight->is_written && is_repeated(sight->text, text))
+	if (sight->is_written &&
+	    is_repeated(sight->text, text,
+			diagnosis_has_news(&attribution.status, &sight->attribution.status)))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written again as it was", name);
 	arena_deinit(&sight->arena);
 	sight->arena = arena;

@@ -9,6 +9,7 @@
 #include "sim/apiserver.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
+#include "sim/illness.h"
 #include "sim/net.h"
 #include "sim/world.h"
 
@@ -144,12 +145,15 @@ void programs_start_agent(int node)
 	if (agents[node])
 		return;
 	clockwork_actor = node;
+	world.nodes[node].agent++;
+	illness_started(node);
 	check(agent_new(&agent_settings[node], &agents[node], &err) == 0);
 	check(agent_run(agents[node], &err) == 0);
 }
 
 void programs_stop_agent(int node)
 {
+	world.nodes[node].agent++;
 	clockwork_actor = node;
 	agent_free(agents[node]);
 	agents[node] = NULL;

@@ -8,6 +8,7 @@
 #include "sim/books.h"
 #include "sim/check.h"
 #include "sim/claims.h"
+#include "sim/diagnosis.h"
 #include "sim/named.h"
 #include "sim/oracle.h"
 #include "sim/overlaps.h"
@@ -898,6 +899,7 @@ static void judge_there(struct judge *judge)
 		judge_number(judge, "tenantCount", judge->status->tenant_count, count);
 	judge_sharing(judge);
 	judge_partitions(judge);
+	diagnosis_judge_rest(judge->status, judge->gpu);
 	named_judge_users(judge->status, judge->gpu);
 	for (int i = 0; i < world.n_pods; i++)
 		if (world.pods[i].node == judge->g->node)

@@ -20,6 +20,7 @@
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/door.h"
+#include "sim/illness.h"
 #include "sim/matrix.h"
 #include "sim/net.h"
 #include "sim/oracle.h"
@@ -181,6 +182,7 @@ void wire_carry(struct fetch *fetch)
 	struct letter *letter = write_letter(node, fetch->authorization, body);
 
 	keep(node, body);
+	illness_posted(node, body);
 	letter->fetch = fetch;
 	letter->answer_lost = is_spoilt(node, WIRE_ANSWERS_LOST);
 	if (is_spoilt(node, WIRE_DOUBLED))
@@ -391,6 +393,7 @@ static bool post_changed(int node, enum wire_forgery forgery)
 	done = change(&forger, forgery);
 	if (done) {
 		report_doc_encode(&forger.report, &forger.text);
+		illness_forged(node, sbuf_view(&forger.text));
 		post(node, forgery, sbuf_view(&forger.text));
 	}
 	sbuf_deinit(&forger.text);

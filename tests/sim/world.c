@@ -112,10 +112,19 @@ void world_divide(struct world_gpu *gpu, bool mig, int n_partitions)
 
 void world_raise(struct world_gpu *gpu, int code)
 {
+	world_raise_on(gpu, code, -1);
+}
+
+void world_raise_on(struct world_gpu *gpu, int code, int partition)
+{
 	if (gpu->n_errors == WORLD_MAX_ERRORS)
 		return;
 	gpu->errors[gpu->n_errors++] = (struct world_error){
-		.code = code, .raised_at = clockwork_now(), .fetched_at = WORLD_NEVER};
+		.code = code,
+		.partition = partition,
+		.node = gpu->node,
+		.raised_at = clockwork_now(),
+		.fetched_at = WORLD_NEVER};
 }
 
 static void init_containers(struct world_pod *pod)

@@ -30,7 +30,7 @@
 #define WORLD_MAX_SLICES 2     /* of a node */
 #define WORLD_MAX_SLICED 16    /* devices of a slice */
 #define WORLD_MAX_PROCESSES 768
-#define WORLD_MAX_ERRORS 32 /* of a device */
+#define WORLD_MAX_ERRORS 48 /* of a device */
 #define WORLD_DEVICE_NAME 48   /* as a driver calls a device */
 
 enum world_mode {
@@ -54,8 +54,14 @@ struct world_partition {
 /* An XID error, and how its node's agent heard of it. */
 struct world_error {
 	int code;
+	int partition; /* that raised it; -1: not told */
 	uint64_t raised_at, fetched_at; /* WORLD_NEVER: not fetched */
 	int64_t told_at;		/* by the node's clock */
+	int node;		/* that it was in */
+	unsigned agent;		/* which of the node's agents was told */
+	bool is_heard;		/* that agent listens to the device */
+	bool was_shown;		/* some status had it */
+	bool is_shown, is_reason; /* the last one did, since the object was made */
 };
 
 struct world_gpu {
@@ -88,6 +94,7 @@ struct world_node {
 	bool agentless; /* nobody ever reports; the API server says what it can */
 	bool sees_processes; /* its agent was granted hostPID */
 	bool hides_compute_mode; /* its driver does not tell it */
+	unsigned agent;         /* how often its agent was started */
 	uint64_t there_since;   /* the API server has it, if it has it, since then */
 	uint64_t there_told_at; /* when it was last told that it is there */
 	uint64_t gone_told_at; /* when the present controller was told that it is gone; NEVER: not */
@@ -299,6 +306,8 @@ int world_add_node(int kubelet_minor, enum world_mode mode, int replicas, int n_
 void world_divide(struct world_gpu *gpu, bool mig, int n_partitions);
 /* The device raises an XID error, of which its node's driver will tell. */
 void world_raise(struct world_gpu *gpu, int code);
+/* The same of a MIG device of it, unless partition is -1. */
+void world_raise_on(struct world_gpu *gpu, int code, int partition);
 /* A pod that is bound to the node, and not yet seen by its kubelet; NULL: too many. */
 struct world_pod *world_add_pod(int node, const char *name);
 /* The pod of that name that the API server has, or NULL. */

@@ -47,6 +47,7 @@ static void defaults_are_those_of_a_node(void **state)
 			    "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint");
 	assert_string_equal(settings.nvml_library, "libnvidia-ml.so.1");
 	assert_string_equal(settings.processes, "auto");
+	assert_string_equal(settings.dcgm_url, "");
 	assert_int_equal(settings.sample_interval_ms, 15000);
 	assert_int_equal(settings.debounce_ms, 50);
 	assert_int_equal(settings.kubelet_timeout_ms, 5000);
@@ -71,6 +72,12 @@ static void what_makes_no_sense_is_refused_with_the_name_of_the_flag(void **stat
 		{{"--node-name=a", "--controller=https://host?x"}, "--controller"},
 		{{"--node-name=a", "--controller=https://user@host"}, "--controller"},
 		{{"--node-name=a", "--processes=yes"}, "--processes"},
+		{{"--node-name=a", "--dcgm-url=127.0.0.1:9400"}, "--dcgm-url"},
+		{{"--node-name=a", "--dcgm-url=https://127.0.0.1:9400/metrics"}, "--dcgm-url"},
+		{{"--node-name=a", "--dcgm-url=http://"}, "--dcgm-url"},
+		{{"--node-name=a", "--dcgm-url=http:///metrics"}, "--dcgm-url"},
+		{{"--node-name=a", "--dcgm-url=http://a:b@127.0.0.1/metrics"}, "--dcgm-url"},
+		{{"--node-name=a", "--dcgm-url=http://127.0.0.1/metrics#a"}, "--dcgm-url"},
 		{{"--node-name=a", "--log-level=loud"}, "--log-level"},
 		{{"--node-name=a", "--log-format=xml"}, "--log-format"},
 		{{"--node-name=a", "--checkpoint-file=relative"}, "--checkpoint-file"},
@@ -83,6 +90,21 @@ static void what_makes_no_sense_is_refused_with_the_name_of_the_flag(void **stat
 		assert_int_equal(parse(rows[i].flags, NULL, &settings), -1);
 		assert_int_equal(err.kind, ERROR_REJECTED);
 		assert_non_null(strstr(err.text, rows[i].named));
+	}
+}
+
+static void the_address_of_dcgm_exporter_may_be_any_of_plain_http(void **state)
+{
+	(void)state;
+	static const char *const flags[] = {
+		"--dcgm-url=", "--dcgm-url=http://127.0.0.1:9400/metrics", "--dcgm-url=http://[::1]:9400/metrics",
+		"--dcgm-url=http://dcgm.gpu-operator.svc:9400/metrics?a=b",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct agent_settings settings;
+		assert_int_equal(parse((const char *const[3]){"--node-name=a", flags[i]}, NULL,
+				       &settings), 0);
+		assert_string_equal(settings.dcgm_url, strchr(flags[i], '=') + 1);
 	}
 }
 
@@ -109,6 +131,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_node_comes_from_the_flag_then_from_the_environment),
 	cmocka_unit_test(defaults_are_those_of_a_node),
 	cmocka_unit_test(what_makes_no_sense_is_refused_with_the_name_of_the_flag),
+	cmocka_unit_test(the_address_of_dcgm_exporter_may_be_any_of_plain_http),
 	cmocka_unit_test(a_node_name_longer_than_kubernetes_allows_is_refused),
 	cmocka_unit_test(help_and_version_need_no_node),
 };

@@ -178,6 +178,7 @@ static void configure(struct world *world)
 		.checkpoint_file = world->checkpoint,
 		.nvml_library = FAKE_NVML,
 		.processes = "off",
+		.dcgm_url = "",
 		.boot_id_file = world->boot_id,
 		.sample_interval_ms = NEVER_MS,
 		.event_interval_ms = NEVER_MS,

@@ -21,6 +21,7 @@ enum call {
 	FABRIC,
 	MAX_PCIE_WIDTH,
 	PCIE_WIDTH,
+	CLOCKS,
 	N_CALLS,
 };
 
@@ -37,6 +38,7 @@ static struct {
 	int bad_link; /* one that answers the code of NVLINKS; -1: all do */
 	unsigned state;
 	unsigned width[2];
+	unsigned long long reasons;
 } driver;
 
 static int answer(int call)
@@ -111,6 +113,13 @@ static int pcie_width(struct nvml_abi_device *device, unsigned *ret)
 	return answer(PCIE_WIDTH);
 }
 
+static int clocks_event_reasons(struct nvml_abi_device *device, unsigned long long *ret)
+{
+	(void)device;
+	*ret = driver.reasons;
+	return answer(CLOCKS);
+}
+
 static const struct nvml_library library = {
 	.ecc_errors = ecc_errors,
 	.remapped_rows = remapped_rows,
@@ -120,6 +129,7 @@ static const struct nvml_library library = {
 	.fabric_info = fabric_info,
 	.max_pcie_width = max_pcie_width,
 	.pcie_width = pcie_width,
+	.clocks_event_reasons = clocks_event_reasons,
 };
 
 static struct device_reader reader;
@@ -144,6 +154,7 @@ static int set_up(void **state)
 	driver.state = NVML_ABI_FABRIC_COMPLETED;
 	driver.width[0] = 16;
 	driver.width[1] = 8;
+	driver.reasons = 0x41;
 	reader = (struct device_reader){.library = &library};
 	return 0;
 }
@@ -179,6 +190,7 @@ static unsigned values_in(const struct report_condition *condition)
 		[FABRIC] = condition->fabric != REPORT_FABRIC_UNREAD,
 		[MAX_PCIE_WIDTH] = condition->pcie_lanes.present,
 		[PCIE_WIDTH] = condition->pcie_lanes.present,
+		[CLOCKS] = condition->clocks_event_reasons >= 0,
 	};
 	unsigned values = 0;
 	for (unsigned i = 0; i < N_CALLS; i++)
@@ -217,6 +229,7 @@ TEST(everything_that_a_device_tells_is_read)
 	assert_int_equal(condition.fabric, REPORT_FABRIC_COMPLETED);
 	assert_int_equal(condition.pcie_lanes.total, 16);
 	assert_int_equal(condition.pcie_lanes.active, 8);
+	assert_int_equal(condition.clocks_event_reasons, 0x40);
 	assert_int_equal(values_in(&condition), ALL_VALUES);
 	assert_string_equal(reader.message, "");
 }
@@ -458,7 +471,30 @@ TEST(lanes_that_cannot_be_true_are_not_read)
 	}
 }
 
+/* Idle, power cap, application clocks and the like are no trouble, nor is what no release knows. */
+TEST(of_the_reasons_for_low_clocks_those_are_read_that_mean_trouble)
+{
+	static const struct {
+		unsigned long long answer;
+		int64_t reasons;
+	} rows[] = {
+		{0, 0},		    {0x1, 0},	   {0x2, 0},	{0x4, 0},     {0x8, 0x8},
+		{0x10, 0},	    {0x20, 0x20},  {0x40, 0x40}, {0x80, 0x80}, {0x100, 0},
+		{0xfe, 0xe8},	    {UINT64_MAX, 0xe8}, {4000000000, 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		driver.reasons = rows[i].answer;
+		struct report_condition condition = read_now();
+		assert_int_equal(condition.clocks_event_reasons, rows[i].reasons);
+		assert_true(condition.slowdown.present);
+	}
+	driver.codes[CLOCKS] = NVML_ABI_NOT_SUPPORTED;
+	assert_false(read_now().slowdown.present);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		of_the_reasons_for_low_clocks_those_are_read_that_mean_trouble, set_up, NULL),
 	cmocka_unit_test_setup_teardown(everything_that_a_device_tells_is_read, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_call_that_fails_costs_its_own_value_only, set_up, NULL),
 	cmocka_unit_test_setup_teardown(

@@ -51,6 +51,25 @@ static void tenants_are_in_the_order_of_their_names(void **state)
 				 expected[i]);
 }
 
+static void partitions_are_known_by_their_uuids_too(void **state)
+{
+	(void)state;
+	static const char *const objects[] = {
+		OBJECT("GPU-1", "{\"partitions\":[{\"uuid\":\"MIG-00000001-aaaa\"}]}"),
+		OBJECT("GPU-2", "{\"partitions\":[{\"uuid\":\"MIG-00000001-aabb\"}]}"),
+	};
+	struct error err;
+	struct uuid_prefix known;
+	CLEANUP(device_list_deinit) struct device_list list;
+	uuid_prefix_init(&known);
+	device_list_init(&list, NULL, NULL);
+	list.known = &known;
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++)
+		assert_int_equal(device_list_take(&list, view_from(objects[i]), &err), 0);
+	assert_int_equal(uuid_prefix_len(&known, VIEW("MIG-00000001-aaaa")), strlen("MIG-00000001-aaa"));
+	uuid_prefix_deinit(&known);
+}
+
 static bool is_on_node_a(const void *context, const struct attribution *object)
 {
 	return view_equal(object->status.node_name, view_from(context));
@@ -144,6 +163,7 @@ static void a_large_fleet_fits(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(devices_are_in_the_order_of_node_index_and_uuid),
 	cmocka_unit_test(tenants_are_in_the_order_of_their_names),
+	cmocka_unit_test(partitions_are_known_by_their_uuids_too),
 	cmocka_unit_test(only_what_is_wanted_is_kept),
 	cmocka_unit_test(what_cannot_be_read_is_counted_with_the_first_reason),
 	cmocka_unit_test(a_word_of_a_newer_version_is_not_known),

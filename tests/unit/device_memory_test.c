@@ -9,7 +9,8 @@
 #define assert_text(view_, text_) assert_true(view_equal(view_, VIEW(text_)))
 
 static struct report_partition partitions[LIMIT_REPORT_PARTITIONS] = {
-	{.uuid = VIEW_INIT("MIG-a"), .profile = VIEW_INIT("1g.5gb"), .gpu_instance_id = 7, .memory_mib = 4864},
+	{.uuid = VIEW_INIT("MIG-a"), .profile = VIEW_INIT("1g.5gb"), .gpu_instance_id = 7, .memory_mib = 4864,
+	 .activity = {.present = true, .utilization = 90}},
 };
 static struct report_process process = {.pid = 42};
 
@@ -25,6 +26,7 @@ static const struct report_device full = {
 	.compute_mode = REPORT_COMPUTE_PROHIBITED,
 	.mig = {.present = true, .current = true},
 	.condition = {.present = true, .recovery = REPORT_RECOVERY_RESET},
+	.activity = {.present = true, .source = REPORT_ACTIVITY_NVML, .utilization = 90},
 	.partitions = {partitions, 1, true},
 	.processes = {&process, 1, true},
 };
@@ -47,6 +49,8 @@ static void assert_is_full(const struct report_device *device)
 	assert_text(partition->uuid, "MIG-a");
 	assert_text(partition->profile, "1g.5gb");
 	assert_int_equal(partition->gpu_instance_id, 7);
+	/* What it did then says nothing of what it does now. */
+	assert_false(device->activity.present || partition->activity.present);
 }
 
 TEST(what_is_kept_is_recalled_without_processes_and_outlives_its_source)

@@ -66,6 +66,35 @@ static void a_note_is_shared_only_by_devices_of_one_node_with_one_reason(void **
 		     "* b, U3: AgentSilent: never; what rests on its reports is the last that was known\n");
 }
 
+static void what_is_not_known_is_counted_by_node(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t n;
+		const char *expected;
+	} rows[] = {
+		{0, ""},
+		{1, "The health of 1 GPU is not known: 1 on a; kubectl gpus node NAME shows them\n"},
+		{3, "The health of 3 GPUs is not known: 2 on a, 1 on b; kubectl gpus node NAME shows them\n"},
+		{8, "The health of 8 GPUs is not known: 2 on a, 1 on b, 1 on c, 1 on d, and those of 3 more "
+		    "nodes; kubectl gpus node NAME shows them\n"},
+	};
+	static const char *const nodes[] = {"a", "a", "b", "c", "d", "e", "f", ""};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(output_deinit) struct output output;
+		struct attribution devices[ARRAY_SIZE(nodes)];
+		const struct attribution *list[ARRAY_SIZE(nodes)];
+		for (size_t j = 0; j < ARRAY_SIZE(nodes); j++) {
+			devices[j] = make("U", nodes[j], true);
+			list[j] = &devices[j];
+		}
+		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		footnotes_add_unknown(&output, list, rows[i].n, "The health");
+		assert_string_equal(output.notes.len > 0 ? sbuf_text(&output.notes) : "",
+				    rows[i].expected);
+	}
+}
+
 static void users_without_a_slot_are_counted(void **state)
 {
 	(void)state;
@@ -121,6 +150,7 @@ static void what_is_on_no_known_gpu_is_said_once_a_node(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(devices_of_a_silent_node_share_a_note),
 	cmocka_unit_test(a_note_is_shared_only_by_devices_of_one_node_with_one_reason),
+	cmocka_unit_test(what_is_not_known_is_counted_by_node),
 	cmocka_unit_test(users_without_a_slot_are_counted),
 	cmocka_unit_test(what_lists_left_out_and_placeholders_hide_is_said),
 	cmocka_unit_test(what_is_on_no_known_gpu_is_said_once_a_node),

@@ -133,9 +133,10 @@ static void a_worse_condition_is_news_but_corrected_errors_are_not(void **state)
 		{NODE_LIKE(",\"recoveryAction\":0"), NODE_LIKE(",\"recoveryAction\":2"), true},
 		{NODE_LIKE(",\"nvlinks\":{\"total\":4,\"active\":4}"),
 		 NODE_LIKE(",\"nvlinks\":{\"total\":4,\"active\":3}"), true},
+		{NODE_LIKE(",\"clocksEventReasons\":0"), NODE_LIKE(",\"clocksEventReasons\":64"), false},
 		{NODE_LIKE(",\"fabric\":\"InProgress\""), NODE_LIKE(",\"fabric\":\"Completed\""), true},
 		{NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":16}"),
-		 NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":8}"), true},
+		 NODE_LIKE(",\"pcieLanes\":{\"total\":16,\"active\":8}"), false},
 		{NODE_LIKE(""), NODE_LIKE(",\"resetRequired\":true"), true},
 		{NODE_LIKE(""), NODE_LIKE(",\"lost\":true"), true},
 	};
@@ -183,6 +184,107 @@ static void a_device_that_stays_lost_is_news_once(void **state)
 	set_node(NODE_LIKE(""));
 	assert_true(read_at(&hardware, 400));
 	hardware_deinit(&hardware);
+}
+
+#define USED(percent) NODE_LIKE(",\"utilization\":{\"gpu\":" percent ",\"memory\":0}")
+#define IDLE_AFTER_MS 60000
+
+static void init_with_windows(struct hardware *hardware)
+{
+	struct hardware_config with = config;
+	with.activity = (struct activity_settings){.busy_percent = 5, .idle_after_ms = IDLE_AFTER_MS};
+	assert_int_equal(hardware_init(hardware, &with, &err), 0);
+}
+
+/* Both clocks say the same. */
+static bool read_in(struct hardware *hardware, int64_t ms)
+{
+	return hardware_read(hardware, (struct processes_time){ms, (uint64_t)ms});
+}
+
+static struct report_activity tell_activity(const struct hardware *hardware)
+{
+	return ARRAY_AT(tell(hardware).devices, struct report_device, 0)->activity;
+}
+
+static void figures_of_activity_ride_along_and_a_change_of_state_is_news(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	init_with_windows(&hardware);
+	set_node(USED("4"));
+	assert_true(read_in(&hardware, 1000));
+	set_node(USED("3"));
+	assert_false(read_in(&hardware, 2000));
+	assert_int_equal(tell_activity(&hardware).utilization, 3);
+	assert_int_equal(tell_activity(&hardware).state, REPORT_ACTIVITY_MEASURING);
+	set_node(USED("5"));
+	assert_true(read_in(&hardware, 3000));
+	assert_int_equal(tell_activity(&hardware).state, REPORT_ACTIVITY_BUSY);
+	set_node(USED("99"));
+	assert_false(read_in(&hardware, 4000));
+	assert_int_equal(tell_activity(&hardware).last_busy_at, 4000);
+	set_node(USED("0"));
+	assert_false(read_in(&hardware, 4000 + IDLE_AFTER_MS - 1));
+	assert_true(read_in(&hardware, 4000 + IDLE_AFTER_MS));
+	assert_int_equal(tell_activity(&hardware).state, REPORT_ACTIVITY_IDLE);
+	assert_int_equal(tell_activity(&hardware).last_busy_at, 4000);
+	assert_int_equal(tell_activity(&hardware).measured_since, 1000);
+	hardware_deinit(&hardware);
+}
+
+static void work_between_two_readings_is_seen_when_it_is_looked_for_every_5_s(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t wall; /* of a look for events; the last one was at 10000 */
+		bool is_seen;
+	} rows[] = {{14999, false}, {15000, true}, {9999, true}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct hardware hardware;
+		struct event_queue queue;
+		event_queue_init(&queue, 0);
+		init_with_windows(&hardware);
+		set_node(USED("0"));
+		read_in(&hardware, 9000);
+		assert_false(hardware_read_events(&hardware, 10000, &queue));
+		set_node(USED("77"));
+		assert_false(hardware_read_events(&hardware, rows[i].wall, &queue));
+		set_node(USED("1"));
+		assert_int_equal(read_in(&hardware, 16000), rows[i].is_seen);
+		assert_int_equal(tell_activity(&hardware).utilization, rows[i].is_seen ? 77 : 1);
+		/* It counts once. */
+		read_in(&hardware, 17000);
+		assert_int_equal(tell_activity(&hardware).utilization, 1);
+		assert_int_equal(tell_activity(&hardware).last_busy_at, rows[i].is_seen ? 16000 : 0);
+		hardware_deinit(&hardware);
+	}
+}
+
+static void utilisation_that_cannot_be_read_or_be_true_is_not_measured(void **state)
+{
+	(void)state;
+	static const char *const nodes[] = {
+		NODE_LIKE(""), USED("101"), USED("4294967295"),
+		NODE_LIKE(",\"utilization\":{\"gpu\":50,\"memory\":0},"
+			  "\"errors\":{\"nvmlDeviceGetUtilizationRates\":999}"),
+		NODE_LIKE(",\"utilization\":{\"gpu\":50,\"memory\":0},\"lost\":true"),
+		NODE_LIKE(",\"utilization\":{\"gpu\":50,\"memory\":0},\"resetRequired\":true"),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		struct hardware hardware;
+		struct event_queue queue;
+		event_queue_init(&queue, 0);
+		init_with_windows(&hardware);
+		set_node(NODE_LIKE(""));
+		read_in(&hardware, 9000);
+		set_node(nodes[i]);
+		hardware_read_events(&hardware, 10000, &queue);
+		read_in(&hardware, 11000);
+		assert_int_equal(tell(&hardware).devices.count, 1);
+		assert_false(tell_activity(&hardware).present);
+		hardware_deinit(&hardware);
+	}
 }
 
 /* What is told of the n-th process of the only device. */
@@ -397,6 +499,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_worse_condition_is_news_but_corrected_errors_are_not),
 	cmocka_unit_test(corrected_errors_ride_along),
 	cmocka_unit_test(a_device_that_stays_lost_is_news_once),
+	cmocka_unit_test(figures_of_activity_ride_along_and_a_change_of_state_is_news),
+	cmocka_unit_test(work_between_two_readings_is_seen_when_it_is_looked_for_every_5_s),
+	cmocka_unit_test(utilisation_that_cannot_be_read_or_be_true_is_not_measured),
 	cmocka_unit_test(whose_a_process_is_is_told_and_news),
 	cmocka_unit_test(a_driver_in_trouble_leaves_the_processes_as_they_were_told),
 	cmocka_unit_test(the_fullest_node_that_can_be_told_can_be_read),

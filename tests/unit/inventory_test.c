@@ -836,6 +836,38 @@ static void a_report_of_another_boot_says_that_the_last_one_was_before_it(void *
 	}
 }
 
+/* What it measured until then is worth something if the next instance begins soon after. */
+static void a_report_of_another_instance_says_when_the_last_one_was_heard_of(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	static const struct {
+		const char *boot_id;
+		int64_t instance, observed_at;
+		uint64_t now;
+		int64_t former_heard_at;
+	} rows[] = {
+		{"b1", 10, 100000, 1000, 0},
+		{"b1", 10, 110000, 11000, 0},
+		{"b1", 70, 150000, 51000, 120000},
+		{"b1", 70, 180000, 81000, 120000},
+		{"b1", 99, 200000, 101000, 190000},
+		{"b2", 5, 300000, 201000, 0},
+		{"b2", 6, 310000, 211000, 310000},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		report.boot_id = view_from(rows[i].boot_id);
+		report.instance = rows[i].instance;
+		report.observed_at = rows[i].observed_at;
+		put_report(world, &report, rows[i].now);
+		assert_int_equal(gather(world, "gpu-a", rows[i].now).former_heard_at,
+				 rows[i].former_heard_at);
+		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 900000,
+						     rows[i].now + 10000));
+	}
+}
+
 /* The Node and the report come by different ways: what is told last is so. */
 static void a_report_is_of_a_former_boot_when_the_node_names_another_one_after_it(void **state)
 {
@@ -1981,6 +2013,8 @@ static const struct CMUnitTest tests[] = {
 		a_device_without_an_object_is_contested_by_a_more_recent_report, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_report_of_another_boot_says_that_the_last_one_was_before_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_report_of_another_instance_says_when_the_last_one_was_heard_of, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_report_is_of_a_former_boot_when_the_node_names_another_one_after_it, set_up,
 		tear_down),

@@ -96,6 +96,37 @@ static void a_command_line_says_what_is_asked_for(void **state)
 	}
 }
 
+static void failing_and_idle_can_check_and_be_narrowed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		enum invocation_verb verb;
+		bool check, all;
+		const char *selector, *field_selector;
+	} rows[] = {
+		{"failing", INVOCATION_FAILING},
+		{"failing --check -l a=b", INVOCATION_FAILING, .check = true, .selector = "a=b"},
+		{"failing --field-selector c=d", INVOCATION_FAILING, .field_selector = "c=d"},
+		{"idle", INVOCATION_IDLE},
+		{"--all idle", INVOCATION_IDLE, .all = true},
+		{"idle --all --check", INVOCATION_IDLE, .check = true, .all = true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct invocation invocation;
+		struct error err;
+		arena_init(&arena, 65536);
+		if (parse(rows[i].line, &arena, &invocation, &err) != 0)
+			fail_msg("%s: %s", rows[i].line, err.text);
+		assert_int_equal(invocation.verb, rows[i].verb);
+		assert_int_equal(invocation.check, rows[i].check);
+		assert_int_equal(invocation.all, rows[i].all);
+		assert_same(invocation.selector, rows[i].selector);
+		assert_same(invocation.field_selector, rows[i].field_selector);
+	}
+}
+
 static void every_command_can_be_watched_at_an_interval(void **state)
 {
 	(void)state;
@@ -110,6 +141,8 @@ static void every_command_can_be_watched_at_an_interval(void **state)
 		{"pod a --watch", true, 2000},
 		{"pod -Aw", true, 2000},
 		{"node -w --interval=10s", true, 10000},
+		{"failing -w", true, 2000},
+		{"idle --all -w --interval=10s", true, 10000},
 		{"device a -wo wide --interval 1h", true, 3600000},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -169,6 +202,8 @@ static void help_and_version_need_nothing_else(void **state)
 		{"help pod", OPTION_HELP, INVOCATION_POD},
 		{"device --help", OPTION_HELP, INVOCATION_DEVICE},
 		{"node -h", OPTION_HELP, INVOCATION_NODE},
+		{"help failing", OPTION_HELP, INVOCATION_FAILING},
+		{"idle -h", OPTION_HELP, INVOCATION_IDLE},
 		{"--version", OPTION_VERSION, INVOCATION_FLEET},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -186,6 +221,8 @@ static void help_and_version_need_nothing_else(void **state)
 	"--watch shows tables: use -o wide or none; for programs: kubectl get gpuattributions "    \
 	"--watch -o json"
 
+#define TAKE_NO_NAMES "failing and idle take no names: use --field-selector status.nodeName=NODE"
+
 static void a_wrong_line_is_refused_with_the_reason(void **state)
 {
 	(void)state;
@@ -199,8 +236,8 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 		{"--context", "--context: a value is missing"},
 		{"-o yml", "--output: \"yml\" is none of table, wide, json, yaml, name"},
 		{"--no-headers=maybe", "--no-headers: \"maybe\" is not true or false"},
-		{"deployment x", "unknown command \"deployment\", use pod, node or device"},
-		{"job/x", "unknown command \"job\", use pod, node or device"},
+		{"deployment x", "unknown command \"deployment\", use pod, node, device, failing or idle"},
+		{"job/x", "unknown command \"job\", use pod, node, device, failing or idle"},
 		{"nodde x", "unknown command \"nodde\", did you mean node?"},
 		{"pod/a node/b", "node: all names must be of one kind"},
 		{"pod a_b", "\"a_b\" is no name: use letters, digits, '-' and '.'"},
@@ -209,8 +246,16 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 		{"pod/", "\"\" is no name: use letters, digits, '-' and '.'"},
 		{"pod a -A", "a pod is named in one namespace: -A does not go with a name"},
 		{"pod a -l b", "a name and a selector do not go together"},
-		{"node -l b", "-l goes with pod, or without a command"},
-		{"pod --field-selector a=b", "--field-selector goes without a command only"},
+		{"node -l b", "-l goes with pod, failing, idle, or without a command"},
+		{"pod --field-selector a=b", "--field-selector goes with failing, idle, or without a command"},
+		{"failling", "unknown command \"failling\", did you mean failing?"},
+		{"failing idle", TAKE_NO_NAMES},
+		{"idle/x", TAKE_NO_NAMES},
+		{"failing pod/x", "pod: all names must be of one kind"},
+		{"--check", "--check goes with failing or idle"},
+		{"pod a --check", "--check goes with failing or idle"},
+		{"failing --all", "--all goes with idle only"},
+		{"idle -w --check", "--check ends with an answer: it does not go with --watch"},
 		{"device", "device takes one UUID, or a unique prefix of one"},
 		{"device a b", "device takes one UUID, or a unique prefix of one"},
 		{"-w -o json", WATCHES_TABLES},
@@ -255,7 +300,7 @@ static void each_command_has_help_with_examples_flags_and_exit_status(void **sta
 	static const char *const parts[] = {"Usage: kubectl gpus", "Examples:\n", "Exit status:\n",
 					    "--context", "  -o, --output=WORD\n", "  -h, --help\n",
 					    "One of table, wide, json, yaml, name\n"};
-	for (int verb = INVOCATION_FLEET; verb <= INVOCATION_DEVICE; verb++) {
+	for (int verb = INVOCATION_FLEET; verb <= INVOCATION_IDLE; verb++) {
 		CLEANUP(sbuf_deinit) struct sbuf buf;
 		sbuf_init(&buf, 10000);
 		invocation_render_help((enum invocation_verb)verb, &buf);
@@ -274,6 +319,7 @@ static void each_command_has_help_with_examples_flags_and_exit_status(void **sta
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_command_line_says_what_is_asked_for),
+	cmocka_unit_test(failing_and_idle_can_check_and_be_narrowed),
 	cmocka_unit_test(every_command_can_be_watched_at_an_interval),
 	cmocka_unit_test(what_says_which_cluster_is_handed_on),
 	cmocka_unit_test(help_and_version_need_nothing_else),

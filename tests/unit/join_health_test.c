@@ -225,12 +225,15 @@ TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
 	} rows[] = {
 		{"", {.present = true, .recovery = REPORT_RECOVERY_NONE,
 		      .remapped_rows = {.present = true}},
-		 "; read: XID errors, ECC, row remapping, recovery action"},
+		 "; read: XID errors, ECC, row remapping, recovery action; cannot be read here: "
+		 "slowdown, links"},
 		{"", {.present = true, .retired_pages = {.present = true}},
-		 "; read: XID errors, ECC, row remapping; cannot be read here: recovery action"},
+		 "; read: XID errors, ECC, row remapping; cannot be read here: "
+		 "recovery action, slowdown, links"},
 		{"events cannot be watched",
 		 {.present = true, .ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE},
-		 "; read: recovery action; cannot be read here: ECC, row remapping"},
+		 "; read: recovery action; cannot be read here: ECC, row remapping, "
+		 "slowdown, links"},
 		{"", {.present = false}, ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
@@ -648,14 +651,29 @@ TEST(an_event_that_is_sent_again_is_the_same_event)
 TEST(only_the_newest_events_are_kept)
 {
 	build_world_exclusive(&world, 0);
-	event(79, 0);
-	expect_health(NEEDS_REBOOT, "XID79");
-	for (unsigned i = 1; i <= LIMIT_HEALTH_EVENTS; i++)
+	for (unsigned i = 0; i <= LIMIT_HEALTH_EVENTS; i++)
 		build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + i);
 	expect_health(HEALTHY, "");
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, LIMIT_HEALTH_EVENTS);
 	assert_true(event_at(0)->event_time == BUILD_WORLD_NOW + LIMIT_HEALTH_EVENTS);
 	assert_true(event_at(LIMIT_HEALTH_EVENTS - 1)->event_time == BUILD_WORLD_NOW + 1);
+}
+
+/* Of several of a number the newest. */
+TEST(a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device)
+{
+	build_world_exclusive(&world, 0);
+	event(79, -2);
+	event(48, -1);
+	event(79, 0);
+	expect_health(NEEDS_REBOOT, "XID79,XID48");
+	for (unsigned i = 1; i <= LIMIT_HEALTH_EVENTS; i++)
+		build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + i);
+	expect_health(NEEDS_REBOOT, "XID79,XID48");
+	assert_int_equal(build_world_status(&world, 0)->health.events.count, LIMIT_HEALTH_EVENTS);
+	assert_int_equal(event_at(LIMIT_HEALTH_EVENTS - 1)->xid, 48);
+	assert_true(event_at(LIMIT_HEALTH_EVENTS - 2)->event_time == BUILD_WORLD_NOW);
+	assert_true(event_at(LIMIT_HEALTH_EVENTS - 3)->event_time == BUILD_WORLD_NOW + 3);
 }
 
 TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons)
@@ -790,6 +808,78 @@ TEST(without_memory_there_is_no_verdict)
 	assert_int_equal(examine_health(&device, &health, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
+}
+
+/* The kubelet tells it of the devices that pods have, by the IDs of the device plugin. */
+TEST(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded)
+{
+	struct build_pod pod = {.name = "a", .told = {build_world_replica(&world, 0, 0)}};
+	build_world_shared(&world, 0, 2);
+	build_world_shared(&world, 1, 2);
+	build_world_run(&world, pod, pod.told[0]);
+	expect_health(HEALTHY, "");
+	pod.told_unhealthy = true;
+	build_world_pod(&world, pod);
+	expect_health(WITHDRAWN, "PluginUnhealthy");
+	assert_int_equal(build_world_status(&world, 1)->health.state, ATTRIBUTION_HEALTH_HEALTHY);
+	/* The status of a pod that is over is that of its end. */
+	pod.phase = POD_PHASE_SUCCEEDED;
+	build_world_pod(&world, pod);
+	expect_health(HEALTHY, "");
+}
+
+TEST(what_the_agent_has_not_decided_is_as_published_within_a_boot)
+{
+	struct report_condition *c = conditioned();
+	c->slowdown = (struct report_slowdown){.present = true, .thermal = REPORT_YES};
+	expect_health((struct verdict){ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
+				       CONDITION_FALSE},
+		      "ThermalSlowdown");
+	c->slowdown.thermal = REPORT_UNDECIDED;
+	expect_health((struct verdict){ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
+				       CONDITION_FALSE},
+		      "ThermalSlowdown");
+	world.report.boot_id = VIEW("another boot");
+	expect_health(HEALTHY, "");
+}
+
+TEST(a_reset_settles_an_error_that_asked_for_it)
+{
+	struct report_condition *c = conditioned();
+	event(95, 0);
+	expect_health((struct verdict){ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_RESET,
+				       CONDITION_FALSE},
+		      "XID95");
+	c->reset_time = BUILD_WORLD_NOW + 1000;
+	expect_well_with_events(1);
+	c->reset_time = 0;
+	expect_well_with_events(1);
+}
+
+/* Heartbeats say that what was reported is so still; of a silent node nobody knows. */
+TEST(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at)
+{
+	struct report_condition *c = conditioned();
+	const struct verdict look = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
+				     CONDITION_FALSE};
+	c->recovery = REPORT_RECOVERY_NONE;
+	world.report.observed_at = BUILD_WORLD_NOW;
+	world.input.report_age_ms = world.input.report_held_ms = 0;
+	event(48, 0);
+	expect_health(look, "XID48");
+	world.input.report_held_ms = 550000;
+	expect_health(look, "XID48");
+	assert_int_equal(world.result.again_in_ms, 50000);
+	world.input.report_held_ms = 599999;
+	expect_health(look, "XID48");
+	world.input.report_held_ms = 700000;
+	world.input.report_age_ms = 100001;
+	expect_health(look, "XID48");
+	world.input.report_age_ms = world.limits.report_stale_ms;
+	build_world_join(&world);
+	assert_int_equal(world.result.again_in_ms, -1);
+	world.input.report_age_ms = 100000;
+	expect_well_with_events(1);
 }
 
 TEST(a_device_that_is_no_longer_on_offer_is_degraded)
@@ -960,9 +1050,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_pods_of_an_event_are_bounded),
 	cmocka_unit_test_set_up(an_event_that_is_sent_again_is_the_same_event),
 	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
+	cmocka_unit_test_set_up(
+		a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device),
 	cmocka_unit_test_set_up(as_many_kinds_of_errors_as_are_kept_can_be_reasons),
 	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
 	cmocka_unit_test_set_up(without_nvml_nothing_is_known),
+	cmocka_unit_test_set_up(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded),
+	cmocka_unit_test_set_up(what_the_agent_has_not_decided_is_as_published_within_a_boot),
+	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
+	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
 	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),

@@ -288,7 +288,7 @@ static void without_a_policy_the_device_is_unmanaged(void **state)
 	assert_int_equal(publish()->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
 }
 
-static void activity_is_unknown_and_has_the_scope_of_the_mode(void **state)
+static void activity_is_that_of_the_report_and_has_the_scope_of_the_mode(void **state)
 {
 	(void)state;
 	build_world_cut(&world, 2, 1);
@@ -306,8 +306,8 @@ static void activity_is_unknown_and_has_the_scope_of_the_mode(void **state)
 	assert_int_equal(build_world_status(&world, 2)->activity.scope,
 			 ATTRIBUTION_SCOPE_PARTITION);
 	assert_int_equal(status->activity.state, ATTRIBUTION_ACTIVITY_UNKNOWN);
+	assert_true(view_equal(status->activity.reason, VIEW("NotMeasured")));
 	assert_int_equal(status->activity.scope, ATTRIBUTION_SCOPE_DEVICE);
-	assert_true(status->activity.last_transition_time == 0);
 	assert_int_equal(build_world_status(&world, 1)->activity.scope,
 			 ATTRIBUTION_SCOPE_PARTITION);
 }
@@ -418,7 +418,7 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(without_a_policy_the_device_is_unmanaged, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(activity_is_unknown_and_has_the_scope_of_the_mode, set_up,
+	cmocka_unit_test_setup_teardown(activity_is_that_of_the_report_and_has_the_scope_of_the_mode, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_an_agent_no_device_is_taken_from_another_node,
 					set_up, tear_down),

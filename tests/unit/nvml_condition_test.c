@@ -164,7 +164,7 @@ static void a_device_that_required_a_reset_from_the_start_is_told(void **state)
 	"\"remappedRows\": {\"correctable\": 3, \"uncorrectable\": 1, \"pending\": true}, "   \
 	"\"retiredPages\": {\"pending\": true}, \"recoveryAction\": 4, "                      \
 	"\"nvlinks\": {\"total\": 12, \"active\": 11}, \"fabric\": \"InProgress\", "          \
-	"\"pcieLanes\": {\"total\": 16, \"active\": 8},"
+	"\"pcieLanes\": {\"total\": 16, \"active\": 8}, \"clocksEventReasons\": 65,"
 
 static void the_condition_of_a_device_is_read(void **state)
 {
@@ -180,7 +180,9 @@ static void the_condition_of_a_device_is_read(void **state)
 	assert_int_equal(condition->nvlinks.active, 11);
 	assert_int_equal(condition->fabric, REPORT_FABRIC_IN_PROGRESS);
 	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_int_equal(condition->clocks_event_reasons, 0x40);
 	condition = &device_at(f, 1)->condition;
+	assert_int_equal(condition->clocks_event_reasons, -1);
 	assert_true(condition->present);
 	assert_false(condition->remapped_rows.present || condition->retired_pages.present ||
 		     condition->nvlinks.present || condition->pcie_lanes.present);
@@ -197,9 +199,34 @@ static void an_old_library_tells_what_it_can_of_the_condition(void **state)
 	assert_int_equal(condition->ecc_volatile.corrected, 14);
 	assert_true(condition->retired_pages.pending);
 	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_int_equal(condition->clocks_event_reasons, 0x40); /* by the name of then */
 	assert_false(condition->remapped_rows.present || condition->nvlinks.present);
 	assert_int_equal(condition->recovery, REPORT_RECOVERY_UNREAD);
 	assert_int_equal(condition->fabric, REPORT_FABRIC_UNREAD);
+}
+
+/* With another handle its errors are watched anew: what was raised before the reset is not known. */
+static void a_device_that_gets_another_handle_was_reset_after_the_reading_before(void **state)
+{
+	struct fixture *f = *state;
+	for (unsigned i = 0; i < 2; i++) {
+		set_world(f, NODE(DEVICE(GPU_A, "0", "\"attachment\": 1,") ", "
+				  DEVICE(GPU_B, "1", ""), ""));
+		read_at(f, 4000);
+		assert_int_equal(device_at(f, 0)->condition.reset_time, 0);
+	}
+	set_world(f, NODE(DEVICE(GPU_A, "0", "\"attachment\": 2,") ", " DEVICE(GPU_B, "1", ""), ""));
+	for (unsigned i = 0; i < 3; i++) {
+		read_at(f, 5000 + i);
+		assert_ok(f, 2);
+		assert_int_equal(device_at(f, 0)->condition.reset_time, 4000);
+		assert_int_equal(device_at(f, 1)->condition.reset_time, 0);
+	}
+	/* Other devices at these indexes were not reset. */
+	set_world(f, NODE(DEVICE(GPU_B, "0", "") ", " DEVICE(GPU_A, "1", "\"attachment\": 2,"), ""));
+	read_at(f, 6000);
+	assert_int_equal(device_at(f, 0)->condition.reset_time, 0);
+	assert_int_equal(device_at(f, 1)->condition.reset_time, 0);
 }
 
 static void a_device_lost_from_the_start_is_named_by_its_index(void **state)
@@ -263,6 +290,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_required_a_reset_from_the_start_is_told),
 	cmocka_unit_test_set_up(the_condition_of_a_device_is_read),
 	cmocka_unit_test_set_up(an_old_library_tells_what_it_can_of_the_condition),
+	cmocka_unit_test_set_up(
+		a_device_that_gets_another_handle_was_reset_after_the_reading_before),
 	cmocka_unit_test_set_up(a_device_lost_from_the_start_is_named_by_its_index),
 	cmocka_unit_test_set_up(a_node_whose_devices_were_lost_from_the_start_has_not_answered),
 	cmocka_unit_test_set_up(a_node_whose_devices_are_all_lost_says_the_same_in_every_session),

@@ -392,6 +392,18 @@ static void a_driver_that_is_not_loaded_is_an_error_until_it_is(void **state)
 	assert_ok(f, 2);
 }
 
+static void a_library_that_does_not_fit_the_module_is_told_in_words(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, "\"nvmlVersion\": \"12.570.86.15\", "
+					"\"errors\": {\"nvmlInitWithFlags\": 18},"));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_message_has(f, "start: the driver's library (570.86.15) and the kernel module that");
+	assert_message_has(f, " are of different versions: reload the module, or reboot the node");
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_ok(f, 2);
+}
+
 static void a_failed_source_is_dated_by_its_last_good_reading(void **state)
 {
 	struct fixture *f = *state;
@@ -682,6 +694,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(an_old_library_tells_what_it_can, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_driver_that_is_not_loaded_is_an_error_until_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_library_that_does_not_fit_the_module_is_told_in_words, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_failed_source_is_dated_by_its_last_good_reading, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_silent_driver_is_started_anew, set_up, tear_down),

@@ -660,6 +660,8 @@ static void a_container_wants_of_the_kubelet_what_no_claim_serves(void **state)
  * A pod whose container c uses the claim "x" of object "o" n_claims times. It was given so many
  * devices of a resource: the first has the ID "first", the others another ID or (empty) none.
  */
+static const char *health_of_first; /* NULL: not told */
+
 static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *resource,
 			    const char *id)
 {
@@ -683,6 +685,8 @@ static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *r
 		sbuf_clear(&parts[3]);
 		if (i == 0 || id[0])
 			kube_bytes_field(&parts[3], 1, view_from(i == 0 ? "first" : id));
+		if (i == 0 && health_of_first)
+			kube_bytes_field(&parts[3], 2, view_from(health_of_first));
 		kube_bytes_field(&parts[0], 2, sbuf_view(&parts[3]));
 	}
 	kube_bytes_field(&parts[1], 1, VIEW("c")); /* the container's status */
@@ -697,6 +701,24 @@ static struct view pod_with(unsigned n_claims, unsigned n_devices, const char *r
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		sbuf_deinit(&parts[i]);
 	return message;
+}
+
+static void a_device_is_unhealthy_when_its_status_says_so(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *health;
+		bool is_unhealthy;
+	} rows[] = {{NULL, false}, {"Healthy", false}, {"Unknown", false}, {"unhealthy", false},
+		    {"", false}, {"Unhealthy", true}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		health_of_first = rows[i].health;
+		struct pod_fields fields = decode(pod_with(0, 2, "nvidia.com/gpu", "second"));
+		assert_int_equal(fields.allocations[0].is_unhealthy, rows[i].is_unhealthy);
+		assert_false(fields.allocations[1].is_unhealthy);
+	}
+	health_of_first = NULL;
 }
 
 static void claims_and_devices_beyond_the_bounds_are_counted(void **state)
@@ -1180,6 +1202,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_limit_of_none_is_no_wish_for_a_gpu),
 	cmocka_unit_test(what_the_schedulers_claim_serves_may_be_a_gpu_by_any_name),
 	cmocka_unit_test(a_container_wants_of_the_kubelet_what_no_claim_serves),
+	cmocka_unit_test(a_device_is_unhealthy_when_its_status_says_so),
 	cmocka_unit_test(claims_and_devices_beyond_the_bounds_are_counted),
 	cmocka_unit_test(a_pod_that_uses_a_claim_wants_a_gpu_without_a_limit),
 	cmocka_unit_test(devices_of_other_resources_are_no_gpus),

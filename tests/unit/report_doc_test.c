@@ -241,6 +241,14 @@ static void each_value_of_a_condition_is_read(void **state)
 	assert_int_equal(condition->fabric, REPORT_FABRIC_IN_PROGRESS);
 	assert_int_equal(condition->pcie_lanes.total, 16);
 	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_int_equal(condition->nvlinks_down, REPORT_YES);
+	assert_int_equal(condition->pcie_degraded, REPORT_NO);
+	assert_int_equal(condition->clocks_event_reasons, 0x60);
+	assert_true(condition->slowdown.present);
+	assert_int_equal(condition->slowdown.thermal, REPORT_YES);
+	assert_int_equal(condition->slowdown.power_brake, REPORT_NO);
+	assert_int_equal(condition->slowdown.hardware, REPORT_UNDECIDED);
+	assert_true(condition->reset_time > 0 && report.events_since > 0);
 	const struct report_event *event = ARRAY_AT(report.events, struct report_event, 0);
 	assert_int_equal(event->gpu_instance_id, 7);
 	assert_int_equal(event->compute_instance_id, 1);
@@ -269,6 +277,9 @@ static void what_a_condition_lacks_is_unread(void **state)
 		assert_int_equal(condition->ecc_aggregate.corrected, -1);
 		assert_int_equal(condition->remapped_rows.present, rows[i].rows_present);
 		assert_int_equal(condition->remapped_rows.counts.uncorrected, -1);
+		assert_int_equal(condition->clocks_event_reasons, -1);
+		assert_false(condition->slowdown.present || condition->nvlinks_down ||
+			     condition->pcie_degraded || condition->reset_time);
 		assert_false(condition->retired_pages.present || condition->nvlinks.present ||
 			     condition->pcie_lanes.present);
 	}
@@ -314,6 +325,7 @@ static void a_condition_that_says_nothing_is_written_as_an_empty_one(void **stat
 		"\"condition\":{\"eccVolatile\":{\"corrected\":0}}",
 		"\"condition\":{\"retiredPages\":{\"pending\":false}}",
 		"\"condition\":{\"nvlinks\":{\"total\":4,\"active\":0}}",
+		"\"condition\":{\"clocksEventReasons\":0,\"slowdown\":{}}",
 	};
 	struct fixture *fixture = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -327,7 +339,7 @@ static void a_condition_that_says_nothing_is_written_as_an_empty_one(void **stat
 	}
 }
 
-static void of_a_condition_all_but_corrected_errors_is_evidence(void **state)
+static void of_a_condition_all_but_what_moves_all_the_time_is_evidence(void **state)
 {
 	static const struct {
 		const char *before, *after;
@@ -347,10 +359,18 @@ static void of_a_condition_all_but_corrected_errors_is_evidence(void **state)
 		{"\"retiredPages\":{\"pending\":true}", "\"retiredPages\":{}", false},
 		{"\"recoveryAction\":\"None\"", "\"recoveryAction\":\"Reset\"", false},
 		{"\"nvlinks\":{\"total\":4,\"active\":4}", "\"nvlinks\":{\"total\":4,\"active\":3}",
-		 false},
+		 true},
+		{"\"nvlinksDown\":false", "\"nvlinksDown\":true", false},
+		{"\"nvlinksDown\":false", "", false},
+		{"\"clocksEventReasons\":0", "\"clocksEventReasons\":64", true},
+		{"\"slowdown\":{}", "\"slowdown\":{\"thermal\":false}", false},
+		{"\"slowdown\":{\"powerBrake\":true}", "\"slowdown\":{\"powerBrake\":false}", false},
+		{"\"slowdown\":{\"hardware\":true}", "\"slowdown\":{}", false},
+		{"\"pcieDegraded\":true", "\"pcieDegraded\":false", false},
+		{"\"resetTime\":\"2026-01-02T03:04:05Z\"", "", false},
 		{"\"fabric\":\"InProgress\"", "\"fabric\":\"Completed\"", false},
 		{"\"pcieLanes\":{\"total\":4,\"active\":4}",
-		 "\"pcieLanes\":{\"total\":4,\"active\":3}", false},
+		 "\"pcieLanes\":{\"total\":4,\"active\":3}", true},
 		{"\"lost\":true", "\"lost\":false", false},
 		{"\"resetRequired\":true", "\"resetRequired\":false", false},
 	};
@@ -703,7 +723,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(each_word_of_a_condition_has_its_meaning, setup, teardown),
 	cmocka_unit_test_setup_teardown(
 		a_condition_that_says_nothing_is_written_as_an_empty_one, setup, teardown),
-	cmocka_unit_test_setup_teardown(of_a_condition_all_but_corrected_errors_is_evidence, setup,
+	cmocka_unit_test_setup_teardown(of_a_condition_all_but_what_moves_all_the_time_is_evidence, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(control_characters_in_texts_are_replaced, setup, teardown),
 	cmocka_unit_test_setup_teardown(

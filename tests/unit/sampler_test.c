@@ -11,6 +11,7 @@
 #include "base/sbuf.h"
 #include "lib/fake_kubelet.h"
 #include "lib/own_folder.h"
+#include "lib/script_server.h"
 
 #define SOCKET_PATH "sampler_test.sock"
 #define CHECKPOINT_FILE "sampler_test.checkpoint"
@@ -31,6 +32,8 @@ struct node {
 	struct loop *loop;
 	struct fetcher *fetcher;
 	struct fake_kubelet *kubelet;
+	struct script_server *exporter; /* NULL: none */
+	char dcgm_url[128];
 	struct sampler *sampler;
 	uint64_t now_ms;
 	struct sampler_outcome outcome;
@@ -54,7 +57,7 @@ static void saw_finished(void *owner, const struct sampler_outcome *outcome)
 	loop_stop(node->loop);
 }
 
-static void setup(struct node *node)
+static void setup_with(struct node *node, bool waits_for_dcgm)
 {
 	const struct sampler_config config = {
 		.pod_resources_socket = SOCKET_PATH,
@@ -62,18 +65,37 @@ static void setup(struct node *node)
 		.nvml_library = FAKE_NVML,
 		.processes = PROCESSES_OFF,
 		.proc_path = "/proc",
+		.dcgm_url = node->dcgm_url,
+		.waits_for_dcgm = waits_for_dcgm,
 		.kubelet_timeout_ms = 10000,
 		.last_event = 100,
 	};
-	*node = (struct node){0};
 	write_file(CHECKPOINT_FILE, CHECKPOINT);
 	write_file(DEVICES_FILE, DEVICES(""));
 	assert_int_equal(setenv("FAKE_NVML_FILE", DEVICES_FILE, 1), 0);
-	assert_int_equal(loop_new(&node->loop, &err), 0);
 	assert_int_equal(fetcher_new(node->loop, &node->fetcher, &err), 0);
 	node->kubelet = fake_kubelet_new(node->loop, SOCKET_PATH);
 	assert_int_equal(sampler_new(node->loop, node->fetcher, &config, saw_finished, node,
 				     &node->sampler, &err), 0);
+}
+
+static void setup(struct node *node)
+{
+	*node = (struct node){0};
+	assert_int_equal(loop_new(&node->loop, &err), 0);
+	setup_with(node, false);
+}
+
+/* With a dcgm-exporter, whose answer can be set. */
+static void setup_with_dcgm(struct node *node, struct script_route *route, bool waits_for_dcgm)
+{
+	*node = (struct node){0};
+	assert_int_equal(loop_new(&node->loop, &err), 0);
+	const struct script_server_config config = {.routes = route, .n_routes = 1};
+	node->exporter = script_server_new(node->loop, &config);
+	snprintf(node->dcgm_url, sizeof(node->dcgm_url), "%s/metrics",
+		 script_server_url(node->exporter));
+	setup_with(node, waits_for_dcgm);
 }
 
 static void teardown(struct node *node)
@@ -81,6 +103,7 @@ static void teardown(struct node *node)
 	sampler_free(node->sampler);
 	fake_kubelet_free(node->kubelet);
 	fetcher_free(node->fetcher);
+	script_server_free(node->exporter);
 	loop_free(node->loop);
 	unlink(CHECKPOINT_FILE);
 	unlink(DEVICES_FILE);
@@ -292,6 +315,63 @@ static void freeing_during_a_sample_does_not_call_back(void **state)
 	assert_int_equal(node.n_finished, 0);
 }
 
+#define EXPORTED                                                          \
+	"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"                \
+	"DCGM_FI_DEV_GPU_UTIL{UUID=\"" UUID "\",Hostname=\"gpu-a\"} 38\n"
+
+static void no_sample_waits_for_dcgm_exporter_and_the_next_tells_how_it_does(void **state)
+{
+	(void)state;
+	struct node node;
+	struct script_route route = {.begins = "GET /metrics"};
+	setup_with_dcgm(&node, &route, false);
+	/* It takes the request and says nothing. */
+	sample(&node, SCHEDULE_ALL);
+	assert_int_equal(node.report.sources.dcgm.state, REPORT_SOURCE_UNKNOWN);
+	while (script_server_requests(node.exporter) == 0)
+		sample(&node, SCHEDULE_ALLOCATION);
+	script_server_push(node.exporter, "GET /metrics", VIEW(EXPORTED));
+	script_server_cut(node.exporter, "GET /metrics");
+	bool was_news = false;
+	while (node.report.sources.dcgm.state == REPORT_SOURCE_UNKNOWN) {
+		assert_false(was_news);
+		sample(&node, SCHEDULE_ALLOCATION);
+		was_news = node.outcome.is_news;
+	}
+	assert_int_equal(node.report.sources.dcgm.state, REPORT_SOURCE_OK);
+	if (!was_news)
+		sample(&node, SCHEDULE_ALLOCATION);
+	assert_true(node.outcome.is_news);
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_false(node.outcome.is_news);
+	teardown(&node);
+}
+
+static void a_sample_that_waits_for_dcgm_exporter_has_its_answer(void **state)
+{
+	(void)state;
+	static const struct {
+		struct view answer;
+		int state;
+	} rows[] = {
+		{VIEW_INIT(EXPORTED), REPORT_SOURCE_OK},
+		{VIEW_INIT("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+		 REPORT_SOURCE_ERROR},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct node node;
+		struct script_route route = {.begins = "GET /metrics",
+					     .answer = {.bytes = rows[i].answer, .close = true}};
+		setup_with_dcgm(&node, &route, true);
+		sample(&node, SCHEDULE_CHECKPOINT | SCHEDULE_HARDWARE);
+		assert_int_equal(node.report.sources.dcgm.state, rows[i].state);
+		assert_true(node.outcome.is_news);
+		sample(&node, SCHEDULE_ALL);
+		assert_int_equal(script_server_requests(node.exporter), 1);
+		teardown(&node);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_quick_sample_asks_the_kubelet_for_allocations_only),
 	cmocka_unit_test(a_full_sample_asks_everybody_and_only_the_first_is_news),
@@ -305,5 +385,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(how_many_errors_there_was_no_room_for_is_told),
 	cmocka_unit_test(a_socket_made_anew_before_the_first_sample_is_a_restart),
 	cmocka_unit_test(freeing_during_a_sample_does_not_call_back),
+	cmocka_unit_test(no_sample_waits_for_dcgm_exporter_and_the_next_tells_how_it_does),
+	cmocka_unit_test(a_sample_that_waits_for_dcgm_exporter_has_its_answer),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

@@ -2,8 +2,8 @@
 
 #include "lib/test_main.h"
 
-#include "base/limits.h"
 #include "assess/xid.h"
+#include "base/limits.h"
 
 static void every_number_has_its_class(void **state)
 {
@@ -24,6 +24,7 @@ static void every_number_has_its_class(void **state)
 			assert_int_equal(xid.class, rows[i].class);
 			assert_int_equal(xid.code, rows[i].codes[j]);
 			assert_true(xid.meaning.len > 0 && xid.meaning.len <= LIMIT_TEXT_MEANING);
+			assert_true(xid.action.len > 0 && xid.action.len <= LIMIT_TEXT_ACTION);
 		}
 	}
 }
@@ -36,7 +37,7 @@ static void a_number_that_is_not_known_is_to_be_looked_at(void **state)
 		struct xid xid = xid_look_up(codes[i]);
 		assert_int_equal(xid.class, XID_LOOK_CLOSER);
 		assert_true(xid.code == codes[i]);
-		assert_true(xid.meaning.len > 0);
+		assert_true(xid.meaning.len > 0 && xid.action.len > 0);
 	}
 }
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/condition_history.h"
+
+#include <assert.h>
+#include <string.h>
+
+/*
+ * Counters of errors since the device was reset go down at a reset only. But a library may tell rubbish
+ * once. So a counter must have been higher at two samples in a row. When the device was reset is not
+ * known to the second: what is told is the time of the last sample before. Whoever asks whether an
+ * error came before the reset is then told yes for those only that surely did.
+ *
+ * How many NVLinks a device should have is not known: not all of them need lead anywhere. So they are
+ * compared with the most that were seen. Who starts while some are down takes what there is for the
+ * most. It then says neither that they are down nor that they are not, unless all of them are up.
+ */
+
+static bool is_of(const struct condition_past *past, struct view uuid)
+{
+	return view_equal(view_from(past->uuid), uuid);
+}
+
+static bool is_among(const struct condition_past *past, struct array devices)
+{
+	for (uint32_t i = 0; i < devices.count; i++)
+		if (is_of(past, ARRAY_AT(devices, struct report_device, i)->uuid))
+			return true;
+	return false;
+}
+
+static void begin(struct condition_past *past, struct view uuid)
+{
+	*past = (struct condition_past){.last = {-1, -1}, .before_last = {-1, -1}};
+	memcpy(past->uuid, uuid.ptr, uuid.len);
+}
+
+/* What was seen of the device, or room for it; NULL: it has no name that anybody can report. */
+static struct condition_past *find(struct condition_history *history, struct array devices,
+				   struct view uuid)
+{
+	struct condition_past *room = NULL;
+	if (uuid.len == 0 || uuid.len > LIMIT_TEXT_UUID)
+		return NULL;
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++) {
+		struct condition_past *past = &history->devices[i];
+		if (is_of(past, uuid))
+			return past;
+		if (!room || (room->uuid[0] && !past->uuid[0]) ||
+		    (is_among(room, devices) && !is_among(past, devices)))
+			room = past;
+	}
+	begin(room, uuid);
+	return room;
+}
+
+static void feed(struct condition_window *window, bool is_so, uint64_t now_ms, uint64_t yes_ms,
+		 uint64_t no_ms)
+{
+	const int seen = is_so ? REPORT_YES : REPORT_NO;
+	if (window->seen != seen) {
+		window->seen = seen;
+		window->since_ms = now_ms;
+	}
+	if (now_ms - window->since_ms >= (is_so ? yes_ms : no_ms))
+		window->verdict = seen;
+}
+
+/* A sample that does not tell: whatever comes next counts anew. */
+static void interrupt(struct condition_window *window)
+{
+	window->seen = REPORT_UNDECIDED;
+}
+
+static void feed_clocks(struct condition_window *window, int64_t reasons, int64_t bits,
+			uint64_t now_ms)
+{
+	if (reasons < 0)
+		interrupt(window);
+	else
+		feed(window, (reasons & bits) != 0, now_ms, CONDITION_HISTORY_SLOW_MS,
+		     CONDITION_HISTORY_FAST_MS);
+}
+
+static void feed_lanes(struct condition_window *window, const struct report_links *lanes,
+		       uint64_t now_ms)
+{
+	if (!lanes->present)
+		interrupt(window);
+	else
+		feed(window, lanes->active < lanes->total, now_ms, CONDITION_HISTORY_NARROW_MS, 0);
+}
+
+static void feed_nvlinks(struct condition_past *past, const struct report_links *links)
+{
+	if (!links->present)
+		return;
+	if (links->active < past->most_nvlinks)
+		past->nvlinks_down = REPORT_YES;
+	else if (links->active == links->total || past->nvlinks_down == REPORT_YES)
+		past->nvlinks_down = REPORT_NO;
+	if (links->active > past->most_nvlinks)
+		past->most_nvlinks = links->active;
+}
+
+static bool has_fallen(int64_t before_last, int64_t last, int64_t now)
+{
+	return now >= 0 && now < last && now < before_last;
+}
+
+static void feed_counters(struct condition_past *past, struct report_error_counts now)
+{
+	if (has_fallen(past->before_last.corrected, past->last.corrected, now.corrected) ||
+	    has_fallen(past->before_last.uncorrected, past->last.uncorrected, now.uncorrected))
+		past->reset_time = past->read_at;
+	past->before_last = past->last;
+	past->last = now;
+}
+
+static void feed_all(struct condition_past *past, const struct report_condition *c,
+		     uint64_t now_ms, int64_t wall_ms)
+{
+	const int64_t reasons = c->clocks_event_reasons;
+	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, now_ms);
+	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, now_ms);
+	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, now_ms);
+	feed_lanes(&past->pcie, &c->pcie_lanes, now_ms);
+	feed_nvlinks(past, &c->nvlinks);
+	feed_counters(past, c->ecc_volatile);
+	if (c->reset_time > past->reset_time)
+		past->reset_time = c->reset_time;
+	past->read_at = wall_ms;
+}
+
+/* Lost, it is told as it was: that is no sample. */
+static void interrupt_all(struct condition_past *past)
+{
+	interrupt(&past->thermal);
+	interrupt(&past->power_brake);
+	interrupt(&past->hardware);
+	interrupt(&past->pcie);
+}
+
+void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
+			     struct array devices)
+{
+	assert(devices.count <= LIMIT_REPORT_DEVICES);
+	for (uint32_t i = 0; i < devices.count; i++) {
+		struct report_device *device = ARRAY_AT(devices, struct report_device, i);
+		struct report_condition *c = &device->condition;
+		struct condition_past *past = find(history, devices, device->uuid);
+		if (!past)
+			continue;
+		if (c->lost)
+			interrupt_all(past);
+		else
+			feed_all(past, c, now_ms, wall_ms);
+		c->slowdown.thermal = past->thermal.verdict;
+		c->slowdown.power_brake = past->power_brake.verdict;
+		c->slowdown.hardware = past->hardware.verdict;
+		c->pcie_degraded = past->pcie.verdict;
+		c->nvlinks_down = past->nvlinks_down;
+		c->reset_time = past->reset_time;
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * condition_history - what takes several samples to tell of a device's condition: that it has been slow
+ * for long, that links went down, that it was reset
+ *
+ * A verdict needs to have seen enough. Until then, and after an agent starts, it is undecided. Once
+ * made it stays until the opposite is seen for long enough.
+ *
+ * Threads: owner.
+ * Limits:  LIMIT_REPORT_DEVICES devices. What was seen of one goes when its room is needed for another.
+ */
+
+#include "base/limits.h"
+#include "model/report.h"
+
+/* For how long each sample must say so. */
+#define CONDITION_HISTORY_SLOW_MS 60000u   /* that clocks are low for that reason */
+#define CONDITION_HISTORY_FAST_MS 300000u  /* that they are not */
+#define CONDITION_HISTORY_NARROW_MS 300000u /* that the PCIe link is narrower than it can be */
+
+/* A fact that may hold at one sample and not at the next. */
+struct condition_window {
+	int seen;          /* enum report_verdict, of the last sample */
+	uint64_t since_ms; /* all samples have said so */
+	int verdict;       /* enum report_verdict */
+};
+
+/* What was seen of one device. */
+struct condition_past {
+	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
+	struct condition_window thermal, power_brake, hardware, pcie;
+	int64_t most_nvlinks;
+	int nvlinks_down; /* enum report_verdict */
+	struct report_error_counts last, before_last; /* of the volatile counters, as they were read */
+	int64_t read_at;                              /* node's wall clock */
+	int64_t reset_time;
+};
+
+/* Zeroed: nothing was seen. */
+struct condition_history {
+	struct condition_past devices[LIMIT_REPORT_DEVICES];
+};
+
+/*
+ * Takes a sample of the devices (struct report_device), and fills in the verdicts of their conditions.
+ * now_ms is of a clock that never jumps, wall_ms the node's. At most LIMIT_REPORT_DEVICES devices; a
+ * lost one tells nothing new.
+ */
+void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
+			     struct array devices);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each partition is judged by itself, and so is a device that has none. A device with partitions is
+ * Active if any of them is, Idle if all are, and else Unknown.
+ *
+ * A time that a report tells is published only if it is not later than the report.
+ */
+
+#include "assess/activity.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+/* Why a state is Unknown, the one that is said of several partitions first. */
+#define REASONS(REASON)                          \
+	REASON(NONE, "")                         \
+	REASON(NO_AGENT, "NoAgent")              \
+	REASON(STALE, "ReportStale")             \
+	REASON(NOT_MEASURED, "NotMeasured")      \
+	REASON(MIG_NOT_MEASURED, "MIGNotMeasured") \
+	REASON(SAMPLES_MISSING, "SamplesMissing") \
+	REASON(SETTLING, "Settling")
+
+enum reason {
+#define REASON(name, word) REASON_##name,
+	REASONS(REASON)
+#undef REASON
+};
+
+static const struct view reason_words[] = {
+#define REASON(name, word) VIEW_INIT(word),
+	REASONS(REASON)
+#undef REASON
+};
+
+/* By enum report_activity_source. */
+static const struct view source_words[] = {
+	VIEW_INIT(""),	   VIEW_INIT("NVMLUtilization"), VIEW_INIT("GPM"),
+	VIEW_INIT("DCGM"), VIEW_INIT("NoProcess"),
+};
+static_assert(ARRAY_SIZE(source_words) == REPORT_ACTIVITY_NO_PROCESS + 1, "each source has a word");
+static_assert(ARRAY_SIZE(source_words) <= LIMIT_EVIDENCE, "all of them may be evidence");
+
+/* What was published of the device, or of a partition. */
+struct published {
+	int state; /* enum attribution_activity */
+	int64_t idle_since;
+};
+
+struct verdict {
+	int state; /* enum attribution_activity */
+	enum reason reason;
+	int64_t idle_since;
+	int source; /* enum report_activity_source */
+};
+
+static enum reason reason_of(struct view word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reason_words); i++) {
+		if (view_equal(reason_words[i], word))
+			return (enum reason)i;
+	}
+	return REASON_NONE;
+}
+
+static struct verdict unknown(enum reason reason)
+{
+	return (struct verdict){.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .reason = reason};
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static bool is_credible(const struct activity_input *input, const struct report_activity *said)
+{
+	return said->present && said->source != REPORT_ACTIVITY_UNMEASURED &&
+	       said->measured_since > 0 && said->measured_since <= input->observed_at &&
+	       said->last_busy_at <= input->observed_at &&
+	       (said->state != REPORT_ACTIVITY_BUSY || said->last_busy_at > 0);
+}
+
+/* No sample is missing between the agent's former instance and this one. */
+static bool is_bridged(const struct activity_input *input, const struct report_activity *said)
+{
+	return input->former_heard_at > 0 &&
+	       said->measured_since - input->former_heard_at <= REPORT_ACTIVITY_GAP_MS;
+}
+
+/* Since when it is idle: as was published, if no work was seen since, and none is known to be missed. */
+static int64_t idle_since(const struct activity_input *input, const struct report_activity *said,
+			  struct published before)
+{
+	const int64_t since = later(said->last_busy_at, said->measured_since);
+	const bool is_known_to_miss = input->former_heard_at > 0 && !is_bridged(input, said);
+
+	if (before.state == ATTRIBUTION_ACTIVITY_IDLE && before.idle_since > 0 &&
+	    before.idle_since >= said->last_busy_at && before.idle_since <= since &&
+	    input->is_published_in_boot && !is_known_to_miss)
+		return before.idle_since;
+	return since;
+}
+
+/* The window is not full: what was published stays, if none of its samples is missing. */
+static struct verdict judge_measuring(const struct activity_input *input,
+				      const struct report_activity *said, struct published before)
+{
+	const enum reason last = input->published ? reason_of(input->published->reason)
+						  : REASON_NONE;
+	const bool had_state = before.state == ATTRIBUTION_ACTIVITY_ACTIVE ||
+			       before.state == ATTRIBUTION_ACTIVITY_IDLE;
+
+	if (had_state && input->is_published_in_boot && is_bridged(input, said))
+		return (struct verdict){
+			.state = before.state,
+			.idle_since = before.state == ATTRIBUTION_ACTIVITY_IDLE
+					      ? idle_since(input, said, before)
+					      : 0,
+			.source = said->source,
+		};
+	return unknown(had_state || last == REASON_SAMPLES_MISSING || last == REASON_NO_AGENT ||
+				       last == REASON_STALE
+			       ? REASON_SAMPLES_MISSING
+			       : REASON_SETTLING);
+}
+
+/* said: NULL if the report has nothing of it. */
+static struct verdict judge_one(const struct activity_input *input,
+				const struct report_activity *said, struct published before)
+{
+	if (input->silence != ACTIVITY_HEARD)
+		return unknown(input->silence == ACTIVITY_STALE ? REASON_STALE : REASON_NO_AGENT);
+	if (!said || !is_credible(input, said))
+		return unknown(input->is_partitioned ? REASON_MIG_NOT_MEASURED
+						     : REASON_NOT_MEASURED);
+	if (input->is_dated)
+		return unknown(REASON_SAMPLES_MISSING);
+	switch (said->state) {
+	case REPORT_ACTIVITY_BUSY:
+		return (struct verdict){.state = ATTRIBUTION_ACTIVITY_ACTIVE,
+					.source = said->source};
+	case REPORT_ACTIVITY_IDLE:
+		return (struct verdict){.state = ATTRIBUTION_ACTIVITY_IDLE,
+					.idle_since = idle_since(input, said, before),
+					.source = said->source};
+	case REPORT_ACTIVITY_MEASURING:
+		return judge_measuring(input, said, before);
+	default: /* a word of a later version */
+		return unknown(REASON_NOT_MEASURED);
+	}
+}
+
+/* Partitions */
+
+static const struct report_activity *find_reported(const struct activity_input *input,
+						   struct view uuid)
+{
+	const struct report_device *device = input->reported;
+
+	for (uint32_t i = 0; device && i < device->partitions.count; i++) {
+		const struct report_partition *p =
+			ARRAY_AT(device->partitions, struct report_partition, i);
+		if (view_equal(p->uuid, uuid))
+			return &p->activity;
+	}
+	return NULL;
+}
+
+static struct published find_published(const struct activity_input *input, struct view uuid)
+{
+	for (uint32_t i = 0; i < input->published_partitions.count; i++) {
+		const struct attribution_partition *p = ARRAY_AT(
+			input->published_partitions, struct attribution_partition, i);
+		if (view_equal(p->uuid, uuid))
+			return (struct published){p->activity.state, p->activity.idle_since};
+	}
+	return (struct published){0};
+}
+
+/* What two partitions amount to, or what some of them did and one more: it counts `sources` too. */
+static struct verdict join_two(struct verdict a, struct verdict b)
+{
+	if (a.state == ATTRIBUTION_ACTIVITY_ACTIVE || b.state == ATTRIBUTION_ACTIVITY_ACTIVE)
+		return (struct verdict){.state = ATTRIBUTION_ACTIVITY_ACTIVE};
+	if (a.state == ATTRIBUTION_ACTIVITY_IDLE && b.state == ATTRIBUTION_ACTIVITY_IDLE)
+		return (struct verdict){.state = ATTRIBUTION_ACTIVITY_IDLE,
+					.idle_since = later(a.idle_since, b.idle_since)};
+	if (a.state != ATTRIBUTION_ACTIVITY_UNKNOWN)
+		return unknown(b.reason);
+	if (b.state != ATTRIBUTION_ACTIVITY_UNKNOWN)
+		return unknown(a.reason);
+	return unknown(a.reason < b.reason ? a.reason : b.reason);
+}
+
+/* Judges each partition. sources: a bit for each that a state rests on, by state. */
+static struct verdict judge_partitions(const struct activity_input *input, struct array partitions,
+				       unsigned *sources)
+{
+	struct verdict all = {.state = ATTRIBUTION_ACTIVITY_IDLE};
+
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		struct attribution_partition *p =
+			ARRAY_AT(partitions, struct attribution_partition, i);
+		struct verdict one = judge_one(input, find_reported(input, p->uuid),
+					       find_published(input, p->uuid));
+		p->activity = (struct attribution_partition_activity){one.state, one.idle_since};
+		sources[one.state] |= 1u << one.source;
+		all = join_two(all, one);
+	}
+	return all;
+}
+
+/* The device */
+
+static struct verdict judge_device(const struct activity_input *input, unsigned *sources)
+{
+	const struct attribution_activity_state *published = input->published;
+	struct published before = {0};
+	struct verdict verdict;
+
+	if (published)
+		before = (struct published){published->state, published->idle_since};
+	verdict = judge_one(input, input->reported ? &input->reported->activity : NULL, before);
+	sources[verdict.state] |= 1u << verdict.source;
+	return verdict;
+}
+
+static int list_evidence(const struct activity_input *input, unsigned sources, struct array *ret,
+			 struct error *err)
+{
+	struct view *words = arena_alloc(input->arena, ARRAY_SIZE(source_words), sizeof(*words));
+	uint32_t n = 0;
+
+	if (!words)
+		return error_no_memory(err);
+	for (size_t i = 1; i < ARRAY_SIZE(source_words); i++) {
+		if (sources & (1u << i))
+			words[n++] = source_words[i];
+	}
+	*ret = (struct array){n > 0 ? words : NULL, n, true};
+	return 0;
+}
+
+static int copy_partitions(const struct activity_input *input, struct array partitions,
+			   struct array *ret, struct error *err)
+{
+	struct attribution_partition *items =
+		arena_alloc(input->arena, partitions.count, sizeof(*items));
+
+	if (!items)
+		return error_no_memory(err);
+	if (partitions.count > 0)
+		memcpy(items, partitions.items, partitions.count * sizeof(*items));
+	*ret = (struct array){items, partitions.count, partitions.present};
+	return 0;
+}
+
+static int64_t transition_time(const struct activity_input *input, int state)
+{
+	const struct attribution_activity_state *published = input->published;
+	bool is_same = published && published->state == state &&
+		       published->last_transition_time > 0;
+	return is_same ? published->last_transition_time : input->now_wall_ms;
+}
+
+int activity_judge(const struct activity_input *input, struct array partitions,
+		   struct array *ret_partitions, struct attribution_activity_state *ret,
+		   struct error *err)
+{
+	unsigned sources[ATTRIBUTION_ACTIVITY_UNKNOWN + 1] = {0};
+	struct verdict verdict;
+	struct array copied, evidence;
+
+	if (copy_partitions(input, partitions, &copied, err) < 0)
+		return -1;
+	verdict = copied.count > 0 ? judge_partitions(input, copied, sources)
+				   : judge_device(input, sources);
+	if (list_evidence(input, sources[verdict.state], &evidence, err) < 0)
+		return -1;
+	*ret_partitions = copied;
+	*ret = (struct attribution_activity_state){
+		.state = verdict.state,
+		.reason = reason_words[verdict.reason],
+		.last_transition_time = transition_time(input, verdict.state),
+		.idle_since = verdict.idle_since,
+		.scope = input->is_partitioned ? ATTRIBUTION_SCOPE_PARTITION
+					       : ATTRIBUTION_SCOPE_DEVICE,
+		.evidence = evidence,
+	};
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * activity - whether one device, and each of its partitions, computes: Active, Idle or Unknown.
+ *
+ * The node's agent measures, and keeps the window without work that it takes to be idle
+ * (model/report.h). Here is judged what that is worth: whether the agent is heard, whether it measures
+ * the device at all, and what remains of a window when the agent was restarted.
+ *
+ * What was published stays across a restart of the agent if the gap between its last report and its
+ * first sample is at most REPORT_ACTIVITY_GAP_MS. If the controller was restarted too, the gap is not
+ * known: Idle stays only if the agent has measured a whole window since.
+ *
+ * Threads: any; pure.
+ */
+
+#include "base/arena.h"
+#include "model/attribution.h"
+#include "model/report.h"
+
+/* Why nothing can be said now, whatever the report says. */
+enum activity_silence {
+	ACTIVITY_HEARD, /* the report is recent */
+	ACTIVITY_STALE,
+	ACTIVITY_NO_AGENT,
+};
+
+/* What is known of the device; all is borrowed. */
+struct activity_input {
+	enum activity_silence silence;
+	const struct report_device *reported; /* NULL: the report does not list the device */
+	bool is_dated;           /* the driver failed since: the report's devices are those of then */
+	int64_t observed_at;     /* the report, by the node's clock */
+	int64_t former_heard_at; /* the agent's former instance of the same boot, last, by the node's */
+				 /* clock; 0: not known */
+	bool is_partitioned;     /* the sharing mode is one of MIG */
+	const struct attribution_activity_state *published; /* by this node; NULL: nothing */
+	struct array published_partitions;                  /* struct attribution_partition */
+	bool is_published_in_boot; /* from a report of the same boot as this one */
+	int64_t now_wall_ms;
+	struct arena *arena; /* results lie in it */
+};
+
+/*
+ * Judges the device. partitions: struct attribution_partition, all but whose activity is known;
+ * *ret_partitions is the same with it. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int activity_judge(const struct activity_input *input, struct array partitions,
+			    struct array *ret_partitions, struct attribution_activity_state *ret,
+			    struct error *err);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "join/measure.h"
+
+static enum activity_silence silence_of(const struct subject *subject, bool is_fresh)
+{
+	if (!subject->facts->input->report && !subject->is_awaited)
+		return ACTIVITY_NO_AGENT;
+	return is_fresh ? ACTIVITY_HEARD : ACTIVITY_STALE;
+}
+
+static bool is_partitioned(int mode)
+{
+	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
+}
+
+static bool is_of_boot(const struct attribution_status *published, const struct report *report)
+{
+	return published && report && view_equal(published->report.boot_id, report->boot_id);
+}
+
+int measure_activity(const struct subject *subject, bool is_fresh,
+		     struct attribution_status *status, struct error *err)
+{
+	const struct join_input *join = subject->facts->input;
+	const struct attribution_status *published = subject->published;
+	const struct activity_input input = {
+		.silence = silence_of(subject, is_fresh),
+		.reported = subject->device->reported,
+		.is_dated = subject->facts->devices->nvml != DEVICES_NVML_OK,
+		.observed_at = join->report ? join->report->observed_at : 0,
+		.former_heard_at = join->former_heard_at,
+		.is_partitioned = is_partitioned(status->sharing.mode),
+		.published = published ? &published->activity : NULL,
+		.published_partitions = published ? published->partitions : (struct array){0},
+		.is_published_in_boot = is_of_boot(published, join->report),
+		.now_wall_ms = join->now_wall_ms,
+		.arena = subject->arena,
+	};
+	return activity_judge(&input, status->partitions, &status->partitions, &status->activity,
+			      err);
+}

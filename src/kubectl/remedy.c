@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "kubectl/remedy.h"
+
+#include "base/compiler.h"
+#include "base/sbuf.h"
+#include "kubectl/failing.h"
+
+/* By recovery action; what has no row, or a word that is not known here, is said to be unknown. */
+static const char *const remedies[] = {
+	[ATTRIBUTION_RECOVERY_NONE] = "nothing is to be repaired: look at what the reason names",
+	[ATTRIBUTION_RECOVERY_RESET] = "let work end, then reset the device",
+	[ATTRIBUTION_RECOVERY_REBOOT] = "drain the node, then restart it",
+	[ATTRIBUTION_RECOVERY_REPLACE] = "drain the node, then replace the card",
+	[ATTRIBUTION_RECOVERY_DRAIN_P2P] = "end the work that reaches the device from its peers",
+	[ATTRIBUTION_RECOVERY_DRAIN_AND_RESET] =
+		"give it no new work, let work end, then reset the device",
+	[ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN] =
+		"recover the multi-node memory domain (IMEX) that the device is in",
+};
+
+/* Where to look, by the reason for which the state is Unknown. */
+static const struct {
+	struct view reason;
+	const char *place;
+} places[] = {
+	{VIEW_INIT("DeviceMissing"), "NVML does not list it: look at the kernel's log on its node"},
+	{VIEW_INIT("NVMLHangs"), "the driver does not answer: look at the kernel's log on its node"},
+	{VIEW_INIT("NVMLUnavailable"), "NVML does not work: look at the agent's log on its node"},
+};
+
+static void write_place(const struct attribution_status *status, struct sbuf *buf)
+{
+	struct view reason = failing_reason(status);
+	const char *place = "look at the agent's log on its node";
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (view_equal(reason, places[i].reason))
+			place = places[i].place;
+	}
+	sbuf_append(buf, view_from(place));
+}
+
+void remedy_write(const struct attribution *device, const struct attribution_health_event *event,
+		  struct sbuf *buf)
+{
+	const struct attribution_health_state *health = &device->status.health;
+	size_t action = (size_t)health->recovery_action;
+	if (event && event->action.len > 0)
+		sbuf_append(buf, event->action);
+	else if (health->state == ATTRIBUTION_HEALTH_UNKNOWN)
+		write_place(&device->status, buf);
+	else if (action < ARRAY_SIZE(remedies) && remedies[action])
+		sbuf_append(buf, view_from(remedies[action]));
+	else
+		sbuf_append(buf, VIEW("the remedy is not known: look at the kernel's log on its node"));
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A status is compared with what the driver told in the reading that its own report is of. So no
+ * delay on the way of reports is an excuse, and none is needed. Errors are compared with the events
+ * that the simulated driver gave out.
+ */
+
+#include "sim/diagnosis.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/compiler.h"
+#include "base/limits.h"
+#include "sim/clockwork.h"
+#include "sim/illness.h"
+#include "sim/oracle.h"
+
+#define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
+#define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
+
+#define BIT(name) ILLNESS_BIT(ILLNESS_##name)
+#define UNHEALTHY                                                                                  \
+	(BIT(LOST) | BIT(REMAP_FAILED) | BIT(IMEX) | BIT(REBOOT) | BIT(RESET) | BIT(RESET_REQUIRED))
+
+struct judge {
+	const struct attribution_status *status;
+	const struct attribution_status *before; /* NULL: there was none */
+	int gpu;
+	enum oracle_rule rule;
+	unsigned told; /* of the device, by the driver */
+};
+
+/* What is told, and the reason that says it. */
+static const struct {
+	unsigned told;
+	const char *reason;
+} reasons[] = {
+	{BIT(LOST), "GPULost"},
+	{BIT(REMAP_FAILED), "RowRemapFailed"},
+	{BIT(IMEX), "RecoverIMEXDomain"},
+	{BIT(REBOOT), "RebootRequired"},
+	{BIT(RESET) | BIT(RESET_REQUIRED), "ResetRequired"},
+	{BIT(DRAIN) | BIT(DRAIN_P2P), "DrainRequired"},
+	{BIT(REMAP_PENDING), "RowRemapPending"},
+	{BIT(PAGES_PENDING), "RetiredPagesPending"},
+	{BIT(ECC), "UncorrectableECC"},
+	{BIT(OTHER_ACTION), "RecoveryRequired"},
+};
+
+/* What the driver asks for, and what is then to be done. */
+static const struct {
+	unsigned told;
+	int action;
+} actions[] = {
+	{BIT(IMEX), ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN},
+	{BIT(REBOOT), ATTRIBUTION_RECOVERY_REBOOT},
+	{BIT(RESET), ATTRIBUTION_RECOVERY_RESET},
+	{BIT(DRAIN), ATTRIBUTION_RECOVERY_DRAIN_AND_RESET},
+	{BIT(DRAIN_P2P), ATTRIBUTION_RECOVERY_DRAIN_P2P},
+};
+
+/* In the simulator with other texts only the case of letters differs. */
+static bool is_word(struct view text, const char *word)
+{
+	return text.len == strlen(word) && strncasecmp(text.ptr, word, text.len) == 0;
+}
+
+static bool has_reason(const struct attribution_status *status, const char *reason)
+{
+	for (uint32_t i = 0; i < status->health.reasons.count; i++)
+		if (is_word(*ARRAY_AT(status->health.reasons, struct view, i), reason))
+			return true;
+	return false;
+}
+
+static bool has_xid(const struct attribution_status *status, int code)
+{
+	char reason[16];
+
+	snprintf(reason, sizeof(reason), "XID%d", code);
+	return has_reason(status, reason);
+}
+
+static void accuse(const struct judge *judge, const char *reason, const char *what)
+{
+	oracle_accuse(judge->rule, "%s: %s %s", world.gpus[judge->gpu].uuid, reason, what);
+}
+
+/* What NVML told of a lost device before is not known to be over; nor is it known to be so. */
+static void judge_reason(const struct judge *judge, unsigned told, const char *reason)
+{
+	bool is_shown = has_reason(judge->status, reason);
+	bool is_lost = judge->told & BIT(LOST);
+
+	if (judge->told & told && !is_shown &&
+	    !(is_lost && !(judge->told & ILLNESS_KNOWN) &&
+	      has_reason(judge->status, "DeviceMissing")))
+		accuse(judge, reason, "was told, and is no reason");
+	if (!(judge->told & told) && is_shown && (!is_lost || told == BIT(LOST)))
+		accuse(judge, reason, "is a reason, and nobody told it");
+}
+
+static void judge_state(const struct judge *judge)
+{
+	const struct attribution_health_state *health = &judge->status->health;
+
+	if (health->state == ATTRIBUTION_HEALTH_HEALTHY && judge->told != ILLNESS_LISTED)
+		oracle_accuse(judge->rule, "%s is Healthy, and its driver told otherwise",
+			      world.gpus[judge->gpu].uuid);
+	if (judge->told & UNHEALTHY && health->state != ATTRIBUTION_HEALTH_UNHEALTHY &&
+	    !has_reason(judge->status, "DeviceMissing"))
+		oracle_accuse(judge->rule, "%s is not Unhealthy, and its driver told so",
+			      world.gpus[judge->gpu].uuid);
+	if (health->state == ATTRIBUTION_HEALTH_HEALTHY && health->reasons.count > 0)
+		oracle_accuse(judge->rule, "%s is Healthy, with a reason not to be",
+			      world.gpus[judge->gpu].uuid);
+	if (health->state == ATTRIBUTION_HEALTH_UNHEALTHY &&
+	    health->recovery_action == ATTRIBUTION_RECOVERY_NONE)
+		oracle_accuse(judge->rule, "%s is Unhealthy, and nothing is to be done",
+			      world.gpus[judge->gpu].uuid);
+}
+
+/* Of a card whose rows cannot be remapped the driver knows no better, nor does it of a lost one. */
+static void judge_action(const struct judge *judge)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (judge->told & actions[i].told &&
+		    !(judge->told & (BIT(LOST) | BIT(REMAP_FAILED))) &&
+		    judge->status->health.recovery_action != actions[i].action)
+			oracle_accuse(judge->rule, "%s: the driver asks for another recovery",
+				      world.gpus[judge->gpu].uuid);
+}
+
+static void judge_told(const struct judge *judge)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		judge_reason(judge, reasons[i].told, reasons[i].reason);
+	judge_state(judge);
+	judge_action(judge);
+}
+
+static bool is_at(const struct attribution_status *status, int gpu)
+{
+	int node = world.gpus[gpu].node;
+
+	return node >= 0 && view_equal(status->node_name, view_from(world.nodes[node].name));
+}
+
+/* Who has not been heard of lately is not known to be well. */
+static void judge_silence(const struct judge *judge)
+{
+	const struct condition *fresh =
+		attribution_find_condition(judge->status, VIEW("ReportFresh"));
+
+	if (judge->status->health.state == ATTRIBUTION_HEALTH_HEALTHY &&
+	    (!fresh || fresh->status != CONDITION_TRUE))
+		oracle_accuse(judge->rule, "%s is Healthy, and its node is not heard of",
+			      world.gpus[judge->gpu].uuid);
+}
+
+/* Errors */
+
+enum class { SLIGHT, LOOK_CLOSER, NEEDS_CURE };
+
+/* Not by the program's own table. */
+static enum class class_of(int code)
+{
+	static const struct {
+		int code;
+		enum class class;
+	} classes[] = {
+		{46, NEEDS_CURE},  {48, LOOK_CLOSER}, {62, NEEDS_CURE},	 {64, NEEDS_CURE},
+		{74, LOOK_CLOSER}, {79, NEEDS_CURE},  {95, NEEDS_CURE}, {119, NEEDS_CURE},
+		{999, LOOK_CLOSER},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
+		if (classes[i].code == code)
+			return classes[i].class;
+	return SLIGHT;
+}
+
+static bool is_settled(const struct world_error *error, int gpu)
+{
+	return illness_cured_at(gpu) >= error->raised_at ||
+	       (class_of(error->code) == LOOK_CLOSER &&
+		clockwork_now() - error->raised_at >= LOOK_CLOSER_MS);
+}
+
+static bool is_of(const struct world_error *error, const struct attribution_health_event *event)
+{
+	return error->code == event->xid && error->told_at == event->event_time &&
+	       error->fetched_at != WORLD_NEVER;
+}
+
+static const struct attribution_health_event *find_event(const struct attribution_status *status,
+							 const struct world_error *error)
+{
+	for (uint32_t i = 0; status && i < status->health.events.count; i++) {
+		const struct attribution_health_event *event = ARRAY_AT(
+			status->health.events, struct attribution_health_event, i);
+
+		if (is_of(error, event))
+			return event;
+	}
+	return NULL;
+}
+
+/* So many as there may be are there, and of those that say no more than it none is older. */
+static bool is_displaced(const struct attribution_status *status, int64_t time)
+{
+	const struct array events = status->health.events;
+
+	for (uint32_t i = 0; i < events.count; i++) {
+		const struct attribution_health_event *event =
+			ARRAY_AT(events, struct attribution_health_event, i);
+
+		if (event->event_time < time && class_of((int)event->xid) == SLIGHT)
+			return false;
+	}
+	return events.count >= LIMIT_HEALTH_EVENTS;
+}
+
+static void judge_error(const struct judge *judge, struct world_error *error)
+{
+	const char *uuid = world.gpus[judge->gpu].uuid;
+	bool is_shown = find_event(judge->status, error) != NULL;
+	bool is_reason = has_xid(judge->status, error->code);
+
+	if (!judge->before)
+		error->is_shown = error->is_reason = false;
+	if (error->is_shown && !is_shown && !is_displaced(judge->status, error->told_at))
+		oracle_accuse(ORACLE_LOST_EVENT, "%s: XID %d of %.3f s is no event any more", uuid,
+			      error->code,
+			      (double)(error->raised_at - CLOCKWORK_START_MS) / 1000);
+	if (class_of(error->code) != SLIGHT && !is_settled(error, judge->gpu) && !is_reason &&
+	    (error->is_reason || (is_shown && !error->is_shown)))
+		oracle_accuse(ORACLE_CLEARED,
+			      "%s: XID %d of %.3f s is no reason%s, and nothing has mended it",
+			      uuid, error->code,
+			      (double)(error->raised_at - CLOCKWORK_START_MS) / 1000,
+			      error->is_reason ? " any more" : "");
+	error->is_shown = is_shown;
+	error->was_shown |= is_shown;
+	error->is_reason |= is_shown && is_reason;
+}
+
+static struct world_error *find_error(const struct attribution_health_event *event, int gpu)
+{
+	for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++)
+		if (is_of(&world.gpus[gpu].errors[i], event))
+			return &world.gpus[gpu].errors[i];
+	return NULL;
+}
+
+/* A MIG device is not named where it was gone when the error was told. */
+static bool has_other_partition(const struct attribution_health_event *event, int gpu)
+{
+	const struct world_error *error = find_error(event, gpu);
+
+	if (!error || event->partition.len == 0)
+		return false;
+	return error->partition < 0 ||
+	       !view_equal(event->partition,
+			   view_from(world.gpus[gpu].partitions[error->partition].uuid));
+}
+
+/* Errors of one moment that are alike are one event. */
+static void judge_event(const struct judge *judge, uint32_t number)
+{
+	const struct array events = judge->status->health.events;
+	const struct attribution_health_event *event =
+		ARRAY_AT(events, struct attribution_health_event, number);
+
+	for (uint32_t i = 0; i < number; i++) {
+		const struct attribution_health_event *other =
+			ARRAY_AT(events, struct attribution_health_event, i);
+
+		if (other->xid == event->xid && other->event_time == event->event_time &&
+		    view_equal(other->partition, event->partition))
+			oracle_accuse(ORACLE_LOST_EVENT, "%s: XID %lld is there twice",
+				      world.gpus[judge->gpu].uuid, (long long)event->xid);
+	}
+	if (has_other_partition(event, judge->gpu))
+		oracle_accuse(ORACLE_FALSE_EVENT, "%s: XID %lld is of another MIG device",
+			      world.gpus[judge->gpu].uuid, (long long)event->xid);
+}
+
+/* The MIG device is named that raised a new error, if it was there long before, and is. */
+static void judge_partition(const struct judge *judge, const struct world_error *error)
+{
+	const struct world_gpu *gpu = &world.gpus[judge->gpu];
+	const struct attribution_health_event *event = find_event(judge->status, error);
+
+	if (event && error->partition >= 0 && event->partition.len == 0 &&
+	    gpu->partitions[error->partition].exists && judge->told == ILLNESS_LISTED &&
+	    gpu->changed_at + DIVIDED_MS < error->raised_at && !find_event(judge->before, error))
+		oracle_accuse(ORACLE_FALSE_EVENT, "%s: XID %d names no MIG device", gpu->uuid,
+			      error->code);
+}
+
+void diagnosis_judge(const struct attribution_status *status,
+		     const struct attribution_status *before, int gpu)
+{
+	struct judge judge = {status, before, gpu, ORACLE_FALSE_HEALTH, 0};
+	struct world_gpu *g = &world.gpus[gpu];
+
+	judge_silence(&judge);
+	for (uint32_t i = 0; i < status->health.events.count; i++)
+		judge_event(&judge, i);
+	if (!is_at(status, gpu))
+		return;
+	for (unsigned i = 0; i < g->n_errors; i++)
+		judge_error(&judge, &g->errors[i]);
+	if (!illness_reported(g->node, &status->report, gpu, &judge.told))
+		return;
+	judge_told(&judge);
+	for (unsigned i = 0; i < g->n_errors; i++)
+		judge_partition(&judge, &g->errors[i]);
+}
+
+static int64_t last_event_of(const struct attribution_status *status)
+{
+	return status->health.events.count > 0
+		       ? ARRAY_AT(status->health.events, struct attribution_health_event, 0)
+				 ->event_time
+		       : 0;
+}
+
+bool diagnosis_has_news(const struct attribution_status *status,
+			const struct attribution_status *before)
+{
+	return last_event_of(status) != last_event_of(before);
+}
+
+/* At rest */
+
+/* An error that no later ones have pushed out, and that the agent heard which is still there. */
+static bool must_be_shown(const struct world_gpu *gpu, const struct world_error *error)
+{
+	return error->is_heard && error->node == gpu->node &&
+	       error->agent == world.nodes[gpu->node].agent && !error->was_shown;
+}
+
+/* Of an error that the device raised. */
+static bool is_of_error(const struct world_gpu *gpu, struct view reason)
+{
+	char text[16];
+
+	for (unsigned i = 0; i < gpu->n_errors; i++) {
+		snprintf(text, sizeof(text), "XID%d", gpu->errors[i].code);
+		if (is_word(reason, text) && class_of(gpu->errors[i].code) != SLIGHT)
+			return true;
+	}
+	return false;
+}
+
+/* What NVML tells is told; and what no error was is no reason. */
+static void judge_rest_reason(const struct judge *judge, struct view text)
+{
+	static const char *const doubts[] = {"DeviceMissing", "NVMLUnavailable", "NoAgent"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
+		if (is_word(text, doubts[i]))
+			accuse(judge, doubts[i], "is not so");
+	if (text.len > 3 && strncasecmp(text.ptr, "XID", 3) == 0 &&
+	    !is_of_error(&world.gpus[judge->gpu], text))
+		oracle_accuse(judge->rule, "%s: %.*s is a reason, and there was no such error",
+			      world.gpus[judge->gpu].uuid, VIEW_ARG(text));
+}
+
+void diagnosis_judge_rest(const struct attribution_status *status, int gpu)
+{
+	struct judge judge = {status, NULL, gpu, ORACLE_AT_REST, illness_told(gpu)};
+	const struct world_gpu *g = &world.gpus[gpu];
+	const struct array texts = status->health.reasons;
+
+	judge_told(&judge);
+	for (uint32_t i = 0; i < texts.count; i++)
+		judge_rest_reason(&judge, *ARRAY_AT(texts, struct view, i));
+	if (texts.count == 0 && status->health.state != ATTRIBUTION_HEALTH_HEALTHY)
+		oracle_accuse(ORACLE_AT_REST, "%s is not Healthy, and there is no reason for it",
+			      g->uuid);
+	for (unsigned i = 0; i < g->n_errors; i++)
+		if (must_be_shown(g, &g->errors[i]) && !is_displaced(status, g->errors[i].told_at))
+			oracle_accuse(ORACLE_LOST_EVENT, "%s: XID %d of %.3f s never was an event",
+				      g->uuid, g->errors[i].code,
+				      (double)(g->errors[i].raised_at - CLOCKWORK_START_MS) / 1000);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "assess/activity.h"
+#include "base/limits.h"
+#include "lib/failing_malloc.h"
+
+#define MINUTE INT64_C(60000)
+#define NOW INT64_C(1767323045000) /* of the report, by the node's clock */
+#define WALL (NOW + 250)	    /* the controller's clock */
+#define BUSY_AT (NOW - 90 * MINUTE)
+#define SINCE (NOW - 240 * MINUTE)
+
+#define ACTIVE ATTRIBUTION_ACTIVITY_ACTIVE
+#define IDLE ATTRIBUTION_ACTIVITY_IDLE
+#define UNKNOWN ATTRIBUTION_ACTIVITY_UNKNOWN
+
+static const struct report_activity busy = {true, REPORT_ACTIVITY_BUSY, REPORT_ACTIVITY_NVML, 38,
+					     BUSY_AT, SINCE};
+static const struct report_activity idle = {true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_NVML, 0,
+					     BUSY_AT, SINCE};
+static const struct report_activity never_busy = {true, REPORT_ACTIVITY_IDLE,
+						   REPORT_ACTIVITY_NO_PROCESS, -1, 0, SINCE};
+/* Of an agent that was started five minutes ago. */
+static const struct report_activity measuring = {true, REPORT_ACTIVITY_MEASURING,
+						  REPORT_ACTIVITY_NVML, 0, 0, NOW - 5 * MINUTE};
+
+static struct fixture {
+	struct arena arena;
+	struct report_device device;
+	struct report_partition reported[2];
+	struct attribution_partition partitions[2], published_partitions[2];
+	struct attribution_activity_state published;
+	struct activity_input input;
+	struct array ret_partitions;
+	struct attribution_activity_state is;
+} f;
+
+static int set_up(void **state)
+{
+	(void)state;
+	f = (struct fixture){
+		.reported = {{.uuid = VIEW_INIT("MIG-a")}, {.uuid = VIEW_INIT("MIG-b")}},
+		/* In another order than reported. */
+		.partitions = {{.uuid = VIEW_INIT("MIG-b")}, {.uuid = VIEW_INIT("MIG-a")}},
+		.published_partitions = {{.uuid = VIEW_INIT("MIG-a")}, {.uuid = VIEW_INIT("MIG-b")}},
+		.input = {.reported = &f.device,
+			  .observed_at = NOW,
+			  .now_wall_ms = WALL,
+			  .is_published_in_boot = true,
+			  .arena = &f.arena},
+	};
+	arena_init(&f.arena, LIMIT_MIB);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_deinit(&f.arena);
+	return 0;
+}
+
+static const struct attribution_activity_state *judge(uint32_t n_partitions)
+{
+	struct error err;
+	f.device.partitions = (struct array){f.reported, n_partitions, true};
+	if (activity_judge(&f.input, (struct array){f.partitions, n_partitions, true},
+			   &f.ret_partitions, &f.is, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(f.ret_partitions.count, n_partitions);
+	return &f.is;
+}
+
+static void publish(int state, int64_t since, const char *reason)
+{
+	f.published = (struct attribution_activity_state){
+		.state = state,
+		.reason = view_from(reason),
+		.idle_since = state == IDLE ? since : 0,
+		.last_transition_time = NOW - 1000 * MINUTE,
+	};
+	f.input.published = &f.published;
+}
+
+static void assert_state(int state, const char *reason, int64_t idle_since, const char *evidence)
+{
+	assert_int_equal(f.is.state, state);
+	if (!view_equal(f.is.reason, view_from(reason)))
+		fail_msg("reason %.*s, not %s", VIEW_ARG(f.is.reason), reason);
+	assert_int_equal(f.is.idle_since, idle_since);
+	assert_int_equal(f.is.evidence.count, evidence[0] != '\0');
+	if (evidence[0])
+		assert_true(view_equal(*ARRAY_AT(f.is.evidence, struct view, 0),
+				       view_from(evidence)));
+}
+
+TEST(each_state_and_reason_has_its_evidence)
+{
+	static const struct {
+		struct report_activity said;
+		enum activity_silence silence;
+		bool is_dated, is_partitioned, is_unlisted;
+		int state;
+		const char *reason;
+		int64_t idle_since;
+		const char *evidence;
+	} rows[] = {
+		{busy, .state = ACTIVE, .reason = "", .evidence = "NVMLUtilization"},
+		{idle, .state = IDLE, .reason = "", .idle_since = BUSY_AT,
+		 .evidence = "NVMLUtilization"},
+		{never_busy, .state = IDLE, .reason = "", .idle_since = SINCE,
+		 .evidence = "NoProcess"},
+		{measuring, .state = UNKNOWN, .reason = "Settling", .evidence = ""},
+		{busy, .silence = ACTIVITY_STALE, .state = UNKNOWN, .reason = "ReportStale",
+		 .evidence = ""},
+		{idle, .silence = ACTIVITY_NO_AGENT, .state = UNKNOWN, .reason = "NoAgent",
+		 .evidence = ""},
+		{idle, .is_dated = true, .state = UNKNOWN, .reason = "SamplesMissing", .evidence = ""},
+		{{0}, .state = UNKNOWN, .reason = "NotMeasured", .evidence = ""},
+		{idle, .is_unlisted = true, .state = UNKNOWN, .reason = "NotMeasured", .evidence = ""},
+		{{0}, .is_partitioned = true, .state = UNKNOWN, .reason = "MIGNotMeasured",
+		 .evidence = ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		f.device.activity = rows[i].said;
+		f.input.silence = rows[i].silence;
+		f.input.is_dated = rows[i].is_dated;
+		f.input.is_partitioned = rows[i].is_partitioned;
+		if (rows[i].is_unlisted)
+			f.input.reported = NULL;
+		judge(0);
+		assert_state(rows[i].state, rows[i].reason, rows[i].idle_since, rows[i].evidence);
+		assert_int_equal(f.is.scope, rows[i].is_partitioned ? ATTRIBUTION_SCOPE_PARTITION
+								    : ATTRIBUTION_SCOPE_DEVICE);
+		assert_int_equal(f.is.last_transition_time, WALL);
+	}
+}
+
+TEST(what_cannot_be_true_is_not_measured)
+{
+	static const struct report_activity rows[] = {
+		{true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_NVML, 0, 0, 0},
+		{true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_NVML, 0, 0, -1},
+		{true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_NVML, 0, 0, NOW + 1},
+		{true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_NVML, 0, NOW + 1, SINCE},
+		{true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_UNMEASURED, 0, 0, SINCE},
+		{true, REPORT_ACTIVITY_BUSY, REPORT_ACTIVITY_NVML, 99, 0, SINCE},
+		{true, REPORT_ACTIVITY_UNSAID, REPORT_ACTIVITY_NVML, 99, BUSY_AT, SINCE},
+		{false, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_NVML, 0, BUSY_AT, SINCE},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		f.device.activity = rows[i];
+		judge(0);
+		assert_state(UNKNOWN, "NotMeasured", 0, "");
+	}
+	f.device.activity = busy;
+	f.device.activity.last_busy_at = f.device.activity.measured_since = NOW;
+	assert_int_equal(judge(0)->state, ACTIVE);
+}
+
+TEST(a_state_that_stays_keeps_the_time_of_its_transition)
+{
+	f.device.activity = idle;
+	publish(IDLE, BUSY_AT, "");
+	assert_int_equal(judge(0)->last_transition_time, f.published.last_transition_time);
+	publish(ACTIVE, 0, "");
+	assert_int_equal(judge(0)->last_transition_time, WALL);
+	publish(IDLE, BUSY_AT, "");
+	f.published.last_transition_time = 0;
+	assert_int_equal(judge(0)->last_transition_time, WALL);
+}
+
+/* The agent was started five minutes ago, its former instance was last heard a while before. */
+TEST(what_was_published_outlives_the_agents_restart_if_no_sample_is_missing)
+{
+	static const struct {
+		int state;
+		const char *last_reason;
+		int64_t former_ms; /* before the first sample; 0: not known */
+		bool is_other_boot;
+		int then;
+		const char *reason;
+	} rows[] = {
+		{ACTIVE, "", 2 * MINUTE, false, ACTIVE, ""},
+		{IDLE, "", 2 * MINUTE, false, IDLE, ""},
+		{IDLE, "", -10 * MINUTE, false, IDLE, ""}, /* it has a new number, and was not restarted */
+		{ACTIVE, "", 2 * MINUTE + 1, false, UNKNOWN, "SamplesMissing"},
+		{IDLE, "", 2 * MINUTE + 1, false, UNKNOWN, "SamplesMissing"},
+		{IDLE, "", 0, false, UNKNOWN, "SamplesMissing"},
+		{IDLE, "", 2 * MINUTE, true, UNKNOWN, "SamplesMissing"},
+		{UNKNOWN, "SamplesMissing", 2 * MINUTE, false, UNKNOWN, "SamplesMissing"},
+		{UNKNOWN, "ReportStale", 2 * MINUTE, false, UNKNOWN, "SamplesMissing"},
+		{UNKNOWN, "NoAgent", 2 * MINUTE, false, UNKNOWN, "SamplesMissing"},
+		{UNKNOWN, "Settling", 2 * MINUTE, false, UNKNOWN, "Settling"},
+		{UNKNOWN, "NotMeasured", 2 * MINUTE, false, UNKNOWN, "Settling"},
+		{UNKNOWN, "MIGNotMeasured", 2 * MINUTE, false, UNKNOWN, "Settling"},
+		{UNKNOWN, "", 2 * MINUTE, false, UNKNOWN, "Settling"},
+		{UNKNOWN, "OfALaterVersion", 2 * MINUTE, false, UNKNOWN, "Settling"},
+	};
+
+	f.device.activity = measuring;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		publish(rows[i].state, SINCE, rows[i].last_reason);
+		f.input.is_published_in_boot = !rows[i].is_other_boot;
+		f.input.former_heard_at =
+			rows[i].former_ms == 0 ? 0 : measuring.measured_since - rows[i].former_ms;
+		judge(0);
+		assert_state(rows[i].then, rows[i].reason, rows[i].then == IDLE ? SINCE : 0,
+			     rows[i].then == UNKNOWN ? "" : "NVMLUtilization");
+	}
+}
+
+TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
+{
+	static const struct {
+		int64_t published_ms; /* before now */
+		int64_t busy_ms;      /* the same; 0: never */
+		int64_t measured_ms;  /* the same */
+		int64_t former_ms;    /* before the first sample; 0: not known */
+		bool is_other_boot;
+		int64_t then_ms; /* before now */
+	} rows[] = {
+		{90, 90, 240, 0, false, 90},
+		{300, 0, 60, 2, false, 300}, /* the agent was restarted an hour ago */
+		{300, 0, 60, 0, false, 300}, /* and the controller since */
+		{300, 0, 60, 3, false, 60},  /* it was away for too long */
+		{300, 0, 60, 2, true, 60},   /* the node was booted */
+		{300, 90, 240, 0, false, 90}, /* work since */
+		{300, 90, 60, 2, false, 60},
+		{30, 0, 60, 2, false, 60}, /* a time that the clock was set from */
+		{-30, 0, 60, 2, false, 60},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const int64_t measured_since = NOW - rows[i].measured_ms * MINUTE;
+		f.device.activity = idle;
+		f.device.activity.measured_since = measured_since;
+		f.device.activity.last_busy_at =
+			rows[i].busy_ms ? NOW - rows[i].busy_ms * MINUTE : 0;
+		publish(IDLE, NOW - rows[i].published_ms * MINUTE, "");
+		f.input.is_published_in_boot = !rows[i].is_other_boot;
+		f.input.former_heard_at =
+			rows[i].former_ms ? measured_since - rows[i].former_ms * MINUTE : 0;
+		judge(0);
+		assert_state(IDLE, "", NOW - rows[i].then_ms * MINUTE, "NVMLUtilization");
+	}
+}
+
+static const struct attribution_partition *partition(uint32_t i)
+{
+	return ARRAY_AT(f.ret_partitions, struct attribution_partition, i);
+}
+
+TEST(a_device_is_what_its_partitions_amount_to)
+{
+	static const struct {
+		struct report_activity a, b;
+		int state_a, state_b, state;
+		const char *reason;
+		int64_t idle_since;
+		unsigned n_evidence;
+	} rows[] = {
+		{busy, busy, ACTIVE, ACTIVE, ACTIVE, "", 0, 1},
+		{busy, idle, ACTIVE, IDLE, ACTIVE, "", 0, 1},
+		{never_busy, busy, IDLE, ACTIVE, ACTIVE, "", 0, 1},
+		{{0}, busy, UNKNOWN, ACTIVE, ACTIVE, "", 0, 1},
+		{idle, never_busy, IDLE, IDLE, IDLE, "", BUSY_AT, 2},
+		{never_busy, idle, IDLE, IDLE, IDLE, "", BUSY_AT, 2},
+		{idle, {0}, IDLE, UNKNOWN, UNKNOWN, "MIGNotMeasured", 0, 0},
+		{measuring, idle, UNKNOWN, IDLE, UNKNOWN, "Settling", 0, 0},
+		{measuring, {0}, UNKNOWN, UNKNOWN, UNKNOWN, "MIGNotMeasured", 0, 0},
+		{{0}, measuring, UNKNOWN, UNKNOWN, UNKNOWN, "MIGNotMeasured", 0, 0},
+	};
+
+	f.input.is_partitioned = true;
+	f.device.activity = busy; /* of the device as a whole, which does not count */
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		f.reported[0].activity = rows[i].a;
+		f.reported[1].activity = rows[i].b;
+		judge(2);
+		assert_int_equal(partition(1)->activity.state, rows[i].state_a);
+		assert_int_equal(partition(0)->activity.state, rows[i].state_b);
+		assert_int_equal(f.is.state, rows[i].state);
+		assert_true(view_equal(f.is.reason, view_from(rows[i].reason)));
+		assert_int_equal(f.is.idle_since, rows[i].idle_since);
+		assert_int_equal(f.is.evidence.count, rows[i].n_evidence);
+		assert_int_equal(f.is.scope, ATTRIBUTION_SCOPE_PARTITION);
+		assert_int_equal(f.partitions[0].activity.state, 0); /* it is not ours */
+	}
+	assert_int_equal(partition(1)->activity.idle_since, 0);
+}
+
+TEST(a_partition_keeps_what_was_published_of_itself)
+{
+	f.input.is_partitioned = true;
+	f.input.former_heard_at = measuring.measured_since - MINUTE;
+	f.reported[0].activity = f.reported[1].activity = measuring;
+	publish(IDLE, SINCE, "");
+	f.published_partitions[0].activity =
+		(struct attribution_partition_activity){IDLE, SINCE - MINUTE};
+	f.published_partitions[1].activity = (struct attribution_partition_activity){IDLE, SINCE};
+	f.input.published_partitions = (struct array){f.published_partitions, 2, true};
+	judge(2);
+	assert_int_equal(partition(0)->activity.idle_since, SINCE);
+	assert_int_equal(partition(1)->activity.idle_since, SINCE - MINUTE);
+	assert_state(IDLE, "", SINCE, "NVMLUtilization");
+	/* One that was cut anew was not measured before. */
+	f.input.published_partitions.count = 1;
+	judge(2);
+	assert_int_equal(partition(1)->activity.state, IDLE);
+	assert_int_equal(partition(0)->activity.state, UNKNOWN);
+	assert_state(UNKNOWN, "Settling", 0, "");
+}
+
+TEST(partitions_that_the_report_does_not_tell_are_unknown)
+{
+	f.input.is_partitioned = true;
+	f.input.reported = NULL;
+	judge(2);
+	assert_int_equal(partition(0)->activity.state, UNKNOWN);
+	assert_state(UNKNOWN, "MIGNotMeasured", 0, "");
+}
+
+TEST(without_memory_nothing_is_changed)
+{
+	struct array partitions = {f.partitions, 2, true};
+	struct attribution_activity_state is = {.state = IDLE};
+	struct error err;
+
+	f.device.activity = idle;
+	for (size_t cap = 0; cap < 2; cap++) {
+		struct arena none;
+		arena_init(&none, cap * 2 * sizeof(struct attribution_partition));
+		f.input.arena = &none;
+		if (activity_judge(&f.input, partitions, &partitions, &is, &err) == 0)
+			fail_msg("no failure with %zu bytes", none.cap);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+		assert_ptr_equal(partitions.items, f.partitions);
+		assert_int_equal(is.state, IDLE);
+		arena_deinit(&none);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(each_state_and_reason_has_its_evidence),
+	cmocka_unit_test_set_up(what_cannot_be_true_is_not_measured),
+	cmocka_unit_test_set_up(a_state_that_stays_keeps_the_time_of_its_transition),
+	cmocka_unit_test_set_up(
+		what_was_published_outlives_the_agents_restart_if_no_sample_is_missing),
+	cmocka_unit_test_set_up(
+		idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed),
+	cmocka_unit_test_set_up(a_device_is_what_its_partitions_amount_to),
+	cmocka_unit_test_set_up(a_partition_keeps_what_was_published_of_itself),
+	cmocka_unit_test_set_up(partitions_that_the_report_does_not_tell_are_unknown),
+	cmocka_unit_test_set_up(without_memory_nothing_is_changed),
+};
+TEST_MAIN(tests)

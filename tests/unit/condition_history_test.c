@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What several samples of a device's condition tell together. */
+
+#include "lib/test_main.h"
+
+#include "agent/condition_history.h"
+
+#define WALL INT64_C(1700000000000)
+
+static struct condition_history history;
+static struct report_device device;
+static uint64_t clock_ms;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&history, 0, sizeof(history));
+	clock_ms = 5000;
+	device = (struct report_device){
+		.uuid = VIEW("GPU-a"),
+		.condition = {.present = true, .slowdown.present = true},
+	};
+	return 0;
+}
+
+/* A sample of what the device is like, so long after the last one. */
+static const struct report_condition *sample_after(uint64_t ms)
+{
+	clock_ms += ms;
+	condition_history_judge(&history, clock_ms, WALL + (int64_t)clock_ms,
+				(struct array){&device, 1, true});
+	return &device.condition;
+}
+
+static int *verdict_of(int64_t bits)
+{
+	struct report_slowdown *slowdown = &device.condition.slowdown;
+	return bits == REPORT_CLOCKS_THERMAL       ? &slowdown->thermal
+	       : bits == REPORT_CLOCKS_POWER_BRAKE ? &slowdown->power_brake
+						   : &slowdown->hardware;
+}
+
+static void expect_verdict(int64_t bits, int verdict, uint64_t ms)
+{
+	sample_after(ms);
+	assert_int_equal(*verdict_of(bits), verdict);
+}
+
+/* One bit each, and the verdict that it is for. */
+static const struct {
+	int64_t bit, bits;
+} reasons[] = {
+	{0x20, REPORT_CLOCKS_THERMAL},
+	{0x40, REPORT_CLOCKS_THERMAL},
+	{0x80, REPORT_CLOCKS_POWER_BRAKE},
+	{0x8, REPORT_CLOCKS_HARDWARE},
+};
+
+static void clocks_are_slow_when_all_samples_of_a_minute_say_so(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		set_up(state);
+		device.condition.clocks_event_reasons = reasons[i].bit;
+		expect_verdict(reasons[i].bits, REPORT_UNDECIDED, 0);
+		expect_verdict(reasons[i].bits, REPORT_UNDECIDED, CONDITION_HISTORY_SLOW_MS - 1);
+		expect_verdict(reasons[i].bits, REPORT_YES, 1);
+		for (size_t k = 0; k < ARRAY_SIZE(reasons); k++)
+			assert_int_equal(*verdict_of(reasons[k].bits),
+					 reasons[k].bits == reasons[i].bits ? REPORT_YES
+									    : REPORT_UNDECIDED);
+	}
+}
+
+static void clocks_are_well_when_all_samples_of_five_minutes_say_so(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		set_up(state);
+		device.condition.clocks_event_reasons = reasons[i].bit;
+		sample_after(0);
+		expect_verdict(reasons[i].bits, REPORT_YES, CONDITION_HISTORY_SLOW_MS);
+		device.condition.clocks_event_reasons = 0;
+		expect_verdict(reasons[i].bits, REPORT_YES, 1);
+		expect_verdict(reasons[i].bits, REPORT_YES, CONDITION_HISTORY_FAST_MS - 1);
+		expect_verdict(reasons[i].bits, REPORT_NO, 1);
+	}
+}
+
+/* Temperature goes up and down: each sample that differs begins the minute anew. */
+static void clocks_that_are_slow_now_and_then_change_no_verdict(void **state)
+{
+	(void)state;
+	for (int verdict = REPORT_UNDECIDED; verdict <= REPORT_NO; verdict++) {
+		history.devices[0].thermal.verdict = verdict;
+		memcpy(history.devices[0].uuid, "GPU-a", 6);
+		for (int i = 0; i < 100; i++) {
+			device.condition.clocks_event_reasons = i % 4 == 3 ? 0 : 0x40;
+			expect_verdict(REPORT_CLOCKS_THERMAL, verdict, 15000);
+		}
+	}
+}
+
+static void a_sample_that_cannot_be_read_begins_the_minute_anew(void **state)
+{
+	(void)state;
+	device.condition.clocks_event_reasons = 0x80;
+	sample_after(0);
+	device.condition.clocks_event_reasons = -1;
+	expect_verdict(REPORT_CLOCKS_POWER_BRAKE, REPORT_UNDECIDED, 30000);
+	device.condition.clocks_event_reasons = 0x80;
+	expect_verdict(REPORT_CLOCKS_POWER_BRAKE, REPORT_UNDECIDED, 30000);
+	expect_verdict(REPORT_CLOCKS_POWER_BRAKE, REPORT_YES, 60000);
+	/* What is decided stays so. */
+	device.condition.clocks_event_reasons = -1;
+	expect_verdict(REPORT_CLOCKS_POWER_BRAKE, REPORT_YES, 3600000);
+}
+
+static int width(int64_t active, uint64_t ms)
+{
+	device.condition.pcie_lanes = (struct report_links){active > 0, 16, active};
+	return sample_after(ms)->pcie_degraded;
+}
+
+static void a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes(void **state)
+{
+	(void)state;
+	assert_int_equal(width(0, 0), REPORT_UNDECIDED);
+	assert_int_equal(width(8, 1), REPORT_UNDECIDED);
+	assert_int_equal(width(4, CONDITION_HISTORY_NARROW_MS - 1), REPORT_UNDECIDED);
+	assert_int_equal(width(8, 1), REPORT_YES);
+	assert_int_equal(width(0, 1), REPORT_YES);
+	assert_int_equal(width(16, 1), REPORT_NO);
+	assert_int_equal(width(8, 1), REPORT_NO);
+	assert_int_equal(width(16, CONDITION_HISTORY_NARROW_MS), REPORT_NO);
+}
+
+static int links(int64_t active)
+{
+	device.condition.nvlinks = (struct report_links){active >= 0, 12, active};
+	return sample_after(15000)->nvlinks_down;
+}
+
+static void links_are_down_when_fewer_are_active_than_were_seen(void **state)
+{
+	static const struct {
+		int64_t active;
+		int down;
+	} rows[][6] = {
+		{{12, REPORT_NO}, {11, REPORT_YES}, {-1, REPORT_YES}, {12, REPORT_NO}},
+		/* Four links lead somewhere. */
+		{{4, REPORT_UNDECIDED}, {3, REPORT_YES}, {4, REPORT_NO}, {6, REPORT_NO}, {4, REPORT_YES}},
+		/* The agent started while some were down. */
+		{{-1, REPORT_UNDECIDED}, {10, REPORT_UNDECIDED}, {11, REPORT_UNDECIDED}, {12, REPORT_NO}},
+		{{0, REPORT_UNDECIDED}, {0, REPORT_UNDECIDED}},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(state);
+		for (size_t k = 0; k < ARRAY_SIZE(rows[i]) && (k == 0 || rows[i][k].down); k++)
+			if (links(rows[i][k].active) != rows[i][k].down)
+				fail_msg("row %zu, sample %zu", i, k);
+	}
+}
+
+/* The volatile counts of each sample; -1: unread. */
+static void a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before(void **state)
+{
+	static const struct {
+		int64_t counts[6];
+		int samples, reset_at; /* the sample after which it was; -1: none is told */
+	} rows[] = {
+		{{14, 14, 0}, 3, 1},
+		{{14, 14, 3}, 3, 1},
+		{{14, 15, 16, 16}, 4, -1},
+		{{0, 0, 0, 0}, 4, -1},
+		{{14, 14, -1, 0}, 4, -1},
+		{{14, -1, 14, 14, 0}, 5, 3},
+		/* Rubbish that is told once. */
+		{{14, 4000000000, 14, 14}, 4, -1},
+		{{0, 4000000000, 0, 0}, 4, -1},
+		{{14, 14, 4000000000, 4000000000, 14}, 5, 3},
+		{{-1, -1, -1}, 3, -1},
+		{{5, 5, 0, 0, 0}, 5, 1},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		int64_t times[6] = {0};
+		set_up(state);
+		for (int k = 0; k < rows[i / 2].samples; k++) {
+			const int64_t count = rows[i / 2].counts[k];
+			device.condition.ecc_volatile = (struct report_error_counts){
+				i % 2 ? count : 0, i % 2 ? 0 : count};
+			device.condition.reset_time = 0; /* as it is read */
+			sample_after(15000);
+			times[k] = WALL + (int64_t)clock_ms;
+		}
+		const int at = rows[i / 2].reset_at;
+		if (device.condition.reset_time != (at < 0 ? 0 : times[at]))
+			fail_msg("row %zu: %lld", i, (long long)device.condition.reset_time);
+	}
+}
+
+static void a_reset_that_the_reader_saw_is_kept(void **state)
+{
+	(void)state;
+	device.condition.reset_time = 77;
+	sample_after(0);
+	device.condition.reset_time = 0;
+	assert_int_equal(sample_after(15000)->reset_time, 77);
+}
+
+/* It is told as it was when it was read last. */
+static void a_lost_device_tells_nothing_new(void **state)
+{
+	(void)state;
+	device.condition.clocks_event_reasons = 0x40;
+	device.condition.ecc_volatile.corrected = 5;
+	sample_after(0);
+	sample_after(30000);
+	device.condition.lost = true;
+	device.condition.ecc_volatile.corrected = 0;
+	device.condition.nvlinks = (struct report_links){true, 12, 0};
+	sample_after(30000);
+	assert_int_equal(device.condition.slowdown.thermal, REPORT_UNDECIDED);
+	assert_int_equal(device.condition.reset_time, 0);
+	device.condition.lost = false;
+	device.condition.ecc_volatile.corrected = 5;
+	sample_after(1);
+	assert_int_equal(device.condition.slowdown.thermal, REPORT_UNDECIDED);
+	assert_int_equal(device.condition.reset_time, 0);
+}
+
+static char names[2 * LIMIT_REPORT_DEVICES][16];
+static struct report_device many[2 * LIMIT_REPORT_DEVICES];
+
+/* As many samples of half of them, from the first one on, with a temperature that is too high. */
+static void sample_half(size_t first)
+{
+	for (size_t i = 0; i < 2 * LIMIT_REPORT_DEVICES; i++) {
+		snprintf(names[i], sizeof(names[i]), "GPU-%zu", i);
+		many[i].uuid = view_from(names[i]);
+		many[i].condition = (struct report_condition){.clocks_event_reasons = 0x40};
+	}
+	clock_ms += CONDITION_HISTORY_SLOW_MS;
+	condition_history_judge(&history, clock_ms, WALL,
+				(struct array){many + first, LIMIT_REPORT_DEVICES, true});
+}
+
+static void a_device_that_is_gone_makes_room_for_another_one(void **state)
+{
+	(void)state;
+	static const size_t halves[] = {0, LIMIT_REPORT_DEVICES, LIMIT_REPORT_DEVICES / 2, 0};
+	for (size_t k = 0; k < ARRAY_SIZE(halves); k++) {
+		sample_half(halves[k]);
+		sample_half(halves[k]);
+		for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+			assert_int_equal(many[halves[k] + i].condition.slowdown.thermal, REPORT_YES);
+	}
+}
+
+static void each_device_has_a_history_of_its_own_whatever_its_index(void **state)
+{
+	(void)state;
+	struct report_device two[2] = {
+		{.uuid = VIEW("GPU-a"), .condition.clocks_event_reasons = 0x40},
+		{.uuid = VIEW("GPU-b"), .condition.clocks_event_reasons = 0},
+	};
+	condition_history_judge(&history, 0, WALL, (struct array){two, 2, true});
+	const struct report_device first = two[0];
+	two[0] = two[1];
+	two[1] = first;
+	condition_history_judge(&history, CONDITION_HISTORY_SLOW_MS, WALL,
+				(struct array){two, 2, true});
+	assert_int_equal(two[0].condition.slowdown.thermal, REPORT_UNDECIDED);
+	assert_int_equal(two[1].condition.slowdown.thermal, REPORT_YES);
+}
+
+static void a_device_without_a_name_that_can_be_reported_has_no_history(void **state)
+{
+	(void)state;
+	char long_name[LIMIT_TEXT_UUID + 1];
+	memset(long_name, 'x', sizeof(long_name));
+	const struct view rows[] = {VIEW(""), {long_name, sizeof(long_name)}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		device.uuid = rows[i];
+		device.condition.clocks_event_reasons = 0x40;
+		sample_after(0);
+		sample_after(CONDITION_HISTORY_SLOW_MS);
+		assert_int_equal(device.condition.slowdown.thermal, REPORT_UNDECIDED);
+	}
+	static const struct condition_history nothing;
+	assert_memory_equal(&history, &nothing, sizeof(history));
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(clocks_are_slow_when_all_samples_of_a_minute_say_so, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		clocks_are_well_when_all_samples_of_five_minutes_say_so, set_up, NULL),
+	cmocka_unit_test_setup_teardown(clocks_that_are_slow_now_and_then_change_no_verdict, set_up, NULL),
+	cmocka_unit_test_setup_teardown(a_sample_that_cannot_be_read_begins_the_minute_anew, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes, set_up, NULL),
+	cmocka_unit_test_setup_teardown(links_are_down_when_fewer_are_active_than_were_seen, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),
+	cmocka_unit_test_setup_teardown(a_reset_that_the_reader_saw_is_kept, set_up, NULL),
+	cmocka_unit_test_setup_teardown(a_lost_device_tells_nothing_new, set_up, NULL),
+	cmocka_unit_test_setup_teardown(a_device_that_is_gone_makes_room_for_another_one, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		each_device_has_a_history_of_its_own_whatever_its_index, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_device_without_a_name_that_can_be_reported_has_no_history, set_up, NULL),
+};
+
+TEST_MAIN(tests)

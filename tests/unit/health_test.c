@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The health of one device by plain values. What the join makes of it is in join_health_test. */
+
+#include "lib/expect_status.h"
+#include "lib/test_main.h"
+
+#include "assess/health.h"
+
+#define NOW INT64_C(1700000000000)
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define MINUTE INT64_C(60000)
+
+enum {
+	HEALTHY = ATTRIBUTION_HEALTH_HEALTHY,
+	DEGRADED = ATTRIBUTION_HEALTH_DEGRADED,
+	UNHEALTHY = ATTRIBUTION_HEALTH_UNHEALTHY,
+	UNKNOWN = ATTRIBUTION_HEALTH_UNKNOWN,
+};
+
+/* What is known, and what was found last. */
+static struct {
+	struct arena arena;
+	struct report report;
+	struct report_device device;
+	struct report_event events[4];
+	struct attribution_health_state published;
+	struct health_input input;
+	struct health health;
+} now;
+
+static struct report_condition *const condition = &now.device.condition;
+
+static bool is_of(const void *owner, struct view uuid)
+{
+	(void)owner;
+	return view_equal(uuid, VIEW(UUID));
+}
+
+static int list_nobody(const void *owner, struct attribution_health_event *event,
+		       struct error *err)
+{
+	(void)owner;
+	(void)event;
+	(void)err;
+	return 0;
+}
+
+/* A device of which all is read and nothing is wrong, and of which nothing was published. */
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&now, 0, sizeof(now));
+	arena_init(&now.arena, 1u << 20);
+	now.device.uuid = VIEW(UUID);
+	*condition = (struct report_condition){
+		.present = true,
+		.recovery = REPORT_RECOVERY_NONE,
+		.remapped_rows.present = true,
+		.slowdown.present = true,
+	};
+	now.report.sources.nvml.state = REPORT_SOURCE_OK;
+	now.report.events = (struct array){now.events, 0, true};
+	now.input = (struct health_input){
+		.report = &now.report,
+		.reported = &now.device,
+		.list = HEALTH_LIST_GOOD,
+		.heard_at = NOW,
+		.is_same_boot = true,
+		.holders = {NULL, is_of, list_nobody},
+		.arena = &now.arena,
+	};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_deinit(&now.arena);
+	return 0;
+}
+
+static bool start_anew(void)
+{
+	return tear_down(NULL) == 0 && set_up(NULL) == 0;
+}
+
+/* Judges, and publishes the verdict. */
+static void judge(void)
+{
+	struct error err;
+	assert_int_equal(health_judge(&now.input, &now.health, &err), 0);
+	now.published = now.health.state;
+	now.input.published = &now.published;
+	now.input.published_events = now.published.events;
+}
+
+static void expect(int state, const char *reasons)
+{
+	judge();
+	expect_texts(now.health.state.reasons, reasons);
+	assert_int_equal(now.health.state.state, state);
+}
+
+static void raise_xid(int64_t code, int64_t time)
+{
+	uint32_t i = now.report.events.count++;
+	now.events[i] = (struct report_event){
+		.sequence = i, .time = time, .uuid = VIEW(UUID), .type = REPORT_EVENT_XID,
+		.code = code, .gpu_instance_id = -1, .compute_instance_id = -1};
+}
+
+TEST(each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy)
+{
+	static const struct {
+		struct report_condition c;
+		int action;
+		const char *reason;
+	} rows[] = {
+		{{.slowdown.thermal = REPORT_YES}, ATTRIBUTION_RECOVERY_NONE, "ThermalSlowdown"},
+		{{.slowdown.power_brake = REPORT_YES}, ATTRIBUTION_RECOVERY_NONE, "PowerBrake"},
+		{{.slowdown.hardware = REPORT_YES}, ATTRIBUTION_RECOVERY_NONE, "HWSlowdown"},
+		{{.pcie_degraded = REPORT_YES}, ATTRIBUTION_RECOVERY_UNKNOWN, "PCIeLinkDegraded"},
+		{{.nvlinks_down = REPORT_YES}, ATTRIBUTION_RECOVERY_UNKNOWN, "NVLinkDown"},
+		{{.fabric = REPORT_FABRIC_NOT_STARTED}, ATTRIBUTION_RECOVERY_UNKNOWN, "FabricNotReady"},
+		{{.fabric = REPORT_FABRIC_IN_PROGRESS}, ATTRIBUTION_RECOVERY_UNKNOWN, "FabricNotReady"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		const struct report_condition well = *condition;
+		*condition = rows[i].c;
+		condition->present = true;
+		expect(DEGRADED, rows[i].reason);
+		assert_int_equal(now.health.state.recovery_action, rows[i].action);
+		expect_text(now.health.reason, rows[i].reason);
+		*condition = well;
+		condition->slowdown = (struct report_slowdown){true, REPORT_NO, REPORT_NO, REPORT_NO};
+		condition->nvlinks_down = condition->pcie_degraded = REPORT_NO;
+		condition->fabric = REPORT_FABRIC_COMPLETED;
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not)
+{
+	now.input.is_plugin_unhealthy = true;
+	expect(DEGRADED, "PluginUnhealthy");
+	now.input.is_plugin_unhealthy = false;
+	expect(HEALTHY, "");
+}
+
+/* Each verdict of the agent's that takes several samples, and its reason. */
+static int *verdict(size_t i)
+{
+	int *const verdicts[] = {&condition->slowdown.thermal, &condition->slowdown.power_brake,
+				 &condition->slowdown.hardware, &condition->pcie_degraded,
+				 &condition->nvlinks_down};
+	return verdicts[i];
+}
+
+static const char *const decided[] = {"ThermalSlowdown", "PowerBrake", "HWSlowdown",
+				      "PCIeLinkDegraded", "NVLinkDown"};
+
+TEST(what_an_agent_has_not_decided_stays_as_it_was_published)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(decided) && start_anew(); i++) {
+		expect(HEALTHY, "");
+		*verdict(i) = REPORT_YES;
+		expect(DEGRADED, decided[i]);
+		/* The agent starts anew. */
+		*verdict(i) = REPORT_UNDECIDED;
+		expect(DEGRADED, decided[i]);
+		expect(DEGRADED, decided[i]);
+		*verdict(i) = REPORT_NO;
+		expect(HEALTHY, "");
+		*verdict(i) = REPORT_UNDECIDED;
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(what_was_published_of_another_boot_says_nothing_of_this_one)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(decided) && start_anew(); i++) {
+		*verdict(i) = REPORT_YES;
+		judge();
+		*verdict(i) = REPORT_UNDECIDED;
+		now.input.is_same_boot = false;
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(an_agent_that_does_not_read_conditions_keeps_no_reason_alive)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(decided) && start_anew(); i++) {
+		*verdict(i) = REPORT_YES;
+		judge();
+		*condition = (struct report_condition){.present = false};
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(what_was_slow_stays_so_while_nvml_does_not_list_it)
+{
+	condition->slowdown.thermal = REPORT_YES;
+	judge();
+	now.input.reported = NULL;
+	expect(DEGRADED, "ThermalSlowdown,DeviceMissing");
+}
+
+TEST(a_reset_settles_what_asked_for_no_more)
+{
+	static const struct {
+		int64_t code;
+		int64_t reset_time; /* the error is of NOW */
+		struct report_condition also;
+		const char *reasons;
+	} rows[] = {
+		{95, NOW + 1, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{95, NOW, {.recovery = REPORT_RECOVERY_UNREAD}, ""},
+		{95, NOW - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{95, 0, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{48, NOW + 1, {.recovery = REPORT_RECOVERY_UNREAD}, ""},
+		{4711, NOW + 1, {.recovery = REPORT_RECOVERY_UNREAD}, ""},
+		{79, NOW + 1, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
+		/* The driver asks for more, or something of its own is left. */
+		{95, NOW + 1, {.recovery = REPORT_RECOVERY_RESET}, "ResetRequired,XID95"},
+		{95, NOW + 1, {.recovery = REPORT_RECOVERY_OTHER}, "XID95,RecoveryRequired"},
+		{95, NOW + 1, {.remapped_rows.failed = true}, "RowRemapFailed,XID95"},
+		{95, NOW + 1, {.remapped_rows.pending = true}, "XID95,RowRemapPending"},
+		{95, NOW + 1, {.ecc_volatile.uncorrected = 1}, "XID95,UncorrectableECC"},
+		{95, NOW + 1, {.nvlinks_down = REPORT_YES}, "XID95,NVLinkDown"},
+		{95, NOW + 1, {.lost = true}, "GPULost,XID95"},
+		/* That is no error of the device. */
+		{95, NOW + 1, {.slowdown.thermal = REPORT_YES}, "ThermalSlowdown"},
+		{95, NOW + 1, {.pcie_degraded = REPORT_YES}, "PCIeLinkDegraded"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		condition->recovery = REPORT_RECOVERY_UNREAD;
+		judge();
+		assert_int_equal(now.published.reasons.count, 1);
+		*condition = rows[i].also;
+		condition->present = true;
+		condition->reset_time = rows[i].reset_time;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		assert_int_equal(now.health.state.events.count, 1);
+	}
+}
+
+TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
+{
+	raise_xid(95, NOW);
+	raise_xid(79, NOW);
+	judge();
+	condition->reset_time = NOW + 1;
+	expect(UNHEALTHY, "XID79,XID95");
+	now.input.booted_after = NOW;
+	expect(HEALTHY, "");
+}
+
+TEST(what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew)
+{
+	raise_xid(95, NOW);
+	expect(UNHEALTHY, "XID95");
+	condition->reset_time = NOW + 1;
+	expect(HEALTHY, "");
+	condition->reset_time = 0;
+	now.report.events.count = 0;
+	expect(HEALTHY, "");
+	/* It is told again; and happens again. */
+	raise_xid(95, NOW);
+	expect(HEALTHY, "");
+	raise_xid(95, NOW + MINUTE);
+	expect(UNHEALTHY, "XID95");
+	assert_int_equal(now.published.events.count, 2);
+}
+
+TEST(an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after)
+{
+	static const struct {
+		int64_t code, ms; /* since the error */
+		struct report_condition also;
+		const char *reasons;
+	} rows[] = {
+		{48, HEALTH_QUIET_MS - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID48"},
+		{48, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{74, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{48, 100 * HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_UNREAD}, "XID48"},
+		{95, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{79, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
+		{48, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_DRAIN_P2P}, "DrainRequired,XID48"},
+		{48, HEALTH_QUIET_MS,
+		 {.recovery = REPORT_RECOVERY_NONE, .ecc_volatile.uncorrected = 2},
+		 "UncorrectableECC,XID48"},
+		{74, HEALTH_QUIET_MS,
+		 {.recovery = REPORT_RECOVERY_NONE, .nvlinks_down = REPORT_YES}, "XID74,NVLinkDown"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		judge();
+		*condition = rows[i].also;
+		condition->present = true;
+		now.input.heard_at = NOW + rows[i].ms;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(a_list_of_before_nvml_failed_settles_nothing)
+{
+	raise_xid(48, NOW);
+	judge();
+	now.input.list = HEALTH_LIST_DATED;
+	condition->reset_time = NOW + 1;
+	now.input.heard_at = NOW + HEALTH_QUIET_MS;
+	expect(DEGRADED, "XID48,NVMLUnavailable");
+}
+
+TEST(the_verdict_says_when_time_alone_may_change_it)
+{
+	static const struct {
+		int64_t code, ms;
+		int recovery;
+		int64_t again_in;
+	} rows[] = {
+		{48, 0, REPORT_RECOVERY_NONE, HEALTH_QUIET_MS},
+		{48, 60000, REPORT_RECOVERY_NONE, HEALTH_QUIET_MS - 60000},
+		{48, HEALTH_QUIET_MS - 1, REPORT_RECOVERY_NONE, 10000}, /* not at once */
+		{48, HEALTH_QUIET_MS, REPORT_RECOVERY_NONE, -1},
+		{48, 0, REPORT_RECOVERY_UNREAD, -1},
+		{48, 0, REPORT_RECOVERY_RESET, -1},
+		{95, 0, REPORT_RECOVERY_NONE, -1},
+		{31, 0, REPORT_RECOVERY_NONE, -1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		condition->recovery = rows[i].recovery;
+		judge();
+		now.input.heard_at = NOW + rows[i].ms;
+		judge();
+		assert_int_equal(now.health.again_in_ms, rows[i].again_in);
+	}
+	start_anew();
+	raise_xid(48, NOW);
+	raise_xid(74, NOW - 5 * MINUTE);
+	judge();
+	assert_int_equal(now.health.again_in_ms, 5 * MINUTE);
+}
+
+TEST(errors_of_applications_accuse_nobody_and_are_listed)
+{
+	static const int64_t codes[] = {13, 31, 43, 45, 94};
+	for (size_t i = 0; i < ARRAY_SIZE(codes) && start_anew(); i++) {
+		raise_xid(codes[i], NOW);
+		expect(HEALTHY, "");
+		assert_int_equal(now.health.state.events.count, 1);
+	}
+}
+
+TEST(each_event_says_its_class_and_what_to_do)
+{
+	static const struct {
+		int64_t code;
+		int class;
+	} rows[] = {
+		{94, ATTRIBUTION_EVENT_APPLICATION},   {63, ATTRIBUTION_EVENT_INFORMATIONAL},
+		{48, ATTRIBUTION_EVENT_LOOK_CLOSER},   {4711, ATTRIBUTION_EVENT_LOOK_CLOSER},
+		{95, ATTRIBUTION_EVENT_NEEDS_RESET},   {79, ATTRIBUTION_EVENT_NEEDS_REBOOT},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		judge();
+		struct attribution_health_event *event = now.published.events.items;
+		assert_int_equal(event->class, rows[i].class);
+		assert_true(event->action.len > 0 && event->meaning.len > 0);
+		/* One that an earlier release published has neither. */
+		event->class = ATTRIBUTION_EVENT_UNSET;
+		event->action = (struct view){0};
+		now.report.events.count = 0;
+		judge();
+		event = now.published.events.items;
+		assert_int_equal(event->class, rows[i].class);
+		assert_true(event->action.len > 0);
+	}
+}
+
+TEST(since_when_no_event_was_missed_is_as_the_report_says)
+{
+	now.report.events_since = NOW - 5;
+	judge();
+	assert_int_equal(now.health.state.events_since, NOW - 5);
+	now.input.report = NULL;
+	judge();
+	assert_int_equal(now.health.state.events_since, 0);
+}
+
+TEST(a_device_of_which_one_thing_is_read_is_not_unread)
+{
+	static const struct report_condition nothing = {
+		.present = true, .ecc_volatile = {-1, -1}, .clocks_event_reasons = -1};
+	static const struct {
+		struct report_condition also;
+		int state;
+	} rows[] = {
+		{{.present = false}, UNKNOWN},
+		{{.slowdown.present = true}, HEALTHY},
+		{{.nvlinks.present = true}, HEALTHY},
+		{{.pcie_lanes.present = true}, HEALTHY},
+		{{.fabric = REPORT_FABRIC_COMPLETED}, HEALTHY},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		*condition = nothing;
+		condition->slowdown = rows[i].also.slowdown;
+		condition->nvlinks = rows[i].also.nvlinks;
+		condition->pcie_lanes = rows[i].also.pcie_lanes;
+		condition->fabric = rows[i].also.fabric;
+		now.report.sources.nvml.message = VIEW("events cannot be watched");
+		expect(rows[i].state, rows[i].state == HEALTHY ? "" : "HealthUnread");
+	}
+}
+
+TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
+{
+	static const struct {
+		struct report_condition c;
+		const char *says;
+	} rows[] = {
+		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
+		  .slowdown.present = true, .nvlinks.present = true},
+		 "; read: XID errors, ECC, row remapping, recovery action, slowdown, links"},
+		{{.ecc_volatile = {-1, -1}, .clocks_event_reasons = -1},
+		 "; read: XID errors; cannot be read here: ECC, row remapping, recovery action, "
+		 "slowdown, links"},
+		{{.remapped_rows.present = true, .slowdown.present = true,
+		  .fabric = REPORT_FABRIC_COMPLETED},
+		 "; read: XID errors, ECC, row remapping, slowdown, links; cannot be read here: "
+		 "recovery action"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		char expected[256];
+		*condition = rows[i].c;
+		condition->present = true;
+		judge();
+		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
+			 rows[i].says);
+		expect_text(now.health.message, expected);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(
+		each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy),
+	cmocka_unit_test_set_up(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not),
+	cmocka_unit_test_set_up(what_an_agent_has_not_decided_stays_as_it_was_published),
+	cmocka_unit_test_set_up(what_was_published_of_another_boot_says_nothing_of_this_one),
+	cmocka_unit_test_set_up(an_agent_that_does_not_read_conditions_keeps_no_reason_alive),
+	cmocka_unit_test_set_up(what_was_slow_stays_so_while_nvml_does_not_list_it),
+	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
+	cmocka_unit_test_set_up(a_reset_settles_nothing_while_an_error_asks_for_a_reboot),
+	cmocka_unit_test_set_up(
+		what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew),
+	cmocka_unit_test_set_up(
+		an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after),
+	cmocka_unit_test_set_up(a_list_of_before_nvml_failed_settles_nothing),
+	cmocka_unit_test_set_up(the_verdict_says_when_time_alone_may_change_it),
+	cmocka_unit_test_set_up(errors_of_applications_accuse_nobody_and_are_listed),
+	cmocka_unit_test_set_up(each_event_says_its_class_and_what_to_do),
+	cmocka_unit_test_set_up(since_when_no_event_was_missed_is_as_the_report_says),
+	cmocka_unit_test_set_up(a_device_of_which_one_thing_is_read_is_not_unread),
+	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_looked_at),
+};
+
+TEST_MAIN(tests)

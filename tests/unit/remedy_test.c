@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "base/sbuf.h"
+#include "kubectl/remedy.h"
+
+#define DEGRADED ATTRIBUTION_HEALTH_DEGRADED
+#define UNHEALTHY ATTRIBUTION_HEALTH_UNHEALTHY
+#define UNKNOWN ATTRIBUTION_HEALTH_UNKNOWN
+
+static void what_to_do_comes_from_the_event_the_action_or_the_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		int health, action;
+		const char *reason, *event; /* NULL: no event */
+		const char *expected;
+	} rows[] = {
+		{UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, "XID95", "as the event says", "as the event says"},
+		{UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, "XID95", "", "let work end, then reset the device"},
+		{UNHEALTHY, ATTRIBUTION_RECOVERY_RESET, "ResetRequired", NULL,
+		 "let work end, then reset the device"},
+		{UNHEALTHY, ATTRIBUTION_RECOVERY_REBOOT, "GPULost", NULL, "drain the node, then restart it"},
+		{UNHEALTHY, ATTRIBUTION_RECOVERY_REPLACE, "RowRemapFailed", NULL,
+		 "drain the node, then replace the card"},
+		{DEGRADED, ATTRIBUTION_RECOVERY_NONE, "ThermalSlowdown", NULL,
+		 "nothing is to be repaired: look at what the reason names"},
+		{DEGRADED, ATTRIBUTION_RECOVERY_DRAIN_P2P, "DrainRequired", NULL,
+		 "end the work that reaches the device from its peers"},
+		{DEGRADED, ATTRIBUTION_RECOVERY_DRAIN_AND_RESET, "DrainRequired", NULL,
+		 "give it no new work, let work end, then reset the device"},
+		{UNHEALTHY, ATTRIBUTION_RECOVERY_RECOVER_IMEX_DOMAIN, "RecoverIMEXDomain", NULL,
+		 "recover the multi-node memory domain (IMEX) that the device is in"},
+		{DEGRADED, ATTRIBUTION_RECOVERY_UNKNOWN, "NVLinkDown", NULL,
+		 "the remedy is not known: look at the kernel's log on its node"},
+		{DEGRADED, ATTRIBUTION_RECOVERY_UNSET, "", NULL,
+		 "the remedy is not known: look at the kernel's log on its node"},
+		{DEGRADED, 1000, "", NULL,
+		 "the remedy is not known: look at the kernel's log on its node"},
+		{UNKNOWN, ATTRIBUTION_RECOVERY_RESET, "DeviceMissing", NULL,
+		 "NVML does not list it: look at the kernel's log on its node"},
+		{UNKNOWN, ATTRIBUTION_RECOVERY_UNKNOWN, "NVMLHangs", NULL,
+		 "the driver does not answer: look at the kernel's log on its node"},
+		{UNKNOWN, ATTRIBUTION_RECOVERY_UNKNOWN, "NVMLUnavailable", NULL,
+		 "NVML does not work: look at the agent's log on its node"},
+		{UNKNOWN, ATTRIBUTION_RECOVERY_UNKNOWN, "HealthUnread", NULL,
+		 "look at the agent's log on its node"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf buf;
+		const struct view reason = view_from(rows[i].reason);
+		const struct attribution_health_event event = {.xid = 95,
+							       .action = view_from(rows[i].event)};
+		const struct attribution device = {
+			.status = {.health = {.state = rows[i].health,
+					      .recovery_action = rows[i].action,
+					      .reasons = array_of(&reason, reason.len > 0)}}};
+		sbuf_init(&buf, 1000);
+		remedy_write(&device, rows[i].event ? &event : NULL, &buf);
+		assert_string_equal(sbuf_text(&buf), rows[i].expected);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(what_to_do_comes_from_the_event_the_action_or_the_reason),
+};
+TEST_MAIN(tests)
