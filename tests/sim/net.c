@@ -38,12 +38,6 @@ int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *e
 	return 0;
 }
 
-/* There is no library here whose version could be told. */
-void fetch_versions(struct sbuf *buf)
-{
-	(void)buf;
-}
-
 /* Each actor has no other fetchers that outlive this one. */
 void fetcher_free(struct fetcher *fetcher)
 {
