@@ -233,21 +233,10 @@ static void add_named(void *owner, struct view uuid)
 		add(adder->devices, adder->input, uuid);
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
 static int by_uuid(const void *a, const void *b)
 {
-	struct view x = ((const struct device *)a)->uuid;
-	struct view y = ((const struct device *)b)->uuid;
-	for (size_t i = 0; i < x.len && i < y.len; i++) {
-		int order = lower(x.ptr[i]) - lower(y.ptr[i]);
-		if (order != 0)
-			return order;
-	}
-	return (x.len > y.len) - (x.len < y.len);
+	const struct device *x = a, *y = b;
+	return view_compare_ignoring_case(x->uuid, y->uuid);
 }
 
 /*

@@ -17,7 +17,7 @@ static int intent_of(const struct join_input *input)
 /* What is known of the device before anything is found out. */
 static struct subject begin(const struct stages_node *node, size_t index)
 {
-	const struct facts *facts = node->facts;
+	const struct facts *facts = &node->facts;
 	const struct device *device = &facts->devices->devices[index];
 	const struct previous *published = device->published;
 	struct subject subject = {
@@ -150,7 +150,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	if (tenants_find(&subject, &status, &tenants, err) < 0)
 		return -1;
 	subject.tenants = &tenants;
-	slots_look(node->slots, &subject);
+	slots_look(&node->slots, &subject);
 	if (!subject.is_awaited &&
 	    sharing_conclude(&subject, &status.sharing, &is_without_ids, err) < 0)
 		return -1;

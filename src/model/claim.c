@@ -35,14 +35,9 @@ void claim_book_deinit(struct claim_book *book)
 
 struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SIZE])
 {
-	size_t len = uuid.len < CLAIM_NAME_SIZE ? uuid.len : CLAIM_NAME_SIZE;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = uuid.ptr[i];
-
-		buffer[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-	}
-	return (struct view){buffer, len};
+	if (uuid.len > CLAIM_NAME_SIZE)
+		uuid.len = CLAIM_NAME_SIZE;
+	return view_copy_lower(uuid, buffer);
 }
 
 static struct claim *find(const struct claim_book *book, struct view object_name)
