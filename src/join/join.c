@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "base/again.h"
 #include "base/limits.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
@@ -25,8 +26,7 @@ struct joiner {
 
 static void look_again_in(struct joiner *joiner, int64_t ms)
 {
-	if (ms >= 0 && (joiner->result->again_in_ms < 0 || ms < joiner->result->again_in_ms))
-		joiner->result->again_in_ms = ms;
+	joiner->result->again_in_ms = again_sooner(joiner->result->again_in_ms, ms);
 }
 
 /* How long it still takes until that another node names the device counts; 0: it does. */

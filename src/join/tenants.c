@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/again.h"
 #include "base/limits.h"
 #include "join/votes.h"
 #include "model/compact.h"
@@ -214,15 +215,14 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 {
 	int64_t now = walk->input->now_wall_ms;
-	int64_t *again = &walk->result.again_in_ms;
 
 	/* The clock was set back: better to wait once more than until it has caught up. */
 	if (tenant->start_time > now)
 		tenant->start_time = now;
 	int64_t left = walk->input->limits->pending_ms - (now - tenant->start_time);
 	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
-	if (left > 0 && (*again < 0 || left < *again))
-		*again = left;
+	if (left > 0)
+		walk->result.again_in_ms = again_sooner(walk->result.again_in_ms, left);
 }
 
 /* Contradictions */
