@@ -5,8 +5,8 @@
  * timer for what comes next. What happens is a change in the kubelet's folders, an XID error, the
  * end of a sample, the answer to a report, or time.
  *
- * While a kubelet hangs, reports go on between the samples, with what was last known: that is what
- * they say.
+ * While a kubelet or the driver hangs, reports go on between the samples, with what was last known:
+ * that is what they say.
  */
 
 #include "agent/agent.h"
@@ -21,7 +21,6 @@
 #include "agent/reporter.h"
 #include "agent/sampler.h"
 #include "agent/schedule.h"
-#include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "io/fetch.h"
@@ -41,7 +40,6 @@ struct agent {
 	struct loop_timer *events; /* for XID errors */
 	struct loop_signal *terminated;
 	struct loop_signal *interrupted;
-	struct watchdog *watchdog; /* NULL: switched off */
 	struct fetcher *fetcher;
 	struct filewatch *plugins_folder; /* NULL: not watched */
 	struct filewatch *socket_folder;  /* the same */
@@ -255,12 +253,20 @@ static void on_time(void *owner)
 static void on_events_due(void *owner)
 {
 	struct agent *agent = owner;
-	uint64_t now = loop_now_ms(agent->loop);
 	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
-	if (!sampler_read_events(agent->sampler))
-		return;
-	delivery_changed(&agent->delivery, now);
-	schedule_node_changed(&agent->schedule, now);
+	sampler_read_events(agent->sampler);
+}
+
+static void on_surprise(void *owner, enum sampler_surprise surprise)
+{
+	struct agent *agent = owner;
+	uint64_t now = loop_now_ms(agent->loop);
+	if (surprise == SAMPLER_EVENTS) {
+		delivery_changed(&agent->delivery, now);
+		schedule_node_changed(&agent->schedule, now);
+	} else {
+		schedule_checkpoint_written(&agent->schedule, now);
+	}
 	advance(agent);
 }
 
@@ -329,9 +335,6 @@ static int open_loop(struct agent *agent, struct error *err)
 	    loop_signal_new(loop, SIGTERM, on_signal, agent, &agent->terminated, err) < 0 ||
 	    loop_signal_new(loop, SIGINT, on_signal, agent, &agent->interrupted, err) < 0)
 		return -1;
-	if (agent->settings->watchdog_ms > 0 &&
-	    watchdog_new(loop, agent->settings->watchdog_ms, &agent->watchdog, err) < 0)
-		return -1;
 	return fetcher_new(loop, &agent->fetcher, err);
 }
 
@@ -384,8 +387,10 @@ static int open_sampler(struct agent *agent, struct error *err)
 		.dcgm_url = settings->dcgm_url,
 		.waits_for_dcgm = settings->once,
 		.kubelet_timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
+		.nvml_timeout_ms = (uint32_t)settings->nvml_timeout_ms,
 		/* Rises from one agent of a boot to the next: there is less than one XID a ms. */
 		.last_event = agent->delivery.instance,
+		.surprised = on_surprise,
 	};
 	return sampler_new(agent->loop, agent->fetcher, &config, end_sample, agent,
 			   &agent->sampler, err);
@@ -476,7 +481,6 @@ void agent_free(struct agent *agent)
 	reporter_free(agent->reporter);
 	sampler_free(agent->sampler);
 	fetcher_free(agent->fetcher);
-	watchdog_free(agent->watchdog);
 	loop_signal_free(agent->interrupted);
 	loop_signal_free(agent->terminated);
 	loop_timer_free(agent->events);

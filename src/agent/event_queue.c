@@ -14,6 +14,7 @@ void event_queue_init(struct event_queue *queue, int64_t last_sequence)
 {
 	queue->count = 0;
 	queue->dropped = 0;
+	queue->dropped_time = 0;
 	queue->last_sequence = last_sequence;
 }
 
@@ -29,6 +30,7 @@ static void remove_front(struct event_queue *queue, uint32_t n)
 void event_queue_add(struct event_queue *queue, const struct report_event *event)
 {
 	if (queue->count == LIMIT_REPORT_EVENTS) {
+		queue->dropped_time = queue->events[0].time;
 		remove_front(queue, 1);
 		queue->dropped++;
 	}

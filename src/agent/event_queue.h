@@ -18,6 +18,7 @@ struct event_queue {
 	uint32_t count;
 	int64_t last_sequence; /* given out */
 	int64_t dropped;       /* since the start */
+	int64_t dropped_time;  /* of the last event that was, ms since 1970; 0: none was */
 };
 
 /* The first event gets the number after last_sequence. */

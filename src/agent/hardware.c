@@ -14,32 +14,7 @@
 
 #include <string.h>
 
-#include "base/log.h"
-#include "model/device_id.h"
 #include "schema/report_doc.h"
-
-#define READING_CAP (8u * LIMIT_MIB)
-/* NVML's figure covers the last 1/6 to 1 s. More often would cost more than it shows. */
-#define UTILIZATION_INTERVAL_MS 5000
-
-int hardware_init(struct hardware *hardware, const struct hardware_config *config,
-		  struct error *err)
-{
-	*hardware = (struct hardware){0};
-	arena_init(&hardware->arena, READING_CAP);
-	hardware->activity.settings = config->activity;
-	processes_init(&hardware->processes, config->processes, config->proc_path);
-	return nvml_new(config->library_name, &hardware->nvml, err);
-}
-
-void hardware_deinit(struct hardware *hardware)
-{
-	nvml_free(hardware->nvml);
-	hardware->nvml = NULL;
-	arena_deinit(&hardware->arena);
-	hardware->reading = (struct nvml_reading){0};
-	hardware->activity.n_items = 0;
-}
 
 /* A copy of an array's items in the arena. False: no memory. */
 static bool copy_items(struct array *array, size_t item_size, struct arena *arena)
@@ -69,10 +44,10 @@ static bool still_devices(struct array *devices, struct arena *arena)
 	return true;
 }
 
-static bool is_same(const struct nvml_reading *a, const struct nvml_reading *b)
+static bool is_same(const struct report *a, const struct report *b)
 {
 	CLEANUP(arena_deinit) struct arena arena;
-	arena_init(&arena, 2 * READING_CAP);
+	arena_init(&arena, 2 * LIMIT_READING_ARENA);
 	struct report left = {.driver_version = a->driver_version,
 			      .cuda_version = a->cuda_version,
 			      .devices = a->devices};
@@ -84,77 +59,74 @@ static bool is_same(const struct nvml_reading *a, const struct nvml_reading *b)
 }
 
 /* Takes over a good reading. True when it says something new. */
-static bool adopt(struct hardware *hardware, const struct nvml_reading *reading,
+static bool adopt(struct hardware *hardware, const struct report *reading,
 		  struct arena *take_arena)
 {
 	bool is_news = !is_same(&hardware->reading, reading);
 	arena_deinit(&hardware->arena);
 	hardware->arena = *take_arena;
-	arena_init(take_arena, READING_CAP);
+	arena_init(take_arena, LIMIT_READING_ARENA);
 	hardware->reading = *reading;
 	return is_news;
 }
 
-bool hardware_read(struct hardware *hardware, struct processes_time now)
+/* True when the reading says something new. */
+static bool take_reading(struct hardware *hardware, const struct nvml_process_answer *answer)
 {
-	CLEANUP(arena_deinit) struct arena arena;
-	struct nvml_reading reading;
+	const struct processes_time asked = {answer->asked_wall, answer->asked_boot};
+	const struct report_source *source = &answer->reading.sources.nvml;
 	struct error err;
-	arena_init(&arena, READING_CAP);
-	if (nvml_read(hardware->nvml, now.wall, &arena, &reading, &err) < 0)
-		return source_state_fail(&hardware->source, &err);
-	if (reading.source.state == REPORT_SOURCE_ABSENT)
-		return source_state_vanish(&hardware->source, reading.source.message);
-	if (reading.source.state != REPORT_SOURCE_OK) {
-		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(reading.source.message));
+	if (source->state == REPORT_SOURCE_ABSENT)
+		return source_state_vanish(&hardware->source, source->message);
+	if (source->state != REPORT_SOURCE_OK) {
+		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(source->message));
 		return source_state_fail(&hardware->source, &err);
 	}
-	condition_history_judge(&hardware->history, now.boot, now.wall, reading.devices);
-	bool is_news = source_state_succeed(&hardware->source, now.wall, reading.source.message);
-	is_news |= processes_fill(&hardware->processes, now, reading.devices, &arena);
-	activity_windows_read(&hardware->activity, now, reading.devices,
-			      hardware->processes.source.said.state == REPORT_SOURCE_OK, &arena);
-	return adopt(hardware, &reading, &arena) || is_news;
+	condition_history_judge(&hardware->history, asked.boot, asked.wall, answer->reading.devices);
+	bool is_news = source_state_succeed(&hardware->source, asked.wall, source->message);
+	is_news |= processes_fill(&hardware->processes, asked, answer->reading.devices,
+				  answer->arena);
+	activity_windows_read(&hardware->activity, asked, answer->reading.devices,
+			      hardware->processes.source.said.state == REPORT_SOURCE_OK,
+			      answer->arena);
+	return adopt(hardware, &answer->reading, answer->arena) || is_news;
 }
 
-/* What no report can carry is not told. */
-static int64_t tellable(int64_t instance)
+static unsigned take_events(struct hardware *hardware, struct array events)
 {
-	return instance <= LIMIT_NUMBER_INSTANCE ? instance : -1;
+	for (uint32_t i = 0; i < events.count; i++)
+		event_queue_add(hardware->queue, ARRAY_AT(events, struct report_event, i));
+	return events.count > 0 ? HARDWARE_EVENTS : 0;
 }
 
-static void sample_now_and_then(struct hardware *hardware, int64_t wall_now)
+static void on_answer(void *owner, const struct nvml_process_answer *answer)
 {
-	int64_t passed = wall_now - hardware->sampled_at;
-	if (passed >= 0 && passed < UTILIZATION_INTERVAL_MS)
-		return;
-	hardware->sampled_at = wall_now;
-	nvml_sample(hardware->nvml);
+	struct hardware *hardware = owner;
+	bool is_news = false;
+	/* First: the events lie where the reading does. */
+	unsigned changes = take_events(hardware, answer->reading.events);
+	if (answer->outcome == NVML_PROCESS_READING)
+		is_news = take_reading(hardware, answer);
+	else if (answer->outcome == NVML_PROCESS_HANGS)
+		is_news = source_state_hang(&hardware->source, answer->why);
+	else if (answer->outcome == NVML_PROCESS_FAILED)
+		is_news = source_state_fail(&hardware->source, answer->why);
+	if (answer->outcome != NVML_PROCESS_EVENTS)
+		changes |= HARDWARE_READ;
+	if (is_news)
+		changes |= HARDWARE_NEWS;
+	if (changes)
+		hardware->changed(hardware->owner, changes);
 }
 
-bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue)
+bool hardware_read(struct hardware *hardware)
 {
-	struct nvml_event event;
-	bool any = false;
-	sample_now_and_then(hardware, wall_now);
-	while (nvml_next_event(hardware->nvml, &event)) {
-		struct view uuid = view_from(event.uuid);
-		LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event.xid));
-		/* What no report can carry must not cost the ones that can. */
-		if (event.xid > LIMIT_NUMBER_XID || !device_id_is_gpu_uuid(uuid))
-			continue;
-		event_queue_add(queue, &(struct report_event){
-					       .time = wall_now,
-					       .uuid = uuid,
-					       .type = REPORT_EVENT_XID,
-					       .code = (int64_t)event.xid,
-					       .gpu_instance_id = tellable(event.gpu_instance_id),
-					       .compute_instance_id =
-						       tellable(event.compute_instance_id),
-				       });
-		any = true;
-	}
-	return any;
+	return nvml_process_ask(hardware->process, NVML_CHILD_READING);
+}
+
+void hardware_read_events(struct hardware *hardware)
+{
+	(void)nvml_process_ask(hardware->process, NVML_CHILD_EVENTS);
 }
 
 void hardware_tell(const struct hardware *hardware, struct report *report)
@@ -164,4 +136,30 @@ void hardware_tell(const struct hardware *hardware, struct report *report)
 	report->driver_version = hardware->reading.driver_version;
 	report->cuda_version = hardware->reading.cuda_version;
 	report->devices = hardware->reading.devices;
+	report->events_since = nvml_process_events_since(hardware->process);
+}
+
+int hardware_init(struct hardware *hardware, struct loop *loop,
+		  const struct hardware_config *config, hardware_fn changed, void *owner,
+		  struct error *err)
+{
+	*hardware = (struct hardware){
+		.queue = config->queue, .changed = changed, .owner = owner};
+	arena_init(&hardware->arena, LIMIT_READING_ARENA);
+	hardware->activity.settings = config->activity;
+	processes_init(&hardware->processes, config->processes, config->proc_path);
+	const struct nvml_process_config process = {
+		.child = {.library_name = config->library_name, .last = &hardware->reading.devices},
+		.timeout_ms = config->nvml_timeout_ms,
+	};
+	return nvml_process_new(loop, &process, on_answer, hardware, &hardware->process, err);
+}
+
+void hardware_deinit(struct hardware *hardware)
+{
+	nvml_process_free(hardware->process);
+	hardware->process = NULL;
+	arena_deinit(&hardware->arena);
+	hardware->reading = (struct report){0};
+	hardware->activity.n_items = 0;
 }

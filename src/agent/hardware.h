@@ -5,48 +5,68 @@
  * hardware - the driver as a source of evidence: the last good reading, kept and dated, and the
  * XID errors since. With it goes whose the processes are that the driver lists.
  *
- * Threads: owner. Calls into the driver take as long as it does.
- * Limits:  those of nvml.h and processes.h; a reading is at most 8 MiB.
+ * The driver is called by another process (agent/nvml_process.h), so nothing here waits for it.
+ *
+ * Threads: the loop's.
+ * Limits:  those of nvml_process.h and processes.h.
  */
 
 #include "agent/activity_windows.h"
 #include "agent/condition_history.h"
 #include "agent/event_queue.h"
-#include "agent/nvml.h"
+#include "agent/nvml_process.h"
 #include "agent/processes.h"
 #include "agent/source_state.h"
 
+/* What happened, a bit mask. */
+enum hardware_change {
+	HARDWARE_READ = 1u << 0,   /* what hardware_read() asked for came, hangs or failed */
+	HARDWARE_NEWS = 1u << 1,   /* something is told that was not told before */
+	HARDWARE_EVENTS = 1u << 2, /* XID errors were added to the queue */
+};
+
+typedef void (*hardware_fn)(void *owner, unsigned changes);
+
 struct hardware {
-	struct nvml *nvml;
+	struct nvml_process *process;
+	struct event_queue *queue;
+	hardware_fn changed;
+	void *owner;
 	struct source_state source;
 	struct processes processes;
 	struct condition_history history;
 	struct activity_windows activity;
-	int64_t sampled_at; /* utilisation, between two readings; by the wall clock */
 	struct arena arena; /* of `reading`, what is known of its processes, and windows */
-	struct nvml_reading reading;
+	struct report reading; /* the last good one: versions and devices */
 };
 
-/* Texts are borrowed for the hardware's life. */
+/* Texts and the queue are borrowed for the hardware's life. */
 struct hardware_config {
 	const char *library_name; /* of the driver */
+	uint32_t nvml_timeout_ms;
 	enum processes_mode processes;
 	const char *proc_path;
 	struct activity_settings activity;
+	struct event_queue *queue; /* takes the XID errors */
 };
 
-/* Prepares a reader of the driver's library; loads nothing. Fails with ERROR_NO_MEMORY. */
-MUST_USE int hardware_init(struct hardware *hardware, const struct hardware_config *config,
+/* Starts and reads nothing; hardware must not be moved. Fails with ERROR_NO_MEMORY or ERROR_RETRY. */
+MUST_USE int hardware_init(struct hardware *hardware, struct loop *loop,
+			   const struct hardware_config *config, hardware_fn changed, void *owner,
 			   struct error *err);
-/* Accepts a zeroed object. */
+/* Accepts a zeroed object. Does not call back. Waits for its process as nvml_process_free() does. */
 void hardware_deinit(struct hardware *hardware);
 /*
- * Reads everything. True when that was news: anything but the memory that processes use, counts of
- * corrected errors, and figures of activity. These move all the time and go out with whatever report comes next. A
- * failure is the source's state and leaves the devices as they were last read.
+ * Has everything read, XID errors too. True: `changed` says HARDWARE_READ later, within the time-out.
+ * False: the driver hangs, or cannot be asked now; the source says so already, and the reading is made
+ * as soon as it can be.
+ *
+ * News is anything but the memory that processes use and counts of corrected errors, and figures of
+ * activity. These move all the time and go out with whatever report comes next. A failure is the source's state and leaves
+ * the devices as they were last read.
  */
-bool hardware_read(struct hardware *hardware, struct processes_time now);
-/* Moves XID errors to the queue. True when there were any. Looks at utilisation now and then. */
-bool hardware_read_events(struct hardware *hardware, int64_t wall_now, struct event_queue *queue);
-/* Puts the driver's part into the report, borrowed until the next reading. */
+bool hardware_read(struct hardware *hardware);
+/* Has XID errors read, which go to the queue. */
+void hardware_read_events(struct hardware *hardware);
+/* Puts the driver's part into the report, borrowed until the next reading. Events are the queue's. */
 void hardware_tell(const struct hardware *hardware, struct report *report);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * mismatch - says that the driver's library and its kernel module are of different versions, which is
- * what an upgrade of the driver leaves behind while the old module is still loaded
+ * mismatch - says that the driver's library and its kernel module are of different versions. An upgrade
+ * of the driver leaves that behind while the old module is still loaded
  *
  * Threads: owner of the library.
  */

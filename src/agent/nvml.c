@@ -10,6 +10,7 @@
 #include "agent/device_reader.h"
 #include "agent/mismatch.h"
 #include "agent/nvml_library.h"
+#include "base/log.h"
 
 /*
  * How it works: a session is the library loaded and started, plus an event set on which every
@@ -44,7 +45,9 @@ struct nvml {
 	int64_t observed_at; /* last good reading */
 	struct known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
-	unsigned n_devices; /* at the last count */
+	unsigned n_devices; /* at the last count, 0: never counted */
+	uint64_t watch;       /* rises whenever something begins to be watched */
+	unsigned n_unwatched; /* devices, at the last reading */
 	struct device_reader_scratch scratch;
 	char library_name[];
 };
@@ -131,12 +134,13 @@ static void open_events(struct reading *reading)
 	int code = NVML_ABI_FUNCTION_NOT_FOUND;
 	if (nvml->library.event_wait)
 		code = NVML_LIBRARY_CALL(&nvml->library, event_set_create, &nvml->events);
+	nvml->watch++;
 	if (code != NVML_ABI_SUCCESS)
 		device_reader_note(&reading->reader, "XID errors are not watched: %s",
 				   meaning(nvml, code));
 }
 
-static void watch_events(struct reading *reading, struct known_device *known)
+static void watch_device(struct reading *reading, struct known_device *known)
 {
 	struct nvml *nvml = reading->nvml;
 	if (!nvml->events || known->has_events)
@@ -144,9 +148,16 @@ static void watch_events(struct reading *reading, struct known_device *known)
 	int code = NVML_LIBRARY_CALL(&nvml->library, register_events, known->handle,
 				     NVML_ABI_EVENT_XID, nvml->events);
 	known->has_events = code == NVML_ABI_SUCCESS;
+	nvml->watch++;
 	if (!known->has_events)
 		device_reader_note(&reading->reader, "%s: XID errors are not watched: %s",
 				   known->uuid, meaning(nvml, code));
+}
+
+static void watch_events(struct reading *reading, struct known_device *known)
+{
+	watch_device(reading, known);
+	reading->nvml->n_unwatched += !known->has_events;
 }
 
 static void read_versions(struct reading *reading)
@@ -331,6 +342,7 @@ static void read_node(struct reading *reading)
 	if (n != reading->nvml->n_devices)
 		forget_devices(reading->nvml);
 	reading->nvml->n_devices = n;
+	reading->nvml->n_unwatched = 0;
 	open_events(reading);
 	read_versions(reading);
 	read_devices(reading, n);
@@ -403,6 +415,22 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 		return true;
 	}
 	return false;
+}
+
+uint64_t nvml_watch(const struct nvml *nvml)
+{
+	return nvml->events && nvml->n_unwatched == 0 ? nvml->watch : 0;
+}
+
+void nvml_remember(struct nvml *nvml, struct array devices)
+{
+	nvml->n_devices = devices.count;
+	for (uint32_t i = 0; i < devices.count; i++) {
+		const struct report_device *device = ARRAY_AT(devices, struct report_device, i);
+		if (device->index < 0 || device->index >= LIMIT_REPORT_DEVICES ||
+		    !device_memory_keep(&nvml->memories[device->index], device))
+			LOG_WARN("Device cannot be remembered", LOG_TEXT("device", device->uuid));
+	}
 }
 
 void nvml_sample(struct nvml *nvml)

@@ -47,6 +47,12 @@ void nvml_free(struct nvml *nvml);
 void nvml_freep(struct nvml **nvml);
 
 /*
+ * Gives a new reader what another one read last (struct report_device; copied), as if it had read that
+ * itself: so a device that is lost by now is still told.
+ */
+void nvml_remember(struct nvml *nvml, struct array devices);
+
+/*
  * Reads everything once; loads and starts the library if it is not running. wall_now goes into
  * observed_at, which for a failed source is the time of the last good reading (0: none).
  *
@@ -80,3 +86,9 @@ void nvml_sample(struct nvml *nvml);
  * next reading's message then says.
  */
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);
+
+/*
+ * A number that stays the same while the XID errors of all devices of the last reading are watched
+ * without a gap, and is another after one. 0: not all of them are watched now.
+ */
+uint64_t nvml_watch(const struct nvml *nvml);

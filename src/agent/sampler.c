@@ -6,7 +6,9 @@
  * its List has the pods that it has admitted. So a List requested after the checkpoint was read has
  * every living pod that the checkpoint names. A pod in the checkpoint but not in the List has
  * therefore ended. In the other order, such a pod could also have just begun. The driver comes
- * first because it may take long, and no time should pass between the other two.
+ * first because it may take long, and no time should pass between the other two. If it takes too long
+ * the other two are read without it. What it then says late asks for another sample of them, so that
+ * a report has nothing of the driver that is newer than the checkpoint.
  *
  * dcgm-exporter is scraped beside all that, and its answer counts from the next sample on: it may be
  * slow, and who holds what must not wait for it. Only the sample of --once waits, as there is no next
@@ -27,6 +29,7 @@
 
 struct sampler {
 	sampler_fn finished;
+	sampler_surprise_fn surprised;
 	void *owner;
 	struct checkpoint checkpoint;
 	struct podres *podres;
@@ -35,8 +38,13 @@ struct sampler {
 	bool waits_for_dcgm;
 	bool dcgm_is_news; /* the scrape that ended last, not told yet */
 	struct event_queue queue;
-	struct loop_timer *later; /* ends a sample without a List */
+	struct loop_timer *later;    /* ends a sample without a List */
+	struct loop_timer *patience; /* ends the waiting for the driver */
 	bool is_busy;
+	bool is_waiting;    /* for the driver */
+	bool has_late_news; /* that the driver told outside of a sample */
+	unsigned parts;                 /* of the sample under way, and when it began: */
+	uint64_t began_ms;
 	bool has_list; /* of the sample under way: its part but for dcgm-exporter has ended */
 	struct sampler_outcome outcome; /* of the sample under way */
 };
@@ -85,6 +93,59 @@ static void finish_without_list(void *owner)
 	take_list(owner, &(struct podres_outcome){0});
 }
 
+/* The second half of a sample: what the kubelet says, and beside it dcgm-exporter. */
+static void read_books(struct sampler *sampler)
+{
+	sampler->is_waiting = false;
+	loop_timer_clear(sampler->patience);
+	sampler->outcome.is_news |= sampler->has_late_news;
+	sampler->has_late_news = false;
+	/* Its figures are looked up by the devices that the driver has told. */
+	if (sampler->parts & SCHEDULE_HARDWARE)
+		dcgm_scrape(sampler->dcgm, sampler->began_ms);
+	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
+	if (sampler->parts & SCHEDULE_LIST)
+		podres_read(sampler->podres, (sampler->parts & SCHEDULE_ADVERTISED) != 0,
+			    sampler->began_ms);
+	else
+		loop_timer_set(sampler->later, 0);
+}
+
+static void on_patience(void *owner)
+{
+	read_books(owner);
+}
+
+static bool has_heard_driver(const struct sampler *sampler)
+{
+	return sampler->hardware.source.said.state != REPORT_SOURCE_UNKNOWN;
+}
+
+/* False: there is nothing to wait for. */
+static bool wait_for_driver(struct sampler *sampler)
+{
+	sampler->is_waiting = hardware_read(&sampler->hardware);
+	if (sampler->is_waiting && has_heard_driver(sampler))
+		loop_timer_set(sampler->patience, SAMPLER_PATIENCE_MS);
+	return sampler->is_waiting;
+}
+
+static void on_hardware(void *owner, unsigned changes)
+{
+	struct sampler *sampler = owner;
+	if (sampler->is_waiting) {
+		sampler->outcome.is_news |= (changes & (HARDWARE_NEWS | HARDWARE_EVENTS)) != 0;
+		if (changes & HARDWARE_READ)
+			read_books(sampler);
+		return;
+	}
+	sampler->has_late_news |= (changes & HARDWARE_NEWS) != 0;
+	if (changes & HARDWARE_EVENTS)
+		sampler->surprised(sampler->owner, SAMPLER_EVENTS);
+	else if (changes & HARDWARE_NEWS)
+		sampler->surprised(sampler->owner, SAMPLER_LATE);
+}
+
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
 {
 	assert(!sampler->is_busy && (parts & SCHEDULE_CHECKPOINT));
@@ -95,17 +156,10 @@ void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)
 		.restarted = restarted,
 		.was_called = (parts & SCHEDULE_LIST) != 0,
 	};
-	if (parts & SCHEDULE_HARDWARE) {
-		const struct processes_time now = {clock_wall_ms(), clock_boot_ms()};
-		sampler->outcome.is_news |= hardware_read(&sampler->hardware, now);
-		sampler->outcome.is_news |= sampler_read_events(sampler);
-		dcgm_scrape(sampler->dcgm, now_ms);
-	}
-	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
-	if (parts & SCHEDULE_LIST)
-		podres_read(sampler->podres, (parts & SCHEDULE_ADVERTISED) != 0, now_ms);
-	else
-		loop_timer_set(sampler->later, 0);
+	sampler->parts = parts;
+	sampler->began_ms = now_ms;
+	if (!(parts & SCHEDULE_HARDWARE) || !wait_for_driver(sampler))
+		read_books(sampler);
 }
 
 bool sampler_is_busy(const struct sampler *sampler)
@@ -113,9 +167,9 @@ bool sampler_is_busy(const struct sampler *sampler)
 	return sampler->is_busy;
 }
 
-bool sampler_read_events(struct sampler *sampler)
+void sampler_read_events(struct sampler *sampler)
 {
-	return hardware_read_events(&sampler->hardware, clock_wall_ms(), &sampler->queue);
+	hardware_read_events(&sampler->hardware);
 }
 
 void sampler_acknowledge(struct sampler *sampler, int64_t sequence)
@@ -131,6 +185,8 @@ void sampler_tell(struct sampler *sampler, struct report *report)
 	dcgm_tell(sampler->dcgm, report);
 	report->events = event_queue_events(&sampler->queue);
 	report->events_dropped = sampler->queue.dropped;
+	if (report->events_since > 0 && report->events_since <= sampler->queue.dropped_time)
+		report->events_since = sampler->queue.dropped_time + 1;
 }
 
 static void freep(struct sampler **sampler)
@@ -145,6 +201,7 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 	if (!sampler)
 		return error_no_memory(err);
 	sampler->finished = finished;
+	sampler->surprised = config->surprised;
 	sampler->owner = owner;
 	sampler->waits_for_dcgm = config->waits_for_dcgm;
 	event_queue_init(&sampler->queue, config->last_event);
@@ -155,9 +212,11 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 	};
 	const struct hardware_config hardware = {
 		.library_name = config->nvml_library,
+		.nvml_timeout_ms = config->nvml_timeout_ms,
 		.processes = config->processes,
 		.proc_path = config->proc_path,
 		.activity = config->activity,
+		.queue = &sampler->queue,
 	};
 	const struct dcgm_config dcgm = {
 		.url = config->dcgm_url,
@@ -167,7 +226,8 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 	if (podres_new(loop, fetcher, &podres, take_list, sampler, &sampler->podres, err) < 0 ||
 	    dcgm_new(loop, fetcher, &dcgm, take_figures, sampler, &sampler->dcgm, err) < 0 ||
 	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
-	    hardware_init(&sampler->hardware, &hardware, err) < 0)
+	    loop_timer_new(loop, on_patience, sampler, &sampler->patience, err) < 0 ||
+	    hardware_init(&sampler->hardware, loop, &hardware, on_hardware, sampler, err) < 0)
 		return -1;
 	/* The socket that is there now is the one to compare with. */
 	podres_socket_changed(sampler->podres);
@@ -182,6 +242,7 @@ void sampler_free(struct sampler *sampler)
 	podres_free(sampler->podres);
 	dcgm_free(sampler->dcgm);
 	loop_timer_free(sampler->later);
+	loop_timer_free(sampler->patience);
 	hardware_deinit(&sampler->hardware);
 	checkpoint_deinit(&sampler->checkpoint);
 	free(sampler);

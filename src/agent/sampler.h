@@ -4,7 +4,10 @@
 /*
  * sampler - reads the node's sources in the right order and keeps what they said.
  *
- * Threads: the loop's. Calls into the driver and into local files take as long as they do.
+ * A sample waits for the driver for SAMPLER_PATIENCE_MS, the first one for the driver's time-out. What
+ * the driver says later is put in when it comes. While the driver hangs no sample waits for it.
+ *
+ * Threads: the loop's. Reading local files takes as long as it does.
  */
 
 #include "agent/activity_windows.h"
@@ -12,7 +15,17 @@
 #include "agent/processes.h"
 #include "io/fetch.h"
 
+#define SAMPLER_PATIENCE_MS 500u
+
 struct sampler;
+
+/* What came outside of a sample that waited for it. */
+enum sampler_surprise {
+	SAMPLER_EVENTS, /* XID errors */
+	SAMPLER_LATE,   /* the driver says something new; the next sample counts it among its news */
+};
+
+typedef void (*sampler_surprise_fn)(void *owner, enum sampler_surprise surprise);
 
 /* Texts are borrowed for the sampler's life. */
 struct sampler_config {
@@ -25,7 +38,9 @@ struct sampler_config {
 	const char *dcgm_url;  /* "": no dcgm-exporter */
 	bool waits_for_dcgm;   /* a sample ends no earlier than the scrape begun with it */
 	uint32_t kubelet_timeout_ms;
+	uint32_t nvml_timeout_ms;
 	int64_t last_event; /* sequence number before that of the first event */
+	sampler_surprise_fn surprised; /* has the owner of `finished` */
 };
 
 /* What a sample gave. */
@@ -52,8 +67,8 @@ void sampler_free(struct sampler *sampler);
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms);
 /* True from sampler_start() until `finished` is about to be called. */
 bool sampler_is_busy(const struct sampler *sampler);
-/* Asks the driver for XID errors. True when there were any. */
-bool sampler_read_events(struct sampler *sampler);
+/* Asks the driver for XID errors; if there are any, SAMPLER_EVENTS or the end of a sample says so. */
+void sampler_read_events(struct sampler *sampler);
 /* Events up to this sequence number need not be told again. */
 void sampler_acknowledge(struct sampler *sampler, int64_t sequence);
 /* Puts all that the sources said into the report, borrowed until anything else happens here. */

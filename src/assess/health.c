@@ -189,7 +189,10 @@ static void look_at_sources(struct judge *judge)
 	found[PLUGIN_UNHEALTHY] = judge->input->is_plugin_unhealthy;
 	found[NOT_ADVERTISED] = is_withdrawn(judge);
 	found[DEVICE_MISSING] = is_missing(judge);
-	found[NVML_UNAVAILABLE] = report && judge->input->list != HEALTH_LIST_GOOD;
+	found[NVML_HANGS] = report && judge->input->list != HEALTH_LIST_GOOD &&
+			    report->sources.nvml.hangs;
+	found[NVML_UNAVAILABLE] = report && judge->input->list != HEALTH_LIST_GOOD &&
+				  !report->sources.nvml.hangs;
 	found[HEALTH_UNREAD] = is_unread(judge);
 	found[NO_AGENT] = !report;
 }

@@ -19,6 +19,11 @@
 #define LIMIT_REPORT_MESSAGE 256u
 #define LIMIT_REPORT_DEPTH 16u
 
+/* What the agent's child tells of the driver (agent/nvml_process.h). */
+#define LIMIT_READING_BYTES (8u * LIMIT_MIB) /* LIMIT_REPORT_PROCESSES on all LIMIT_REPORT_DEVICES */
+#define LIMIT_READING_ARENA (16u * LIMIT_MIB) /* the same, decoded */
+#define LIMIT_NVML_ORPHANS 4u /* children that cannot be ended, above which none is started */
+
 /* Objects of one node, above which a report creates no more; two whole sets of devices. */
 #define LIMIT_NODE_OBJECTS (2 * LIMIT_REPORT_DEVICES)
 

@@ -25,7 +25,8 @@ enum report_source_state {
 };
 
 struct report_source {
-	int state; /* enum report_source_state */
+	int state;  /* enum report_source_state */
+	bool hangs; /* ERROR: a call has not returned for too long, which is not a refusal */
 	struct view message;
 	int64_t observed_at; /* node's wall clock, ms since 1970; 0 = never */
 };

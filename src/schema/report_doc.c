@@ -53,6 +53,7 @@ static_assert(ARRAY_SIZE(event_type_names) == REPORT_EVENT_XID + 2, "event types
 
 static const struct jmap_row source_rows[] = {
 	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
+	{"hangs", JMAP_BOOL, 0, JMAP_AT(report_source, hangs)},
 	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
 	{"observedAt", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_source, observed_at)},
 	{0},
@@ -280,6 +281,23 @@ static const struct jmap_row kubelet_rows[] = {
 	{0},
 };
 
+/* What a report and a reading have in common. */
+#define ROW_DRIVER_VERSION                                                                         \
+	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),                           \
+	 .limit = LIMIT_TEXT_VERSION}
+#define ROW_CUDA_VERSION                                                                           \
+	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),                               \
+	 .limit = LIMIT_TEXT_SHORT_VERSION}
+#define ROW_DEVICES                                                                                \
+	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),                          \
+	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,                                       \
+	 .element_size = sizeof(struct report_device)}
+#define ROW_EVENTS                                                                                 \
+	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),                            \
+	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,                                         \
+	 .element_size = sizeof(struct report_event)}
+#define ROW_EVENTS_SINCE {"eventsSince", JMAP_TIME, 0, JMAP_AT(report, events_since)}
+
 static const struct jmap_row report_rows[] = {
 	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
 	{"node", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report, node), .limit = LIMIT_TEXT_NAME},
@@ -289,15 +307,11 @@ static const struct jmap_row report_rows[] = {
 	 .limit = INT64_MAX},
 	{"observedAt", JMAP_TIME, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report, observed_at)},
 	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
-	{"driverVersion", JMAP_TEXT, 0, JMAP_AT(report, driver_version),
-	 .limit = LIMIT_TEXT_VERSION},
-	{"cudaVersion", JMAP_TEXT, 0, JMAP_AT(report, cuda_version),
-	 .limit = LIMIT_TEXT_SHORT_VERSION},
+	ROW_DRIVER_VERSION,
+	ROW_CUDA_VERSION,
 	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
 	{"sources", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(report, sources), .rows = sources_rows},
-	{"devices", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, devices),
-	 .limit = LIMIT_REPORT_DEVICES, .rows = device_rows,
-	 .element_size = sizeof(struct report_device)},
+	ROW_DEVICES,
 	{"podResources", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, pod_resources),
 	 .limit = LIMIT_REPORT_HOLDINGS, .rows = pod_resource_rows,
 	 .element_size = sizeof(struct report_pod_resource)},
@@ -306,11 +320,20 @@ static const struct jmap_row report_rows[] = {
 	 .element_size = sizeof(struct report_resource_devices)},
 	{"checkpoint", JMAP_OBJECT, 0, JMAP_AT(report, checkpoint), .rows = checkpoint_rows,
 	 .present_offset = 1 + offsetof(struct report, checkpoint.present)},
-	{"events", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report, events),
-	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,
-	 .element_size = sizeof(struct report_event)},
+	ROW_EVENTS,
 	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
-	{"eventsSince", JMAP_TIME, 0, JMAP_AT(report, events_since)},
+	ROW_EVENTS_SINCE,
+	{0},
+};
+
+static const struct jmap_row reading_rows[] = {
+	{"sequence", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, sequence), .limit = INT64_MAX},
+	ROW_DRIVER_VERSION,
+	ROW_CUDA_VERSION,
+	{"sources", JMAP_OBJECT, 0, JMAP_AT(report, sources), .rows = sources_rows},
+	ROW_DEVICES,
+	ROW_EVENTS,
+	ROW_EVENTS_SINCE,
 	{0},
 };
 
@@ -471,6 +494,28 @@ int report_doc_decode(struct view json, struct arena *arena, struct report *ret_
 	return 0;
 }
 
+int report_doc_decode_reading(struct view json, struct arena *arena, struct report *ret_reading,
+			      struct error *err)
+{
+	struct report reading = {0};
+	if (json.len > LIMIT_READING_BYTES)
+		return error_set(err, ERROR_LIMIT, 0, "%zu bytes: more than %u", json.len,
+				 LIMIT_READING_BYTES);
+	if (jmap_decode(json, LIMIT_REPORT_DEPTH, reading_rows, arena, &reading, sizeof(reading),
+			err) != 0)
+		return -1;
+	clean_texts(reading_rows, (const char *)&reading);
+	if (check_devices(&reading, err) != 0 || check_events(&reading, err) != 0)
+		return -1;
+	*ret_reading = reading;
+	return 0;
+}
+
+void report_doc_encode_reading(const struct report *reading, struct sbuf *buf)
+{
+	jmap_encode(reading_rows, reading, buf);
+}
+
 void report_doc_encode(const struct report *report, struct sbuf *buf)
 {
 	jmap_encode(report_rows, report, buf);
@@ -484,4 +529,9 @@ bool report_doc_same_evidence(const struct report *a, const struct report *b)
 const struct jmap_row *report_doc_rows(void)
 {
 	return report_rows;
+}
+
+const struct jmap_row *report_doc_reading_rows(void)
+{
+	return reading_rows;
 }

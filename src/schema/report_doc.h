@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * report_doc - the node report, version 1, from and to JSON.
+ * report_doc - the node report, version 1, from and to JSON; and the part of it that the driver tells.
  *
  * Threads: any.
  * Limits:  those of the protocol, in base/limits.h.
@@ -41,5 +41,17 @@ void report_doc_encode(const struct report *report, struct sbuf *buf);
  */
 bool report_doc_same_evidence(const struct report *a, const struct report *b);
 
+/*
+ * A reading is the part of a report that the driver tells: sequence, versions, sources.nvml, devices,
+ * events and eventsSince. Decodes one as report_doc_decode() does a report, and as distrustfully; it
+ * has at most LIMIT_READING_BYTES. All else of *ret_reading is zero, and on failure it is untouched.
+ */
+MUST_USE int report_doc_decode_reading(struct view json, struct arena *arena,
+				       struct report *ret_reading, struct error *err);
+/* Appends those members of the report as a reading. As report_doc_encode(). */
+void report_doc_encode_reading(const struct report *reading, struct sbuf *buf);
+
 /* The rows of a report, for tests. */
 const struct jmap_row *report_doc_rows(void);
+/* The rows of a reading, for tests. */
+const struct jmap_row *report_doc_reading_rows(void);

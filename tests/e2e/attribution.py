@@ -522,13 +522,17 @@ class Errors:
 
     def raise_xid(self, code):
         uuid = next(d["uuid"] for d in self.whole["devices"] if d["uuid"].lower() == self.name)
-        number = 1 + max((e["sequence"] for e in self.events), default=0)
+        # Whatever other promises told before: an event is told once for its number.
+        number = 1 + max((e["sequence"] for e in self.events), default=int(time.time()))
         self.events.append({"sequence": number, "uuid": uuid, "type": "XID", "code": code})
 
-    def wait_reasons(self, *reasons):
-        return wait_for(f"the reasons {reasons}", lambda: next(
-            (h for h in [health_of(self.cluster, self.name)]
-             if h.get("reasons", []) == list(reasons)), None))
+    def wait_reasons(self, *reasons, timeout=60):
+        """Those but what the device plugin makes of them: it never takes an error back."""
+        def look():
+            health = health_of(self.cluster, self.name)
+            its = [r for r in health.get("reasons", []) if r not in ("PluginUnhealthy", "NotAdvertised")]
+            return health if its == list(reasons) else None
+        return wait_for(f"the reasons {reasons}", look, timeout=timeout)
 
 
 @tests.promise
@@ -552,6 +556,8 @@ def a_reset_settles_the_errors_that_asked_for_one_and_no_other(cluster):
         assert {n: e["class"] for n, e in told.items()} == {94: "Application", 95: "NeedsReset"}, told
         assert all(e["action"] for e in told.values()), told
         assert {t["podName"] for e in told.values() for t in e["tenants"]} == {"hit"}, told
+        wait_for("the plugin's opinion in the status of the pod", lambda: "PluginUnhealthy" in
+                 health_of(cluster, name)["reasons"])
         time.sleep(SAMPLES)  # the counter was read more than once before it fell
         assert health_of(cluster, name)["state"] == "Unhealthy", "time alone settles nothing"
         start = time.monotonic()
@@ -568,8 +574,11 @@ def a_reset_settles_the_errors_that_asked_for_one_and_no_other(cluster):
         assert health["recoveryAction"] == "Reboot", health
         errors.tell(lost=True)  # it answers again after that, as after a reboot
         errors.wait_reasons("XID79", "GPULost")
-    health = errors.wait_reasons()
-    assert health["state"] == "Healthy" and len(health["events"]) >= 3, health
+    errors.wait_reasons()
+    cluster.ctl("restart", f"{EXCLUSIVE}/device-plugin")
+    health = wait_for("its health", lambda: next(
+        (h for h in [health_of(cluster, name)] if h["state"] == "Healthy"), None))
+    assert len(health["events"]) >= 3, health
     return f"settled {took:.1f} s after the reset"
 
 
@@ -670,6 +679,84 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
         assert time.time() - moment(again["idleSince"]) >= IDLE_AFTER, again
         return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} figures that "
                 f"moved: no write; to Active and back to Idle: {n_writes()}")
+
+
+@tests.promise
+def clocks_and_pcie_links_that_stay_low_degrade_a_device(cluster):
+    whole = driver_devices(cluster, EXCLUSIVE)
+    slow = [({"clocksEventReasons": 0x40}, "ThermalSlowdown"),
+            ({"clocksEventReasons": 0x80}, "PowerBrake"),
+            ({"clocksEventReasons": 0x8}, "HWSlowdown")]
+    rows = [(d["uuid"].lower(), *s) for d, s in zip(whole["devices"], slow)]
+    assert len(rows) == 3, whole
+    narrow = {"pcieLanes": {"total": 16, "active": 8}}
+
+    def told(change):
+        return {**whole, "devices": [{**d, **change(i)} for i, d in enumerate(whole["devices"])]}
+
+    def wait_reason(name, reason, timeout=90):
+        return wait_for(reason, lambda: next((h for h in [health_of(cluster, name)]
+                                              if reason in h.get("reasons", [])), None), timeout)
+    start = time.monotonic()
+    with driver_tells(cluster, EXCLUSIVE, told(lambda i: {**rows[i][1], **narrow})):
+        for name, _, reason in rows:
+            health = wait_reason(name, reason)
+            assert (health["state"], health["recoveryAction"]) == ("Degraded", "None"), health
+        took = time.monotonic() - start
+        assert took > 55, f"{took:.0f} s are not a minute"
+        with driver_tells(cluster, EXCLUSIVE, told(lambda _: narrow)):
+            for name, _, _ in rows:
+                wait_reason(name, "PCIeLinkDegraded", timeout=330)
+            assert all(reason in health_of(cluster, name)["reasons"] for name, _, reason in rows)
+            for name, _, _ in rows:  # the clocks have been well for five minutes
+                wait_for("the link's reason alone", lambda name=name: health_of(
+                    cluster, name)["reasons"] == ["PCIeLinkDegraded"], timeout=120)
+    for name, _, _ in rows:
+        wait_for("its health", lambda name=name: health_of(cluster, name)["state"] == "Healthy")
+    return f"slow after {took:.0f} s"
+
+
+def agent_restarts(cluster, node):
+    pods = cluster.get("pods", *NAMESPACE, "-l", "app.kubernetes.io/name=gpu-attribution-agent")["items"]
+    return next(pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods
+                if pod["spec"]["nodeName"] == node)
+
+
+@tests.promise
+def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster):
+    shorten_heartbeats(cluster)
+    uid = cluster.create_tenant("patient", EXCLUSIVE)
+    name = next(n for n, i in cluster.attributions().items() if uid in uids_of(i))
+    whole = driver_devices(cluster, EXCLUSIVE)
+    stale = []
+
+    def hangs(still):
+        stale.extend(() if all_fresh(cluster) else ["stale"])
+        health = health_of(cluster, name)
+        return (health["state"] == "Unknown" and "NVMLHangs" in health["reasons"]) == still
+    # A call that nobody on the node makes but the agent.
+    call = {"nvmlDeviceGetRetiredPagesPendingStatus": "UntilChanged"}
+    with Watch(cluster) as watch:
+        with driver_tells(cluster, EXCLUSIVE, {**whole, "hangs": call}):
+            start = time.monotonic()
+            wait_for("NVMLHangs", lambda: hangs(True))
+            noticed = time.monotonic() - start
+            start = time.monotonic()
+            newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
+            took = time.monotonic() - start
+            # Longer than until reports would be stale, and than the first children are given.
+            end = time.monotonic() + 30
+            wait_for("30 s of it", lambda: hangs(True) and time.monotonic() > end)
+        start = time.monotonic()
+        wait_for("its recovery", lambda: hangs(False) and health_of(cluster, name)["state"] == "Healthy",
+                 timeout=120)
+        recovered = time.monotonic() - start
+        watch.close()
+    watch.assert_never_lost({uid, newcomer})
+    assert not stale, "reports stopped"
+    assert agent_restarts(cluster, EXCLUSIVE) == 0
+    return (f"told after {noticed:.1f} s, a pod came and was shown within {took:.1f} s, "
+            f"well after {recovered:.1f} s")
 
 
 def static_pod(name):

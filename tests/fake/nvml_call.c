@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/nvml_abi.h"
 #include "nvml_file.h"
+#include "nvml_names.h"
 
 /*
  * How it works: the device file is checked with one stat() per call. If it is another file or has
@@ -133,12 +135,44 @@ static void refresh(void)
 	close(fd);
 }
 
+/* What the owner has under this key for the function, or for all. */
+static const json_t *entry(const json_t *owner, const char *key, const char *symbol)
+{
+	const json_t *entries = json_object_get(owner, key);
+	const json_t *own = json_object_get(entries, symbol);
+
+	return own ? own : json_object_get(entries, "*");
+}
+
 static const json_t *injection(const json_t *owner, const char *symbol)
 {
-	const json_t *errors = json_object_get(owner, "errors");
-	const json_t *code = json_object_get(errors, symbol);
+	return entry(owner, "errors", symbol);
+}
 
-	return code ? code : json_object_get(errors, "*");
+/* For how long the call hangs, as nvml_names_hang says; 0: it does not. */
+static int64_t hang_of(const struct nvml_target *target)
+{
+	const json_t *owners[] = {target->mig, target->device, target->world};
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		const json_t *until = entry(owners[i], "hangs", target->symbol);
+
+		if (until)
+			return nvml_names_number(nvml_names_hang, json_string_value(until), 0);
+	}
+	return 0;
+}
+
+/* Waits outside of the lock, once or without end. */
+static void hang(int64_t how)
+{
+	const struct timespec step = {.tv_nsec = 5000000};
+
+	pthread_mutex_unlock(&library.lock);
+	do
+		nanosleep(&step, NULL);
+	while (how == NVML_NAMES_FOREVER);
+	pthread_mutex_lock(&library.lock);
 }
 
 /* What finds and names a device, which one that requires a reset still answers. */
@@ -280,6 +314,11 @@ int nvml_call(const char *symbol, unsigned accepts, const void *handle, nvml_cal
 	pthread_mutex_lock(&library.lock);
 	int code = call_locked(&target, accepts, handle);
 
+	while (hang_of(&target)) {
+		hang(hang_of(&target));
+		target = (struct nvml_target){.symbol = symbol};
+		code = call_locked(&target, accepts, handle);
+	}
 	if (code == NVML_ABI_SUCCESS)
 		code = query(&target, arg);
 	pthread_mutex_unlock(&library.lock);
@@ -294,6 +333,11 @@ int nvml_call_start(const char *symbol)
 	pthread_mutex_lock(&library.lock);
 	refresh();
 	target.world = library.world;
+	while (hang_of(&target)) {
+		hang(hang_of(&target));
+		refresh();
+		target.world = library.world;
+	}
 	if (library.world)
 		code = nvml_call_injected(&target);
 	if (code == NVML_ABI_SUCCESS)

@@ -25,6 +25,7 @@ enum field_kind {
 	FIELD_OBJECT, /* as fields say */
 	FIELD_LIST,   /* of objects as fields say */
 	FIELD_ERRORS, /* function name -> return code */
+	FIELD_HANGS,  /* function name -> for how long */
 };
 
 struct field {
@@ -110,6 +111,7 @@ static const struct field mig_device_fields[] = {
 	{"engines", FIELD_OBJECT, false, engine_fields, NULL},
 	{"name", FIELD_TEXT, false, NULL, NULL},
 	{"errors", FIELD_ERRORS, false, NULL, NULL},
+	{"hangs", FIELD_HANGS, false, NULL, NULL},
 	{0},
 };
 
@@ -155,6 +157,7 @@ static const struct field device_fields[] = {
 	{"lost", FIELD_FLAG, false, NULL, NULL},
 	{"resetRequired", FIELD_FLAG, false, NULL, NULL},
 	{"errors", FIELD_ERRORS, false, NULL, NULL},
+	{"hangs", FIELD_HANGS, false, NULL, NULL},
 	{0},
 };
 
@@ -175,6 +178,7 @@ static const struct field world_fields[] = {
 	{"devices", FIELD_LIST, true, device_fields, NULL},
 	{"events", FIELD_LIST, false, event_fields, NULL},
 	{"errors", FIELD_ERRORS, false, NULL, NULL},
+	{"hangs", FIELD_HANGS, false, NULL, NULL},
 	{0},
 };
 
@@ -211,6 +215,29 @@ static bool check_list(struct walk *walk, json_t *list, const struct field *fiel
 	return true;
 }
 
+static bool check_symbol(struct walk *walk, const char *symbol)
+{
+	return strcmp(symbol, "*") == 0 || strncmp(symbol, "nvml", 4) == 0 ||
+	       complain(walk, "\"%s\" is no function of NVML", symbol);
+}
+
+static bool check_hangs(struct walk *walk, json_t *hangs)
+{
+	const char *symbol;
+	json_t *until;
+
+	if (!json_is_object(hangs))
+		return complain(walk, "an object of function names and words is wanted");
+	json_object_foreach(hangs, symbol, until)
+	{
+		if (!check_symbol(walk, symbol))
+			return false;
+		if (!nvml_names_has(nvml_names_hang, json_string_value(until)))
+			return complain(walk, "%s: an unknown word", symbol);
+	}
+	return true;
+}
+
 static bool check_errors(struct walk *walk, json_t *errors)
 {
 	const char *symbol;
@@ -220,8 +247,8 @@ static bool check_errors(struct walk *walk, json_t *errors)
 		return complain(walk, "an object of function names and return codes is wanted");
 	json_object_foreach(errors, symbol, code)
 	{
-		if (strcmp(symbol, "*") != 0 && strncmp(symbol, "nvml", 4) != 0)
-			return complain(walk, "\"%s\" is no function of NVML", symbol);
+		if (!check_symbol(walk, symbol))
+			return false;
 		if (!json_is_integer(code))
 			return complain(walk, "%s wants a whole number", symbol);
 	}
@@ -247,6 +274,8 @@ static bool check_value(struct walk *walk, json_t *value, const struct field *fi
 		return check_list(walk, value, field->fields);
 	case FIELD_ERRORS:
 		return check_errors(walk, value);
+	case FIELD_HANGS:
+		return check_hangs(walk, value);
 	}
 	return complain(walk, "a field of no known kind");
 }

@@ -48,6 +48,12 @@ const struct nvml_name nvml_names_event[] = {
 	{NULL, 0},
 };
 
+const struct nvml_name nvml_names_hang[] = {
+	{"UntilChanged", NVML_NAMES_UNTIL_CHANGED},
+	{"Forever", NVML_NAMES_FOREVER},
+	{NULL, 0},
+};
+
 static const struct nvml_name *find(const struct nvml_name *names, const char *word)
 {
 	for (; word && names->word; names++)

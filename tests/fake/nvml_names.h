@@ -21,9 +21,13 @@ extern const struct nvml_name nvml_names_architecture[];
 extern const struct nvml_name nvml_names_process[];
 extern const struct nvml_name nvml_names_fabric[];
 extern const struct nvml_name nvml_names_event[];
+extern const struct nvml_name nvml_names_hang[];
 
 /* The kinds of processes, one for each of NVML's three lists. */
 enum { NVML_NAMES_COMPUTE, NVML_NAMES_GRAPHICS, NVML_NAMES_MPS };
+
+/* For how long a call hangs. */
+enum { NVML_NAMES_UNTIL_CHANGED = 1, NVML_NAMES_FOREVER };
 
 /* The number of a word, or absent if the table does not have it (word may be NULL). */
 int64_t nvml_names_number(const struct nvml_name *names, const char *word, int64_t absent);

@@ -6,9 +6,8 @@
  * arguments. One that makes no sense now (there is no such pod) does nothing. What goes on by
  * itself afterwards (a restart, a fault with an end) is planned, and what it may cause is noted.
  *
- * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c, what
- * ails devices in deed_illness.c, programs, the API server
- * and the ways between them in deed_faults.c.
+ * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c. What ails devices is in
+ * deed_illness.c; programs, the API server and the ways between them are in deed_faults.c.
  *
  * Threads: the program's only one.
  */

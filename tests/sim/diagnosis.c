@@ -14,12 +14,16 @@
 
 #include "base/compiler.h"
 #include "base/limits.h"
+#include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
 
 #define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
+#define SETTLES_MS 60000u      /* and then the node is heard of */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
+
+#define CLOCK_SET_MS 400000u    /* several steps of at most 90 s */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
 #define UNHEALTHY                                                                                  \
@@ -183,11 +187,37 @@ static enum class class_of(int code)
 	return SLIGHT;
 }
 
+/* The time is told by the node's clock, which somebody may have set meanwhile. */
+static uint64_t slack_ms(int node)
+{
+	return cause_since(CAUSE_NODE_CLOCK, node, -1, 0) ? CLOCK_SET_MS : 0;
+}
+
+static bool settles_by_time(const struct world_error *error, uint64_t slack)
+{
+	return class_of(error->code) == LOOK_CLOSER &&
+	       clockwork_now() - error->raised_at + slack >= LOOK_CLOSER_MS;
+}
+
 static bool is_settled(const struct world_error *error, int gpu)
 {
 	return illness_cured_at(gpu) >= error->raised_at ||
-	       (class_of(error->code) == LOOK_CLOSER &&
-		clockwork_now() - error->raised_at >= LOOK_CLOSER_MS);
+	       settles_by_time(error, slack_ms(error->node));
+}
+
+bool diagnosis_may_settle(void)
+{
+	for (int gpu = 0; gpu < world.n_gpus; gpu++)
+		for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++) {
+			const struct world_error *error = &world.gpus[gpu].errors[i];
+			uint64_t slack = slack_ms(error->node);
+
+			if (error->is_reason && settles_by_time(error, slack) &&
+			    clockwork_now() - error->raised_at <
+				    LOOK_CLOSER_MS + SETTLES_MS + slack)
+				return true;
+		}
+	return false;
 }
 
 static bool is_of(const struct world_error *error, const struct attribution_health_event *event)
@@ -289,13 +319,24 @@ static void judge_event(const struct judge *judge, uint32_t number)
 			      world.gpus[judge->gpu].uuid, (long long)event->xid);
 }
 
+/* Of two that are told at one moment one may stand for both. */
+static bool is_alone(const struct world_gpu *gpu, const struct world_error *error)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < gpu->n_errors; i++)
+		n += gpu->errors[i].code == error->code &&
+		     gpu->errors[i].told_at == error->told_at;
+	return n == 1;
+}
+
 /* The MIG device is named that raised a new error, if it was there long before, and is. */
 static void judge_partition(const struct judge *judge, const struct world_error *error)
 {
 	const struct world_gpu *gpu = &world.gpus[judge->gpu];
 	const struct attribution_health_event *event = find_event(judge->status, error);
 
-	if (event && error->partition >= 0 && event->partition.len == 0 &&
+	if (event && error->partition >= 0 && is_alone(gpu, error) && event->partition.len == 0 &&
 	    gpu->partitions[error->partition].exists && judge->told == ILLNESS_LISTED &&
 	    gpu->changed_at + DIVIDED_MS < error->raised_at && !find_event(judge->before, error))
 		oracle_accuse(ORACLE_FALSE_EVENT, "%s: XID %d names no MIG device", gpu->uuid,

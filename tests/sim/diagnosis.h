@@ -17,5 +17,7 @@ void diagnosis_judge(const struct attribution_status *status,
 /* An error was told since: then there may be as many events, which differ in their times. */
 bool diagnosis_has_news(const struct attribution_status *status,
 			const struct attribution_status *before);
+/* Time alone settles an error about now. */
+bool diagnosis_may_settle(void);
 /* At rest: of a device in a node with an agent. */
 void diagnosis_judge_rest(const struct attribution_status *status, int gpu);

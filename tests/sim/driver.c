@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/nvml_library.h"
+#include "model/attribution.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
@@ -305,6 +306,13 @@ static unsigned instance_of(const struct world_gpu *gpu, const struct world_erro
 				    : (unsigned)gpu->partitions[error->partition].gpu_instance;
 }
 
+static bool is_published(int gpu)
+{
+	const struct attribution_status *status = oracle_status(gpu);
+
+	return status && view_equal(status->node_name, view_from(world.nodes[clockwork_actor].name));
+}
+
 static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret, unsigned ms)
 {
 	(void)set, (void)ms;
@@ -320,7 +328,7 @@ static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret
 		error->agent = world.nodes[clockwork_actor].agent;
 		/* Of a device that is gone before anything was published of it there is no object. */
 		error->is_heard = is_registered[i] && error->node == clockwork_actor &&
-				  (!gpu->lost || oracle_status(i));
+				  (!gpu->lost || is_published(i));
 		*ret = (struct nvml_abi_event){.device = (struct nvml_abi_device *)(void *)gpu,
 					       .type = NVML_ABI_EVENT_XID,
 					       .data = (uint64_t)error->code,

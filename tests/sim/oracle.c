@@ -118,10 +118,16 @@ void oracle_set_quiet(bool is_quiet)
 	quiet = is_quiet;
 }
 
+/* Since when a device is idle is told by the node's clock, and may be told anew when that was set. */
+static bool was_node_clock_set(void)
+{
+	return cause_since(CAUSE_NODE_CLOCK, -1, -1, 0);
+}
+
 void oracle_sent(uint64_t at)
 {
 	(void)at;
-	if (quiet)
+	if (quiet && !diagnosis_may_settle() && !was_node_clock_set())
 		oracle_accuse(ORACLE_NEEDLESS, "something is written though nothing has happened");
 }
 
@@ -508,6 +514,7 @@ static bool is_repeated(struct view before, struct view now, bool has_new_event)
 	if (view_equal(before, now))
 		return true;
 	return !has_new_event && rest_is_same_text(before, now) &&
+	       !was_node_clock_set() &&
 	       !cause_since(CAUSE_CLOCK_SET, -1, -1, clockwork_now() - CLOCK_WEARS_OFF_MS);
 }
 
@@ -550,6 +557,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	    is_repeated(sight->text, text,
 			diagnosis_has_news(&attribution.status, &sight->attribution.status)))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written again as it was", name);
+	if (quiet && !diagnosis_may_settle() && !rest_is_same_text(sight->text, text))
+		oracle_accuse(ORACLE_NEEDLESS, "%s is written though nothing has happened", name);
 	arena_deinit(&sight->arena);
 	sight->arena = arena;
 	sight->attribution = attribution;

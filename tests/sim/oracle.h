@@ -39,10 +39,33 @@
  * A pod that was published with the device before the event, and held it then, is named if the
  * agent was told of the event soon.
  *
+ * If NVML told which MIG device raised the error, the pods that the status lists with MIG devices
+ * are judged by theirs. That MIG device is named, if it was there when NVML was read.
+ *
+ * FALSE_HEALTH. A status is compared with what the driver told in the reading that its own report
+ * is of.
+ * - It has a reason for each condition that was told, and none for one that was not. A lost device
+ *   has those of before, which nobody can know.
+ * - It is not Healthy if the device was not listed, could not be read, or something was told; nor
+ *   while its node is not heard of.
+ * - It is Unhealthy if what was told asks for that, and then something is to be done.
+ * - The recovery action is the one that the driver asks for. Of a lost device, and of one whose rows
+ *   cannot be remapped, the driver knows no better.
+ *
+ * CLEARED. An error that needs a reset or a reboot, or a closer look, is a reason when it is first
+ * shown. It stays one, whatever else is raised, until something has mended it: its device was reset
+ * or booted, was listed again after it was away, or is in another node. An error that is to be
+ * looked at may be settled 10 minutes later.
+ *
+ * LOST_EVENT. What an agent was told is shown, if that agent lives until all is at rest. It stays in
+ * health.events until as many others as may be there have pushed it out. No event is there twice.
+ * Of a device that is gone before its node published anything of it, an event may be lost.
+ *
  * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
  * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
  * who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
- * nothing untrue is there. A tenant may be missing if no evidence of it is left:
+ * nothing untrue is there. Health is what the driver tells, and Healthy if that is nothing. A tenant
+ * may be missing if no evidence of it is left:
  * - its entry was wiped from the kubelet's books;
  * - it holds a MIG device that is gone;
  * - its claim was removed by force;

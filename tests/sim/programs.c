@@ -83,7 +83,8 @@ static void parse_agent(int node)
 				   names[node],
 				   "--controller=https://controller.sim:8443",
 				   "--controller-ca-file=",
-				   "--watchdog=0",
+				   "--event-interval=1s",
+				   "--idle-after=60s", /* known before all is at rest */
 				   "--boot-id-file=/sim/boot_id",
 				   "--log-level=debug",
 				   NULL};

@@ -46,6 +46,7 @@
 struct said {
 	int64_t instance, sequence, restarted_at, checkpoint_at;
 	int pod_resources, checkpoint, nvml; /* states of the sources */
+	bool nvml_hangs;
 	uint32_t n_pods, n_entries, n_devices, n_events;
 	int64_t memory_mib; /* of the first device */
 	int64_t event_sequence;
@@ -110,6 +111,7 @@ static void record(struct world *world, struct view body)
 		.pod_resources = report.sources.pod_resources.state,
 		.checkpoint = report.sources.checkpoint.state,
 		.nvml = report.sources.nvml.state,
+		.nvml_hangs = report.sources.nvml.hangs,
 		.n_pods = report.pod_resources.count,
 		.n_entries = report.checkpoint.entries.count,
 		.n_devices = report.devices.count,
@@ -185,6 +187,7 @@ static void configure(struct world *world)
 		.debounce_ms = 20,
 		.heartbeat_ms = NEVER_MS,
 		.kubelet_timeout_ms = 10000,
+		.nvml_timeout_ms = 10000,
 		.report_timeout_ms = 10000,
 	};
 }
@@ -286,6 +289,13 @@ static void damage_driver(struct world *world)
 	write_file(world->devices,
 		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
 		   "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
+}
+
+static void hang_driver(struct world *world)
+{
+	write_file(world->devices,
+		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
+		   "\"hangs\":{\"*\":\"UntilChanged\"}}");
 }
 
 static void raise_xid(struct world *world)
@@ -425,6 +435,31 @@ static void sources_that_fail_are_said_and_take_nothing_with_them(void **state)
 		assert_int_equal(said->n_devices, 1);
 	}
 	assert_true(world.said[3].checkpoint_at == world.said[1].checkpoint_at);
+}
+
+static void while_the_driver_hangs_pods_that_come_and_heartbeats_are_reported(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {hang_driver, allocate, go_on, end, NULL};
+	struct world world;
+	struct error err;
+	setup(&world);
+	world.settings.nvml_timeout_ms = 300;
+	world.settings.heartbeat_ms = 1500;
+	assert_int_equal(run(&world, steps, &err), 0);
+	teardown(&world);
+	/* All is well, the driver hangs, a pod comes, a heartbeat. */
+	assert_int_equal(world.n_said, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct said *said = &world.said[i];
+		assert_int_equal(said->nvml, i < 1 ? REPORT_SOURCE_OK : REPORT_SOURCE_ERROR);
+		assert_int_equal(said->nvml_hangs, i >= 1);
+		assert_int_equal(said->n_devices, 1);
+		assert_int_equal(said->checkpoint, REPORT_SOURCE_OK);
+		assert_int_equal(said->pod_resources, REPORT_SOURCE_OK);
+		assert_int_equal(said->n_entries, i < 2 ? 0 : 1);
+		assert_int_equal(said->n_pods, i < 2 ? 0 : 1);
+	}
 }
 
 static void an_unchanged_world_is_reported_by_heartbeats_only(void **state)
@@ -704,6 +739,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_allocation_is_reported_at_once_by_both_of_the_kubelets_witnesses),
 	cmocka_unit_test(a_restarted_kubelet_is_told),
 	cmocka_unit_test(sources_that_fail_are_said_and_take_nothing_with_them),
+	cmocka_unit_test(while_the_driver_hangs_pods_that_come_and_heartbeats_are_reported),
 	cmocka_unit_test(an_unchanged_world_is_reported_by_heartbeats_only),
 	cmocka_unit_test(an_xid_error_is_sent_until_it_is_acknowledged),
 	cmocka_unit_test(errors_are_looked_for_again_and_again),

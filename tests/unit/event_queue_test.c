@@ -79,8 +79,12 @@ static void a_full_queue_drops_the_oldest_and_counts_it(void **state)
 	(void)state;
 	struct event_queue queue;
 	event_queue_init(&queue, 0);
-	for (int i = 0; i < 300; i++)
+	for (int i = 0; i < 300; i++) {
+		assert_int_equal(queue.dropped_time, i > (int)LIMIT_REPORT_EVENTS
+							     ? i - (int)LIMIT_REPORT_EVENTS - 1
+							     : 0);
 		add(&queue, i, VIEW("GPU-a"), i);
+	}
 	assert_int_equal(event_queue_events(&queue).count, LIMIT_REPORT_EVENTS);
 	assert_int_equal(queue.dropped, 300 - LIMIT_REPORT_EVENTS);
 	assert_int_equal(event(&queue, 0)->sequence, 300 - LIMIT_REPORT_EVENTS + 1);

@@ -9,6 +9,7 @@
 #include "lib/test_main.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,6 +110,10 @@ static void a_broken_file_keeps_the_last_good_state(void **state)
 		"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"devices\": [], "
 		"\"errors\": {\"getUUID\": 1}}",
 		"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"devices\": [], "
+		"\"hangs\": {\"getUUID\": \"Forever\"}}",
+		"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"devices\": [], "
+		"\"hangs\": {\"*\": \"Long\"}}",
+		"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"devices\": [], "
 		"\"events\": [{\"sequence\": 2, \"uuid\": \"GPU-a\", \"type\": \"XID\"}, "
 		"{\"sequence\": 2, \"uuid\": \"GPU-a\", \"type\": \"XID\"}]}",
 		WITH("\"fabric\": \"Broken\""),
@@ -188,6 +193,44 @@ static void errors_of_the_device_come_before_those_of_the_file(void **state)
 	set_world(f, GOOD);
 	assert_int_equal(call(f, "nvmlDeviceGetName", P(device), P(text), sizeof(text)), 0);
 	assert_string_equal(text, "X");
+}
+
+struct late_call {
+	const struct fixture *f;
+	void *device;
+	char text[96];
+	int code;
+};
+
+static void *ask_name(void *owner)
+{
+	struct late_call *call_of_name = owner;
+	call_of_name->code = call(call_of_name->f, "nvmlDeviceGetName", P(call_of_name->device),
+				  P(call_of_name->text), sizeof(call_of_name->text));
+	return NULL;
+}
+
+#define HANGING(how)                                                                       \
+	"{\"driverVersion\": \"1.2\", \"cudaVersion\": \"13.0\", \"hangs\": {"             \
+	"\"nvmlDeviceGetName\": \"" how "\"}, \"devices\": [{\"uuid\": \"GPU-a\", \"name\": " \
+	"\"Y\", \"minor\": 0, \"pciBusID\": \"0000:01:00.0\", \"memoryMiB\": 8}]}"
+
+static void a_call_that_hangs_returns_when_the_file_says_so_and_others_do_at_once(void **state)
+{
+	struct fixture *f = *state;
+	pthread_t thread;
+	unsigned count = 0;
+	set_world(f, HANGING("UntilChanged"));
+	assert_int_equal(call(f, "nvmlInit_v2", 0, 0, 0), 0);
+	struct late_call late = {.f = f, .device = handle_of(f, "GPU-a"), .code = -1};
+	assert_int_equal(pthread_create(&thread, NULL, ask_name, &late), 0);
+	assert_int_equal(call(f, "nvmlDeviceGetCount_v2", P(&count), 0, 0), 0);
+	assert_int_equal(count, 1);
+	/* What it then says is what the file says then. */
+	set_world(f, GOOD);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(late.code, 0);
+	assert_string_equal(late.text, "X");
 }
 
 static void a_handle_outlives_changes_of_the_file(void **state)
@@ -545,6 +588,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_device_is_found_by_any_of_its_names, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		errors_of_the_device_come_before_those_of_the_file, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_call_that_hangs_returns_when_the_file_says_so_and_others_do_at_once, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_handle_outlives_changes_of_the_file, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_short_buffer_is_refused, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_mig_device_leads_to_its_profile, set_up, tear_down),

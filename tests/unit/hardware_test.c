@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "agent/hardware.h"
+#include "lib/fake_loop.inc"
+#include "lib/fake_nvml_process.inc"
 #include "lib/fake_proc.h"
 #include "lib/own_folder.h"
 
@@ -27,15 +29,63 @@
 
 static struct error err;
 
-static const struct hardware_config config = {
-	.library_name = FAKE_NVML,
-	.processes = PROCESSES_OFF,
-	.proc_path = "/proc",
-};
+static struct loop *loop;
+static struct event_queue queue;
+static unsigned changes; /* since they were looked at */
 
+static void saw_changes(void *owner, unsigned saw)
+{
+	(void)owner;
+	changes |= saw;
+}
+
+static void begin_with(struct hardware *hardware, struct hardware_config config)
+{
+	if (!config.library_name)
+		config.library_name = FAKE_NVML;
+	if (!config.proc_path)
+		config.proc_path = "/proc";
+	config.queue = &queue;
+	event_queue_init(&queue, 0);
+	fake_nvml_process_fail(NVML_PROCESS_FAILED, &(struct error){.kind = ERROR_NONE});
+	assert_int_equal(loop_new(&loop, &err), 0);
+	assert_int_equal(hardware_init(hardware, loop, &config, saw_changes, NULL, &err), 0);
+}
+
+static void begin(struct hardware *hardware)
+{
+	begin_with(hardware, (struct hardware_config){.processes = PROCESSES_OFF});
+}
+
+static void end(struct hardware *hardware)
+{
+	hardware_deinit(hardware);
+	loop_free(loop);
+}
+
+/* What has changed at this moment. */
+static unsigned see(int64_t wall)
+{
+	changes = 0;
+	fake_wall_ms = wall;
+	fake_loop_advance(loop, 0);
+	return changes;
+}
+
+/* True when that was news. */
 static bool read_at(struct hardware *hardware, int64_t wall)
 {
-	return hardware_read(hardware, (struct processes_time){wall, 1000000});
+	assert_true(hardware_read(hardware));
+	assert_true(see(wall) & HARDWARE_READ);
+	return (changes & (HARDWARE_NEWS | HARDWARE_EVENTS)) != 0;
+}
+
+/* True when there were any. */
+static bool read_events_at(struct hardware *hardware, int64_t wall)
+{
+	hardware_read_events(hardware);
+	assert_int_equal(see(wall) & ~(unsigned)HARDWARE_EVENTS, 0);
+	return changes & HARDWARE_EVENTS;
 }
 
 static void set_node(const char *text)
@@ -63,7 +113,7 @@ static void a_reading_is_told_and_only_a_change_is_news(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE("Default", "", ""));
 	assert_true(read_at(&hardware, 100));
 	struct report report = tell(&hardware);
@@ -76,14 +126,14 @@ static void a_reading_is_told_and_only_a_change_is_news(void **state)
 	assert_int_equal(tell(&hardware).sources.nvml.observed_at, 200);
 	set_node(NODE("ExclusiveProcess", "", ""));
 	assert_true(read_at(&hardware, 300));
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 static void a_process_is_news_but_its_memory_is_not(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
 	set_node(NODE("Default", PROCESS("42", "100"), ""));
@@ -95,7 +145,7 @@ static void a_process_is_news_but_its_memory_is_not(void **state)
 	assert_int_equal(ARRAY_AT(device->processes, struct report_process, 0)->memory_mib, 200);
 	set_node(NODE("Default", PROCESS("43", "200"), ""));
 	assert_true(read_at(&hardware, 400));
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 #define NODE_LIKE(condition)                                                                 \
@@ -142,7 +192,7 @@ static void a_worse_condition_is_news_but_corrected_errors_are_not(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct hardware hardware;
-		assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+		begin(&hardware);
 		set_node(rows[i].before);
 		assert_true(read_at(&hardware, 100));
 		assert_false(read_at(&hardware, 200));
@@ -150,7 +200,7 @@ static void a_worse_condition_is_news_but_corrected_errors_are_not(void **state)
 		if (read_at(&hardware, 300) != rows[i].is_news)
 			fail_msg("%s", rows[i].after);
 		assert_false(read_at(&hardware, 400));
-		hardware_deinit(&hardware);
+		end(&hardware);
 	}
 }
 
@@ -158,7 +208,7 @@ static void corrected_errors_ride_along(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE_LIKE(ECC("\"corrected\":1")));
 	read_at(&hardware, 100);
 	set_node(NODE_LIKE(ECC("\"corrected\":2")));
@@ -166,14 +216,14 @@ static void corrected_errors_ride_along(void **state)
 	const struct report report = tell(&hardware);
 	const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
 	assert_int_equal(device->condition.ecc_volatile.corrected, 2);
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 static void a_device_that_stays_lost_is_news_once(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE_LIKE(""));
 	read_at(&hardware, 100);
 	set_node(NODE_LIKE(",\"lost\":true"));
@@ -183,23 +233,30 @@ static void a_device_that_stays_lost_is_news_once(void **state)
 	assert_int_equal(tell(&hardware).devices.count, 1);
 	set_node(NODE_LIKE(""));
 	assert_true(read_at(&hardware, 400));
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 #define USED(percent) NODE_LIKE(",\"utilization\":{\"gpu\":" percent ",\"memory\":0}")
 #define IDLE_AFTER_MS 60000
 
-static void init_with_windows(struct hardware *hardware)
+static void begin_with_windows(struct hardware *hardware)
 {
-	struct hardware_config with = config;
-	with.activity = (struct activity_settings){.busy_percent = 5, .idle_after_ms = IDLE_AFTER_MS};
-	assert_int_equal(hardware_init(hardware, &with, &err), 0);
+	begin_with(hardware, (struct hardware_config){
+				     .processes = PROCESSES_OFF,
+				     .activity = {.busy_percent = 5, .idle_after_ms = IDLE_AFTER_MS}});
 }
 
-/* Both clocks say the same. */
+/* All clocks say the same. */
 static bool read_in(struct hardware *hardware, int64_t ms)
 {
-	return hardware_read(hardware, (struct processes_time){ms, (uint64_t)ms});
+	fake_now_ms = (uint64_t)ms;
+	return read_at(hardware, ms);
+}
+
+static bool read_events_in(struct hardware *hardware, int64_t ms)
+{
+	fake_now_ms = (uint64_t)ms;
+	return read_events_at(hardware, ms);
 }
 
 static struct report_activity tell_activity(const struct hardware *hardware)
@@ -211,7 +268,7 @@ static void figures_of_activity_ride_along_and_a_change_of_state_is_news(void **
 {
 	(void)state;
 	struct hardware hardware;
-	init_with_windows(&hardware);
+	begin_with_windows(&hardware);
 	set_node(USED("4"));
 	assert_true(read_in(&hardware, 1000));
 	set_node(USED("3"));
@@ -230,26 +287,24 @@ static void figures_of_activity_ride_along_and_a_change_of_state_is_news(void **
 	assert_int_equal(tell_activity(&hardware).state, REPORT_ACTIVITY_IDLE);
 	assert_int_equal(tell_activity(&hardware).last_busy_at, 4000);
 	assert_int_equal(tell_activity(&hardware).measured_since, 1000);
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 static void work_between_two_readings_is_seen_when_it_is_looked_for_every_5_s(void **state)
 {
 	(void)state;
 	static const struct {
-		int64_t wall; /* of a look for events; the last one was at 10000 */
+		int64_t ms; /* of a look for events; the last one was at 10000 */
 		bool is_seen;
-	} rows[] = {{14999, false}, {15000, true}, {9999, true}};
+	} rows[] = {{14999, false}, {15000, true}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct hardware hardware;
-		struct event_queue queue;
-		event_queue_init(&queue, 0);
-		init_with_windows(&hardware);
+		begin_with_windows(&hardware);
 		set_node(USED("0"));
 		read_in(&hardware, 9000);
-		assert_false(hardware_read_events(&hardware, 10000, &queue));
+		assert_false(read_events_in(&hardware, 10000));
 		set_node(USED("77"));
-		assert_false(hardware_read_events(&hardware, rows[i].wall, &queue));
+		assert_false(read_events_in(&hardware, rows[i].ms));
 		set_node(USED("1"));
 		assert_int_equal(read_in(&hardware, 16000), rows[i].is_seen);
 		assert_int_equal(tell_activity(&hardware).utilization, rows[i].is_seen ? 77 : 1);
@@ -257,7 +312,7 @@ static void work_between_two_readings_is_seen_when_it_is_looked_for_every_5_s(vo
 		read_in(&hardware, 17000);
 		assert_int_equal(tell_activity(&hardware).utilization, 1);
 		assert_int_equal(tell_activity(&hardware).last_busy_at, rows[i].is_seen ? 16000 : 0);
-		hardware_deinit(&hardware);
+		end(&hardware);
 	}
 }
 
@@ -273,17 +328,15 @@ static void utilisation_that_cannot_be_read_or_be_true_is_not_measured(void **st
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		struct hardware hardware;
-		struct event_queue queue;
-		event_queue_init(&queue, 0);
-		init_with_windows(&hardware);
+		begin_with_windows(&hardware);
 		set_node(NODE_LIKE(""));
 		read_in(&hardware, 9000);
 		set_node(nodes[i]);
-		hardware_read_events(&hardware, 10000, &queue);
+		read_events_in(&hardware, 10000);
 		read_in(&hardware, 11000);
 		assert_int_equal(tell(&hardware).devices.count, 1);
 		assert_false(tell_activity(&hardware).present);
-		hardware_deinit(&hardware);
+		end(&hardware);
 	}
 }
 
@@ -302,9 +355,8 @@ static void whose_a_process_is_is_told_and_news(void **state)
 	struct hardware hardware;
 	struct fake_proc proc;
 	fake_proc_init(&proc);
-	const struct hardware_config with_processes = {
-		.library_name = FAKE_NVML, .processes = PROCESSES_AUTO, .proc_path = proc.path};
-	assert_int_equal(hardware_init(&hardware, &with_processes, &err), 0);
+	begin_with(&hardware, (struct hardware_config){.processes = PROCESSES_AUTO,
+						       .proc_path = proc.path});
 	fake_proc_set(&proc, 42, 1, "python3\n", CGROUP(POD));
 	set_node(NODE("Default", PROCESS("42", "100"), ""));
 	assert_true(read_at(&hardware, 100));
@@ -326,7 +378,7 @@ static void whose_a_process_is_is_told_and_news(void **state)
 	fake_proc_remove(&proc, 1);
 	assert_true(read_at(&hardware, 700));
 	assert_int_equal(tell(&hardware).sources.processes.state, REPORT_SOURCE_ERROR);
-	hardware_deinit(&hardware);
+	end(&hardware);
 	fake_proc_deinit(&proc);
 }
 
@@ -336,9 +388,8 @@ static void a_driver_in_trouble_leaves_the_processes_as_they_were_told(void **st
 	struct hardware hardware;
 	struct fake_proc proc;
 	fake_proc_init(&proc);
-	const struct hardware_config with_processes = {
-		.library_name = FAKE_NVML, .processes = PROCESSES_AUTO, .proc_path = proc.path};
-	assert_int_equal(hardware_init(&hardware, &with_processes, &err), 0);
+	begin_with(&hardware, (struct hardware_config){.processes = PROCESSES_AUTO,
+						       .proc_path = proc.path});
 	fake_proc_set(&proc, 42, 1, "python3\n", CGROUP(POD));
 	set_node(NODE("Default", PROCESS("42", "100"), ""));
 	read_at(&hardware, 100);
@@ -351,7 +402,7 @@ static void a_driver_in_trouble_leaves_the_processes_as_they_were_told(void **st
 	assert_true(read_at(&hardware, 300));
 	assert_true(view_equal(tell_process(&hardware, 0).pod_uid, VIEW(POD)));
 	assert_int_equal(tell(&hardware).sources.processes.observed_at, 300);
-	hardware_deinit(&hardware);
+	end(&hardware);
 	fake_proc_deinit(&proc);
 }
 
@@ -377,14 +428,13 @@ static void the_fullest_node_that_can_be_told_can_be_read(void **state)
 	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
 	struct fake_proc proc;
 	fake_proc_init(&proc);
-	const struct hardware_config with_processes = {
-		.library_name = FAKE_NVML, .processes = PROCESSES_AUTO, .proc_path = proc.path};
-	assert_int_equal(hardware_init(&hardware, &with_processes, &err), 0);
+	begin_with(&hardware, (struct hardware_config){.processes = PROCESSES_AUTO,
+						       .proc_path = proc.path});
 	assert_true(read_at(&hardware, 100));
 	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
 	assert_int_equal(tell(&hardware).devices.count, LIMIT_REPORT_DEVICES);
 	assert_false(read_at(&hardware, 200));
-	hardware_deinit(&hardware);
+	end(&hardware);
 	fake_proc_deinit(&proc);
 }
 
@@ -392,7 +442,7 @@ static void a_driver_in_trouble_leaves_the_last_good_devices_standing(void **sta
 {
 	(void)state;
 	struct hardware hardware;
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
 	set_node("{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
@@ -406,43 +456,40 @@ static void a_driver_in_trouble_leaves_the_last_good_devices_standing(void **sta
 	set_node(NODE("Default", "", ""));
 	assert_true(read_at(&hardware, 300));
 	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 static void a_node_without_the_library_has_no_such_source(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	const struct hardware_config none = {.library_name = "./no-such-library.so.1"};
-	assert_int_equal(hardware_init(&hardware, &none, &err), 0);
+	begin_with(&hardware, (struct hardware_config){.library_name = "./no-such-library.so.1"});
 	assert_true(read_at(&hardware, 100));
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ABSENT);
 	assert_true(report.sources.nvml.message.len > 0);
 	assert_false(report.devices.present);
 	assert_false(read_at(&hardware, 200));
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 static void xid_errors_reach_the_queue_once(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	struct event_queue queue;
-	event_queue_init(&queue, 0);
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
-	assert_false(hardware_read_events(&hardware, 100, &queue));
+	assert_false(read_events_at(&hardware, 100));
 	set_node(NODE("Default", "", XID("1", "79") "," XID("2", "13")));
-	assert_true(hardware_read_events(&hardware, 200, &queue));
-	assert_false(hardware_read_events(&hardware, 300, &queue));
+	assert_true(read_events_at(&hardware, 200));
+	assert_false(read_events_at(&hardware, 300));
 	struct array events = event_queue_events(&queue);
 	assert_int_equal(events.count, 2);
 	assert_int_equal(ARRAY_AT(events, struct report_event, 0)->code, 79);
 	assert_int_equal(ARRAY_AT(events, struct report_event, 1)->time, 200);
 	assert_true(view_equal(ARRAY_AT(events, struct report_event, 1)->uuid, VIEW(UUID)));
-	hardware_deinit(&hardware);
+	end(&hardware);
 }
 
 static void an_xid_keeps_the_instances_that_a_report_can_carry(void **state)
@@ -459,22 +506,20 @@ static void an_xid_keeps_the_instances_that_a_report_can_carry(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct hardware hardware;
-		struct event_queue queue;
 		char node[1024];
-		event_queue_init(&queue, 0);
-		assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+		begin(&hardware);
 		set_node(NODE("Default", "", ""));
 		read_at(&hardware, 100);
 		snprintf(node, sizeof(node),
 			 NODE("Default", "", "{\"sequence\":1,\"uuid\":\"" UUID
 			      "\",\"type\":\"XID\",\"code\":94%s}"), rows[i].event);
 		set_node(node);
-		assert_true(hardware_read_events(&hardware, 200, &queue));
+		assert_true(read_events_at(&hardware, 200));
 		const struct array events = event_queue_events(&queue);
 		const struct report_event *event = ARRAY_AT(events, struct report_event, 0);
 		assert_int_equal(event->gpu_instance_id, rows[i].gpu_instance_id);
 		assert_int_equal(event->compute_instance_id, rows[i].compute_instance_id);
-		hardware_deinit(&hardware);
+		end(&hardware);
 	}
 }
 
@@ -482,15 +527,58 @@ static void an_xid_that_no_report_can_carry_is_left_out(void **state)
 {
 	(void)state;
 	struct hardware hardware;
-	struct event_queue queue;
-	event_queue_init(&queue, 0);
-	assert_int_equal(hardware_init(&hardware, &config, &err), 0);
+	begin(&hardware);
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
 	set_node(NODE("Default", "", XID("1", "65536") "," XID("2", "65535")));
-	assert_true(hardware_read_events(&hardware, 200, &queue));
+	assert_true(read_events_at(&hardware, 200));
 	assert_int_equal(event_queue_events(&queue).count, 1);
-	hardware_deinit(&hardware);
+	end(&hardware);
+}
+
+static void a_driver_that_hangs_or_fails_leaves_the_last_good_devices_standing(void **state)
+{
+	(void)state;
+	static const struct {
+		enum nvml_process_outcome outcome;
+		bool hangs;
+	} rows[] = {{NVML_PROCESS_HANGS, true}, {NVML_PROCESS_FAILED, false}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct hardware hardware;
+		struct error why = {.kind = ERROR_RETRY, .text = "for a reason"};
+		begin(&hardware);
+		set_node(NODE("Default", "", ""));
+		read_at(&hardware, 100);
+		fake_nvml_process_fail(rows[i].outcome, &why);
+		assert_true(read_at(&hardware, 200));
+		const struct report report = tell(&hardware);
+		assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ERROR);
+		assert_int_equal(report.sources.nvml.hangs, rows[i].hangs);
+		assert_true(view_equal(report.sources.nvml.message, VIEW("for a reason")));
+		assert_int_equal(report.sources.nvml.observed_at, 100);
+		assert_int_equal(report.devices.count, 1);
+		assert_false(read_at(&hardware, 300));
+		why.kind = ERROR_NONE;
+		fake_nvml_process_fail(rows[i].outcome, &why);
+		assert_true(read_at(&hardware, 400));
+		assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+		assert_false(tell(&hardware).sources.nvml.hangs);
+		end(&hardware);
+	}
+}
+
+static void since_when_errors_are_watched_is_told(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	begin(&hardware);
+	assert_int_equal(tell(&hardware).events_since, 0);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	read_at(&hardware, 200);
+	read_events_at(&hardware, 300);
+	assert_int_equal(tell(&hardware).events_since, 100);
+	end(&hardware);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -510,5 +598,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(xid_errors_reach_the_queue_once),
 	cmocka_unit_test(an_xid_keeps_the_instances_that_a_report_can_carry),
 	cmocka_unit_test(an_xid_that_no_report_can_carry_is_left_out),
+	cmocka_unit_test(a_driver_that_hangs_or_fails_leaves_the_last_good_devices_standing),
+	cmocka_unit_test(since_when_errors_are_watched_is_told),
 };
 TEST_MAIN_WITH(tests, setup, own_folder_leave)

@@ -785,6 +785,22 @@ TEST(without_nvml_nothing_is_known)
 	expect_text(condition()->message, "the node's agent cannot read NVML");
 }
 
+TEST(nvml_that_hangs_is_not_nvml_that_refuses)
+{
+	build_world_exclusive(&world, 0);
+	publish();
+	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	world.report.sources.nvml.hangs = true;
+	expect_health(NOT_KNOWN, "NVMLHangs");
+	expect_text(condition()->reason, "NVMLHangs");
+	world.report.sources.nvml.hangs = false;
+	expect_health(NOT_KNOWN, "NVMLUnavailable");
+	/* A source that answers does not hang, whatever it says of itself. */
+	world.report.sources.nvml.state = REPORT_SOURCE_OK;
+	world.report.sources.nvml.hangs = true;
+	expect_health(HEALTHY, "");
+}
+
 TEST(without_memory_there_is_no_verdict)
 {
 	struct devices devices;
@@ -1063,6 +1079,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
 	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
+	cmocka_unit_test_set_up(nvml_that_hangs_is_not_nvml_that_refuses),
 	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),
 };
 

@@ -31,7 +31,7 @@ static struct pod_fields with_gpu(void)
 	fields.kai_groups[1] = VIEW("group-8");
 	fields.gpu.allocations.count = 2;
 	fields.allocations[0] = (struct pod_allocation){
-		VIEW("load"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::0")};
+		VIEW("load"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::0"), true};
 	fields.allocations[1] = (struct pod_allocation){
 		VIEW("main"), VIEW("nvidia.com/gpu"), VIEW("GPU-1::1")};
 	fields.gpu.claims.count = 2;
@@ -70,6 +70,7 @@ static void assert_allocations(const struct pod *pod, const struct pod_fields *f
 		assert_true(view_equal(allocations[i].container, fields->allocations[i].container));
 		assert_true(view_equal(allocations[i].resource, fields->allocations[i].resource));
 		assert_true(view_equal(allocations[i].id, fields->allocations[i].id));
+		assert_int_equal(allocations[i].is_unhealthy, fields->allocations[i].is_unhealthy);
 		assert_ptr_not_equal(allocations[i].id.ptr, fields->allocations[i].id.ptr);
 	}
 }
@@ -288,6 +289,7 @@ static void change_id(struct pod_fields *f) { f->allocations[1].id = VIEW("GPU-1
 static void change_first_id(struct pod_fields *f) { f->allocations[0].id = VIEW("GPU-2"); }
 static void change_resource(struct pod_fields *f) { f->allocations[1].resource = VIEW("x"); }
 static void change_holder(struct pod_fields *f) { f->allocations[1].container = VIEW("x"); }
+static void change_health(struct pod_fields *f) { f->allocations[1].is_unhealthy = true; }
 static void fewer_claims(struct pod_fields *f) { f->gpu.claims.count = 1; }
 static void change_claim(struct pod_fields *f) { f->claims[1].claim = VIEW("x"); }
 static void change_request(struct pod_fields *f) { f->claims[1].request = VIEW("x"); }
@@ -304,7 +306,7 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_user, change_container_id, change_cut, change_left_out, change_start,
 		change_container, change_init, change_wish, change_first_id,
 		change_sharer, fewer_groups, change_a_group, change_cut_groups,
-		change_first_group,
+		change_first_group, change_health,
 		change_cut_containers, change_cut_note, change_cut_ephemeral,
 	};
 	struct pod_fields fields = with_gpu();

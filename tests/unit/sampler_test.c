@@ -24,6 +24,10 @@
 	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
 	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960,\"computeCapability\":\"8.0\"," \
 	"\"processes\":[]}],\"events\":[" events "]}"
+#define HANGING                                                                                \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"              \
+	"\"hangs\":{\"*\":\"UntilChanged\"}}"
+#define LONG_MS 30000 /* a time-out that does not end within a test */
 #define XID "{\"sequence\":1,\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}"
 
 static struct error err;
@@ -38,6 +42,8 @@ struct node {
 	uint64_t now_ms;
 	struct sampler_outcome outcome;
 	unsigned n_finished;
+	unsigned n_surprises;
+	enum sampler_surprise surprise; /* the last one */
 	struct report report;
 };
 
@@ -57,7 +63,15 @@ static void saw_finished(void *owner, const struct sampler_outcome *outcome)
 	loop_stop(node->loop);
 }
 
-static void setup_with(struct node *node, bool waits_for_dcgm)
+static void saw_surprise(void *owner, enum sampler_surprise surprise)
+{
+	struct node *node = owner;
+	node->n_surprises++;
+	node->surprise = surprise;
+	loop_stop(node->loop);
+}
+
+static void begin(struct node *node, bool waits_for_dcgm, uint32_t nvml_timeout_ms)
 {
 	const struct sampler_config config = {
 		.pod_resources_socket = SOCKET_PATH,
@@ -68,7 +82,9 @@ static void setup_with(struct node *node, bool waits_for_dcgm)
 		.dcgm_url = node->dcgm_url,
 		.waits_for_dcgm = waits_for_dcgm,
 		.kubelet_timeout_ms = 10000,
+		.nvml_timeout_ms = nvml_timeout_ms,
 		.last_event = 100,
+		.surprised = saw_surprise,
 	};
 	write_file(CHECKPOINT_FILE, CHECKPOINT);
 	write_file(DEVICES_FILE, DEVICES(""));
@@ -83,7 +99,14 @@ static void setup(struct node *node)
 {
 	*node = (struct node){0};
 	assert_int_equal(loop_new(&node->loop, &err), 0);
-	setup_with(node, false);
+	begin(node, false, LONG_MS);
+}
+
+static void setup_with(struct node *node, uint32_t nvml_timeout_ms)
+{
+	*node = (struct node){0};
+	assert_int_equal(loop_new(&node->loop, &err), 0);
+	begin(node, false, nvml_timeout_ms);
 }
 
 /* With a dcgm-exporter, whose answer can be set. */
@@ -95,7 +118,7 @@ static void setup_with_dcgm(struct node *node, struct script_route *route, bool 
 	node->exporter = script_server_new(node->loop, &config);
 	snprintf(node->dcgm_url, sizeof(node->dcgm_url), "%s/metrics",
 		 script_server_url(node->exporter));
-	setup_with(node, waits_for_dcgm);
+	begin(node, waits_for_dcgm, LONG_MS);
 }
 
 static void teardown(struct node *node)
@@ -115,9 +138,19 @@ static void sample(struct node *node, unsigned parts)
 	assert_false(sampler_is_busy(node->sampler));
 	sampler_start(node->sampler, parts, node->now_ms);
 	assert_true(sampler_is_busy(node->sampler));
-	assert_int_equal(loop_run(node->loop, &err), 0);
-	assert_int_equal(node->n_finished, before + 1);
+	while (node->n_finished == before)
+		assert_int_equal(loop_run(node->loop, &err), 0);
 	assert_false(sampler_is_busy(node->sampler));
+	node->report = (struct report){0};
+	sampler_tell(node->sampler, &node->report);
+}
+
+/* Runs until this comes up outside of a sample. */
+static void await_surprise(struct node *node, enum sampler_surprise surprise)
+{
+	unsigned before = node->n_surprises;
+	while (node->n_surprises == before || node->surprise != surprise)
+		assert_int_equal(loop_run(node->loop, &err), 0);
 	node->report = (struct report){0};
 	sampler_tell(node->sampler, &node->report);
 }
@@ -221,8 +254,11 @@ static void events_stay_until_they_are_acknowledged(void **state)
 	setup(&node);
 	sample(&node, SCHEDULE_ALL);
 	write_file(DEVICES_FILE, DEVICES(XID));
-	assert_true(sampler_read_events(node.sampler));
-	assert_false(sampler_read_events(node.sampler));
+	sampler_read_events(node.sampler);
+	await_surprise(&node, SAMPLER_EVENTS);
+	sampler_read_events(node.sampler);
+	sample(&node, SCHEDULE_ALL);
+	assert_int_equal(node.n_surprises, 1);
 	sampler_tell(node.sampler, &node.report);
 	assert_int_equal(node.report.events.count, 1);
 	assert_int_equal(ARRAY_AT(node.report.events, struct report_event, 0)->sequence, 101);
@@ -286,10 +322,15 @@ static void how_many_errors_there_was_no_room_for_is_told(void **state)
 	sbuf_printf(&devices, DEVICES("%s"), sbuf_text(&events));
 	setup(&node);
 	sample(&node, SCHEDULE_ALL);
+	const int64_t since = node.report.events_since;
+	assert_true(since > 0);
 	write_file(DEVICES_FILE, sbuf_text(&devices));
 	sample(&node, SCHEDULE_ALL);
+	while (node.report.events_dropped < 2)
+		await_surprise(&node, SAMPLER_EVENTS);
 	assert_int_equal(node.report.events.count, LIMIT_REPORT_EVENTS);
 	assert_int_equal(node.report.events_dropped, 2);
+	assert_true(node.report.events_since > since);
 	teardown(&node);
 }
 
@@ -313,6 +354,54 @@ static void freeing_during_a_sample_does_not_call_back(void **state)
 	sampler_start(node.sampler, SCHEDULE_ALL, 0);
 	teardown(&node);
 	assert_int_equal(node.n_finished, 0);
+}
+
+static void while_the_driver_hangs_the_kubelets_books_are_read_at_once(void **state)
+{
+	(void)state;
+	struct node node;
+	setup_with(&node, 2000);
+	sample(&node, SCHEDULE_ALL);
+	const int64_t nvml_at = node.report.sources.nvml.observed_at;
+	write_file(DEVICES_FILE ".tmp", HANGING);
+	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
+	/* Before it is called a hang. */
+	for (int i = 0; i < 2; i++) {
+		sample(&node, SCHEDULE_ALL);
+		assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_OK);
+		assert_int_equal(node.report.sources.nvml.observed_at, nvml_at);
+		assert_true(node.report.sources.checkpoint.observed_at > nvml_at);
+		assert_true(node.report.sources.pod_resources.observed_at > nvml_at);
+	}
+	await_surprise(&node, SAMPLER_LATE);
+	assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_true(node.report.sources.nvml.hangs);
+	assert_int_equal(node.report.sources.nvml.observed_at, nvml_at);
+	assert_int_equal(node.report.devices.count, 1);
+	/* It counts as the next sample's news, and once. */
+	sample(&node, SCHEDULE_ALLOCATION);
+	assert_true(node.outcome.is_news);
+	sample(&node, SCHEDULE_ALL);
+	assert_false(node.outcome.is_news);
+	write_file(DEVICES_FILE ".tmp", DEVICES(""));
+	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
+	await_surprise(&node, SAMPLER_LATE);
+	assert_int_equal(node.report.sources.nvml.state, REPORT_SOURCE_OK);
+	assert_true(node.report.sources.nvml.observed_at > nvml_at);
+	teardown(&node);
+}
+
+static void the_first_sample_waits_for_the_driver_until_it_hangs(void **state)
+{
+	(void)state;
+	struct node node;
+	setup_with(&node, 700);
+	write_file(DEVICES_FILE, HANGING);
+	sample(&node, SCHEDULE_ALL);
+	assert_true(node.report.sources.nvml.hangs);
+	assert_int_equal(node.report.sources.checkpoint.state, REPORT_SOURCE_OK);
+	assert_int_equal(node.n_surprises, 0);
+	teardown(&node);
 }
 
 #define EXPORTED                                                          \
@@ -385,6 +474,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(how_many_errors_there_was_no_room_for_is_told),
 	cmocka_unit_test(a_socket_made_anew_before_the_first_sample_is_a_restart),
 	cmocka_unit_test(freeing_during_a_sample_does_not_call_back),
+	cmocka_unit_test(while_the_driver_hangs_the_kubelets_books_are_read_at_once),
+	cmocka_unit_test(the_first_sample_waits_for_the_driver_until_it_hangs),
 	cmocka_unit_test(no_sample_waits_for_dcgm_exporter_and_the_next_tells_how_it_does),
 	cmocka_unit_test(a_sample_that_waits_for_dcgm_exporter_has_its_answer),
 };

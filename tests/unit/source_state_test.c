@@ -33,6 +33,25 @@ static void a_failure_keeps_the_time_of_the_last_success(void **state)
 	assert_int_equal(source.said.observed_at, 200);
 }
 
+static void a_hang_is_a_failure_of_another_kind_and_news_once(void **state)
+{
+	(void)state;
+	struct source_state source = {0};
+	struct error err;
+	error_set(&err, ERROR_RETRY, 0, "broken");
+	source_state_succeed(&source, 100, VIEW(""));
+	assert_true(source_state_hang(&source, &err));
+	assert_int_equal(source.said.state, REPORT_SOURCE_ERROR);
+	assert_true(source.said.hangs);
+	assert_int_equal(source.said.observed_at, 100);
+	assert_false(source_state_hang(&source, &err));
+	assert_true(source_state_fail(&source, &err));
+	assert_false(source.said.hangs);
+	source_state_hang(&source, &err);
+	assert_true(source_state_succeed(&source, 200, VIEW("")));
+	assert_false(source.said.hangs);
+}
+
 static void what_was_there_and_is_gone_has_failed(void **state)
 {
 	(void)state;
@@ -61,6 +80,7 @@ static void a_long_message_is_cut_between_characters(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_source_starts_unknown_and_every_change_is_news),
 	cmocka_unit_test(a_failure_keeps_the_time_of_the_last_success),
+	cmocka_unit_test(a_hang_is_a_failure_of_another_kind_and_news_once),
 	cmocka_unit_test(what_was_there_and_is_gone_has_failed),
 	cmocka_unit_test(a_long_message_is_cut_between_characters),
 };

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/nvml_child.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/nvml_frame.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "model/device_id.h"
+#include "schema/report_doc.h"
+
+#define SOCKET_FD (STDERR_FILENO + 1)
+#define NAME "gpu-agent-nvml" /* the kernel keeps 15 bytes */
+
+/* NVML's figure covers the last 1/6 to 1 s. More often would cost more than it shows. */
+#define UTILIZATION_INTERVAL_MS 5000
+
+/* How many descriptors are closed one by one on kernels that cannot close all of them at once. */
+#define DESCRIPTORS_MAX 1024
+
+int nvml_child_init(struct nvml_child *child, const struct nvml_child_config *config,
+		    struct error *err)
+{
+	*child = (struct nvml_child){0};
+	if (nvml_new(config->library_name, &child->nvml, err) < 0)
+		return -1;
+	nvml_remember(child->nvml, *config->last);
+	return 0;
+}
+
+void nvml_child_deinit(struct nvml_child *child)
+{
+	nvml_free(child->nvml);
+	*child = (struct nvml_child){0};
+}
+
+/* What no report can carry is not told. */
+static int64_t tellable(int64_t instance)
+{
+	return instance <= LIMIT_NUMBER_INSTANCE ? instance : -1;
+}
+
+/* What no report can carry must not cost the events that can be carried. */
+static bool is_tellable(const struct nvml_event *event)
+{
+	struct view uuid = view_from(event->uuid);
+	LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event->xid));
+	return event->xid <= LIMIT_NUMBER_XID && device_id_is_gpu_uuid(uuid);
+}
+
+static void sample_now_and_then(struct nvml_child *child)
+{
+	uint64_t now = clock_monotonic_ms();
+	if (child->sampled_at > 0 && now - child->sampled_at < UTILIZATION_INTERVAL_MS)
+		return;
+	child->sampled_at = now;
+	nvml_sample(child->nvml);
+}
+
+static int read_events(struct nvml_child *child, struct arena *arena, struct report *report,
+		       struct error *err)
+{
+	struct nvml_event *events = arena_alloc(arena, LIMIT_REPORT_EVENTS, sizeof(*events));
+	struct report_event *items = arena_alloc(arena, LIMIT_REPORT_EVENTS, sizeof(*items));
+	uint32_t n = 0;
+	if (!events || !items)
+		return error_no_memory(err);
+	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &events[n])) {
+		const struct nvml_event *event = &events[n];
+		if (!is_tellable(event))
+			continue;
+		items[n] = (struct report_event){
+			.sequence = n,
+			.time = clock_wall_ms(),
+			.uuid = view_from(event->uuid),
+			.type = REPORT_EVENT_XID,
+			.code = (int64_t)event->xid,
+			.gpu_instance_id = tellable(event->gpu_instance_id),
+			.compute_instance_id = tellable(event->compute_instance_id),
+		};
+		n++;
+	}
+	report->events = (struct array){items, n, true};
+	return 0;
+}
+
+static int read_devices(struct nvml_child *child, struct arena *arena, struct report *report,
+			struct error *err)
+{
+	struct nvml_reading reading;
+	if (nvml_read(child->nvml, clock_wall_ms(), arena, &reading, err) < 0)
+		return -1;
+	report->sources.nvml = reading.source;
+	report->driver_version = reading.driver_version;
+	report->cuda_version = reading.cuda_version;
+	report->devices = reading.devices;
+	return 0;
+}
+
+/* What began to be watched during a reading was watched at its end. */
+static void date_watch(struct nvml_child *child)
+{
+	uint64_t watch = nvml_watch(child->nvml);
+	if (watch != child->watch)
+		child->events_since = watch ? clock_wall_ms() : 0;
+	child->watch = watch;
+}
+
+static int encode(const struct report *report, struct sbuf *out, struct error *err)
+{
+	size_t begin = out->len;
+	report_doc_encode_reading(report, out);
+	if (out->failure != ERROR_LIMIT)
+		return sbuf_check(out, "reading", err);
+	const struct report too_long = {
+		.sequence = report->sequence,
+		.sources.nvml = {.state = REPORT_SOURCE_ERROR,
+				 .message = VIEW("the driver lists more than can be read")},
+	};
+	out->failure = ERROR_NONE;
+	sbuf_truncate(out, begin);
+	report_doc_encode_reading(&too_long, out);
+	return sbuf_check(out, "reading", err);
+}
+
+int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request, struct sbuf *out,
+		      struct error *err)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	struct report report = {.sequence = ++child->n_requests};
+	arena_init(&arena, LIMIT_READING_ARENA);
+	if (request == NVML_CHILD_READING) {
+		if (read_devices(child, &arena, &report, err) < 0)
+			return -1;
+		date_watch(child);
+	}
+	if (request == NVML_CHILD_EVENTS)
+		sample_now_and_then(child);
+	if (read_events(child, &arena, &report, err) < 0)
+		return -1;
+	date_watch(child);
+	report.events_since = child->events_since;
+	return encode(&report, out, err);
+}
+
+/* The process. */
+
+static void close_others(int first)
+{
+	if (close_range((unsigned)first, UINT_MAX, 0) == 0)
+		return;
+	for (int fd = first; fd < DESCRIPTORS_MAX; fd++)
+		close(fd);
+}
+
+static void forget_signals(void)
+{
+	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD};
+	sigset_t none;
+	sigemptyset(&none);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		signal(numbers[i], SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* False when nobody waits for this process any more. */
+static bool settle(int fd, int parent)
+{
+	forget_signals();
+	prctl(PR_SET_NAME, NAME);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		return false;
+	if (dup2(fd, SOCKET_FD) < 0)
+		return false;
+	close_others(SOCKET_FD + 1);
+	return true;
+}
+
+/* Waits for a request. False: the other end is closed, or says what is none. */
+static bool receive(enum nvml_child_request *ret_request)
+{
+	char frame[NVML_FRAME_HEAD + 1];
+	struct view body;
+	struct error err;
+	bool is_whole;
+	ssize_t n;
+	do
+		n = recv(SOCKET_FD, frame, sizeof(frame), MSG_WAITALL);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(frame) ||
+	    nvml_frame_next((struct view){frame, sizeof(frame)}, &is_whole, &body, &err) < 0 ||
+	    !is_whole)
+		return false;
+	*ret_request = (enum nvml_child_request)body.ptr[0];
+	return true;
+}
+
+static bool say(struct view bytes)
+{
+	while (bytes.len > 0) {
+		ssize_t n = send(SOCKET_FD, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes = view_from_offset(bytes, (size_t)n);
+	}
+	return true;
+}
+
+static int serve(struct nvml_child *child, struct error *err)
+{
+	enum nvml_child_request request;
+	while (receive(&request)) {
+		CLEANUP(sbuf_deinit) struct sbuf out;
+		sbuf_init(&out, NVML_FRAME_BYTES);
+		size_t begin = nvml_frame_begin(&out);
+		if (nvml_child_answer(child, request, &out, err) < 0)
+			return -1;
+		nvml_frame_end(&out, begin);
+		if (!say(sbuf_view(&out)))
+			return 0;
+	}
+	return 0;
+}
+
+void nvml_child_run(int fd, int parent, const struct nvml_child_config *config)
+{
+	struct nvml_child child;
+	struct error err;
+	if (!settle(fd, parent))
+		_exit(EXIT_FAILURE);
+	if (nvml_child_init(&child, config, &err) < 0 || serve(&child, &err) < 0) {
+		LOG_ERROR("Process for NVML stopped after an error", LOG_ERROR_FIELD(&err));
+		_exit(EXIT_FAILURE);
+	}
+	_exit(EXIT_SUCCESS);
+}

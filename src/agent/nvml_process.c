@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One request is under way at a time. What is asked for meanwhile is a bit in `wanted`.
+ *
+ * That a child has gone is seen at the end of its stream. It is waited for later, whenever there is
+ * something to do: a signal handler for SIGCHLD would be the program's, and this needs none. So each
+ * child that is given up stands among the orphans until the kernel has let it go.
+ */
+
+#include "agent/nvml_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/nvml_frame.h"
+#include "base/backoff.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "schema/report_doc.h"
+
+#define RESTART_MS 1000u
+#define PIECE (64u * LIMIT_KIB)
+#define END_STEP_MS 10u
+#define END_STEPS 100u
+
+struct nvml_process {
+	struct loop *loop;
+	struct nvml_process_config config;
+	nvml_process_fn answered;
+	void *owner;
+	struct loop_timer *deadline; /* of the request under way */
+	struct loop_timer *restart;
+	struct prng prng;
+	struct backoff backoff;
+	unsigned n_hangs; /* children that were ended for it since the last reading */
+
+	pid_t pid; /* of the child; 0: none */
+	int fd;    /* -1: none */
+	struct loop_watch *watch;
+	struct sbuf in;
+	int64_t n_requests; /* of this child */
+	unsigned wanted;    /* enum nvml_child_request, a bit each */
+	unsigned asked;     /* the request under way; 0: none */
+	uint64_t asked_at;  /* monotonic ms */
+	int64_t asked_wall;
+	uint64_t asked_boot;
+	bool is_hanging;
+	int64_t events_since;
+
+	pid_t orphans[LIMIT_NVML_ORPHANS];
+	uint32_t n_orphans;
+	bool is_ending; /* all is */
+};
+
+static const struct nvml_process_system real_system = {
+	.kill = kill,
+	.wait = waitpid,
+	.run = nvml_child_run,
+};
+
+/* Telling. */
+
+static void tell_trouble(struct nvml_process *process, enum nvml_process_outcome outcome,
+			 const struct error *why)
+{
+	process->answered(process->owner,
+			  &(struct nvml_process_answer){.outcome = outcome, .why = why});
+}
+
+/* The same hang always reads the same: it is news once. */
+static void tell_hang(struct nvml_process *process)
+{
+	struct error why;
+	char orphans[64] = "";
+	if (process->n_orphans > 0)
+		snprintf(orphans, sizeof(orphans), "; earlier calls that cannot be ended: %u",
+			 process->n_orphans);
+	error_set(&why, ERROR_RETRY, 0, "a call has not returned for %g s%s",
+		  process->config.timeout_ms / 1000.0, orphans);
+	if (!process->is_hanging)
+		LOG_ERROR("NVML hangs", LOG_I64("pid", process->pid), LOG_ERROR_FIELD(&why));
+	process->is_hanging = true;
+	tell_trouble(process, NVML_PROCESS_HANGS, &why);
+}
+
+/* The end of a child. */
+
+static bool is_gone(struct nvml_process *process, pid_t pid)
+{
+	int status = 0;
+	pid_t result = process->config.system->wait(pid, &status, WNOHANG);
+	if (result == 0 || (result < 0 && errno != ECHILD))
+		return false;
+	if (process->is_ending)
+		return true;
+	LOG_INFO("Process for NVML has ended", LOG_I64("pid", pid),
+		 LOG_I64("signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0),
+		 LOG_I64("status", WIFEXITED(status) ? WEXITSTATUS(status) : 0));
+	return true;
+}
+
+static void reap(struct nvml_process *process)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < process->n_orphans; i++) {
+		if (!is_gone(process, process->orphans[i]))
+			process->orphans[n++] = process->orphans[i];
+	}
+	process->n_orphans = n;
+}
+
+/* There is room among the orphans, or the child would not have been started. */
+static void give_up_child(struct nvml_process *process)
+{
+	if (process->deadline)
+		loop_timer_clear(process->deadline);
+	loop_watch_free(process->watch);
+	process->watch = NULL;
+	if (process->fd >= 0)
+		close(process->fd);
+	process->fd = -1;
+	sbuf_deinit(&process->in);
+	process->asked = 0;
+	process->wanted = 0;
+	process->events_since = 0;
+	if (process->pid <= 0)
+		return;
+	if (process->config.system->kill(process->pid, SIGKILL) < 0)
+		LOG_WARN("Process for NVML cannot be killed", LOG_I64("pid", process->pid),
+			 LOG_I64("errno", errno));
+	process->orphans[process->n_orphans++] = process->pid;
+	process->pid = 0;
+}
+
+static void restart_later(struct nvml_process *process)
+{
+	give_up_child(process);
+	loop_timer_set(process->restart, backoff_next(&process->backoff, &process->prng));
+}
+
+static void fail(struct nvml_process *process, const struct error *why)
+{
+	LOG_ERROR("Process for NVML failed", LOG_I64("pid", process->pid), LOG_ERROR_FIELD(why));
+	process->is_hanging = false;
+	restart_later(process);
+	tell_trouble(process, NVML_PROCESS_FAILED, why);
+}
+
+/* Requests and answers. */
+
+static void send_request(struct nvml_process *process)
+{
+	CLEANUP(sbuf_deinit) struct sbuf frame;
+	struct error err;
+	sbuf_init(&frame, NVML_FRAME_HEAD + 1);
+	size_t begin = nvml_frame_begin(&frame);
+	sbuf_append_char(&frame, (char)process->asked);
+	nvml_frame_end(&frame, begin);
+	/* A byte too few would mean a child that has not read for thousands of requests: none is. */
+	if (sbuf_check(&frame, "request", &err) == 0 &&
+	    send(process->fd, frame.ptr, frame.len, MSG_NOSIGNAL) == (ssize_t)frame.len)
+		return;
+	error_set(&err, ERROR_RETRY, errno, "the process that calls NVML takes no request");
+	fail(process, &err);
+}
+
+/* Sends what is wanted next, a reading before events. */
+static void pump(struct nvml_process *process)
+{
+	if (process->fd < 0 || process->asked || !process->wanted)
+		return;
+	process->asked = process->wanted & NVML_CHILD_READING ? NVML_CHILD_READING
+							       : NVML_CHILD_EVENTS;
+	/* A reading brings the events too. */
+	process->wanted = 0;
+	process->asked_at = loop_now_ms(process->loop);
+	process->asked_wall = clock_wall_ms();
+	process->asked_boot = clock_boot_ms();
+	process->n_requests++;
+	loop_timer_set(process->deadline, process->config.timeout_ms);
+	send_request(process);
+}
+
+static int decode(const struct nvml_process *process, struct view body, struct arena *arena,
+		  struct report *ret_reading, struct error *err)
+{
+	if (!process->asked)
+		return error_set(err, ERROR_REJECTED, 0, "an answer that nobody asked for");
+	if (report_doc_decode_reading(body, arena, ret_reading, err) < 0)
+		return -1;
+	if (ret_reading->sequence != process->n_requests)
+		return error_set(err, ERROR_REJECTED, 0, "the answer to another request");
+	bool is_reading = ret_reading->sources.nvml.state != REPORT_SOURCE_UNKNOWN;
+	if (is_reading != (process->asked == NVML_CHILD_READING))
+		return error_set(err, ERROR_REJECTED, 0, "another answer than was asked for");
+	return 0;
+}
+
+static void note_success(struct nvml_process *process)
+{
+	if (process->is_hanging)
+		LOG_INFO("NVML answers again", LOG_I64("pid", process->pid));
+	process->is_hanging = false;
+	process->n_hangs = 0;
+	backoff_reset(&process->backoff);
+}
+
+static void take(struct nvml_process *process, struct view body)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	struct error err;
+	struct nvml_process_answer answer = {
+		.outcome = process->asked == NVML_CHILD_READING ? NVML_PROCESS_READING
+								: NVML_PROCESS_EVENTS,
+		.arena = &arena,
+		.asked_wall = process->asked_wall,
+		.asked_boot = process->asked_boot,
+	};
+	arena_init(&arena, LIMIT_READING_ARENA);
+	if (decode(process, body, &arena, &answer.reading, &err) < 0) {
+		error_wrap(&err, "the process that calls NVML talks nonsense");
+		fail(process, &err);
+		return;
+	}
+	sbuf_deinit(&process->in);
+	loop_timer_clear(process->deadline);
+	process->asked = 0;
+	process->events_since = answer.reading.events_since;
+	if (answer.outcome == NVML_PROCESS_READING)
+		note_success(process);
+	if (answer.reading.events.count == LIMIT_REPORT_EVENTS)
+		process->wanted |= NVML_CHILD_EVENTS;
+	process->answered(process->owner, &answer);
+	pump(process);
+}
+
+/* Looks whether an answer is there as a whole. One request has one answer. */
+static void look(struct nvml_process *process)
+{
+	struct view body;
+	struct error err;
+	bool is_whole;
+	if (nvml_frame_next(sbuf_view(&process->in), &is_whole, &body, &err) < 0 ||
+	    (is_whole && process->in.len > NVML_FRAME_HEAD + body.len &&
+	     error_set(&err, ERROR_REJECTED, 0, "more than one answer") < 0)) {
+		error_wrap(&err, "the process that calls NVML talks nonsense");
+		fail(process, &err);
+		return;
+	}
+	if (is_whole)
+		take(process, body);
+}
+
+static void on_readable(void *owner, bool readable, bool writable)
+{
+	struct nvml_process *process = owner;
+	struct error err;
+	(void)readable, (void)writable;
+	char *room = sbuf_reserve(&process->in, PIECE);
+	if (!room) {
+		error_no_memory(&err);
+		fail(process, &err);
+		return;
+	}
+	ssize_t n = recv(process->fd, room, PIECE, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		error_set(&err, ERROR_RETRY, n < 0 ? errno : 0, "the process that calls NVML ended");
+		fail(process, &err);
+		return;
+	}
+	sbuf_commit(&process->in, (size_t)n);
+	look(process);
+}
+
+/* The beginning of a child. */
+
+static _Noreturn void live(struct nvml_process *process, int fd, int parent)
+{
+	process->config.system->run(fd, parent, &process->config.child);
+	_exit(EXIT_SUCCESS);
+}
+
+static int fork_child(struct nvml_process *process, int own, int its, struct error *err)
+{
+	pid_t parent = getpid();
+	process->fd = own;
+	if (fcntl(own, F_SETFL, O_NONBLOCK) < 0)
+		return error_set(err, ERROR_RETRY, errno, "fcntl");
+	if (loop_watch_new(process->loop, own, LOOP_READ, on_readable, process, &process->watch,
+			   err) < 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0)
+		live(process, its, parent);
+	if (pid < 0)
+		return error_set(err, ERROR_RETRY, errno, "fork");
+	process->pid = pid;
+	return 0;
+}
+
+static int start_child(struct nvml_process *process, struct error *err)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_set(err, ERROR_RETRY, errno, "socketpair");
+	sbuf_init(&process->in, NVML_FRAME_BYTES + PIECE);
+	process->n_requests = 0;
+	int result = fork_child(process, ends[0], ends[1], err);
+	close(ends[1]);
+	return result < 0 ? error_wrap(err, "the process that calls NVML cannot be started") : 0;
+}
+
+static void on_restart(void *owner)
+{
+	struct nvml_process *process = owner;
+	struct error err;
+	reap(process);
+	if (process->n_orphans == LIMIT_NVML_ORPHANS) {
+		tell_hang(process);
+		loop_timer_set(process->restart, backoff_next(&process->backoff, &process->prng));
+		return;
+	}
+	if (start_child(process, &err) < 0) {
+		fail(process, &err);
+		return;
+	}
+	process->wanted |= NVML_CHILD_READING;
+	pump(process);
+}
+
+/* How long a request may take before its child is ended. */
+static uint64_t patience_ms(const struct nvml_process *process)
+{
+	const uint64_t timeout = process->config.timeout_ms;
+	const uint64_t longest = timeout > NVML_PROCESS_LONGEST_MS ? timeout : NVML_PROCESS_LONGEST_MS;
+	uint64_t ms = timeout;
+	for (unsigned i = 0; i < process->n_hangs && ms < longest; i++)
+		ms *= 2;
+	return ms < longest ? ms : longest;
+}
+
+static void on_deadline(void *owner)
+{
+	struct nvml_process *process = owner;
+	uint64_t age = loop_now_ms(process->loop) - process->asked_at;
+	uint64_t patience = patience_ms(process);
+	/* If the answer comes after all, a reading must follow: only that ends the hang. */
+	process->wanted |= NVML_CHILD_READING;
+	reap(process);
+	tell_hang(process);
+	if (age < patience) {
+		loop_timer_set(process->deadline, patience - age);
+		return;
+	}
+	process->n_hangs++;
+	restart_later(process);
+}
+
+bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request request)
+{
+	reap(process);
+	process->wanted |= request;
+	if (process->pid > 0) {
+		pump(process);
+		return !process->is_hanging && process->pid > 0;
+	}
+	if (process->backoff.failures > 0)
+		return false;
+	/* The first child; from the loop, so that a failure is told later. */
+	if (!loop_timer_is_set(process->restart))
+		loop_timer_set(process->restart, 0);
+	return true;
+}
+
+int64_t nvml_process_events_since(const struct nvml_process *process)
+{
+	return process->events_since;
+}
+
+static void freep(struct nvml_process **process)
+{
+	nvml_process_free(*process);
+}
+
+int nvml_process_new(struct loop *loop, const struct nvml_process_config *config,
+		     nvml_process_fn answered, void *owner, struct nvml_process **ret_process,
+		     struct error *err)
+{
+	CLEANUP(freep) struct nvml_process *process = calloc(1, sizeof(*process));
+	if (!process)
+		return error_no_memory(err);
+	process->loop = loop;
+	process->config = *config;
+	if (!process->config.system)
+		process->config.system = &real_system;
+	process->answered = answered;
+	process->owner = owner;
+	process->fd = -1;
+	prng_init(&process->prng, prng_entropy());
+	backoff_init(&process->backoff, config->restart_ms ? config->restart_ms : RESTART_MS, NVML_PROCESS_LONGEST_MS);
+	if (loop_timer_new(loop, on_deadline, process, &process->deadline, err) < 0 ||
+	    loop_timer_new(loop, on_restart, process, &process->restart, err) < 0)
+		return -1;
+	*ret_process = TAKE(process);
+	return 0;
+}
+
+/* Waits until the kernel has let all children go, or for as long as may be. */
+static void await_end(struct nvml_process *process)
+{
+	const struct timespec step = {.tv_nsec = END_STEP_MS * 1000000L};
+	reap(process);
+	for (unsigned i = 0; i < END_STEPS && process->n_orphans > 0; i++) {
+		nanosleep(&step, NULL);
+		reap(process);
+	}
+	if (process->n_orphans > 0)
+		LOG_WARN("Processes for NVML are left behind",
+			 LOG_U64("count", process->n_orphans));
+}
+
+void nvml_process_free(struct nvml_process *process)
+{
+	if (!process)
+		return;
+	process->is_ending = true;
+	give_up_child(process);
+	await_end(process);
+	loop_timer_free(process->restart);
+	loop_timer_free(process->deadline);
+	free(process);
+}

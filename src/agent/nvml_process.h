@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * nvml_process - has the driver called by a process of its own, so that a call that does not return
+ * stops nobody else.
+ *
+ * The child (agent/nvml_child.h) is forked when something is asked for first. What it says is believed
+ * no more than what comes from a network. A child that says what it should not, or ends, is replaced
+ * after a back-off.
+ *
+ * A request that is older than the time-out is told as a hang. Then the child is ended too, and later
+ * replaced. Each replacement has twice as long before it is ended as the one before: a driver that
+ * takes longer to start than the time-out is not interrupted for ever. A process that a driver holds in
+ * the kernel cannot be ended: it is left behind and counted. A hang is over when a reading comes.
+ *
+ * Threads: the loop's.
+ * Limits:  one child, and LIMIT_NVML_ORPHANS left behind: while there are as many, none is started.
+ *          LIMIT_READING_BYTES a message. Back-off from 1 s to NVML_PROCESS_LONGEST_MS, which is also
+ *          the longest time that a child has.
+ */
+
+#include <sys/types.h>
+
+#include "agent/nvml_child.h"
+#include "io/loop.h"
+
+#define NVML_PROCESS_LONGEST_MS 60000u
+
+struct nvml_process;
+
+/* What the kernel does; a test may put something else there. */
+struct nvml_process_system {
+	int (*kill)(pid_t pid, int number);
+	pid_t (*wait)(pid_t pid, int *ret_status, int options);
+	void (*run)(int fd, int parent, const struct nvml_child_config *config); /* the child's life */
+};
+
+struct nvml_process_config {
+	struct nvml_child_config child;
+	uint32_t timeout_ms;                      /* of a request */
+	uint32_t restart_ms;                      /* shortest back-off; 0: 1 s */
+	const struct nvml_process_system *system; /* NULL: the real one; borrowed */
+};
+
+enum nvml_process_outcome {
+	NVML_PROCESS_READING, /* a reading, with XID errors */
+	NVML_PROCESS_EVENTS,  /* XID errors only */
+	NVML_PROCESS_HANGS,   /* a request is older than its time-out; its answer may still come */
+	NVML_PROCESS_FAILED,  /* the child ended, or said what it should not */
+};
+
+struct nvml_process_answer {
+	enum nvml_process_outcome outcome;
+	struct report reading;   /* READING, EVENTS: what report_doc_decode_reading() gives */
+	struct arena *arena;     /* of the reading; may be moved away, else it is freed afterwards */
+	int64_t asked_wall;      /* when the request was sent, ms since 1970 */
+	uint64_t asked_boot;     /* the same, ms since boot */
+	const struct error *why; /* HANGS, FAILED */
+};
+
+typedef void (*nvml_process_fn)(void *owner, const struct nvml_process_answer *answer);
+
+/* Starts no process yet. Fails with ERROR_NO_MEMORY or ERROR_RETRY. */
+MUST_USE int nvml_process_new(struct loop *loop, const struct nvml_process_config *config,
+			      nvml_process_fn answered, void *owner,
+			      struct nvml_process **ret_process, struct error *err);
+/*
+ * Ends the child without calling back. Waits for its end for at most 1 s; after that it is left behind.
+ * Accepts NULL.
+ */
+void nvml_process_free(struct nvml_process *process);
+/*
+ * Asks for something. True: `answered` is called later, within the time-out; a request like one that
+ * waits already is the same one. False: the driver hangs, or there is no child for a while, which
+ * `answered` has told. A reading is then made as soon as there can be one.
+ */
+bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request request);
+/*
+ * Since when (wall clock, ms) no XID error can have been missed, as the child said; 0: some can be
+ * missed now.
+ */
+int64_t nvml_process_events_since(const struct nvml_process *process);

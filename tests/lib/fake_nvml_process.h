@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * fake_nvml_process - agent/nvml_process.h without a process. What the child would answer is made by the
+ * same code, in the turn of the loop after the request. It is decoded as the agent does it. One source
+ * file of a test program includes lib/fake_nvml_process.inc, whose symbols then take the place of the
+ * real ones at the link.
+ *
+ * Threads: the test's.
+ */
+
+#include "agent/nvml_process.h"
+
+/* What comes of all requests from now on instead of an answer; an error of kind ERROR_NONE: answers. */
+void fake_nvml_process_fail(enum nvml_process_outcome outcome, const struct error *why);

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Real processes, and the stand-in driver. What a child's life is can be replaced by the test; each
+ * child notes its start in memory that the test shares.
+ */
+
+#include "lib/test_main.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/nvml_frame.h"
+#include "agent/nvml_process.h"
+#include "base/clock.h"
+#include "lib/own_folder.h"
+#include "schema/report_doc.h"
+
+#define DEVICES_FILE "nvml_process_test.json"
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define NODE(rest)                                                                           \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\"," rest "\"devices\":[{"     \
+	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
+	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960}]}"
+#define HANGS(function, how) NODE("\"hangs\":{\"" function "\":\"" how "\"},")
+#define XID(sequence) \
+	"{\"sequence\":" sequence ",\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}"
+
+#define PATIENCE_MS 60000
+#define MAX_STARTS 16
+#define LONG_MS 30000 /* a time-out that does not end within a test */
+
+/* What children note. */
+struct shared {
+	unsigned n_starts;
+	pid_t pids[MAX_STARTS];
+	uint64_t started_at[MAX_STARTS];
+};
+
+struct bench {
+	struct loop *loop;
+	struct loop_timer *patience;
+	struct nvml_process *process;
+	/* What was told, in order. */
+	unsigned n_told;
+	enum nvml_process_outcome told[64];
+	struct error why;        /* of the last trouble */
+	uint32_t n_events;       /* told in all */
+	unsigned n_devices;      /* of the last reading */
+	unsigned stop_at;        /* the loop stops when as many were told */
+};
+
+static struct error err;
+static struct shared *shared;
+static bool is_unkillable;
+
+static void set_node(const char *text)
+{
+	FILE *file = fopen(DEVICES_FILE ".tmp", "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(DEVICES_FILE ".tmp", DEVICES_FILE), 0);
+}
+
+static int setup(void **state)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED || setenv("FAKE_NVML_FILE", DEVICES_FILE, 1) != 0)
+		return -1;
+	return own_folder_enter(state);
+}
+
+/* Lives of children. */
+
+static unsigned note_start(void)
+{
+	unsigned n = shared->n_starts++;
+	if (n >= MAX_STARTS)
+		_exit(EXIT_FAILURE);
+	shared->pids[n] = getpid();
+	shared->started_at[n] = clock_monotonic_ms();
+	return n;
+}
+
+static void live(int fd, int parent, const struct nvml_child_config *config)
+{
+	note_start();
+	nvml_child_run(fd, parent, config);
+}
+
+static int kill_unless_told(pid_t pid, int number)
+{
+	return is_unkillable ? 0 : kill(pid, number);
+}
+
+static pid_t wait_unless_told(pid_t pid, int *ret_status, int options)
+{
+	return is_unkillable ? 0 : waitpid(pid, ret_status, options);
+}
+
+static const struct nvml_process_system noted = {
+	.kill = kill_unless_told, .wait = wait_unless_told, .run = live};
+
+/* The bench. */
+
+static void saw_answer(void *owner, const struct nvml_process_answer *answer)
+{
+	struct bench *bench = owner;
+	assert_true(bench->n_told < ARRAY_SIZE(bench->told));
+	bench->told[bench->n_told++] = answer->outcome;
+	bench->n_events += answer->reading.events.count;
+	if (answer->outcome == NVML_PROCESS_READING)
+		bench->n_devices = answer->reading.devices.count;
+	if (answer->why)
+		bench->why = *answer->why;
+	if (bench->n_told >= bench->stop_at)
+		loop_stop(bench->loop);
+}
+
+static void saw_no_end(void *owner)
+{
+	(void)owner;
+	fail_msg("nothing came");
+}
+
+static void begin(struct bench *bench, uint32_t timeout_ms, const struct nvml_process_system *system)
+{
+	static const struct array none = {0};
+	const struct nvml_process_config config = {
+		.child = {.library_name = FAKE_NVML, .last = &none},
+		.timeout_ms = timeout_ms,
+		.restart_ms = 20,
+		.system = system,
+	};
+	*bench = (struct bench){0};
+	*shared = (struct shared){0};
+	is_unkillable = false;
+	assert_int_equal(loop_new(&bench->loop, &err), 0);
+	assert_int_equal(loop_timer_new(bench->loop, saw_no_end, bench, &bench->patience, &err), 0);
+	assert_int_equal(nvml_process_new(bench->loop, &config, saw_answer, bench, &bench->process,
+					  &err), 0);
+}
+
+static void end(struct bench *bench)
+{
+	nvml_process_free(bench->process);
+	loop_timer_free(bench->patience);
+	loop_free(bench->loop);
+}
+
+/* Runs until one more thing is told; what. */
+static enum nvml_process_outcome await(struct bench *bench)
+{
+	bench->stop_at = bench->n_told + 1;
+	loop_timer_set(bench->patience, PATIENCE_MS);
+	assert_int_equal(loop_run(bench->loop, &err), 0);
+	return bench->told[bench->stop_at - 1];
+}
+
+static void await_outcome(struct bench *bench, enum nvml_process_outcome outcome)
+{
+	while (await(bench) != outcome)
+		;
+}
+
+static enum nvml_process_outcome ask(struct bench *bench, enum nvml_child_request request)
+{
+	assert_true(nvml_process_ask(bench->process, request));
+	return await(bench);
+}
+
+static void assert_why_has(const struct bench *bench, const char *part)
+{
+	if (!strstr(bench->why.text, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, bench->why.text);
+}
+
+static unsigned count_descriptors(pid_t pid)
+{
+	char path[64];
+	unsigned n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *folder = opendir(path);
+	assert_non_null(folder);
+	while (readdir(folder))
+		n++;
+	closedir(folder);
+	return n - 2;
+}
+
+/* Tests. */
+
+static void another_process_reads_the_driver(void **state)
+{
+	(void)state;
+	struct bench bench;
+	char path[64], name[32] = "";
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &noted);
+	assert_int_equal(nvml_process_events_since(bench.process), 0);
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
+	assert_int_equal(bench.n_devices, 1);
+	assert_true(nvml_process_events_since(bench.process) > 0);
+	assert_int_equal(ask(&bench, NVML_CHILD_EVENTS), NVML_PROCESS_EVENTS);
+	assert_int_equal(shared->n_starts, 1);
+	assert_int_not_equal(shared->pids[0], getpid());
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)shared->pids[0]);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(name, sizeof(name), file));
+	fclose(file);
+	assert_string_equal(name, "gpu-agent-nvml\n");
+	/* The standard ones and its socket. */
+	assert_int_equal(count_descriptors(shared->pids[0]), 4);
+	end(&bench);
+}
+
+static void what_is_asked_for_meanwhile_is_asked_for_afterwards(void **state)
+{
+	(void)state;
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &noted);
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_EVENTS));
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	end(&bench);
+}
+
+static void a_hang_is_told_in_time_and_is_over_when_the_driver_answers(void **state)
+{
+	(void)state;
+	static const char *const functions[] = {"nvmlInitWithFlags", "nvmlDeviceGetCount_v2",
+						"nvmlDeviceGetName", "nvmlEventSetWait_v2"};
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		struct bench bench;
+		char text[1024];
+		snprintf(text, sizeof(text), HANGS("%s", "UntilChanged"), functions[i]);
+		set_node(text);
+		begin(&bench, 100, &noted);
+		uint64_t start = clock_monotonic_ms();
+		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+		assert_in_range(clock_monotonic_ms() - start, 50, 5000);
+		assert_string_equal(bench.why.text, "a call has not returned for 0.1 s");
+		assert_false(nvml_process_ask(bench.process, NVML_CHILD_READING));
+		assert_int_equal(nvml_process_events_since(bench.process), 0);
+		set_node(NODE(""));
+		await_outcome(&bench, NVML_PROCESS_READING);
+		assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+		assert_true(nvml_process_events_since(bench.process) > 0);
+		end(&bench);
+	}
+}
+
+/* A driver that takes longer to start than the time-out. */
+static void live_slowly(int fd, int parent, const struct nvml_child_config *config)
+{
+	const struct timespec pause = {.tv_nsec = 300000000};
+	note_start();
+	nanosleep(&pause, NULL);
+	nvml_child_run(fd, parent, config);
+}
+
+static void a_slow_driver_is_not_interrupted_for_ever(void **state)
+{
+	(void)state;
+	const struct nvml_process_system slow = {kill, waitpid, live_slowly};
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, 200, &slow);
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	await_outcome(&bench, NVML_PROCESS_READING);
+	assert_true(shared->n_starts >= 2);
+	end(&bench);
+}
+
+static void live_from_the_third_on(int fd, int parent, const struct nvml_child_config *config)
+{
+	if (note_start() >= 2)
+		nvml_child_run(fd, parent, config);
+}
+
+static void a_child_that_ends_is_replaced_after_a_longer_wait_each_time(void **state)
+{
+	(void)state;
+	const struct nvml_process_system weak = {kill, waitpid, live_from_the_third_on};
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &weak);
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_FAILED);
+	assert_false(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
+	assert_why_has(&bench, "the process that calls NVML ended");
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_int_equal(shared->n_starts, 3);
+	assert_true(shared->started_at[1] - shared->started_at[0] >= 20);
+	assert_true(shared->started_at[2] - shared->started_at[1] >= 40);
+	end(&bench);
+}
+
+static struct view rubbish;
+
+/* The first child says what it should not, whatever is asked. */
+static void talk_rubbish(int fd, int parent, const struct nvml_child_config *config)
+{
+	char request[NVML_FRAME_HEAD + 1];
+	if (note_start() > 0)
+		nvml_child_run(fd, parent, config);
+	(void)!recv(fd, request, sizeof(request), MSG_WAITALL);
+	(void)!send(fd, rubbish.ptr, rubbish.len, MSG_NOSIGNAL);
+	for (;;)
+		pause();
+}
+
+static void a_child_that_talks_rubbish_or_too_much_is_replaced_and_the_source_says_so(void **state)
+{
+	(void)state;
+	static const struct nvml_process_system mad = {kill, waitpid, talk_rubbish};
+#define OK_SOURCE "\"sources\":{\"nvml\":{\"state\":\"ok\"}}"
+	static const struct {
+		const char *body;
+		const char *why;
+		unsigned n; /* as many frames of it */
+	} rows[] = {
+		{"", "a message without a body", 1},
+		{"{", "not", 1},
+		{"{}", "sequence", 1},
+		{"{\"sequence\":2," OK_SOURCE "}", "the answer to another request", 1},
+		{"{\"sequence\":1}", "another answer than was asked for", 1},
+		{"{\"sequence\":1," OK_SOURCE "}", "more than one answer", 2},
+		{"{\"sequence\":1," OK_SOURCE ",\"devices\":[{\"uuid\":\"x\"}]}",
+		 "devices[0].uuid: not a GPU UUID", 1},
+		{"{\"sequence\":1," OK_SOURCE ",\"events\":[{\"sequence\":1},{\"sequence\":1}]}",
+		 "events[1].sequence: not ascending", 1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct bench bench;
+		CLEANUP(sbuf_deinit) struct sbuf bytes;
+		sbuf_init(&bytes, 4096);
+		for (unsigned k = 0; k < rows[i].n; k++) {
+			char head[NVML_FRAME_HEAD] = {(char)strlen(rows[i].body)};
+			sbuf_append(&bytes, (struct view){head, sizeof(head)});
+			sbuf_append(&bytes, view_from(rows[i].body));
+		}
+		rubbish = sbuf_view(&bytes);
+		set_node(NODE(""));
+		begin(&bench, LONG_MS, &mad);
+		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_FAILED);
+		assert_why_has(&bench, "the process that calls NVML talks nonsense: ");
+		assert_why_has(&bench, rows[i].why);
+		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+		end(&bench);
+		/* It was ended, not left alone. */
+		assert_int_equal(kill(shared->pids[0], 0), -1);
+	}
+	struct bench bench;
+	rubbish = VIEW("\xff\xff\xff\xff and so on");
+	begin(&bench, LONG_MS, &mad);
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_FAILED);
+	assert_why_has(&bench, "a message of 4294967295 bytes");
+	end(&bench);
+}
+
+/* Answers the first request twice, the second time when nobody asks. */
+static void answer_twice(int fd, int parent, const struct nvml_child_config *config)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+	if (note_start() > 0)
+		nvml_child_run(fd, parent, config);
+	for (int i = 0; i < 2; i++) {
+		(void)!send(fd, rubbish.ptr, rubbish.len, MSG_NOSIGNAL);
+		nanosleep(&pause, NULL);
+	}
+	nvml_child_run(fd, parent, config);
+}
+
+static void an_answer_that_nobody_asked_for_is_rubbish(void **state)
+{
+	(void)state;
+	static const struct nvml_process_system mad = {kill, waitpid, answer_twice};
+	struct bench bench;
+	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	sbuf_init(&bytes, 4096);
+	size_t head = nvml_frame_begin(&bytes);
+	sbuf_append(&bytes, VIEW("{\"sequence\":1," OK_SOURCE "}"));
+	nvml_frame_end(&bytes, head);
+	rubbish = sbuf_view(&bytes);
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &mad);
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	await_outcome(&bench, NVML_PROCESS_FAILED);
+	assert_why_has(&bench, "answer");
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	end(&bench);
+}
+
+static void children_that_cannot_be_ended_are_left_behind_counted_and_bounded(void **state)
+{
+	(void)state;
+	struct bench bench;
+	set_node(HANGS("nvmlDeviceGetName", "Forever"));
+	begin(&bench, 100, &noted);
+	is_unkillable = true;
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	while (!strstr(bench.why.text, "; earlier calls that cannot be ended: 4"))
+		assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
+	assert_int_equal(shared->n_starts, LIMIT_NVML_ORPHANS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
+	assert_int_equal(shared->n_starts, LIMIT_NVML_ORPHANS);
+	/* The driver lets them go: there is room again. */
+	set_node(NODE(""));
+	is_unkillable = false;
+	for (unsigned i = 0; i < LIMIT_NVML_ORPHANS; i++)
+		assert_int_equal(kill(shared->pids[i], SIGKILL), 0);
+	await_outcome(&bench, NVML_PROCESS_READING);
+	assert_int_equal(shared->n_starts, LIMIT_NVML_ORPHANS + 1);
+	end(&bench);
+	for (unsigned i = 0; i < LIMIT_NVML_ORPHANS; i++)
+		assert_int_equal(kill(shared->pids[i], 0), -1);
+}
+
+static void an_error_is_told_once_though_the_child_is_replaced(void **state)
+{
+	(void)state;
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &noted);
+	ask(&bench, NVML_CHILD_READING);
+	const int64_t since = nvml_process_events_since(bench.process);
+	set_node(NODE("\"events\":[" XID("1") "],"));
+	assert_int_equal(ask(&bench, NVML_CHILD_EVENTS), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench.n_events, 1);
+	assert_int_equal(nvml_process_events_since(bench.process), since);
+	assert_int_equal(kill(shared->pids[0], SIGKILL), 0);
+	assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
+	assert_int_equal(nvml_process_events_since(bench.process), 0);
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_true(nvml_process_events_since(bench.process) > since);
+	assert_int_equal(ask(&bench, NVML_CHILD_EVENTS), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench.n_events, 1);
+	set_node(NODE("\"events\":[" XID("1") "," XID("2") "],"));
+	ask(&bench, NVML_CHILD_EVENTS);
+	ask(&bench, NVML_CHILD_READING);
+	assert_int_equal(bench.n_events, 2);
+	end(&bench);
+}
+
+static void more_errors_than_one_answer_holds_come_with_the_next(void **state)
+{
+	(void)state;
+	struct bench bench;
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&text, LIMIT_MIB);
+	sbuf_printf(&text, "%s", "{\"driverVersion\":\"1\",\"cudaVersion\":\"13.0\",\"events\":[");
+	for (unsigned i = 1; i <= LIMIT_REPORT_EVENTS + 2; i++)
+		sbuf_printf(&text, "%s" XID("%u"), i > 1 ? "," : "", i);
+	sbuf_printf(&text, "%s", "],\"devices\":[{\"uuid\":\"" UUID "\",\"name\":\"L4\",\"minor\":0,"
+		    "\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":24576}]}");
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &noted);
+	ask(&bench, NVML_CHILD_READING);
+	set_node(sbuf_text(&text));
+	ask(&bench, NVML_CHILD_READING);
+	assert_int_equal(bench.n_events, LIMIT_REPORT_EVENTS);
+	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench.n_events, LIMIT_REPORT_EVENTS + 2);
+	end(&bench);
+}
+
+static void restarts_leave_no_descriptor_and_no_process_behind(void **state)
+{
+	(void)state;
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &noted);
+	ask(&bench, NVML_CHILD_READING);
+	const unsigned n = count_descriptors(getpid());
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(kill(shared->pids[i], SIGKILL), 0);
+		await_outcome(&bench, NVML_PROCESS_READING);
+	}
+	assert_int_equal(count_descriptors(getpid()), n);
+	end(&bench);
+	assert_int_equal(shared->n_starts, 6);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(kill(shared->pids[i], 0), -1);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static void the_end_ends_the_child_whatever_it_does(void **state)
+{
+	(void)state;
+	static const char *const nodes[] = {NODE(""), HANGS("nvmlDeviceGetName", "Forever")};
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		struct bench bench;
+		set_node(nodes[i]);
+		/* Long enough for a child to be started, too short for it to be ended. */
+		begin(&bench, 300, &noted);
+		assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+		await(&bench);
+		end(&bench);
+		assert_true(shared->n_starts >= 1);
+		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	}
+}
+
+/* The parent of this test: begins a child that hangs, and ends without a word. */
+static void vanish_with_a_hanging_child(void)
+{
+	struct bench bench;
+	begin(&bench, 100, &noted);
+	is_unkillable = true;
+	(void)nvml_process_ask(bench.process, NVML_CHILD_READING);
+	await(&bench);
+	_exit(EXIT_SUCCESS);
+}
+
+static void a_child_dies_with_its_parent(void **state)
+{
+	(void)state;
+	int status;
+	set_node(HANGS("nvmlDeviceGetName", "Forever"));
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	pid_t parent = fork();
+	if (parent == 0)
+		vanish_with_a_hanging_child();
+	assert_int_equal(waitpid(parent, &status, 0), parent);
+	assert_int_equal(status, 0);
+	assert_int_equal(waitpid(shared->pids[0], &status, 0), shared->pids[0]);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(another_process_reads_the_driver),
+	cmocka_unit_test(what_is_asked_for_meanwhile_is_asked_for_afterwards),
+	cmocka_unit_test(a_hang_is_told_in_time_and_is_over_when_the_driver_answers),
+	cmocka_unit_test(a_slow_driver_is_not_interrupted_for_ever),
+	cmocka_unit_test(a_child_that_ends_is_replaced_after_a_longer_wait_each_time),
+	cmocka_unit_test(a_child_that_talks_rubbish_or_too_much_is_replaced_and_the_source_says_so),
+	cmocka_unit_test(an_answer_that_nobody_asked_for_is_rubbish),
+	cmocka_unit_test(children_that_cannot_be_ended_are_left_behind_counted_and_bounded),
+	cmocka_unit_test(an_error_is_told_once_though_the_child_is_replaced),
+	cmocka_unit_test(more_errors_than_one_answer_holds_come_with_the_next),
+	cmocka_unit_test(restarts_leave_no_descriptor_and_no_process_behind),
+	cmocka_unit_test(the_end_ends_the_child_whatever_it_does),
+	cmocka_unit_test(a_child_dies_with_its_parent),
+};
+TEST_MAIN_WITH(tests, setup, own_folder_leave)
