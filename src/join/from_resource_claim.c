@@ -213,7 +213,8 @@ bool from_resource_claim_moved(const struct facts *facts, size_t device,
 {
 	const struct places places =
 		find_places(facts, &facts->devices->devices[device], tenant->published);
-	return places.is_elsewhere && !places.is_here;
+	return view_equal(tenant->published->resource, RESOURCE) && places.is_elsewhere &&
+	       !places.is_here;
 }
 
 /*

@@ -244,7 +244,7 @@ static int64_t count_allocated(const struct subject *subject, int64_t n_given)
 
 /* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or as */
 /* many as it has partitions. */
-static int64_t count_total(const struct subject *subject)
+static int64_t count_total(const struct subject *subject, int64_t n_given)
 {
 	int64_t total = -1;
 
@@ -252,7 +252,9 @@ static int64_t count_total(const struct subject *subject)
 		total = (int64_t)subject->n_slots;
 	if (subject->is_claimed)
 		total = max(total, max(count_partitions(subject), 1));
-	if (subject->published && (subject->is_as_published || !subject->is_offer_known))
+	/* Who is here by no ID of the device shows that it had slots. */
+	if (subject->published && (subject->is_as_published || !subject->is_offer_known ||
+				   (total == 0 && n_given > 0)))
 		total = max(total, subject->published->slots.total);
 	return total >= 0 ? max(total, count_held(subject)) : -1;
 }
@@ -277,7 +279,7 @@ int layout_count(const struct subject *subject, struct attribution_slots *ret_sl
 				subject->tenants->slots_kept;
 	struct attribution_slots counted = {
 		.allocated = count_allocated(subject, n_given),
-		.total = count_total(subject),
+		.total = count_total(subject, n_given),
 	};
 
 	if (counted.total >= 0 && counted.allocated > counted.total)

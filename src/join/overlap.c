@@ -10,7 +10,8 @@
  * which is a holder like any other. The news of an end may come late. So an overlap counts when it has
  * been seen for disagreement_ms, or was published of the device.
  *
- * The message is about the lowest such unit. Pods that it does not name are counted.
+ * Once one counts, the message is about the lowest unit in several hands. So the next join, which
+ * knows that one was published and not which, names the same. Pods that are not named are counted.
  *
  * Who holds what is a list of seats, put in the order of what is held. Where nothing is shared a
  * unit (the device, or a MIG device) has one seat; of what is shared each replica is a unit.
@@ -157,24 +158,25 @@ static bool counts(const struct finder *finder, const struct holding *holding)
 		.waits_ms = finder->subject->facts->input->limits->disagreement_ms,
 		.is_published = published && published->attributed == REASON_SLOT_HELD_TWICE,
 	};
-	return holding->n_pods > 1 && holding->is_given &&
-	       debounce_counts(finder->subject->debounce, &seen);
+	return debounce_counts(finder->subject->debounce, &seen);
 }
 
 /* Each unit is looked at: all of them wait at the same time. */
-static bool find(const struct finder *finder, struct holding *ret_found)
+static bool find(const struct finder *finder, struct holding *ret_lowest)
 {
 	struct holding holding;
-	bool is_found = false;
+	bool is_any = false, does_any_count = false;
 
 	for (size_t i = 0; i < finder->n_seats;) {
 		i += read_unit(&finder->seats[i], finder->n_seats - i, &holding);
-		if (counts(finder, &holding) && !is_found) {
-			*ret_found = holding;
-			is_found = true;
-		}
+		if (holding.n_pods < 2 || !holding.is_given)
+			continue;
+		does_any_count |= counts(finder, &holding);
+		if (!is_any)
+			*ret_lowest = holding;
+		is_any = true;
 	}
-	return is_found;
+	return does_any_count;
 }
 
 static int tell(const struct holding *holding, struct arena *arena, struct view *ret_message,

@@ -479,6 +479,27 @@ static void a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one(v
 	expect_tenants(build_world_status(&world, 0), "");
 }
 
+/* The container has one device by the plugin and one by a claim, and both books are short. */
+static void regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_device(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	slice(1, 1);
+	build_world_grant(&world, "uid-a", "main", 1);
+	build_world_regrant(&world);
+	expect_tenant(publish(0), "uid-a", RUNNING, CONFIRMED);
+	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED);
+	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_UNKNOWN,
+			 "Unconfirmed");
+	expect_recent(build_world_status(&world, 0), "");
+	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
+}
+
 /* What the grant gave is shown on the first device, so on the second it gives nothing. */
 static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **state)
 {
@@ -608,6 +629,9 @@ static const struct CMUnitTest tests[] = {
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_device,
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it,

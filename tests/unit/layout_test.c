@@ -10,6 +10,12 @@ static const struct attribution_status *publish(void)
 	return build_world_status(&world, 0);
 }
 
+/* What HAMi's plugin offers of device n. */
+static struct view hami_id(unsigned n, unsigned replica)
+{
+	return build_world_text(&world, "%.*s-%u", VIEW_ARG(build_world_uuid(&world, n)), replica);
+}
+
 static const struct attribution_partition *partition_at(uint32_t i)
 {
 	const struct array partitions = build_world_status(&world, 0)->partitions;
@@ -174,6 +180,36 @@ WORLD_TEST(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held)
 	build_world_remove_pod(&world, "uid-a");
 	build_world_remove_pod(&world, "uid-b");
 	expect_text(publish()->slots.summary, "0/0");
+	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
+}
+
+/* HAMi's annotation names the device, and the kubelet an ID of another one: it is no slot here. */
+WORLD_TEST(regress_14_of_a_device_that_hami_gave_and_offers_no_more_the_total_stays)
+{
+	for (unsigned n = 0; n < 2; n++) {
+		build_world_device(&world, n);
+		for (unsigned i = 0; i < 3; i++)
+			build_world_offer(&world, hami_id(n, i));
+	}
+	build_world_run(&world,
+			(struct build_pod){.name = "a",
+					   .hami = "GPU-00000001-0000-4000-8000-0123456789ab,"
+						   "NVIDIA,1,1:;"},
+			hami_id(0, 1));
+	build_world_publish(&world);
+	expect_text(build_world_status(&world, 1)->slots.summary, "1/3");
+	build_world_offer_nothing(&world);
+	for (unsigned i = 0; i < 3; i++)
+		build_world_offer(&world, hami_id(0, i));
+	build_world_publish(&world);
+	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+	expect_text(build_world_status(&world, 1)->slots.summary, "1/3");
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_remove_pod(&world, "uid-a");
+	build_world_end(&world, "uid-a");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_publish(&world);
 	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
 }
 
@@ -528,6 +564,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(the_total_is_carried_over_while_no_offer_is_known),
 	cmocka_unit_test_world(without_an_offer_ever_the_total_is_not_known),
 	cmocka_unit_test_world(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held),
+	cmocka_unit_test_world(
+		regress_14_of_a_device_that_hami_gave_and_offers_no_more_the_total_stays),
 	cmocka_unit_test_world(of_shares_that_were_never_on_offer_the_total_is_not_known),
 	cmocka_unit_test_world(a_slice_describes_what_nvml_does_not),
 	cmocka_unit_test_world(what_nvml_said_once_no_slice_unsays),

@@ -227,7 +227,8 @@ static void of_several_units_the_lowest_is_told_and_none_waits_while_one_is_said
 	expect_overlap(publish(), TWO_OF(GPU_0 "::2"));
 }
 
-static void each_id_waits_for_itself(void **state)
+/* The other is told at once or not at all: else the next join would name it. */
+static void regress_14_once_one_unit_counts_the_lowest_is_told_and_stays(void **state)
 {
 	(void)state;
 	build_world_shared(&world, 0, 4);
@@ -237,10 +238,27 @@ static void each_id_waits_for_itself(void **state)
 	run("c", build_world_replica(&world, 0, 1));
 	run("d", build_world_replica(&world, 0, 1));
 	build_world_wait(&world, world.limits.disagreement_ms / 2);
-	build_world_join(&world);
-	expect_text(attribution_find_condition(build_world_status(&world, 0), VIEW("Attributed"))
-			    ->message,
-		    TWO_OF(GPU_0 "::2"));
+	expect_overlap(publish(), GPU_0 "::1 is held by ml/c and ml/d at once, and is for one pod");
+	build_world_restart(&world);
+	build_world_report(&world);
+	expect_overlap(publish(), GPU_0 "::1 is held by ml/c and ml/d at once, and is for one pod");
+}
+
+static void what_one_unit_has_waited_does_not_count_for_another(void **state)
+{
+	(void)state;
+	build_world_shared(&world, 0, 4);
+	run("a", build_world_replica(&world, 0, 2));
+	run("b", build_world_replica(&world, 0, 2));
+	publish();
+	build_world_wait(&world, world.limits.disagreement_ms / 2);
+	end("uid-b");
+	run("c", build_world_replica(&world, 0, 1));
+	run("d", build_world_replica(&world, 0, 1));
+	build_world_wait(&world, world.limits.disagreement_ms / 2);
+	expect_condition(publish(), "Attributed", CONDITION_TRUE, "AllResolved");
+	build_world_wait(&world, world.limits.disagreement_ms / 2);
+	expect_condition(publish(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
 
 static const struct CMUnitTest tests[] = {
@@ -257,7 +275,10 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(of_several_units_the_lowest_is_told_and_none_waits_while_one_is_said, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(each_id_waits_for_itself, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(regress_14_once_one_unit_counts_the_lowest_is_told_and_stays,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_one_unit_has_waited_does_not_count_for_another, set_up,
+					tear_down),
 };
 
 TEST_MAIN(tests)
