@@ -61,8 +61,8 @@
  * health.events until as many others as may be there have pushed it out. No event is there twice.
  * Of a device that is gone before its node published anything of it, an event may be lost.
  *
- * FALSE_IDLE. A device is not Idle if a process was on it within the time that it takes to be idle,
- * before the reading that the status rests on, for so long that two samples saw it.
+ * FALSE_IDLE. A device is not Idle if a process was on it for so long that two samples saw it. That
+ * counts within the agent's --idle-after before the reading that the status rests on.
  *
  * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
  * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
