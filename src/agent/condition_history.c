@@ -72,22 +72,21 @@ static void interrupt(struct condition_window *window)
 }
 
 static void feed_clocks(struct condition_window *window, int64_t reasons, int64_t bits,
-			uint64_t now_ms)
+			const struct condition_history_settings *settings, uint64_t now_ms)
 {
 	if (reasons < 0)
 		interrupt(window);
 	else
-		feed(window, (reasons & bits) != 0, now_ms, CONDITION_HISTORY_SLOW_MS,
-		     CONDITION_HISTORY_FAST_MS);
+		feed(window, (reasons & bits) != 0, now_ms, settings->slow_ms, settings->fast_ms);
 }
 
 static void feed_lanes(struct condition_window *window, const struct report_links *lanes,
-		       uint64_t now_ms)
+		       const struct condition_history_settings *settings, uint64_t now_ms)
 {
 	if (!lanes->present)
 		interrupt(window);
 	else
-		feed(window, lanes->active < lanes->total, now_ms, CONDITION_HISTORY_NARROW_MS, 0);
+		feed(window, lanes->active < lanes->total, now_ms, settings->narrow_ms, 0);
 }
 
 static void feed_nvlinks(struct condition_past *past, const struct report_links *links)
@@ -117,13 +116,14 @@ static void feed_counters(struct condition_past *past, struct report_error_count
 }
 
 static void feed_all(struct condition_past *past, const struct report_condition *c,
-		     uint64_t now_ms, int64_t wall_ms)
+		     const struct condition_history_settings *settings, uint64_t now_ms,
+		     int64_t wall_ms)
 {
 	const int64_t reasons = c->clocks_event_reasons;
-	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, now_ms);
-	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, now_ms);
-	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, now_ms);
-	feed_lanes(&past->pcie, &c->pcie_lanes, now_ms);
+	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, settings, now_ms);
+	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, settings, now_ms);
+	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
+	feed_lanes(&past->pcie, &c->pcie_lanes, settings, now_ms);
 	feed_nvlinks(past, &c->nvlinks);
 	feed_counters(past, c->ecc_volatile);
 	if (c->reset_time > past->reset_time)
@@ -153,7 +153,7 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		if (c->lost)
 			interrupt_all(past);
 		else
-			feed_all(past, c, now_ms, wall_ms);
+			feed_all(past, c, &history->settings, now_ms, wall_ms);
 		c->slowdown.thermal = past->thermal.verdict;
 		c->slowdown.power_brake = past->power_brake.verdict;
 		c->slowdown.hardware = past->hardware.verdict;

@@ -15,10 +15,12 @@
 #include "base/limits.h"
 #include "model/report.h"
 
-/* For how long each sample must say so. */
-#define CONDITION_HISTORY_SLOW_MS 60000u   /* that clocks are low for that reason */
-#define CONDITION_HISTORY_FAST_MS 300000u  /* that they are not */
-#define CONDITION_HISTORY_NARROW_MS 300000u /* that the PCIe link is narrower than it can be */
+/* For how long each sample must say so, in ms. */
+struct condition_history_settings {
+	uint64_t slow_ms;   /* that clocks are low for that reason */
+	uint64_t fast_ms;   /* that they are not */
+	uint64_t narrow_ms; /* that the PCIe link is narrower than it can be */
+};
 
 /* A fact that may hold at one sample and not at the next. */
 struct condition_window {
@@ -38,8 +40,9 @@ struct condition_past {
 	int64_t reset_time;
 };
 
-/* Zeroed: nothing was seen. */
+/* But for the settings zeroed: nothing was seen. */
 struct condition_history {
+	struct condition_history_settings settings;
 	struct condition_past devices[LIMIT_REPORT_DEVICES];
 };
 

@@ -149,6 +149,7 @@ int hardware_init(struct hardware *hardware, struct loop *loop,
 		.queue = config->queue, .changed = changed, .owner = owner};
 	arena_init(&hardware->arena, LIMIT_READING_ARENA);
 	hardware->activity.settings = config->activity;
+	hardware->history.settings = config->history;
 	hardware->offer = config->offer;
 	processes_init(&hardware->processes, config->processes, config->proc_path);
 	const struct nvml_process_config process = {

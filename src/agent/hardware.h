@@ -53,6 +53,7 @@ struct hardware_config {
 	enum processes_mode processes;
 	const char *proc_path;
 	struct activity_settings activity;
+	struct condition_history_settings history;
 	struct event_queue *queue; /* takes the XID errors */
 	hardware_offer_fn offer;   /* of a further source of activity, or NULL */
 };

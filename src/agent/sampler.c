@@ -220,6 +220,7 @@ static int open_hardware(struct sampler *sampler, struct loop *loop,
 		.processes = config->processes,
 		.proc_path = config->proc_path,
 		.activity = config->activity,
+		.history = config->history,
 		.queue = &sampler->queue,
 		.offer = offer_figures,
 	};

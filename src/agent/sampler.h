@@ -11,6 +11,7 @@
  */
 
 #include "agent/activity_windows.h"
+#include "agent/condition_history.h"
 #include "agent/event_queue.h"
 #include "agent/processes.h"
 #include "io/fetch.h"
@@ -35,6 +36,7 @@ struct sampler_config {
 	enum processes_mode processes;
 	const char *proc_path;
 	struct activity_settings activity;
+	struct condition_history_settings history;
 	const char *dcgm_url;  /* "": no dcgm-exporter */
 	bool waits_for_dcgm;   /* a sample ends no earlier than the scrape begun with it */
 	uint32_t kubelet_timeout_ms;

@@ -29,6 +29,7 @@ from cluster import (CONTROLLER_USER, WRITES, Cluster, Direct, Failed, Tests, ow
 
 OPTIONS = ("--nodes", "1", "--gpus", "2:A100")
 API_SERVER = "kube-apiserver"
+NAMESPACE, AGENT = ("-n", "gpu-attribution"), "daemonset/gpu-attribution-agent"
 WATCHED = ("pods", "nodes", "clusterpolicies", "gpuattributions", "resourceclaims",
            "resourceslices")
 KILLS, SECONDS_BETWEEN = 5, 12
@@ -112,13 +113,16 @@ def lists(cluster):
 
 
 def set_up(cluster, direct):
-    """All six resources are served, and there is a tenant."""
+    """All six resources are served, and there is a tenant. No device becomes idle meanwhile: that is
+    a write."""
     wait_for("the API server", direct.is_ready, every=0.1)
     run("hack/cluster/build", "clusterpolicy")
     folder = run("hack/cluster/build", "--where", "clusterpolicy").strip()
     cluster.kubectl("apply", "-f", os.path.join(folder, "nvidia.com_clusterpolicies.yaml"))
     if not any(key[1] == "tenant" for key in cluster.tenants()):
         cluster.create_tenant("tenant", "node-1")
+    cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "GPU_ATTRIBUTION_IDLE_AFTER=24h")
+    cluster.rollout(AGENT)
     path = os.path.join(direct.state, "log", "audit.log")
     whole = Log(direct)
     whole.offset = 0

@@ -7,6 +7,9 @@
 #include "agent/condition_history.h"
 
 #define WALL INT64_C(1700000000000)
+#define SLOW_MS 60000u
+#define FAST_MS 300000u
+#define NARROW_MS 300000u
 
 static struct condition_history history;
 static struct report_device device;
@@ -15,7 +18,7 @@ static uint64_t clock_ms;
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&history, 0, sizeof(history));
+	history = (struct condition_history){.settings = {SLOW_MS, FAST_MS, NARROW_MS}};
 	clock_ms = 5000;
 	device = (struct report_device){
 		.uuid = VIEW("GPU-a"),
@@ -63,7 +66,7 @@ static void clocks_are_slow_when_all_samples_of_a_minute_say_so(void **state)
 		set_up(state);
 		device.condition.clocks_event_reasons = reasons[i].bit;
 		expect_verdict(reasons[i].bits, REPORT_UNDECIDED, 0);
-		expect_verdict(reasons[i].bits, REPORT_UNDECIDED, CONDITION_HISTORY_SLOW_MS - 1);
+		expect_verdict(reasons[i].bits, REPORT_UNDECIDED, SLOW_MS - 1);
 		expect_verdict(reasons[i].bits, REPORT_YES, 1);
 		for (size_t k = 0; k < ARRAY_SIZE(reasons); k++)
 			assert_int_equal(*verdict_of(reasons[k].bits),
@@ -78,10 +81,10 @@ static void clocks_are_well_when_all_samples_of_five_minutes_say_so(void **state
 		set_up(state);
 		device.condition.clocks_event_reasons = reasons[i].bit;
 		sample_after(0);
-		expect_verdict(reasons[i].bits, REPORT_YES, CONDITION_HISTORY_SLOW_MS);
+		expect_verdict(reasons[i].bits, REPORT_YES, SLOW_MS);
 		device.condition.clocks_event_reasons = 0;
 		expect_verdict(reasons[i].bits, REPORT_YES, 1);
-		expect_verdict(reasons[i].bits, REPORT_YES, CONDITION_HISTORY_FAST_MS - 1);
+		expect_verdict(reasons[i].bits, REPORT_YES, FAST_MS - 1);
 		expect_verdict(reasons[i].bits, REPORT_NO, 1);
 	}
 }
@@ -126,12 +129,12 @@ static void a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes(void **s
 	(void)state;
 	assert_int_equal(width(0, 0), REPORT_UNDECIDED);
 	assert_int_equal(width(8, 1), REPORT_UNDECIDED);
-	assert_int_equal(width(4, CONDITION_HISTORY_NARROW_MS - 1), REPORT_UNDECIDED);
+	assert_int_equal(width(4, NARROW_MS - 1), REPORT_UNDECIDED);
 	assert_int_equal(width(8, 1), REPORT_YES);
 	assert_int_equal(width(0, 1), REPORT_YES);
 	assert_int_equal(width(16, 1), REPORT_NO);
 	assert_int_equal(width(8, 1), REPORT_NO);
-	assert_int_equal(width(16, CONDITION_HISTORY_NARROW_MS), REPORT_NO);
+	assert_int_equal(width(16, NARROW_MS), REPORT_NO);
 }
 
 static int links(int64_t active)
@@ -239,7 +242,7 @@ static void sample_half(size_t first)
 		many[i].uuid = view_from(names[i]);
 		many[i].condition = (struct report_condition){.clocks_event_reasons = 0x40};
 	}
-	clock_ms += CONDITION_HISTORY_SLOW_MS;
+	clock_ms += SLOW_MS;
 	condition_history_judge(&history, clock_ms, WALL,
 				(struct array){many + first, LIMIT_REPORT_DEVICES, true});
 }
@@ -267,7 +270,7 @@ static void each_device_has_a_history_of_its_own_whatever_its_index(void **state
 	const struct report_device first = two[0];
 	two[0] = two[1];
 	two[1] = first;
-	condition_history_judge(&history, CONDITION_HISTORY_SLOW_MS, WALL,
+	condition_history_judge(&history, SLOW_MS, WALL,
 				(struct array){two, 2, true});
 	assert_int_equal(two[0].condition.slowdown.thermal, REPORT_UNDECIDED);
 	assert_int_equal(two[1].condition.slowdown.thermal, REPORT_YES);
@@ -283,11 +286,11 @@ static void a_device_without_a_name_that_can_be_reported_has_no_history(void **s
 		device.uuid = rows[i];
 		device.condition.clocks_event_reasons = 0x40;
 		sample_after(0);
-		sample_after(CONDITION_HISTORY_SLOW_MS);
+		sample_after(SLOW_MS);
 		assert_int_equal(device.condition.slowdown.thermal, REPORT_UNDECIDED);
 	}
 	static const struct condition_history nothing;
-	assert_memory_equal(&history, &nothing, sizeof(history));
+	assert_memory_equal(history.devices, nothing.devices, sizeof(history.devices));
 }
 
 static const struct CMUnitTest tests[] = {

@@ -139,7 +139,9 @@ static void without_memory_what_is_there_stays(void **state)
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
 		assert_counts("p", "ready", failed ? 1 : 2);
 		failing_malloc_at(1);
-		assert_int_equal(record_set_put_copy(&set.records, &policies[0], (struct view){0}, UPSERT(2), &err), -1);
+		assert_int_equal(record_set_put_copy(&set.records, &policies[0], (struct view){0},
+						     UPSERT(2), &err),
+				 -1);
 		assert_true(failing_malloc_off());
 		assert_counts("p", "ready", failed ? 1 : 2);
 	}
