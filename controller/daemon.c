@@ -356,6 +356,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 			.agentless_ms = settings->agentless_ms,
 			.disagreement_ms = settings->disagreement_ms,
 			.user_grace_ms = settings->user_grace_ms,
+			.quiet_ms = settings->quiet_ms,
 		},
 		.max_requests = (uint32_t)settings->max_requests,
 		.is_ready = is_ready,

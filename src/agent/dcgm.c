@@ -29,7 +29,7 @@ struct dcgm {
 	struct loop_timer *later; /* a scrape that ended before it began is told from here */
 	struct source_state source;
 	struct dcgm_counts counts;
-	uint64_t last_ms;   /* when the last scrape was begun, monotonic */
+	uint64_t last_ms;   /* when the last scrape was begun, counted from boot */
 	bool is_busy;
 	struct fetch *fetch; /* of the scrape under way, with what follows */
 	struct error error;  /* why it could not begin */
@@ -39,7 +39,7 @@ struct dcgm {
 	struct promtext text;
 	struct dcgm_figures fresh;
 	struct dcgm_figures last; /* of the last good scrape */
-	uint64_t good_ms;         /* when that was begun, monotonic */
+	uint64_t good_ms;         /* when that was begun */
 };
 
 /* Taking in the answer. */
@@ -251,13 +251,32 @@ int64_t dcgm_percent(const struct dcgm *dcgm, struct view uuid, int64_t gpu_inst
 {
 	uint64_t asked_ms;
 	const struct dcgm_figure *figure = dcgm_find(dcgm, uuid, gpu_instance_id, &asked_ms);
-	if (!figure || now_ms - asked_ms > DCGM_FRESH_MS)
+	/* A driver that answers late may have been asked before the scrape was begun. */
+	if (!figure || now_ms > asked_ms + DCGM_FRESH_MS)
 		return -1;
 	double percent = figure->engine_active * 100;
 	if (figure->utilization > percent)
 		percent = figure->utilization;
 	/* 0.29 is a little less than it says. */
 	return (int64_t)(percent + 1e-6);
+}
+
+void dcgm_offer(const struct dcgm *dcgm, uint64_t now_ms, struct array devices)
+{
+	if (!dcgm->config.url[0])
+		return;
+	for (uint32_t i = 0; i < devices.count; i++) {
+		struct report_device *device = ARRAY_AT(devices, struct report_device, i);
+		activity_windows_offer(&device->activity, REPORT_ACTIVITY_DCGM,
+				       dcgm_percent(dcgm, device->uuid, -1, now_ms));
+		for (uint32_t j = 0; j < device->partitions.count; j++) {
+			struct report_partition *part =
+				ARRAY_AT(device->partitions, struct report_partition, j);
+			activity_windows_offer(&part->activity, REPORT_ACTIVITY_DCGM,
+					       dcgm_percent(dcgm, device->uuid,
+							    part->gpu_instance_id, now_ms));
+		}
+	}
 }
 
 void dcgm_tell(const struct dcgm *dcgm, struct report *report)

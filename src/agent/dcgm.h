@@ -17,12 +17,16 @@
  *          configured time.
  */
 
+#include "agent/activity_windows.h"
 #include "agent/dcgm_figures.h"
 #include "io/fetch.h"
 
 /* At rest there is a sample every 15 s: every other one scrapes. */
 #define DCGM_INTERVAL_MS 20000u
-/* A figure counts for so long after its scrape was begun: one scrape may fail. */
+/*
+ * A figure counts for so long after its scrape was begun: one scrape may fail. Where samples are rarer,
+ * no figure counts.
+ */
 #define DCGM_FRESH_MS 75000u
 
 struct dcgm;
@@ -51,7 +55,7 @@ MUST_USE int dcgm_new(struct loop *loop, struct fetcher *fetcher, const struct d
 void dcgm_free(struct dcgm *dcgm);
 /*
  * Starts a scrape, unless it is switched off, one is under way, or the last was begun less than
- * DCGM_INTERVAL_MS ago. now_ms is monotonic. `finished` is called later, once for each that was
+ * DCGM_INTERVAL_MS ago. now_ms counts from boot. `finished` is called later, once for each that was
  * started. A failure becomes the source's state, and the last figures stay.
  */
 void dcgm_scrape(struct dcgm *dcgm, uint64_t now_ms);
@@ -59,8 +63,8 @@ void dcgm_scrape(struct dcgm *dcgm, uint64_t now_ms);
 bool dcgm_is_busy(const struct dcgm *dcgm);
 /*
  * What the last good scrape says of a device (gpu_instance_id -1) or of its MIG instance, borrowed
- * until the loop turns. NULL: nothing. *ret_asked_ms is when that scrape was begun, monotonic; it is
- * set if there is a figure.
+ * until the loop turns. NULL: nothing. *ret_asked_ms is when that scrape was begun, counted from boot; it
+ * is set if there is a figure.
  */
 const struct dcgm_figure *dcgm_find(const struct dcgm *dcgm, struct view uuid,
 				    int64_t gpu_instance_id, uint64_t *ret_asked_ms);
@@ -70,6 +74,11 @@ const struct dcgm_figure *dcgm_find(const struct dcgm *dcgm, struct view uuid,
  */
 int64_t dcgm_percent(const struct dcgm *dcgm, struct view uuid, int64_t gpu_instance_id,
 		     uint64_t now_ms);
+/*
+ * Offers that to the activity of each of these devices (struct report_device) and of its partitions:
+ * -1 where there is none. Offers nothing if it is switched off.
+ */
+void dcgm_offer(const struct dcgm *dcgm, uint64_t now_ms, struct array devices);
 /* Puts the source's state into the report, borrowed until the next scrape has ended. */
 void dcgm_tell(const struct dcgm *dcgm, struct report *report);
 /* What happened since the start. */

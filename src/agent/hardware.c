@@ -86,6 +86,8 @@ static bool take_reading(struct hardware *hardware, const struct nvml_process_an
 	bool is_news = source_state_succeed(&hardware->source, asked.wall, source->message);
 	is_news |= processes_fill(&hardware->processes, asked, answer->reading.devices,
 				  answer->arena);
+	if (hardware->offer)
+		hardware->offer(hardware->owner, asked.boot, answer->reading.devices);
 	activity_windows_read(&hardware->activity, asked, answer->reading.devices,
 			      hardware->processes.source.said.state == REPORT_SOURCE_OK,
 			      answer->arena);
@@ -147,6 +149,7 @@ int hardware_init(struct hardware *hardware, struct loop *loop,
 		.queue = config->queue, .changed = changed, .owner = owner};
 	arena_init(&hardware->arena, LIMIT_READING_ARENA);
 	hardware->activity.settings = config->activity;
+	hardware->offer = config->offer;
 	processes_init(&hardware->processes, config->processes, config->proc_path);
 	const struct nvml_process_config process = {
 		.child = {.library_name = config->library_name, .last = &hardware->reading.devices},

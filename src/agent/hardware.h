@@ -26,6 +26,11 @@ enum hardware_change {
 };
 
 typedef void (*hardware_fn)(void *owner, unsigned changes);
+/*
+ * Offers what a further source measured (agent/activity_windows.h) to each of these devices (struct
+ * report_device), which have just been read. now_boot: ms since boot. owner is hardware_init()'s.
+ */
+typedef void (*hardware_offer_fn)(void *owner, uint64_t now_boot, struct array devices);
 
 struct hardware {
 	struct nvml_process *process;
@@ -35,12 +40,13 @@ struct hardware {
 	struct source_state source;
 	struct processes processes;
 	struct condition_history history;
+	hardware_offer_fn offer; /* NULL: there is no further source */
 	struct activity_windows activity;
 	struct arena arena; /* of `reading`, what is known of its processes, and windows */
 	struct report reading; /* the last good one: versions and devices */
 };
 
-/* Texts and the queue are borrowed for the hardware's life. */
+/* Texts and queue are borrowed for the hardware's life. */
 struct hardware_config {
 	const char *library_name; /* of the driver */
 	uint32_t nvml_timeout_ms;
@@ -48,6 +54,7 @@ struct hardware_config {
 	const char *proc_path;
 	struct activity_settings activity;
 	struct event_queue *queue; /* takes the XID errors */
+	hardware_offer_fn offer;   /* of a further source of activity, or NULL */
 };
 
 /* Starts and reads nothing; hardware must not be moved. Fails with ERROR_NO_MEMORY or ERROR_RETRY. */
@@ -61,9 +68,9 @@ void hardware_deinit(struct hardware *hardware);
  * False: the driver hangs, or cannot be asked now; the source says so already, and the reading is made
  * as soon as it can be.
  *
- * News is anything but the memory that processes use and counts of corrected errors, and figures of
- * activity. These move all the time and go out with whatever report comes next. A failure is the source's state and leaves
- * the devices as they were last read.
+ * News is anything but the memory that processes use, counts of corrected errors, and figures of
+ * activity. These move all the time and go out with whatever report comes next. A failure is the
+ * source's state and leaves the devices as they were last read.
  */
 bool hardware_read(struct hardware *hardware);
 /* Has XID errors read, which go to the queue. */

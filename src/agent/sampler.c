@@ -102,7 +102,7 @@ static void read_books(struct sampler *sampler)
 	sampler->has_late_news = false;
 	/* Its figures are looked up by the devices that the driver has told. */
 	if (sampler->parts & SCHEDULE_HARDWARE)
-		dcgm_scrape(sampler->dcgm, sampler->began_ms);
+		dcgm_scrape(sampler->dcgm, clock_boot_ms());
 	sampler->outcome.is_news |= checkpoint_read(&sampler->checkpoint, clock_wall_ms());
 	if (sampler->parts & SCHEDULE_LIST)
 		podres_read(sampler->podres, (sampler->parts & SCHEDULE_ADVERTISED) != 0,
@@ -128,6 +128,12 @@ static bool wait_for_driver(struct sampler *sampler)
 	if (sampler->is_waiting && has_heard_driver(sampler))
 		loop_timer_set(sampler->patience, SAMPLER_PATIENCE_MS);
 	return sampler->is_waiting;
+}
+
+static void offer_figures(void *owner, uint64_t now_boot, struct array devices)
+{
+	struct sampler *sampler = owner;
+	dcgm_offer(sampler->dcgm, now_boot, devices);
 }
 
 static void on_hardware(void *owner, unsigned changes)
@@ -194,6 +200,32 @@ static void freep(struct sampler **sampler)
 	sampler_free(*sampler);
 }
 
+static int open_dcgm(struct sampler *sampler, struct loop *loop, struct fetcher *fetcher,
+		     const char *url, struct error *err)
+{
+	const struct dcgm_config config = {
+		.url = url,
+		.timeout_ms = LIMIT_DCGM_TIME_MS,
+		.devices = &sampler->hardware.reading.devices,
+	};
+	return dcgm_new(loop, fetcher, &config, take_figures, sampler, &sampler->dcgm, err);
+}
+
+static int open_hardware(struct sampler *sampler, struct loop *loop,
+			 const struct sampler_config *config, struct error *err)
+{
+	const struct hardware_config hardware = {
+		.library_name = config->nvml_library,
+		.nvml_timeout_ms = config->nvml_timeout_ms,
+		.processes = config->processes,
+		.proc_path = config->proc_path,
+		.activity = config->activity,
+		.queue = &sampler->queue,
+		.offer = offer_figures,
+	};
+	return hardware_init(&sampler->hardware, loop, &hardware, on_hardware, sampler, err);
+}
+
 int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler_config *config,
 		sampler_fn finished, void *owner, struct sampler **ret_sampler, struct error *err)
 {
@@ -210,24 +242,11 @@ int sampler_new(struct loop *loop, struct fetcher *fetcher, const struct sampler
 		.socket = config->pod_resources_socket,
 		.timeout_ms = config->kubelet_timeout_ms,
 	};
-	const struct hardware_config hardware = {
-		.library_name = config->nvml_library,
-		.nvml_timeout_ms = config->nvml_timeout_ms,
-		.processes = config->processes,
-		.proc_path = config->proc_path,
-		.activity = config->activity,
-		.queue = &sampler->queue,
-	};
-	const struct dcgm_config dcgm = {
-		.url = config->dcgm_url,
-		.timeout_ms = LIMIT_DCGM_TIME_MS,
-		.devices = &sampler->hardware.reading.devices,
-	};
 	if (podres_new(loop, fetcher, &podres, take_list, sampler, &sampler->podres, err) < 0 ||
-	    dcgm_new(loop, fetcher, &dcgm, take_figures, sampler, &sampler->dcgm, err) < 0 ||
 	    loop_timer_new(loop, finish_without_list, sampler, &sampler->later, err) < 0 ||
 	    loop_timer_new(loop, on_patience, sampler, &sampler->patience, err) < 0 ||
-	    hardware_init(&sampler->hardware, loop, &hardware, on_hardware, sampler, err) < 0)
+	    open_dcgm(sampler, loop, fetcher, config->dcgm_url, err) < 0 ||
+	    open_hardware(sampler, loop, config, err) < 0)
 		return -1;
 	/* The socket that is there now is the one to compare with. */
 	podres_socket_changed(sampler->podres);

@@ -91,16 +91,22 @@ static bool is_bridged(const struct activity_input *input, const struct report_a
 	       said->measured_since - input->former_heard_at <= REPORT_ACTIVITY_GAP_MS;
 }
 
+/* It is known that samples are missing since what was published, or that the node's clock was set. */
+static bool is_known_to_miss(const struct activity_input *input, const struct report_activity *said)
+{
+	return (input->former_heard_at > 0 && !is_bridged(input, said)) ||
+	       (input->published_at > 0 && said->measured_since > input->published_at);
+}
+
 /* Since when it is idle: as was published, if no work was seen since, and none is known to be missed. */
 static int64_t idle_since(const struct activity_input *input, const struct report_activity *said,
 			  struct published before)
 {
 	const int64_t since = later(said->last_busy_at, said->measured_since);
-	const bool is_known_to_miss = input->former_heard_at > 0 && !is_bridged(input, said);
 
 	if (before.state == ATTRIBUTION_ACTIVITY_IDLE && before.idle_since > 0 &&
 	    before.idle_since >= said->last_busy_at && before.idle_since <= since &&
-	    input->is_published_in_boot && !is_known_to_miss)
+	    input->is_published_in_boot && !is_known_to_miss(input, said))
 		return before.idle_since;
 	return since;
 }

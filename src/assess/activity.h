@@ -38,6 +38,8 @@ struct activity_input {
 	const struct attribution_activity_state *published; /* by this node; NULL: nothing */
 	struct array published_partitions;                  /* struct attribution_partition */
 	bool is_published_in_boot; /* from a report of the same boot as this one */
+	int64_t published_at;      /* by the node's clock: when that report was made, if by the same */
+				   /* instance of the agent as this one; else 0 */
 	int64_t now_wall_ms;
 	struct arena *arena; /* results lie in it */
 };

@@ -97,7 +97,8 @@ static int add_event(struct events *list, const struct report_event *event, stru
 }
 
 /* Something is to be done about it, and no newer one says so: it is among the first n. */
-static bool is_needed(const struct events *list, uint32_t n, const struct attribution_health_event *event)
+static bool is_needed(const struct events *list, uint32_t n,
+		      const struct attribution_health_event *event)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (list->items[i].xid == event->xid)

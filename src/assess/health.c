@@ -224,7 +224,7 @@ static bool was_reset_since(const struct judge *judge, int64_t time)
 static bool is_quiet_since(const struct judge *judge, int64_t time)
 {
 	return judge->condition.recovery == REPORT_RECOVERY_NONE && judge->is_content &&
-	       judge->input->heard_at - time >= HEALTH_QUIET_MS;
+	       judge->input->heard_at - time >= judge->input->quiet_ms;
 }
 
 /* True when what an error of that class asks for was done since then, or is not needed. */
@@ -302,7 +302,7 @@ static void look_again(struct judge *judge)
 		event = &judge->events.items[i];
 		if (xid_look_up(event->xid).class != XID_LOOK_CLOSER || is_history(judge, event))
 			continue;
-		int64_t left = event->event_time + HEALTH_QUIET_MS - judge->input->heard_at;
+		int64_t left = event->event_time + judge->input->quiet_ms - judge->input->heard_at;
 		if (left < LEAST_WAIT_MS)
 			left = LEAST_WAIT_MS;
 		if (*again < 0 || left < *again)

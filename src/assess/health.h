@@ -11,7 +11,7 @@
  * - or the device answers again, after it was missing or lost;
  * - or the card is in another node;
  * - or the device was reset since, if the error asks for no more than a reset;
- * - or the driver still asks for nothing HEALTH_QUIET_MS later, if the error's number does not say
+ * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
  * The last two count only while nothing else is wrong with the device itself.
  * The published reasons tell which events still speak against it. So what was settled stays settled
@@ -26,9 +26,6 @@
 #include "base/arena.h"
 #include "model/attribution.h"
 #include "model/report.h"
-
-/* How long after an error that the driver asks for nothing means that it was nothing. */
-#define HEALTH_QUIET_MS 600000
 
 /* What NVML's list of devices is worth. */
 enum health_list {
@@ -45,6 +42,7 @@ struct health_input {
 	const struct attribution_health_state *published; /* by this node; NULL: nothing */
 	struct array published_events; /* the device's, by whichever node */
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
+	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
 	bool is_same_boot;    /* the published status is of the node's present boot */
 	bool is_plugin_unhealthy; /* a pod's status says so of the device */

@@ -83,6 +83,16 @@ bool view_equal_ignoring_case(struct view a, struct view b)
 	return true;
 }
 
+int view_compare_ignoring_case(struct view a, struct view b)
+{
+	for (size_t i = 0; i < a.len && i < b.len; i++) {
+		int order = (unsigned char)lower(a.ptr[i]) - (unsigned char)lower(b.ptr[i]);
+		if (order != 0)
+			return order;
+	}
+	return (a.len > b.len) - (a.len < b.len);
+}
+
 bool view_starts_with(struct view v, struct view prefix)
 {
 	return v.len >= prefix.len && view_equal((struct view){v.ptr, prefix.len}, prefix);
@@ -103,6 +113,20 @@ struct view view_from_offset(struct view v, size_t from)
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct view view_copy(struct view v, char *to)
+{
+	if (v.len > 0)
+		memcpy(to, v.ptr, v.len);
+	return (struct view){to, v.len};
+}
+
+struct view view_copy_lower(struct view v, char *to)
+{
+	for (size_t i = 0; i < v.len; i++)
+		to[i] = lower(v.ptr[i]);
+	return (struct view){to, v.len};
 }
 
 struct view view_trim(struct view v)

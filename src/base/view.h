@@ -40,12 +40,18 @@ size_t view_sort(struct view *views, size_t n);
 bool view_is_among(struct view v, const struct view *views, size_t n);
 /* Bytewise, but ASCII letters are equal in both cases. */
 bool view_equal_ignoring_case(struct view a, struct view b);
+/* The order of view_compare(), but ASCII letters are equal in both cases. */
+int view_compare_ignoring_case(struct view a, struct view b);
 /* Bytewise; an empty prefix always fits. */
 bool view_starts_with(struct view v, struct view prefix);
 /* Bytewise; an empty suffix always fits. */
 bool view_ends_with(struct view v, struct view suffix);
 /* The part from byte `from` (at most v.len) on. */
 struct view view_from_offset(struct view v, size_t from);
+/* Copies the bytes to where there is room for them: a view of the copy. */
+struct view view_copy(struct view v, char *to);
+/* The same, with ASCII letters in lower case. */
+struct view view_copy_lower(struct view v, char *to);
 /* Without leading and trailing ASCII blanks and line ends. */
 struct view view_trim(struct view v);
 /*

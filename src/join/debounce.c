@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/again.h"
 #include "base/lookup.h"
 
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
@@ -120,8 +121,7 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 		return subject->is_published;
 	left = subject->waits_ms - slot->known.age_ms;
 	if (left > 0) {
-		if (debounce->result.again_in_ms < 0 || left < debounce->result.again_in_ms)
-			debounce->result.again_in_ms = left;
+		debounce->result.again_in_ms = again_sooner(debounce->result.again_in_ms, left);
 		return false;
 	}
 	if (!subject->is_unread &&

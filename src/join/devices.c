@@ -177,74 +177,66 @@ static enum devices_nvml judge_nvml(const struct report *report)
 							      : DEVICES_NVML_DATED;
 }
 
-/* Adds the device that the ID names by its full UUID, while there are fewer than the limit. */
-static void add_named(struct devices *devices, const struct join_input *input, struct view text,
-		      size_t limit)
+static void name_ids(struct array ids, devices_named_fn named, void *owner)
 {
-	if (devices->n_devices >= limit)
-		return;
-	struct device_id id = device_id_parse(text);
-	if (id.form == DEVICE_ID_GPU && !id.is_odd)
-		add(devices, input, id.uuid);
+	for (uint32_t i = 0; i < ids.count; i++) {
+		const struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
+		if (id.form == DEVICE_ID_GPU && !id.is_odd)
+			named(owner, id.uuid);
+	}
 }
 
-static void add_all_named(struct devices *devices, const struct join_input *input, struct array ids,
-			  size_t limit)
+static void name_by_kubelet(const struct report *report, devices_named_fn named, void *owner)
 {
-	for (uint32_t i = 0; i < ids.count; i++)
-		add_named(devices, input, *ARRAY_AT(ids, struct view, i), limit);
-}
-
-/* Without NVML the kubelet still names devices: they must not look as if they were gone. */
-static void add_from_kubelet(struct devices *devices, const struct join_input *input, size_t limit)
-{
-	const struct array offers[] = {input->report->allocatable,
-				       input->report->checkpoint.registered};
-	const struct array list = input->report->pod_resources;
-	const struct array entries = input->report->checkpoint.entries;
+	const struct array offers[] = {report->allocatable, report->checkpoint.registered};
+	const struct report_pod_resource *list = report->pod_resources.items;
+	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
 
 	for (size_t k = 0; k < ARRAY_SIZE(offers); k++) {
 		const struct report_resource_devices *of = offers[k].items;
 		for (uint32_t i = 0; i < offers[k].count; i++)
-			add_all_named(devices, input, of[i].device_ids, limit);
+			name_ids(of[i].device_ids, named, owner);
 	}
-	for (uint32_t i = 0; i < list.count; i++)
-		add_all_named(devices, input,
-			      ARRAY_AT(list, struct report_pod_resource, i)->device_ids, limit);
-	for (uint32_t i = 0; i < entries.count; i++)
-		add_all_named(devices, input,
-			      ARRAY_AT(entries, struct report_checkpoint_entry, i)->device_ids,
-			      limit);
+	for (uint32_t i = 0; i < report->pod_resources.count; i++)
+		name_ids(list[i].device_ids, named, owner);
+	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
+		name_ids(entries[i].device_ids, named, owner);
 }
 
-/* So do the statuses of pods, and ResourceSlices. Annotations do not: anybody may write them. */
-static void add_from_api(struct devices *devices, const struct join_input *input, size_t limit)
+/* Annotations do not name devices: anybody may write them. */
+void devices_name_all(const struct join_input *input, devices_named_fn named, void *owner)
 {
+	if (input->report)
+		name_by_kubelet(input->report, named, owner);
 	for (size_t i = 0; i < input->n_pods; i++) {
-		const struct pod_allocation *allocations = pod_gpu(input->pods[i])->allocations.items;
-		const uint32_t n = pod_gpu(input->pods[i])->allocations.count;
-		for (uint32_t k = 0; k < n && !pod_is_over(input->pods[i]); k++)
-			add_named(devices, input, allocations[k].id, limit);
+		const struct array told = pod_gpu(input->pods[i])->allocations;
+		const struct pod_allocation *allocations = told.items;
+		for (uint32_t k = 0; k < told.count && !pod_is_over(input->pods[i]); k++)
+			name_ids(array_of(&allocations[k].id, 1), named, owner);
 	}
 	for (size_t i = 0; i < input->n_slice_devices; i++)
-		add_named(devices, input, input->slice_devices[i].uuid, limit);
+		name_ids(array_of(&input->slice_devices[i].uuid, 1), named, owner);
 }
 
-static char lower(char c)
+/* Without NVML others still name devices: they must not look as if they were gone. */
+struct adder {
+	struct devices *devices;
+	const struct join_input *input;
+	size_t limit; /* of devices */
+};
+
+static void add_named(void *owner, struct view uuid)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+	struct adder *adder = owner;
+
+	if (adder->devices->n_devices < adder->limit)
+		add(adder->devices, adder->input, uuid);
 }
 
 static int by_uuid(const void *a, const void *b)
 {
-	struct view x = ((const struct device *)a)->uuid;
-	struct view y = ((const struct device *)b)->uuid;
-	for (size_t i = 0; i < x.len && i < y.len; i++) {
-		int order = lower(x.ptr[i]) - lower(y.ptr[i]);
-		if (order != 0)
-			return order;
-	}
-	return (x.len > y.len) - (x.len < y.len);
+	const struct device *x = a, *y = b;
+	return view_compare_ignoring_case(x->uuid, y->uuid);
 }
 
 /*
@@ -362,6 +354,7 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	uint32_t n_reported = devices.nvml != DEVICES_NVML_NONE ? report->devices.count : 0;
 	size_t room = devices.nvml != DEVICES_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
 	size_t cap = n_reported + input->n_previous + room;
+	struct adder adder = {.devices = &devices, .input = input};
 
 	devices.devices = arena_alloc(arena, cap, sizeof(*devices.devices));
 	if (!devices.devices)
@@ -371,10 +364,8 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	if (n_reported > 0)
 		add_reported(&devices, input);
 	add_published(&devices, input);
-	room += devices.n_devices;
-	if (report)
-		add_from_kubelet(&devices, input, room);
-	add_from_api(&devices, input, room);
+	adder.limit = devices.n_devices + room;
+	devices_name_all(input, add_named, &adder);
 	assert(devices.n_devices <= cap);
 	if (complete(input, &devices, arena, err) < 0)
 		return -1;

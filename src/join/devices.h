@@ -59,5 +59,12 @@ MUST_USE int devices_make(const struct join_input *input, struct arena *arena,
 			  struct devices *ret_devices, struct error *err);
 /* Finds the device of a raw device ID. */
 struct device_place devices_find(const struct devices *devices, struct view device_id);
+/* Told of a device that is named by its full UUID, which is borrowed from the input. */
+typedef void (*devices_named_fn)(void *owner, struct view uuid);
+/*
+ * Tells which devices the kubelet, the status of pods that are not over and ResourceSlices name; one as
+ * often as it is named.
+ */
+void devices_name_all(const struct join_input *input, devices_named_fn named, void *owner);
 /* A recent report of another node names the device. */
 bool devices_is_claimed_elsewhere(const struct join_input *input, const struct device *device);

@@ -192,6 +192,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.published = published ? &published->status->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
 		.booted_after = subject->facts->input->booted_after,
+		.quiet_ms = subject->facts->input->limits->quiet_ms,
 		.heard_at = heard_at(subject->facts->input),
 		.is_same_boot = is_same_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

@@ -10,10 +10,10 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "join/devices.h"
 #include "join/gather_claims.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
-#include "model/device_id.h"
 #include "model/pod_set.h"
 
 struct gatherer {
@@ -262,44 +262,9 @@ static void add_device(struct gatherer *g, struct view uuid)
 		add_object(g, record);
 }
 
-/* There are no objects of MIG devices: the UUID in such an ID is not found. */
-static void add_ids(struct gatherer *g, struct array ids)
+static void add_named(void *gatherer, struct view uuid)
 {
-	for (uint32_t i = 0; i < ids.count; i++)
-		add_device(g, device_id_parse(*ARRAY_AT(ids, struct view, i)).uuid);
-}
-
-/* While NVML lists no devices, List and checkpoint name them (join/devices.h). */
-static void add_of_kubelet(struct gatherer *g, const struct report *report)
-{
-	const struct report_pod_resource *list = report->pod_resources.items;
-	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
-	const struct report_resource_devices *offers = report->allocatable.items;
-	const struct report_resource_devices *registered = report->checkpoint.registered.items;
-
-	for (uint32_t i = 0; i < report->allocatable.count; i++)
-		add_ids(g, offers[i].device_ids);
-	for (uint32_t i = 0; i < report->checkpoint.registered.count; i++)
-		add_ids(g, registered[i].device_ids);
-	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		add_ids(g, list[i].device_ids);
-	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		add_ids(g, entries[i].device_ids);
-}
-
-/* While NVML lists no devices, the API server's pods and slices name them too. */
-static void add_of_api(struct gatherer *g)
-{
-	const struct join_input *input = &g->input;
-	for (size_t i = 0; i < input->n_pods; i++) {
-		const struct pod_allocation *allocations = pod_gpu(input->pods[i])->allocations.items;
-		const uint32_t n = pod_gpu(input->pods[i])->allocations.count;
-
-		for (uint32_t k = 0; k < n; k++)
-			add_device(g, device_id_parse(allocations[k].id).uuid);
-	}
-	for (size_t i = 0; i < input->n_slice_devices; i++)
-		add_device(g, input->slice_devices[i].uuid);
+	add_device(gatherer, uuid);
 }
 
 /* After gather_grants(). */
@@ -318,10 +283,8 @@ static int gather_previous(struct gatherer *g)
 		add_object(g, object_of(l));
 	for (uint32_t i = 0; i < report->devices.count; i++)
 		add_device(g, devices[i].uuid);
-	if (report->sources.nvml.state != REPORT_SOURCE_OK) {
-		add_of_kubelet(g, report);
-		add_of_api(g);
-	}
+	if (report->sources.nvml.state != REPORT_SOURCE_OK)
+		devices_name_all(&g->input, add_named, g);
 	return 0;
 }
 

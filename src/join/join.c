@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "base/again.h"
 #include "base/limits.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
@@ -17,9 +18,7 @@
 struct joiner {
 	const struct join_input *input;
 	struct devices devices;
-	struct facts facts;
-	struct slots slots;
-	struct stages_node node; /* with these */
+	struct stages_node node;
 	struct join_result *result;
 	bool is_agentless; /* there is no report, and there has been time for one */
 	size_t n_objects;  /* that the node has, or will have by this result */
@@ -27,8 +26,7 @@ struct joiner {
 
 static void look_again_in(struct joiner *joiner, int64_t ms)
 {
-	if (ms >= 0 && (joiner->result->again_in_ms < 0 || ms < joiner->result->again_in_ms))
-		joiner->result->again_in_ms = ms;
+	joiner->result->again_in_ms = again_sooner(joiner->result->again_in_ms, ms);
 }
 
 /* How long it still takes until that another node names the device counts; 0: it does. */
@@ -191,7 +189,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 		joined.action = JOIN_WRITE;
 	joined.status = made.status;
 	joined.pods_age = input->pods_age;
-	joined.is_by_names = is_by_names(&joiner->facts, index);
+	joined.is_by_names = is_by_names(&joiner->node.facts, index);
 	add_result(joiner, joined);
 	return 0;
 }
@@ -245,11 +243,11 @@ static void watch_the_time(struct joiner *joiner)
 	if (joiner->node.is_fresh)
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
 	if (!input->report && !joiner->is_agentless &&
-	    (is_one_unborn(joiner) || joiner->facts.claims == SOURCE_PARTIAL))
+	    (is_one_unborn(joiner) || joiner->node.facts.claims == SOURCE_PARTIAL))
 		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);
-	look_again_in(joiner, joiner->facts.source.settles_in_ms);
+	look_again_in(joiner, joiner->node.facts.source.settles_in_ms);
 }
 
 static int join_devices(struct joiner *joiner, struct error *err)
@@ -267,7 +265,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 /* What may be in doubt: a holding, be it placed or not, what several hold, and a process. */
 static size_t count_facts(const struct joiner *joiner)
 {
-	size_t n = 2 * joiner->facts.n_items + joiner->devices.n_devices;
+	size_t n = 2 * joiner->node.facts.n_items + joiner->devices.n_devices;
 	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
 		const struct report_device *reported = joiner->devices.devices[i].reported;
 		n += reported ? reported->processes.count : 0;
@@ -278,9 +276,9 @@ static size_t count_facts(const struct joiner *joiner)
 static int read_input(struct joiner *joiner, struct error *err)
 {
 	if (devices_make(joiner->input, joiner->node.arena, &joiner->devices, err) < 0 ||
-	    witnesses_read(joiner->input, &joiner->devices, joiner->node.arena, &joiner->facts,
+	    witnesses_read(joiner->input, &joiner->devices, joiner->node.arena, &joiner->node.facts,
 			   err) < 0 ||
-	    slots_collect(&joiner->facts, joiner->node.arena, &joiner->slots, err) < 0 ||
+	    slots_collect(&joiner->node.facts, joiner->node.arena, &joiner->node.slots, err) < 0 ||
 	    debounce_open(joiner->input, count_facts(joiner), joiner->node.arena,
 			  &joiner->node.debounce, err) < 0)
 		return -1;
@@ -293,12 +291,12 @@ static int read_input(struct joiner *joiner, struct error *err)
 static void set_debounced(struct joiner *joiner)
 {
 	const struct debounce_result debounced = debounce_close(joiner->node.debounce);
-	const bool is_frozen = joiner->facts.is_frozen;
+	const bool is_frozen = joiner->node.facts.is_frozen;
 	struct recall *recall = &joiner->result->recall;
 
 	recall->doubts = is_frozen ? joiner->input->doubts : debounced.seen;
 	recall->n_doubts = is_frozen ? joiner->input->n_doubts : debounced.n_seen;
-	recall->is_hearing_awaited = debounced.is_hearing_awaited || joiner->facts.awaits_list;
+	recall->is_hearing_awaited = debounced.is_hearing_awaited || joiner->node.facts.awaits_list;
 	joiner->result->refused.debounced = debounced.n_left_out;
 	look_again_in(joiner, debounced.again_in_ms);
 }
@@ -310,8 +308,6 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	struct joiner joiner = {
 		.input = input,
 		.node = {
-			.facts = &joiner.facts,
-			.slots = &joiner.slots,
 			.arena = arena,
 			.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
 		},
@@ -323,12 +319,12 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	assert(input->limits && input->report_age_ms >= 0);
 	if (read_input(&joiner, err) < 0)
 		return -1;
-	result.recall.ended = joiner.facts.ended;
-	result.recall.n_ended = joiner.facts.n_ended;
-	result.recall.settled_restart = joiner.facts.source.settled_restart;
+	result.recall.ended = joiner.node.facts.ended;
+	result.recall.n_ended = joiner.node.facts.n_ended;
+	result.recall.settled_restart = joiner.node.facts.source.settled_restart;
 	result.refused = (struct place_refusals){
-		.claims = joiner.facts.claims_refused,
-		.ids = joiner.facts.ids_unknown + joiner.slots.ids_unknown,
+		.claims = joiner.node.facts.claims_refused,
+		.ids = joiner.node.facts.ids_unknown + joiner.node.slots.ids_unknown,
 		.devices = input->slice_devices_left_out,
 		.objects = input->previous_left_out,
 	};

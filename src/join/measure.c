@@ -19,6 +19,14 @@ static bool is_of_boot(const struct attribution_status *published, const struct 
 	return published && report && view_equal(published->report.boot_id, report->boot_id);
 }
 
+/* When the report was made that the published status rests on, if the same agent made it; else 0. */
+static int64_t published_at(const struct attribution_status *published, const struct report *report)
+{
+	return is_of_boot(published, report) && published->report.instance == report->instance
+		       ? published->report.observation_time
+		       : 0;
+}
+
 int measure_activity(const struct subject *subject, bool is_fresh,
 		     struct attribution_status *status, struct error *err)
 {
@@ -34,6 +42,7 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.published = published ? &published->activity : NULL,
 		.published_partitions = published ? published->partitions : (struct array){0},
 		.is_published_in_boot = is_of_boot(published, join->report),
+		.published_at = published_at(published, join->report),
 		.now_wall_ms = join->now_wall_ms,
 		.arena = subject->arena,
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join/stages.h"
 
+#include "base/again.h"
 #include "join/conditions.h"
 #include "join/examine.h"
 #include "join/from_resource_claim.h"
@@ -17,7 +18,7 @@ static int intent_of(const struct join_input *input)
 /* What is known of the device before anything is found out. */
 static struct subject begin(const struct stages_node *node, size_t index)
 {
-	const struct facts *facts = node->facts;
+	const struct facts *facts = &node->facts;
 	const struct device *device = &facts->devices->devices[index];
 	const struct previous *published = device->published;
 	struct subject subject = {
@@ -131,12 +132,6 @@ static int64_t health_again_in(const struct conditions_facts *known)
 	return known->is_fresh && !known->is_awaited ? known->health.again_in_ms : -1;
 }
 
-/* -1 is never. */
-static int64_t sooner(int64_t a, int64_t b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	       struct stages_result *ret, struct error *err)
 {
@@ -150,7 +145,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	if (tenants_find(&subject, &status, &tenants, err) < 0)
 		return -1;
 	subject.tenants = &tenants;
-	slots_look(node->slots, &subject);
+	slots_look(&node->slots, &subject);
 	if (!subject.is_awaited &&
 	    sharing_conclude(&subject, &status.sharing, &is_without_ids, err) < 0)
 		return -1;
@@ -171,7 +166,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	*ret = (struct stages_result){
 		.status = status,
 		.claims_refused = claims_refused,
-		.again_in_ms = sooner(tenants.again_in_ms, health_again_in(&known)),
+		.again_in_ms = again_sooner(tenants.again_in_ms, health_again_in(&known)),
 	};
 	return 0;
 }

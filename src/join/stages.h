@@ -16,8 +16,8 @@
 
 /* What is known of the node. */
 struct stages_node {
-	const struct facts *facts;
-	const struct slots *slots;
+	struct facts facts;
+	struct slots slots;
 	struct debounce *debounce;
 	struct arena *arena;
 	bool is_fresh;  /* the last report is recent */

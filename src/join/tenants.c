@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/again.h"
 #include "base/limits.h"
 #include "join/votes.h"
+#include "model/compact.h"
 
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 
@@ -119,17 +121,12 @@ static void set_partitions(struct walk *walk, const struct votes_holder *holder,
 	walk->texts += n;
 }
 
-static bool holds_the_same(const struct attribution_tenant *a, const struct attribution_tenant *b)
-{
-	const struct view *x = a->partitions.items, *y = b->partitions.items;
-
-	if (a->slots != b->slots || a->partitions.count != b->partitions.count)
-		return false;
-	for (uint32_t i = 0; i < a->partitions.count; i++)
-		if (!view_equal(x[i], y[i]))
-			return false;
-	return true;
-}
+/* What a tenant holds, by which two are compared. */
+static const struct compact_row holding[] = {
+	COMPACT_PLAIN_ROW(attribution_tenant, slots, slots),
+	COMPACT_ARRAY_ROW(attribution_tenant, partitions, struct view, compact_text),
+	{0},
+};
 
 /*
  * It is no user of the device if it only watches, or holds it for others that are listed. A name may
@@ -169,7 +166,7 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 		tenant->partitions = before->partitions;
 		tenant->partitions_left_out = before->partitions_left_out;
 	}
-	holder->holds_the_same = before && holds_the_same(before, tenant);
+	holder->holds_the_same = before && compact_equal(holding, before, tenant);
 }
 
 /* What the API server says of a tenant */
@@ -218,15 +215,14 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 {
 	int64_t now = walk->input->now_wall_ms;
-	int64_t *again = &walk->result.again_in_ms;
 
 	/* The clock was set back: better to wait once more than until it has caught up. */
 	if (tenant->start_time > now)
 		tenant->start_time = now;
 	int64_t left = walk->input->limits->pending_ms - (now - tenant->start_time);
 	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
-	if (left > 0 && (*again < 0 || left < *again))
-		*again = left;
+	if (left > 0)
+		walk->result.again_in_ms = again_sooner(walk->result.again_in_ms, left);
 }
 
 /* Contradictions */

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A place whose report names the device. */
 struct naming {
@@ -36,14 +35,9 @@ void claim_book_deinit(struct claim_book *book)
 
 struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SIZE])
 {
-	size_t len = uuid.len < CLAIM_NAME_SIZE ? uuid.len : CLAIM_NAME_SIZE;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = uuid.ptr[i];
-
-		buffer[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-	}
-	return (struct view){buffer, len};
+	if (uuid.len > CLAIM_NAME_SIZE)
+		uuid.len = CLAIM_NAME_SIZE;
+	return view_copy_lower(uuid, buffer);
 }
 
 static struct claim *find(const struct claim_book *book, struct view object_name)
@@ -56,7 +50,6 @@ static struct claim *find(const struct claim_book *book, struct view object_name
 static struct claim *ensure(struct claim_book *book, struct view object_name, struct error *err)
 {
 	struct claim *claim = find(book, object_name);
-	char *text;
 
 	assert(object_name.len <= CLAIM_NAME_SIZE);
 	if (claim)
@@ -66,9 +59,7 @@ static struct claim *ensure(struct claim_book *book, struct view object_name, st
 		error_no_memory(err);
 		return NULL;
 	}
-	text = (char *)(claim + 1);
-	memcpy(text, object_name.ptr, object_name.len);
-	claim->name = (struct view){text, object_name.len};
+	claim->name = view_copy(object_name, (char *)(claim + 1));
 	if (table_add(&book->by_name, &claim->link, err) < 0) {
 		free(claim);
 		return NULL;

@@ -58,9 +58,7 @@ static void measure(const struct compact_row *rows, const void *value, struct ex
 
 static void take_text(struct view *text, char **texts)
 {
-	if (text->len > 0)
-		memcpy(*texts, text->ptr, text->len);
-	text->ptr = *texts;
+	*text = view_copy(*text, *texts);
 	*texts += text->len;
 }
 

@@ -202,8 +202,7 @@ static bool name_device(struct arena *arena, const struct resource_claim_result 
 	for (size_t i = 0; i < n; i++) {
 		if (i > 0)
 			text[len++] = '/';
-		for (size_t k = 0; k < parts[i].len; k++)
-			text[len++] = parts[i].ptr[k];
+		len += view_copy(parts[i], text + len).len;
 	}
 	assert(len < cap);
 	*ret_name = (struct view){text, len};

@@ -102,7 +102,7 @@ int inventory_put_node(struct inventory *inventory, const struct node *node,
 {
 	struct record_event event = event_of(inventory, INVENTORY_NODES, change, version);
 
-	return node_set_put(&inventory->nodes, node, &event, err);
+	return record_set_put_copy(&inventory->nodes, node, node->name, &event, err);
 }
 
 int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
@@ -110,7 +110,8 @@ int inventory_put_policy(struct inventory *inventory, const struct policy *polic
 {
 	struct record_event event = event_of(inventory, INVENTORY_POLICIES, change, version);
 
-	return policy_set_put(&inventory->policies, policy, &event, err);
+	return record_set_put_copy(&inventory->policies.records, policy, (struct view){0}, &event,
+				   err);
 }
 
 int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,

@@ -11,11 +11,5 @@
 #include "model/node.h"
 #include "model/record_set.h"
 
-/* places is borrowed and must outlive the set. */
+/* Of struct node, which record_set_put_copy() adds. places is borrowed and must outlive the set. */
 void node_set_init(struct record_set *set, struct place_book *places);
-/*
- * Adds a copy of the node, or changes it, if it is newer. Fails with ERROR_NO_MEMORY; a present
- * record stays.
- */
-MUST_USE int node_set_put(struct record_set *set, const struct node *node,
-			  const struct record_event *event, struct error *err);

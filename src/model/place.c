@@ -34,7 +34,6 @@ struct place *place_find(const struct place_book *book, struct view name)
 struct place *place_ensure(struct place_book *book, struct view name, struct error *err)
 {
 	struct place *place = place_find(book, name);
-	char *text;
 
 	if (place)
 		return place;
@@ -43,9 +42,7 @@ struct place *place_ensure(struct place_book *book, struct view name, struct err
 		error_no_memory(err);
 		return NULL;
 	}
-	text = (char *)(place + 1);
-	memcpy(text, name.ptr, name.len);
-	place->name = (struct view){text, name.len};
+	place->name = view_copy(name, (char *)(place + 1));
 	list_init(&place->pods);
 	list_init(&place->attributions);
 	list_init(&place->slices);
@@ -242,13 +239,10 @@ static struct place_ended *find_ended(const struct place *place, struct view uid
 static struct place_ended *add_ended(struct place *place, struct view uid, uint64_t now_ms)
 {
 	struct place_ended *ended = calloc(1, sizeof(*ended) + uid.len);
-	char *text;
 
 	if (!ended)
 		return NULL;
-	text = (char *)(ended + 1);
-	memcpy(text, uid.ptr, uid.len);
-	ended->uid = (struct view){text, uid.len};
+	ended->uid = view_copy(uid, (char *)(ended + 1));
 	ended->since = now_ms;
 	list_init(&ended->link);
 	place->n_ended++;

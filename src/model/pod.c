@@ -74,20 +74,13 @@ static int copy_gpu(const struct pod_fields *fields, struct pod_gpu **ret_gpu, s
 	return 0;
 }
 
-static char *put(char *to, struct view text)
-{
-	if (text.len > 0)
-		memcpy(to, text.ptr, text.len);
-	return to + text.len;
-}
-
 static void put_texts(const struct pod_fields *fields, char *to)
 {
-	to = put(to, fields->uid);
-	to = put(to, fields->namespace);
-	*to++ = '/';
-	to = put(to, fields->name);
-	put(to, fields->config_hash);
+	const struct view texts[] = {fields->uid, fields->namespace, VIEW("/"), fields->name,
+				     fields->config_hash};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		to += view_copy(texts[i], to).len;
 }
 
 int pod_new(const struct pod_fields *fields, struct pod **ret_pod, struct error *err)

@@ -3,10 +3,9 @@
 
 #include <assert.h>
 
-#include "model/compact.h"
-
-static const struct compact_row policy_rows[] = {
+static const struct compact_row rows[] = {
 	COMPACT_TEXTS_ROW(policy, name, namespace),
+	COMPACT_PLAIN_ROW(policy, created_at, created_at),
 	{0},
 };
 
@@ -42,23 +41,14 @@ static void change(struct record_set *records, struct record *old, struct record
 	place_touch_all(records->places, false, event->is_initial);
 }
 
-static const struct record_kind kind = {.change = change};
+static const struct record_kind kind = {
+	.rows = rows,
+	.size = sizeof(struct policy),
+	.change = change,
+};
 
 void policy_set_init(struct policy_set *set, struct place_book *places)
 {
 	*set = (struct policy_set){0};
 	record_set_init(&set->records, &kind, places);
-}
-
-int policy_set_put(struct policy_set *set, const struct policy *policy,
-		   const struct record_event *event, struct error *err)
-{
-	const struct policy *copy;
-	void *block;
-
-	if (compact_new(policy_rows, policy, sizeof(*policy), COMPACT_ANY_TEXT, &block, err) < 0)
-		return -1;
-	copy = block;
-	return record_set_put_object(&set->records, block, copy->name, (struct view){0}, event,
-				     err);
 }

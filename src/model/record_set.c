@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct record *record_of(const struct table_node *node)
 {
@@ -32,11 +31,9 @@ struct view record_set_key(struct view namespace, struct view name,
 
 	if (len > RECORD_KEY_SIZE)
 		return (struct view){0};
-	if (namespace.len > 0)
-		memcpy(buffer, namespace.ptr, namespace.len);
+	view_copy(namespace, buffer);
 	buffer[namespace.len] = '/';
-	if (name.len > 0)
-		memcpy(buffer + namespace.len + 1, name.ptr, name.len);
+	view_copy(name, buffer + namespace.len + 1);
 	return (struct view){buffer, len};
 }
 
@@ -95,7 +92,11 @@ static bool is_same(const struct record_kind *kind, const struct record *old,
 		    const struct record *record, struct view node_name)
 {
 	struct view old_name = old->place ? old->place->name : (struct view){0};
-	return kind->are_equal && view_equal(old_name, node_name) && kind->are_equal(old, record);
+
+	if (!view_equal(old_name, node_name))
+		return false;
+	return kind->rows ? compact_equal(kind->rows, old->object, record->object)
+			  : kind->are_equal && kind->are_equal(old, record);
 }
 
 int record_set_put(struct record_set *set, struct record *take_record, struct view node_name,
@@ -127,9 +128,8 @@ int record_set_put(struct record_set *set, struct record *take_record, struct vi
 	return failed;
 }
 
-int record_set_put_object(struct record_set *set, void *take_object, struct view key,
-			  struct view node_name, const struct record_event *event,
-			  struct error *err)
+int record_set_put_object(struct record_set *set, void *take_object, struct view node_name,
+			  const struct record_event *event, struct error *err)
 {
 	struct record *record = calloc(1, sizeof(*record));
 
@@ -137,9 +137,20 @@ int record_set_put_object(struct record_set *set, void *take_object, struct view
 		free(take_object);
 		return error_no_memory(err);
 	}
-	record->key = key;
+	record->key = *(const struct view *)take_object;
 	record->object = take_object;
 	return record_set_put(set, record, node_name, event, err);
+}
+
+int record_set_put_copy(struct record_set *set, const void *object, struct view node_name,
+			const struct record_event *event, struct error *err)
+{
+	const struct record_kind *kind = set->kind;
+	void *copy;
+
+	if (compact_new(kind->rows, object, kind->size, COMPACT_ANY_TEXT, &copy, err) < 0)
+		return -1;
+	return record_set_put_object(set, copy, node_name, event, err);
 }
 
 void record_set_remove(struct record_set *set, struct record *record,

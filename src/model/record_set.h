@@ -16,6 +16,7 @@
  */
 
 #include "base/store.h"
+#include "model/compact.h"
 #include "model/place.h"
 
 #define RECORD_KEY_SIZE 512u
@@ -23,7 +24,7 @@
 struct record {
 	struct store_entry entry;
 	struct view key;     /* borrowed from what the record holds; the kind's to set */
-	void *object;        /* of record_set_put_object(); else the kind's own */
+	void *object;        /* of a kind with rows; else the kind's own */
 	struct place *place; /* on which it hangs; NULL: on none */
 	struct list link;    /* among those of its kind that hang there */
 };
@@ -44,6 +45,9 @@ struct record_event {
 
 /* What is particular to a kind. */
 struct record_kind {
+	/* What the objects say, by which two are compared, and their size. NULL: as are_equal() does. */
+	const struct compact_row *rows;
+	size_t size;
 	/* True when both say the same; they are of one node. NULL: they never do. */
 	bool (*are_equal)(const struct record *a, const struct record *b);
 	/*
@@ -77,10 +81,17 @@ void record_set_deinit(struct record_set *set);
 MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
 			    struct view node_name, const struct record_event *event,
 			    struct error *err);
-/* The same of a record that is nothing but its object: takes over that block of memory. */
-MUST_USE int record_set_put_object(struct record_set *set, void *take_object, struct view key,
+/*
+ * The same of a record that is nothing but its object, which begins with its key: takes over that block
+ * of memory.
+ */
+MUST_USE int record_set_put_object(struct record_set *set, void *take_object,
 				   struct view node_name, const struct record_event *event,
 				   struct error *err);
+/* The same of a copy of the object, of a kind with rows. */
+MUST_USE int record_set_put_copy(struct record_set *set, const void *object,
+				 struct view node_name, const struct record_event *event,
+				 struct error *err);
 /* Removes and frees a record of the set. */
 void record_set_remove(struct record_set *set, struct record *record,
 		       const struct record_event *event);

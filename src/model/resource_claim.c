@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "model/compact.h"
 #include "model/record_set.h"
 
 /* Kubernetes bounds all names at 253 bytes; UIDs are shorter. */
@@ -15,7 +14,7 @@ static const struct compact_row result_rows[] = {
 	{0},
 };
 
-static const struct compact_row claim_rows[] = {
+const struct compact_row resource_claim_rows[] = {
 	COMPACT_TEXTS_ROW(resource_claim, key, key),
 	COMPACT_ARRAY_ROW(resource_claim, results, struct resource_claim_result, result_rows),
 	COMPACT_ARRAY_ROW(resource_claim, consumers, struct view, compact_text),
@@ -41,7 +40,7 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 	claim.consumers = array_of(fields->consumers, claim.consumers.count);
 	if (claim.key.len == 0)
 		return error_set(err, ERROR_LIMIT, 0, "claim: its name is too long");
-	if (compact_new(claim_rows, &claim, sizeof(claim), MAX_TEXT, &copy, err) < 0)
+	if (compact_new(resource_claim_rows, &claim, sizeof(claim), MAX_TEXT, &copy, err) < 0)
 		return error_wrap(err, "claim");
 	*ret_claim = copy;
 	return 0;
@@ -50,9 +49,4 @@ int resource_claim_new(const struct resource_claim_fields *fields,
 bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid)
 {
 	return view_is_among(pod_uid, claim->consumers.items, claim->consumers.count);
-}
-
-bool resource_claim_equal(const struct resource_claim *a, const struct resource_claim *b)
-{
-	return compact_equal(claim_rows, a, b);
 }

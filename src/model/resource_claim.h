@@ -10,9 +10,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
-#include "base/array.h"
-#include "base/error.h"
-#include "base/view.h"
+#include "model/compact.h"
 
 /* A device that the claim was given; only those of drivers of GPUs. */
 struct resource_claim_result {
@@ -53,5 +51,5 @@ MUST_USE int resource_claim_new(const struct resource_claim_fields *fields,
 				struct resource_claim **ret_claim, struct error *err);
 /* True when the pod of that UID may use the claim. */
 bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid);
-/* True when both say the same in every fact: an event between them needs no reconcile. */
-bool resource_claim_equal(const struct resource_claim *a, const struct resource_claim *b);
+/* Every fact of one, for compact_equal(): an event between two that are equal needs no reconcile. */
+extern const struct compact_row resource_claim_rows[];

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/resource_claim_set.h"
 
-static bool are_equal(const struct record *a, const struct record *b)
-{
-	return resource_claim_equal(a->object, b->object);
-}
-
 /* A pod that is not there yet touches its node when it comes. */
 static void touch_consumers(const struct resource_claim_set *set,
 			    const struct resource_claim *claim, bool initial)
@@ -36,7 +31,7 @@ static void change(struct record_set *records, struct record *old, struct record
 		place_touch_all(records->places, true, event->is_initial);
 }
 
-static const struct record_kind kind = {.are_equal = are_equal, .change = change};
+static const struct record_kind kind = {.rows = resource_claim_rows, .change = change};
 
 void resource_claim_set_init(struct resource_claim_set *set, const struct pod_set *pods)
 {
@@ -52,8 +47,7 @@ int resource_claim_set_put(struct resource_claim_set *set,
 
 	if (resource_claim_new(fields, &claim, err) < 0)
 		return -1;
-	return record_set_put_object(&set->records, claim, claim->key, (struct view){0}, event,
-				     err);
+	return record_set_put_object(&set->records, claim, (struct view){0}, event, err);
 }
 
 const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set,

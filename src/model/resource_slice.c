@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "model/compact.h"
 
 /* Kubernetes bounds names at 253 bytes and the values of attributes at 64. */
 #define MAX_TEXT 253u
@@ -14,7 +13,7 @@ static const struct compact_row device_rows[] = {
 	{0},
 };
 
-static const struct compact_row slice_rows[] = {
+const struct compact_row resource_slice_rows[] = {
 	COMPACT_TEXTS_ROW(resource_slice, name, pool),
 	COMPACT_PLAIN_ROW(resource_slice, generation, slice_count),
 	COMPACT_ARRAY_ROW(resource_slice, devices, struct resource_slice_device, device_rows),
@@ -29,7 +28,7 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 
 	assert(slice.devices.count <= RESOURCE_SLICE_MAX_DEVICES);
 	slice.devices = array_of(fields->devices, slice.devices.count);
-	if (compact_new(slice_rows, &slice, sizeof(slice), MAX_TEXT, &copy, err) < 0)
+	if (compact_new(resource_slice_rows, &slice, sizeof(slice), MAX_TEXT, &copy, err) < 0)
 		return error_wrap(err, "slice");
 	*ret_slice = copy;
 	return 0;
@@ -38,9 +37,4 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b)
 {
 	return view_equal(a->pool, b->pool) && view_equal(a->driver, b->driver);
-}
-
-bool resource_slice_equal(const struct resource_slice *a, const struct resource_slice *b)
-{
-	return compact_equal(slice_rows, a, b);
 }

@@ -10,9 +10,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
-#include "base/array.h"
-#include "base/error.h"
-#include "base/view.h"
+#include "model/compact.h"
 
 struct resource_slice_device {
 	struct view name; /* in the pool */
@@ -54,5 +52,5 @@ MUST_USE int resource_slice_new(const struct resource_slice_fields *fields,
 				struct resource_slice **ret_slice, struct error *err);
 /* True when both are of one pool of a driver. */
 bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b);
-/* True when both say the same in every fact: an event between them needs no reconcile. */
-bool resource_slice_equal(const struct resource_slice *a, const struct resource_slice *b);
+/* Every fact of one, for compact_equal(): an event between two that are equal needs no reconcile. */
+extern const struct compact_row resource_slice_rows[];

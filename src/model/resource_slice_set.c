@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/resource_slice_set.h"
 
-static bool are_equal(const struct record *a, const struct record *b)
-{
-	return resource_slice_equal(a->object, b->object);
-}
-
 static bool is_unplaced(const struct resource_slice *slice)
 {
 	return slice->driver.len > 0 && slice->node.len == 0;
@@ -44,7 +39,7 @@ static void change(struct record_set *records, struct record *old, struct record
 }
 
 static const struct record_kind kind = {
-	.are_equal = are_equal,
+	.rows = resource_slice_rows,
 	.admit = admit,
 	.change = change,
 };
@@ -63,7 +58,7 @@ int resource_slice_set_put(struct resource_slice_set *set,
 
 	if (resource_slice_new(fields, &slice, err) < 0)
 		return -1;
-	return record_set_put_object(&set->records, slice, slice->name, slice->node, event, err);
+	return record_set_put_object(&set->records, slice, slice->node, event, err);
 }
 
 static bool describes(const struct resource_slice *slice, struct view uuid)

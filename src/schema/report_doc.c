@@ -69,7 +69,8 @@ static const struct jmap_row sources_rows[] = {
 	{0},
 };
 
-/* Figures move all the time: what they amount to is the state. */
+/* Figures move all the time: what they amount to is the state. A window begins anew after a gap, and */
+/* when the node's clock is set. */
 static const struct jmap_row activity_rows[] = {
 	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_activity, state),
 	 .names = activity_state_names},
@@ -78,7 +79,7 @@ static const struct jmap_row activity_rows[] = {
 	{"utilizationPercent", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
 	 JMAP_AT(report_activity, utilization), .limit = LIMIT_NUMBER_PERCENT},
 	{"lastBusyAt", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_activity, last_busy_at)},
-	{"measuredSince", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_activity, measured_since)},
+	{"measuredSince", JMAP_TIME, 0, JMAP_AT(report_activity, measured_since)},
 	{0},
 };
 

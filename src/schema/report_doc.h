@@ -36,8 +36,8 @@ void report_doc_encode(const struct report *report, struct sbuf *buf);
 
 /*
  * True when both reports say the same about their node. They may differ in the sequence number, the
- * times at which the report and its sources were read, the counts of corrected errors, and the
- * figures and times of activity.
+ * times at which the report and its sources were read, and the counts of corrected errors. Figures of
+ * activity and the time of the last work may differ too.
  */
 bool report_doc_same_evidence(const struct report *a, const struct report *b);
 

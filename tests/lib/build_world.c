@@ -59,6 +59,7 @@ void build_world_init(struct build_world *world)
 		.agentless_ms = 30000,
 		.disagreement_ms = 10000,
 		.user_grace_ms = 30000,
+		.quiet_ms = 600000,
 	};
 	world->input = (struct join_input){
 		.node_name = VIEW("gpu-a"),

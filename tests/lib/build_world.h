@@ -102,7 +102,7 @@ struct build_world {
 	struct intent intent;
 	struct policy policy; /* see build_world_govern() */
 	struct join_limits limits; /* stale 2 min, pending 1 min, settling 5 min, node gone 10 min, */
-				   /* agentless 30 s, disagreement 10 s, user grace 30 s */
+				   /* agentless 30 s, disagreement 10 s, user grace 30 s, quiet 10 min */
 	struct join_input input;   /* points to all of the above */
 	struct join_result result; /* of the last join */
 };

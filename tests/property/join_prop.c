@@ -891,7 +891,8 @@ static enum join_action join_rival(struct rivalry *rivalry, unsigned n)
 	static const struct join_limits limits = {.report_stale_ms = 120000, .pending_ms = 60000,
 						  .settling_ms = 300000, .node_gone_ms = 600000,
 						  .agentless_ms = 30000, .disagreement_ms = 10000,
-						  .user_grace_ms = 30000};
+						  .user_grace_ms = 30000,
+						  .quiet_ms = 600000};
 	struct join_input input;
 	struct join_result result;
 	struct error err;

@@ -23,6 +23,8 @@
 #define SETTLES_MS 60000u      /* and then the node is heard of */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
 
+#define IDLE_MS 60000u          /* the agent's --idle-after */
+#define SEEN_MS 45000u          /* two samples, and what may be in the way of one */
 #define CLOCK_SET_MS 400000u    /* several steps of at most 90 s */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
@@ -213,7 +215,7 @@ bool diagnosis_may_settle(void)
 			uint64_t slack = slack_ms(error->node);
 
 			if (error->is_reason && settles_by_time(error, slack) &&
-			    clockwork_now() - error->raised_at <
+			    clockwork_now() - error->fetched_at <
 				    LOOK_CLOSER_MS + SETTLES_MS + slack)
 				return true;
 		}
@@ -343,6 +345,36 @@ static void judge_partition(const struct judge *judge, const struct world_error 
 			      error->code);
 }
 
+/* Activity */
+
+/* How long there was a process on the device, and it was known to be there, between these moments. */
+static bool was_used(const struct world_process *process, uint64_t from, uint64_t to)
+{
+	uint64_t begin = process->from > from ? process->from : from;
+	uint64_t end = process->until < to ? process->until : to;
+
+	return end > begin && end - begin >= SEEN_MS;
+}
+
+/* As no driver here tells utilisation, nothing but a device without processes can be Idle. */
+static void judge_idle(const struct judge *judge)
+{
+	const struct attribution_status *status = judge->status;
+	int node = world.gpus[judge->gpu].node;
+	uint64_t at = illness_read_at(node, &status->report);
+
+	/* Samples may be missing for 2 minutes, which here is longer than it takes to be idle. */
+	if (status->activity.state != ATTRIBUTION_ACTIVITY_IDLE || at < IDLE_MS ||
+	    cause_since(CAUSE_DRIVER_FAILED, node, -1, at - IDLE_MS))
+		return;
+	for (int i = 0; i < world.n_processes; i++)
+		if (world.processes[i].gpu == judge->gpu &&
+		    was_used(&world.processes[i], at - IDLE_MS, at))
+			oracle_accuse(ORACLE_FALSE_IDLE, "%s is Idle, and %s[%u] was on it",
+				      world.gpus[judge->gpu].uuid, world.processes[i].command,
+				      world.processes[i].pid);
+}
+
 void diagnosis_judge(const struct attribution_status *status,
 		     const struct attribution_status *before, int gpu)
 {
@@ -356,6 +388,7 @@ void diagnosis_judge(const struct attribution_status *status,
 		return;
 	for (unsigned i = 0; i < g->n_errors; i++)
 		judge_error(&judge, &g->errors[i]);
+	judge_idle(&judge);
 	if (!illness_reported(g->node, &status->report, gpu, &judge.told))
 		return;
 	judge_told(&judge);

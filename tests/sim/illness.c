@@ -338,6 +338,14 @@ static const struct posted *find_posted(int node, const struct attribution_repor
 	return found;
 }
 
+uint64_t illness_read_at(int node, const struct attribution_report *report)
+{
+	const struct posted *found = find_posted(node, report);
+	bool is_of_boot = view_equal(report->boot_id, view_from(world.nodes[node].boot_id));
+
+	return found && is_of_boot ? found->read_at : 0;
+}
+
 bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret)
 {
 	const struct posted *found = find_posted(node, report);

@@ -80,5 +80,7 @@ void illness_unread(int node);
 void illness_posted(int node, struct view body);
 /* One that repeats what the node's last report said was posted in its name. */
 void illness_forged(int node, struct view body);
-/* What the report that a status rests on told of the device. False: that is not known. */
+/* Of which reading the report is that a status rests on; 0: that is not known. */
+uint64_t illness_read_at(int node, const struct attribution_report *report);
+/* What it told of the device. False: that is not known. */
 bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret);

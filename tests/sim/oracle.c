@@ -54,7 +54,7 @@ static bool quiet;
 
 static const char *const rule_names[ORACLE_N_RULES] = {
 	"none",	      "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "FALSE_HEALTH", "CLEARED",
-	"LOST_EVENT", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
+	"LOST_EVENT", "FALSE_IDLE", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
 	"STALE",      "FORGED",	      "DELETED",    "STUCK"};
 
 void oracle_reset(void)
@@ -518,6 +518,15 @@ static bool is_repeated(struct view before, struct view now, bool has_new_event)
 	       !cause_since(CAUSE_CLOCK_SET, -1, -1, clockwork_now() - CLOCK_WEARS_OFF_MS);
 }
 
+/* Samples were missed while no controller ran, or the node's clock was set. */
+static bool is_idle_anew(const struct attribution_status *now, const struct attribution_status *before)
+{
+	uint64_t from = clockwork_now() - CLOCK_WEARS_OFF_MS;
+	return now->activity.idle_since != before->activity.idle_since &&
+	       (cause_since(CAUSE_NODE_CLOCK, node_of(now->node_name), -1, from) ||
+		cause_since(CAUSE_CONTROLLER_NEW, -1, -1, from));
+}
+
 void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 {
 	struct sight *sight = find_sight(name);
@@ -555,7 +564,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 		       VIEW_ARG(text));
 	if (sight->is_written &&
 	    is_repeated(sight->text, text,
-			diagnosis_has_news(&attribution.status, &sight->attribution.status)))
+			diagnosis_has_news(&attribution.status, &sight->attribution.status) ||
+				is_idle_anew(&attribution.status, &sight->attribution.status)))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written again as it was", name);
 	if (quiet && !diagnosis_may_settle() && !rest_is_same_text(sight->text, text))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written though nothing has happened", name);

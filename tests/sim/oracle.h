@@ -61,6 +61,9 @@
  * health.events until as many others as may be there have pushed it out. No event is there twice.
  * Of a device that is gone before its node published anything of it, an event may be lost.
  *
+ * FALSE_IDLE. A device is not Idle if a process was on it for so long that two samples saw it. That
+ * counts within the agent's --idle-after before the reading that the status rests on.
+ *
  * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
  * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
  * who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
@@ -85,8 +88,9 @@
  * - Ready, Attributed or ReportFresh that is not True.
  *
  * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
- * and the report that the status was made from, unless the controller's clock was set lately. At
- * rest nothing is written at all, nor after a restart of the controller.
+ * and the report that the status was made from, unless the controller's clock was set lately. But
+ * idleSince may become another if the node's clock was set lately, or samples were missed while no
+ * controller ran. At rest nothing is written at all, nor after a restart of the controller.
  *
  * LOST. A listed tenant does not vanish while it holds the device and its pod lives.
  * - If a book of the kubelet's has it, it stays despite a short List, a source that failed, an
@@ -146,6 +150,7 @@ enum oracle_rule {
 	ORACLE_FALSE_HEALTH,
 	ORACLE_CLEARED,
 	ORACLE_LOST_EVENT,
+	ORACLE_FALSE_IDLE,
 	ORACLE_AT_REST,
 	ORACLE_NO_CAUSE,
 	ORACLE_NEEDLESS,

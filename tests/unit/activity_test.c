@@ -225,7 +225,12 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 		int64_t former_ms;    /* before the first sample; 0: not known */
 		bool is_other_boot;
 		int64_t then_ms; /* before now */
+		int64_t told_ms; /* the same: the published status rests on what this agent told then; 0: */
+				 /* on what another one did */
 	} rows[] = {
+		{300, 0, 60, 0, false, 300, 60}, /* written after the agent was restarted */
+		{300, 0, 60, 0, false, 60, 61}, /* it missed samples while no controller ran */
+		{300, 0, 60, 2, false, 60, 61},
 		{90, 90, 240, 0, false, 90},
 		{300, 0, 60, 2, false, 300}, /* the agent was restarted an hour ago */
 		{300, 0, 60, 0, false, 300}, /* and the controller since */
@@ -244,6 +249,7 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 		f.device.activity.last_busy_at =
 			rows[i].busy_ms ? NOW - rows[i].busy_ms * MINUTE : 0;
 		publish(IDLE, NOW - rows[i].published_ms * MINUTE, "");
+		f.input.published_at = rows[i].told_ms ? NOW - rows[i].told_ms * MINUTE : 0;
 		f.input.is_published_in_boot = !rows[i].is_other_boot;
 		f.input.former_heard_at =
 			rows[i].former_ms ? measured_since - rows[i].former_ms * MINUTE : 0;

@@ -288,11 +288,43 @@ TEST(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh)
 		answer(node, sbuf_view(&text));
 		scrape(node);
 		assert_int_equal(percent(node, GPU_A), rows[i].expected);
+		/* A reading of the driver that was begun earlier and came later. */
+		assert_int_equal(dcgm_percent(node->dcgm, VIEW(GPU_B), -1, node->now_ms - 1), 100);
 		assert_int_equal(dcgm_percent(node->dcgm, VIEW(GPU_B), -1,
 					      node->now_ms + DCGM_FRESH_MS), 100);
 		assert_int_equal(dcgm_percent(node->dcgm, VIEW(GPU_B), -1,
 					      node->now_ms + DCGM_FRESH_MS + 1), -1);
 	}
+}
+
+TEST(figures_are_offered_to_devices_and_partitions_behind_better_sources)
+{
+	struct node *node = *state;
+	static struct report_partition parts[] = {{.gpu_instance_id = 7}, {.gpu_instance_id = 9}};
+	struct report_device both[] = {
+		{.uuid = VIEW_INIT(GPU_A), .partitions = {parts, ARRAY_SIZE(parts), true}},
+		{.uuid = VIEW_INIT(GPU_B)},
+	};
+	node->listed = array_of(both, ARRAY_SIZE(both));
+	answer(node, VIEW(UNTIL_CLOSED ROW(GPU_B, "38")
+			  "DCGM_FI_PROF_GR_ENGINE_ACTIVE{UUID=\"" GPU_A "\",GPU_I_ID=\"7\"} 0.5\n"));
+	scrape(node);
+	activity_windows_offer(&both[1].activity, REPORT_ACTIVITY_NVML, 3);
+	dcgm_offer(node->dcgm, node->now_ms, node->listed);
+	assert_true(both[0].activity.present);
+	assert_int_equal(both[0].activity.utilization, -1);
+	assert_int_equal(parts[0].activity.source, REPORT_ACTIVITY_DCGM);
+	assert_int_equal(parts[0].activity.utilization, 50);
+	assert_true(parts[1].activity.present);
+	assert_int_equal(parts[1].activity.utilization, -1);
+	assert_int_equal(both[1].activity.source, REPORT_ACTIVITY_NVML);
+	assert_int_equal(both[1].activity.utilization, 3);
+
+	/* Switched off, it has not even been asked. */
+	parts[0].activity = (struct report_activity){0};
+	replace_dcgm(node, "", 10000);
+	dcgm_offer(node->dcgm, node->now_ms, node->listed);
+	assert_false(parts[0].activity.present);
 }
 
 TEST(it_is_not_scraped_more_often_than_the_interval_says)
@@ -422,6 +454,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_is_left_out_has_no_figure_any_more),
 	cmocka_unit_test_set_up(without_devices_of_nvml_no_figure_counts),
 	cmocka_unit_test_set_up(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh),
+	cmocka_unit_test_set_up(figures_are_offered_to_devices_and_partitions_behind_better_sources),
 	cmocka_unit_test_set_up(it_is_not_scraped_more_often_than_the_interval_says),
 	cmocka_unit_test_set_up(without_an_address_nothing_is_asked_and_the_source_is_absent),
 	cmocka_unit_test_set_up(a_slow_server_is_given_up_also_in_the_middle_of_its_answer),

@@ -10,6 +10,7 @@
 #define NOW INT64_C(1700000000000)
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define MINUTE INT64_C(60000)
+#define QUIET_MS (10 * MINUTE)
 
 enum {
 	HEALTHY = ATTRIBUTION_HEALTH_HEALTHY,
@@ -65,6 +66,7 @@ static int set_up(void **state)
 		.report = &now.report,
 		.reported = &now.device,
 		.list = HEALTH_LIST_GOOD,
+		.quiet_ms = QUIET_MS,
 		.heard_at = NOW,
 		.is_same_boot = true,
 		.holders = {NULL, is_of, list_nobody},
@@ -282,17 +284,17 @@ TEST(an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long
 		struct report_condition also;
 		const char *reasons;
 	} rows[] = {
-		{48, HEALTH_QUIET_MS - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID48"},
-		{48, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
-		{74, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
-		{48, 100 * HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_UNREAD}, "XID48"},
-		{95, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
-		{79, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
-		{48, HEALTH_QUIET_MS, {.recovery = REPORT_RECOVERY_DRAIN_P2P}, "DrainRequired,XID48"},
-		{48, HEALTH_QUIET_MS,
+		{48, QUIET_MS - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID48"},
+		{48, QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{74, QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{48, 100 * QUIET_MS, {.recovery = REPORT_RECOVERY_UNREAD}, "XID48"},
+		{95, QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{79, QUIET_MS, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
+		{48, QUIET_MS, {.recovery = REPORT_RECOVERY_DRAIN_P2P}, "DrainRequired,XID48"},
+		{48, QUIET_MS,
 		 {.recovery = REPORT_RECOVERY_NONE, .ecc_volatile.uncorrected = 2},
 		 "UncorrectableECC,XID48"},
-		{74, HEALTH_QUIET_MS,
+		{74, QUIET_MS,
 		 {.recovery = REPORT_RECOVERY_NONE, .nvlinks_down = REPORT_YES}, "XID74,NVLinkDown"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
@@ -312,7 +314,7 @@ TEST(a_list_of_before_nvml_failed_settles_nothing)
 	judge();
 	now.input.list = HEALTH_LIST_DATED;
 	condition->reset_time = NOW + 1;
-	now.input.heard_at = NOW + HEALTH_QUIET_MS;
+	now.input.heard_at = NOW + QUIET_MS;
 	expect(DEGRADED, "XID48,NVMLUnavailable");
 }
 
@@ -323,10 +325,10 @@ TEST(the_verdict_says_when_time_alone_may_change_it)
 		int recovery;
 		int64_t again_in;
 	} rows[] = {
-		{48, 0, REPORT_RECOVERY_NONE, HEALTH_QUIET_MS},
-		{48, 60000, REPORT_RECOVERY_NONE, HEALTH_QUIET_MS - 60000},
-		{48, HEALTH_QUIET_MS - 1, REPORT_RECOVERY_NONE, 10000}, /* not at once */
-		{48, HEALTH_QUIET_MS, REPORT_RECOVERY_NONE, -1},
+		{48, 0, REPORT_RECOVERY_NONE, QUIET_MS},
+		{48, 60000, REPORT_RECOVERY_NONE, QUIET_MS - 60000},
+		{48, QUIET_MS - 1, REPORT_RECOVERY_NONE, 10000}, /* not at once */
+		{48, QUIET_MS, REPORT_RECOVERY_NONE, -1},
 		{48, 0, REPORT_RECOVERY_UNREAD, -1},
 		{48, 0, REPORT_RECOVERY_RESET, -1},
 		{95, 0, REPORT_RECOVERY_NONE, -1},

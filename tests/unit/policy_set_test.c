@@ -56,7 +56,7 @@ static bool put(const char *name, int64_t created_at, const char *namespace, uin
 	unsigned before = n_touched;
 	struct error err;
 
-	assert_int_equal(policy_set_put(&set, &policy, UPSERT(version), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &policy, (struct view){0}, UPSERT(version), &err), 0);
 	return n_touched > before;
 }
 
@@ -111,6 +111,9 @@ static void a_newer_version_replaces_and_an_older_one_does_not(void **state)
 	assert_counts("p", "notReady", 1);
 	assert_true(put("p", 100, "ready", 6));
 	assert_counts("p", "ready", 1);
+	/* One that says the same is no news; its age is a fact. */
+	assert_false(put("p", 100, "ready", 7));
+	assert_true(put("p", 101, "ready", 8));
 }
 
 static void without_memory_what_is_there_stays(void **state)
@@ -130,13 +133,13 @@ static void without_memory_what_is_there_stays(void **state)
 		struct error err = {0};
 
 		failing_malloc_at(k);
-		int result = policy_set_put(&set, &policies[1], UPSERT(2), &err);
+		int result = record_set_put_copy(&set.records, &policies[1], (struct view){0}, UPSERT(2), &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
 		assert_counts("p", "ready", failed ? 1 : 2);
 		failing_malloc_at(1);
-		assert_int_equal(policy_set_put(&set, &policies[0], UPSERT(2), &err), -1);
+		assert_int_equal(record_set_put_copy(&set.records, &policies[0], (struct view){0}, UPSERT(2), &err), -1);
 		assert_true(failing_malloc_off());
 		assert_counts("p", "ready", failed ? 1 : 2);
 	}

@@ -461,6 +461,26 @@ static void a_sample_that_waits_for_dcgm_exporter_has_its_answer(void **state)
 	}
 }
 
+static void what_dcgm_exporter_says_counts_from_the_next_sample_on(void **state)
+{
+	(void)state;
+	struct node node;
+	struct script_route route = {.begins = "GET /metrics",
+				     .answer = {.bytes = VIEW(EXPORTED), .close = true}};
+	setup_with_dcgm(&node, &route, true);
+	for (int n = 0; n < 2; n++) {
+		sample(&node, SCHEDULE_ALL);
+		const struct report_activity *activity =
+			&ARRAY_AT(node.report.devices, struct report_device, 0)->activity;
+		/* The device of this test has no utilisation by NVML. */
+		assert_int_equal(activity->present, n == 1);
+		assert_int_equal(activity->source, n ? REPORT_ACTIVITY_DCGM
+						     : REPORT_ACTIVITY_UNMEASURED);
+		assert_int_equal(activity->utilization, n ? 38 : -1);
+	}
+	teardown(&node);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_quick_sample_asks_the_kubelet_for_allocations_only),
 	cmocka_unit_test(a_full_sample_asks_everybody_and_only_the_first_is_news),
@@ -478,5 +498,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_first_sample_waits_for_the_driver_until_it_hangs),
 	cmocka_unit_test(no_sample_waits_for_dcgm_exporter_and_the_next_tells_how_it_does),
 	cmocka_unit_test(a_sample_that_waits_for_dcgm_exporter_has_its_answer),
+	cmocka_unit_test(what_dcgm_exporter_says_counts_from_the_next_sample_on),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

@@ -44,6 +44,43 @@ static void equality_looks_at_every_byte_including_nul(void **state)
 	assert_false(view_equal(VIEW("a"), VIEW("ab")));
 }
 
+static void a_copy_has_the_bytes_and_leaves_those_behind_them(void **state)
+{
+	(void)state;
+	char room[] = "....";
+	const struct view copy = view_copy(VIEW("a\0b"), room);
+
+	assert_ptr_equal(copy.ptr, room);
+	assert_true(view_equal(copy, VIEW("a\0b")));
+	assert_int_equal(room[3], '.');
+	assert_int_equal(view_copy(nothing, room + 3).len, 0);
+	assert_int_equal(room[3], '.');
+}
+
+static void case_matters_neither_to_order_nor_to_a_copy_in_lower_case(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *a, *b;
+		int order;
+	} rows[] = {
+		{"", "", 0},    {"", "A", -1},     {"Ab", "aBc", -1}, {"ABd", "abc", 1},
+		{"[", "A", -1}, {"AZaz", "azAZ", 0}, {"\x80", "z", 1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int order = view_compare_ignoring_case(view_from(rows[i].a), view_from(rows[i].b));
+		int back = view_compare_ignoring_case(view_from(rows[i].b), view_from(rows[i].a));
+
+		assert_int_equal((order > 0) - (order < 0), rows[i].order);
+		assert_int_equal((back > 0) - (back < 0), -rows[i].order);
+	}
+	char room[] = "........";
+	const struct view copy = view_copy_lower(VIEW("@AZ[az\xc1"), room);
+	assert_ptr_equal(copy.ptr, room);
+	assert_true(view_equal(copy, VIEW("@az[az\xc1")));
+	assert_int_equal(room[7], '.');
+}
+
 static void sorted_views_are_there_once(void **state)
 {
 	struct view views[] = {VIEW("b"), VIEW("ab"), VIEW("b"), nothing, VIEW("a"), VIEW("ab")};
@@ -207,6 +244,8 @@ static void equal_bytes_hash_alike_and_neighbours_apart(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(null_is_an_empty_view),
 	cmocka_unit_test(order_is_bytewise_and_a_prefix_comes_first),
+	cmocka_unit_test(a_copy_has_the_bytes_and_leaves_those_behind_them),
+	cmocka_unit_test(case_matters_neither_to_order_nor_to_a_copy_in_lower_case),
 	cmocka_unit_test(equality_looks_at_every_byte_including_nul),
 	cmocka_unit_test(sorted_views_are_there_once),
 	cmocka_unit_test(only_ascii_letters_have_a_case),
