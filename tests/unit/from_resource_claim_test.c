@@ -500,6 +500,23 @@ static void regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_d
 	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
 }
 
+static void what_a_claim_gave_moves_with_it_though_no_book_can_be_read(void **state)
+{
+	(void)state;
+	start();
+	const struct pod *pod = world.pods[0];
+	lack(&pod);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	expect_texts(expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED)->witnesses, "");
+	world.input.n_lacking = 0;
+	claim("a", 1);
+	expect_tenant(settle(1), "uid-a", RUNNING, CONFIRMED);
+	expect_tenants(build_world_status(&world, 0), "");
+}
+
 /* What the grant gave is shown on the first device, so on the second it gives nothing. */
 static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **state)
 {
@@ -633,6 +650,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_device,
 		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_a_claim_gave_moves_with_it_though_no_book_can_be_read, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it,
 		set_up, tear_down),
