@@ -74,11 +74,14 @@ uint32_t lookup_hash_ignoring_case(uint32_t hash, struct view part)
 	char piece[PIECE];
 
 	for (size_t at = 0; at == 0 || at < part.len; at += PIECE) {
-		struct view rest = view_from_offset(part, at);
+		size_t n = part.len - at < PIECE ? part.len - at : PIECE;
 
-		if (rest.len > PIECE)
-			rest.len = PIECE;
-		hash = lookup_hash(hash, view_copy_lower(rest, piece));
+		for (size_t i = 0; i < n; i++) {
+			char c = part.ptr[at + i];
+
+			piece[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+		}
+		hash = lookup_hash(hash, (struct view){piece, n});
 	}
 	return hash;
 }

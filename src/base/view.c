@@ -65,7 +65,7 @@ bool view_is_among(struct view v, const struct view *views, size_t n)
 	return false;
 }
 
-static char lower(char c)
+static inline char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }

@@ -365,7 +365,8 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 		add_reported(&devices, input);
 	add_published(&devices, input);
 	adder.limit = devices.n_devices + room;
-	devices_name_all(input, add_named, &adder);
+	if (room > 0)
+		devices_name_all(input, add_named, &adder);
 	assert(devices.n_devices <= cap);
 	if (complete(input, &devices, arena, err) < 0)
 		return -1;

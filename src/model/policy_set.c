@@ -5,7 +5,6 @@
 
 static const struct compact_row rows[] = {
 	COMPACT_TEXTS_ROW(policy, name, namespace),
-	COMPACT_PLAIN_ROW(policy, created_at, created_at),
 	{0},
 };
 
@@ -44,6 +43,7 @@ static void change(struct record_set *records, struct record *old, struct record
 static const struct record_kind kind = {
 	.rows = rows,
 	.size = sizeof(struct policy),
+	.is_always_news = true,
 	.change = change,
 };
 

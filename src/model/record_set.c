@@ -93,7 +93,7 @@ static bool is_same(const struct record_kind *kind, const struct record *old,
 {
 	struct view old_name = old->place ? old->place->name : (struct view){0};
 
-	if (!view_equal(old_name, node_name))
+	if (kind->is_always_news || !view_equal(old_name, node_name))
 		return false;
 	return kind->rows ? compact_equal(kind->rows, old->object, record->object)
 			  : kind->are_equal && kind->are_equal(old, record);

@@ -48,6 +48,7 @@ struct record_kind {
 	/* What the objects say, by which two are compared, and their size. NULL: as are_equal() does. */
 	const struct compact_row *rows;
 	size_t size;
+	bool is_always_news; /* an object of a newer version is news, whatever it says */
 	/* True when both say the same; they are of one node. NULL: they never do. */
 	bool (*are_equal)(const struct record *a, const struct record *b);
 	/*
