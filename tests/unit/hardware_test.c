@@ -46,6 +46,7 @@ static void begin_with(struct hardware *hardware, struct hardware_config config)
 	if (!config.proc_path)
 		config.proc_path = "/proc";
 	config.queue = &queue;
+	config.history = (struct condition_history_settings){60000, 300000, 300000};
 	event_queue_init(&queue, 0);
 	fake_nvml_process_fail(NVML_PROCESS_FAILED, &(struct error){.kind = ERROR_NONE});
 	assert_int_equal(loop_new(&loop, &err), 0);
