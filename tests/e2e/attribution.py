@@ -453,6 +453,13 @@ CONDITIONS = [
     ({"remappedRows": {"correctable": 0, "uncorrectable": 1, "pending": True, "failed": False}},
      "RowRemapPending", "Degraded", "None"),  # the driver recommends nothing
     ({"fabric": "InProgress"}, "FabricNotReady", "Degraded", "None"),
+    ({"recoveryAction": 5}, "RecoverIMEXDomain", "Unhealthy", "RecoverIMEXDomain"),
+    ({"recoveryAction": 3}, "DrainRequired", "Degraded", "DrainP2P"),
+    ({"recoveryAction": 1}, "ResetRequired", "Unhealthy", "Reset"),
+    ({"recoveryAction": 9}, "RecoveryRequired", "Degraded", "Unknown"),
+    ({"retiredPages": {"pending": True}}, "RetiredPagesPending", "Degraded", "None"),
+    ({"ecc": {"current": True, "pending": True, "corrected": 0, "uncorrected": 1}},
+     "UncorrectableECC", "Degraded", "None"),
 ]
 # A minute, twice five minutes and samples that are 15 s apart, as shipped, in little time.
 SHORT_WINDOWS = {"GPU_ATTRIBUTION_SAMPLE_INTERVAL": "1s", "GPU_ATTRIBUTION_SLOW_AFTER": "6s",
