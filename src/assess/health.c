@@ -233,7 +233,8 @@ static bool is_mended(const struct judge *judge, enum xid_class class, int64_t t
 	const int64_t booted_after = judge->input->booted_after;
 
 	return (booted_after > 0 && time <= booted_after) ||
-	       (judge->is_listed && !judge->condition.lost && judge->was_away) ||
+	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->condition.lost &&
+		judge->was_away) ||
 	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||
 	       (class == XID_LOOK_CLOSER &&
 		(was_reset_since(judge, time) || is_quiet_since(judge, time)));

@@ -8,7 +8,8 @@
  * Error events stay in the status as history (assess/events.h). A new event speaks against the device
  * until
  * - the node has been booted since;
- * - or the device answers again, after it was missing or lost;
+ * - or the device answers again, after it was missing or lost, if the error asks for a reboot: one
+ *   that asks for a reset needs evidence of that, as a reading may fail of a device that is there;
  * - or the card is in another node;
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say

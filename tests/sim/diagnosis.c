@@ -169,7 +169,7 @@ static void judge_silence(const struct judge *judge)
 
 /* Errors */
 
-enum class { SLIGHT, LOOK_CLOSER, NEEDS_CURE };
+enum class { SLIGHT, LOOK_CLOSER, NEEDS_RESET, NEEDS_REBOOT };
 
 /* Not by the program's own table. */
 static enum class class_of(int code)
@@ -178,8 +178,8 @@ static enum class class_of(int code)
 		int code;
 		enum class class;
 	} classes[] = {
-		{46, NEEDS_CURE},  {48, LOOK_CLOSER}, {62, NEEDS_CURE},	 {64, NEEDS_CURE},
-		{74, LOOK_CLOSER}, {79, NEEDS_CURE},  {95, NEEDS_CURE}, {119, NEEDS_CURE},
+		{46, NEEDS_RESET}, {48, LOOK_CLOSER},  {62, NEEDS_RESET}, {64, NEEDS_RESET},
+		{74, LOOK_CLOSER}, {79, NEEDS_REBOOT}, {95, NEEDS_RESET}, {119, NEEDS_RESET},
 		{999, LOOK_CLOSER},
 	};
 
@@ -204,6 +204,8 @@ static bool settles_by_time(const struct world_error *error, uint64_t slack)
 static bool is_settled(const struct world_error *error, int gpu)
 {
 	return illness_cured_at(gpu) >= error->raised_at ||
+	       (class_of(error->code) == NEEDS_REBOOT &&
+		illness_back_at(gpu) >= error->raised_at) ||
 	       settles_by_time(error, slack_ms(error->node));
 }
 

@@ -44,6 +44,7 @@ static unsigned parts[WORLD_MAX_NODES]; /* that its driver can read, a bit each 
 static struct spell spells[MAX_SPELLS];
 static int n_spells;
 static uint64_t cured_at[WORLD_MAX_GPUS];
+static uint64_t back_at[WORLD_MAX_GPUS]; /* listed again, and not lost */
 static struct look looks[WORLD_MAX_GPUS][MAX_LOOKS];
 static int n_looks[WORLD_MAX_GPUS];
 static uint64_t read_at[WORLD_MAX_NODES]; /* the last good reading of this agent; 0: none */
@@ -68,6 +69,7 @@ void illness_reset(uint64_t seed)
 	n_spells = 0;
 	memset(parts, 0, sizeof(parts));
 	memset(cured_at, 0, sizeof(cured_at));
+	memset(back_at, 0, sizeof(back_at));
 	memset(n_looks, 0, sizeof(n_looks));
 	memset(read_at, 0, sizeof(read_at));
 	memset(n_posted, 0, sizeof(n_posted));
@@ -138,6 +140,11 @@ void illness_boot(int node)
 uint64_t illness_cured_at(int gpu)
 {
 	return cured_at[gpu];
+}
+
+uint64_t illness_back_at(int gpu)
+{
+	return back_at[gpu];
 }
 
 /* What the driver says */
@@ -242,7 +249,7 @@ static bool answers(int gpu)
 	return !is_away(illness_told(gpu));
 }
 
-/* What was away and is there again is taken for mended, whatever it raised meanwhile. */
+/* What was away and is there again does not need the reboot that it may have asked for. */
 static void look(int gpu)
 {
 	struct look now = {clockwork_now(), world.gpus[gpu].node, illness_told(gpu)};
@@ -250,7 +257,7 @@ static void look(int gpu)
 
 	is_known[gpu] |= answers(gpu);
 	if (last && last->node == now.node && is_away(last->told) && !is_away(now.told))
-		cured_at[gpu] = now.at;
+		back_at[gpu] = now.at;
 	if (now.told & ILLNESS_BIT(ILLNESS_LOST) && is_known[gpu])
 		now.told |= ILLNESS_KNOWN;
 	if ((!last || last->told != now.told || last->node != now.node) &&

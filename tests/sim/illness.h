@@ -60,8 +60,10 @@ void illness_cure(int gpu);
 void illness_moved(int gpu);
 /* Each device of the node was. */
 void illness_boot(int node);
-/* When the device was last reset, booted, or listed again after it was away; 0: never. */
+/* When the device was last reset, or booted; 0: never. */
 uint64_t illness_cured_at(int gpu);
+/* When a reading last found it listed again after it was away; 0: never. */
+uint64_t illness_back_at(int gpu);
 
 /* What the driver says. */
 bool illness_has(int gpu, enum illness illness);

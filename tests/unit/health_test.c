@@ -249,6 +249,30 @@ TEST(a_reset_settles_what_asked_for_no_more)
 	}
 }
 
+TEST(a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot)
+{
+	static const struct {
+		int64_t code;
+		const char *away, *back;
+	} rows[] = {
+		{79, "XID79,DeviceMissing", ""},
+		{95, "XID95,DeviceMissing", "XID95"},
+		{48, "XID48,DeviceMissing", "XID48"},
+		{4711, "XID4711,DeviceMissing", "XID4711"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		judge();
+		/* One reading fails. */
+		now.input.reported = NULL;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].away);
+		now.input.reported = &now.device;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].back);
+	}
+}
+
 TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
 {
 	raise_xid(95, NOW);
@@ -458,6 +482,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(an_agent_that_does_not_read_conditions_keeps_no_reason_alive),
 	cmocka_unit_test_set_up(what_was_slow_stays_so_while_nvml_does_not_list_it),
 	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
+	cmocka_unit_test_set_up(
+		a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot),
 	cmocka_unit_test_set_up(a_reset_settles_nothing_while_an_error_asks_for_a_reboot),
 	cmocka_unit_test_set_up(
 		what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew),
