@@ -15,6 +15,9 @@
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
  * The last two count only while nothing else is wrong with the device itself.
+ * What NVML told to be wrong with the device stays a reason until it is read to be well, or the node is
+ * booted: that it cannot be read tells nothing.
+ *
  * The published reasons tell which events still speak against it. So what was settled stays settled
  * when the controller restarts. A boot while the controller is down is not seen, unless the device
  * was missing.

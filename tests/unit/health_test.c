@@ -208,6 +208,105 @@ TEST(what_was_slow_stays_so_while_nvml_does_not_list_it)
 	expect(DEGRADED, "ThermalSlowdown,DeviceMissing");
 }
 
+/* Each thing that NVML tells to be wrong, and what tells nothing of it. */
+static const struct {
+	struct report_condition ill, well, unread;
+	const char *reason;
+} wrongs[] = {
+	{.ill.lost = true, .reason = "GPULost"},
+	{.ill.remapped_rows = {.present = true, .failed = true},
+	 .well.remapped_rows.present = true, .reason = "RowRemapFailed"},
+	{.ill.remapped_rows = {.present = true, .pending = true},
+	 .well.remapped_rows.present = true, .reason = "RowRemapPending"},
+	{.ill.retired_pages = {.present = true, .pending = true},
+	 .well.retired_pages.present = true, .reason = "RetiredPagesPending"},
+	{.ill.ecc_volatile.uncorrected = 1, .unread.ecc_volatile = {-1, -1},
+	 .reason = "UncorrectableECC"},
+	{.ill.fabric = REPORT_FABRIC_IN_PROGRESS, .well.fabric = REPORT_FABRIC_COMPLETED,
+	 .reason = "FabricNotReady"},
+	{.ill.recovery = REPORT_RECOVERY_RECOVER_IMEX_DOMAIN,
+	 .well.recovery = REPORT_RECOVERY_NONE, .reason = "RecoverIMEXDomain"},
+	{.ill.recovery = REPORT_RECOVERY_REBOOT, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "RebootRequired"},
+	{.ill.recovery = REPORT_RECOVERY_DRAIN_AND_RESET, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "DrainRequired"},
+	{.ill.recovery = REPORT_RECOVERY_DRAIN_P2P, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "DrainRequired"},
+	{.ill.recovery = REPORT_RECOVERY_OTHER, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "RecoveryRequired"},
+	{.ill = {.reset_required = true, .ecc_volatile = {-1, -1}},
+	 .unread.ecc_volatile = {-1, -1}, .reason = "ResetRequired"},
+};
+
+static void be(struct report_condition c)
+{
+	*condition = c;
+	condition->present = true;
+}
+
+TEST(what_was_wrong_stays_so_until_it_is_read_to_be_well)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs) && start_anew(); i++) {
+		be(wrongs[i].ill);
+		judge();
+		expect_texts(now.health.state.reasons, wrongs[i].reason);
+		const int found = now.health.state.state;
+		const int action = now.health.state.recovery_action;
+		if (!wrongs[i].ill.lost) {
+			be(wrongs[i].unread);
+			expect(found, wrongs[i].reason);
+			assert_int_equal(now.health.state.recovery_action, action);
+		}
+		be(wrongs[i].well);
+		expect(HEALTHY, "");
+	}
+}
+
+/* GPULost is told; the agent starts anew, and leaves out the device that it cannot know. */
+TEST(what_was_wrong_stays_so_while_nvml_does_not_list_the_device)
+{
+	static const struct {
+		enum health_list list;
+		const char *also;
+	} rows[] = {
+		{HEALTH_LIST_GOOD, "DeviceMissing"},
+		{HEALTH_LIST_NONE, "NVMLUnavailable"},
+		{HEALTH_LIST_DATED, "NVMLUnavailable"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs) * ARRAY_SIZE(rows) && start_anew(); i++) {
+		const size_t wrong = i / ARRAY_SIZE(rows), row = i % ARRAY_SIZE(rows);
+		char both[64];
+		be(wrongs[wrong].ill);
+		judge();
+		const int found = now.health.state.state;
+		snprintf(both, sizeof(both), "%s,%s", wrongs[wrong].reason, rows[row].also);
+		now.input.reported = NULL;
+		now.input.list = rows[row].list;
+		expect(found, both);
+	}
+}
+
+TEST(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs) && start_anew(); i++) {
+		be(wrongs[i].ill);
+		judge();
+		be(wrongs[i].unread);
+		now.input.is_same_boot = false;
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read)
+{
+	raise_xid(95, NOW);
+	condition->remapped_rows.failed = true;
+	expect(UNHEALTHY, "RowRemapFailed,XID95");
+	condition->remapped_rows = (struct report_remapped_rows){.present = false};
+	condition->reset_time = NOW + 1;
+	expect(UNHEALTHY, "RowRemapFailed,XID95");
+}
+
 TEST(a_reset_settles_what_asked_for_no_more)
 {
 	static const struct {
@@ -226,8 +325,8 @@ TEST(a_reset_settles_what_asked_for_no_more)
 		/* The driver asks for more, or something of its own is left. */
 		{95, NOW + 1, {.recovery = REPORT_RECOVERY_RESET}, "ResetRequired,XID95"},
 		{95, NOW + 1, {.recovery = REPORT_RECOVERY_OTHER}, "XID95,RecoveryRequired"},
-		{95, NOW + 1, {.remapped_rows.failed = true}, "RowRemapFailed,XID95"},
-		{95, NOW + 1, {.remapped_rows.pending = true}, "XID95,RowRemapPending"},
+		{95, NOW + 1, {.remapped_rows = {.present = true, .failed = true}}, "RowRemapFailed,XID95"},
+		{95, NOW + 1, {.remapped_rows = {.present = true, .pending = true}}, "XID95,RowRemapPending"},
 		{95, NOW + 1, {.ecc_volatile.uncorrected = 1}, "XID95,UncorrectableECC"},
 		{95, NOW + 1, {.nvlinks_down = REPORT_YES}, "XID95,NVLinkDown"},
 		{95, NOW + 1, {.lost = true}, "GPULost,XID95"},
@@ -481,6 +580,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_was_published_of_another_boot_says_nothing_of_this_one),
 	cmocka_unit_test_set_up(an_agent_that_does_not_read_conditions_keeps_no_reason_alive),
 	cmocka_unit_test_set_up(what_was_slow_stays_so_while_nvml_does_not_list_it),
+	cmocka_unit_test_set_up(what_was_wrong_stays_so_until_it_is_read_to_be_well),
+	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_does_not_list_the_device),
+	cmocka_unit_test_set_up(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot),
+	cmocka_unit_test_set_up(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read),
 	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
 	cmocka_unit_test_set_up(
 		a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot),
