@@ -265,12 +265,19 @@ static bool is_quiet_since(const struct judge *judge, int64_t time)
 	       judge->input->heard_at - time >= judge->input->quiet_ms;
 }
 
+/* Clocks may be set; they count only where it is not known in which boot the errors were published. */
+static bool was_booted_since(const struct judge *judge, int64_t time)
+{
+	const struct health_input *input = judge->input;
+
+	return input->is_other_boot || (!input->is_same_boot && input->booted_after > 0 &&
+					time <= input->booted_after);
+}
+
 /* True when what an error of that class asks for was done since then, or is not needed. */
 static bool is_mended(const struct judge *judge, enum xid_class class, int64_t time)
 {
-	const int64_t booted_after = judge->input->booted_after;
-
-	return (booted_after > 0 && time <= booted_after) ||
+	return was_booted_since(judge, time) ||
 	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->found[GPU_LOST] &&
 		judge->was_away) ||
 	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||

@@ -208,6 +208,59 @@ TEST(what_was_slow_stays_so_while_nvml_does_not_list_it)
 	expect(DEGRADED, "ThermalSlowdown,DeviceMissing");
 }
 
+static void be_booted(void)
+{
+	now.input.is_same_boot = false;
+	now.input.is_other_boot = true;
+}
+
+/* The node's clock may be set back, or forward. */
+TEST(boots_are_told_apart_by_their_ids_and_only_without_them_by_the_clock)
+{
+	static const struct {
+		bool is_same, is_other;
+		int64_t booted_after; /* the error is of NOW */
+		const char *reasons;
+	} rows[] = {
+		{true, false, 0, "XID95"},        {true, false, NOW, "XID95"},
+		{true, false, NOW + 1, "XID95"},  {false, true, 0, ""},
+		{false, true, NOW - 1, ""},       {false, true, NOW, ""},
+		{false, false, 0, "XID95"},       {false, false, NOW - 1, "XID95"},
+		{false, false, NOW, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(95, NOW);
+		judge();
+		now.report.events.count = 0;
+		now.input.is_same_boot = rows[i].is_same;
+		now.input.is_other_boot = rows[i].is_other;
+		now.input.booted_after = rows[i].booted_after;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		/* That is published under the present boot, and stays. */
+		now.input.is_same_boot = true;
+		now.input.is_other_boot = false;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(an_error_of_the_present_boot_speaks_against_a_device_as_did_one_of_the_boot_before)
+{
+	raise_xid(95, NOW);
+	judge();
+	now.report.events.count = 0;
+	raise_xid(95, NOW + 1);
+	be_booted();
+	expect(UNHEALTHY, "XID95");
+	now.input.is_same_boot = true;
+	now.input.is_other_boot = false;
+	expect(UNHEALTHY, "XID95");
+	be_booted();
+	now.report.events.count = 0;
+	expect(HEALTHY, "");
+}
+
 /* Each thing that NVML tells to be wrong, and what tells nothing of it. */
 static const struct {
 	struct report_condition ill, well, unread;
@@ -379,7 +432,7 @@ TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
 	judge();
 	condition->reset_time = NOW + 1;
 	expect(UNHEALTHY, "XID79,XID95");
-	now.input.booted_after = NOW;
+	be_booted();
 	expect(HEALTHY, "");
 }
 
@@ -580,6 +633,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_was_published_of_another_boot_says_nothing_of_this_one),
 	cmocka_unit_test_set_up(an_agent_that_does_not_read_conditions_keeps_no_reason_alive),
 	cmocka_unit_test_set_up(what_was_slow_stays_so_while_nvml_does_not_list_it),
+	cmocka_unit_test_set_up(
+		boots_are_told_apart_by_their_ids_and_only_without_them_by_the_clock),
+	cmocka_unit_test_set_up(
+		an_error_of_the_present_boot_speaks_against_a_device_as_did_one_of_the_boot_before),
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_until_it_is_read_to_be_well),
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_does_not_list_the_device),
 	cmocka_unit_test_set_up(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot),

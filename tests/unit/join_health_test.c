@@ -718,6 +718,28 @@ static void expect_well_with_events(uint32_t n_events)
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, n_events);
 }
 
+/* The controller was away meanwhile, or was not: the published status names its boot. */
+TEST(a_boot_that_the_controller_did_not_see_mends_too)
+{
+	world.report.boot_id = VIEW("one");
+	fall_off_the_bus();
+	world.report.events.count = 0;
+	/* The clock of the node was set: that is no boot. */
+	world.input.booted_after = BUILD_WORLD_NOW + 1000;
+	expect_health(NEEDS_REBOOT, "XID79");
+	world.input.booted_after = 0;
+	/* A report of a boot before that one, which arrives late. */
+	world.report.boot_id = VIEW("none");
+	world.input.is_of_former_boot = true;
+	build_world_join(&world);
+	expect_texts(build_world_status(&world, 0)->health.reasons, "XID79");
+	world.input.is_of_former_boot = false;
+	world.report.boot_id = VIEW("two");
+	expect_well_with_events(1);
+	expect_well_with_events(1);
+}
+
+/* Without boot IDs. */
 TEST(errors_before_the_boot_are_history)
 {
 	fall_off_the_bus();
@@ -847,6 +869,7 @@ TEST(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded)
 TEST(what_the_agent_has_not_decided_is_as_published_within_a_boot)
 {
 	struct report_condition *c = conditioned();
+	world.report.boot_id = VIEW("boot");
 	c->slowdown = (struct report_slowdown){.present = true, .thermal = REPORT_YES};
 	expect_health((struct verdict){ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
 				       CONDITION_FALSE},
@@ -1076,6 +1099,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
 	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
 	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
+	cmocka_unit_test_set_up(a_boot_that_the_controller_did_not_see_mends_too),
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
 	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
