@@ -144,14 +144,14 @@ static bool is_decided(const struct judge *judge, int verdict, enum finding find
 	       had(judge, finding);
 }
 
-/* NVML's message may say that events cannot be watched, and nothing else can be read. */
+/* Errors cannot be watched, and nothing else can be read. */
 static bool is_unread(const struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	return report && judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
 	       !reads_links(c) && !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
-	       report->sources.nvml.message.len > 0;
+	       report->events_since == 0;
 }
 
 /*
@@ -392,19 +392,16 @@ static void heed_driver(struct judge *judge)
 		state->recovery_action = (int)actions[told];
 }
 
-/*
- * That nothing was found says little without what was looked at. An NVML source with a message may
- * have failed to watch events: then nothing is said of XID errors.
- */
+/* That nothing was found says little without what was looked at. */
 static int say_what_was_read(struct judge *judge, struct error *err)
 {
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	const struct {
-		int is_read; /* 1, 0; another: not known */
+		bool is_read;
 		struct view name;
 	} parts[] = {
-		{report->sources.nvml.message.len == 0 ? 1 : -1, VIEW("XID errors")},
+		{report->events_since > 0, VIEW("XID errors")},
 		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
 		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
 		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},

@@ -185,8 +185,10 @@ TEST(a_device_of_which_nothing_can_be_read_is_not_called_healthy)
 {
 	struct report_condition *c = conditioned();
 	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	world.report.events_since = BUILD_WORLD_NOW;
+	world.report.sources.nvml.message = VIEW("device 0: power: Unknown Error");
 	expect_health(HEALTHY, ""); /* its errors can be watched */
-	world.report.sources.nvml.message = VIEW("events cannot be watched");
+	world.report.events_since = 0;
 	expect_health(NOT_KNOWN, "HealthUnread");
 }
 
@@ -219,26 +221,26 @@ TEST(a_lost_device_that_answers_again_has_left_its_errors_behind)
 TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
 {
 	const struct {
-		const char *nvml;
+		int64_t events_since;
 		struct report_condition c;
 		const char *says;
 	} rows[] = {
-		{"", {.present = true, .recovery = REPORT_RECOVERY_NONE,
+		{1, {.present = true, .recovery = REPORT_RECOVERY_NONE,
 		      .remapped_rows = {.present = true}},
 		 "; read: XID errors, ECC, row remapping, recovery action; cannot be read here: "
 		 "slowdown, links"},
-		{"", {.present = true, .retired_pages = {.present = true}},
+		{1, {.present = true, .retired_pages = {.present = true}},
 		 "; read: XID errors, ECC, row remapping; cannot be read here: "
 		 "recovery action, slowdown, links"},
-		{"events cannot be watched",
+		{0,
 		 {.present = true, .ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE},
-		 "; read: recovery action; cannot be read here: ECC, row remapping, "
+		 "; read: recovery action; cannot be read here: XID errors, ECC, row remapping, "
 		 "slowdown, links"},
-		{"", {.present = false}, ""},
+		{1, {.present = false}, ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		*conditioned() = rows[i].c;
-		world.report.sources.nvml.message = view_from(rows[i].nvml);
+		world.report.events_since = rows[i].events_since;
 		expect_health(HEALTHY, "");
 		char expected[256];
 		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
