@@ -41,6 +41,9 @@ struct row {
 	struct view message;
 };
 
+/* So there is room for each number of an error, and each finding. */
+static_assert(LIMIT_HEALTH_REASONS >= LIMIT_HEALTH_EVENTS + N_FINDINGS, "reasons are left out");
+
 static const struct row table[] = {
 #define FINDING_ROW(name, reason, state, action, matter, message)                                  \
 	{VIEW_INIT(reason),         XID_INFORMATIONAL, name, ATTRIBUTION_HEALTH_##state,           \
@@ -242,8 +245,8 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 {
 	struct health *health = &judge->health;
 
-	if (judge->n_reasons < LIMIT_HEALTH_REASONS)
-		judge->reasons[judge->n_reasons++] = reason;
+	assert(judge->n_reasons < LIMIT_HEALTH_REASONS);
+	judge->reasons[judge->n_reasons++] = reason;
 	if (judge->n_reasons > 1)
 		return;
 	health->state.state = row->state;

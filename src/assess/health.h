@@ -8,15 +8,14 @@
  * Error events stay in the status as history (assess/events.h). A new event speaks against the device
  * until
  * - the node has been booted since, as boot IDs tell;
- * - or the device answers again, after it was missing or lost, if the error asks for a reboot: one
- *   that asks for a reset needs evidence of that, as a reading may fail of a device that is there;
+ * - or the device answers again, after it was missing or lost, if the error asks for a reboot;
  * - or the card is in another node;
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
  * The last two count only while nothing else is wrong with the device itself.
- * What NVML told to be wrong with the device stays a reason until it is read to be well, or the node is
- * booted: that it cannot be read tells nothing.
+ * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it
+ * cannot be read tells nothing, and one failed reading of a device is no reset.
  *
  * The published reasons tell which events still speak against it. So what was settled stays settled
  * when the controller restarts, and a boot meanwhile is seen.

@@ -678,18 +678,24 @@ TEST(a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device)
 	assert_true(event_at(LIMIT_HEALTH_EVENTS - 3)->event_time == BUILD_WORLD_NOW + 3);
 }
 
-TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons)
+TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons_and_what_else_is_wrong_too)
 {
-	build_world_exclusive(&world, 0);
+	struct report_condition *c = conditioned();
+	world.report.boot_id = VIEW("boot");
 	for (unsigned i = 0; i < LIMIT_HEALTH_EVENTS; i++)
 		build_world_event(&world, build_world_uuid(&world, 0), 1000 + i,
 				  BUILD_WORLD_NOW + i);
+	c->lost = true;
+	c->remapped_rows = (struct report_remapped_rows){
+		.present = true, .pending = true, .failed = true};
+	c->recovery = REPORT_RECOVERY_REBOOT;
 	publish();
 	world.report.devices.count = 0;
 	build_world_fail_nvml(&world);
 	build_world_offer_nothing(&world);
-	const struct attribution_status *status = publish();
-	assert_int_equal(status->health.reasons.count, LIMIT_HEALTH_REASONS);
+	const struct array reasons = publish()->health.reasons;
+	assert_true(reasons.count > LIMIT_HEALTH_EVENTS + 3);
+	assert_true(view_is_among(VIEW("NVMLUnavailable"), reasons.items, reasons.count));
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
@@ -1093,7 +1099,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
 	cmocka_unit_test_set_up(
 		a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device),
-	cmocka_unit_test_set_up(as_many_kinds_of_errors_as_are_kept_can_be_reasons),
+	cmocka_unit_test_set_up(
+		as_many_kinds_of_errors_as_are_kept_can_be_reasons_and_what_else_is_wrong_too),
 	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
 	cmocka_unit_test_set_up(without_nvml_nothing_is_known),
 	cmocka_unit_test_set_up(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded),
