@@ -406,10 +406,20 @@ def a_check_has_the_answer_as_its_exit_status():
         Run("failing", "--check", world=world).expect(FOUND, None, "No GPU is failing")
     with World(lambda item: "77771111" in item["spec"]["uuid"]) as world:
         Run("failing", "--check", world=world).expect(FAILED, None, "The health of 1 GPU is not known")
-        Run("idle", "--check", world=world).expect(FOUND, None, "The activity of 1 GPU is not known")
+        Run("idle", "--check", world=world).expect(FAILED, None, "The activity of 1 GPU is not known")
     with World(lambda item: False) as world:
         Run("failing", "--check", world=world).expect(FAILED, None, "No GPUs found")
-        Run("idle", "--check", world=world).expect(FOUND, None, "No GPUs found")
+        Run("idle", "--check", world=world).expect(FAILED, None, "No GPUs found")
+        Run("idle", "--check", "-o", "name", world=world).expect(FAILED, None, "No GPUs found")
+    with World(is_of("gpu-a")) as world:
+        # One is not held, and that its activity is not known matters with --all only.
+        Run("idle", "--check", world=world).expect(FOUND, None, "No GPU that is held is idle")
+        Run("idle", "--all", "--check", world=world).expect(FOUND, None, "The activity of 1 GPU is not")
+    with World(lambda item: "11ba0000" in item["spec"]["uuid"]) as world:
+        for arguments in (("--check",), ("--check", "-o", "json")):
+            out = None if len(arguments) == 1 else '"items": []'
+            Run("idle", *arguments, world=world).expect(FOUND, out, "No GPU that is held is idle")
+        Run("idle", "--all", "--check", world=world).expect(FAILED, None, "The activity of 1 GPU is not")
     Run("failing", "--check", world=TROUBLE, fault="unreachable").expect(FAILED, None, "refused")
 
 
