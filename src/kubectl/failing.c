@@ -52,15 +52,15 @@ static bool is_healthy(const struct attribution_status *status)
 	       report_state_of(status).is_fresh;
 }
 
-/* Events are listed newest first. */
+/* The newest one of the worst reason: the other reasons are less bad. Events are newest first. */
 static const struct attribution_health_event *find_event(const struct attribution_health_state *health)
 {
-	for (uint32_t i = 0; i < health->events.count; i++) {
+	for (uint32_t i = 0; i < health->events.count && health->reasons.count > 0; i++) {
 		const struct attribution_health_event *event =
 			ARRAY_AT(health->events, struct attribution_health_event, i);
 		char reason[32];
 		snprintf(reason, sizeof(reason), "XID%" PRId64, event->xid);
-		if (view_is_among(view_from(reason), health->reasons.items, health->reasons.count))
+		if (view_equal(view_from(reason), *ARRAY_AT(health->reasons, struct view, 0)))
 			return event;
 	}
 	return NULL;

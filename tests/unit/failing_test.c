@@ -117,27 +117,35 @@ static void the_worst_comes_first_and_then_what_has_failed_for_longest(void **st
 		assert_ptr_equal(failing.rows[rows[i].place].device, devices[i]);
 }
 
-static void the_event_is_the_newest_of_which_the_number_is_a_reason(void **state)
+static void the_event_is_the_newest_one_of_the_worst_reason(void **state)
 {
 	(void)state;
 	static const struct attribution_health_event events[] = {
 		{.xid = 9, .event_time = 9000}, {.xid = 95, .event_time = 8000},
 		{.xid = 95, .event_time = 7000}, {.xid = 79, .event_time = 6000}};
 	static const struct {
-		const char *reason;
+		const char *worst, *next; /* "": there is none */
 		int event; /* index; -1: none */
-	} rows[] = {{"XID95", 1},  {"XID79", 3}, {"XID9", 0},	{"XID", -1},
-		    {"XID5", -1},  {"", -1},	 {"xid95", -1}, {"XID951", -1},
-		    {"RowRemapPending", -1}};
+	} rows[] = {{"XID95", "", 1},	    {"XID79", "", 3},
+		    {"XID9", "", 0},	    {"XID79", "XID95", 3},
+		    {"XID95", "XID9", 1},   {"RowRemapFailed", "XID95", -1},
+		    {"XID48", "XID95", -1}, {"XID", "", -1},
+		    {"XID5", "", -1},	    {"", "", -1},
+		    {"xid95", "", -1},	    {"XID951", "", -1},
+		    {"RowRemapPending", "", -1}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
 		struct failing failing;
 		struct made made;
 		const struct attribution *device = &made.device;
-		make(&made, UNHEALTHY, CURRENT, rows[i].reason, 1000);
+		const struct view reasons[] = {view_from(rows[i].worst), view_from(rows[i].next)};
+		make(&made, UNHEALTHY, CURRENT, rows[i].worst, 1000);
+		made.device.status.health.reasons.items = (void *)(uintptr_t)reasons;
+		made.device.status.health.reasons.count += reasons[1].len > 0;
 		made.device.status.health.events = array_of(events, ARRAY_SIZE(events));
 		find(&device, 1, &arena, &failing);
-		assert_ptr_equal(failing.rows[0].event, rows[i].event < 0 ? NULL : &events[rows[i].event]);
+		if (failing.rows[0].event != (rows[i].event < 0 ? NULL : &events[rows[i].event]))
+			fail_msg("row %zu", i);
 	}
 }
 
@@ -212,7 +220,7 @@ static void missing_memory_is_said(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_device_fails_or_is_healthy_or_is_not_known),
 	cmocka_unit_test(the_worst_comes_first_and_then_what_has_failed_for_longest),
-	cmocka_unit_test(the_event_is_the_newest_of_which_the_number_is_a_reason),
+	cmocka_unit_test(the_event_is_the_newest_one_of_the_worst_reason),
 	cmocka_unit_test(the_time_is_that_of_the_condition_or_else_of_the_event),
 	cmocka_unit_test(the_reason_is_the_worst_one_or_else_that_of_the_condition),
 	cmocka_unit_test(missing_memory_is_said),
