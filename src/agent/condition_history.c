@@ -12,7 +12,8 @@
  *
  * How many NVLinks a device should have is not known: not all of them need lead anywhere. So they are
  * compared with the most that were seen. Who starts while some are down takes what there is for the
- * most. It then says neither that they are down nor that they are not, unless all of them are up.
+ * most. It then says neither that they are down nor that they are not, until all of them are up, or
+ * more than there were at first.
  */
 
 static bool is_of(const struct condition_past *past, struct view uuid)
@@ -30,7 +31,8 @@ static bool is_among(const struct condition_past *past, struct array devices)
 
 static void begin(struct condition_past *past, struct view uuid)
 {
-	*past = (struct condition_past){.last = {-1, -1}, .before_last = {-1, -1}};
+	*past = (struct condition_past){
+		.most_nvlinks = -1, .last = {-1, -1}, .before_last = {-1, -1}};
 	memcpy(past->uuid, uuid.ptr, uuid.len);
 }
 
@@ -93,11 +95,14 @@ static void feed_nvlinks(struct condition_past *past, const struct report_links 
 {
 	if (!links->present)
 		return;
+	const bool is_first = past->most_nvlinks < 0;
+	const bool is_most = links->active > past->most_nvlinks;
 	if (links->active < past->most_nvlinks)
 		past->nvlinks_down = REPORT_YES;
-	else if (links->active == links->total || past->nvlinks_down == REPORT_YES)
+	else if (links->active == links->total || past->nvlinks_down == REPORT_YES ||
+		 (is_most && !is_first))
 		past->nvlinks_down = REPORT_NO;
-	if (links->active > past->most_nvlinks)
+	if (is_most)
 		past->most_nvlinks = links->active;
 }
 

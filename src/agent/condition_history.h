@@ -33,7 +33,7 @@ struct condition_window {
 struct condition_past {
 	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
 	struct condition_window thermal, power_brake, hardware, pcie;
-	int64_t most_nvlinks;
+	int64_t most_nvlinks; /* active in any sample; -1: none told */
 	int nvlinks_down; /* enum report_verdict */
 	struct report_error_counts last, before_last; /* of the volatile counters, as they were read */
 	int64_t read_at;                              /* node's wall clock */
