@@ -44,7 +44,7 @@ static void write_place(const struct attribution_status *status, struct sbuf *bu
  * The driver may ask for more than the error does, or for something else. Only where both ask for the
  * same does the event say it best. A class that is not known here asks for nothing.
  */
-static bool is_of_action(const struct attribution_health_event *event, int action)
+bool remedy_is_asked_by(const struct attribution_health_event *event, int action)
 {
 	switch (event->class) {
 	case ATTRIBUTION_EVENT_NEEDS_REBOOT:
@@ -64,7 +64,7 @@ void remedy_write(const struct attribution *device, const struct attribution_hea
 {
 	const struct attribution_health_state *health = &device->status.health;
 	size_t action = (size_t)health->recovery_action;
-	if (event && event->action.len > 0 && is_of_action(event, health->recovery_action))
+	if (event && event->action.len > 0 && remedy_is_asked_by(event, health->recovery_action))
 		sbuf_append(buf, event->action);
 	else if (health->state == ATTRIBUTION_HEALTH_UNKNOWN)
 		write_place(&device->status, buf);

@@ -11,6 +11,8 @@
 
 struct sbuf;
 
+/* True when the class of the event asks for that action (of enum attribution_recovery). */
+bool remedy_is_asked_by(const struct attribution_health_event *event, int action);
 /*
  * Appends what the event says that is to be done, if it asks for the device's recovery action.
  * Without an event, or if that says nothing or asks for something else, it goes by the recovery
