@@ -63,30 +63,43 @@ static void sample_now_and_then(struct nvml_child *child)
 	nvml_sample(child->nvml);
 }
 
+struct events {
+	struct nvml_event raw[LIMIT_REPORT_EVENTS];
+	struct report_event items[LIMIT_REPORT_EVENTS];
+};
+
+static void describe(const struct nvml_event *raw, uint32_t index, struct report_event *ret)
+{
+	*ret = (struct report_event){
+		.sequence = index,
+		.time = clock_wall_ms(),
+		.uuid = view_from(raw->uuid),
+		.type = REPORT_EVENT_XID,
+		.code = (int64_t)raw->xid,
+		.gpu_instance_id = tellable(raw->gpu_instance_id),
+		.compute_instance_id = tellable(raw->compute_instance_id),
+	};
+}
+
+/* Mostly there is none, and no room is taken for any: this happens several times a second. */
 static int read_events(struct nvml_child *child, struct arena *arena, struct report *report,
 		       struct error *err)
 {
-	struct nvml_event *events = arena_alloc(arena, LIMIT_REPORT_EVENTS, sizeof(*events));
-	struct report_event *items = arena_alloc(arena, LIMIT_REPORT_EVENTS, sizeof(*items));
+	struct nvml_event event;
+	struct events *events = NULL;
 	uint32_t n = 0;
-	if (!events || !items)
-		return error_no_memory(err);
-	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &events[n])) {
-		const struct nvml_event *event = &events[n];
-		if (!is_tellable(event))
+	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &event)) {
+		if (!is_tellable(&event))
 			continue;
-		items[n] = (struct report_event){
-			.sequence = n,
-			.time = clock_wall_ms(),
-			.uuid = view_from(event->uuid),
-			.type = REPORT_EVENT_XID,
-			.code = (int64_t)event->xid,
-			.gpu_instance_id = tellable(event->gpu_instance_id),
-			.compute_instance_id = tellable(event->compute_instance_id),
-		};
+		if (!events)
+			events = arena_alloc(arena, 1, sizeof(*events));
+		if (!events)
+			return error_no_memory(err);
+		events->raw[n] = event;
+		describe(&events->raw[n], n, &events->items[n]);
 		n++;
 	}
-	report->events = (struct array){items, n, true};
+	report->events = (struct array){n > 0 ? events->items : NULL, n, true};
 	return 0;
 }
 

@@ -28,7 +28,7 @@
 #include "schema/report_doc.h"
 
 #define RESTART_MS 1000u
-#define PIECE (64u * LIMIT_KIB)
+#define PIECE (4u * LIMIT_KIB)
 #define END_STEP_MS 10u
 #define END_STEPS 100u
 

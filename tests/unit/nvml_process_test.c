@@ -52,8 +52,9 @@ struct bench {
 	/* What was told, in order. */
 	unsigned n_told;
 	enum nvml_process_outcome told[64];
+	uint32_t events_with[64];
 	struct error why;        /* of the last trouble */
-	uint32_t n_events;       /* told in all */
+	uint32_t n_events;       /* of what the test has seen, in all */
 	unsigned n_devices;      /* of the last reading */
 	unsigned n_seen;         /* of these, by the test */
 };
@@ -117,8 +118,8 @@ static void saw_answer(void *owner, const struct nvml_process_answer *answer)
 {
 	struct bench *bench = owner;
 	assert_true(bench->n_told < ARRAY_SIZE(bench->told));
+	bench->events_with[bench->n_told] = answer->reading.events.count;
 	bench->told[bench->n_told++] = answer->outcome;
-	bench->n_events += answer->reading.events.count;
 	if (answer->outcome == NVML_PROCESS_READING)
 		bench->n_devices = answer->reading.devices.count;
 	if (answer->why)
@@ -163,6 +164,7 @@ static enum nvml_process_outcome await(struct bench *bench)
 	loop_timer_set(bench->patience, PATIENCE_MS);
 	while (bench->n_seen == bench->n_told)
 		assert_int_equal(loop_run(bench->loop, &err), 0);
+	bench->n_events += bench->events_with[bench->n_seen];
 	return bench->told[bench->n_seen++];
 }
 
