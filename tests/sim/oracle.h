@@ -91,7 +91,8 @@
  * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
  * and the report that the status was made from, unless the controller's clock was set lately. But
  * idleSince may become another if the node's clock was set lately, or samples were missed while no
- * controller ran. And eventsSince does once for each start of an agent, or of its watch for errors. At rest nothing is written at all, nor after a restart of the controller.
+ * controller ran. And eventsSince does once for each start of an agent, or of its watch for
+ * errors. At rest nothing is written at all, nor after a restart of the controller.
  *
  * LOST. A listed tenant does not vanish while it holds the device and its pod lives.
  * - If a book of the kubelet's has it, it stays despite a short List, a source that failed, an
