@@ -14,6 +14,9 @@
 
 #include "base/limits.h"
 
+/* Until the node's next report or heartbeat nothing is known that was not known before. */
+#define LEAST_WAIT_MS 10000
+
 /* Why a state is Unknown, the one that is said of several partitions first. */
 #define REASONS(REASON)                          \
 	REASON(NONE, "")                         \
@@ -136,6 +139,14 @@ static struct verdict judge_measuring(const struct activity_input *input,
 			       : REASON_SETTLING);
 }
 
+/* For how long what a driver that fails told last still counts, in ms; negative: it does not. */
+static int64_t dated_left(const struct activity_input *input)
+{
+	const int64_t age = input->heard_at - input->sampled_at;
+
+	return input->sampled_at > 0 && age >= 0 ? REPORT_ACTIVITY_GAP_MS - age : -1;
+}
+
 /* said: NULL if the report has nothing of it. */
 static struct verdict judge_one(const struct activity_input *input,
 				const struct report_activity *said, struct published before)
@@ -145,7 +156,7 @@ static struct verdict judge_one(const struct activity_input *input,
 	if (!said || !is_credible(input, said))
 		return unknown(input->is_partitioned ? REASON_MIG_NOT_MEASURED
 						     : REASON_NOT_MEASURED);
-	if (input->is_dated)
+	if (input->is_dated && dated_left(input) < 0)
 		return unknown(REASON_SAMPLES_MISSING);
 	switch (said->state) {
 	case REPORT_ACTIVITY_BUSY:
@@ -265,6 +276,15 @@ static int copy_partitions(const struct activity_input *input, struct array part
 		memcpy(items, partitions.items, partitions.count * sizeof(*items));
 	*ret = (struct array){items, partitions.count, partitions.present};
 	return 0;
+}
+
+int64_t activity_again_in(const struct activity_input *input)
+{
+	const int64_t left = dated_left(input);
+
+	if (input->silence != ACTIVITY_HEARD || !input->is_dated || left < 0)
+		return -1;
+	return later(left + 1, LEAST_WAIT_MS);
 }
 
 static int64_t transition_time(const struct activity_input *input, int state)
