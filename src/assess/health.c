@@ -41,6 +41,9 @@ struct row {
 	struct view message;
 };
 
+/* So there is room for each number of an error, and each finding. */
+static_assert(LIMIT_HEALTH_REASONS >= LIMIT_HEALTH_EVENTS + N_FINDINGS, "reasons are left out");
+
 static const struct row table[] = {
 #define FINDING_ROW(name, reason, state, action, matter, message)                                  \
 	{VIEW_INIT(reason),         XID_INFORMATIONAL, name, ATTRIBUTION_HEALTH_##state,           \
@@ -55,7 +58,7 @@ struct judge {
 	const struct health_input *input;
 	bool is_listed; /* by NVML, now */
 	bool was_away;  /* missing from NVML's list, or lost */
-	struct report_condition condition; /* zeroed: not known */
+	struct report_condition condition; /* not present: nothing is read */
 	struct events events;
 	bool found[N_FINDINGS];
 	bool is_content; /* the driver asks for nothing, and no more is wrong than XID errors that */
@@ -115,7 +118,7 @@ static bool has_nothing_to_offer(const struct report_device *reported)
 static bool is_withdrawn(const struct judge *judge)
 {
 	const struct health_input *input = judge->input;
-	return input->is_off_offer && !is_missing(judge) && !judge->condition.lost &&
+	return input->is_off_offer && !is_missing(judge) && !judge->found[GPU_LOST] &&
 	       !has_nothing_to_offer(input->reported) &&
 	       (input->is_withdrawn || had(judge, NOT_ADVERTISED));
 }
@@ -144,35 +147,73 @@ static bool is_decided(const struct judge *judge, int verdict, enum finding find
 	       had(judge, finding);
 }
 
-/* NVML's message may say that events cannot be watched, and nothing else can be read. */
+/* Errors cannot be watched, and nothing else can be read. */
 static bool is_unread(const struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	return report && judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
 	       !reads_links(c) && !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
-	       report->sources.nvml.message.len > 0;
+	       report->events_since == 0;
+}
+
+/*
+ * What was wrong stays so until it is read to be well, or the node is booted. That it cannot be read
+ * tells nothing: NVML may not list the device, or not tell of it while it has MIG instances.
+ */
+static bool is_so(const struct judge *judge, bool is_read, bool is_told, enum finding finding)
+{
+	return is_read ? is_told : judge->input->is_same_boot && had(judge, finding);
+}
+
+/* What the driver asks for. */
+static void look_at_recovery(struct judge *judge)
+{
+	static const struct {
+		enum finding finding;
+		int recovery; /* enum report_recovery */
+	} rows[] = {
+		{RECOVER_IMEX_DOMAIN, REPORT_RECOVERY_RECOVER_IMEX_DOMAIN},
+		{REBOOT_REQUIRED, REPORT_RECOVERY_REBOOT},
+		{DRAIN_REQUIRED, REPORT_RECOVERY_DRAIN_AND_RESET},
+		{DRAIN_P2P_REQUIRED, REPORT_RECOVERY_DRAIN_P2P},
+		{RECOVERY_REQUIRED, REPORT_RECOVERY_OTHER},
+	};
+	const struct report_condition *c = &judge->condition;
+	const struct attribution_health_state *published = judge->input->published;
+	const bool is_read = c->recovery != REPORT_RECOVERY_UNREAD;
+	bool *found = judge->found;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		found[rows[i].finding] =
+			is_so(judge, is_read, c->recovery == rows[i].recovery, rows[i].finding);
+	/* These two have one reason; the action tells them apart. */
+	if (found[DRAIN_REQUIRED] && found[DRAIN_P2P_REQUIRED])
+		found[published->recovery_action == ATTRIBUTION_RECOVERY_DRAIN_P2P
+			      ? DRAIN_REQUIRED
+			      : DRAIN_P2P_REQUIRED] = false;
+	/* A device that must be reset answers nothing else. */
+	found[RESET_REQUIRED] =
+		is_so(judge, is_read || c->reset_required || reads_memory_errors(c),
+		      c->recovery == REPORT_RECOVERY_RESET || c->reset_required, RESET_REQUIRED);
 }
 
 /* What the driver tells of the device. */
 static void look_at_condition(struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
+	const struct report_remapped_rows *rows = &c->remapped_rows;
 	bool *found = judge->found;
 
-	found[GPU_LOST] = c->lost;
-	found[ROW_REMAP_FAILED] = c->remapped_rows.failed;
-	found[RECOVER_IMEX_DOMAIN] = c->recovery == REPORT_RECOVERY_RECOVER_IMEX_DOMAIN;
-	found[REBOOT_REQUIRED] = c->recovery == REPORT_RECOVERY_REBOOT;
-	found[RESET_REQUIRED] = c->recovery == REPORT_RECOVERY_RESET || c->reset_required;
-	found[DRAIN_REQUIRED] = c->recovery == REPORT_RECOVERY_DRAIN_AND_RESET;
-	found[DRAIN_P2P_REQUIRED] = c->recovery == REPORT_RECOVERY_DRAIN_P2P;
-	found[ROW_REMAP_PENDING] = c->remapped_rows.pending;
-	found[RETIRED_PAGES_PENDING] = c->retired_pages.pending;
-	found[UNCORRECTABLE_ECC] = c->ecc_volatile.uncorrected > 0;
-	found[RECOVERY_REQUIRED] = c->recovery == REPORT_RECOVERY_OTHER;
-	found[FABRIC_NOT_READY] = c->fabric == REPORT_FABRIC_NOT_STARTED ||
-				  c->fabric == REPORT_FABRIC_IN_PROGRESS;
+	found[GPU_LOST] = is_so(judge, c->present, c->lost, GPU_LOST);
+	found[ROW_REMAP_FAILED] = is_so(judge, rows->present, rows->failed, ROW_REMAP_FAILED);
+	found[ROW_REMAP_PENDING] = is_so(judge, rows->present, rows->pending, ROW_REMAP_PENDING);
+	found[RETIRED_PAGES_PENDING] = is_so(judge, c->retired_pages.present,
+					     c->retired_pages.pending, RETIRED_PAGES_PENDING);
+	found[UNCORRECTABLE_ECC] = is_so(judge, c->ecc_volatile.uncorrected >= 0,
+					 c->ecc_volatile.uncorrected > 0, UNCORRECTABLE_ECC);
+	found[FABRIC_NOT_READY] = is_so(judge, c->fabric != REPORT_FABRIC_UNREAD,
+					c->fabric != REPORT_FABRIC_COMPLETED, FABRIC_NOT_READY);
 	found[NVLINK_DOWN] = is_decided(judge, c->nvlinks_down, NVLINK_DOWN);
 	found[THERMAL_SLOWDOWN] = is_decided(judge, c->slowdown.thermal, THERMAL_SLOWDOWN);
 	found[POWER_BRAKE] = is_decided(judge, c->slowdown.power_brake, POWER_BRAKE);
@@ -204,8 +245,8 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 {
 	struct health *health = &judge->health;
 
-	if (judge->n_reasons < LIMIT_HEALTH_REASONS)
-		judge->reasons[judge->n_reasons++] = reason;
+	assert(judge->n_reasons < LIMIT_HEALTH_REASONS);
+	judge->reasons[judge->n_reasons++] = reason;
 	if (judge->n_reasons > 1)
 		return;
 	health->state.state = row->state;
@@ -227,13 +268,21 @@ static bool is_quiet_since(const struct judge *judge, int64_t time)
 	       judge->input->heard_at - time >= judge->input->quiet_ms;
 }
 
+/* Clocks may be set; they count only where it is not known in which boot the errors were published. */
+static bool was_booted_since(const struct judge *judge, int64_t time)
+{
+	const struct health_input *input = judge->input;
+
+	return input->is_other_boot || (!input->is_same_boot && input->booted_after > 0 &&
+					time <= input->booted_after);
+}
+
 /* True when what an error of that class asks for was done since then, or is not needed. */
 static bool is_mended(const struct judge *judge, enum xid_class class, int64_t time)
 {
-	const int64_t booted_after = judge->input->booted_after;
-
-	return (booted_after > 0 && time <= booted_after) ||
-	       (judge->is_listed && !judge->condition.lost && judge->was_away) ||
+	return was_booted_since(judge, time) ||
+	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->found[GPU_LOST] &&
+		judge->was_away) ||
 	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||
 	       (class == XID_LOOK_CLOSER &&
 		(was_reset_since(judge, time) || is_quiet_since(judge, time)));
@@ -346,19 +395,16 @@ static void heed_driver(struct judge *judge)
 		state->recovery_action = (int)actions[told];
 }
 
-/*
- * That nothing was found says little without what was looked at. An NVML source with a message may
- * have failed to watch events: then nothing is said of XID errors.
- */
+/* That nothing was found says little without what was looked at. */
 static int say_what_was_read(struct judge *judge, struct error *err)
 {
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	const struct {
-		int is_read; /* 1, 0; another: not known */
+		bool is_read;
 		struct view name;
 	} parts[] = {
-		{report->sources.nvml.message.len == 0 ? 1 : -1, VIEW("XID errors")},
+		{report->events_since > 0, VIEW("XID errors")},
 		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
 		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
 		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},
@@ -392,6 +438,7 @@ static int find_reasons(struct judge *judge, struct error *err)
 				     sizeof(*judge->reasons));
 	if (!judge->reasons)
 		return error_no_memory(err);
+	look_at_recovery(judge);
 	look_at_condition(judge);
 	look_at_sources(judge);
 	judge->is_content = judge->is_listed && judge->condition.present && !has_own_error(judge);
@@ -420,6 +467,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				.arena = input->arena,
 			},
 		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,
+		.condition = {.ecc_volatile = {-1, -1}},
 		.health = {
 			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
 				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},

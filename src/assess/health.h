@@ -7,16 +7,18 @@
  *
  * Error events stay in the status as history (assess/events.h). A new event speaks against the device
  * until
- * - the node has been booted since;
- * - or the device answers again, after it was missing or lost;
+ * - the node has been booted since, as boot IDs tell;
+ * - or the device answers again, after it was missing or lost, if the error asks for a reboot;
  * - or the card is in another node;
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
  * The last two count only while nothing else is wrong with the device itself.
+ * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it
+ * cannot be read tells nothing, and one failed reading of a device is no reset.
+ *
  * The published reasons tell which events still speak against it. So what was settled stays settled
- * when the controller restarts. A boot while the controller is down is not seen, unless the device
- * was missing.
+ * when the controller restarts, and a boot meanwhile is seen.
  *
  * Threads: any; pure.
  * Limits:  LIMIT_HEALTH_EVENTS events; LIMIT_HEALTH_REASONS.
@@ -44,7 +46,8 @@ struct health_input {
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
-	bool is_same_boot;    /* the published status is of the node's present boot */
+	bool is_same_boot;    /* the published status is of the report's boot */
+	bool is_other_boot;   /* it is of one before; neither: that is not known */
 	bool is_plugin_unhealthy; /* a pod's status says so of the device */
 	bool is_off_offer;    /* what is on offer is known, and the device is not */
 	bool is_withdrawn;    /* is_off_offer, and it was on offer once, as good sources tell */

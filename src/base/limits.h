@@ -62,7 +62,7 @@
 #define LIMIT_STATED_IDS 16u          /* of what one witness says of one of them */
 #define LIMIT_UNPLACED_TENANTS 16u
 #define LIMIT_UNPLACED_IDS 16u        /* of one of them */
-#define LIMIT_HEALTH_REASONS 16u
+#define LIMIT_HEALTH_REASONS 48u /* each event, and each finding of assess/health.def */
 #define LIMIT_EVENT_TENANTS 64u /* of one health event */
 #define LIMIT_WITNESSES 8u
 #define LIMIT_CONDITIONS 16u

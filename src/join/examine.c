@@ -173,8 +173,17 @@ int64_t examine_heard_at(const struct join_input *input)
 static bool is_same_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
-	return report && subject->published &&
+	return report && subject->published && report->boot_id.len > 0 &&
 	       view_equal(subject->published->report.boot_id, report->boot_id);
+}
+
+/* A report of a former boot that arrives late says nothing of the boot that was published. */
+static bool is_other_boot(const struct subject *subject)
+{
+	const struct join_input *input = subject->facts->input;
+	return input->report && subject->published && input->report->boot_id.len > 0 &&
+	       subject->published->report.boot_id.len > 0 && !input->is_of_former_boot &&
+	       !view_equal(subject->published->report.boot_id, input->report->boot_id);
 }
 
 int examine_health(const struct subject *subject, struct health *ret_health, struct error *err)
@@ -191,6 +200,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.quiet_ms = subject->facts->input->limits->quiet_ms,
 		.heard_at = examine_heard_at(subject->facts->input),
 		.is_same_boot = is_same_boot(subject),
+		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),
 		.is_off_offer = is_off_offer(subject),
 		.is_withdrawn = is_withdrawn(subject),

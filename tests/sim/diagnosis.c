@@ -37,7 +37,8 @@ struct judge {
 	const struct attribution_status *before; /* NULL: there was none */
 	int gpu;
 	enum oracle_rule rule;
-	unsigned told; /* of the device, by the driver */
+	unsigned told;   /* of the device, by the driver */
+	unsigned unread; /* by the agent, which could not ask for it */
 };
 
 /* What is told, and the reason that says it. */
@@ -96,17 +97,43 @@ static void accuse(const struct judge *judge, const char *reason, const char *wh
 	oracle_accuse(judge->rule, "%s: %s %s", world.gpus[judge->gpu].uuid, reason, what);
 }
 
-/* What NVML told of a lost device before is not known to be over; nor is it known to be so. */
+/* By the same boot of the same node, before. */
+static bool had_reason(const struct judge *judge, const char *reason)
+{
+	return judge->before && has_reason(judge->before, reason) &&
+	       view_equal(judge->before->node_name, judge->status->node_name) &&
+	       view_equal(judge->before->report.boot_id, judge->status->report.boot_id);
+}
+
+/* What nobody can ask for stays as it is published. At rest it is not known what that was. */
+static void judge_unread(const struct judge *judge, const char *reason)
+{
+	bool is_shown = has_reason(judge->status, reason);
+
+	if (judge->rule == ORACLE_AT_REST)
+		return;
+	if (!is_shown && had_reason(judge, reason))
+		accuse(judge, reason, "is no reason any more, and nobody could ask for it");
+	if (is_shown && !had_reason(judge, reason))
+		accuse(judge, reason, "is a reason, and nobody could ask for it");
+}
+
+/* A lost device that the agent knows is reported as it was before, which may be news, too. */
 static void judge_reason(const struct judge *judge, unsigned told, const char *reason)
 {
 	bool is_shown = has_reason(judge->status, reason);
-	bool is_lost = judge->told & BIT(LOST);
+	bool is_known = judge->told & ILLNESS_KNOWN;
+	bool is_left_out = judge->told & BIT(LOST) && !is_known;
 
-	if (judge->told & told && !is_shown &&
-	    !(is_lost && !(judge->told & ILLNESS_KNOWN) &&
-	      has_reason(judge->status, "DeviceMissing")))
+	if (told == BIT(LOST) && is_left_out)
+		judge_unread(judge, reason);
+	else if (judge->told & told && !is_shown)
 		accuse(judge, reason, "was told, and is no reason");
-	if (!(judge->told & told) && is_shown && (!is_lost || told == BIT(LOST)))
+	else if (judge->told & told || (is_known && told != BIT(LOST)))
+		return;
+	else if (judge->unread & told)
+		judge_unread(judge, reason);
+	else if (is_shown)
 		accuse(judge, reason, "is a reason, and nobody told it");
 }
 
@@ -170,7 +197,7 @@ static void judge_silence(const struct judge *judge)
 
 /* Errors */
 
-enum class { SLIGHT, LOOK_CLOSER, NEEDS_CURE };
+enum class { SLIGHT, LOOK_CLOSER, NEEDS_RESET, NEEDS_REBOOT };
 
 /* Not by the program's own table. */
 static enum class class_of(int code)
@@ -179,8 +206,8 @@ static enum class class_of(int code)
 		int code;
 		enum class class;
 	} classes[] = {
-		{46, NEEDS_CURE},  {48, LOOK_CLOSER}, {62, NEEDS_CURE},	 {64, NEEDS_CURE},
-		{74, LOOK_CLOSER}, {79, NEEDS_CURE},  {95, NEEDS_CURE}, {119, NEEDS_CURE},
+		{46, NEEDS_RESET}, {48, LOOK_CLOSER},  {62, NEEDS_RESET}, {64, NEEDS_RESET},
+		{74, LOOK_CLOSER}, {79, NEEDS_REBOOT}, {95, NEEDS_RESET}, {119, NEEDS_RESET},
 		{999, LOOK_CLOSER},
 	};
 
@@ -205,6 +232,8 @@ static bool settles_by_time(const struct world_error *error, uint64_t slack)
 static bool is_settled(const struct world_error *error, int gpu)
 {
 	return illness_cured_at(gpu) >= error->raised_at ||
+	       (class_of(error->code) == NEEDS_REBOOT &&
+		illness_back_at(gpu) >= error->raised_at) ||
 	       settles_by_time(error, slack_ms(error->node));
 }
 
@@ -379,7 +408,7 @@ static void judge_idle(const struct judge *judge)
 void diagnosis_judge(const struct attribution_status *status,
 		     const struct attribution_status *before, int gpu)
 {
-	struct judge judge = {status, before, gpu, ORACLE_FALSE_HEALTH, 0};
+	struct judge judge = {status, before, gpu, ORACLE_FALSE_HEALTH, 0, 0};
 	struct world_gpu *g = &world.gpus[gpu];
 
 	judge_silence(&judge);
@@ -390,7 +419,7 @@ void diagnosis_judge(const struct attribution_status *status,
 	for (unsigned i = 0; i < g->n_errors; i++)
 		judge_error(&judge, &g->errors[i]);
 	judge_idle(&judge);
-	if (!illness_reported(g->node, &status->report, gpu, &judge.told))
+	if (!illness_reported(g->node, &status->report, gpu, &judge.told, &judge.unread))
 		return;
 	judge_told(&judge);
 	for (unsigned i = 0; i < g->n_errors; i++)
@@ -449,7 +478,8 @@ static void judge_rest_reason(const struct judge *judge, struct view text)
 
 void diagnosis_judge_rest(const struct attribution_status *status, int gpu)
 {
-	struct judge judge = {status, NULL, gpu, ORACLE_AT_REST, illness_told(gpu)};
+	struct judge judge = {status, NULL, gpu, ORACLE_AT_REST, illness_told(gpu),
+			      illness_unread_of(gpu)};
 	const struct world_gpu *g = &world.gpus[gpu];
 	const struct array texts = status->health.reasons;
 

@@ -27,7 +27,7 @@ struct spell {
 struct look {
 	uint64_t at;
 	int node;
-	unsigned told;
+	unsigned told, unread;
 };
 
 /* Which reading a report is of. */
@@ -44,6 +44,7 @@ static unsigned parts[WORLD_MAX_NODES]; /* that its driver can read, a bit each 
 static struct spell spells[MAX_SPELLS];
 static int n_spells;
 static uint64_t cured_at[WORLD_MAX_GPUS];
+static uint64_t back_at[WORLD_MAX_GPUS]; /* listed again, and not lost */
 static struct look looks[WORLD_MAX_GPUS][MAX_LOOKS];
 static int n_looks[WORLD_MAX_GPUS];
 static uint64_t read_at[WORLD_MAX_NODES]; /* the last good reading of this agent; 0: none */
@@ -68,6 +69,7 @@ void illness_reset(uint64_t seed)
 	n_spells = 0;
 	memset(parts, 0, sizeof(parts));
 	memset(cured_at, 0, sizeof(cured_at));
+	memset(back_at, 0, sizeof(back_at));
 	memset(n_looks, 0, sizeof(n_looks));
 	memset(read_at, 0, sizeof(read_at));
 	memset(n_posted, 0, sizeof(n_posted));
@@ -140,6 +142,11 @@ uint64_t illness_cured_at(int gpu)
 	return cured_at[gpu];
 }
 
+uint64_t illness_back_at(int gpu)
+{
+	return back_at[gpu];
+}
+
 /* What the driver says */
 
 bool illness_can_read(int gpu, enum illness_part part)
@@ -210,6 +217,31 @@ unsigned illness_told(int gpu)
 	       told_by(gpu, ILLNESS_PART_ECC, ILLNESS_ECC);
 }
 
+static unsigned hidden_by(int gpu, enum illness_part part, unsigned illnesses)
+{
+	return illness_can_read(gpu, part) ? 0 : illnesses;
+}
+
+unsigned illness_unread_of(int gpu)
+{
+	unsigned all = ILLNESS_LISTED - 1, others = all & ~ILLNESS_BIT(ILLNESS_LOST);
+	unsigned unread = 0;
+
+	if (world.gpus[gpu].lost)
+		return all;
+	if (illness_has(gpu, ILLNESS_LOST) || !can_read_any(gpu))
+		return others;
+	if (illness_has(gpu, ILLNESS_RESET_REQUIRED))
+		return others & ~(ILLNESS_BIT(ILLNESS_RESET_REQUIRED) | ILLNESS_BIT(ILLNESS_RESET));
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (actions[i].illness != ILLNESS_RESET)
+			unread |= hidden_by(gpu, ILLNESS_PART_ACTION, ILLNESS_BIT(actions[i].illness));
+	return unread | hidden_by(gpu, ILLNESS_PART_PAGES, ILLNESS_BIT(ILLNESS_PAGES_PENDING)) |
+	       hidden_by(gpu, ILLNESS_PART_ECC, ILLNESS_BIT(ILLNESS_ECC)) |
+	       hidden_by(gpu, ILLNESS_PART_ROWS,
+			 ILLNESS_BIT(ILLNESS_REMAP_FAILED) | ILLNESS_BIT(ILLNESS_REMAP_PENDING));
+}
+
 /* Readings and reports */
 
 void illness_started(int node)
@@ -242,18 +274,20 @@ static bool answers(int gpu)
 	return !is_away(illness_told(gpu));
 }
 
-/* What was away and is there again is taken for mended, whatever it raised meanwhile. */
+/* What was away and is there again does not need the reboot that it may have asked for. */
 static void look(int gpu)
 {
-	struct look now = {clockwork_now(), world.gpus[gpu].node, illness_told(gpu)};
+	struct look now = {clockwork_now(), world.gpus[gpu].node, illness_told(gpu),
+			   illness_unread_of(gpu)};
 	const struct look *last = n_looks[gpu] > 0 ? &looks[gpu][n_looks[gpu] - 1] : NULL;
 
 	is_known[gpu] |= answers(gpu);
 	if (last && last->node == now.node && is_away(last->told) && !is_away(now.told))
-		cured_at[gpu] = now.at;
+		back_at[gpu] = now.at;
 	if (now.told & ILLNESS_BIT(ILLNESS_LOST) && is_known[gpu])
 		now.told |= ILLNESS_KNOWN;
-	if ((!last || last->told != now.told || last->node != now.node) &&
+	if ((!last || last->told != now.told || last->unread != now.unread ||
+	     last->node != now.node) &&
 	    n_looks[gpu] < MAX_LOOKS)
 		looks[gpu][n_looks[gpu]++] = now;
 }
@@ -352,7 +386,8 @@ uint64_t illness_read_at(int node, const struct attribution_report *report)
 	return found && is_of_boot ? found->read_at : 0;
 }
 
-bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret)
+bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret,
+		      unsigned *ret_unread)
 {
 	const struct posted *found = find_posted(node, report);
 
@@ -362,6 +397,7 @@ bool illness_reported(int node, const struct attribution_report *report, int gpu
 	for (int i = n_looks[gpu] - 1; i >= 0; i--)
 		if (looks[gpu][i].at <= found->read_at) {
 			*ret = looks[gpu][i].told | (found->is_unread ? ILLNESS_UNREAD : 0);
+			*ret_unread = looks[gpu][i].unread;
 			return looks[gpu][i].node == node;
 		}
 	return false;

@@ -60,8 +60,10 @@ void illness_cure(int gpu);
 void illness_moved(int gpu);
 /* Each device of the node was. */
 void illness_boot(int node);
-/* When the device was last reset, booted, or listed again after it was away; 0: never. */
+/* When the device was last reset, or booted; 0: never. */
 uint64_t illness_cured_at(int gpu);
+/* When a reading last found it listed again after it was away; 0: never. */
+uint64_t illness_back_at(int gpu);
 
 /* What the driver says. */
 bool illness_has(int gpu, enum illness illness);
@@ -72,6 +74,8 @@ unsigned illness_action(int gpu);
 bool illness_had_ecc(int gpu);
 /* Bits of what the driver tells of the device now. */
 unsigned illness_told(int gpu);
+/* Bits of what the driver could not tell of it now, whether it is so or not. */
+unsigned illness_unread_of(int gpu);
 
 /* The node's agent was started; its driver was read, or did not answer; it posted that report. */
 void illness_started(int node);
@@ -82,5 +86,6 @@ void illness_posted(int node, struct view body);
 void illness_forged(int node, struct view body);
 /* Of which reading the report is that a status rests on; 0: that is not known. */
 uint64_t illness_read_at(int node, const struct attribution_report *report);
-/* What it told of the device. False: that is not known. */
-bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret);
+/* What it told of the device, and what it could not tell. False: that is not known. */
+bool illness_reported(int node, const struct attribution_report *report, int gpu, unsigned *ret,
+		      unsigned *ret_unread);

@@ -61,6 +61,7 @@ static int set_up(void **state)
 		.slowdown.present = true,
 	};
 	now.report.sources.nvml.state = REPORT_SOURCE_OK;
+	now.report.events_since = NOW;
 	now.report.events = (struct array){now.events, 0, true};
 	now.input = (struct health_input){
 		.report = &now.report,
@@ -208,6 +209,158 @@ TEST(what_was_slow_stays_so_while_nvml_does_not_list_it)
 	expect(DEGRADED, "ThermalSlowdown,DeviceMissing");
 }
 
+static void be_booted(void)
+{
+	now.input.is_same_boot = false;
+	now.input.is_other_boot = true;
+}
+
+/* The node's clock may be set back, or forward. */
+TEST(boots_are_told_apart_by_their_ids_and_only_without_them_by_the_clock)
+{
+	static const struct {
+		bool is_same, is_other;
+		int64_t booted_after; /* the error is of NOW */
+		const char *reasons;
+	} rows[] = {
+		{true, false, 0, "XID95"},        {true, false, NOW, "XID95"},
+		{true, false, NOW + 1, "XID95"},  {false, true, 0, ""},
+		{false, true, NOW - 1, ""},       {false, true, NOW, ""},
+		{false, false, 0, "XID95"},       {false, false, NOW - 1, "XID95"},
+		{false, false, NOW, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(95, NOW);
+		judge();
+		now.report.events.count = 0;
+		now.input.is_same_boot = rows[i].is_same;
+		now.input.is_other_boot = rows[i].is_other;
+		now.input.booted_after = rows[i].booted_after;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		/* That is published under the present boot, and stays. */
+		now.input.is_same_boot = true;
+		now.input.is_other_boot = false;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(an_error_of_the_present_boot_speaks_against_a_device_as_did_one_of_the_boot_before)
+{
+	raise_xid(95, NOW);
+	judge();
+	now.report.events.count = 0;
+	raise_xid(95, NOW + 1);
+	be_booted();
+	expect(UNHEALTHY, "XID95");
+	now.input.is_same_boot = true;
+	now.input.is_other_boot = false;
+	expect(UNHEALTHY, "XID95");
+	be_booted();
+	now.report.events.count = 0;
+	expect(HEALTHY, "");
+}
+
+/* Each thing that NVML tells to be wrong, and what tells nothing of it. */
+static const struct {
+	struct report_condition ill, well, unread;
+	const char *reason;
+} wrongs[] = {
+	{.ill.lost = true, .reason = "GPULost"},
+	{.ill.remapped_rows = {.present = true, .failed = true},
+	 .well.remapped_rows.present = true, .reason = "RowRemapFailed"},
+	{.ill.remapped_rows = {.present = true, .pending = true},
+	 .well.remapped_rows.present = true, .reason = "RowRemapPending"},
+	{.ill.retired_pages = {.present = true, .pending = true},
+	 .well.retired_pages.present = true, .reason = "RetiredPagesPending"},
+	{.ill.ecc_volatile.uncorrected = 1, .unread.ecc_volatile = {-1, -1},
+	 .reason = "UncorrectableECC"},
+	{.ill.fabric = REPORT_FABRIC_IN_PROGRESS, .well.fabric = REPORT_FABRIC_COMPLETED,
+	 .reason = "FabricNotReady"},
+	{.ill.recovery = REPORT_RECOVERY_RECOVER_IMEX_DOMAIN,
+	 .well.recovery = REPORT_RECOVERY_NONE, .reason = "RecoverIMEXDomain"},
+	{.ill.recovery = REPORT_RECOVERY_REBOOT, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "RebootRequired"},
+	{.ill.recovery = REPORT_RECOVERY_DRAIN_AND_RESET, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "DrainRequired"},
+	{.ill.recovery = REPORT_RECOVERY_DRAIN_P2P, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "DrainRequired"},
+	{.ill.recovery = REPORT_RECOVERY_OTHER, .well.recovery = REPORT_RECOVERY_NONE,
+	 .reason = "RecoveryRequired"},
+	{.ill = {.reset_required = true, .ecc_volatile = {-1, -1}},
+	 .unread.ecc_volatile = {-1, -1}, .reason = "ResetRequired"},
+};
+
+static void be(struct report_condition c)
+{
+	*condition = c;
+	condition->present = true;
+}
+
+TEST(what_was_wrong_stays_so_until_it_is_read_to_be_well)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs) && start_anew(); i++) {
+		be(wrongs[i].ill);
+		judge();
+		expect_texts(now.health.state.reasons, wrongs[i].reason);
+		const int found = now.health.state.state;
+		const int action = now.health.state.recovery_action;
+		if (!wrongs[i].ill.lost) {
+			be(wrongs[i].unread);
+			expect(found, wrongs[i].reason);
+			assert_int_equal(now.health.state.recovery_action, action);
+		}
+		be(wrongs[i].well);
+		expect(HEALTHY, "");
+	}
+}
+
+/* GPULost is told; the agent starts anew, and leaves out the device that it cannot know. */
+TEST(what_was_wrong_stays_so_while_nvml_does_not_list_the_device)
+{
+	static const struct {
+		enum health_list list;
+		const char *also;
+	} rows[] = {
+		{HEALTH_LIST_GOOD, "DeviceMissing"},
+		{HEALTH_LIST_NONE, "NVMLUnavailable"},
+		{HEALTH_LIST_DATED, "NVMLUnavailable"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs) * ARRAY_SIZE(rows) && start_anew(); i++) {
+		const size_t wrong = i / ARRAY_SIZE(rows), row = i % ARRAY_SIZE(rows);
+		char both[64];
+		be(wrongs[wrong].ill);
+		judge();
+		const int found = now.health.state.state;
+		snprintf(both, sizeof(both), "%s,%s", wrongs[wrong].reason, rows[row].also);
+		now.input.reported = NULL;
+		now.input.list = rows[row].list;
+		expect(found, both);
+	}
+}
+
+TEST(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs) && start_anew(); i++) {
+		be(wrongs[i].ill);
+		judge();
+		be(wrongs[i].unread);
+		now.input.is_same_boot = false;
+		expect(HEALTHY, "");
+	}
+}
+
+TEST(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read)
+{
+	raise_xid(95, NOW);
+	condition->remapped_rows.failed = true;
+	expect(UNHEALTHY, "RowRemapFailed,XID95");
+	condition->remapped_rows = (struct report_remapped_rows){.present = false};
+	condition->reset_time = NOW + 1;
+	expect(UNHEALTHY, "RowRemapFailed,XID95");
+}
+
 TEST(a_reset_settles_what_asked_for_no_more)
 {
 	static const struct {
@@ -226,8 +379,8 @@ TEST(a_reset_settles_what_asked_for_no_more)
 		/* The driver asks for more, or something of its own is left. */
 		{95, NOW + 1, {.recovery = REPORT_RECOVERY_RESET}, "ResetRequired,XID95"},
 		{95, NOW + 1, {.recovery = REPORT_RECOVERY_OTHER}, "XID95,RecoveryRequired"},
-		{95, NOW + 1, {.remapped_rows.failed = true}, "RowRemapFailed,XID95"},
-		{95, NOW + 1, {.remapped_rows.pending = true}, "XID95,RowRemapPending"},
+		{95, NOW + 1, {.remapped_rows = {.present = true, .failed = true}}, "RowRemapFailed,XID95"},
+		{95, NOW + 1, {.remapped_rows = {.present = true, .pending = true}}, "XID95,RowRemapPending"},
 		{95, NOW + 1, {.ecc_volatile.uncorrected = 1}, "XID95,UncorrectableECC"},
 		{95, NOW + 1, {.nvlinks_down = REPORT_YES}, "XID95,NVLinkDown"},
 		{95, NOW + 1, {.lost = true}, "GPULost,XID95"},
@@ -249,6 +402,30 @@ TEST(a_reset_settles_what_asked_for_no_more)
 	}
 }
 
+TEST(a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot)
+{
+	static const struct {
+		int64_t code;
+		const char *away, *back;
+	} rows[] = {
+		{79, "XID79,DeviceMissing", ""},
+		{95, "XID95,DeviceMissing", "XID95"},
+		{48, "XID48,DeviceMissing", "XID48"},
+		{4711, "XID4711,DeviceMissing", "XID4711"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		judge();
+		/* One reading fails. */
+		now.input.reported = NULL;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].away);
+		now.input.reported = &now.device;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].back);
+	}
+}
+
 TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
 {
 	raise_xid(95, NOW);
@@ -256,7 +433,7 @@ TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
 	judge();
 	condition->reset_time = NOW + 1;
 	expect(UNHEALTHY, "XID79,XID95");
-	now.input.booted_after = NOW;
+	be_booted();
 	expect(HEALTHY, "");
 }
 
@@ -416,7 +593,7 @@ TEST(a_device_of_which_one_thing_is_read_is_not_unread)
 		condition->nvlinks = rows[i].also.nvlinks;
 		condition->pcie_lanes = rows[i].also.pcie_lanes;
 		condition->fabric = rows[i].also.fabric;
-		now.report.sources.nvml.message = VIEW("events cannot be watched");
+		now.report.events_since = 0;
 		expect(rows[i].state, rows[i].state == HEALTHY ? "" : "HealthUnread");
 	}
 }
@@ -426,22 +603,30 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 	static const struct {
 		struct report_condition c;
 		const char *says;
+		int64_t events_since;
 	} rows[] = {
 		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
 		  .slowdown.present = true, .nvlinks.present = true},
-		 "; read: XID errors, ECC, row remapping, recovery action, slowdown, links"},
+		 "; read: XID errors, ECC, row remapping, recovery action, slowdown, links", 1},
+		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
+		  .slowdown.present = true, .nvlinks.present = true},
+		 "; read: ECC, row remapping, recovery action, slowdown, links; "
+		 "cannot be read here: XID errors", 0},
 		{{.ecc_volatile = {-1, -1}, .clocks_event_reasons = -1},
 		 "; read: XID errors; cannot be read here: ECC, row remapping, recovery action, "
-		 "slowdown, links"},
+		 "slowdown, links", 1},
 		{{.remapped_rows.present = true, .slowdown.present = true,
 		  .fabric = REPORT_FABRIC_COMPLETED},
 		 "; read: XID errors, ECC, row remapping, slowdown, links; cannot be read here: "
-		 "recovery action"},
+		 "recovery action", 1},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		char expected[256];
 		*condition = rows[i].c;
 		condition->present = true;
+		now.report.events_since = rows[i].events_since;
+		/* NVML may have another message. */
+		now.report.sources.nvml.message = VIEW("device 0: power: Unknown Error");
 		judge();
 		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
 			 rows[i].says);
@@ -457,7 +642,17 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_was_published_of_another_boot_says_nothing_of_this_one),
 	cmocka_unit_test_set_up(an_agent_that_does_not_read_conditions_keeps_no_reason_alive),
 	cmocka_unit_test_set_up(what_was_slow_stays_so_while_nvml_does_not_list_it),
+	cmocka_unit_test_set_up(
+		boots_are_told_apart_by_their_ids_and_only_without_them_by_the_clock),
+	cmocka_unit_test_set_up(
+		an_error_of_the_present_boot_speaks_against_a_device_as_did_one_of_the_boot_before),
+	cmocka_unit_test_set_up(what_was_wrong_stays_so_until_it_is_read_to_be_well),
+	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_does_not_list_the_device),
+	cmocka_unit_test_set_up(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot),
+	cmocka_unit_test_set_up(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read),
 	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
+	cmocka_unit_test_set_up(
+		a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot),
 	cmocka_unit_test_set_up(a_reset_settles_nothing_while_an_error_asks_for_a_reboot),
 	cmocka_unit_test_set_up(
 		what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew),

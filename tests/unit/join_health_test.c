@@ -185,8 +185,10 @@ TEST(a_device_of_which_nothing_can_be_read_is_not_called_healthy)
 {
 	struct report_condition *c = conditioned();
 	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	world.report.events_since = BUILD_WORLD_NOW;
+	world.report.sources.nvml.message = VIEW("device 0: power: Unknown Error");
 	expect_health(HEALTHY, ""); /* its errors can be watched */
-	world.report.sources.nvml.message = VIEW("events cannot be watched");
+	world.report.events_since = 0;
 	expect_health(NOT_KNOWN, "HealthUnread");
 }
 
@@ -219,26 +221,26 @@ TEST(a_lost_device_that_answers_again_has_left_its_errors_behind)
 TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
 {
 	const struct {
-		const char *nvml;
+		int64_t events_since;
 		struct report_condition c;
 		const char *says;
 	} rows[] = {
-		{"", {.present = true, .recovery = REPORT_RECOVERY_NONE,
+		{1, {.present = true, .recovery = REPORT_RECOVERY_NONE,
 		      .remapped_rows = {.present = true}},
 		 "; read: XID errors, ECC, row remapping, recovery action; cannot be read here: "
 		 "slowdown, links"},
-		{"", {.present = true, .retired_pages = {.present = true}},
+		{1, {.present = true, .retired_pages = {.present = true}},
 		 "; read: XID errors, ECC, row remapping; cannot be read here: "
 		 "recovery action, slowdown, links"},
-		{"events cannot be watched",
+		{0,
 		 {.present = true, .ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE},
-		 "; read: recovery action; cannot be read here: ECC, row remapping, "
+		 "; read: recovery action; cannot be read here: XID errors, ECC, row remapping, "
 		 "slowdown, links"},
-		{"", {.present = false}, ""},
+		{1, {.present = false}, ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		*conditioned() = rows[i].c;
-		world.report.sources.nvml.message = view_from(rows[i].nvml);
+		world.report.events_since = rows[i].events_since;
 		expect_health(HEALTHY, "");
 		char expected[256];
 		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
@@ -676,18 +678,24 @@ TEST(a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device)
 	assert_true(event_at(LIMIT_HEALTH_EVENTS - 3)->event_time == BUILD_WORLD_NOW + 3);
 }
 
-TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons)
+TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons_and_what_else_is_wrong_too)
 {
-	build_world_exclusive(&world, 0);
+	struct report_condition *c = conditioned();
+	world.report.boot_id = VIEW("boot");
 	for (unsigned i = 0; i < LIMIT_HEALTH_EVENTS; i++)
 		build_world_event(&world, build_world_uuid(&world, 0), 1000 + i,
 				  BUILD_WORLD_NOW + i);
+	c->lost = true;
+	c->remapped_rows = (struct report_remapped_rows){
+		.present = true, .pending = true, .failed = true};
+	c->recovery = REPORT_RECOVERY_REBOOT;
 	publish();
 	world.report.devices.count = 0;
 	build_world_fail_nvml(&world);
 	build_world_offer_nothing(&world);
-	const struct attribution_status *status = publish();
-	assert_int_equal(status->health.reasons.count, LIMIT_HEALTH_REASONS);
+	const struct array reasons = publish()->health.reasons;
+	assert_true(reasons.count > LIMIT_HEALTH_EVENTS + 3);
+	assert_true(view_is_among(VIEW("NVMLUnavailable"), reasons.items, reasons.count));
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
@@ -718,6 +726,28 @@ static void expect_well_with_events(uint32_t n_events)
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, n_events);
 }
 
+/* The controller was away meanwhile, or was not: the published status names its boot. */
+TEST(a_boot_that_the_controller_did_not_see_mends_too)
+{
+	world.report.boot_id = VIEW("one");
+	fall_off_the_bus();
+	world.report.events.count = 0;
+	/* The clock of the node was set: that is no boot. */
+	world.input.booted_after = BUILD_WORLD_NOW + 1000;
+	expect_health(NEEDS_REBOOT, "XID79");
+	world.input.booted_after = 0;
+	/* A report of a boot before that one, which arrives late. */
+	world.report.boot_id = VIEW("none");
+	world.input.is_of_former_boot = true;
+	build_world_join(&world);
+	expect_texts(build_world_status(&world, 0)->health.reasons, "XID79");
+	world.input.is_of_former_boot = false;
+	world.report.boot_id = VIEW("two");
+	expect_well_with_events(1);
+	expect_well_with_events(1);
+}
+
+/* Without boot IDs. */
 TEST(errors_before_the_boot_are_history)
 {
 	fall_off_the_bus();
@@ -897,6 +927,7 @@ TEST(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded)
 TEST(what_the_agent_has_not_decided_is_as_published_within_a_boot)
 {
 	struct report_condition *c = conditioned();
+	world.report.boot_id = VIEW("boot");
 	c->slowdown = (struct report_slowdown){.present = true, .thermal = REPORT_YES};
 	expect_health((struct verdict){ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
 				       CONDITION_FALSE},
@@ -1118,7 +1149,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
 	cmocka_unit_test_set_up(
 		a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device),
-	cmocka_unit_test_set_up(as_many_kinds_of_errors_as_are_kept_can_be_reasons),
+	cmocka_unit_test_set_up(
+		as_many_kinds_of_errors_as_are_kept_can_be_reasons_and_what_else_is_wrong_too),
 	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
 	cmocka_unit_test_set_up(without_nvml_nothing_is_known),
 	cmocka_unit_test_set_up(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded),
@@ -1126,6 +1158,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
 	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
 	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
+	cmocka_unit_test_set_up(a_boot_that_the_controller_did_not_see_mends_too),
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
 	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
