@@ -155,7 +155,7 @@ static void an_answer_that_would_be_too_long_says_so(void **state)
 	CLEANUP(sbuf_deinit) struct sbuf body;
 	set_node(NODE("", ""));
 	begin(&child);
-	sbuf_init(&body, 128);
+	sbuf_init(&body, 160);
 	assert_int_equal(nvml_child_answer(&child, NVML_CHILD_READING, &body, &err), 0);
 	assert_int_equal(report_doc_decode_reading(sbuf_view(&body), &arena, &reading, &err), 0);
 	assert_int_equal(reading.sequence, 1);
@@ -165,11 +165,46 @@ static void an_answer_that_would_be_too_long_says_so(void **state)
 	nvml_child_deinit(&child);
 }
 
+/* They were fetched, so nobody else has them. */
+static void an_answer_that_would_be_too_long_has_the_errors_still(void **state)
+{
+	(void)state;
+	struct nvml_child child;
+	CLEANUP(sbuf_deinit) struct sbuf body;
+	set_node(NODE("", ""));
+	begin(&child);
+	ask(&child, NVML_CHILD_READING, 100);
+	set_node(NODE("\"events\":[" XID("1") "],", ""));
+	sbuf_init(&body, 400);
+	assert_int_equal(nvml_child_answer(&child, NVML_CHILD_READING, &body, &err), 0);
+	assert_int_equal(report_doc_decode_reading(sbuf_view(&body), &arena, &reading, &err), 0);
+	assert_int_equal(reading.sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_int_equal(reading.events.count, 1);
+	assert_int_equal(reading.events_since, 100);
+	nvml_child_deinit(&child);
+}
+
+static void an_error_is_told_though_the_reading_after_it_fails(void **state)
+{
+	(void)state;
+	struct nvml_child child;
+	set_node(NODE("", ""));
+	begin(&child);
+	ask(&child, NVML_CHILD_READING, 100);
+	set_node(NODE(FAILS("nvmlDeviceGetCount_v2") "\"events\":[" XID("1") "],", ""));
+	assert_int_equal(ask(&child, NVML_CHILD_READING, 200)->sources.nvml.state,
+			 REPORT_SOURCE_ERROR);
+	assert_int_equal(reading.events.count, 1);
+	nvml_child_deinit(&child);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_answer_has_the_number_of_its_request),
 	cmocka_unit_test(since_when_no_error_can_be_missed_follows_the_event_set),
 	cmocka_unit_test(of_a_device_whose_errors_are_not_watched_some_can_be_missed),
 	cmocka_unit_test(a_new_child_knows_a_lost_device_by_what_was_read_before),
 	cmocka_unit_test(an_answer_that_would_be_too_long_says_so),
+	cmocka_unit_test(an_answer_that_would_be_too_long_has_the_errors_still),
+	cmocka_unit_test(an_error_is_told_though_the_reading_after_it_fails),
 };
 TEST_MAIN_WITH(tests, setup, teardown)
