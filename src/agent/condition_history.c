@@ -115,11 +115,21 @@ static void feed_counters(struct condition_past *past, struct report_error_count
 	past->last = now;
 }
 
+static void interrupt_all(struct condition_past *past)
+{
+	interrupt(&past->thermal);
+	interrupt(&past->power_brake);
+	interrupt(&past->hardware);
+	interrupt(&past->pcie);
+}
+
 static void feed_all(struct condition_past *past, const struct report_condition *c,
 		     const struct condition_history_settings *settings, uint64_t now_ms,
 		     int64_t wall_ms)
 {
 	const int64_t reasons = c->clocks_event_reasons;
+	if (now_ms - past->read_at_ms > REPORT_ACTIVITY_GAP_MS)
+		interrupt_all(past);
 	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, settings, now_ms);
 	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, settings, now_ms);
 	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
@@ -129,15 +139,7 @@ static void feed_all(struct condition_past *past, const struct report_condition 
 	if (c->reset_time > past->reset_time)
 		past->reset_time = c->reset_time;
 	past->read_at = wall_ms;
-}
-
-/* Lost, it is told as it was: that is no sample. */
-static void interrupt_all(struct condition_past *past)
-{
-	interrupt(&past->thermal);
-	interrupt(&past->power_brake);
-	interrupt(&past->hardware);
-	interrupt(&past->pcie);
+	past->read_at_ms = now_ms;
 }
 
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
@@ -150,6 +152,7 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		struct condition_past *past = find(history, devices, device->uuid);
 		if (!past)
 			continue;
+		/* Lost, it is told as it was: that is no sample. */
 		if (c->lost)
 			interrupt_all(past);
 		else

@@ -6,7 +6,8 @@
  * for long, that links went down, that it was reset
  *
  * A verdict needs to have seen enough. Until then, and after an agent starts, it is undecided. Once
- * made it stays until the opposite is seen for long enough.
+ * made it stays until the opposite is seen for long enough. Samples that are more than
+ * REPORT_ACTIVITY_GAP_MS apart say nothing of the time between them: it counts anew.
  *
  * Threads: owner.
  * Limits:  LIMIT_REPORT_DEVICES devices. What was seen of one goes when its room is needed for another.
@@ -37,6 +38,7 @@ struct condition_past {
 	int nvlinks_down; /* enum report_verdict */
 	struct report_error_counts last, before_last; /* of the volatile counters, as they were read */
 	int64_t read_at;                              /* node's wall clock */
+	uint64_t read_at_ms;                          /* the same, of the clock that never jumps */
 	int64_t reset_time;
 };
 

@@ -27,12 +27,19 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* A sample of what the device is like, so long after the last one. */
-static const struct report_condition *sample_after(uint64_t ms)
+static void sample_once_after(uint64_t ms)
 {
 	clock_ms += ms;
 	condition_history_judge(&history, clock_ms, WALL + (int64_t)clock_ms,
 				(struct array){&device, 1, true});
+}
+
+/* A sample of what the device is like, so long after the last one; each minute before it, too. */
+static const struct report_condition *sample_after(uint64_t ms)
+{
+	for (; ms > 60000; ms -= 60000)
+		sample_once_after(60000);
+	sample_once_after(ms);
 	return &device.condition;
 }
 
@@ -116,6 +123,32 @@ static void a_sample_that_cannot_be_read_begins_the_minute_anew(void **state)
 	/* What is decided stays so. */
 	device.condition.clocks_event_reasons = -1;
 	expect_verdict(REPORT_CLOCKS_POWER_BRAKE, REPORT_YES, 3600000);
+}
+
+static void samples_that_are_far_apart_do_not_count_together(void **state)
+{
+	static const struct {
+		uint64_t gap_ms;
+		int slow, narrow;
+	} rows[] = {
+		{REPORT_ACTIVITY_GAP_MS, REPORT_YES, REPORT_UNDECIDED},
+		{REPORT_ACTIVITY_GAP_MS + 1, REPORT_UNDECIDED, REPORT_UNDECIDED},
+		{NARROW_MS, REPORT_UNDECIDED, REPORT_UNDECIDED},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(state);
+		device.condition.clocks_event_reasons = 0x40;
+		device.condition.pcie_lanes = (struct report_links){true, 16, 8};
+		sample_once_after(0);
+		sample_once_after(rows[i].gap_ms);
+		if (device.condition.slowdown.thermal != rows[i].slow ||
+		    device.condition.pcie_degraded != rows[i].narrow)
+			fail_msg("row %zu", i);
+		/* It counts from there on. */
+		sample_after(NARROW_MS);
+		assert_int_equal(device.condition.slowdown.thermal, REPORT_YES);
+		assert_int_equal(device.condition.pcie_degraded, REPORT_YES);
+	}
 }
 
 static int width(int64_t active, uint64_t ms)
@@ -299,6 +332,7 @@ static const struct CMUnitTest tests[] = {
 		clocks_are_well_when_all_samples_of_five_minutes_say_so, set_up, NULL),
 	cmocka_unit_test_setup_teardown(clocks_that_are_slow_now_and_then_change_no_verdict, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_sample_that_cannot_be_read_begins_the_minute_anew, set_up, NULL),
+	cmocka_unit_test_setup_teardown(samples_that_are_far_apart_do_not_count_together, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes, set_up, NULL),
 	cmocka_unit_test_setup_teardown(links_are_down_when_fewer_are_active_than_were_seen, set_up, NULL),
