@@ -6,8 +6,8 @@
 
 /*
  * Counters of errors since the device was reset go down at a reset only. But a library may tell rubbish
- * once. So a counter must have been higher at two samples in a row. When the device was reset is not
- * known to the second: what is told is the time of the last sample before. Whoever asks whether an
+ * once. So a counter must have been higher at two samples in a row, and lower at the next two. When the device was reset is not
+ * known to the second: what is told is the time of the last higher sample. Whoever asks whether an
  * error came before the reset is then told yes for those only that surely did.
  *
  * How many NVLinks a device should have is not known: not all of them need lead anywhere. So they are
@@ -30,7 +30,8 @@ static bool is_among(const struct condition_past *past, struct array devices)
 
 static void begin(struct condition_past *past, struct view uuid)
 {
-	*past = (struct condition_past){.last = {-1, -1}, .before_last = {-1, -1}};
+	const struct condition_counter none = {.last = -1, .before_last = -1};
+	*past = (struct condition_past){.corrected = none, .uncorrected = none};
 	memcpy(past->uuid, uuid.ptr, uuid.len);
 }
 
@@ -101,18 +102,22 @@ static void feed_nvlinks(struct condition_past *past, const struct report_links 
 		past->most_nvlinks = links->active;
 }
 
-static bool has_fallen(int64_t before_last, int64_t last, int64_t now)
+static void feed_counter(struct condition_past *past, struct condition_counter *counter,
+			 int64_t now)
 {
-	return now >= 0 && now < last && now < before_last;
-}
-
-static void feed_counters(struct condition_past *past, struct report_error_counts now)
-{
-	if (has_fallen(past->before_last.corrected, past->last.corrected, now.corrected) ||
-	    has_fallen(past->before_last.uncorrected, past->last.uncorrected, now.uncorrected))
-		past->reset_time = past->read_at;
-	past->before_last = past->last;
-	past->last = now;
+	const bool is_low = now >= 0 && now < counter->last && now < counter->before_last;
+	if (counter->is_low && now < 0)
+		return;
+	if (is_low && !counter->is_low) {
+		counter->is_low = true;
+		counter->low_after = past->read_at;
+		return;
+	}
+	if (is_low && counter->low_after > past->reset_time)
+		past->reset_time = counter->low_after;
+	counter->is_low = false;
+	counter->before_last = counter->last;
+	counter->last = now;
 }
 
 static void interrupt_all(struct condition_past *past)
@@ -135,7 +140,8 @@ static void feed_all(struct condition_past *past, const struct report_condition 
 	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
 	feed_lanes(&past->pcie, &c->pcie_lanes, settings, now_ms);
 	feed_nvlinks(past, &c->nvlinks);
-	feed_counters(past, c->ecc_volatile);
+	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
+	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
 	if (c->reset_time > past->reset_time)
 		past->reset_time = c->reset_time;
 	past->read_at = wall_ms;

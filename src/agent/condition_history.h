@@ -30,15 +30,22 @@ struct condition_window {
 	int verdict;       /* enum report_verdict */
 };
 
+/* A volatile counter of errors, as it was read; -1: it could not be. */
+struct condition_counter {
+	int64_t last, before_last; /* but for a low sample that is not confirmed yet */
+	bool is_low;               /* there is one, and the sample before it was at: */
+	int64_t low_after;         /* node's wall clock */
+};
+
 /* What was seen of one device. */
 struct condition_past {
 	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
 	struct condition_window thermal, power_brake, hardware, pcie;
 	int64_t most_nvlinks;
 	int nvlinks_down; /* enum report_verdict */
-	struct report_error_counts last, before_last; /* of the volatile counters, as they were read */
-	int64_t read_at;                              /* node's wall clock */
-	uint64_t read_at_ms;                          /* the same, of the clock that never jumps */
+	struct condition_counter corrected, uncorrected;
+	int64_t read_at;     /* node's wall clock */
+	uint64_t read_at_ms; /* the same, of the clock that never jumps */
 	int64_t reset_time;
 };
 
