@@ -102,6 +102,13 @@ static void feed_nvlinks(struct condition_past *past, const struct report_links 
 		past->most_nvlinks = links->active;
 }
 
+/* The latest one counts. */
+static void note_reset(struct condition_past *past, struct wall_time reset)
+{
+	if (reset.told > 0 && (past->reset.told == 0 || reset.boot_ms > past->reset.boot_ms))
+		past->reset = reset;
+}
+
 static void feed_counter(struct condition_past *past, struct condition_counter *counter,
 			 int64_t now)
 {
@@ -113,11 +120,19 @@ static void feed_counter(struct condition_past *past, struct condition_counter *
 		counter->low_after = past->read_at;
 		return;
 	}
-	if (is_low && counter->low_after > past->reset_time)
-		past->reset_time = counter->low_after;
+	if (is_low)
+		note_reset(past, counter->low_after);
 	counter->is_low = false;
 	counter->before_last = counter->last;
 	counter->last = now;
+}
+
+/* The reader tells the same time again and again, by the clock as it was at first. */
+static void feed_reset(struct condition_past *past, int64_t told, struct wall_time now)
+{
+	if (told != past->read_reset)
+		note_reset(past, wall_time_of(told, now.told, (uint64_t)now.boot_ms));
+	past->read_reset = told;
 }
 
 static void interrupt_all(struct condition_past *past)
@@ -129,11 +144,11 @@ static void interrupt_all(struct condition_past *past)
 }
 
 static void feed_all(struct condition_past *past, const struct report_condition *c,
-		     const struct condition_history_settings *settings, uint64_t now_ms,
-		     int64_t wall_ms)
+		     const struct condition_history_settings *settings, struct wall_time now)
 {
 	const int64_t reasons = c->clocks_event_reasons;
-	if (now_ms - past->read_at_ms > REPORT_ACTIVITY_GAP_MS)
+	const uint64_t now_ms = (uint64_t)now.boot_ms;
+	if (now.boot_ms - past->read_at.boot_ms > REPORT_ACTIVITY_GAP_MS)
 		interrupt_all(past);
 	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, settings, now_ms);
 	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, settings, now_ms);
@@ -142,15 +157,14 @@ static void feed_all(struct condition_past *past, const struct report_condition 
 	feed_nvlinks(past, &c->nvlinks);
 	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
 	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
-	if (c->reset_time > past->reset_time)
-		past->reset_time = c->reset_time;
-	past->read_at = wall_ms;
-	past->read_at_ms = now_ms;
+	feed_reset(past, c->reset_time, now);
+	past->read_at = now;
 }
 
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
 			     struct array devices)
 {
+	const struct wall_time now = {wall_ms, (int64_t)now_ms};
 	assert(devices.count <= LIMIT_REPORT_DEVICES);
 	for (uint32_t i = 0; i < devices.count; i++) {
 		struct report_device *device = ARRAY_AT(devices, struct report_device, i);
@@ -162,12 +176,13 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		if (c->lost)
 			interrupt_all(past);
 		else
-			feed_all(past, c, &history->settings, now_ms, wall_ms);
+			feed_all(past, c, &history->settings, now);
+		wall_time_follow(&past->reset, wall_ms, now_ms);
 		c->slowdown.thermal = past->thermal.verdict;
 		c->slowdown.power_brake = past->power_brake.verdict;
 		c->slowdown.hardware = past->hardware.verdict;
 		c->pcie_degraded = past->pcie.verdict;
 		c->nvlinks_down = past->nvlinks_down;
-		c->reset_time = past->reset_time;
+		c->reset_time = past->reset.told;
 	}
 }

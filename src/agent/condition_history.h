@@ -14,6 +14,7 @@
  */
 
 #include "base/limits.h"
+#include "base/wall_time.h"
 #include "model/report.h"
 
 /* For how long each sample must say so, in ms. */
@@ -34,7 +35,7 @@ struct condition_window {
 struct condition_counter {
 	int64_t last, before_last; /* but for a low sample that is not confirmed yet */
 	bool is_low;               /* there is one, and the sample before it was at: */
-	int64_t low_after;         /* node's wall clock */
+	struct wall_time low_after;
 };
 
 /* What was seen of one device. */
@@ -44,9 +45,9 @@ struct condition_past {
 	int64_t most_nvlinks;
 	int nvlinks_down; /* enum report_verdict */
 	struct condition_counter corrected, uncorrected;
-	int64_t read_at;     /* node's wall clock */
-	uint64_t read_at_ms; /* the same, of the clock that never jumps */
-	int64_t reset_time;
+	struct wall_time read_at;
+	struct wall_time reset;
+	int64_t read_reset; /* reset_time as the last sample had it */
 };
 
 /* But for the settings zeroed: nothing was seen. */
@@ -57,7 +58,7 @@ struct condition_history {
 
 /*
  * Takes a sample of the devices (struct report_device), and fills in the verdicts of their conditions.
- * now_ms is of a clock that never jumps, wall_ms the node's. At most LIMIT_REPORT_DEVICES devices; a
+ * now_ms is the time since boot, wall_ms the node's clock. Times of resets follow a step of that. At most LIMIT_REPORT_DEVICES devices; a
  * lost one tells nothing new.
  */
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,

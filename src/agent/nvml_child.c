@@ -121,10 +121,13 @@ static int read_devices(struct nvml_child *child, struct arena *arena, struct re
 /* What began to be watched during a reading was watched at its end. */
 static void date_watch(struct nvml_child *child)
 {
-	uint64_t watch = nvml_watch(child->nvml);
+	const uint64_t watch = nvml_watch(child->nvml);
+	const int64_t wall = clock_wall_ms();
+	const uint64_t boot = clock_boot_ms();
 	if (watch != child->watch)
-		child->events_since = watch ? clock_wall_ms() : 0;
+		child->events_since = watch ? wall_time_of(wall, wall, boot) : (struct wall_time){0};
 	child->watch = watch;
+	wall_time_follow(&child->events_since, wall, boot);
 }
 
 static int encode(const struct report *report, struct sbuf *out, struct error *err)
@@ -165,7 +168,7 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 	if (read_events(child, &arena, &events, &report, err) < 0)
 		return -1;
 	date_watch(child);
-	report.events_since = child->events_since;
+	report.events_since = child->events_since.told;
 	return encode(&report, out, err);
 }
 

@@ -16,6 +16,7 @@
 
 #include "agent/nvml.h"
 #include "base/sbuf.h"
+#include "base/wall_time.h"
 
 /* What is asked for; the body of a request is this one byte. */
 enum nvml_child_request {
@@ -28,7 +29,7 @@ struct nvml_child {
 	int64_t n_requests;
 	uint64_t watch;       /* nvml_watch() at the last reading */
 	uint64_t sampled_at;  /* monotonic ms: utilisation, also between two readings; 0: never */
-	int64_t events_since; /* wall clock, ms, since when that is so; 0: not all devices are watched */
+	struct wall_time events_since; /* that is so; never: not all devices are watched */
 };
 
 /* Texts and array are borrowed. */

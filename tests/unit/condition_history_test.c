@@ -14,12 +14,14 @@
 static struct condition_history history;
 static struct report_device device;
 static uint64_t clock_ms;
+static int64_t wall_ms; /* when clock_ms was 0 */
 
 static int set_up(void **state)
 {
 	(void)state;
 	history = (struct condition_history){.settings = {SLOW_MS, FAST_MS, NARROW_MS}};
 	clock_ms = 5000;
+	wall_ms = WALL;
 	device = (struct report_device){
 		.uuid = VIEW("GPU-a"),
 		.condition = {.present = true, .slowdown.present = true},
@@ -30,7 +32,7 @@ static int set_up(void **state)
 static void sample_once_after(uint64_t ms)
 {
 	clock_ms += ms;
-	condition_history_judge(&history, clock_ms, WALL + (int64_t)clock_ms,
+	condition_history_judge(&history, clock_ms, wall_ms + (int64_t)clock_ms,
 				(struct array){&device, 1, true});
 }
 
@@ -248,6 +250,31 @@ static void a_reset_that_the_reader_saw_is_kept(void **state)
 	assert_int_equal(sample_after(15000)->reset_time, 77);
 }
 
+static void the_time_of_a_reset_follows_a_clock_that_is_set(void **state)
+{
+	enum {HOUR = 3600000};
+	for (int is_read = 0; is_read < 2; is_read++) {
+		set_up(state);
+		device.condition.ecc_volatile.corrected = 9;
+		sample_after(0);
+		sample_after(15000);
+		const int64_t at = WALL + (int64_t)clock_ms;
+		device.condition.ecc_volatile.corrected = is_read ? 9 : 0;
+		for (int k = 0; k < 6; k++) {
+			/* An hour back, then by less than is worth to be told, then on again. */
+			static const int64_t set_by[] = {0, 0, -HOUR, -HOUR + 1500, -HOUR, HOUR};
+			static const int64_t moved[] = {0, 0, -HOUR, -HOUR, -HOUR, HOUR};
+			wall_ms = WALL + set_by[k];
+			device.condition.reset_time = is_read ? at : 0;
+			device.condition.lost = k == 4;
+			sample_after(15000);
+			if (device.condition.reset_time != (k == 0 && !is_read ? 0 : at + moved[k]))
+				fail_msg("%d, sample %d: %lld", is_read, k,
+					 (long long)(device.condition.reset_time - at));
+		}
+	}
+}
+
 /* It is told as it was when it was read last. */
 static void a_lost_device_tells_nothing_new(void **state)
 {
@@ -344,6 +371,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_reset_that_the_reader_saw_is_kept, set_up, NULL),
+	cmocka_unit_test_setup_teardown(the_time_of_a_reset_follows_a_clock_that_is_set, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_lost_device_tells_nothing_new, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_device_that_is_gone_makes_room_for_another_one, set_up, NULL),
 	cmocka_unit_test_setup_teardown(

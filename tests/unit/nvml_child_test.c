@@ -116,6 +116,21 @@ static void since_when_no_error_can_be_missed_follows_the_event_set(void **state
 	nvml_child_deinit(&child);
 }
 
+static void since_when_no_error_can_be_missed_follows_a_clock_that_is_set(void **state)
+{
+	(void)state;
+	struct nvml_child child;
+	set_node(NODE("", ""));
+	begin(&child);
+	ask(&child, NVML_CHILD_READING, 10000000);
+	fake_now_ms += 60000;
+	assert_int_equal(ask(&child, NVML_CHILD_EVENTS, 10060500)->events_since, 10000000);
+	/* An hour back. */
+	assert_int_equal(ask(&child, NVML_CHILD_EVENTS, 6460500)->events_since, 6400500);
+	assert_int_equal(ask(&child, NVML_CHILD_READING, 6460400)->events_since, 6400500);
+	nvml_child_deinit(&child);
+}
+
 static void of_a_device_whose_errors_are_not_watched_some_can_be_missed(void **state)
 {
 	(void)state;
@@ -201,6 +216,7 @@ static void an_error_is_told_though_the_reading_after_it_fails(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_answer_has_the_number_of_its_request),
 	cmocka_unit_test(since_when_no_error_can_be_missed_follows_the_event_set),
+	cmocka_unit_test(since_when_no_error_can_be_missed_follows_a_clock_that_is_set),
 	cmocka_unit_test(of_a_device_whose_errors_are_not_watched_some_can_be_missed),
 	cmocka_unit_test(a_new_child_knows_a_lost_device_by_what_was_read_before),
 	cmocka_unit_test(an_answer_that_would_be_too_long_says_so),
