@@ -6,13 +6,14 @@
 
 /*
  * Counters of errors since the device was reset go down at a reset only. But a library may tell rubbish
- * once. So a counter must have been higher at two samples in a row, and lower at the next two. When the device was reset is not
- * known to the second: what is told is the time of the last higher sample. Whoever asks whether an
- * error came before the reset is then told yes for those only that surely did.
+ * once. So a counter must have been higher at two samples in a row, and lower at the next two. When the
+ * device was reset is not known to the second: what is told is the time of the last higher sample. Whoever
+ * asks whether an error came before the reset is then told yes for those only that surely did.
  *
  * How many NVLinks a device should have is not known: not all of them need lead anywhere. So they are
  * compared with the most that were seen. Who starts while some are down takes what there is for the
- * most. It then says neither that they are down nor that they are not, unless all of them are up.
+ * most. It then says neither that they are down nor that they are not, until all of them are up, or
+ * more than there were at first.
  */
 
 static bool is_of(const struct condition_past *past, struct view uuid)
@@ -31,7 +32,8 @@ static bool is_among(const struct condition_past *past, struct array devices)
 static void begin(struct condition_past *past, struct view uuid)
 {
 	const struct condition_counter none = {.last = -1, .before_last = -1};
-	*past = (struct condition_past){.corrected = none, .uncorrected = none};
+	*past = (struct condition_past){
+		.most_nvlinks = -1, .corrected = none, .uncorrected = none};
 	memcpy(past->uuid, uuid.ptr, uuid.len);
 }
 
@@ -94,11 +96,14 @@ static void feed_nvlinks(struct condition_past *past, const struct report_links 
 {
 	if (!links->present)
 		return;
+	const bool is_first = past->most_nvlinks < 0;
+	const bool is_most = links->active > past->most_nvlinks;
 	if (links->active < past->most_nvlinks)
 		past->nvlinks_down = REPORT_YES;
-	else if (links->active == links->total || past->nvlinks_down == REPORT_YES)
+	else if (links->active == links->total || past->nvlinks_down == REPORT_YES ||
+		 (is_most && !is_first))
 		past->nvlinks_down = REPORT_NO;
-	if (links->active > past->most_nvlinks)
+	if (is_most)
 		past->most_nvlinks = links->active;
 }
 

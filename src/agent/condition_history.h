@@ -42,7 +42,7 @@ struct condition_counter {
 struct condition_past {
 	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
 	struct condition_window thermal, power_brake, hardware, pcie;
-	int64_t most_nvlinks;
+	int64_t most_nvlinks; /* active in any sample; -1: none told */
 	int nvlinks_down; /* enum report_verdict */
 	struct condition_counter corrected, uncorrected;
 	struct wall_time read_at;

@@ -38,8 +38,10 @@ static const struct view reason_words[] = {
 
 /* By enum report_activity_source. */
 static const struct view source_words[] = {
-	VIEW_INIT(""),	   VIEW_INIT("NVMLUtilization"), VIEW_INIT("GPM"),
-	VIEW_INIT("DCGM"), VIEW_INIT("NoProcess"),
+	VIEW_INIT(""),
+	VIEW_INIT("NVMLUtilization"),
+	VIEW_INIT("DCGM"),
+	VIEW_INIT("NoProcess"),
 };
 static_assert(ARRAY_SIZE(source_words) == REPORT_ACTIVITY_NO_PROCESS + 1, "each source has a word");
 static_assert(ARRAY_SIZE(source_words) <= LIMIT_EVIDENCE, "all of them may be evidence");

@@ -181,21 +181,29 @@ static int links(int64_t active)
 static void links_are_down_when_fewer_are_active_than_were_seen(void **state)
 {
 	static const struct {
-		int64_t active;
-		int down;
-	} rows[][6] = {
-		{{12, REPORT_NO}, {11, REPORT_YES}, {-1, REPORT_YES}, {12, REPORT_NO}},
+		unsigned samples;
+		struct {
+			int64_t active;
+			int down;
+		} of[6];
+	} rows[] = {
+		{4, {{12, REPORT_NO}, {11, REPORT_YES}, {-1, REPORT_YES}, {12, REPORT_NO}}},
 		/* Four links lead somewhere. */
-		{{4, REPORT_UNDECIDED}, {3, REPORT_YES}, {4, REPORT_NO}, {6, REPORT_NO}, {4, REPORT_YES}},
+		{5, {{4, REPORT_UNDECIDED}, {3, REPORT_YES}, {4, REPORT_NO}, {6, REPORT_NO}, {4, REPORT_YES}}},
 		/* The agent started while some were down. */
-		{{-1, REPORT_UNDECIDED}, {10, REPORT_UNDECIDED}, {11, REPORT_UNDECIDED}, {12, REPORT_NO}},
-		{{0, REPORT_UNDECIDED}, {0, REPORT_UNDECIDED}},
+		{3, {{-1, REPORT_UNDECIDED}, {10, REPORT_UNDECIDED}, {12, REPORT_NO}}},
+		{2, {{0, REPORT_UNDECIDED}, {0, REPORT_UNDECIDED}}},
+		/* One comes back, and the others lead nowhere. */
+		{4, {{9, REPORT_UNDECIDED}, {9, REPORT_UNDECIDED}, {10, REPORT_NO}, {9, REPORT_YES}}},
+		{3, {{9, REPORT_UNDECIDED}, {-1, REPORT_UNDECIDED}, {10, REPORT_NO}}},
+		{4, {{9, REPORT_UNDECIDED}, {8, REPORT_YES}, {9, REPORT_NO}, {10, REPORT_NO}}},
+		{2, {{0, REPORT_UNDECIDED}, {4, REPORT_NO}}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		set_up(state);
-		for (size_t k = 0; k < ARRAY_SIZE(rows[i]) && (k == 0 || rows[i][k].down); k++)
-			if (links(rows[i][k].active) != rows[i][k].down)
-				fail_msg("row %zu, sample %zu", i, k);
+		for (unsigned k = 0; k < rows[i].samples; k++)
+			if (links(rows[i].of[k].active) != rows[i].of[k].down)
+				fail_msg("row %zu, sample %u", i, k);
 	}
 }
 
