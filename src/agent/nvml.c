@@ -46,7 +46,7 @@ struct nvml {
 	int64_t observed_at; /* last good reading */
 	struct known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
-	unsigned n_devices; /* at the last count, 0: never counted */
+	unsigned n_devices; /* at the last count, 0: none or never counted */
 	uint64_t watch;       /* rises whenever something begins to be watched */
 	unsigned n_unwatched; /* devices, at the last reading */
 	struct device_reader_scratch scratch;
@@ -341,7 +341,7 @@ static void read_node(struct reading *reading)
 				   LIMIT_REPORT_DEVICES, n);
 		n = LIMIT_REPORT_DEVICES;
 	}
-	if (n != reading->nvml->n_devices)
+	if (reading->nvml->n_devices != 0 && n != reading->nvml->n_devices)
 		forget_devices(reading->nvml);
 	reading->nvml->n_devices = n;
 	reading->nvml->n_unwatched = 0;
@@ -428,7 +428,6 @@ uint64_t nvml_watch(const struct nvml *nvml)
 
 void nvml_remember(struct nvml *nvml, struct array devices)
 {
-	nvml->n_devices = devices.count;
 	for (uint32_t i = 0; i < devices.count; i++) {
 		const struct report_device *device = ARRAY_AT(devices, struct report_device, i);
 		if (device->index < 0 || device->index >= LIMIT_REPORT_DEVICES ||

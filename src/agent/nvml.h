@@ -48,7 +48,8 @@ void nvml_freep(struct nvml **nvml);
 
 /*
  * Gives a new reader what another one read last (struct report_device; copied), as if it had read that
- * itself: so a device that is lost by now is still told.
+ * itself: so a device that is lost by now is still told. How many devices there were is not told: some
+ * may never have had a name.
  */
 void nvml_remember(struct nvml *nvml, struct array devices);
 

@@ -81,25 +81,27 @@ static void describe(const struct nvml_event *raw, uint32_t index, struct report
 	};
 }
 
-/* Mostly there is none, and no room is taken for any: this happens several times a second. */
-static int read_events(struct nvml_child *child, struct arena *arena, struct report *report,
-		       struct error *err)
+/*
+ * Appends to what was read already. Mostly there is none, and no room is taken for any: this happens
+ * several times a second.
+ */
+static int read_events(struct nvml_child *child, struct arena *arena, struct events **events,
+		       struct report *report, struct error *err)
 {
 	struct nvml_event event;
-	struct events *events = NULL;
-	uint32_t n = 0;
+	uint32_t n = report->events.count;
 	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &event)) {
 		if (!is_tellable(&event))
 			continue;
-		if (!events)
-			events = arena_alloc(arena, 1, sizeof(*events));
-		if (!events)
+		if (!*events)
+			*events = arena_alloc(arena, 1, sizeof(**events));
+		if (!*events)
 			return error_no_memory(err);
-		events->raw[n] = event;
-		describe(&events->raw[n], n, &events->items[n]);
+		(*events)->raw[n] = event;
+		describe(&(*events)->raw[n], n, &(*events)->items[n]);
 		n++;
 	}
-	report->events = (struct array){n > 0 ? events->items : NULL, n, true};
+	report->events = (struct array){n > 0 ? (*events)->items : NULL, n, true};
 	return 0;
 }
 
@@ -119,10 +121,13 @@ static int read_devices(struct nvml_child *child, struct arena *arena, struct re
 /* What began to be watched during a reading was watched at its end. */
 static void date_watch(struct nvml_child *child)
 {
-	uint64_t watch = nvml_watch(child->nvml);
+	const uint64_t watch = nvml_watch(child->nvml);
+	const int64_t wall = clock_wall_ms();
+	const uint64_t boot = clock_boot_ms();
 	if (watch != child->watch)
-		child->events_since = watch ? clock_wall_ms() : 0;
+		child->events_since = watch ? wall_time_of(wall, wall, boot) : (struct wall_time){0};
 	child->watch = watch;
+	wall_time_follow(&child->events_since, wall, boot);
 }
 
 static int encode(const struct report *report, struct sbuf *out, struct error *err)
@@ -133,6 +138,8 @@ static int encode(const struct report *report, struct sbuf *out, struct error *e
 		return sbuf_check(out, "reading", err);
 	const struct report too_long = {
 		.sequence = report->sequence,
+		.events = report->events,
+		.events_since = report->events_since,
 		.sources.nvml = {.state = REPORT_SOURCE_ERROR,
 				 .message = VIEW("the driver lists more than can be read")},
 	};
@@ -147,18 +154,21 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 {
 	CLEANUP(arena_deinit) struct arena arena;
 	struct report report = {.sequence = ++child->n_requests};
+	struct events *events = NULL;
 	arena_init(&arena, LIMIT_READING_ARENA);
 	if (request == NVML_CHILD_READING) {
-		if (read_devices(child, &arena, &report, err) < 0)
+		/* A driver in trouble is closed by the reading, and what it had not told is gone. */
+		if (read_events(child, &arena, &events, &report, err) < 0 ||
+		    read_devices(child, &arena, &report, err) < 0)
 			return -1;
 		date_watch(child);
 	}
 	if (request == NVML_CHILD_EVENTS)
 		sample_now_and_then(child);
-	if (read_events(child, &arena, &report, err) < 0)
+	if (read_events(child, &arena, &events, &report, err) < 0)
 		return -1;
 	date_watch(child);
-	report.events_since = child->events_since;
+	report.events_since = child->events_since.told;
 	return encode(&report, out, err);
 }
 

@@ -776,7 +776,7 @@ def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster
             start = time.monotonic()
             newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
             took = time.monotonic() - start
-            # Longer than until reports would be stale, and than the first children are given.
+            # Longer than until reports would be stale.
             end = time.monotonic() + 30
             wait_for("30 s of it", lambda: hangs(True) and time.monotonic() > end)
         start = time.monotonic()
