@@ -308,7 +308,7 @@ static const struct jmap_row health_rows[] = {
 	{"events", JMAP_ARRAY, 0, JMAP_AT(attribution_health_state, events),
 	 .limit = LIMIT_HEALTH_EVENTS, .rows = health_event_rows,
 	 .element_size = sizeof(struct attribution_health_event)},
-	{"eventsSince", JMAP_TIME, 0, JMAP_AT(attribution_health_state, events_since)},
+	{"eventsSince", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(attribution_health_state, events_since)},
 	{0},
 };
 

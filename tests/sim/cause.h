@@ -33,7 +33,6 @@ enum cause {
 	CAUSE_DISPLACED,       /* a claim is gone, or gives a device that is */
 	CAUSE_STAND_IN,        /* a pod holds a device for others, who need not be there */
 	CAUSE_NODE_OFF,        /* neither an agent nor a kubelet tells what ended there */
-	CAUSE_WATCH_NEW,       /* the agent began to watch for errors: those before are unheard */
 	CAUSE_N,
 };
 

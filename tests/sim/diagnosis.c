@@ -16,7 +16,6 @@
 #include "base/limits.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
-#include "sim/driver.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
 
@@ -484,10 +483,6 @@ void diagnosis_judge_rest(const struct attribution_status *status, int gpu)
 	const struct array texts = status->health.reasons;
 
 	judge_told(&judge);
-	if (status->health.events_since > 0 &&
-	    status->health.events_since < driver_watched_since(g->node))
-		oracle_accuse(ORACLE_AT_REST, "%s: eventsSince is of before errors were watched",
-			      g->uuid);
 	for (uint32_t i = 0; i < texts.count; i++)
 		judge_rest_reason(&judge, *ARRAY_AT(texts, struct view, i));
 	if (texts.count == 0 && status->health.state != ATTRIBUTION_HEALTH_HEALTHY)

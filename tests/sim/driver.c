@@ -9,7 +9,6 @@
 
 #include "agent/nvml_library.h"
 #include "model/attribution.h"
-#include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
@@ -21,7 +20,6 @@
 static uint64_t fails_until[WORLD_MAX_NODES];
 static bool is_watched[WORLD_MAX_NODES]; /* for XID errors */
 static bool is_registered[WORLD_MAX_GPUS]; /* with what waits for them */
-static int64_t watched_since[WORLD_MAX_NODES]; /* by its clock */
 static int event_set; /* its address is the handle */
 
 void driver_reset(void)
@@ -29,17 +27,11 @@ void driver_reset(void)
 	memset(fails_until, 0, sizeof(fails_until));
 	memset(is_watched, 0, sizeof(is_watched));
 	memset(is_registered, 0, sizeof(is_registered));
-	memset(watched_since, 0, sizeof(watched_since));
 }
 
 bool driver_is_watched(int node)
 {
 	return is_watched[node];
-}
-
-int64_t driver_watched_since(int node)
-{
-	return watched_since[node];
 }
 
 void driver_fail(int node, uint64_t until)
@@ -304,8 +296,6 @@ static int register_events(struct nvml_abi_device *device, unsigned long long ty
 {
 	(void)types, (void)set;
 	is_registered[as_gpu(device) - world.gpus] = true;
-	watched_since[clockwork_actor] = clockwork_wall(clockwork_actor);
-	cause_add(CAUSE_WATCH_NEW, clockwork_actor, -1, clockwork_now(), clockwork_now());
 	return NVML_ABI_SUCCESS;
 }
 

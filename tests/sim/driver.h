@@ -16,5 +16,3 @@ void driver_reset(void);
 void driver_fail(int node, uint64_t until);
 /* Somebody on the node waits for XID errors. */
 bool driver_is_watched(int node);
-/* By the node's clock: since when nobody began anew to wait for those of one of its devices; 0: never. */
-int64_t driver_watched_since(int node);

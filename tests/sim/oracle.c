@@ -509,11 +509,11 @@ static struct view status_text(struct view object)
 }
 
 /* Instants that lie in the future by a clock that was set back are set anew. */
-static bool is_repeated(struct view before, struct view now, bool has_news)
+static bool is_repeated(struct view before, struct view now, bool has_new_event)
 {
 	if (view_equal(before, now))
 		return true;
-	return !has_news && rest_is_same_text(before, now) &&
+	return !has_new_event && rest_is_same_text(before, now) &&
 	       !was_node_clock_set() &&
 	       !cause_since(CAUSE_CLOCK_SET, -1, -1, clockwork_now() - CLOCK_WEARS_OFF_MS);
 }
@@ -525,14 +525,6 @@ static bool is_idle_anew(const struct attribution_status *now, const struct attr
 	return now->activity.idle_since != before->activity.idle_since &&
 	       (cause_since(CAUSE_NODE_CLOCK, node_of(now->node_name), -1, from) ||
 		cause_since(CAUSE_CONTROLLER_NEW, -1, -1, from));
-}
-
-/* The node's agent began anew to watch for errors, and cannot have heard of those before. */
-static bool is_watched_anew(const struct sight *sight, const struct attribution_status *now)
-{
-	return now->health.events_since != sight->attribution.status.health.events_since &&
-	       cause_since(CAUSE_WATCH_NEW, node_of(now->node_name), -1,
-			   sight->written_at - CLOCK_WEARS_OFF_MS);
 }
 
 void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
@@ -573,8 +565,7 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	if (sight->is_written &&
 	    is_repeated(sight->text, text,
 			diagnosis_has_news(&attribution.status, &sight->attribution.status) ||
-				is_idle_anew(&attribution.status, &sight->attribution.status) ||
-				is_watched_anew(sight, &attribution.status)))
+				is_idle_anew(&attribution.status, &sight->attribution.status)))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written again as it was", name);
 	if (quiet && !diagnosis_may_settle() && !rest_is_same_text(sight->text, text))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written though nothing has happened", name);

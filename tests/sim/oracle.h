@@ -67,9 +67,8 @@
  * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
  * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
  * who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
- * nothing untrue is there. Health is what the driver tells, and Healthy if that is nothing.
- * eventsSince is not before the agent began to watch for errors. A tenant may be missing if no
- * evidence of it is left:
+ * nothing untrue is there. Health is what the driver tells, and Healthy if that is nothing. A tenant
+ * may be missing if no evidence of it is left:
  * - its entry was wiped from the kubelet's books;
  * - it holds a MIG device that is gone;
  * - its claim was removed by force;
@@ -91,8 +90,7 @@
  * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
  * and the report that the status was made from, unless the controller's clock was set lately. But
  * idleSince may become another if the node's clock was set lately, or samples were missed while no
- * controller ran. And eventsSince does once for each start of an agent, or of its watch for
- * errors. At rest nothing is written at all, nor after a restart of the controller.
+ * controller ran. At rest nothing is written at all, nor after a restart of the controller.
  *
  * LOST. A listed tenant does not vanish while it holds the device and its pod lives.
  * - If a book of the kubelet's has it, it stays despite a short List, a source that failed, an

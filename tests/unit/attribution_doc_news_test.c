@@ -148,7 +148,7 @@ static void all_is_news_but_what_moves_all_the_time(void **state)
 	alter_each(status_row()->rows, &now.status, "");
 	expect_text(sbuf_view(&no_news),
 		    ".report.bootID .report.instance .report.sequence .report.observationTime "
-		    ".tenants.memoryMiB .unallocatedUsers.memoryMiB ");
+		    ".tenants.memoryMiB .unallocatedUsers.memoryMiB .health.eventsSince ");
 }
 
 static void how_many_processes_there_are_is_no_news_but_whether_there_are_any(void **state)

@@ -831,56 +831,6 @@ TEST(nvml_that_hangs_is_not_nvml_that_refuses)
 	expect_health(HEALTHY, "");
 }
 
-static void expect_a_write(int64_t events_since)
-{
-	assert_int_equal(build_world_count_writes(&world), 1);
-	assert_int_equal(publish()->health.events_since, events_since);
-	assert_int_equal(build_world_count_writes(&world), 0);
-}
-
-/* Whoever reads the status must not take an error that nobody heard for one that was not. */
-TEST(since_when_no_error_was_missed_is_written_once_when_that_changes)
-{
-	build_world_exclusive(&world, 0);
-	world.report.events_since = BUILD_WORLD_NOW - 5000;
-	publish();
-	/* The agent's process that calls NVML is started anew, or errors found no room. */
-	world.report.events_since = BUILD_WORLD_NOW - 4000;
-	expect_a_write(BUILD_WORLD_NOW - 4000);
-	/* The agent is. */
-	world.report.instance++;
-	world.report.events_since = BUILD_WORLD_NOW - 3000;
-	expect_a_write(BUILD_WORLD_NOW - 3000);
-	/* It does not watch each device. */
-	world.report.events_since = 0;
-	expect_a_write(0);
-	world.report.events_since = BUILD_WORLD_NOW - 2000;
-	expect_a_write(BUILD_WORLD_NOW - 2000);
-	/* A call hangs until that process is replaced: what is lost and comes back is one write each. */
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	world.report.sources.nvml.hangs = true;
-	world.report.events_since = 0;
-	expect_a_write(0);
-	world.report.sources.nvml.state = REPORT_SOURCE_OK;
-	world.report.sources.nvml.hangs = false;
-	world.report.events_since = BUILD_WORLD_NOW - 1000;
-	expect_a_write(BUILD_WORLD_NOW - 1000);
-}
-
-TEST(a_restart_of_the_controller_changes_nothing_of_since_when_no_error_was_missed)
-{
-	build_world_exclusive(&world, 0);
-	world.report.events_since = BUILD_WORLD_NOW - 5000;
-	publish();
-	build_world_restart(&world);
-	assert_int_equal(build_world_count_writes(&world), 0);
-	world.report.sequence++;
-	world.report.observed_at += 1000;
-	build_world_report(&world);
-	assert_int_equal(build_world_count_writes(&world), 0);
-	assert_int_equal(publish()->health.events_since, BUILD_WORLD_NOW - 5000);
-}
-
 TEST(without_memory_there_is_no_verdict)
 {
 	struct devices devices;
@@ -1163,9 +1113,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
 	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
 	cmocka_unit_test_set_up(nvml_that_hangs_is_not_nvml_that_refuses),
-	cmocka_unit_test_set_up(since_when_no_error_was_missed_is_written_once_when_that_changes),
-	cmocka_unit_test_set_up(
-		a_restart_of_the_controller_changes_nothing_of_since_when_no_error_was_missed),
 	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),
 };
 
