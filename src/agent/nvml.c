@@ -42,6 +42,7 @@ struct nvml {
 	bool is_barren; /* no device answered at the last reading */
 	struct nvml_abi_event_set *events;
 	int event_failure;   /* code of the wait that failed, or 0; told by the next reading */
+	bool has_missed_events; /* the last reading told that */
 	int64_t observed_at; /* last good reading */
 	struct known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
@@ -128,6 +129,7 @@ static void open_events(struct reading *reading)
 	if (nvml->event_failure)
 		device_reader_note(&reading->reader, "XID errors may be missing: %s",
 				   meaning(nvml, nvml->event_failure));
+	nvml->has_missed_events = nvml->event_failure != NVML_ABI_SUCCESS;
 	nvml->event_failure = NVML_ABI_SUCCESS;
 	if (nvml->events)
 		return;
@@ -419,7 +421,9 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 
 uint64_t nvml_watch(const struct nvml *nvml)
 {
-	return nvml->events && nvml->n_unwatched == 0 ? nvml->watch : 0;
+	const bool is_whole = nvml->events && nvml->n_unwatched == 0 && !nvml->is_barren &&
+			      !nvml->has_missed_events;
+	return is_whole ? nvml->watch : 0;
 }
 
 void nvml_remember(struct nvml *nvml, struct array devices)
