@@ -5,7 +5,8 @@
 
 execute_process(COMMAND ${PROJECT_SOURCE_DIR}/hack/libcurl --where
 	OUTPUT_VARIABLE libcurl_folder OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-# Another build of it is noticed.
+# A newer build of it is noticed. One that was made after a configuration without any is not: that needs
+# `cmake --preset` again.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${libcurl_folder}/VERSION)
 if(NOT EXISTS ${libcurl_folder}/VERSION)
 	message(WARNING "The programs link the system's libcurl and need 6 MiB more: hack/libcurl, which "

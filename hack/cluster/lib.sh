@@ -9,7 +9,7 @@
 CLUSTER_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO_DIR=$(cd "$CLUSTER_DIR/../.." && pwd)
 
-CACHE_DIR=${GPU_ATTRIBUTION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpu-attribution}
+CACHE_DIR=${GPU_ATTRIBUTION_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpu-attribution}
 STATE_ROOT=${GPU_ATTRIBUTION_STATE:-/var/lib/gpu-attribution}
 
 # What hack/cluster/build builds. All but the images have a folder with go.mod and go.sum beside

@@ -6,13 +6,14 @@
 
 /*
  * Counters of errors since the device was reset go down at a reset only. But a library may tell rubbish
- * once. So a counter must have been higher at two samples in a row. When the device was reset is not
- * known to the second: what is told is the time of the last sample before. Whoever asks whether an
- * error came before the reset is then told yes for those only that surely did.
+ * once. So a counter must have been higher at two samples in a row, and lower at the next two. When the
+ * device was reset is not known to the second: what is told is the time of the last higher sample. Whoever
+ * asks whether an error came before the reset is then told yes for those only that surely did.
  *
  * How many NVLinks a device should have is not known: not all of them need lead anywhere. So they are
  * compared with the most that were seen. Who starts while some are down takes what there is for the
- * most. It then says neither that they are down nor that they are not, unless all of them are up.
+ * most. It then says neither that they are down nor that they are not, until all of them are up, or
+ * more than there were at first.
  */
 
 static bool is_of(const struct condition_past *past, struct view uuid)
@@ -30,7 +31,9 @@ static bool is_among(const struct condition_past *past, struct array devices)
 
 static void begin(struct condition_past *past, struct view uuid)
 {
-	*past = (struct condition_past){.last = {-1, -1}, .before_last = {-1, -1}};
+	const struct condition_counter none = {.last = -1, .before_last = -1};
+	*past = (struct condition_past){
+		.most_nvlinks = -1, .corrected = none, .uncorrected = none};
 	memcpy(past->uuid, uuid.ptr, uuid.len);
 }
 
@@ -93,45 +96,50 @@ static void feed_nvlinks(struct condition_past *past, const struct report_links 
 {
 	if (!links->present)
 		return;
+	const bool is_first = past->most_nvlinks < 0;
+	const bool is_most = links->active > past->most_nvlinks;
 	if (links->active < past->most_nvlinks)
 		past->nvlinks_down = REPORT_YES;
-	else if (links->active == links->total || past->nvlinks_down == REPORT_YES)
+	else if (links->active == links->total || past->nvlinks_down == REPORT_YES ||
+		 (is_most && !is_first))
 		past->nvlinks_down = REPORT_NO;
-	if (links->active > past->most_nvlinks)
+	if (is_most)
 		past->most_nvlinks = links->active;
 }
 
-static bool has_fallen(int64_t before_last, int64_t last, int64_t now)
+/* The latest one counts. */
+static void note_reset(struct condition_past *past, struct wall_time reset)
 {
-	return now >= 0 && now < last && now < before_last;
+	if (reset.told > 0 && (past->reset.told == 0 || reset.boot_ms > past->reset.boot_ms))
+		past->reset = reset;
 }
 
-static void feed_counters(struct condition_past *past, struct report_error_counts now)
+static void feed_counter(struct condition_past *past, struct condition_counter *counter,
+			 int64_t now)
 {
-	if (has_fallen(past->before_last.corrected, past->last.corrected, now.corrected) ||
-	    has_fallen(past->before_last.uncorrected, past->last.uncorrected, now.uncorrected))
-		past->reset_time = past->read_at;
-	past->before_last = past->last;
-	past->last = now;
+	const bool is_low = now >= 0 && now < counter->last && now < counter->before_last;
+	if (counter->is_low && now < 0)
+		return;
+	if (is_low && !counter->is_low) {
+		counter->is_low = true;
+		counter->low_after = past->read_at;
+		return;
+	}
+	if (is_low)
+		note_reset(past, counter->low_after);
+	counter->is_low = false;
+	counter->before_last = counter->last;
+	counter->last = now;
 }
 
-static void feed_all(struct condition_past *past, const struct report_condition *c,
-		     const struct condition_history_settings *settings, uint64_t now_ms,
-		     int64_t wall_ms)
+/* The reader tells the same time again and again, by the clock as it was at first. */
+static void feed_reset(struct condition_past *past, int64_t told, struct wall_time now)
 {
-	const int64_t reasons = c->clocks_event_reasons;
-	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, settings, now_ms);
-	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, settings, now_ms);
-	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
-	feed_lanes(&past->pcie, &c->pcie_lanes, settings, now_ms);
-	feed_nvlinks(past, &c->nvlinks);
-	feed_counters(past, c->ecc_volatile);
-	if (c->reset_time > past->reset_time)
-		past->reset_time = c->reset_time;
-	past->read_at = wall_ms;
+	if (told != past->read_reset)
+		note_reset(past, wall_time_of(told, now.told, (uint64_t)now.boot_ms));
+	past->read_reset = told;
 }
 
-/* Lost, it is told as it was: that is no sample. */
 static void interrupt_all(struct condition_past *past)
 {
 	interrupt(&past->thermal);
@@ -140,9 +148,28 @@ static void interrupt_all(struct condition_past *past)
 	interrupt(&past->pcie);
 }
 
+static void feed_all(struct condition_past *past, const struct report_condition *c,
+		     const struct condition_history_settings *settings, struct wall_time now)
+{
+	const int64_t reasons = c->clocks_event_reasons;
+	const uint64_t now_ms = (uint64_t)now.boot_ms;
+	if (now.boot_ms - past->read_at.boot_ms > REPORT_ACTIVITY_GAP_MS)
+		interrupt_all(past);
+	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, settings, now_ms);
+	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, settings, now_ms);
+	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
+	feed_lanes(&past->pcie, &c->pcie_lanes, settings, now_ms);
+	feed_nvlinks(past, &c->nvlinks);
+	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
+	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
+	feed_reset(past, c->reset_time, now);
+	past->read_at = now;
+}
+
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
 			     struct array devices)
 {
+	const struct wall_time now = {wall_ms, (int64_t)now_ms};
 	assert(devices.count <= LIMIT_REPORT_DEVICES);
 	for (uint32_t i = 0; i < devices.count; i++) {
 		struct report_device *device = ARRAY_AT(devices, struct report_device, i);
@@ -150,15 +177,17 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		struct condition_past *past = find(history, devices, device->uuid);
 		if (!past)
 			continue;
+		/* Lost, it is told as it was: that is no sample. */
 		if (c->lost)
 			interrupt_all(past);
 		else
-			feed_all(past, c, &history->settings, now_ms, wall_ms);
+			feed_all(past, c, &history->settings, now);
+		wall_time_follow(&past->reset, wall_ms, now_ms);
 		c->slowdown.thermal = past->thermal.verdict;
 		c->slowdown.power_brake = past->power_brake.verdict;
 		c->slowdown.hardware = past->hardware.verdict;
 		c->pcie_degraded = past->pcie.verdict;
 		c->nvlinks_down = past->nvlinks_down;
-		c->reset_time = past->reset_time;
+		c->reset_time = past->reset.told;
 	}
 }

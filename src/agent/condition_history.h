@@ -6,13 +6,15 @@
  * for long, that links went down, that it was reset
  *
  * A verdict needs to have seen enough. Until then, and after an agent starts, it is undecided. Once
- * made it stays until the opposite is seen for long enough.
+ * made it stays until the opposite is seen for long enough. Samples that are more than
+ * REPORT_ACTIVITY_GAP_MS apart say nothing of the time between them: it counts anew.
  *
  * Threads: owner.
  * Limits:  LIMIT_REPORT_DEVICES devices. What was seen of one goes when its room is needed for another.
  */
 
 #include "base/limits.h"
+#include "base/wall_time.h"
 #include "model/report.h"
 
 /* For how long each sample must say so, in ms. */
@@ -29,15 +31,23 @@ struct condition_window {
 	int verdict;       /* enum report_verdict */
 };
 
+/* A volatile counter of errors, as it was read; -1: it could not be. */
+struct condition_counter {
+	int64_t last, before_last; /* but for a low sample that is not confirmed yet */
+	bool is_low;               /* there is one, and the sample before it was at: */
+	struct wall_time low_after;
+};
+
 /* What was seen of one device. */
 struct condition_past {
 	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
 	struct condition_window thermal, power_brake, hardware, pcie;
-	int64_t most_nvlinks;
+	int64_t most_nvlinks; /* active in any sample; -1: none told */
 	int nvlinks_down; /* enum report_verdict */
-	struct report_error_counts last, before_last; /* of the volatile counters, as they were read */
-	int64_t read_at;                              /* node's wall clock */
-	int64_t reset_time;
+	struct condition_counter corrected, uncorrected;
+	struct wall_time read_at;
+	struct wall_time reset;
+	int64_t read_reset; /* reset_time as the last sample had it */
 };
 
 /* But for the settings zeroed: nothing was seen. */
@@ -48,7 +58,7 @@ struct condition_history {
 
 /*
  * Takes a sample of the devices (struct report_device), and fills in the verdicts of their conditions.
- * now_ms is of a clock that never jumps, wall_ms the node's. At most LIMIT_REPORT_DEVICES devices; a
+ * now_ms is the time since boot, wall_ms the node's clock. Times of resets follow a step of that. At most LIMIT_REPORT_DEVICES devices; a
  * lost one tells nothing new.
  */
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,

@@ -9,6 +9,10 @@
  * it is compared with nothing. The exporter of another node shows by devices that NVML does not list
  * here. These are ignored. If there are no others, that is an error, and its text has the label.
  *
+ * libcurl's texts for the commonest failures contain milliseconds or bytes, which differ each time. A
+ * failure must read the same as long as it is the same, or each scrape would be news. So these have
+ * texts of their own.
+ *
  * Each scrape has a connection of its own: behind a Service another pod may answer the next time.
  */
 
@@ -34,6 +38,7 @@ struct dcgm {
 	struct fetch *fetch; /* of the scrape under way, with what follows */
 	struct error error;  /* why it could not begin */
 	int64_t asked_wall;
+	uint64_t started_at; /* monotonic ms */
 	int status;
 	size_t n_bytes;
 	struct promtext text;
@@ -96,12 +101,24 @@ static int check_figures(const struct dcgm_figures *figures, struct error *err)
 			 figures->n_rubbish > 0 ? " with a good value" : "");
 }
 
+static int explain_failure(const struct dcgm *dcgm, const struct error *why, struct error *err)
+{
+	const struct view text = view_from(why->text);
+	const unsigned timeout_ms = dcgm->config.timeout_ms;
+	if (why->kind == ERROR_RETRY && clock_monotonic_ms() - dcgm->started_at >= timeout_ms)
+		return error_set(err, ERROR_RETRY, 0, "no answer within %u ms", timeout_ms);
+	if (view_starts_with(text, VIEW("Failed to connect")))
+		return error_set(err, ERROR_RETRY, why->os_errno, "no connection");
+	if (view_starts_with(text, VIEW("transfer closed")))
+		return error_set(err, ERROR_RETRY, 0, "the answer is cut short");
+	*err = *why;
+	return -1;
+}
+
 static int check(const struct dcgm *dcgm, const struct fetch_result *result, struct error *err)
 {
-	if (result->failed) {
-		*err = result->error;
-		return -1;
-	}
+	if (result->failed)
+		return explain_failure(dcgm, &result->error, err);
 	if (result->status != 200)
 		return fail_by_status(result->status, err);
 	return promtext_end(&dcgm->text, err) < 0 ? -1 : check_figures(&dcgm->fresh, err);
@@ -190,6 +207,7 @@ void dcgm_scrape(struct dcgm *dcgm, uint64_t now_ms)
 	dcgm->counts.scrapes++;
 	dcgm->last_ms = now_ms;
 	dcgm->asked_wall = clock_wall_ms();
+	dcgm->started_at = clock_monotonic_ms();
 	dcgm->status = 0;
 	dcgm->n_bytes = 0;
 	promtext_init(&dcgm->text, LIMIT_PROMTEXT_LINE);

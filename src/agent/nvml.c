@@ -42,10 +42,11 @@ struct nvml {
 	bool is_barren; /* no device answered at the last reading */
 	struct nvml_abi_event_set *events;
 	int event_failure;   /* code of the wait that failed, or 0; told by the next reading */
+	bool has_missed_events; /* the last reading told that */
 	int64_t observed_at; /* last good reading */
 	struct known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
-	unsigned n_devices; /* at the last count, 0: never counted */
+	unsigned n_devices; /* at the last count, 0: none or never counted */
 	uint64_t watch;       /* rises whenever something begins to be watched */
 	unsigned n_unwatched; /* devices, at the last reading */
 	struct device_reader_scratch scratch;
@@ -128,6 +129,7 @@ static void open_events(struct reading *reading)
 	if (nvml->event_failure)
 		device_reader_note(&reading->reader, "XID errors may be missing: %s",
 				   meaning(nvml, nvml->event_failure));
+	nvml->has_missed_events = nvml->event_failure != NVML_ABI_SUCCESS;
 	nvml->event_failure = NVML_ABI_SUCCESS;
 	if (nvml->events)
 		return;
@@ -339,7 +341,7 @@ static void read_node(struct reading *reading)
 				   LIMIT_REPORT_DEVICES, n);
 		n = LIMIT_REPORT_DEVICES;
 	}
-	if (n != reading->nvml->n_devices)
+	if (reading->nvml->n_devices != 0 && n != reading->nvml->n_devices)
 		forget_devices(reading->nvml);
 	reading->nvml->n_devices = n;
 	reading->nvml->n_unwatched = 0;
@@ -419,12 +421,13 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 
 uint64_t nvml_watch(const struct nvml *nvml)
 {
-	return nvml->events && nvml->n_unwatched == 0 ? nvml->watch : 0;
+	const bool is_whole = nvml->events && nvml->n_unwatched == 0 && !nvml->is_barren &&
+			      !nvml->has_missed_events;
+	return is_whole ? nvml->watch : 0;
 }
 
 void nvml_remember(struct nvml *nvml, struct array devices)
 {
-	nvml->n_devices = devices.count;
 	for (uint32_t i = 0; i < devices.count; i++) {
 		const struct report_device *device = ARRAY_AT(devices, struct report_device, i);
 		if (device->index < 0 || device->index >= LIMIT_REPORT_DEVICES ||

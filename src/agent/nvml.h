@@ -48,7 +48,8 @@ void nvml_freep(struct nvml **nvml);
 
 /*
  * Gives a new reader what another one read last (struct report_device; copied), as if it had read that
- * itself: so a device that is lost by now is still told.
+ * itself: so a device that is lost by now is still told. How many devices there were is not told: some
+ * may never have had a name.
  */
 void nvml_remember(struct nvml *nvml, struct array devices);
 
@@ -89,6 +90,7 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);
 
 /*
  * A number that stays the same while the XID errors of all devices of the last reading are watched
- * without a gap, and is another after one. 0: not all of them are watched now.
+ * without a gap, and is another after one. 0: not all of them are watched now, none of them answered,
+ * or errors may have been missed before that reading.
  */
 uint64_t nvml_watch(const struct nvml *nvml);

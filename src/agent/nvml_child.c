@@ -63,30 +63,45 @@ static void sample_now_and_then(struct nvml_child *child)
 	nvml_sample(child->nvml);
 }
 
-static int read_events(struct nvml_child *child, struct arena *arena, struct report *report,
-		       struct error *err)
+struct events {
+	struct nvml_event raw[LIMIT_REPORT_EVENTS];
+	struct report_event items[LIMIT_REPORT_EVENTS];
+};
+
+static void describe(const struct nvml_event *raw, uint32_t index, struct report_event *ret)
 {
-	struct nvml_event *events = arena_alloc(arena, LIMIT_REPORT_EVENTS, sizeof(*events));
-	struct report_event *items = arena_alloc(arena, LIMIT_REPORT_EVENTS, sizeof(*items));
-	uint32_t n = 0;
-	if (!events || !items)
-		return error_no_memory(err);
-	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &events[n])) {
-		const struct nvml_event *event = &events[n];
-		if (!is_tellable(event))
+	*ret = (struct report_event){
+		.sequence = index,
+		.time = clock_wall_ms(),
+		.uuid = view_from(raw->uuid),
+		.type = REPORT_EVENT_XID,
+		.code = (int64_t)raw->xid,
+		.gpu_instance_id = tellable(raw->gpu_instance_id),
+		.compute_instance_id = tellable(raw->compute_instance_id),
+	};
+}
+
+/*
+ * Appends to what was read already. Mostly there is none, and no room is taken for any: this happens
+ * several times a second.
+ */
+static int read_events(struct nvml_child *child, struct arena *arena, struct events **events,
+		       struct report *report, struct error *err)
+{
+	struct nvml_event event;
+	uint32_t n = report->events.count;
+	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &event)) {
+		if (!is_tellable(&event))
 			continue;
-		items[n] = (struct report_event){
-			.sequence = n,
-			.time = clock_wall_ms(),
-			.uuid = view_from(event->uuid),
-			.type = REPORT_EVENT_XID,
-			.code = (int64_t)event->xid,
-			.gpu_instance_id = tellable(event->gpu_instance_id),
-			.compute_instance_id = tellable(event->compute_instance_id),
-		};
+		if (!*events)
+			*events = arena_alloc(arena, 1, sizeof(**events));
+		if (!*events)
+			return error_no_memory(err);
+		(*events)->raw[n] = event;
+		describe(&(*events)->raw[n], n, &(*events)->items[n]);
 		n++;
 	}
-	report->events = (struct array){items, n, true};
+	report->events = (struct array){n > 0 ? (*events)->items : NULL, n, true};
 	return 0;
 }
 
@@ -106,10 +121,13 @@ static int read_devices(struct nvml_child *child, struct arena *arena, struct re
 /* What began to be watched during a reading was watched at its end. */
 static void date_watch(struct nvml_child *child)
 {
-	uint64_t watch = nvml_watch(child->nvml);
+	const uint64_t watch = nvml_watch(child->nvml);
+	const int64_t wall = clock_wall_ms();
+	const uint64_t boot = clock_boot_ms();
 	if (watch != child->watch)
-		child->events_since = watch ? clock_wall_ms() : 0;
+		child->events_since = watch ? wall_time_of(wall, wall, boot) : (struct wall_time){0};
 	child->watch = watch;
+	wall_time_follow(&child->events_since, wall, boot);
 }
 
 static int encode(const struct report *report, struct sbuf *out, struct error *err)
@@ -120,6 +138,8 @@ static int encode(const struct report *report, struct sbuf *out, struct error *e
 		return sbuf_check(out, "reading", err);
 	const struct report too_long = {
 		.sequence = report->sequence,
+		.events = report->events,
+		.events_since = report->events_since,
 		.sources.nvml = {.state = REPORT_SOURCE_ERROR,
 				 .message = VIEW("the driver lists more than can be read")},
 	};
@@ -134,18 +154,21 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 {
 	CLEANUP(arena_deinit) struct arena arena;
 	struct report report = {.sequence = ++child->n_requests};
+	struct events *events = NULL;
 	arena_init(&arena, LIMIT_READING_ARENA);
 	if (request == NVML_CHILD_READING) {
-		if (read_devices(child, &arena, &report, err) < 0)
+		/* A driver in trouble is closed by the reading, and what it had not told is gone. */
+		if (read_events(child, &arena, &events, &report, err) < 0 ||
+		    read_devices(child, &arena, &report, err) < 0)
 			return -1;
 		date_watch(child);
 	}
 	if (request == NVML_CHILD_EVENTS)
 		sample_now_and_then(child);
-	if (read_events(child, &arena, &report, err) < 0)
+	if (read_events(child, &arena, &events, &report, err) < 0)
 		return -1;
 	date_watch(child);
-	report.events_since = child->events_since;
+	report.events_since = child->events_since.told;
 	return encode(&report, out, err);
 }
 

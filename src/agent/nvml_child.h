@@ -6,7 +6,8 @@
  * each with a reading (schema/report_doc.h) whose sequence is the number of the request.
  *
  * It asks the driver for XID errors when it is asked for them, and never waits for one in the driver.
- * So each call belongs to a request whose age the parent knows. And no reading waits for an event.
+ * So each call belongs to a request whose age the parent knows. And no reading waits for an event. For a
+ * reading it asks before and after: a driver in trouble is closed by the reading.
  *
  * Threads: owner. A call takes as long as the driver does; that may be for ever.
  * Limits:  an answer has LIMIT_READING_BYTES and LIMIT_REPORT_EVENTS events; further events are for
@@ -15,6 +16,7 @@
 
 #include "agent/nvml.h"
 #include "base/sbuf.h"
+#include "base/wall_time.h"
 
 /* What is asked for; the body of a request is this one byte. */
 enum nvml_child_request {
@@ -27,7 +29,7 @@ struct nvml_child {
 	int64_t n_requests;
 	uint64_t watch;       /* nvml_watch() at the last reading */
 	uint64_t sampled_at;  /* monotonic ms: utilisation, also between two readings; 0: never */
-	int64_t events_since; /* wall clock, ms, since when that is so; 0: not all devices are watched */
+	struct wall_time events_since; /* that is so; never: not all devices are watched */
 };
 
 /* Texts and array are borrowed. */
@@ -43,7 +45,7 @@ MUST_USE int nvml_child_init(struct nvml_child *child, const struct nvml_child_c
 void nvml_child_deinit(struct nvml_child *child);
 /*
  * Appends the answer to a request. An answer that would be too long says so as the state of its
- * source. Fails with ERROR_NO_MEMORY.
+ * source, and has the events still. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 			       struct sbuf *out, struct error *err);

@@ -40,9 +40,3 @@ int nvml_frame_next(struct view bytes, bool *ret_is_whole, struct view *ret_body
 		*ret_body = (struct view){bytes.ptr + NVML_FRAME_HEAD, len};
 	return 0;
 }
-
-void nvml_frame_drop(struct sbuf *in, struct view body)
-{
-	assert(in->len >= NVML_FRAME_HEAD + body.len);
-	sbuf_consume(in, NVML_FRAME_HEAD + body.len);
-}

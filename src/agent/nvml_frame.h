@@ -26,5 +26,3 @@ void nvml_frame_end(struct sbuf *out, size_t begin);
  */
 MUST_USE int nvml_frame_next(struct view bytes, bool *ret_is_whole, struct view *ret_body,
 			     struct error *err);
-/* Removes the first frame, which is whole and has this body. */
-void nvml_frame_drop(struct sbuf *in, struct view body);

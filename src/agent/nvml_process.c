@@ -28,7 +28,7 @@
 #include "schema/report_doc.h"
 
 #define RESTART_MS 1000u
-#define PIECE (64u * LIMIT_KIB)
+#define PIECE (4u * LIMIT_KIB)
 #define END_STEP_MS 10u
 #define END_STEPS 100u
 
@@ -41,7 +41,6 @@ struct nvml_process {
 	struct loop_timer *restart;
 	struct prng prng;
 	struct backoff backoff;
-	unsigned n_hangs; /* children that were ended for it since the last reading */
 
 	pid_t pid; /* of the child; 0: none */
 	int fd;    /* -1: none */
@@ -54,6 +53,7 @@ struct nvml_process {
 	int64_t asked_wall;
 	uint64_t asked_boot;
 	bool is_hanging;
+	uint64_t good_since; /* this child has answered in time; monotonic ms, 0: it does not */
 	int64_t events_since;
 
 	pid_t orphans[LIMIT_NVML_ORPHANS];
@@ -89,6 +89,7 @@ static void tell_hang(struct nvml_process *process)
 	if (!process->is_hanging)
 		LOG_ERROR("NVML hangs", LOG_I64("pid", process->pid), LOG_ERROR_FIELD(&why));
 	process->is_hanging = true;
+	process->good_since = 0;
 	tell_trouble(process, NVML_PROCESS_HANGS, &why);
 }
 
@@ -131,6 +132,7 @@ static void give_up_child(struct nvml_process *process)
 	sbuf_deinit(&process->in);
 	process->asked = 0;
 	process->wanted = 0;
+	process->good_since = 0;
 	process->events_since = 0;
 	if (process->pid <= 0)
 		return;
@@ -205,13 +207,22 @@ static int decode(const struct nvml_process *process, struct view body, struct a
 	return 0;
 }
 
+static uint32_t longest_ms(const struct nvml_process *process)
+{
+	return process->config.longest_ms ? process->config.longest_ms : NVML_PROCESS_LONGEST_MS;
+}
+
+/* One good reading shows little: a driver may break the next call of each new child. */
 static void note_success(struct nvml_process *process)
 {
+	const uint64_t now = loop_now_ms(process->loop);
 	if (process->is_hanging)
 		LOG_INFO("NVML answers again", LOG_I64("pid", process->pid));
 	process->is_hanging = false;
-	process->n_hangs = 0;
-	backoff_reset(&process->backoff);
+	if (process->good_since == 0)
+		process->good_since = now;
+	if (now - process->good_since >= longest_ms(process))
+		backoff_reset(&process->backoff);
 }
 
 static void take(struct nvml_process *process, struct view body)
@@ -339,32 +350,20 @@ static void on_restart(void *owner)
 	pump(process);
 }
 
-/* How long a request may take before its child is ended. */
-static uint64_t patience_ms(const struct nvml_process *process)
-{
-	const uint64_t timeout = process->config.timeout_ms;
-	const uint64_t longest = timeout > NVML_PROCESS_LONGEST_MS ? timeout : NVML_PROCESS_LONGEST_MS;
-	uint64_t ms = timeout;
-	for (unsigned i = 0; i < process->n_hangs && ms < longest; i++)
-		ms *= 2;
-	return ms < longest ? ms : longest;
-}
-
+/* A request is a hang first, and its child is ended much later: what it asks for may still come. */
 static void on_deadline(void *owner)
 {
 	struct nvml_process *process = owner;
-	uint64_t age = loop_now_ms(process->loop) - process->asked_at;
-	uint64_t patience = patience_ms(process);
+	const uint64_t age = loop_now_ms(process->loop) - process->asked_at;
+	const uint64_t longest = longest_ms(process);
 	/* If the answer comes after all, a reading must follow: only that ends the hang. */
 	process->wanted |= NVML_CHILD_READING;
 	reap(process);
 	tell_hang(process);
-	if (age < patience) {
-		loop_timer_set(process->deadline, patience - age);
-		return;
-	}
-	process->n_hangs++;
-	restart_later(process);
+	if (age < longest)
+		loop_timer_set(process->deadline, longest - age);
+	else
+		restart_later(process);
 }
 
 bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request request)
@@ -408,7 +407,8 @@ int nvml_process_new(struct loop *loop, const struct nvml_process_config *config
 	process->owner = owner;
 	process->fd = -1;
 	prng_init(&process->prng, prng_entropy());
-	backoff_init(&process->backoff, config->restart_ms ? config->restart_ms : RESTART_MS, NVML_PROCESS_LONGEST_MS);
+	backoff_init(&process->backoff, config->restart_ms ? config->restart_ms : RESTART_MS,
+		     longest_ms(process));
 	if (loop_timer_new(loop, on_deadline, process, &process->deadline, err) < 0 ||
 	    loop_timer_new(loop, on_restart, process, &process->restart, err) < 0)
 		return -1;

@@ -9,15 +9,16 @@
  * no more than what comes from a network. A child that says what it should not, or ends, is replaced
  * after a back-off.
  *
- * A request that is older than the time-out is told as a hang. Then the child is ended too, and later
- * replaced. Each replacement has twice as long before it is ended as the one before: a driver that
- * takes longer to start than the time-out is not interrupted for ever. A process that a driver holds in
- * the kernel cannot be ended: it is left behind and counted. A hang is over when a reading comes.
+ * A request that is older than the time-out is told as a hang. Nothing waits for it any more, so its child
+ * goes on: a driver that is only slow answers after all, and tells which XID errors it had meanwhile. A
+ * child is ended when one request has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer.
+ * Later it is replaced. A process that a driver holds in the kernel cannot be ended: it is left behind
+ * and counted. A hang is over when a reading comes.
  *
  * Threads: the loop's.
  * Limits:  one child, and LIMIT_NVML_ORPHANS left behind: while there are as many, none is started.
- *          LIMIT_READING_BYTES a message. Back-off from 1 s to NVML_PROCESS_LONGEST_MS, which is also
- *          the longest time that a child has.
+ *          LIMIT_READING_BYTES a message. Back-off from 1 s to NVML_PROCESS_LONGEST_MS. It begins anew
+ *          when one child has given readings, none of them late, for as long as that.
  */
 
 #include <sys/types.h>
@@ -40,6 +41,7 @@ struct nvml_process_config {
 	struct nvml_child_config child;
 	uint32_t timeout_ms;                      /* of a request */
 	uint32_t restart_ms;                      /* shortest back-off; 0: 1 s */
+	uint32_t longest_ms;                      /* 0: NVML_PROCESS_LONGEST_MS; not below restart_ms */
 	const struct nvml_process_system *system; /* NULL: the real one; borrowed */
 };
 

@@ -14,6 +14,9 @@
 
 #include "base/limits.h"
 
+/* Until the node's next report or heartbeat nothing is known that was not known before. */
+#define LEAST_WAIT_MS 10000
+
 /* Why a state is Unknown, the one that is said of several partitions first. */
 #define REASONS(REASON)                          \
 	REASON(NONE, "")                         \
@@ -38,8 +41,10 @@ static const struct view reason_words[] = {
 
 /* By enum report_activity_source. */
 static const struct view source_words[] = {
-	VIEW_INIT(""),	   VIEW_INIT("NVMLUtilization"), VIEW_INIT("GPM"),
-	VIEW_INIT("DCGM"), VIEW_INIT("NoProcess"),
+	VIEW_INIT(""),
+	VIEW_INIT("NVMLUtilization"),
+	VIEW_INIT("DCGM"),
+	VIEW_INIT("NoProcess"),
 };
 static_assert(ARRAY_SIZE(source_words) == REPORT_ACTIVITY_NO_PROCESS + 1, "each source has a word");
 static_assert(ARRAY_SIZE(source_words) <= LIMIT_EVIDENCE, "all of them may be evidence");
@@ -134,6 +139,14 @@ static struct verdict judge_measuring(const struct activity_input *input,
 			       : REASON_SETTLING);
 }
 
+/* For how long what a driver that fails told last still counts, in ms; negative: it does not. */
+static int64_t dated_left(const struct activity_input *input)
+{
+	const int64_t age = input->heard_at - input->sampled_at;
+
+	return input->sampled_at > 0 && age >= 0 ? REPORT_ACTIVITY_GAP_MS - age : -1;
+}
+
 /* said: NULL if the report has nothing of it. */
 static struct verdict judge_one(const struct activity_input *input,
 				const struct report_activity *said, struct published before)
@@ -143,7 +156,7 @@ static struct verdict judge_one(const struct activity_input *input,
 	if (!said || !is_credible(input, said))
 		return unknown(input->is_partitioned ? REASON_MIG_NOT_MEASURED
 						     : REASON_NOT_MEASURED);
-	if (input->is_dated)
+	if (input->is_dated && dated_left(input) < 0)
 		return unknown(REASON_SAMPLES_MISSING);
 	switch (said->state) {
 	case REPORT_ACTIVITY_BUSY:
@@ -263,6 +276,15 @@ static int copy_partitions(const struct activity_input *input, struct array part
 		memcpy(items, partitions.items, partitions.count * sizeof(*items));
 	*ret = (struct array){items, partitions.count, partitions.present};
 	return 0;
+}
+
+int64_t activity_again_in(const struct activity_input *input)
+{
+	const int64_t left = dated_left(input);
+
+	if (input->silence != ACTIVITY_HEARD || !input->is_dated || left < 0)
+		return -1;
+	return later(left + 1, LEAST_WAIT_MS);
 }
 
 static int64_t transition_time(const struct activity_input *input, int state)

@@ -12,6 +12,8 @@
  * first sample is at most REPORT_ACTIVITY_GAP_MS. If the controller was restarted too, the gap is not
  * known: Idle stays only if the agent has measured a whole window since.
  *
+ * While the driver fails, what it told last counts for as long as no more samples are missing.
+ *
  * Threads: any; pure.
  */
 
@@ -31,7 +33,9 @@ struct activity_input {
 	enum activity_silence silence;
 	const struct report_device *reported; /* NULL: the report does not list the device */
 	bool is_dated;           /* the driver failed since: the report's devices are those of then */
+	int64_t sampled_at;      /* when it answered last, by the node's clock; 0: never */
 	int64_t observed_at;     /* the report, by the node's clock */
+	int64_t heard_at;        /* when that was so still, as heartbeats say: the same clock */
 	int64_t former_heard_at; /* the agent's former instance of the same boot, last, by the node's */
 				 /* clock; 0: not known */
 	bool is_partitioned;     /* the sharing mode is one of MIG */
@@ -51,3 +55,8 @@ struct activity_input {
 MUST_USE int activity_judge(const struct activity_input *input, struct array partitions,
 			    struct array *ret_partitions, struct attribution_activity_state *ret,
 			    struct error *err);
+/*
+ * In how many ms time alone may change the verdict, counted from when this is asked; -1: it does not.
+ * That is while the driver fails and what it told last still counts.
+ */
+int64_t activity_again_in(const struct activity_input *input);

@@ -163,11 +163,7 @@ static bool is_plugin_unhealthy(const struct subject *subject)
 	return false;
 }
 
-/*
- * By the node's clock: when what the report says was so still. Heartbeats say that since it arrived.
- * Zero without a report.
- */
-static int64_t heard_at(const struct join_input *input)
+int64_t examine_heard_at(const struct join_input *input)
 {
 	return input->report ? input->report->observed_at + input->report_held_ms -
 				       input->report_age_ms
@@ -202,7 +198,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.published_events = previous ? previous->status->health.events : (struct array){0},
 		.booted_after = subject->facts->input->booted_after,
 		.quiet_ms = subject->facts->input->limits->quiet_ms,
-		.heard_at = heard_at(subject->facts->input),
+		.heard_at = examine_heard_at(subject->facts->input),
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

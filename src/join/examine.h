@@ -18,3 +18,8 @@
  */
 MUST_USE int examine_health(const struct subject *subject, struct health *ret_health,
 			    struct error *err);
+/*
+ * By the node's clock, ms since 1970: when what the report says was so still. Heartbeats say that since
+ * it arrived. Zero without a report.
+ */
+int64_t examine_heard_at(const struct join_input *input);

@@ -2,6 +2,8 @@
 
 #include "join/measure.h"
 
+#include "join/examine.h"
+
 static enum activity_silence silence_of(const struct subject *subject, bool is_fresh)
 {
 	if (!subject->facts->input->report && !subject->is_awaited)
@@ -28,7 +30,8 @@ static int64_t published_at(const struct attribution_status *published, const st
 }
 
 int measure_activity(const struct subject *subject, bool is_fresh,
-		     struct attribution_status *status, struct error *err)
+		     struct attribution_status *status, int64_t *ret_again_in_ms,
+		     struct error *err)
 {
 	const struct join_input *join = subject->facts->input;
 	const struct attribution_status *published = subject->published;
@@ -36,6 +39,8 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.silence = silence_of(subject, is_fresh),
 		.reported = subject->device->reported,
 		.is_dated = subject->facts->devices->nvml != DEVICES_NVML_OK,
+		.sampled_at = join->report ? join->report->sources.nvml.observed_at : 0,
+		.heard_at = examine_heard_at(join),
 		.observed_at = join->report ? join->report->observed_at : 0,
 		.former_heard_at = join->former_heard_at,
 		.is_partitioned = is_partitioned(status->sharing.mode),
@@ -46,6 +51,7 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.now_wall_ms = join->now_wall_ms,
 		.arena = subject->arena,
 	};
+	*ret_again_in_ms = activity_again_in(&input);
 	return activity_judge(&input, status->partitions, &status->partitions, &status->activity,
 			      err);
 }

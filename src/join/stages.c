@@ -141,6 +141,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	struct conditions_facts known;
 	bool is_without_ids = false;
 	uint32_t claims_refused;
+	int64_t activity_again_in_ms = -1;
 
 	if (tenants_find(&subject, &status, &tenants, err) < 0)
 		return -1;
@@ -158,7 +159,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	    (!subject.is_awaited && find_reported(&subject, &known, &status, err) < 0) ||
 	    layout_count(&subject, &status.slots, err) < 0 ||
 	    (!(subject.is_awaited && known.is_fresh) &&
-	     measure_activity(&subject, known.is_fresh, &status, err) < 0))
+	     measure_activity(&subject, known.is_fresh, &status, &activity_again_in_ms, err) < 0))
 		return -1;
 	set_report_state(&known, &status);
 	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
@@ -166,7 +167,9 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	*ret = (struct stages_result){
 		.status = status,
 		.claims_refused = claims_refused,
-		.again_in_ms = again_sooner(tenants.again_in_ms, health_again_in(&known)),
+		.again_in_ms = again_sooner(again_sooner(tenants.again_in_ms,
+							 health_again_in(&known)),
+					    activity_again_in_ms),
 	};
 	return 0;
 }

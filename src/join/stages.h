@@ -37,7 +37,7 @@ struct stages_result {
 MUST_USE int stages_run(const struct stages_node *node, size_t device, bool is_duplicate,
 			struct stages_result *ret, struct error *err);
 
-/* The stages between tenants.h, and layout.h and health.h. All of them fail with ERROR_NO_MEMORY. */
+/* The stages that have no header of their own. All of them fail with ERROR_NO_MEMORY. */
 
 /*
  * Concludes how the device is shared. While its slots are as published so is that, unless no device

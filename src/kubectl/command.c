@@ -300,7 +300,10 @@ static enum command_status run_failing(struct command *command)
 	return judge_check(command, failing.n_rows, is_certain && is_any_known(command));
 }
 
-/* What cannot be measured is no error: on many devices activity is never known. */
+/*
+ * On some devices activity is never known. So a check is about the others, if there are any: only
+ * where nothing could be measured it tells nothing.
+ */
 static enum command_status run_idle(struct command *command)
 {
 	struct output *output = command->output;
@@ -321,7 +324,8 @@ static enum command_status run_idle(struct command *command)
 		say_nothing_found(command, is_all ? "GPU" : "GPU that is held", "idle",
 				  idle.n_unknown == 0 && command->list.n_unreadable == 0);
 	footnotes_add_unknown(output, idle.unknown, idle.n_unknown, "The activity");
-	return judge_check(command, idle.n_rows, true);
+	bool is_answered = idle.is_any_measured || idle.n_unknown == 0;
+	return judge_check(command, idle.n_rows, is_answered && is_any_known(command));
 }
 
 /* Pods. */

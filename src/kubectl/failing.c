@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kubectl/remedy.h"
 #include "kubectl/report_state.h"
 
 #define NOT_FAILING (-1)
@@ -52,15 +53,31 @@ static bool is_healthy(const struct attribution_status *status)
 	       report_state_of(status).is_fresh;
 }
 
-/* Events are listed newest first. */
-static const struct attribution_health_event *find_event(const struct attribution_health_state *health)
+/* The newest event of that reason; NULL: it is no event's. Events are newest first. */
+static const struct attribution_health_event *
+find_event_of(const struct attribution_health_state *health, struct view reason)
 {
 	for (uint32_t i = 0; i < health->events.count; i++) {
 		const struct attribution_health_event *event =
 			ARRAY_AT(health->events, struct attribution_health_event, i);
-		char reason[32];
-		snprintf(reason, sizeof(reason), "XID%" PRId64, event->xid);
-		if (view_is_among(view_from(reason), health->reasons.items, health->reasons.count))
+		char text[32];
+		snprintf(text, sizeof(text), "XID%" PRId64, event->xid);
+		if (view_equal(view_from(text), reason))
+			return event;
+	}
+	return NULL;
+}
+
+/*
+ * The event of the worst reason. A driver that recommends an action itself gives a reason that stands
+ * before the error's: the first error that asks for the same action is then the one.
+ */
+static const struct attribution_health_event *find_event(const struct attribution_health_state *health)
+{
+	for (uint32_t i = 0; i < health->reasons.count; i++) {
+		const struct attribution_health_event *event =
+			find_event_of(health, *ARRAY_AT(health->reasons, struct view, i));
+		if (event && (i == 0 || remedy_is_asked_by(event, health->recovery_action)))
 			return event;
 	}
 	return NULL;

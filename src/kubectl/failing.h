@@ -17,7 +17,7 @@
 
 struct failing_row {
 	const struct attribution *device;
-	const struct attribution_health_event *event; /* newest one that is a reason; NULL: none */
+	const struct attribution_health_event *event; /* newest of the worst reason; NULL: none */
 	int64_t since;      /* 0: not known */
 	bool is_last_known; /* no agent reports it now */
 	size_t order;       /* its place among the devices */

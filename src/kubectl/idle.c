@@ -52,9 +52,12 @@ static bool add_partitions(struct search *search, const struct attribution *devi
 			ARRAY_AT(partitions, struct attribution_partition, i);
 		if (!is_wanted(search, &device->status, partition))
 			continue;
-		if (partition->activity.state == ATTRIBUTION_ACTIVITY_IDLE)
+		bool is_idle = partition->activity.state == ATTRIBUTION_ACTIVITY_IDLE;
+		if (is_idle)
 			add(search, device, partition, partition->activity.idle_since);
-		else if (partition->activity.state != ATTRIBUTION_ACTIVITY_ACTIVE)
+		if (is_idle || partition->activity.state == ATTRIBUTION_ACTIVITY_ACTIVE)
+			search->idle.is_any_measured = true;
+		else
 			is_known = false;
 	}
 	for (size_t i = start; i < search->idle.n_rows; i++) {
@@ -108,7 +111,11 @@ int idle_find(const struct attribution *const *devices, size_t n_devices, bool i
 	if (!idle->rows || !idle->unknown)
 		return error_no_memory(err);
 	for (size_t i = 0; i < n_devices; i++) {
-		if (is_wanted(&search, &devices[i]->status, NULL) && !look(&search, devices[i]))
+		if (!is_wanted(&search, &devices[i]->status, NULL))
+			continue;
+		if (look(&search, devices[i]))
+			idle->is_any_measured = true;
+		else
 			idle->unknown[idle->n_unknown++] = devices[i];
 	}
 	if (idle->n_rows > 1)

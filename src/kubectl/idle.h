@@ -25,6 +25,7 @@ struct idle {
 	size_t n_rows;
 	const struct attribution **unknown; /* may be held, and may be idle, all or in part */
 	size_t n_unknown;
+	bool is_any_measured; /* of one that may be held it is known whether it is idle, or of a part */
 };
 
 /*

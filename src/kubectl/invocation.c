@@ -40,8 +40,9 @@ static const struct option_row rows[] = {
 	{"all-namespaces", OPTION_BOOL, AT(all_namespaces), .letter = 'A', .scopes = IN(POD),
 	 .help = "Pods of all namespaces."},
 	{"check", OPTION_BOOL, AT(check), .scopes = IN(FAILING) | IN(IDLE),
-	 .help = "Exit status 1 if any is found, 0 if none is. For failing, 3 if none is and that is not\n"
-		 "      certain: a device's health is not known, or there is no device."},
+	 .help = "Exit status 1 if any is found, 0 if none is, 3 if that cannot be said: there is no\n"
+		 "      device; with failing, the health of a device is not known; with idle, the\n"
+		 "      activity of none of the devices that are held is known."},
 	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = OF_DEVICES,
 	 .help = "Devices with these fields only, for example status.sharing.mode=MIG."},
 	{"namespace", OPTION_TEXT, AT(namespace), .letter = 'n', .scopes = IN(POD),
@@ -157,7 +158,8 @@ static int take_word(void *settings, const char *word, struct error *err)
 	"  1    it was not: no such pod, node or device, or no GPU is known for a pod;\n"          \
 	"       with --check: something was found\n"                                               \
 	"  2    the command line is wrong, or a UUID is ambiguous\n"                               \
-	"  3    it could not be found out: kubectl failed, or something could not be read\n"          \
+	"  3    it could not be found out: kubectl failed, or something could not be read;\n"         \
+	"       with --check also: what is known is not enough to say that there is none\n"           \
 	"  130  Ctrl-C ended --watch\n"
 
 #define PROGRAM(of_verb, ...)                                                                      \
@@ -219,8 +221,8 @@ static const struct option_program programs[] = {
 			   "with a\nreason. Within these the one that fails for longest is first.\n"
 			   "\n"
 			   "ON IT WHEN IT FAILED are the pods that held the GPU at the error event that is the\n"
-			   "reason, which does not make one of them its cause; \"-\" where the reason is no\n"
-			   "event. A '*' behind REASON marks what was known last: the node's agent is silent.\n"
+			   "worst reason, which does not make one of them its cause; \"-\" where that reason is\n"
+			   "no event. A '*' behind REASON marks what was known last: the node's agent is silent.\n"
 			   "A note counts the GPUs of which it is not known whether they fail.\n\n"
 			   "Examples:\n"
 			   "  kubectl gpus failing\n"

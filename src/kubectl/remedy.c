@@ -40,12 +40,31 @@ static void write_place(const struct attribution_status *status, struct sbuf *bu
 	sbuf_append(buf, view_from(place));
 }
 
+/*
+ * The driver may ask for more than the error does, or for something else. Only where both ask for the
+ * same does the event say it best. A class that is not known here asks for nothing.
+ */
+bool remedy_is_asked_by(const struct attribution_health_event *event, int action)
+{
+	switch (event->class) {
+	case ATTRIBUTION_EVENT_NEEDS_REBOOT:
+		return action == ATTRIBUTION_RECOVERY_REBOOT;
+	case ATTRIBUTION_EVENT_NEEDS_RESET:
+		return action == ATTRIBUTION_RECOVERY_RESET;
+	case ATTRIBUTION_EVENT_LOOK_CLOSER:
+		return action == ATTRIBUTION_RECOVERY_UNKNOWN ||
+		       action == ATTRIBUTION_RECOVERY_NONE || action == ATTRIBUTION_RECOVERY_UNSET;
+	default:
+		return false;
+	}
+}
+
 void remedy_write(const struct attribution *device, const struct attribution_health_event *event,
 		  struct sbuf *buf)
 {
 	const struct attribution_health_state *health = &device->status.health;
 	size_t action = (size_t)health->recovery_action;
-	if (event && event->action.len > 0)
+	if (event && event->action.len > 0 && remedy_is_asked_by(event, health->recovery_action))
 		sbuf_append(buf, event->action);
 	else if (health->state == ATTRIBUTION_HEALTH_UNKNOWN)
 		write_place(&device->status, buf);

@@ -57,7 +57,6 @@ enum report_process_kind {
 enum report_activity_source {
 	REPORT_ACTIVITY_UNMEASURED,
 	REPORT_ACTIVITY_NVML, /* utilisation, which NVML does not tell under MIG */
-	REPORT_ACTIVITY_GPM,  /* GPU performance monitoring, of a MIG instance */
 	REPORT_ACTIVITY_DCGM, /* DCGM's engine activity, of a MIG instance */
 	REPORT_ACTIVITY_NO_PROCESS, /* there is no process, so nothing can be computed */
 };

@@ -34,7 +34,7 @@ static const char *const recovery_names[] = {
 static const char *const fabric_names[] = {"", "NotStarted", "InProgress", "Completed", NULL};
 
 static const char *const activity_source_names[] = {
-	"", "NVMLUtilization", "GPM", "DCGM", "NoProcess", NULL,
+	"", "NVMLUtilization", "DCGM", "NoProcess", NULL,
 };
 
 static const char *const activity_state_names[] = {"", "Busy", "Idle", "Measuring", NULL};

@@ -517,7 +517,7 @@ def what_the_driver_tells_of_a_device_is_its_health_until_it_tells_otherwise(clu
     return f"told after {min(took):.1f} to {max(took):.1f} s"
 
 
-APPLICATION_XIDS = (13, 31, 32, 43, 44, 45, 68, 69)
+APPLICATION_XIDS = (13, 31, 43, 45, 68)  # which the device plugin disregards, too
 
 
 @tests.promise
@@ -776,7 +776,7 @@ def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster
             start = time.monotonic()
             newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
             took = time.monotonic() - start
-            # Longer than until reports would be stale, and than the first children are given.
+            # Longer than until reports would be stale.
             end = time.monotonic() + 30
             wait_for("30 s of it", lambda: hangs(True) and time.monotonic() > end)
         start = time.monotonic()

@@ -24,6 +24,7 @@ NAMESPACE = ("-n", "gpu-attribution")
 CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attribution-agent"
 BUILD = os.path.join(ROOT, ".build", "release")
 FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
+ACTION_OF_XID_95 = "drain the GPU and reset it: any program on it may have been hit"
 
 
 def environment(cluster):
@@ -278,7 +279,7 @@ def a_failing_gpu_is_shown_with_who_was_on_it_and_what_to_do(cluster):
         tenants = [{key: t[key] for key in ("podUID", "podNamespace", "podName", "container")}
                    for t in there]
         event = {"xid": 95, "eventTime": at, "meaning": "uncontained memory error", "tenants": tenants,
-                 "class": "NeedsReset", "action": "let work end, then reset the device"}
+                 "class": "NeedsReset", "action": ACTION_OF_XID_95}
         conditions = [c for c in status["conditions"] if c["type"] != "Healthy"]
         return {"health": {"state": "Unhealthy", "recoveryAction": "Reset", "reasons": ["XID95"],
                            "events": [event]},
@@ -290,7 +291,7 @@ def a_failing_gpu_is_shown_with_who_was_on_it_and_what_to_do(cluster):
         shown = Shown(cluster, "failing", "-o", "wide", "--check").expect(NOT_FOUND)
         assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HEALTH="Unhealthy", REASON="XID95", ACTION="Reset",
                    ON_IT_WHEN_IT_FAILED="default/lone", ON_IT_NOW="default/lone",
-                   WHAT_TO_DO="let work end, then reset the device")
+                   WHAT_TO_DO=ACTION_OF_XID_95)
         # That a device fails changes no other question.
         Shown(cluster, "failing", "-l", "no=such").expect(FOUND, "", "No GPUs found")
     Shown(cluster, "failing", "--check").expect(FOUND, "", "No GPU is failing")

@@ -374,11 +374,13 @@ def show_processes(cluster, wanted):
 
 def sample_often(cluster, host_pids=False):
     """The agents look at the device ten times a second, not four times a minute; with the PIDs of
-    their nodes (manifests/processes) or, as shipped, without."""
+    their nodes (manifests/processes) or, as shipped, without. No device becomes idle meanwhile: that
+    is a write."""
     setting = ("GPU_ATTRIBUTION_SAMPLE_INTERVAL", "100ms")
     spec = cluster.get(AGENT, *NAMESPACE)["spec"]["template"]["spec"]["containers"][0]
     if setting not in {(e["name"], e.get("value")) for e in spec["env"]}:
-        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "=".join(setting))
+        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "=".join(setting),
+                        "GPU_ATTRIBUTION_IDLE_AFTER=24h")
         cluster.rollout(AGENT)
     show_processes(cluster, host_pids)
     wait_for("both devices", lambda: len(cluster.attributions()) == 2)

@@ -209,7 +209,8 @@ def shown(status):
                         "partitions": tenant.get("partitions", [])})
     return {
         "sharing": {"replicas": 0, **status.get("sharing", {})}, "slots": status.get("slots"),
-        "partitions": status.get("partitions", []), "tenants": tenants,
+        "partitions": [{key: p[key] for key in p if key != "activity"}
+                       for p in status.get("partitions", [])], "tenants": tenants,
         "tenantCount": status.get("tenantCount"), "tenantSummary": status.get("tenantSummary", ""),
         "conditions": {c["type"]: c["status"] for c in status.get("conditions", [])
                        if c["type"] in GOOD_CONDITIONS},

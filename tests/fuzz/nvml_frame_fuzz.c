@@ -63,7 +63,7 @@ static size_t feed(struct view stream, size_t piece, size_t *ret_n_frames)
 			++*ret_n_frames;
 			if (piece == stream.len)
 				decode(body);
-			nvml_frame_drop(&in, body);
+			sbuf_consume(&in, NVML_FRAME_HEAD + body.len);
 		}
 	}
 	sbuf_deinit(&in);

@@ -22,6 +22,7 @@ FAKE = os.path.join(TESTS, "fake", "kubectl")
 WORLD = os.path.join(TESTS, "fake", "world")
 TROUBLE = os.path.join(TESTS, "fake", "trouble")
 README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
+XIDS = os.path.join(TESTS, "..", "src", "assess", "xid.c")
 GPUS = "gpuattributions.gpuattribution.dev"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 SHORT = TRAIN[:12]
@@ -405,10 +406,20 @@ def a_check_has_the_answer_as_its_exit_status():
         Run("failing", "--check", world=world).expect(FOUND, None, "No GPU is failing")
     with World(lambda item: "77771111" in item["spec"]["uuid"]) as world:
         Run("failing", "--check", world=world).expect(FAILED, None, "The health of 1 GPU is not known")
-        Run("idle", "--check", world=world).expect(FOUND, None, "The activity of 1 GPU is not known")
+        Run("idle", "--check", world=world).expect(FAILED, None, "The activity of 1 GPU is not known")
     with World(lambda item: False) as world:
         Run("failing", "--check", world=world).expect(FAILED, None, "No GPUs found")
-        Run("idle", "--check", world=world).expect(FOUND, None, "No GPUs found")
+        Run("idle", "--check", world=world).expect(FAILED, None, "No GPUs found")
+        Run("idle", "--check", "-o", "name", world=world).expect(FAILED, None, "No GPUs found")
+    with World(is_of("gpu-a")) as world:
+        # One is not held, and that its activity is not known matters with --all only.
+        Run("idle", "--check", world=world).expect(FOUND, None, "No GPU that is held is idle")
+        Run("idle", "--all", "--check", world=world).expect(FOUND, None, "The activity of 1 GPU is not")
+    with World(lambda item: "11ba0000" in item["spec"]["uuid"]) as world:
+        for arguments in (("--check",), ("--check", "-o", "json")):
+            out = None if len(arguments) == 1 else '"items": []'
+            Run("idle", *arguments, world=world).expect(FOUND, out, "No GPU that is held is idle")
+        Run("idle", "--all", "--check", world=world).expect(FAILED, None, "The activity of 1 GPU is not")
     Run("failing", "--check", world=TROUBLE, fault="unreachable").expect(FAILED, None, "refused")
 
 
@@ -505,6 +516,23 @@ def the_screens_of_failing_and_idle_in_the_readme_are_what_is_shown():
     told, seen = (re.sub(r"\b\d+[smhdy](\d+[smhd])?(?=[ :]|$)", "AGE", " ".join(text.split()))
                   for text in (readme, shown))
     assert told == seen, shown
+
+
+@promise
+def the_events_of_the_stand_in_say_what_the_product_says_of_their_numbers():
+    with open(XIDS, encoding="utf-8") as file:
+        source = re.sub(r'"\s*"', "", file.read())
+    own = re.findall(r'\[(XID_\w+)\] = VIEW_INIT\("(.*?)"\)', source)
+    rows = re.findall(r'\{(\d+), (XID_\w+), VIEW_INIT\("(.*?)"\)(?:,\s*VIEW_INIT\("(.*?)"\))?\}', source)
+    said = {int(code): (kind[4:].replace("_", ""), meaning, action or dict(own)[kind])
+            for code, kind, meaning, action in rows}
+    for world in (WORLD, TROUBLE):
+        with open(os.path.join(world, "gpus.json"), encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        for event in (e for item in items for e in item.get("status", {}).get("health", {}).get("events", [])):
+            told = (event.get("class", "").upper(), event["meaning"], event.get("action"))
+            expected = said[event["xid"]]
+            assert told in (expected, ("", expected[1], None)), (told, expected)
 
 
 @promise

@@ -343,11 +343,17 @@ void illness_read(int node)
 	set_unread(node, !is_good);
 }
 
+/* The text does not end in NUL. */
 static int64_t number_after(struct view text, struct view key)
 {
 	const char *at = memmem(text.ptr, text.len, key.ptr, key.len);
+	int64_t number = 0;
 
-	return at ? strtoll(at + key.len, NULL, 10) : -1;
+	if (!at)
+		return -1;
+	for (at += key.len; at < text.ptr + text.len && *at >= '0' && *at <= '9'; at++)
+		number = 10 * number + (*at - '0');
+	return number;
 }
 
 static void keep(int node, struct view body, uint64_t at)

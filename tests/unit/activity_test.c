@@ -258,6 +258,47 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 	}
 }
 
+/* The report has the list that NVML gave last. */
+TEST(while_nvml_fails_its_last_list_counts_until_too_many_samples_are_missing)
+{
+	static const struct {
+		struct report_activity said;
+		int64_t age_ms; /* of the list; -1: there never was one */
+		int state;
+		const char *reason;
+		int64_t again_in_ms;
+	} rows[] = {
+		{idle, 15000, IDLE, "", 105001},
+		{idle, 2 * MINUTE - 5000, IDLE, "", 10000}, /* not before the next heartbeat */
+		{idle, 2 * MINUTE, IDLE, "", 10000},
+		{idle, 2 * MINUTE + 1, UNKNOWN, "SamplesMissing", -1},
+		{idle, -1, UNKNOWN, "SamplesMissing", -1},
+		{idle, -15000, UNKNOWN, "SamplesMissing", -1}, /* the clock was set back */
+		{busy, 2 * MINUTE, ACTIVE, "", 10000},
+		{busy, 2 * MINUTE + 1, UNKNOWN, "SamplesMissing", -1},
+		{{0}, 15000, UNKNOWN, "NotMeasured", 105001},
+	};
+
+	publish(IDLE, BUSY_AT, "");
+	f.input.observed_at = NOW - 10 * MINUTE; /* there have been heartbeats since */
+	f.input.heard_at = NOW;
+	f.input.is_dated = true;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		f.device.activity = rows[i].said;
+		f.input.sampled_at = rows[i].age_ms == -1 ? 0 : NOW - rows[i].age_ms;
+		judge(0);
+		assert_state(rows[i].state, rows[i].reason, rows[i].state == IDLE ? BUSY_AT : 0,
+			     rows[i].state == UNKNOWN ? "" : "NVMLUtilization");
+		assert_int_equal(activity_again_in(&f.input), rows[i].again_in_ms);
+	}
+	f.input.sampled_at = NOW;
+	f.input.is_dated = false;
+	assert_int_equal(activity_again_in(&f.input), -1);
+	f.input.is_dated = true;
+	f.input.silence = ACTIVITY_STALE;
+	assert_int_equal(activity_again_in(&f.input), -1);
+}
+
 static const struct attribution_partition *partition(uint32_t i)
 {
 	return ARRAY_AT(f.ret_partitions, struct attribution_partition, i);
@@ -361,6 +402,8 @@ static const struct CMUnitTest tests[] = {
 		what_was_published_outlives_the_agents_restart_if_no_sample_is_missing),
 	cmocka_unit_test_set_up(
 		idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed),
+	cmocka_unit_test_set_up(
+		while_nvml_fails_its_last_list_counts_until_too_many_samples_are_missing),
 	cmocka_unit_test_set_up(a_device_is_what_its_partitions_amount_to),
 	cmocka_unit_test_set_up(a_partition_keeps_what_was_published_of_itself),
 	cmocka_unit_test_set_up(partitions_that_the_report_does_not_tell_are_unknown),

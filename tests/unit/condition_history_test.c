@@ -14,12 +14,14 @@
 static struct condition_history history;
 static struct report_device device;
 static uint64_t clock_ms;
+static int64_t wall_ms; /* when clock_ms was 0 */
 
 static int set_up(void **state)
 {
 	(void)state;
 	history = (struct condition_history){.settings = {SLOW_MS, FAST_MS, NARROW_MS}};
 	clock_ms = 5000;
+	wall_ms = WALL;
 	device = (struct report_device){
 		.uuid = VIEW("GPU-a"),
 		.condition = {.present = true, .slowdown.present = true},
@@ -27,12 +29,19 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* A sample of what the device is like, so long after the last one. */
-static const struct report_condition *sample_after(uint64_t ms)
+static void sample_once_after(uint64_t ms)
 {
 	clock_ms += ms;
-	condition_history_judge(&history, clock_ms, WALL + (int64_t)clock_ms,
+	condition_history_judge(&history, clock_ms, wall_ms + (int64_t)clock_ms,
 				(struct array){&device, 1, true});
+}
+
+/* A sample of what the device is like, so long after the last one; each minute before it, too. */
+static const struct report_condition *sample_after(uint64_t ms)
+{
+	for (; ms > 60000; ms -= 60000)
+		sample_once_after(60000);
+	sample_once_after(ms);
 	return &device.condition;
 }
 
@@ -118,6 +127,32 @@ static void a_sample_that_cannot_be_read_begins_the_minute_anew(void **state)
 	expect_verdict(REPORT_CLOCKS_POWER_BRAKE, REPORT_YES, 3600000);
 }
 
+static void samples_that_are_far_apart_do_not_count_together(void **state)
+{
+	static const struct {
+		uint64_t gap_ms;
+		int slow, narrow;
+	} rows[] = {
+		{REPORT_ACTIVITY_GAP_MS, REPORT_YES, REPORT_UNDECIDED},
+		{REPORT_ACTIVITY_GAP_MS + 1, REPORT_UNDECIDED, REPORT_UNDECIDED},
+		{NARROW_MS, REPORT_UNDECIDED, REPORT_UNDECIDED},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(state);
+		device.condition.clocks_event_reasons = 0x40;
+		device.condition.pcie_lanes = (struct report_links){true, 16, 8};
+		sample_once_after(0);
+		sample_once_after(rows[i].gap_ms);
+		if (device.condition.slowdown.thermal != rows[i].slow ||
+		    device.condition.pcie_degraded != rows[i].narrow)
+			fail_msg("row %zu", i);
+		/* It counts from there on. */
+		sample_after(NARROW_MS);
+		assert_int_equal(device.condition.slowdown.thermal, REPORT_YES);
+		assert_int_equal(device.condition.pcie_degraded, REPORT_YES);
+	}
+}
+
 static int width(int64_t active, uint64_t ms)
 {
 	device.condition.pcie_lanes = (struct report_links){active > 0, 16, active};
@@ -146,21 +181,29 @@ static int links(int64_t active)
 static void links_are_down_when_fewer_are_active_than_were_seen(void **state)
 {
 	static const struct {
-		int64_t active;
-		int down;
-	} rows[][6] = {
-		{{12, REPORT_NO}, {11, REPORT_YES}, {-1, REPORT_YES}, {12, REPORT_NO}},
+		unsigned samples;
+		struct {
+			int64_t active;
+			int down;
+		} of[6];
+	} rows[] = {
+		{4, {{12, REPORT_NO}, {11, REPORT_YES}, {-1, REPORT_YES}, {12, REPORT_NO}}},
 		/* Four links lead somewhere. */
-		{{4, REPORT_UNDECIDED}, {3, REPORT_YES}, {4, REPORT_NO}, {6, REPORT_NO}, {4, REPORT_YES}},
+		{5, {{4, REPORT_UNDECIDED}, {3, REPORT_YES}, {4, REPORT_NO}, {6, REPORT_NO}, {4, REPORT_YES}}},
 		/* The agent started while some were down. */
-		{{-1, REPORT_UNDECIDED}, {10, REPORT_UNDECIDED}, {11, REPORT_UNDECIDED}, {12, REPORT_NO}},
-		{{0, REPORT_UNDECIDED}, {0, REPORT_UNDECIDED}},
+		{3, {{-1, REPORT_UNDECIDED}, {10, REPORT_UNDECIDED}, {12, REPORT_NO}}},
+		{2, {{0, REPORT_UNDECIDED}, {0, REPORT_UNDECIDED}}},
+		/* One comes back, and the others lead nowhere. */
+		{4, {{9, REPORT_UNDECIDED}, {9, REPORT_UNDECIDED}, {10, REPORT_NO}, {9, REPORT_YES}}},
+		{3, {{9, REPORT_UNDECIDED}, {-1, REPORT_UNDECIDED}, {10, REPORT_NO}}},
+		{4, {{9, REPORT_UNDECIDED}, {8, REPORT_YES}, {9, REPORT_NO}, {10, REPORT_NO}}},
+		{2, {{0, REPORT_UNDECIDED}, {4, REPORT_NO}}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		set_up(state);
-		for (size_t k = 0; k < ARRAY_SIZE(rows[i]) && (k == 0 || rows[i][k].down); k++)
-			if (links(rows[i][k].active) != rows[i][k].down)
-				fail_msg("row %zu, sample %zu", i, k);
+		for (unsigned k = 0; k < rows[i].samples; k++)
+			if (links(rows[i].of[k].active) != rows[i].of[k].down)
+				fail_msg("row %zu, sample %u", i, k);
 	}
 }
 
@@ -171,16 +214,21 @@ static void a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before(vo
 		int64_t counts[6];
 		int samples, reset_at; /* the sample after which it was; -1: none is told */
 	} rows[] = {
-		{{14, 14, 0}, 3, 1},
-		{{14, 14, 3}, 3, 1},
+		{{14, 14, 0}, 3, -1},
+		{{14, 14, 0, 0}, 4, 1},
+		{{14, 14, 3, 5}, 4, 1},
 		{{14, 15, 16, 16}, 4, -1},
 		{{0, 0, 0, 0}, 4, -1},
-		{{14, 14, -1, 0}, 4, -1},
-		{{14, -1, 14, 14, 0}, 5, 3},
+		{{14, 14, -1, 0, 0}, 5, -1},
+		{{14, -1, 14, 14, 0, 0}, 6, 3},
+		{{14, 14, 0, -1, 0}, 5, 1},
 		/* Rubbish that is told once. */
+		{{14, 14, 0, 14}, 4, -1},
+		{{14, 14, 0, 14, 0, 14}, 6, -1},
+		{{14, 14, 0, 14, 0, 0}, 6, 3},
 		{{14, 4000000000, 14, 14}, 4, -1},
 		{{0, 4000000000, 0, 0}, 4, -1},
-		{{14, 14, 4000000000, 4000000000, 14}, 5, 3},
+		{{14, 14, 4000000000, 4000000000, 14, 14}, 6, 3},
 		{{-1, -1, -1}, 3, -1},
 		{{5, 5, 0, 0, 0}, 5, 1},
 	};
@@ -208,6 +256,31 @@ static void a_reset_that_the_reader_saw_is_kept(void **state)
 	sample_after(0);
 	device.condition.reset_time = 0;
 	assert_int_equal(sample_after(15000)->reset_time, 77);
+}
+
+static void the_time_of_a_reset_follows_a_clock_that_is_set(void **state)
+{
+	enum {HOUR = 3600000};
+	for (int is_read = 0; is_read < 2; is_read++) {
+		set_up(state);
+		device.condition.ecc_volatile.corrected = 9;
+		sample_after(0);
+		sample_after(15000);
+		const int64_t at = WALL + (int64_t)clock_ms;
+		device.condition.ecc_volatile.corrected = is_read ? 9 : 0;
+		for (int k = 0; k < 6; k++) {
+			/* An hour back, then by less than is worth to be told, then on again. */
+			static const int64_t set_by[] = {0, 0, -HOUR, -HOUR + 1500, -HOUR, HOUR};
+			static const int64_t moved[] = {0, 0, -HOUR, -HOUR, -HOUR, HOUR};
+			wall_ms = WALL + set_by[k];
+			device.condition.reset_time = is_read ? at : 0;
+			device.condition.lost = k == 4;
+			sample_after(15000);
+			if (device.condition.reset_time != (k == 0 && !is_read ? 0 : at + moved[k]))
+				fail_msg("%d, sample %d: %lld", is_read, k,
+					 (long long)(device.condition.reset_time - at));
+		}
+	}
 }
 
 /* It is told as it was when it was read last. */
@@ -299,12 +372,14 @@ static const struct CMUnitTest tests[] = {
 		clocks_are_well_when_all_samples_of_five_minutes_say_so, set_up, NULL),
 	cmocka_unit_test_setup_teardown(clocks_that_are_slow_now_and_then_change_no_verdict, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_sample_that_cannot_be_read_begins_the_minute_anew, set_up, NULL),
+	cmocka_unit_test_setup_teardown(samples_that_are_far_apart_do_not_count_together, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes, set_up, NULL),
 	cmocka_unit_test_setup_teardown(links_are_down_when_fewer_are_active_than_were_seen, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_reset_that_the_reader_saw_is_kept, set_up, NULL),
+	cmocka_unit_test_setup_teardown(the_time_of_a_reset_follows_a_clock_that_is_set, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_lost_device_tells_nothing_new, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_device_that_is_gone_makes_room_for_another_one, set_up, NULL),
 	cmocka_unit_test_setup_teardown(

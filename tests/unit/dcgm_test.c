@@ -200,7 +200,7 @@ TEST(an_answer_that_says_nothing_of_this_node_is_a_failure)
 		{VIEW_INIT(UNTIL_CLOSED ROW(GPU_A, "38") "DCGM_FI_DEV_GPU_UTIL{UUID=\"" GPU_B
 							 "\"} 1"),
 		 "line 2: cut short"},
-		{VIEW_INIT(OK_HEAD "Content-Length: 999\r\n\r\n" ROW(GPU_A, "38")), "metrics: "},
+		{VIEW_INIT(OK_HEAD "Content-Length: 999\r\n\r\n" ROW(GPU_A, "38")), "the answer is cut short"},
 		{VIEW_INIT(UNTIL_CLOSED "DCGM_FI_DEV_GPU_UTIL{UUID=\"" GPU_A "\",pod=\"\",UUID=\"" GPU_B
 					"\"} 1\n"),
 		 "line 1: one label twice"},
@@ -363,8 +363,33 @@ TEST(a_slow_server_is_given_up_also_in_the_middle_of_its_answer)
 			.bytes = answers ? VIEW(UNTIL_CLOSED ROW(GPU_A, "38")) : VIEW("")};
 		scrape(node);
 		assert_int_equal(source(node)->state, REPORT_SOURCE_ERROR);
-		assert_message(node, "timed out");
+		assert_message(node, "no answer within 50 ms");
+		assert_int_equal(node->is_news, answers == 0);
 		assert_int_equal(percent(node, GPU_A), -1);
+	}
+}
+
+/* Each has a text of libcurl that differs from one time to the next. */
+TEST(the_same_failure_again_is_no_news)
+{
+	struct node *node = *state;
+	answer(node, VIEW(OK_HEAD "Content-Length: 999\r\n\r\n" ROW(GPU_A, "38")));
+	scrape(node);
+	assert_true(node->is_news);
+	answer(node, VIEW(OK_HEAD "Content-Length: 998\r\n\r\n" ROW(GPU_A, "7")));
+	scrape(node);
+	assert_false(node->is_news);
+	node->route.answer = (struct script_answer){.bytes = VIEW("")};
+	replace_dcgm(node, node->url, 50);
+	for (int k = 0; k < 4; k++) {
+		scrape(node);
+		assert_int_equal(node->is_news, k == 0);
+	}
+	script_server_stop(node->server);
+	for (int k = 0; k < 8; k++) {
+		scrape(node);
+		assert_int_equal(node->is_news, k == 0);
+		assert_message(node, ": no connection: Connection refused");
 	}
 }
 
@@ -458,6 +483,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(it_is_not_scraped_more_often_than_the_interval_says),
 	cmocka_unit_test_set_up(without_an_address_nothing_is_asked_and_the_source_is_absent),
 	cmocka_unit_test_set_up(a_slow_server_is_given_up_also_in_the_middle_of_its_answer),
+	cmocka_unit_test_set_up(the_same_failure_again_is_no_news),
 	cmocka_unit_test_set_up(nobody_there_and_an_address_that_is_none_are_failures),
 	cmocka_unit_test_set_up(an_answer_without_an_end_is_cut_off),
 	cmocka_unit_test_set_up(freeing_during_a_scrape_does_not_call_back),

@@ -100,8 +100,9 @@ static void the_worst_comes_first_and_then_what_has_failed_for_longest(void **st
 		int64_t since;
 		size_t place;
 	} rows[MAX_DEVICES] = {
-		{UNKNOWN, 1000, 6}, {DEGRADED, 9000, 5},  {DEGRADED, 1000, 4}, {UNHEALTHY, 0, 3},
-		{UNKNOWN, 5000, 7}, {UNHEALTHY, 8000, 0}, {UNHEALTHY, 9000, 1}, {UNHEALTHY, 9000, 2},
+		{UNKNOWN, 1000, 6},   {DEGRADED, 9000, 5},  {DEGRADED, 1000, 4},
+		{UNHEALTHY, 0, 3},    {UNKNOWN, 5000, 7},   {UNHEALTHY, 8000, 0},
+		{UNHEALTHY, 9000, 1}, {UNHEALTHY, 9000, 2},
 	};
 	CLEANUP(arena_deinit) struct arena arena;
 	struct failing failing;
@@ -117,27 +118,49 @@ static void the_worst_comes_first_and_then_what_has_failed_for_longest(void **st
 		assert_ptr_equal(failing.rows[rows[i].place].device, devices[i]);
 }
 
-static void the_event_is_the_newest_of_which_the_number_is_a_reason(void **state)
+static void the_event_is_the_newest_of_the_worst_reason_or_of_what_the_driver_asks_for(void **state)
 {
 	(void)state;
 	static const struct attribution_health_event events[] = {
-		{.xid = 9, .event_time = 9000}, {.xid = 95, .event_time = 8000},
-		{.xid = 95, .event_time = 7000}, {.xid = 79, .event_time = 6000}};
+		{.xid = 9, .event_time = 9000},
+		{.xid = 95, .event_time = 8000, .class = ATTRIBUTION_EVENT_NEEDS_RESET},
+		{.xid = 95, .event_time = 7000, .class = ATTRIBUTION_EVENT_NEEDS_RESET},
+		{.xid = 79, .event_time = 6000, .class = ATTRIBUTION_EVENT_NEEDS_REBOOT}};
 	static const struct {
-		const char *reason;
-		int event; /* index; -1: none */
-	} rows[] = {{"XID95", 1},  {"XID79", 3}, {"XID9", 0},	{"XID", -1},
-		    {"XID5", -1},  {"", -1},	 {"xid95", -1}, {"XID951", -1},
-		    {"RowRemapPending", -1}};
+		const char *worst, *next; /* "": there is none */
+		int event;                /* index; -1: none */
+		int action;
+	} rows[] = {{"ResetRequired", "XID95", 1, ATTRIBUTION_RECOVERY_RESET},
+		    {"RebootRequired", "XID95", -1, ATTRIBUTION_RECOVERY_REBOOT},
+		    {"RebootRequired", "XID79", 3, ATTRIBUTION_RECOVERY_REBOOT},
+		    {"RowRemapFailed", "XID95", -1, ATTRIBUTION_RECOVERY_REPLACE},
+		    {"XID95", "", 1},
+		    {"XID79", "", 3},
+		    {"XID9", "", 0},
+		    {"XID79", "XID95", 3},
+		    {"XID95", "XID9", 1},
+		    {"RowRemapFailed", "XID95", -1},
+		    {"XID48", "XID95", -1},
+		    {"XID", "", -1},
+		    {"XID5", "", -1},
+		    {"", "", -1},
+		    {"xid95", "", -1},
+		    {"XID951", "", -1},
+		    {"RowRemapPending", "", -1}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
 		struct failing failing;
 		struct made made;
 		const struct attribution *device = &made.device;
-		make(&made, UNHEALTHY, CURRENT, rows[i].reason, 1000);
+		const struct view reasons[] = {view_from(rows[i].worst), view_from(rows[i].next)};
+		make(&made, UNHEALTHY, CURRENT, rows[i].worst, 1000);
+		made.device.status.health.reasons.items = (void *)(uintptr_t)reasons;
+		made.device.status.health.reasons.count += reasons[1].len > 0;
 		made.device.status.health.events = array_of(events, ARRAY_SIZE(events));
+		made.device.status.health.recovery_action = rows[i].action;
 		find(&device, 1, &arena, &failing);
-		assert_ptr_equal(failing.rows[0].event, rows[i].event < 0 ? NULL : &events[rows[i].event]);
+		if (failing.rows[0].event != (rows[i].event < 0 ? NULL : &events[rows[i].event]))
+			fail_msg("row %zu", i);
 	}
 }
 
@@ -212,7 +235,8 @@ static void missing_memory_is_said(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_device_fails_or_is_healthy_or_is_not_known),
 	cmocka_unit_test(the_worst_comes_first_and_then_what_has_failed_for_longest),
-	cmocka_unit_test(the_event_is_the_newest_of_which_the_number_is_a_reason),
+	cmocka_unit_test(
+		the_event_is_the_newest_of_the_worst_reason_or_of_what_the_driver_asks_for),
 	cmocka_unit_test(the_time_is_that_of_the_condition_or_else_of_the_event),
 	cmocka_unit_test(the_reason_is_the_worst_one_or_else_that_of_the_condition),
 	cmocka_unit_test(missing_memory_is_said),

@@ -28,20 +28,21 @@ static void a_held_device_is_idle_or_not_or_that_is_not_known(void **state)
 		int64_t n_tenants;
 		bool is_all;
 		size_t n_idle, n_unknown;
+		bool is_measured;
 	} rows[] = {
-		{IDLE, CURRENT, 1, false, 1, 0},
-		{IDLE, CURRENT, 0, false, 0, 0},
-		{IDLE, CURRENT, 0, true, 1, 0},
-		{IDLE, CURRENT, -1, false, 1, 0}, /* somebody may hold it */
-		{ACTIVE, CURRENT, 1, true, 0, 0},
-		{UNKNOWN, CURRENT, 1, false, 0, 1},
-		{UNKNOWN, CURRENT, 0, false, 0, 0},
-		{UNKNOWN, CURRENT, 0, true, 0, 1},
-		{UNSET, CURRENT, 1, false, 0, 1},
-		{IDLE, STALE, 1, false, 0, 1},
-		{ACTIVE, STALE, 1, false, 0, 1},
-		{IDLE, ATTRIBUTION_REPORT_UNSET, 1, false, 0, 1},
-		{IDLE, ATTRIBUTION_REPORT_NO_AGENT, -1, false, 0, 1},
+		{IDLE, CURRENT, 1, false, 1, 0, true},
+		{IDLE, CURRENT, 0, false, 0, 0, false},
+		{IDLE, CURRENT, 0, true, 1, 0, true},
+		{IDLE, CURRENT, -1, false, 1, 0, true}, /* somebody may hold it */
+		{ACTIVE, CURRENT, 1, true, 0, 0, true},
+		{UNKNOWN, CURRENT, 1, false, 0, 1, false},
+		{UNKNOWN, CURRENT, 0, false, 0, 0, false},
+		{UNKNOWN, CURRENT, 0, true, 0, 1, false},
+		{UNSET, CURRENT, 1, false, 0, 1, false},
+		{IDLE, STALE, 1, false, 0, 1, false},
+		{ACTIVE, STALE, 1, false, 0, 1, false},
+		{IDLE, ATTRIBUTION_REPORT_UNSET, 1, false, 0, 1, false},
+		{IDLE, ATTRIBUTION_REPORT_NO_AGENT, -1, false, 0, 1, false},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
@@ -51,8 +52,10 @@ static void a_held_device_is_idle_or_not_or_that_is_not_known(void **state)
 							      .activity.state = rows[i].activity}};
 		const struct attribution *const list[] = {&device};
 		find(list, 1, rows[i].is_all, &arena, &idle);
-		if (idle.n_rows != rows[i].n_idle || idle.n_unknown != rows[i].n_unknown)
-			fail_msg("row %zu: %zu idle, %zu unknown", i, idle.n_rows, idle.n_unknown);
+		if (idle.n_rows != rows[i].n_idle || idle.n_unknown != rows[i].n_unknown ||
+		    idle.is_any_measured != rows[i].is_measured)
+			fail_msg("row %zu: %zu idle, %zu unknown, measured: %d", i, idle.n_rows,
+				 idle.n_unknown, idle.is_any_measured);
 	}
 }
 
@@ -182,6 +185,34 @@ static void a_held_partition_of_which_nothing_is_known_is_counted(void **state)
 	assert_partitions(&device, true, "MIG-3", 1);
 }
 
+static void a_device_is_measured_in_part_if_a_held_partition_is(void **state)
+{
+	(void)state;
+	static const struct {
+		int device, first, third; /* the partitions that are held */
+		bool is_measured;
+	} rows[] = {
+		{ACTIVE, UNKNOWN, UNKNOWN, false}, /* another partition works */
+		{ACTIVE, ACTIVE, UNKNOWN, true},   {UNKNOWN, UNKNOWN, ACTIVE, true},
+		{UNKNOWN, UNKNOWN, IDLE, true},	   {UNKNOWN, UNSET, UNKNOWN, false},
+		{ACTIVE, ACTIVE, ACTIVE, true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct attribution_tenant tenants[2];
+		struct attribution made = mig(tenants, rows[i].device), *device = &made;
+		struct attribution_partition other[ARRAY_SIZE(partitions)];
+		struct idle idle;
+		memcpy(other, partitions, sizeof(other));
+		other[0].activity.state = rows[i].first;
+		other[2].activity.state = rows[i].third;
+		made.status.partitions = array_of(other, ARRAY_SIZE(other));
+		find((const struct attribution *const *)&device, 1, false, &arena, &idle);
+		if (idle.is_any_measured != rows[i].is_measured)
+			fail_msg("row %zu", i);
+	}
+}
+
 static void missing_memory_is_said(void **state)
 {
 	(void)state;
@@ -206,6 +237,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(idle_partitions_of_a_device_that_works_are_listed_if_they_are_held),
 	cmocka_unit_test(a_partition_that_may_be_held_is_listed),
 	cmocka_unit_test(a_held_partition_of_which_nothing_is_known_is_counted),
+	cmocka_unit_test(a_device_is_measured_in_part_if_a_held_partition_is),
 	cmocka_unit_test(missing_memory_is_said),
 };
 TEST_MAIN(tests)

@@ -146,11 +146,31 @@ TEST(a_boot_ends_what_was_measured_before_it)
 	assert_published(ATTRIBUTION_ACTIVITY_IDLE, "", NOW - 20 * MINUTE);
 }
 
-TEST(while_the_driver_does_not_answer_samples_are_missing)
+TEST(a_driver_that_fails_for_a_sample_changes_nothing_and_for_long_makes_it_unknown)
 {
+	struct report_source *nvml = &world.report.sources.nvml;
 	become_idle(NOW - 90 * MINUTE);
+	nvml->observed_at = NOW;
 	count_writes();
-	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	nvml->state = REPORT_SOURCE_ERROR;
+	world.report.observed_at = NOW + 15000;
+	count_writes();
+	assert_published(ATTRIBUTION_ACTIVITY_IDLE, "", NOW - 90 * MINUTE);
+	nvml->state = REPORT_SOURCE_OK;
+	world.report.observed_at = nvml->observed_at = NOW + 30000;
+	count_writes();
+	assert_published(ATTRIBUTION_ACTIVITY_IDLE, "", NOW - 90 * MINUTE);
+	nvml->state = REPORT_SOURCE_ERROR;
+	world.report.observed_at += 15000;
+	count_writes();
+	assert_published(ATTRIBUTION_ACTIVITY_IDLE, "", NOW - 90 * MINUTE);
+	build_world_report(&world);
+	/* From now on heartbeats alone say that it is so still. */
+	assert_int_equal(build_world_join(&world)->again_in_ms, REPORT_ACTIVITY_GAP_MS - 15000 + 1);
+	world.input.report_held_ms = REPORT_ACTIVITY_GAP_MS - 15000;
+	count_writes();
+	assert_published(ATTRIBUTION_ACTIVITY_IDLE, "", NOW - 90 * MINUTE);
+	world.input.report_held_ms++;
 	count_writes();
 	assert_published(ATTRIBUTION_ACTIVITY_UNKNOWN, "SamplesMissing", 0);
 }
@@ -196,7 +216,8 @@ static const struct CMUnitTest tests[] = {
 		a_restart_of_the_controller_writes_nothing_until_the_agent_is_silent_for_long),
 	cmocka_unit_test_set_up(a_restart_of_the_agent_writes_nothing_if_no_sample_is_missing),
 	cmocka_unit_test_set_up(a_boot_ends_what_was_measured_before_it),
-	cmocka_unit_test_set_up(while_the_driver_does_not_answer_samples_are_missing),
+	cmocka_unit_test_set_up(
+		a_driver_that_fails_for_a_sample_changes_nothing_and_for_long_makes_it_unknown),
 	cmocka_unit_test_set_up(without_an_agent_nothing_is_measured),
 	cmocka_unit_test_set_up(each_partition_has_its_own_which_silence_ends_too),
 };

@@ -33,7 +33,7 @@ static void frames_come_out_as_they_went_in_wherever_the_stream_is_cut(void **st
 			while (nvml_frame_next(sbuf_view(&in), &is_whole, &body, &err) == 0 &&
 			       is_whole) {
 				assert_true(view_equal(body, view_from(bodies[n++])));
-				nvml_frame_drop(&in, body);
+				sbuf_consume(&in, NVML_FRAME_HEAD + body.len);
 			}
 		}
 		assert_int_equal(n, ARRAY_SIZE(bodies));

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -52,8 +53,9 @@ struct bench {
 	/* What was told, in order. */
 	unsigned n_told;
 	enum nvml_process_outcome told[64];
+	uint32_t events_with[64];
 	struct error why;        /* of the last trouble */
-	uint32_t n_events;       /* told in all */
+	uint32_t n_events;       /* of what the test has seen, in all */
 	unsigned n_devices;      /* of the last reading */
 	unsigned n_seen;         /* of these, by the test */
 };
@@ -117,8 +119,8 @@ static void saw_answer(void *owner, const struct nvml_process_answer *answer)
 {
 	struct bench *bench = owner;
 	assert_true(bench->n_told < ARRAY_SIZE(bench->told));
+	bench->events_with[bench->n_told] = answer->reading.events.count;
 	bench->told[bench->n_told++] = answer->outcome;
-	bench->n_events += answer->reading.events.count;
 	if (answer->outcome == NVML_PROCESS_READING)
 		bench->n_devices = answer->reading.devices.count;
 	if (answer->why)
@@ -132,15 +134,10 @@ static void saw_no_end(void *owner)
 	fail_msg("nothing came");
 }
 
-static void begin(struct bench *bench, uint32_t timeout_ms, const struct nvml_process_system *system)
+static void begin_with(struct bench *bench, struct nvml_process_config config)
 {
 	static const struct array none = {0};
-	const struct nvml_process_config config = {
-		.child = {.library_name = FAKE_NVML, .last = &none},
-		.timeout_ms = timeout_ms,
-		.restart_ms = 20,
-		.system = system,
-	};
+	config.child = (struct nvml_child_config){.library_name = FAKE_NVML, .last = &none};
 	*bench = (struct bench){0};
 	*shared = (struct shared){0};
 	is_unkillable = false;
@@ -148,6 +145,12 @@ static void begin(struct bench *bench, uint32_t timeout_ms, const struct nvml_pr
 	assert_int_equal(loop_timer_new(bench->loop, saw_no_end, bench, &bench->patience, &err), 0);
 	assert_int_equal(nvml_process_new(bench->loop, &config, saw_answer, bench, &bench->process,
 					  &err), 0);
+}
+
+static void begin(struct bench *bench, uint32_t timeout_ms, const struct nvml_process_system *system)
+{
+	begin_with(bench, (struct nvml_process_config){
+		.timeout_ms = timeout_ms, .restart_ms = 20, .system = system});
 }
 
 static void end(struct bench *bench)
@@ -163,6 +166,7 @@ static enum nvml_process_outcome await(struct bench *bench)
 	loop_timer_set(bench->patience, PATIENCE_MS);
 	while (bench->n_seen == bench->n_told)
 		assert_int_equal(loop_run(bench->loop, &err), 0);
+	bench->n_events += bench->events_with[bench->n_seen];
 	return bench->told[bench->n_seen++];
 }
 
@@ -273,7 +277,7 @@ static void live_slowly(int fd, int parent, const struct nvml_child_config *conf
 	nvml_child_run(fd, parent, config);
 }
 
-static void a_slow_driver_is_not_interrupted_for_ever(void **state)
+static void a_slow_driver_is_not_interrupted(void **state)
 {
 	(void)state;
 	const struct nvml_process_system slow = {kill, waitpid, live_slowly};
@@ -281,8 +285,64 @@ static void a_slow_driver_is_not_interrupted_for_ever(void **state)
 	set_node(NODE(""));
 	begin(&bench, 200, &slow);
 	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_int_equal(shared->n_starts, 1);
+	end(&bench);
+}
+
+/* Answers so many requests with an empty reading, each after a while, and ends at the next. */
+static void answer_slowly(int fd, unsigned n, long pause_ms)
+{
+	const struct timespec pause = {.tv_nsec = pause_ms * 1000000};
+	char request[NVML_FRAME_HEAD + 1];
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (unsigned i = 1; i <= n && recv(fd, request, sizeof(request), MSG_WAITALL) > 0; i++) {
+		CLEANUP(sbuf_deinit) struct sbuf bytes;
+		sbuf_init(&bytes, 4096);
+		size_t head = nvml_frame_begin(&bytes);
+		sbuf_printf(&bytes, "{\"sequence\":%u,\"sources\":{\"nvml\":{\"state\":\"ok\"}}}", i);
+		nvml_frame_end(&bytes, head);
+		nanosleep(&pause, NULL);
+		(void)!send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+	}
+	(void)!recv(fd, request, sizeof(request), MSG_WAITALL);
+}
+
+static void live_late(int fd, int parent, const struct nvml_child_config *config)
+{
+	(void)parent, (void)config;
+	note_start();
+	answer_slowly(fd, UINT_MAX, 300);
+}
+
+static void a_driver_that_is_always_late_is_never_interrupted(void **state)
+{
+	(void)state;
+	const struct nvml_process_system late = {kill, waitpid, live_late};
+	struct bench bench;
+	begin(&bench, 100, &late);
+	(void)nvml_process_ask(bench.process, NVML_CHILD_READING);
+	for (int i = 0; i < 3; i++) {
+		/* The hang asks for one reading more. */
+		assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
+		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	}
+	assert_int_equal(shared->n_starts, 1);
+	end(&bench);
+}
+
+static void a_child_whose_request_takes_the_longest_time_is_ended(void **state)
+{
+	(void)state;
+	struct bench bench;
+	set_node(HANGS("nvmlDeviceGetName", "Forever"));
+	begin_with(&bench, (struct nvml_process_config){
+		.timeout_ms = 50, .restart_ms = 20, .longest_ms = 300, .system = &noted});
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	set_node(NODE(""));
 	await_outcome(&bench, NVML_PROCESS_READING);
-	assert_true(shared->n_starts >= 2);
+	assert_int_equal(shared->n_starts, 2);
+	assert_true(shared->started_at[1] - shared->started_at[0] >= 300);
 	end(&bench);
 }
 
@@ -307,6 +367,41 @@ static void a_child_that_ends_is_replaced_after_a_longer_wait_each_time(void **s
 	assert_int_equal(shared->n_starts, 3);
 	assert_true(shared->started_at[1] - shared->started_at[0] >= 20);
 	assert_true(shared->started_at[2] - shared->started_at[1] >= 40);
+	end(&bench);
+}
+
+#define N_WEAK 6u
+
+/* The first ones end at their second request. */
+static void live_weakly(int fd, int parent, const struct nvml_child_config *config)
+{
+	(void)parent, (void)config;
+	answer_slowly(fd, note_start() < N_WEAK ? 1 : UINT_MAX, 40);
+}
+
+static void a_child_that_breaks_after_a_good_reading_is_replaced_after_a_longer_wait_each_time(
+	void **state)
+{
+	(void)state;
+	const struct nvml_process_system weak = {kill, waitpid, live_weakly};
+	struct bench bench;
+	begin_with(&bench, (struct nvml_process_config){
+		.timeout_ms = LONG_MS, .restart_ms = 10, .longest_ms = 640, .system = &weak});
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
+	for (unsigned i = 0; i < N_WEAK; i++) {
+		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_FAILED);
+		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+		assert_true(shared->started_at[i + 1] - shared->started_at[i] >= 10u << i);
+	}
+	/* One that answers for the longest time begins anew: the next wait would be as long, else. */
+	uint64_t good = clock_monotonic_ms();
+	while (clock_monotonic_ms() - good < 700)
+		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
+	uint64_t killed = clock_monotonic_ms();
+	assert_int_equal(kill(shared->pids[N_WEAK], SIGKILL), 0);
+	assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_true(shared->started_at[N_WEAK + 1] - killed < 640);
 	end(&bench);
 }
 
@@ -411,7 +506,8 @@ static void children_that_cannot_be_ended_are_left_behind_counted_and_bounded(vo
 	(void)state;
 	struct bench bench;
 	set_node(HANGS("nvmlDeviceGetName", "Forever"));
-	begin(&bench, 100, &noted);
+	begin_with(&bench, (struct nvml_process_config){
+		.timeout_ms = 100, .restart_ms = 20, .longest_ms = 100, .system = &noted});
 	is_unkillable = true;
 	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
 	while (!strstr(bench.why.text, "; earlier calls that cannot be ended: 4"))
@@ -508,8 +604,7 @@ static void the_end_ends_the_child_whatever_it_does(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		struct bench bench;
 		set_node(nodes[i]);
-		/* Long enough for a child to be started, too short for it to be ended. */
-		begin(&bench, 300, &noted);
+		begin(&bench, 100, &noted);
 		assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
 		await(&bench);
 		end(&bench);
@@ -548,8 +643,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(another_process_reads_the_driver),
 	cmocka_unit_test(what_is_asked_for_meanwhile_is_asked_for_afterwards),
 	cmocka_unit_test(a_hang_is_told_in_time_and_is_over_when_the_driver_answers),
-	cmocka_unit_test(a_slow_driver_is_not_interrupted_for_ever),
+	cmocka_unit_test(a_slow_driver_is_not_interrupted),
+	cmocka_unit_test(a_driver_that_is_always_late_is_never_interrupted),
+	cmocka_unit_test(a_child_whose_request_takes_the_longest_time_is_ended),
 	cmocka_unit_test(a_child_that_ends_is_replaced_after_a_longer_wait_each_time),
+	cmocka_unit_test(
+		a_child_that_breaks_after_a_good_reading_is_replaced_after_a_longer_wait_each_time),
 	cmocka_unit_test(a_child_that_talks_rubbish_or_too_much_is_replaced_and_the_source_says_so),
 	cmocka_unit_test(an_answer_that_nobody_asked_for_is_rubbish),
 	cmocka_unit_test(children_that_cannot_be_ended_are_left_behind_counted_and_bounded),
