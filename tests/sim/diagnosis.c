@@ -21,6 +21,7 @@
 
 #define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
 #define SETTLES_MS 60000u      /* and then the node is heard of */
+#define TOLD_MS 5000u          /* the agent asks for errors each second */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
 
 #define IDLE_MS 60000u          /* the agent's --idle-after */
@@ -31,11 +32,15 @@
 #define UNHEALTHY                                                                                  \
 	(BIT(LOST) | BIT(REMAP_FAILED) | BIT(IMEX) | BIT(REBOOT) | BIT(RESET) | BIT(RESET_REQUIRED))
 
+#define ACTIONS                                                                                    \
+	(BIT(IMEX) | BIT(REBOOT) | BIT(RESET) | BIT(DRAIN) | BIT(DRAIN_P2P) | BIT(OTHER_ACTION))
+
 struct judge {
 	const struct attribution_status *status;
 	const struct attribution_status *before; /* NULL: there was none */
 	int gpu;
 	enum oracle_rule rule;
+	bool is_read;    /* these two are known */
 	unsigned told;   /* of the device, by the driver */
 	unsigned unread; /* by the agent, which could not ask for it */
 };
@@ -228,12 +233,18 @@ static bool settles_by_time(const struct world_error *error, uint64_t slack)
 	       clockwork_now() - error->raised_at + slack >= LOOK_CLOSER_MS;
 }
 
-static bool is_settled(const struct world_error *error, int gpu)
+/* Time tells something only where the driver asks for nothing, as far as is known. */
+static bool asks_for_nothing(const struct judge *judge)
 {
-	return illness_cured_at(gpu) >= error->raised_at ||
+	return !judge->is_read || !((judge->told | judge->unread) & ACTIONS);
+}
+
+static bool is_settled(const struct judge *judge, const struct world_error *error)
+{
+	return illness_cured_at(judge->gpu) >= error->raised_at ||
 	       (class_of(error->code) == NEEDS_REBOOT &&
-		illness_back_at(gpu) >= error->raised_at) ||
-	       settles_by_time(error, slack_ms(error->node));
+		illness_back_at(judge->gpu) >= error->raised_at) ||
+	       (asks_for_nothing(judge) && settles_by_time(error, slack_ms(error->node)));
 }
 
 bool diagnosis_may_settle(void)
@@ -292,13 +303,13 @@ static void judge_error(const struct judge *judge, struct world_error *error)
 	bool is_reason = has_xid(judge->status, error->code);
 
 	if (!judge->before)
-		error->is_shown = error->is_reason = false;
+		error->is_shown = error->is_reason = error->is_over = false;
 	if (error->is_shown && !is_shown && !is_displaced(judge->status, error->told_at))
 		oracle_accuse(ORACLE_LOST_EVENT, "%s: XID %d of %.3f s is no event any more", uuid,
 			      error->code,
 			      (double)(error->raised_at - CLOCKWORK_START_MS) / 1000);
-	if (class_of(error->code) != SLIGHT && !is_settled(error, judge->gpu) && !is_reason &&
-	    (error->is_reason || (is_shown && !error->is_shown)))
+	if (class_of(error->code) != SLIGHT && !is_settled(judge, error) && !is_reason &&
+	    ((error->is_reason && !error->is_over) || (is_shown && !error->is_shown)))
 		oracle_accuse(ORACLE_CLEARED,
 			      "%s: XID %d of %.3f s is no reason%s, and nothing has mended it",
 			      uuid, error->code,
@@ -306,6 +317,7 @@ static void judge_error(const struct judge *judge, struct world_error *error)
 			      error->is_reason ? " any more" : "");
 	error->is_shown = is_shown;
 	error->was_shown |= is_shown;
+	error->is_over = error->is_reason && !is_reason;
 	error->is_reason |= is_shown && is_reason;
 }
 
@@ -407,7 +419,7 @@ static void judge_idle(const struct judge *judge)
 void diagnosis_judge(const struct attribution_status *status,
 		     const struct attribution_status *before, int gpu)
 {
-	struct judge judge = {status, before, gpu, ORACLE_FALSE_HEALTH, 0, 0};
+	struct judge judge = {status, before, gpu, ORACLE_FALSE_HEALTH, false, 0, 0};
 	struct world_gpu *g = &world.gpus[gpu];
 
 	judge_silence(&judge);
@@ -415,10 +427,11 @@ void diagnosis_judge(const struct attribution_status *status,
 		judge_event(&judge, i);
 	if (!is_at(status, gpu))
 		return;
+	judge.is_read = illness_reported(g->node, &status->report, gpu, &judge.told, &judge.unread);
 	for (unsigned i = 0; i < g->n_errors; i++)
 		judge_error(&judge, &g->errors[i]);
 	judge_idle(&judge);
-	if (!illness_reported(g->node, &status->report, gpu, &judge.told, &judge.unread))
+	if (!judge.is_read)
 		return;
 	judge_told(&judge);
 	for (unsigned i = 0; i < g->n_errors; i++)
@@ -475,9 +488,38 @@ static void judge_rest_reason(const struct judge *judge, struct view text)
 			      world.gpus[judge->gpu].uuid, VIEW_ARG(text));
 }
 
+/* Nothing but errors that ask for no more than a reset. */
+static bool is_content(const struct judge *judge)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (has_reason(judge->status, reasons[i].reason))
+			return false;
+	return judge->told == ILLNESS_LISTED && !has_xid(judge->status, 79);
+}
+
+/* The agent saw a reset after the last error of that number. */
+static bool was_reset_after(const struct judge *judge, int code)
+{
+	const struct world_gpu *gpu = &world.gpus[judge->gpu];
+	uint64_t since = illness_reset_since(judge->gpu);
+
+	for (unsigned i = 0; i < gpu->n_errors; i++)
+		if (gpu->errors[i].code == code && gpu->errors[i].raised_at + TOLD_MS > since)
+			return false;
+	return since > 0 && slack_ms(gpu->node) == 0;
+}
+
+static void judge_rest_error(const struct judge *judge, int code)
+{
+	if (class_of(code) == NEEDS_RESET && has_xid(judge->status, code) &&
+	    is_content(judge) && was_reset_after(judge, code))
+		oracle_accuse(ORACLE_AT_REST, "%s: XID %d is a reason, and a reset was seen since",
+			      world.gpus[judge->gpu].uuid, code);
+}
+
 void diagnosis_judge_rest(const struct attribution_status *status, int gpu)
 {
-	struct judge judge = {status, NULL, gpu, ORACLE_AT_REST, illness_told(gpu),
+	struct judge judge = {status, NULL, gpu, ORACLE_AT_REST, true, illness_told(gpu),
 			      illness_unread_of(gpu)};
 	const struct world_gpu *g = &world.gpus[gpu];
 	const struct array texts = status->health.reasons;
@@ -488,6 +530,8 @@ void diagnosis_judge_rest(const struct attribution_status *status, int gpu)
 	if (texts.count == 0 && status->health.state != ATTRIBUTION_HEALTH_HEALTHY)
 		oracle_accuse(ORACLE_AT_REST, "%s is not Healthy, and there is no reason for it",
 			      g->uuid);
+	for (unsigned i = 0; i < g->n_errors; i++)
+		judge_rest_error(&judge, g->errors[i].code);
 	for (unsigned i = 0; i < g->n_errors; i++)
 		if (must_be_shown(g, &g->errors[i]) && !is_displaced(status, g->errors[i].told_at))
 			oracle_accuse(ORACLE_LOST_EVENT, "%s: XID %d of %.3f s never was an event",

@@ -30,6 +30,13 @@ struct look {
 	unsigned told, unread;
 };
 
+/* What the node's agent saw of a device's uncorrected errors. */
+struct watch {
+	unsigned n_reads; /* one after another that told of some */
+	uint64_t last_at; /* of those */
+	uint64_t reset_since; /* then there were none any more; 0: not seen */
+};
+
 /* Which reading a report is of. */
 struct posted {
 	int boot;
@@ -51,6 +58,7 @@ static uint64_t read_at[WORLD_MAX_NODES]; /* the last good reading of this agent
 static bool is_unread[WORLD_MAX_NODES];   /* the last one failed */
 static uint64_t failed_at[WORLD_MAX_NODES]; /* or did not any more, since */
 static bool is_known[WORLD_MAX_GPUS];     /* to the agent, which read it while it was not lost */
+static struct watch watches[WORLD_MAX_GPUS];
 static struct posted posted[WORLD_MAX_NODES][MAX_POSTED];
 static unsigned n_posted[WORLD_MAX_NODES];
 
@@ -76,6 +84,7 @@ void illness_reset(uint64_t seed)
 	memset(is_unread, 0, sizeof(is_unread));
 	memset(failed_at, 0, sizeof(failed_at));
 	memset(is_known, 0, sizeof(is_known));
+	memset(watches, 0, sizeof(watches));
 }
 
 /* Three of four drivers tell everything. */
@@ -248,8 +257,12 @@ void illness_started(int node)
 {
 	read_at[node] = 0;
 	is_unread[node] = false;
-	for (int i = 0; i < world.n_gpus; i++)
-		is_known[i] &= world.gpus[i].node != node;
+	for (int i = 0; i < world.n_gpus; i++) {
+		if (world.gpus[i].node != node)
+			continue;
+		is_known[i] = false;
+		watches[i] = (struct watch){0};
+	}
 }
 
 static void set_unread(int node, bool unread)
@@ -274,6 +287,26 @@ static bool answers(int gpu)
 	return !is_away(illness_told(gpu));
 }
 
+/* A count that falls shows a reset to an agent that has read it twice. */
+static void watch(int gpu, const struct look *now)
+{
+	struct watch *w = &watches[gpu];
+
+	if (now->told & ILLNESS_BIT(ILLNESS_ECC)) {
+		w->n_reads++;
+		w->last_at = now->at;
+		return;
+	}
+	if (w->n_reads >= 2 && !is_away(now->told) && !(now->unread & ILLNESS_BIT(ILLNESS_ECC)))
+		w->reset_since = w->last_at;
+	w->n_reads = 0;
+}
+
+uint64_t illness_reset_since(int gpu)
+{
+	return watches[gpu].reset_since;
+}
+
 /* What was away and is there again does not need the reboot that it may have asked for. */
 static void look(int gpu)
 {
@@ -282,6 +315,7 @@ static void look(int gpu)
 	const struct look *last = n_looks[gpu] > 0 ? &looks[gpu][n_looks[gpu] - 1] : NULL;
 
 	is_known[gpu] |= answers(gpu);
+	watch(gpu, &now);
 	if (last && last->node == now.node && is_away(last->told) && !is_away(now.told))
 		back_at[gpu] = now.at;
 	if (now.told & ILLNESS_BIT(ILLNESS_LOST) && is_known[gpu])

@@ -62,6 +62,8 @@ void illness_moved(int gpu);
 void illness_boot(int node);
 /* When the device was last reset, or booted; 0: never. */
 uint64_t illness_cured_at(int gpu);
+/* The node's present agent saw that the device was reset after that; 0: it saw no reset. */
+uint64_t illness_reset_since(int gpu);
 /* When a reading last found it listed again after it was away; 0: never. */
 uint64_t illness_back_at(int gpu);
 

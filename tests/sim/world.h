@@ -62,6 +62,7 @@ struct world_error {
 	bool is_heard;		/* that agent listens to the device */
 	bool was_shown;		/* some status had it */
 	bool is_shown, is_reason; /* the last one did, since the object was made */
+	bool is_over;             /* it was a reason, and the last status has it as none */
 };
 
 struct world_gpu {
