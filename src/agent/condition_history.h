@@ -58,8 +58,8 @@ struct condition_history {
 
 /*
  * Takes a sample of the devices (struct report_device), and fills in the verdicts of their conditions.
- * now_ms is the time since boot, wall_ms the node's clock. Times of resets follow a step of that. At most LIMIT_REPORT_DEVICES devices; a
- * lost one tells nothing new.
+ * now_ms is the time since boot, wall_ms the node's clock. Times of resets follow a step of that. At
+ * most LIMIT_REPORT_DEVICES devices; a lost one tells nothing new.
  */
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
 			     struct array devices);
