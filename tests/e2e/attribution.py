@@ -536,6 +536,10 @@ def an_xid_error_is_in_the_status_with_the_pod_that_held_the_device(cluster):
     started = datetime.fromisoformat(cluster.pod("accused")["status"]["startTime"])
     # The start is told to the second. From the next second on the pod is named.
     wait_for("the next second", lambda: time.time() > started.timestamp() + 1)
+    # Who left a moment ago may have been there when the error was raised, and is named too.
+    ended = [moment(t["endTime"]) for t in cluster.attributions()[name]["status"].get(
+        "recentTenants", [])]
+    wait_for("a while without others", lambda: time.time() > max(ended, default=0) + 5)
     whole = driver_devices(cluster, EXCLUSIVE)
     errors, took = Errors(cluster, whole, name), []
     with driver_tells(cluster, EXCLUSIVE, whole):
