@@ -631,6 +631,9 @@ def four_mps_tenants_stay_four_over_100_reconciles_where_a_map_keyed_by_device_f
     uids = create_clients(cluster, names)
     wait_sharing(cluster, MPS, "MPS", WITH_PIPE)
     note = [check_nvml(cluster, names)]
+    # That it computes at all is a write; how much is none.
+    change_device(cluster, MPS, lambda device: device["utilization"].update(gpu=30))
+    wait_for("Active", lambda: status_of(cluster, MPS)["activity"]["state"] == "Active")
     wait_rest(cluster)
     uuid = device_of(cluster, MPS)["uuid"]
     before, since = cluster.versions(), len(cluster.audit())
