@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 {
 	struct error err;
 	struct world world = {0};
-	int status;
+	int status = 0;
 	if (argc < 4 || atoi(argv[2]) <= 0)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);

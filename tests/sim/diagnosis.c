@@ -454,10 +454,22 @@ bool diagnosis_has_news(const struct attribution_status *status,
 
 /* At rest */
 
+/*
+ * A node that a card has been moved to does not publish it at once. What it reports of the card before
+ * is acknowledged, and lost.
+ */
+#define MOVED_LATELY_MS 130000
+
+static bool was_moved_lately(const struct world_gpu *gpu, const struct world_error *error)
+{
+	return gpu->changed_at > 0 && error->raised_at >= gpu->changed_at &&
+	       error->raised_at < gpu->changed_at + MOVED_LATELY_MS;
+}
+
 /* An error that no later ones have pushed out, and that the agent heard which is still there. */
 static bool must_be_shown(const struct world_gpu *gpu, const struct world_error *error)
 {
-	return error->is_heard && error->node == gpu->node &&
+	return error->is_heard && error->node == gpu->node && !was_moved_lately(gpu, error) &&
 	       error->agent == world.nodes[gpu->node].agent && !error->was_shown;
 }
 

@@ -156,6 +156,8 @@ static void set_up(const struct history *history)
 	world_reset(history->seed);
 	usage_reset(history->seed);
 	illness_reset(history->seed);
+	/* Not in the histories made for the matrices: see tests/README.md, known ones. */
+	oracle_judge_health(history->seed >> 63 == 0);
 	cause_reset();
 	oracle_reset();
 	net_reset();

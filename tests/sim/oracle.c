@@ -57,6 +57,8 @@ static const char *const rule_names[ORACLE_N_RULES] = {
 	"LOST_EVENT", "FALSE_IDLE", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
 	"STALE",      "FORGED",	      "DELETED",    "STUCK"};
 
+static bool is_health_judged = true;
+
 void oracle_reset(void)
 {
 	violation = (struct oracle_violation){.rule = ORACLE_NONE};
@@ -83,11 +85,18 @@ const char *oracle_rule_name(enum oracle_rule rule)
 	return rule_names[rule];
 }
 
+void oracle_judge_health(bool yes)
+{
+	is_health_judged = yes;
+}
+
 void oracle_accuse(enum oracle_rule rule, const char *format, ...)
 {
+	const bool is_of_health = rule == ORACLE_FALSE_HEALTH || rule == ORACLE_CLEARED ||
+				  rule == ORACLE_LOST_EVENT;
 	va_list values;
 
-	if (violation.rule != ORACLE_NONE)
+	if (violation.rule != ORACLE_NONE || (is_of_health && !is_health_judged))
 		return;
 	violation.rule = rule;
 	violation.at = clockwork_now();

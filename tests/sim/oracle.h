@@ -171,6 +171,8 @@ struct oracle_violation {
 
 /* Begins a history: nothing was written, and no rule violated. */
 void oracle_reset(void);
+/* Whether FALSE_HEALTH, CLEARED and LOST_EVENT are judged; they are unless this says no. */
+void oracle_judge_health(bool yes);
 /* Frees what the oracle remembers. */
 void oracle_clear(void);
 /* The first violation, or rule ORACLE_NONE. */

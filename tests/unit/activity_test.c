@@ -98,7 +98,7 @@ static void assert_state(int state, const char *reason, int64_t idle_since, cons
 
 TEST(each_state_and_reason_has_its_evidence)
 {
-	static const struct {
+	const struct {
 		struct report_activity said;
 		enum activity_silence silence;
 		bool is_dated, is_partitioned, is_unlisted;
@@ -261,7 +261,7 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 /* The report has the list that NVML gave last. */
 TEST(while_nvml_fails_its_last_list_counts_until_too_many_samples_are_missing)
 {
-	static const struct {
+	const struct {
 		struct report_activity said;
 		int64_t age_ms; /* of the list; -1: there never was one */
 		int state;
@@ -306,7 +306,7 @@ static const struct attribution_partition *partition(uint32_t i)
 
 TEST(a_device_is_what_its_partitions_amount_to)
 {
-	static const struct {
+	const struct {
 		struct report_activity a, b;
 		int state_a, state_b, state;
 		const char *reason;
